@@ -1,0 +1,1 @@
+//! Vector operations of the iterative solvers: reductions in a fixed order and fused updates.

@@ -1,0 +1,1 @@
+//! Ranks: communicators, index maps and halo exchange.

@@ -1,0 +1,1 @@
+//! The nine Intrepid tensor contractions.

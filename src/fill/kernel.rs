@@ -1,0 +1,35 @@
+//! What the fill asks of an element kernel: matrices and residuals of a batch of elements.
+
+use crate::space::lanes::LANES;
+use std::ops::Range;
+
+/// Element matrices and residuals of up to [`LANES`] elements, the element index fastest.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct ElementBatch<const NN: usize> {
+    /// `[i, j, lane]`: derivative of residual `i` by the unknown at node `j`.
+    pub matrix: [[[f64; LANES]; NN]; NN],
+    /// `[i, lane]`.
+    pub residual: [[f64; LANES]; NN],
+}
+
+impl<const NN: usize> ElementBatch<NN> {
+    /// All zero.
+    pub const ZERO: Self = ElementBatch { matrix: [[[0.0; LANES]; NN]; NN], residual: [[0.0; LANES]; NN] };
+}
+
+/// Computes matrices and residuals of elements with `NN` nodes, one unknown a node.
+pub trait ElementKernel<const NN: usize>: Sync {
+    /// Working memory of one thread, reused from batch to batch.
+    type Scratch: Send;
+
+    /// Name for reports.
+    fn name(&self) -> &'static str;
+
+    /// Allocates the working memory.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Fills lanes `0..elems.len()` of `out` with elements `elems` (at most [`LANES`]); the other lanes may hold
+    /// anything. What a lane holds depends on its element alone, never on its neighbours in the batch.
+    fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
+}

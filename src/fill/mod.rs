@@ -1,0 +1,5 @@
+//! From element matrices to the values of a CRS matrix and a residual.
+
+mod kernel;
+
+pub use kernel::{ElementBatch, ElementKernel};

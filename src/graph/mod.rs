@@ -1,0 +1,1 @@
+//! From an element-node table to a CRS graph: count, scan, allocate, fill, sort.

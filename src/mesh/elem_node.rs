@@ -1,0 +1,102 @@
+//! Which nodes each element has: the one table from which a graph is built.
+
+use crate::{Error, LocalOrdinal, Result};
+
+/// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. Elements of any kind, all of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElemNode {
+    nodes: Vec<LocalOrdinal>,
+    nodes_per_elem: usize,
+    node_count: usize,
+}
+
+impl ElemNode {
+    /// Takes a packed table of `nodes_per_elem` nodes an element, each in `0..node_count`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the element when it has a node out of range or one node twice, when the table's length
+    /// is no multiple of `nodes_per_elem`; [`Error::TooLarge`] when node ids or table positions pass 32 bits.
+    pub fn new(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
+        let table = Self::trusted(nodes, nodes_per_elem, node_count)?;
+        for (elem, nodes) in table.iter().enumerate() {
+            for (i, &node) in nodes.iter().enumerate() {
+                if node as usize >= node_count {
+                    return Err(Error::Invalid(format!(
+                        "elem_node[{elem}, {i}] is {node}, there are {node_count} nodes (0..{node_count})"
+                    )));
+                }
+                if nodes[..i].contains(&node) {
+                    return Err(Error::Invalid(format!(
+                        "elem_node[{elem}, {i}] is {node}, a node that element {elem} already has"
+                    )));
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    /// [`new`](Self::new) without the look at each node, for tables that this crate makes.
+    pub(crate) fn trusted(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
+        if nodes_per_elem == 0 || nodes.len() % nodes_per_elem != 0 {
+            let length = nodes.len();
+            return Err(Error::Invalid(format!(
+                "elem_node has {length} items, no multiple of {nodes_per_elem} nodes an element"
+            )));
+        }
+        for (what, count) in [("nodes", node_count), ("element-node table entries", nodes.len())] {
+            if count >= LocalOrdinal::MAX as usize {
+                return Err(Error::TooLarge {
+                    what: format!("local {what}"),
+                    needed: format!("{count} ids"),
+                    limit: format!("{} (32 bits)", LocalOrdinal::MAX - 1),
+                });
+            }
+        }
+        Ok(ElemNode { nodes, nodes_per_elem, node_count })
+    }
+
+    /// Number of elements.
+    pub fn elem_count(&self) -> usize {
+        self.nodes.len() / self.nodes_per_elem
+    }
+
+    /// Nodes of each element (8 for a linear hexahedron).
+    pub fn nodes_per_elem(&self) -> usize {
+        self.nodes_per_elem
+    }
+
+    /// Number of nodes that the table speaks of: owned and ghost.
+    pub fn node_count(&self) -> usize {
+        self.node_count
+    }
+
+    /// The nodes of one element.
+    #[inline(always)]
+    pub fn elem(&self, elem: usize) -> &[LocalOrdinal] {
+        &self.nodes[elem * self.nodes_per_elem..][..self.nodes_per_elem]
+    }
+
+    /// The elements' nodes, in order.
+    pub fn iter(&self) -> std::slice::ChunksExact<'_, LocalOrdinal> {
+        self.nodes.chunks_exact(self.nodes_per_elem)
+    }
+
+    /// The packed table `[elem, i]`.
+    pub fn as_slice(&self) -> &[LocalOrdinal] {
+        &self.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_tables_name_the_element() {
+        let refused = |nodes: Vec<u32>| ElemNode::new(nodes, 3, 5).unwrap_err().to_string();
+        assert!(refused(vec![0, 1, 2, 2, 5, 3]).contains("elem_node[1, 1] is 5"));
+        assert!(refused(vec![0, 1, 2, 4, 3, 4]).contains("element 1 already has"));
+        assert!(refused(vec![0, 1]).contains("no multiple of 3"));
+        assert_eq!(ElemNode::new(vec![], 3, 0).unwrap().elem_count(), 0);
+    }
+}

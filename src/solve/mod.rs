@@ -1,0 +1,1 @@
+//! Iterative methods, written once for every space.

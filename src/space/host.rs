@@ -1,0 +1,180 @@
+//! Serial and Threads: two ways to walk the same chunks, so that every host kernel is written once.
+
+use super::{Array, ExecutionSpace, HostMemory, Item, memory};
+use crate::{Error, Result};
+use rayon::iter::plumbing::{Producer, ProducerCallback};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// An execution space on host memory.
+///
+/// Kernels hand [`for_each`](Self::for_each) an indexed iterator over disjoint pieces (chunks of slices, zipped). The
+/// pieces never depend on the number of threads, so a reduction that stores one partial a piece and adds the partials in
+/// order gives the same bits on [`Serial`] and on any [`Threads`].
+pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
+    /// Items in one piece of a vector kernel; partial sums are kept for pieces of this length.
+    const CHUNK: usize = 4096;
+
+    /// Calls `f` once on each item, in any order and on any thread of the space; returns when all are done.
+    fn for_each<I>(&self, items: I, f: impl Fn(I::Item) + Send + Sync)
+    where
+        I: IndexedParallelIterator;
+
+    /// Threads that `for_each` may use at once.
+    fn concurrency(&self) -> usize;
+
+    /// Partial sums that a reduction over `len` items stores.
+    fn partials(len: usize) -> usize {
+        len.div_ceil(Self::CHUNK)
+    }
+
+    /// `f(i)` for each `i` in `0..n`, collected in order.
+    fn map<T: Item>(&self, n: usize, f: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+        let mut out = memory::zeroed::<T>(n);
+        self.for_each(out.par_chunks_mut(Self::CHUNK).enumerate(), |(chunk, out)| {
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = f(chunk * Self::CHUNK + i);
+            }
+        });
+        out
+    }
+}
+
+/// One thread: the calling one, with plain loops. The specification that every other space is tested against.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Serial;
+
+/// A pool of threads.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    pool: Arc<rayon::ThreadPool>,
+}
+
+impl Threads {
+    /// A pool of `threads` threads beside the calling one, which waits while they work.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for zero threads or when the system starts no more.
+    pub fn new(threads: usize) -> Result<Self> {
+        Self::build(threads, rayon::ThreadPoolBuilder::new())
+    }
+
+    /// A pool in which the calling thread is one of the `threads`: no hand-over at each kernel, and what must stay on
+    /// the main thread (MPI) does. A thread can enter such a pool once in its life.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for zero threads, a thread already in a pool, or when the system starts no more.
+    pub fn with_current(threads: usize) -> Result<Self> {
+        Self::build(threads, rayon::ThreadPoolBuilder::new().use_current_thread())
+    }
+
+    fn build(threads: usize, builder: rayon::ThreadPoolBuilder) -> Result<Self> {
+        if threads == 0 {
+            return Err(Error::Invalid("threads: 0 is no number of threads; give 1 or more".into()));
+        }
+        let pool = builder.num_threads(threads).build();
+        let pool = pool.map_err(|e| Error::Invalid(format!("threads: cannot start a pool of {threads}: {e}")))?;
+        Ok(Threads { pool: Arc::new(pool) })
+    }
+}
+
+/// Cores that the system allows this process (affinity mask and control-group quota).
+pub fn allowed_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl HostSpace for Serial {
+    fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
+        items.with_producer(InOrder(f));
+    }
+
+    fn concurrency(&self) -> usize {
+        1
+    }
+}
+
+impl HostSpace for Threads {
+    fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
+        if self.pool.current_num_threads() == 1 || items.len() <= 1 {
+            return Serial.for_each(items, f);
+        }
+        self.pool.install(|| items.for_each(f));
+    }
+
+    fn concurrency(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+}
+
+/// Drains a rayon iterator on the calling thread, first item first, without entering any pool.
+struct InOrder<F>(F);
+
+impl<T, F: Fn(T)> ProducerCallback<T> for InOrder<F> {
+    type Output = ();
+    fn callback<P: Producer<Item = T>>(self, producer: P) {
+        producer.into_iter().for_each(self.0);
+    }
+}
+
+macro_rules! host_memory_space {
+    ($space:ty, |$self:ident| $label:expr) => {
+        impl ExecutionSpace for $space {
+            type Memory = HostMemory;
+            fn label(&$self) -> String {
+                $label
+            }
+            fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
+                memory::try_zeroed(len)
+            }
+            fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
+                let mut array = memory::try_zeroed(data.len())?;
+                array.copy_from_slice(data);
+                Ok(array)
+            }
+            fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
+                Ok(array.clone())
+            }
+            fn fence(&self) -> Result<()> {
+                Ok(())
+            }
+        }
+    };
+}
+host_memory_space!(Serial, |self| "serial".into());
+host_memory_space!(Threads, |self| format!("threads({})", self.concurrency()));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn every_item_is_visited_once_in_its_place() {
+        for threads in [1, 2, 5] {
+            let space = Threads::new(threads).unwrap();
+            let seen = AtomicUsize::new(0);
+            let squares = space.map(10_000, |i| {
+                seen.fetch_add(1, Ordering::Relaxed);
+                (i * i) as u64
+            });
+            assert_eq!(seen.into_inner(), 10_000);
+            assert!(squares.iter().enumerate().all(|(i, &s)| s == (i * i) as u64));
+        }
+    }
+
+    #[test]
+    fn serial_goes_in_order_on_the_calling_thread() {
+        let here = std::thread::current().id();
+        let order = std::sync::Mutex::new(Vec::new());
+        Serial.for_each((0..100usize).into_par_iter(), |i| {
+            assert_eq!(std::thread::current().id(), here);
+            order.lock().unwrap().push(i);
+        });
+        assert_eq!(order.into_inner().unwrap(), (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_threads_is_an_error() {
+        assert!(Threads::new(0).unwrap_err().to_string().contains("0 is no number of threads"));
+    }
+}

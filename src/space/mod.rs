@@ -1,0 +1,85 @@
+//! Where work runs and where its arrays live.
+//!
+//! A *memory space* says what an array is ([`MemorySpace`]); an *execution space* runs loops over arrays of one memory
+//! space ([`ExecutionSpace`]). [`Serial`] and [`Threads`] share the host's memory and one body for every kernel
+//! ([`HostSpace`]); a device adds a memory space, an execution space and a body of its own. The names follow Kokkos
+//! (Edwards, Trott, Sunderland 2014, section 3).
+//!
+//! All `unsafe` code of the host is in this room: [`atomic`], `memory` and `prefetch`.
+
+pub mod atomic;
+mod host;
+pub mod lanes;
+mod memory;
+mod prefetch;
+mod scan;
+mod view;
+
+pub use host::{HostSpace, Serial, Threads, allowed_cores};
+pub use memory::{available_bytes, peak_bytes, zeroed};
+pub use prefetch::prefetch;
+pub use scan::{exclusive_scan, offsets};
+pub use view::{Layout, View, ViewMut};
+
+use crate::Result;
+use std::fmt::Debug;
+
+/// Items that an array of any space may hold: plain numbers.
+pub trait Item: Copy + Default + PartialEq + Send + Sync + Debug + 'static {}
+impl Item for u8 {}
+impl Item for u16 {}
+impl Item for u32 {}
+impl Item for u64 {}
+impl Item for i32 {}
+impl Item for f32 {}
+impl Item for f64 {}
+
+/// A kind of memory: what "an array of T" is there.
+pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
+    /// An owned array of `T`.
+    type Array<T: Item>: Clone + Debug + Send + Sync;
+}
+
+/// Ordinary memory of the host; an array is a `Vec`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostMemory;
+
+impl MemorySpace for HostMemory {
+    type Array<T: Item> = Vec<T>;
+}
+
+/// Owned array of `T` in the memory of execution space `S`.
+pub type Array<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Array<T>;
+
+/// Something that runs kernels on arrays of one memory space.
+pub trait ExecutionSpace: Clone + Debug {
+    /// The memory its kernels read and write.
+    type Memory: MemorySpace;
+
+    /// Name for people and reports, e.g. `threads(4)`.
+    fn label(&self) -> String;
+
+    /// A zero-filled array of `len` items.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>>;
+
+    /// Copies host data into a new array of this space.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>>;
+
+    /// Copies an array of this space to the host; waits for the kernels that write it.
+    ///
+    /// # Errors
+    /// A device's failure, where there is a device.
+    fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>>;
+
+    /// Returns once every kernel launched so far is done.
+    ///
+    /// # Errors
+    /// A device's failure, where there is a device.
+    fn fence(&self) -> Result<()>;
+}

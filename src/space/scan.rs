@@ -1,0 +1,62 @@
+//! Prefix sums: counts to offsets.
+
+use super::{HostSpace, memory::zeroed};
+use crate::RowOffset;
+use rayon::prelude::*;
+
+/// Rows below which one pass on one thread is faster than two passes on many.
+const PARALLEL_FROM: usize = 1 << 20;
+
+/// Replaces `counts[i]` by the sum of `counts[..i]` and returns the sum of all.
+///
+/// Two passes over pieces of fixed length (sums, then offsets); 16 bytes read and written an item in the first pass and
+/// 16 in the second. The result is exact, so it does not depend on the space.
+pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowOffset {
+    if space.concurrency() == 1 || counts.len() < PARALLEL_FROM {
+        return scan_piece(0, counts);
+    }
+    let piece = counts.len().div_ceil(8 * space.concurrency());
+    let mut sums = vec![0; counts.len().div_ceil(piece)];
+    let pieces = sums.par_iter_mut().zip(counts.par_chunks(piece));
+    space.for_each(pieces, |(sum, counts)| *sum = counts.iter().sum());
+    let total = scan_piece(0, &mut sums);
+    let pieces = sums.par_iter().zip(counts.par_chunks_mut(piece));
+    space.for_each(pieces, |(&start, counts)| {
+        scan_piece(start, counts);
+    });
+    total
+}
+
+/// Offsets of rows with the given numbers of entries: length `counts.len() + 1`, the last item is the total.
+pub fn offsets<S: HostSpace>(space: &S, counts: &[u32]) -> Vec<RowOffset> {
+    let mut row_map = zeroed::<RowOffset>(counts.len() + 1);
+    let pieces = row_map[..counts.len()].par_chunks_mut(S::CHUNK).zip(counts.par_chunks(S::CHUNK));
+    space.for_each(pieces, |(out, counts)| out.iter_mut().zip(counts).for_each(|(o, &c)| *o = c.into()));
+    let total = exclusive_scan(space, &mut row_map[..counts.len()]);
+    row_map[counts.len()] = total;
+    row_map
+}
+
+fn scan_piece(start: RowOffset, counts: &mut [RowOffset]) -> RowOffset {
+    counts.iter_mut().fold(start, |sum, count| sum + std::mem::replace(count, sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{Serial, Threads};
+
+    #[test]
+    fn offsets_by_hand() {
+        assert_eq!(offsets(&Serial, &[2, 0, 3]), [0, 2, 2, 5]);
+        assert_eq!(offsets(&Serial, &[]), [0]);
+    }
+
+    #[test]
+    fn two_passes_agree_with_one() {
+        let counts: Vec<u32> = (0..PARALLEL_FROM as u32 + 12_345).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect();
+        let threads = Threads::new(3).unwrap();
+        assert_eq!(offsets(&Serial, &counts), offsets(&threads, &counts));
+        assert_eq!(*offsets(&threads, &counts).last().unwrap(), counts.iter().map(|&c| u64::from(c)).sum::<u64>());
+    }
+}

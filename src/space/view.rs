@@ -1,0 +1,162 @@
+//! Multi-dimensional views of a slice, with the layout a property of the view and not of the code that uses it.
+
+use crate::{Error, Result};
+
+/// Which index runs fastest in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// The first index (Fortran order): neighbouring cells side by side, for lanes and GPU threads.
+    Left,
+    /// The last index (C order): a cell's data side by side.
+    Right,
+}
+
+impl Layout {
+    /// Strides, in items, of a packed array with these extents.
+    pub fn strides<const R: usize>(self, extents: [usize; R]) -> [usize; R] {
+        let mut strides = [1; R];
+        match self {
+            Layout::Left => (1..R).for_each(|d| strides[d] = strides[d - 1] * extents[d - 1]),
+            Layout::Right => (1..R).rev().for_each(|d| strides[d - 1] = strides[d] * extents[d]),
+        }
+        strides
+    }
+}
+
+/// Read-only view `[i0, i1, ...]` of a slice; copies freely.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, T, const R: usize> {
+    data: &'a [T],
+    extents: [usize; R],
+    strides: [usize; R],
+}
+
+/// View `[i0, i1, ...]` of a slice through which its items can be written.
+#[derive(Debug)]
+pub struct ViewMut<'a, T, const R: usize> {
+    data: &'a mut [T],
+    extents: [usize; R],
+    strides: [usize; R],
+}
+
+/// Refuses a view that would reach past the end of `len` items.
+fn check_reach<const R: usize>(len: usize, extents: [usize; R], strides: [usize; R]) -> Result<()> {
+    if extents.contains(&0) {
+        return Ok(());
+    }
+    let last = extents.iter().zip(&strides).map(|(e, s)| (e - 1) * s).sum::<usize>();
+    if last < len {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "view of extents {extents:?} and strides {strides:?}: reaches item {last}, the slice has {len}"
+    )))
+}
+
+macro_rules! view {
+    ($view:ident, $slice:ty) => {
+        impl<'a, T, const R: usize> $view<'a, T, R> {
+            /// A packed view of the first `extents.product()` items of `data`.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] when `data` is too short.
+            pub fn new(data: $slice, extents: [usize; R], layout: Layout) -> Result<Self> {
+                Self::strided(data, extents, layout.strides(extents))
+            }
+
+            /// A view with any strides, in items.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] when the view reaches past the end of `data`.
+            pub fn strided(data: $slice, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
+                check_reach(data.len(), extents, strides)?;
+                Ok(Self { data, extents, strides })
+            }
+
+            /// The number of values of each index.
+            pub fn extents(&self) -> [usize; R] {
+                self.extents
+            }
+
+            /// Distance in items between neighbours along each index.
+            pub fn strides(&self) -> [usize; R] {
+                self.strides
+            }
+
+            /// Whether the items are packed in this layout.
+            pub fn is_packed(&self, layout: Layout) -> bool {
+                self.strides == layout.strides(self.extents)
+            }
+
+            /// Position of an item in the slice.
+            #[inline(always)]
+            pub fn offset(&self, index: [usize; R]) -> usize {
+                debug_assert!(index.iter().zip(&self.extents).all(|(i, e)| i < e), "{index:?} in {:?}", self.extents);
+                index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
+            }
+
+            /// The slice behind the view.
+            pub fn data(&self) -> &[T] {
+                self.data
+            }
+        }
+
+        impl<T, const R: usize> std::ops::Index<[usize; R]> for $view<'_, T, R> {
+            type Output = T;
+            #[inline(always)]
+            fn index(&self, index: [usize; R]) -> &T {
+                &self.data[self.offset(index)]
+            }
+        }
+    };
+}
+view!(View, &'a [T]);
+view!(ViewMut, &'a mut [T]);
+
+impl<T, const R: usize> ViewMut<'_, T, R> {
+    /// The slice behind the view, to write.
+    pub fn data_mut(&mut self) -> &mut [T] {
+        self.data
+    }
+
+    /// The same view, to read.
+    pub fn as_view(&self) -> View<'_, T, R> {
+        View { data: self.data, extents: self.extents, strides: self.strides }
+    }
+}
+
+impl<T, const R: usize> std::ops::IndexMut<[usize; R]> for ViewMut<'_, T, R> {
+    #[inline(always)]
+    fn index_mut(&mut self, index: [usize; R]) -> &mut T {
+        let offset = self.offset(index);
+        &mut self.data[offset]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_by_hand() {
+        assert_eq!(Layout::Right.strides([2, 3, 4]), [12, 4, 1]);
+        assert_eq!(Layout::Left.strides([2, 3, 4]), [1, 2, 6]);
+        let data: Vec<u32> = (0..24).collect();
+        assert_eq!(View::new(&data, [2, 3, 4], Layout::Right).unwrap()[[1, 2, 3]], 23);
+        assert_eq!(View::new(&data, [2, 3, 4], Layout::Left).unwrap()[[1, 0, 2]], 13);
+    }
+
+    #[test]
+    fn a_short_slice_is_refused_with_both_sizes() {
+        let error = View::new(&[0.0; 5], [2, 3], Layout::Right).unwrap_err().to_string();
+        assert!(error.contains("reaches item 5") && error.contains("has 5"), "{error}");
+        assert!(View::new(&[0.0; 0], [0, 3], Layout::Left).is_ok());
+    }
+
+    #[test]
+    fn writes_go_through_strides() {
+        let mut data = [0; 6];
+        ViewMut::strided(&mut data, [2, 2], [1, 4]).unwrap()[[1, 1]] = 7;
+        assert_eq!(data, [0, 0, 0, 0, 0, 7]);
+    }
+}

@@ -1,0 +1,1 @@
+//! Compressed-row graphs and matrices, and products with them.
