@@ -23,6 +23,9 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     /// Threads that `for_each` may use at once.
     fn concurrency(&self) -> usize;
 
+    /// Sorts keys in ascending order.
+    fn sort(&self, keys: &mut [u64]);
+
     /// Partial sums that a reduction over `len` items stores.
     fn partials(len: usize) -> usize {
         len.div_ceil(Self::CHUNK)
@@ -38,6 +41,24 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
         });
         out
     }
+}
+
+/// Cuts `slice` at `offsets[bounds[0]]`, `offsets[bounds[1]]`, ...: the entries of rows `bounds[i]..bounds[i + 1]`.
+pub fn split_rows<'a, T>(mut slice: &'a mut [T], offsets: &[u64], bounds: &[usize]) -> Vec<&'a mut [T]> {
+    let mut pieces = Vec::with_capacity(bounds.len().saturating_sub(1));
+    for pair in bounds.windows(2) {
+        let (piece, rest) = slice.split_at_mut((offsets[pair[1]] - offsets[pair[0]]) as usize);
+        pieces.push(piece);
+        slice = rest;
+    }
+    pieces
+}
+
+/// Bounds of `pieces` nearly equal ranges of `0..n`, each a multiple of `unit` long but the last.
+pub fn even_bounds(n: usize, pieces: usize, unit: usize) -> Vec<usize> {
+    let units = n.div_ceil(unit);
+    let pieces = pieces.clamp(1, units.max(1));
+    (0..=pieces).map(|piece| (units * piece / pieces * unit).min(n)).collect()
 }
 
 /// One thread: the calling one, with plain loops. The specification that every other space is tested against.
@@ -88,6 +109,10 @@ impl HostSpace for Serial {
         items.with_producer(InOrder(f));
     }
 
+    fn sort(&self, keys: &mut [u64]) {
+        keys.sort_unstable();
+    }
+
     fn concurrency(&self) -> usize {
         1
     }
@@ -99,6 +124,10 @@ impl HostSpace for Threads {
             return Serial.for_each(items, f);
         }
         self.pool.install(|| items.for_each(f));
+    }
+
+    fn sort(&self, keys: &mut [u64]) {
+        self.pool.install(|| keys.par_sort_unstable());
     }
 
     fn concurrency(&self) -> usize {
@@ -133,6 +162,10 @@ macro_rules! host_memory_space {
             }
             fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
                 Ok(array.clone())
+            }
+            fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
+                out.copy_from_slice(&array[..out.len()]);
+                Ok(())
             }
             fn fence(&self) -> Result<()> {
                 Ok(())

@@ -10,12 +10,14 @@
 pub mod atomic;
 mod host;
 pub mod lanes;
+mod laps;
 mod memory;
 mod prefetch;
 mod scan;
 mod view;
 
-pub use host::{HostSpace, Serial, Threads, allowed_cores};
+pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_rows};
+pub use laps::Laps;
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};
@@ -76,6 +78,12 @@ pub trait ExecutionSpace: Clone + Debug {
     /// # Errors
     /// A device's failure, where there is a device.
     fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>>;
+
+    /// Copies the first `out.len()` items of an array to the host, without allocating; waits for the kernels that write it.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
+    fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()>;
 
     /// Returns once every kernel launched so far is done.
     ///

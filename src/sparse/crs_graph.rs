@@ -1,0 +1,122 @@
+//! The pattern of a sparse matrix in compressed rows.
+
+use crate::space::{HostMemory, MemorySpace};
+use crate::{Error, LocalOrdinal, Result, RowOffset, error::check_length};
+use std::ops::Range;
+
+/// Compressed-row graph: row `i` has columns `entries[row_map[i]..row_map[i + 1]]`, sorted, each once.
+#[derive(Clone, Debug)]
+pub struct CrsGraph<M: MemorySpace = HostMemory> {
+    rows: usize,
+    columns: usize,
+    row_map: M::Array<RowOffset>,
+    entries: M::Array<LocalOrdinal>,
+}
+
+impl CrsGraph {
+    /// Takes the two arrays of a graph with `columns` columns; rows are `row_map.len() - 1`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the first row whose offsets fall, or whose columns are unsorted, repeated or out of
+    /// range; [`Error::Shape`] when `entries` has another length than the last offset.
+    pub fn new(row_map: Vec<RowOffset>, entries: Vec<LocalOrdinal>, columns: usize) -> Result<Self> {
+        let Some(&last) = row_map.last() else {
+            return Err(Error::length("CrsGraph::new", "row_map", 0, 1));
+        };
+        check_length("CrsGraph::new", "entries", entries.len(), last as usize)?;
+        if row_map[0] != 0 {
+            return Err(Error::Invalid(format!("row_map[0] is {}, expected 0", row_map[0])));
+        }
+        for (row, pair) in row_map.windows(2).enumerate() {
+            if pair[1] < pair[0] || pair[1] > last {
+                return Err(Error::Invalid(format!("row_map[{}] is {}, after {} and up to {last}", row + 1, pair[1], pair[0])));
+            }
+            let row_entries = &entries[pair[0] as usize..pair[1] as usize];
+            if let Some(two) = row_entries.windows(2).find(|two| two[1] <= two[0]) {
+                return Err(Error::Invalid(format!("row {row}: column {} follows {}; columns must rise", two[1], two[0])));
+            }
+            if let Some(column) = row_entries.last().filter(|&&column| column as usize >= columns) {
+                return Err(Error::Invalid(format!("row {row}: column {column} of a matrix with {columns} columns")));
+            }
+        }
+        Ok(Self::trusted(row_map, entries, columns))
+    }
+
+    /// [`new`](Self::new) without the checks, for graphs that this crate makes.
+    pub(crate) fn trusted(row_map: Vec<RowOffset>, entries: Vec<LocalOrdinal>, columns: usize) -> Self {
+        CrsGraph { rows: row_map.len() - 1, columns, row_map, entries }
+    }
+
+    /// Number of entries (non-zeros).
+    pub fn nnz(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Positions of one row's entries.
+    #[inline(always)]
+    pub fn row_range(&self, row: usize) -> Range<usize> {
+        self.row_map[row] as usize..self.row_map[row + 1] as usize
+    }
+
+    /// Columns of one row.
+    #[inline(always)]
+    pub fn row(&self, row: usize) -> &[LocalOrdinal] {
+        &self.entries[self.row_range(row)]
+    }
+
+    /// Entries of the longest row.
+    pub fn longest_row(&self) -> usize {
+        self.row_map.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
+    }
+
+    /// The arrays `(row_map, entries)`.
+    pub fn into_arrays(self) -> (Vec<RowOffset>, Vec<LocalOrdinal>) {
+        (self.row_map, self.entries)
+    }
+}
+
+impl<M: MemorySpace> CrsGraph<M> {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Offsets of the rows in `entries`, length rows + 1.
+    pub fn row_map(&self) -> &M::Array<RowOffset> {
+        &self.row_map
+    }
+
+    /// Column of each entry.
+    pub fn entries(&self) -> &M::Array<LocalOrdinal> {
+        &self.entries
+    }
+}
+
+impl PartialEq for CrsGraph {
+    fn eq(&self, other: &Self) -> bool {
+        self.columns == other.columns && self.row_map == other.row_map && self.entries == other.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_graphs_are_named() {
+        let refused = |map: &[u64], entries: &[u32]| CrsGraph::new(map.to_vec(), entries.to_vec(), 3).unwrap_err().to_string();
+        assert!(refused(&[], &[]).contains("row_map"));
+        assert!(refused(&[0, 2], &[1]).contains("entries"));
+        assert!(refused(&[1, 2], &[0, 1]).contains("row_map[0] is 1"));
+        assert!(refused(&[0, 2, 1, 3], &[0, 1, 2]).contains("row_map[2] is 1"));
+        assert!(refused(&[0, 2], &[1, 1]).contains("row 0: column 1 follows 1"));
+        assert!(refused(&[0, 1, 2], &[0, 3]).contains("row 1: column 3"));
+        let graph = CrsGraph::new(vec![0, 2, 2, 3], vec![0, 2, 1], 3).unwrap();
+        assert_eq!((graph.rows(), graph.nnz(), graph.longest_row(), graph.row(2)), (3, 3, 2, &[1][..]));
+    }
+}

@@ -1,0 +1,59 @@
+//! Values on a compressed-row graph.
+
+use super::CrsGraph;
+use crate::Result;
+use crate::error::check_length;
+use crate::space::{HostMemory, Item, MemorySpace, zeroed};
+use std::sync::Arc;
+
+/// Compressed-row matrix: a shared graph, and a value of type `V` at each entry.
+#[derive(Clone, Debug)]
+pub struct CrsMatrix<V: Item = f64, M: MemorySpace = HostMemory> {
+    graph: Arc<CrsGraph<M>>,
+    values: M::Array<V>,
+}
+
+impl<V: Item> CrsMatrix<V> {
+    /// Puts values on a graph.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless there is one value for each entry.
+    pub fn new(graph: Arc<CrsGraph>, values: Vec<V>) -> Result<Self> {
+        check_length("CrsMatrix::new", "values", values.len(), graph.nnz())?;
+        Ok(CrsMatrix { graph, values })
+    }
+
+    /// The zero matrix on a graph.
+    pub fn zero(graph: Arc<CrsGraph>) -> Self {
+        let values = zeroed(graph.nnz());
+        CrsMatrix { graph, values }
+    }
+
+    /// Value at (row, column), or `None` where the graph has no entry.
+    pub fn get(&self, row: usize, column: u32) -> Option<V> {
+        let position = self.graph.row(row).binary_search(&column).ok()?;
+        Some(self.values[self.graph.row_range(row).start + position])
+    }
+
+    /// The graph, and the values to write.
+    pub fn parts_mut(&mut self) -> (&CrsGraph, &mut [V]) {
+        (&self.graph, &mut self.values)
+    }
+
+    /// Graph and values.
+    pub fn into_parts(self) -> (Arc<CrsGraph>, Vec<V>) {
+        (self.graph, self.values)
+    }
+}
+
+impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
+    /// The graph.
+    pub fn graph(&self) -> &Arc<CrsGraph<M>> {
+        &self.graph
+    }
+
+    /// Value of each entry, in the order of the graph's entries.
+    pub fn values(&self) -> &M::Array<V> {
+        &self.values
+    }
+}

@@ -1,0 +1,125 @@
+//! Matrices from and to sprs and Matrix Market files.
+//!
+//! The view for sprs borrows our arrays; nothing is copied either way.
+
+use super::{CrsGraph, CrsMatrix};
+use crate::space::Item;
+use crate::{Error, LocalOrdinal, Result, RowOffset};
+use sprs::{CsMatI, CsMatViewI, TriMatI};
+use std::path::Path;
+use std::sync::Arc;
+
+impl<V: Item> CrsMatrix<V> {
+    /// The matrix as sprs sees it, borrowed.
+    pub fn as_sprs(&self) -> CsMatViewI<'_, V, LocalOrdinal, RowOffset> {
+        let graph = self.graph();
+        CsMatViewI::new((graph.rows(), graph.columns()), graph.row_map(), graph.entries(), self.values())
+    }
+
+    /// Takes over the arrays of a sprs matrix; one in columns is turned into rows first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when its structure breaks the rules of [`CrsGraph::new`].
+    pub fn from_sprs(matrix: CsMatI<V, LocalOrdinal, RowOffset>) -> Result<Self> {
+        let matrix = if matrix.is_csr() { matrix } else { matrix.into_csr() };
+        let columns = matrix.cols();
+        let (row_map, entries, values) = matrix.into_raw_storage();
+        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns)?), values)
+    }
+}
+
+/// Reads a Matrix Market file (coordinate, real, general or symmetric).
+///
+/// # Errors
+/// [`Error::File`] with the path, and the line where there is one, when the file is absent, truncated or malformed.
+pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<CrsMatrix> {
+    let path = path.as_ref();
+    let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
+    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    check_matrix_market(&text).map_err(failed)?;
+    let triplets: TriMatI<f64, LocalOrdinal> =
+        sprs::io::read_matrix_market_from_bufread(&mut text.as_bytes()).map_err(|e| failed(e.to_string()))?;
+    CrsMatrix::from_sprs(triplets.to_csr::<RowOffset>()).map_err(|e| failed(e.to_string()))
+}
+
+/// Looks for what the parser of sprs 0.11 does not survive: a file that ends early (it waits for ever), indices out of
+/// range (it panics) and a number of entries that no memory holds.
+fn check_matrix_market(text: &str) -> std::result::Result<(), String> {
+    let mut lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());
+    let size = lines.by_ref().find(|(_, line)| !line.starts_with('%'));
+    let (at, size) = size.ok_or("truncated: no size line \"rows columns entries\"")?;
+    let numbers: Vec<usize> = size.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let &[rows, columns, entries] = &numbers[..] else {
+        return Err(format!("line {}: {size:?} is no size line \"rows columns entries\"", at + 1));
+    };
+    if rows.max(columns) >= LocalOrdinal::MAX as usize {
+        return Err(format!("line {}: {rows} x {columns} passes the 32 bits of local ids", at + 1));
+    }
+    let mut found = 0;
+    for (at, line) in lines {
+        let mut words = line.split_whitespace().map_while(|word| word.parse::<usize>().ok());
+        let (row, column) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+        if !(1..=rows).contains(&row) || !(1..=columns).contains(&column) {
+            return Err(format!("line {}: {line:?} is no entry of a {rows} x {columns} matrix", at + 1));
+        }
+        found += 1;
+    }
+    if found == entries { Ok(()) } else { Err(format!("truncated or overlong: {found} entries, {entries} announced")) }
+}
+
+/// Writes a Matrix Market file (coordinate, real, general) under a temporary name and then gives it its own.
+///
+/// # Errors
+/// [`Error::File`] with the path when it cannot be written; an earlier file of that name is then untouched.
+pub fn write_matrix_market(path: impl AsRef<Path>, matrix: &CrsMatrix) -> Result<()> {
+    let path = path.as_ref();
+    let temporary = path.with_extension("partial");
+    let written = sprs::io::write_matrix_market(&temporary, matrix.as_sprs());
+    written.and_then(|()| std::fs::rename(&temporary, path)).map_err(|e| {
+        let _ = std::fs::remove_file(&temporary);
+        Error::File { path: path.display().to_string(), reason: e.to_string() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> CrsMatrix {
+        let graph = CrsGraph::new(vec![0, 2, 3], vec![0, 2, 1], 3).unwrap();
+        CrsMatrix::new(Arc::new(graph), vec![1.5, -2.0, 1e-300]).unwrap()
+    }
+
+    #[test]
+    fn sprs_borrows_and_returns_the_same_arrays() {
+        let matrix = small();
+        let view = matrix.as_sprs();
+        assert_eq!(view.data().as_ptr(), matrix.values().as_ptr());
+        assert_eq!(view.get(0, 2), Some(&-2.0));
+        let back = CrsMatrix::from_sprs(view.to_owned()).unwrap();
+        assert_eq!((back.graph(), back.values()), (matrix.graph(), matrix.values()));
+        let turned = CrsMatrix::from_sprs(view.to_other_storage()).unwrap();
+        assert_eq!((turned.graph(), turned.values()), (matrix.graph(), matrix.values()));
+    }
+
+    #[test]
+    fn matrix_market_round_trip_and_truncation() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mtx");
+        write_matrix_market(&path, &small()).unwrap();
+        let back = read_matrix_market(&path).unwrap();
+        assert_eq!((back.graph(), back.values()), (small().graph(), small().values()));
+        let text = std::fs::read_to_string(&path).unwrap();
+        for keep in 1..text.len() - 1 {
+            std::fs::write(&path, &text[..keep]).unwrap();
+            if let Err(error) = read_matrix_market(&path) {
+                assert!(error.to_string().contains("a.mtx"), "{error}");
+            }
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        std::fs::write(&path, lines[..lines.len() - 1].join("\n")).unwrap();
+        assert!(read_matrix_market(&path).is_err(), "a file with a missing entry was read");
+        assert!(read_matrix_market(folder.path().join("none.mtx")).unwrap_err().to_string().contains("none.mtx"));
+        assert!(write_matrix_market(folder.path().join("no/b.mtx"), &small()).is_err());
+    }
+}
