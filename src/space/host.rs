@@ -43,13 +43,15 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     }
 }
 
-/// Cuts `slice` at `offsets[bounds[0]]`, `offsets[bounds[1]]`, ...: the entries of rows `bounds[i]..bounds[i + 1]`.
-pub fn split_rows<'a, T>(mut slice: &'a mut [T], offsets: &[u64], bounds: &[usize]) -> Vec<&'a mut [T]> {
-    let mut pieces = Vec::with_capacity(bounds.len().saturating_sub(1));
-    for pair in bounds.windows(2) {
-        let (piece, rest) = slice.split_at_mut((offsets[pair[1]] - offsets[pair[0]]) as usize);
+/// Cuts `slice` into the pieces between neighbouring `bounds`, which rise from 0.
+pub fn split_at<T>(mut slice: &mut [T], bounds: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
+    let mut bounds = bounds.into_iter();
+    let mut last = bounds.next().unwrap_or(0);
+    let mut pieces = Vec::new();
+    for bound in bounds {
+        let (piece, rest) = slice.split_at_mut(bound - last);
         pieces.push(piece);
-        slice = rest;
+        (slice, last) = (rest, bound);
     }
     pieces
 }

@@ -8,6 +8,7 @@
 //! All `unsafe` code of the host is in this room: [`atomic`], `memory` and `prefetch`.
 
 pub mod atomic;
+mod choice;
 mod host;
 pub mod lanes;
 mod laps;
@@ -16,7 +17,8 @@ mod prefetch;
 mod scan;
 mod view;
 
-pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_rows};
+pub(crate) use choice::named_choice;
+pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use laps::Laps;
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;

@@ -1,0 +1,40 @@
+//! Strategy `dashmap`: unique pairs in the concurrent map of crate dashmap, the baseline that a Rust user would try first.
+
+use super::pairs;
+use crate::mesh::ElemNode;
+use crate::space::atomic::atomic_view;
+use crate::space::{HostSpace, Laps, zeroed};
+use crate::sparse::CrsGraph;
+use ::dashmap::DashMap;
+use foldhash::fast::FixedState;
+use rayon::prelude::*;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Locks of the map; with fewer, a preempted holder stalls everyone.
+const SHARDS: usize = 1024;
+
+/// Elements of one task.
+const BLOCK: usize = 512;
+
+pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> CrsGraph {
+    let map = DashMap::with_capacity_and_hasher_and_shard_amount(rows * 14, FixedState::default(), SHARDS);
+    let mut counts = zeroed::<u32>(rows);
+    let cells = atomic_view(&mut counts);
+    let per_elem = elem_node.nodes_per_elem();
+    space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
+        for nodes in elems.chunks_exact(per_elem) {
+            pairs::for_each_pair(nodes, rows, |key| {
+                if map.insert(key, ()).is_none() {
+                    let (low, high) = pairs::nodes(key);
+                    cells[low as usize].fetch_add(1, Relaxed);
+                    if high != low && (high as usize) < rows {
+                        cells[high as usize].fetch_add(1, Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let keys: Vec<u64> = map.into_iter().map(|(key, ())| key).collect();
+    laps.mark("graph/count");
+    pairs::to_graph(space, elem_node, counts, &keys, u64::MAX, laps)
+}

@@ -1,0 +1,138 @@
+//! Where each entry of an element matrix lies in the CRS matrix.
+
+use crate::mesh::ElemNode;
+use crate::space::{HostSpace, Item};
+use crate::sparse::CrsGraph;
+use rayon::prelude::*;
+
+/// Index type for positions in a row. [`NONE`](Position::NONE) marks a row that this rank does not own.
+pub trait Position: Item + Send + Sync {
+    /// Mark of an element row whose node is not owned.
+    const NONE: Self;
+    /// From a position that fits.
+    fn new(position: usize) -> Self;
+    /// As an index.
+    fn get(self) -> usize;
+}
+macro_rules! position {
+    ($($int:ty),*) => {$(
+        impl Position for $int {
+            const NONE: Self = <$int>::MAX;
+            #[inline(always)]
+            fn new(position: usize) -> Self {
+                position as $int
+            }
+            #[inline(always)]
+            fn get(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
+}
+position!(u8, u16, u32);
+
+/// Positions in the smallest integer that holds the longest row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// Rows of up to 255 entries.
+    U8(Vec<u8>),
+    /// Rows of up to 65 535 entries.
+    U16(Vec<u16>),
+    /// Longer rows.
+    U32(Vec<u32>),
+}
+
+/// `[elem, i, j]` -> position of (node i, node j) within the row of node i, `j` fastest. With the row's offset that is the
+/// entry of the CRS matrix; 1 byte an entry for rows of up to 255 (64 bytes a hexahedron, a quarter of a table of entries).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElemGraph {
+    nodes_per_elem: usize,
+    positions: Positions,
+}
+
+/// Binds `$p` to the position type for rows of up to `$longest` entries and evaluates `$body`, a `Vec<$p>`.
+macro_rules! with_position_type {
+    ($longest:expr, $p:ident => $body:expr) => {
+        match $longest {
+            0..=255 => {
+                type $p = u8;
+                Positions::U8($body)
+            }
+            256..=65_535 => {
+                type $p = u16;
+                Positions::U16($body)
+            }
+            _ => {
+                type $p = u32;
+                Positions::U32($body)
+            }
+        }
+    };
+}
+pub(super) use with_position_type;
+
+impl ElemGraph {
+    /// Looks every pair up in its sorted row. Reads the table and, per element, its rows; writes the positions.
+    pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Self {
+        let nodes_per_elem = elem_node.nodes_per_elem();
+        let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs));
+        ElemGraph { nodes_per_elem, positions }
+    }
+
+    /// Takes positions found on the way, in a type chosen by a bound of the row length, and narrows it to the rows' need.
+    pub(super) fn from_positions(nodes_per_elem: usize, positions: Positions, longest_row: usize) -> Self {
+        fn narrow<A: Position, B: Position>(wide: &[A]) -> Vec<B> {
+            wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) }).collect()
+        }
+        let positions = match positions {
+            Positions::U32(wide) if longest_row <= 65_535 => {
+                with_position_type!(longest_row, P => narrow::<u32, P>(&wide))
+            }
+            Positions::U16(wide) if longest_row <= 255 => Positions::U8(narrow(&wide)),
+            fitting => fitting,
+        };
+        ElemGraph { nodes_per_elem, positions }
+    }
+
+    /// Nodes of each element.
+    pub fn nodes_per_elem(&self) -> usize {
+        self.nodes_per_elem
+    }
+
+    /// The positions `[elem, i, j]`.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
+    /// Entry of the CRS matrix for `(elem, i, j)`, or `None` where the row is not owned.
+    pub fn entry(&self, crs: &CrsGraph, elem_node: &ElemNode, elem: usize, i: usize, j: usize) -> Option<usize> {
+        let row = elem_node.elem(elem)[i] as usize;
+        let at = (elem * self.nodes_per_elem + i) * self.nodes_per_elem + j;
+        let position = match &self.positions {
+            Positions::U8(positions) => positions[at] as usize,
+            Positions::U16(positions) => positions[at] as usize,
+            Positions::U32(positions) => positions[at] as usize,
+        };
+        (row < crs.rows()).then(|| crs.row_range(row).start + position)
+    }
+}
+
+fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Vec<P> {
+    let nodes_per_elem = elem_node.nodes_per_elem();
+    let mut positions = crate::space::zeroed::<P>(elem_node.as_slice().len() * nodes_per_elem);
+    let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(elem_node.as_slice().par_chunks(S::CHUNK));
+    space.for_each(rows.enumerate(), |(chunk, (positions, nodes))| {
+        for (at, (positions, &row)) in positions.chunks_exact_mut(nodes_per_elem).zip(nodes).enumerate() {
+            if row as usize >= crs.rows() {
+                positions.fill(P::NONE);
+                continue;
+            }
+            let columns = crs.row(row as usize);
+            let elem = elem_node.elem((chunk * S::CHUNK + at) / nodes_per_elem);
+            for (position, &column) in positions.iter_mut().zip(elem) {
+                *position = P::new(columns.partition_point(|&c| c < column));
+            }
+        }
+    });
+    positions
+}

@@ -1,0 +1,182 @@
+//! Strategy `gather`: each row gathers the nodes of its elements, sorts them and drops duplicates.
+//!
+//! Rows with at most 64 gathered nodes (8 hexahedra of 8) go 16 at a time through a sorting network; any other row is
+//! sorted on its own. A key carries the place it came from in its low bits, so the position of every element's node in
+//! the row, the element graph, falls out of the same sort. Reads 4 bytes a gathered node, writes 4 bytes a column twice
+//! (a piece's own list, then the graph) and 1 byte a position.
+
+use super::elem_graph::{ElemGraph, Position, Positions, with_position_type};
+use super::network::{KEYS, Keys, ROWS, sort_rows};
+use super::node_elem::NodeElem;
+use crate::LocalOrdinal;
+use crate::mesh::ElemNode;
+use crate::space::atomic::{Atomic, atomic_view};
+use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::sparse::CrsGraph;
+use rayon::prelude::*;
+
+pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> (CrsGraph, ElemGraph) {
+    let lists = NodeElem::new(space, elem_node, rows);
+    laps.mark("graph/lists");
+    let per_elem = elem_node.nodes_per_elem();
+    let most = (0..rows).map(|row| lists.slots(row).len()).max().unwrap_or(0) * per_elem;
+    let mut counts = zeroed::<u32>(rows);
+    let bounds = even_bounds(rows, 8 * space.concurrency(), ROWS);
+    let mut columns: Vec<Vec<LocalOrdinal>> = bounds.iter().skip(1).map(|_| Vec::new()).collect();
+    let positions = with_position_type!(most, P => {
+        let mut positions = all_none::<S, P>(space, elem_node, rows, elem_node.as_slice().len() * per_elem);
+        let cells = atomic_view(&mut positions);
+        let pieces = split_at(&mut counts, bounds.iter().copied()).into_par_iter().zip(&mut columns).enumerate();
+        space.for_each(pieces, |(piece, (counts, columns))| {
+            let mut rows = Rows { elem_node, lists: &lists, counts, first: bounds[piece], columns, cells };
+            rows.gather::<P>();
+        });
+        positions
+    });
+    laps.mark("graph/count");
+    let row_map = offsets(space, &counts);
+    laps.mark("graph/scan");
+    let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+    laps.mark("graph/allocate");
+    let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+    space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
+    laps.mark("graph/fill");
+    let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
+    let elem = ElemGraph::from_positions(per_elem, positions, crs.longest_row());
+    laps.mark("graph/elem_graph");
+    (crs, elem)
+}
+
+/// Positions before any row is gathered: only rows that are not owned keep the mark.
+fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: usize, len: usize) -> Vec<P> {
+    let mut positions = zeroed::<P>(len);
+    if rows < elem_node.node_count() {
+        space.for_each(positions.par_chunks_mut(S::CHUNK), |positions| positions.fill(P::NONE));
+    }
+    positions
+}
+
+/// A piece of the rows at work.
+struct Rows<'a, C> {
+    elem_node: &'a ElemNode,
+    lists: &'a NodeElem,
+    /// Entries of each row of the piece.
+    counts: &'a mut [u32],
+    /// The piece's first row.
+    first: usize,
+    /// Columns of the piece's rows, one after the other.
+    columns: &'a mut Vec<LocalOrdinal>,
+    /// `[elem, i, j]`: positions of all elements, shared with the other pieces.
+    cells: &'a [C],
+}
+
+/// A column's distance from its row, in the key's upper 26 bits; the lower 6 hold where it was gathered.
+const PLACE_BITS: u32 = 6;
+const FARTHEST: u32 = 1 << (31 - PLACE_BITS);
+
+impl<C> Rows<'_, C> {
+    fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) {
+        let mut keys: Keys = [[0; ROWS]; KEYS];
+        let mut long = Vec::new();
+        for batch in (0..self.counts.len()).step_by(ROWS) {
+            let batch = batch..self.counts.len().min(batch + ROWS);
+            if let Some(gathered) = self.load(batch.clone(), &mut keys) {
+                sort_rows(&mut keys);
+                for (lane, row) in batch.enumerate() {
+                    self.store_short::<P>(row, lane, gathered[lane], &keys);
+                }
+            } else {
+                batch.for_each(|row| self.long_row::<P>(row, &mut long));
+            }
+        }
+    }
+
+    /// Gathers the keys of a batch of rows, or nothing when a row is too long or a column too far away. Returns the number
+    /// of keys in each row.
+    #[inline(always)]
+    fn load(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
+        let per_elem = self.elem_node.nodes_per_elem();
+        let table = self.elem_node.as_slice();
+        let mut gathered = [0; ROWS];
+        let mut misfit = 0;
+        for (lane, row) in batch.enumerate() {
+            let slots = self.lists.slots(self.first + row);
+            gathered[lane] = slots.len() * per_elem;
+            if gathered[lane] > KEYS {
+                return None;
+            }
+            let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
+            let mut place = 0;
+            for &slot in slots {
+                let elem = slot as usize / per_elem * per_elem;
+                for &node in &table[elem..elem + per_elem] {
+                    let distance = node.wrapping_sub(origin);
+                    misfit |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
+                    keys[place][lane] = distance << PLACE_BITS | place as u32;
+                    place += 1;
+                }
+            }
+            keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
+        }
+        (misfit == 0).then_some(gathered)
+    }
+
+    /// Columns and positions of a row whose sorted keys lie in `lane`.
+    #[inline(always)]
+    fn store_short<P: Position + StoreIn<C>>(&mut self, row: usize, lane: usize, gathered: usize, keys: &Keys) {
+        let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
+        let mut columns = [0; KEYS];
+        let mut position = [0u8; KEYS];
+        let (mut count, mut last) = (0usize, u32::MAX);
+        for key in &keys[..gathered] {
+            let (distance, place) = (key[lane] >> PLACE_BITS, key[lane] as usize % KEYS);
+            count += usize::from(distance != last);
+            last = distance;
+            columns[(count - 1) % KEYS] = distance.wrapping_add(origin);
+            position[place] = (count - 1) as u8;
+        }
+        self.counts[row] = count as u32;
+        self.columns.extend_from_slice(&columns[..count]);
+        let per_elem = self.elem_node.nodes_per_elem();
+        for (&slot, position) in self.lists.slots(self.first + row).iter().zip(position.chunks_exact(per_elem)) {
+            let cells = &self.cells[slot as usize * per_elem..][..per_elem];
+            cells.iter().zip(position).for_each(|(cell, &p)| P::new(p.into()).store_in(cell));
+        }
+    }
+
+    /// A row of any length.
+    fn long_row<P: Position + StoreIn<C>>(&mut self, row: usize, keys: &mut Vec<u64>) {
+        let per_elem = self.elem_node.nodes_per_elem();
+        let slots = self.lists.slots(self.first + row);
+        let nodes = slots.iter().flat_map(|&slot| self.elem_node.elem(slot as usize / per_elem));
+        keys.clear();
+        keys.extend(nodes.enumerate().map(|(place, &node)| u64::from(node) << 32 | place as u64));
+        keys.sort_unstable();
+        let start = self.columns.len();
+        for &key in keys.iter() {
+            let (column, place) = ((key >> 32) as u32, key as u32 as usize);
+            if self.columns.len() == start || self.columns.last() != Some(&column) {
+                self.columns.push(column);
+            }
+            let cell = &self.cells[slots[place / per_elem] as usize * per_elem + place % per_elem];
+            P::new(self.columns.len() - start - 1).store_in(cell);
+        }
+        self.counts[row] = (self.columns.len() - start) as u32;
+    }
+}
+
+/// A plain store into a shared cell: each cell belongs to one row, so one thread writes it.
+trait StoreIn<C>: Copy {
+    fn store_in(self, cell: &C);
+}
+macro_rules! store_in {
+    ($($int:ty: $cell:ident),*) => {$(
+        impl StoreIn<std::sync::atomic::$cell> for $int {
+            #[inline(always)]
+            fn store_in(self, cell: &std::sync::atomic::$cell) {
+                cell.store(self, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+    )*};
+}
+store_in!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32);

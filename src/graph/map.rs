@@ -1,0 +1,69 @@
+//! Strategy `map`: unique pairs in the fixed-capacity table, grown and retried until no insert fails.
+
+use super::pair_map::{Homes, Inserted, PairMap};
+use super::pairs;
+use crate::mesh::ElemNode;
+use crate::space::atomic::atomic_view;
+use crate::space::{HostSpace, Laps, zeroed};
+use crate::sparse::CrsGraph;
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Rounds before giving up; each makes the table at least half as large again.
+const ATTEMPTS: usize = 32;
+/// Rounds after which pairs are scattered over the table: growth alone does not help a node of very many neighbours.
+const BY_ROW: usize = 2;
+
+/// Elements of one task.
+const BLOCK: usize = 512;
+
+pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> Result<CrsGraph> {
+    // Undirected pairs of a row: 14 for an inner node of a box of hexahedra (27 neighbours); a sixth more keeps probes short.
+    let per_elem = elem_node.nodes_per_elem();
+    let upper = elem_node.elem_count() * per_elem * (per_elem + 1) / 2;
+    let mut capacity = (rows * 14).min(upper) * 7 / 6;
+    let mut failed = 0;
+    for attempt in 0..ATTEMPTS {
+        let homes = if attempt < BY_ROW { Homes::ByRow } else { Homes::Scattered };
+        let mut map = PairMap::new(capacity, rows, homes)?;
+        let mut counts = zeroed::<u32>(rows);
+        failed = insert_all(space, elem_node, &mut map, &mut counts);
+        laps.mark("graph/count");
+        if failed == 0 {
+            let mut keys = map.into_keys();
+            space.for_each(keys.par_chunks_mut(S::CHUNK), |keys| keys.iter_mut().for_each(|key| *key = key.wrapping_sub(1)));
+            return Ok(pairs::to_graph(space, elem_node, counts, &keys, PairMap::ABSENT.wrapping_sub(1), laps));
+        }
+        capacity = map.capacity() + failed.max(map.capacity() / 2);
+    }
+    Err(Error::MapFull { capacity, failed, attempts: ATTEMPTS })
+}
+
+/// Inserts every pair, counts new ones in their rows and returns how many inserts failed.
+fn insert_all<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap, counts: &mut [u32]) -> usize {
+    let rows = counts.len();
+    let failed = AtomicUsize::new(0);
+    let (view, cells) = (map.view(), atomic_view(counts));
+    let per_elem = elem_node.nodes_per_elem();
+    space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
+        let mut failures = 0;
+        for nodes in elems.chunks_exact(per_elem) {
+            pairs::for_each_pair(nodes, rows, |key| {
+                let (low, high) = pairs::nodes(key);
+                match view.insert(low, high) {
+                    Inserted::First => {
+                        cells[low as usize].fetch_add(1, Relaxed);
+                        if high != low && (high as usize) < rows {
+                            cells[high as usize].fetch_add(1, Relaxed);
+                        }
+                    }
+                    Inserted::Existing => {}
+                    Inserted::Failed => failures += 1,
+                }
+            });
+        }
+        failed.fetch_add(failures, Relaxed);
+    });
+    failed.into_inner()
+}

@@ -1,0 +1,102 @@
+//! Sorts the keys of 16 rows at once: a sorting network whose every comparison is one vector instruction.
+//!
+//! Batcher's odd-even merge sort of 64 keys has 543 comparators; each is a minimum and a maximum of two vectors that hold
+//! one key of each row, so a row of up to 64 keys costs 68 vector instructions and no branch.
+
+use multiversion::multiversion;
+
+/// Rows sorted at once: the 32-bit numbers of an AVX-512 register.
+pub(super) const ROWS: usize = 16;
+/// Keys of one row.
+pub(super) const KEYS: usize = 64;
+
+/// `[key, row]`: one key of each row side by side.
+pub(super) type Keys = [[u32; ROWS]; KEYS];
+
+/// The comparators (a < b: the smaller key goes to a), in an order that sorts.
+const COMPARATORS: [(u8, u8); 543] = odd_even_merge();
+
+/// Sorts each row's keys, smallest first.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2", "x86_64+sse4.1"))]
+pub(super) fn sort_rows(keys: &mut Keys) {
+    for (a, b) in COMPARATORS {
+        let (low, high) = (keys[a as usize % KEYS], keys[b as usize % KEYS]);
+        for row in 0..ROWS {
+            keys[a as usize % KEYS][row] = low[row].min(high[row]);
+        }
+        for row in 0..ROWS {
+            keys[b as usize % KEYS][row] = low[row].max(high[row]);
+        }
+    }
+}
+
+/// Knuth, The Art of Computer Programming 3, 5.3.4, algorithm as a table.
+const fn odd_even_merge() -> [(u8, u8); 543] {
+    let mut out = [(0, 0); 543];
+    let (mut count, mut p) = (0, 1);
+    while p < KEYS {
+        let mut k = p;
+        while k >= 1 {
+            let mut j = k % p;
+            while j + k < KEYS {
+                let mut i = 0;
+                while i < k && i + j + k < KEYS {
+                    if (i + j) / (2 * p) == (i + j + k) / (2 * p) {
+                        out[count] = ((i + j) as u8, (i + j + k) as u8);
+                        count += 1;
+                    }
+                    i += 1;
+                }
+                j += 2 * k;
+            }
+            k /= 2;
+        }
+        p *= 2;
+    }
+    assert!(count == 543);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorts_every_row_as_the_library_does() {
+        let mut state = 1u32;
+        let mut keys = [[0; ROWS]; KEYS];
+        for cut in [u32::MAX, 7, 1] {
+            keys.iter_mut().flatten().for_each(|key| {
+                state ^= state << 13;
+                state ^= state >> 17;
+                state ^= state << 5;
+                *key = state % cut;
+            });
+            let mut expected: Vec<Vec<u32>> = (0..ROWS).map(|row| keys.iter().map(|k| k[row]).collect()).collect();
+            expected.iter_mut().for_each(|row| row.sort_unstable());
+            sort_rows(&mut keys);
+            for (row, expected) in expected.iter().enumerate() {
+                assert!(keys.iter().map(|k| k[row]).eq(expected.iter().copied()));
+            }
+        }
+    }
+
+    /// A network that sorts every sequence of zeros and ones sorts everything; sequences with one step suffice per merge,
+    /// here all 2^64 are out of reach, so all with at most two ones or two zeros are tried.
+    #[test]
+    fn zeros_and_ones() {
+        let mut batch = Vec::new();
+        for a in 0..KEYS {
+            for b in a..KEYS {
+                for ones in [false, true] {
+                    batch.push(std::array::from_fn::<u32, KEYS, _>(|k| u32::from((k == a || k == b) == ones)));
+                }
+            }
+        }
+        for group in batch.chunks(ROWS) {
+            let mut keys = std::array::from_fn(|k| std::array::from_fn(|row| group[row % group.len()][k]));
+            sort_rows(&mut keys);
+            assert!((1..KEYS).all(|k| (0..ROWS).all(|row| keys[k - 1][row] <= keys[k][row])));
+        }
+    }
+}

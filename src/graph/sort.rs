@@ -1,0 +1,52 @@
+//! Strategy `sort`: every pair of every element, sorted, duplicates dropped. 512 bytes of keys a hexahedron.
+
+use crate::LocalOrdinal;
+use crate::mesh::ElemNode;
+use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::sparse::CrsGraph;
+use rayon::prelude::*;
+
+/// Key of a pair whose row is not owned: sorts behind all others.
+const NO_ROW: u64 = u64::MAX;
+
+pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> CrsGraph {
+    let per_elem = elem_node.nodes_per_elem();
+    let mut keys = zeroed::<u64>(elem_node.as_slice().len() * per_elem);
+    let table = elem_node.as_slice().par_chunks(per_elem * 64).zip(keys.par_chunks_mut(per_elem * per_elem * 64));
+    space.for_each(table, |(elems, keys)| {
+        for (nodes, keys) in elems.chunks_exact(per_elem).zip(keys.chunks_exact_mut(per_elem * per_elem)) {
+            for (&row, keys) in nodes.iter().zip(keys.chunks_exact_mut(per_elem)) {
+                let owned = (row as usize) < rows;
+                let pair = |&column: &u32| if owned { u64::from(row) << 32 | u64::from(column) } else { NO_ROW };
+                keys.iter_mut().zip(nodes).for_each(|(key, column)| *key = pair(column));
+            }
+        }
+    });
+    laps.mark("graph/pairs");
+    space.sort(&mut keys);
+    keys.truncate(keys.partition_point(|&key| key != NO_ROW));
+    laps.mark("graph/sort");
+    // Pieces end where a row ends, so that each row is counted and copied by one task.
+    let row_start = |row: usize| keys.partition_point(|&key| key < (row as u64) << 32);
+    let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
+    let starts: Vec<usize> = bounds.iter().map(|&row| row_start(row)).collect();
+    let unique = |piece: usize| {
+        let keys = &keys[starts[piece]..starts[piece + 1]];
+        keys.iter().enumerate().filter(|&(i, key)| i == 0 || keys[i - 1] != *key).map(|(_, &key)| key)
+    };
+    let mut counts = zeroed::<u32>(rows);
+    let pieces = split_at(&mut counts, bounds.iter().copied());
+    space.for_each(pieces.into_par_iter().enumerate(), |(piece, counts)| {
+        unique(piece).for_each(|key| counts[(key >> 32) as usize - bounds[piece]] += 1);
+    });
+    laps.mark("graph/count");
+    let row_map = offsets(space, &counts);
+    laps.mark("graph/scan");
+    let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+    let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+    space.for_each(pieces.into_par_iter().enumerate(), |(piece, entries)| {
+        entries.iter_mut().zip(unique(piece)).for_each(|(entry, key)| *entry = key as LocalOrdinal);
+    });
+    laps.mark("graph/fill");
+    CrsGraph::trusted(row_map, entries, elem_node.node_count())
+}
