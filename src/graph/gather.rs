@@ -15,7 +15,12 @@ use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
-pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> (CrsGraph, ElemGraph) {
+pub(super) fn build<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    rows: usize,
+    laps: &mut Laps,
+) -> (CrsGraph, ElemGraph) {
     let lists = NodeElem::new(space, elem_node, rows);
     laps.mark("graph/lists");
     let per_elem = elem_node.nodes_per_elem();

@@ -32,7 +32,9 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
         laps.mark("graph/count");
         if failed == 0 {
             let mut keys = map.into_keys();
-            space.for_each(keys.par_chunks_mut(S::CHUNK), |keys| keys.iter_mut().for_each(|key| *key = key.wrapping_sub(1)));
+            space.for_each(keys.par_chunks_mut(S::CHUNK), |keys| {
+                keys.iter_mut().for_each(|key| *key = key.wrapping_sub(1))
+            });
             return Ok(pairs::to_graph(space, elem_node, counts, &keys, PairMap::ABSENT.wrapping_sub(1), laps));
         }
         capacity = map.capacity() + failed.max(map.capacity() / 2);

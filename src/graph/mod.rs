@@ -26,11 +26,11 @@ pub use elem_graph::{ElemGraph, Position, Positions};
 pub use node_elem::NodeElem;
 pub use pair_map::{Homes, Inserted, PairMap, PairMapView};
 
+use crate::Result;
 use crate::error::check_length;
 use crate::mesh::ElemNode;
 use crate::space::{HostSpace, Laps};
 use crate::sparse::CrsGraph;
-use crate::{Error, Result};
 use std::sync::Arc;
 
 /// How to find the unique node pairs.
@@ -80,13 +80,20 @@ pub fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, strateg
     let (crs, elem) = match strategy {
         Strategy::Gather => gather::build(space, elem_node, rows, &mut laps),
         Strategy::Map => with_elem_graph(space, elem_node, map::build(space, elem_node, rows, &mut laps)?, &mut laps),
-        Strategy::DashMap => with_elem_graph(space, elem_node, dashmap::build(space, elem_node, rows, &mut laps), &mut laps),
+        Strategy::DashMap => {
+            with_elem_graph(space, elem_node, dashmap::build(space, elem_node, rows, &mut laps), &mut laps)
+        }
         Strategy::Sort => with_elem_graph(space, elem_node, sort::build(space, elem_node, rows, &mut laps), &mut laps),
     };
     Ok(Graph { crs: Arc::new(crs), elem, laps })
 }
 
-fn with_elem_graph<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: CrsGraph, laps: &mut Laps) -> (CrsGraph, ElemGraph) {
+fn with_elem_graph<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    crs: CrsGraph,
+    laps: &mut Laps,
+) -> (CrsGraph, ElemGraph) {
     let elem = ElemGraph::locate(space, elem_node, &crs);
     laps.mark("graph/elem_graph");
     (crs, elem)
@@ -96,9 +103,9 @@ crate::space::named_choice!(Strategy, "graph strategy");
 
 #[cfg(test)]
 mod tests {
+    use super::Strategy;
     use super::*;
     use crate::space::{Serial, Threads};
-    use super::Strategy;
     use proptest::prelude::{ProptestConfig, any, proptest};
 
     /// The pattern by definition: every pair of every element, in an ordered set.

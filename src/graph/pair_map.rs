@@ -73,7 +73,12 @@ impl PairMap {
             Homes::ByRow => (self.slots_per_row as u64).clamp(1, Self::PROBES as u64),
             Homes::Scattered => self.slots.len() as u64,
         };
-        PairMapView { slots: atomic_view(&mut self.slots), slots_per_row: self.slots_per_row, window, homes: self.homes }
+        PairMapView {
+            slots: atomic_view(&mut self.slots),
+            slots_per_row: self.slots_per_row,
+            window,
+            homes: self.homes,
+        }
     }
 
     /// The slots: a key plus one, or [`ABSENT`](Self::ABSENT), so that fresh zero pages are empty slots.

@@ -1,1 +1,8 @@
-//! Iterative methods, written once for every space.
+//! Iterative methods, written once for every space: they name no backend, loop over no data and allocate nothing inside
+//! an iteration.
+
+mod cg;
+mod newton;
+
+pub use cg::{CgInfo, CgParams, CgWorkspace, LinearOperator, Sums, cg};
+pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};

@@ -29,11 +29,19 @@ impl CrsGraph {
         }
         for (row, pair) in row_map.windows(2).enumerate() {
             if pair[1] < pair[0] || pair[1] > last {
-                return Err(Error::Invalid(format!("row_map[{}] is {}, after {} and up to {last}", row + 1, pair[1], pair[0])));
+                return Err(Error::Invalid(format!(
+                    "row_map[{}] is {}, after {} and up to {last}",
+                    row + 1,
+                    pair[1],
+                    pair[0]
+                )));
             }
             let row_entries = &entries[pair[0] as usize..pair[1] as usize];
             if let Some(two) = row_entries.windows(2).find(|two| two[1] <= two[0]) {
-                return Err(Error::Invalid(format!("row {row}: column {} follows {}; columns must rise", two[1], two[0])));
+                return Err(Error::Invalid(format!(
+                    "row {row}: column {} follows {}; columns must rise",
+                    two[1], two[0]
+                )));
             }
             if let Some(column) = row_entries.last().filter(|&&column| column as usize >= columns) {
                 return Err(Error::Invalid(format!("row {row}: column {column} of a matrix with {columns} columns")));
@@ -109,7 +117,8 @@ mod tests {
 
     #[test]
     fn malformed_graphs_are_named() {
-        let refused = |map: &[u64], entries: &[u32]| CrsGraph::new(map.to_vec(), entries.to_vec(), 3).unwrap_err().to_string();
+        let refused =
+            |map: &[u64], entries: &[u32]| CrsGraph::new(map.to_vec(), entries.to_vec(), 3).unwrap_err().to_string();
         assert!(refused(&[], &[]).contains("row_map"));
         assert!(refused(&[0, 2], &[1]).contains("entries"));
         assert!(refused(&[1, 2], &[0, 1]).contains("row_map[0] is 1"));

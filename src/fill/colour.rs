@@ -1,0 +1,83 @@
+//! Strategy `colour`: blocks of one colour share no node, so they run at once with plain adds.
+//!
+//! Blocks of consecutive elements, not single elements, get colours: their data stay together in the caches. The colours
+//! are greedy, in the order of the blocks, and depend on the mesh alone; a row is added to in the order of colours, so the
+//! sums do not depend on the threads.
+
+use super::kernel::ElementKernel;
+use super::place::{Target, add_elems};
+use crate::graph::Graph;
+use crate::mesh::ElemNode;
+use crate::space::HostSpace;
+use crate::space::atomic::add_unshared;
+use rayon::prelude::*;
+
+/// Elements of one block.
+const BLOCK: usize = 256;
+
+/// Colours with a bit in a node's mask; blocks beyond have a colour each.
+const MASKED: u32 = 63;
+
+/// Blocks of each colour.
+#[derive(Debug)]
+pub(super) struct Plan {
+    colours: Vec<Vec<usize>>,
+}
+
+impl Plan {
+    pub(super) fn new(elem_node: &ElemNode) -> Self {
+        let mut colours: Vec<Vec<usize>> = Vec::new();
+        let mut alone = Vec::new();
+        let mut used = vec![0u64; elem_node.node_count()];
+        for (block, nodes) in elem_node.as_slice().chunks(BLOCK * elem_node.nodes_per_elem()).enumerate() {
+            let taken = nodes.iter().fold(0, |taken, &node| taken | used[node as usize]);
+            let colour = taken.trailing_ones();
+            if colour >= MASKED {
+                alone.push(vec![block]);
+                continue;
+            }
+            nodes.iter().for_each(|&node| used[node as usize] |= 1 << colour);
+            if colour as usize == colours.len() {
+                colours.push(Vec::new());
+            }
+            colours[colour as usize].push(block);
+        }
+        colours.extend(alone);
+        Plan { colours }
+    }
+
+    pub(super) fn assemble<S: HostSpace, const NN: usize>(
+        &self,
+        space: &S,
+        kernel: &impl ElementKernel<NN>,
+        elem_node: &ElemNode,
+        graph: &Graph,
+        values: &mut [f64],
+        residual: &mut [f64],
+    ) {
+        let target = Target::zeroed(space, &graph.crs, values, residual);
+        for blocks in &self.colours {
+            space.for_each(blocks.par_iter(), |&block| {
+                let elems = block * BLOCK..elem_node.elem_count().min((block + 1) * BLOCK);
+                add_elems(kernel, elems, elem_node, &graph.elem, target, |_, cell, term| add_unshared(cell, term));
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_blocks_of_a_colour_share_a_node() {
+        let strip = (0..20_000u32).flat_map(|e| [e, e + 1]).collect();
+        let plan = Plan::new(&ElemNode::new(strip, 2, 20_001).unwrap());
+        assert_eq!(plan.colours.len(), 2);
+        assert_eq!(plan.colours.iter().map(Vec::len).sum::<usize>(), 20_000usize.div_ceil(BLOCK));
+        let hub = (0..20_000u32).flat_map(|e| [0, e + 1]).collect();
+        let plan = Plan::new(&ElemNode::new(hub, 2, 20_001).unwrap());
+        assert!(plan.colours.iter().all(|blocks| blocks.len() == 1));
+        assert_eq!(plan.colours.len(), 20_000usize.div_ceil(BLOCK));
+    }
+}

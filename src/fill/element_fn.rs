@@ -1,0 +1,47 @@
+//! An element kernel from a function of the element's index: a user's own equation, or matrices made elsewhere.
+
+use super::kernel::{ElementBatch, ElementKernel};
+use std::ops::Range;
+
+/// [`ElementKernel`] made by [`element_fn`].
+#[derive(Clone, Copy)]
+pub struct ElementFn<F>(F);
+
+impl<F> std::fmt::Debug for ElementFn<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ElementFn")
+    }
+}
+
+/// Makes a kernel of `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`.
+pub fn element_fn<F, const NN: usize>(f: F) -> ElementFn<F>
+where
+    F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,
+{
+    ElementFn(f)
+}
+
+impl<F, const NN: usize> ElementKernel<NN> for ElementFn<F>
+where
+    F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,
+{
+    type Scratch = ();
+
+    fn name(&self) -> &'static str {
+        "function"
+    }
+
+    fn scratch(&self) {}
+
+    fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<NN>) {
+        for (lane, elem) in elems.enumerate() {
+            let (matrix, residual) = (self.0)(elem);
+            for i in 0..NN {
+                out.residual[i][lane] = residual[i];
+                for j in 0..NN {
+                    out.matrix[i][j][lane] = matrix[i][j];
+                }
+            }
+        }
+    }
+}

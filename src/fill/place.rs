@@ -1,0 +1,93 @@
+//! Puts the lanes of a batch in their rows.
+
+use super::ElementBatch;
+use super::kernel::ElementKernel;
+use crate::LocalOrdinal;
+use crate::graph::{ElemGraph, Position};
+use crate::mesh::ElemNode;
+use crate::space::HostSpace;
+use crate::space::atomic::{AtomicF64, atomic_view};
+use crate::space::lanes::LANES;
+use crate::sparse::CrsGraph;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Where a fill's sums go: values and residual, shared by all threads.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub crs: &'a CrsGraph,
+    pub values: &'a [AtomicF64],
+    pub residual: &'a [AtomicF64],
+}
+
+impl<'a> Target<'a> {
+    /// Zeroes values and residual and lends them to all threads.
+    pub(super) fn zeroed<S: HostSpace>(
+        space: &S,
+        crs: &'a CrsGraph,
+        values: &'a mut [f64],
+        residual: &'a mut [f64],
+    ) -> Self {
+        space.for_each(values.par_chunks_mut(8 * S::CHUNK), |values| values.fill(0.0));
+        space.for_each(residual.par_chunks_mut(8 * S::CHUNK), |residual| residual.fill(0.0));
+        Target { crs, values: atomic_view(values), residual: atomic_view(residual) }
+    }
+}
+
+/// Calls `$body` with `$positions` bound to the slice of positions, whatever its integer.
+macro_rules! with_positions {
+    ($elem_graph:expr, $positions:ident => $body:expr) => {
+        match $elem_graph.positions() {
+            $crate::graph::Positions::U8($positions) => $body,
+            $crate::graph::Positions::U16($positions) => $body,
+            $crate::graph::Positions::U32($positions) => $body,
+        }
+    };
+}
+pub(super) use with_positions;
+
+/// Evaluates elements `elems` in batches and adds each to its rows with `add(row, cell, term)`.
+#[inline(always)]
+pub(super) fn add_elems<const NN: usize>(
+    kernel: &impl ElementKernel<NN>,
+    elems: Range<usize>,
+    elem_node: &ElemNode,
+    elem_graph: &ElemGraph,
+    target: Target<'_>,
+    add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
+) {
+    let mut batch = ElementBatch::ZERO;
+    let mut scratch = kernel.scratch();
+    with_positions!(elem_graph, positions => {
+        for first in elems.clone().step_by(LANES) {
+            let lanes = first..elems.end.min(first + LANES);
+            kernel.evaluate(lanes.clone(), &mut scratch, &mut batch);
+            for (lane, elem) in lanes.enumerate() {
+                let (nodes, positions) = (elem_node.elem(elem), &positions[elem * NN * NN..][..NN * NN]);
+                add_elem(&batch, lane, nodes, positions, target, add);
+            }
+        }
+    });
+}
+
+/// Adds one lane of a batch to its owned rows.
+#[inline(always)]
+fn add_elem<const NN: usize, P: Position>(
+    batch: &ElementBatch<NN>,
+    lane: usize,
+    nodes: &[LocalOrdinal],
+    positions: &[P],
+    target: Target<'_>,
+    add: impl Fn(LocalOrdinal, &AtomicF64, f64),
+) {
+    for i in 0..NN {
+        let row = nodes[i];
+        if let Some(cell) = target.residual.get(row as usize) {
+            add(row, cell, batch.residual[i][lane]);
+            let values = &target.values[target.crs.row_range(row as usize)];
+            for j in 0..NN {
+                add(row, &values[positions[i * NN + j].get()], batch.matrix[i][j][lane]);
+            }
+        }
+    }
+}
