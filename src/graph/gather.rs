@@ -79,19 +79,40 @@ struct Rows<'a, C> {
 const PLACE_BITS: u32 = 6;
 const FARTHEST: u32 = 1 << (31 - PLACE_BITS);
 
+/// Stands for a number of nodes an element that is known only at run time.
+const ANY: usize = 0;
+
 impl<C> Rows<'_, C> {
+    #[inline(always)]
+    fn per_elem<const NN: usize>(&self) -> usize {
+        if NN == ANY { self.elem_node.nodes_per_elem() } else { NN }
+    }
+
     fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) {
+        // The same code with the hexahedron's and the tetrahedron's number of nodes known: no divisions, loops unrolled.
+        match self.elem_node.nodes_per_elem() {
+            8 => self.gather_elems::<P, 8>(),
+            4 => self.gather_elems::<P, 4>(),
+            _ => self.gather_elems::<P, ANY>(),
+        }
+    }
+
+    fn gather_elems<P: Position + Atomic<Cell = C> + StoreIn<C>, const NN: usize>(&mut self) {
+        let per_elem = self.per_elem::<NN>();
+        let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
+        // Half of what is gathered is more than remains of hexahedra or tetrahedra; the rest of the pages is never touched.
+        self.columns.reserve(gathered.sum::<usize>() / 2);
         let mut keys: Keys = [[0; ROWS]; KEYS];
         let mut long = Vec::new();
         for batch in (0..self.counts.len()).step_by(ROWS) {
             let batch = batch..self.counts.len().min(batch + ROWS);
-            if let Some(gathered) = self.load(batch.clone(), &mut keys) {
+            if let Some(gathered) = self.load::<NN>(batch.clone(), &mut keys) {
                 sort_rows(&mut keys);
                 for (lane, row) in batch.enumerate() {
-                    self.store_short::<P>(row, lane, gathered[lane], &keys);
+                    self.store_short::<P, NN>(row, lane, gathered[lane], &keys);
                 }
             } else {
-                batch.for_each(|row| self.long_row::<P>(row, &mut long));
+                batch.for_each(|row| self.long_row::<P, NN>(row, &mut long));
             }
         }
     }
@@ -99,9 +120,8 @@ impl<C> Rows<'_, C> {
     /// Gathers the keys of a batch of rows, or nothing when a row is too long or a column too far away. Returns the number
     /// of keys in each row.
     #[inline(always)]
-    fn load(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
-        let per_elem = self.elem_node.nodes_per_elem();
-        let table = self.elem_node.as_slice();
+    fn load<const NN: usize>(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
+        let (per_elem, table) = (self.per_elem::<NN>(), self.elem_node.as_slice());
         let mut gathered = [0; ROWS];
         let mut misfit = 0;
         for (lane, row) in batch.enumerate() {
@@ -128,7 +148,13 @@ impl<C> Rows<'_, C> {
 
     /// Columns and positions of a row whose sorted keys lie in `lane`.
     #[inline(always)]
-    fn store_short<P: Position + StoreIn<C>>(&mut self, row: usize, lane: usize, gathered: usize, keys: &Keys) {
+    fn store_short<P: Position + StoreIn<C>, const NN: usize>(
+        &mut self,
+        row: usize,
+        lane: usize,
+        gathered: usize,
+        keys: &Keys,
+    ) {
         let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
         let mut columns = [0; KEYS];
         let mut position = [0u8; KEYS];
@@ -142,7 +168,7 @@ impl<C> Rows<'_, C> {
         }
         self.counts[row] = count as u32;
         self.columns.extend_from_slice(&columns[..count]);
-        let per_elem = self.elem_node.nodes_per_elem();
+        let per_elem = self.per_elem::<NN>();
         for (&slot, position) in self.lists.slots(self.first + row).iter().zip(position.chunks_exact(per_elem)) {
             let cells = &self.cells[slot as usize * per_elem..][..per_elem];
             cells.iter().zip(position).for_each(|(cell, &p)| P::new(p.into()).store_in(cell));
@@ -150,9 +176,8 @@ impl<C> Rows<'_, C> {
     }
 
     /// A row of any length.
-    fn long_row<P: Position + StoreIn<C>>(&mut self, row: usize, keys: &mut Vec<u64>) {
-        let per_elem = self.elem_node.nodes_per_elem();
-        let slots = self.lists.slots(self.first + row);
+    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, keys: &mut Vec<u64>) {
+        let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
         let nodes = slots.iter().flat_map(|&slot| self.elem_node.elem(slot as usize / per_elem));
         keys.clear();
         keys.extend(nodes.enumerate().map(|(place, &node)| u64::from(node) << 32 | place as u64));
