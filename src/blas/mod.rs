@@ -1,1 +1,5 @@
-//! Vector operations of the iterative solvers: reductions in a fixed order and fused updates.
+//! Vector operations.
+
+mod triad;
+
+pub use triad::{Triad, triad, triad_length};
