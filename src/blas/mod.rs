@@ -5,6 +5,9 @@
 //! space's memory; only [`ExecutionSpace::read`] brings one to the host.
 
 mod host;
+mod triad;
+
+pub use triad::{Triad, triad, triad_length};
 
 use crate::Result;
 use crate::space::{Array, ExecutionSpace};

@@ -1,1 +1,19 @@
 //! The main job: deck, driver, report.
+//!
+//! What a person asks for is a [`Deck`]; what comes back is a [`Report`]; [`solve`] leads from one to the other. Nothing
+//! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
+
+pub mod cost;
+pub mod deck;
+mod driver;
+mod phases;
+mod progress;
+pub mod report;
+mod solution;
+
+pub use deck::Deck;
+pub use driver::solve;
+pub use phases::{PhaseTotals, Phases};
+pub use progress::{Progress, Silent};
+pub use report::{Report, ReportFile};
+pub use solution::Analytic;

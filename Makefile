@@ -1,0 +1,63 @@
+# minifenl: make run, make test, make lint, make bench. Installs what is missing, or says what to install.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+PACKAGES := openmpi-bin libopenmpi-dev libclang-dev
+TYPOS := target/tools/bin/typos
+TYPOS_VERSION := 1.52.0
+RANKS ?= 4
+ARGS ?= --nodes 64
+
+# More ranks than cores are fine; as root mpirun wants to be told so.
+export OMPI_MCA_rmaps_base_oversubscribe := 1
+ifeq ($(shell id -u),0)
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+endif
+
+.PHONY: help run test lint bench setup build
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
+
+setup: ## an MPI and libclang
+	@missing=""; \
+	command -v mpicc >/dev/null && command -v mpirun >/dev/null || missing=yes; \
+	ls /usr/lib/llvm*/lib/libclang*.so* /usr/lib/*/libclang*.so* >/dev/null 2>&1 || \
+	    ls /usr/lib/llvm*/lib/libclang*.so* >/dev/null 2>&1 || [ -n "$${LIBCLANG_PATH:-}" ] || missing=yes; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then \
+	    echo "missing: an MPI with mpicc and mpirun, and libclang; install them with this system's package manager"; exit 1; \
+	elif [ "$$(id -u)" = 0 ]; then sudo=""; \
+	elif sudo -n true 2>/dev/null; then sudo=sudo; \
+	else echo "missing packages; run: sudo apt-get install $(PACKAGES)"; exit 1; fi; \
+	$$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy --no-install-recommends $(PACKAGES)
+
+build: setup ## the program with MPI, optimised
+	cargo build --release --features mpi
+
+run: build ## the main job on 4 ranks (RANKS=4 ARGS="--nodes 64")
+	mpirun -n $(RANKS) target/release/minifenl $(ARGS)
+
+test: setup ## every test, without MPI and with it
+	@mkdir -p target
+	@cargo test 2>&1 | tee target/test.log
+	@cargo test --features mpi 2>&1 | tee -a target/test.log
+	@awk '/^test result:/ { p += $$4; f += $$6; i += $$8 } \
+	    END { printf "test result: ok. %d passed; %d failed; %d ignored\n", p, f, i }' target/test.log
+
+$(TYPOS):
+	python3 -m venv target/tools
+	target/tools/bin/pip install -q typos==$(TYPOS_VERSION)
+
+lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
+	cargo fmt --check
+	cargo clippy -q --all-targets -- -D warnings
+	cargo clippy -q --all-targets --features mpi -- -D warnings
+	cargo clippy -q --all-targets --no-default-features -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
+	$(TYPOS)
+	cargo test -q --test layers
+
+bench: ## criterion benches
+	cargo bench

@@ -1,0 +1,45 @@
+//! Progress for people: on stderr of the first rank, only where that is a terminal.
+
+use minifenl::run::Progress;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Rewrites one line with CG's residual, a line for each Newton step; silent off a terminal.
+pub struct Terminal {
+    shown: bool,
+    last: Instant,
+}
+
+impl Terminal {
+    /// Shows only on the first rank.
+    pub fn new(first: bool) -> Self {
+        Terminal { shown: first && std::io::stderr().is_terminal(), last: Instant::now() }
+    }
+
+    fn put(&self, line: &str, end: &str) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{line}{end}");
+        }
+    }
+}
+
+impl Progress for Terminal {
+    fn phase(&mut self, name: &str) {
+        self.put(name, "");
+    }
+
+    fn newton(&mut self, step: usize, residual: f64, target: f64) {
+        self.put(&format!("Newton {step}: residual {residual:.3e}, to reach {target:.1e}"), "\n");
+    }
+
+    fn cg(&mut self, iteration: usize, residual: f64, target: f64) {
+        if self.shown && self.last.elapsed() > Duration::from_millis(100) {
+            self.last = Instant::now();
+            self.put(&format!("  CG {iteration}: residual {residual:.3e}, to reach {target:.1e}"), "");
+        }
+    }
+
+    fn done(&mut self) {
+        self.put("", "");
+    }
+}

@@ -1,0 +1,80 @@
+//! STREAM triad a = b + s c: the bandwidth that everything else is measured against.
+//!
+//! 24 bytes an item, STREAM's count (without the write-allocate that some processors add). Pages are touched first by
+//! the same chunks on the same space. About half a second; allocates three arrays, so take peak memory before.
+
+use crate::space::{HostSpace, available_bytes};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::time::{Duration, Instant};
+
+/// Bandwidth in GB/s (1e9 bytes).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triad {
+    /// Of the fastest pass.
+    pub best: f64,
+    /// Of the middle pass.
+    pub median: f64,
+}
+
+/// Items for each array so that the arrays of all `processes` on this machine are 4 times its last-level cache (64 MiB
+/// at least, a sixteenth of the free memory at most).
+pub fn triad_length(processes: usize) -> usize {
+    let cache = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size").ok();
+    let kib = cache.and_then(|text| text.trim().trim_end_matches('K').parse::<u64>().ok()).unwrap_or(32 << 10);
+    let bytes = (4 * kib * 1024).max(64 << 20).min(available_bytes() / 16);
+    (bytes as usize / 8 / processes.max(1)).max(HOST_CHUNK)
+}
+
+const HOST_CHUNK: usize = 4096;
+
+/// Measures with arrays of `len` items: one pass to warm up, then up to 15 or 0.4 s.
+///
+/// # Errors
+/// [`Error::TooLarge`] where the memory cannot be had, [`Error::Invalid`] for `len` 0.
+pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
+    if len == 0 {
+        return Err(Error::Invalid("triad: arrays of 0 items".into()));
+    }
+    let (mut a, mut b, mut c) = (space.zeros::<f64>(len)?, space.zeros::<f64>(len)?, space.zeros::<f64>(len)?);
+    for (array, value) in [(&mut b, 1.0), (&mut c, 2.0)] {
+        space.for_each(array.par_chunks_mut(S::CHUNK), |chunk| chunk.fill(value));
+    }
+    pass(space, &mut a, &b, &c);
+    let (start, mut rates) = (Instant::now(), Vec::new());
+    while rates.is_empty() || (rates.len() < 15 && start.elapsed() < Duration::from_millis(400)) {
+        let begin = Instant::now();
+        pass(space, &mut a, &b, &c);
+        rates.push(24e-9 * len as f64 / begin.elapsed().as_secs_f64());
+    }
+    if a[len / 2] != 7.0 {
+        return Err(Error::Invalid(format!("triad: 1 + 3 * 2 gave {}", a[len / 2])));
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
+}
+
+/// a = b + 3 c.
+fn pass<S: HostSpace>(space: &S, a: &mut [f64], b: &[f64], c: &[f64]) {
+    let pieces = a.par_chunks_mut(S::CHUNK).zip(b.par_chunks(S::CHUNK)).zip(c.par_chunks(S::CHUNK));
+    space.for_each(pieces, |((a, b), c)| {
+        for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+            *a = b + 3.0 * c;
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{Serial, Threads};
+
+    #[test]
+    fn it_measures_something() {
+        for rate in [triad(&Serial, 10_000).unwrap(), triad(&Threads::new(2).unwrap(), 10_000).unwrap()] {
+            assert!(rate.median > 0.0 && rate.best >= rate.median);
+        }
+        assert!(triad(&Serial, 0).is_err());
+        assert!(triad_length(1) >= triad_length(4));
+    }
+}

@@ -1,0 +1,107 @@
+//! Bytes and flops of one call of each phase on one rank, by formula: pure functions of sizes.
+//!
+//! Every array counts once a pass (caches keep what is reused), without write-allocate. Node ids, columns and positions
+//! are 4 bytes, row offsets and values 8; an element has 8 nodes, an interior row 27 entries.
+
+/// Sizes of one rank's share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Nodes (rows) that the rank owns.
+    pub owned: u64,
+    /// Ghost nodes.
+    pub ghosts: u64,
+    /// Elements that it computes.
+    pub elems: u64,
+    /// Entries of its rows.
+    pub nnz: u64,
+}
+
+/// What one call moves and computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Floating-point operations.
+    pub flops: u64,
+}
+
+/// Flops of a hex8 element, nominal, 8 points: Jacobian map 144, adjugate 45, gradients 120, T and grad T 63, weights 10,
+/// stiffness 64 x 6, mass 64 x 2, residual 8 x 8.
+pub const ELEMENT_FLOPS: u64 = 8 * (144 + 45 + 120 + 63 + 10 + 384 + 128 + 64);
+
+/// y = A x: values and columns 12 an entry, offsets 8, x 8 (ghosts too), y 8; a product and a sum an entry.
+pub fn spmv(s: Sizes) -> Cost {
+    Cost { bytes: 12 * s.nnz + 8 * (s.owned + 1) + 8 * (s.owned + s.ghosts) + 8 * s.owned, flops: 2 * s.nnz }
+}
+
+/// One CG iteration: [`spmv`] with p.Ap inside, x and r updates with r.r 48, p update 24 a row; 10 flops a row.
+pub fn cg_iteration(s: Sizes) -> Cost {
+    let product = spmv(s);
+    Cost { bytes: product.bytes + 72 * s.owned, flops: product.flops + 10 * s.owned }
+}
+
+/// Count, fill and sort at their bound (table in, columns and offsets out), then [`graph_elem`].
+pub fn graph(s: Sizes) -> Cost {
+    Cost { bytes: 32 * s.elems + 4 * s.nnz + 8 * (s.owned + 1) + graph_elem(s).bytes, flops: 0 }
+}
+
+/// Counts 4 in, offsets 8 out.
+pub fn graph_scan(s: Sizes) -> Cost {
+    Cost { bytes: 12 * s.owned + 8, flops: 0 }
+}
+
+/// ElemGraph: table 32 an element and columns 4 an entry in, 64 positions of 4 out.
+pub fn graph_elem(s: Sizes) -> Cost {
+    Cost { bytes: (32 + 256) * s.elems + 4 * s.nnz, flops: 0 }
+}
+
+/// What every fill reads: table 32 and positions 256 an element, coordinates 24 and T 8 a node.
+fn fill_inputs(s: Sizes) -> u64 {
+    (32 + 256) * s.elems + 32 * (s.owned + s.ghosts)
+}
+
+/// Scatter and colour: values and residual are zeroed (8) and then read and written (16).
+pub fn fill_scatter(s: Sizes) -> Cost {
+    Cost { bytes: fill_inputs(s) + 24 * (s.nnz + s.owned), flops: ELEMENT_FLOPS * s.elems }
+}
+
+/// Gather: 72 numbers an element written and read, values and residual written once.
+pub fn fill_gather(s: Sizes) -> Cost {
+    Cost { bytes: fill_inputs(s) + 2 * 8 * 72 * s.elems + 8 * (s.nnz + s.owned), flops: ELEMENT_FLOPS * s.elems }
+}
+
+/// Dirichlet elimination of `entries` values (rows and columns) and `rows` residuals: read and written.
+pub fn boundary(entries: u64, rows: u64) -> Cost {
+    Cost { bytes: 16 * (entries + rows), flops: 0 }
+}
+
+/// One exchange: `sent` items packed (read, written) and sent, ghosts received.
+pub fn halo(sent: u64, s: Sizes) -> Cost {
+    Cost { bytes: 8 * (3 * sent + s.ghosts), flops: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One interior node of an infinite mesh (one offset more for the end of the table).
+    const NODE: Sizes = Sizes { owned: 1, ghosts: 0, elems: 1, nnz: 27 };
+
+    #[test]
+    fn an_interior_node_by_hand() {
+        assert_eq!(spmv(NODE), Cost { bytes: 216 + 108 + 16 + 8 + 8, flops: 54 });
+        assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
+        assert_eq!(graph_scan(NODE).bytes, 20);
+        assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 256 + 108);
+        assert_eq!(fill_scatter(NODE).bytes, 32 + 256 + 32 + 24 * 28);
+        assert_eq!(fill_gather(NODE).bytes, 32 + 256 + 32 + 1152 + 8 * 28);
+        assert_eq!(ELEMENT_FLOPS, 7664);
+    }
+
+    #[test]
+    fn ghosts_cost_reads_only() {
+        assert_eq!(spmv(Sizes { ghosts: 10, ..NODE }).bytes - spmv(NODE).bytes, 80);
+        assert_eq!(halo(3, Sizes { ghosts: 2, ..NODE }).bytes, 88);
+        assert_eq!(boundary(9, 1).bytes, 160);
+    }
+}

@@ -1,0 +1,183 @@
+//! The deck: everything a run depends on, as TOML sections with a default for every key.
+//!
+//! Unknown keys are refused. Each message is one line that names the key, and the line of the deck where it was parsed.
+
+mod check;
+mod choices;
+mod nodes;
+#[cfg(test)]
+mod tests;
+
+pub use choices::{FillStrategy, GraphStrategy, KernelChoice, MapChoice};
+pub use nodes::Nodes;
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// All settings of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Deck {
+    /// `[mesh]`: the box and its nodes.
+    pub mesh: MeshDeck,
+    /// `[problem]`: the boundary values.
+    pub problem: ProblemDeck,
+    /// `[graph]`: how the matrix graph is made.
+    pub graph: GraphDeck,
+    /// `[fill]`: how element contributions become matrix values.
+    pub fill: FillDeck,
+    /// `[newton]`: the nonlinear iteration.
+    pub newton: IterationDeck<NewtonDefaults>,
+    /// `[cg]`: the linear iteration.
+    pub cg: IterationDeck<CgDefaults>,
+    /// `[run]`: threads, report, bandwidth.
+    pub run: RunDeck,
+}
+
+/// The box of hexahedra.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeshDeck {
+    /// Nodes along the edges of the whole box; 64 when neither this nor `nodes_per_rank` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Nodes>,
+    /// Nodes along the edges of each rank's share, for weak scaling: the box grows with the ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes_per_rank: Option<Nodes>,
+    /// The map from the uniform box to the mesh.
+    pub map: MapChoice,
+    /// Edges of the box.
+    pub size: [f64; 3],
+}
+
+impl Default for MeshDeck {
+    fn default() -> Self {
+        MeshDeck { nodes: None, nodes_per_rank: None, map: MapChoice::default(), size: [1.0; 3] }
+    }
+}
+
+/// The boundary values; the conductivity follows from them (see [`Analytic`](super::Analytic)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProblemDeck {
+    /// Temperature at the lowest z.
+    pub t_min: f64,
+    /// Temperature at the highest z.
+    pub t_max: f64,
+}
+
+impl Default for ProblemDeck {
+    fn default() -> Self {
+        ProblemDeck { t_min: 1.0, t_max: 2.0 }
+    }
+}
+
+/// How the matrix graph is made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GraphDeck {
+    /// The algorithm; all give the same graph.
+    pub strategy: GraphStrategy,
+}
+
+/// How element contributions become matrix values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FillDeck {
+    /// Who adds up the contributions to one entry.
+    pub strategy: FillStrategy,
+    /// How an element matrix is computed.
+    pub kernel: KernelChoice,
+}
+
+/// When an iteration stops. `D` carries the defaults only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, bound = "D: Defaults")]
+pub struct IterationDeck<D: Defaults> {
+    /// Residual norm to reach, relative to the first.
+    pub tolerance: f64,
+    /// Iterations after which it is an error.
+    pub max_iterations: usize,
+    #[serde(skip)]
+    defaults: std::marker::PhantomData<D>,
+}
+
+impl<D: Defaults> Default for IterationDeck<D> {
+    fn default() -> Self {
+        let (tolerance, max_iterations) = D::VALUES;
+        IterationDeck { tolerance, max_iterations, defaults: std::marker::PhantomData }
+    }
+}
+
+/// Default tolerance and limit of an iteration.
+pub trait Defaults {
+    /// Tolerance, limit.
+    const VALUES: (f64, usize);
+}
+
+/// Defaults of `[newton]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewtonDefaults;
+impl Defaults for NewtonDefaults {
+    const VALUES: (f64, usize) = (1e-7, 10);
+}
+
+/// Defaults of `[cg]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CgDefaults;
+impl Defaults for CgDefaults {
+    const VALUES: (f64, usize) = (1e-8, 2000);
+}
+
+/// Threads, report, bandwidth.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunDeck {
+    /// Threads of each rank; the cores allowed to the rank when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+    /// Where the JSON report goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<PathBuf>,
+    /// Whether the run measures this machine's triad bandwidth.
+    pub triad: bool,
+}
+
+impl Deck {
+    /// Reads a deck from TOML text; `name` is what messages call it. The values are checked one by one, their
+    /// combination by [`check`](Self::check).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the line, the key and what is wrong with it.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let reason = error.message().lines().collect::<Vec<_>>().join(", ");
+            let Some(span) = error.span() else { return Error::Invalid(format!("{name}: {reason}")) };
+            let start = span.start.min(text.len());
+            let before = text.as_bytes()[..start].iter();
+            let line = before.filter(|&&byte| byte == b'\n').count();
+            let source: String = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
+            let quoted = if source.is_empty() { String::new() } else { format!(" `{source}`") };
+            Error::Invalid(format!("{name}, line {}:{quoted}: {reason}", line + 1))
+        })
+    }
+
+    /// Reads a deck from a file.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it cannot be read, else as [`parse`](Self::parse).
+    pub fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| Error::File { path: name.clone(), reason: e.to_string() });
+        Self::parse(&name, &text?)
+    }
+
+    /// The deck as TOML, every key written out; [`parse`](Self::parse) gives it back unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a report path that is not UTF-8, which TOML cannot hold.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self).map_err(|error| Error::Invalid(format!("deck: {error}")))
+    }
+}

@@ -1,0 +1,151 @@
+//! Numbers of nodes along the three edges of a box: `64`, `64x48x32` or, in a deck, `[64, 48, 32]`.
+
+use crate::{Error, Result};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
+use std::{fmt, str::FromStr};
+
+/// Nodes along x, y, z. Each is 2 or more, and their product fits 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Nodes([u64; 3]);
+
+impl Nodes {
+    /// Checks the three numbers.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] below 2, [`Error::TooLarge`] when the product does not fit 64 bits.
+    pub fn new(edges: [u64; 3]) -> Result<Self> {
+        let nodes = Nodes(edges);
+        if let Some(edge) = edges.iter().find(|&&edge| edge < 2) {
+            return Err(Error::Invalid(format!("`{nodes}`: {edge} nodes along an edge; give 2 or more")));
+        }
+        edges.iter().try_fold(1u64, |product, &edge| product.checked_mul(edge)).ok_or_else(|| Error::TooLarge {
+            what: format!("a box of {nodes} nodes"),
+            needed: "more than 64 bits for a global node id".into(),
+            limit: "18446744073709551615 nodes".into(),
+        })?;
+        Ok(nodes)
+    }
+
+    /// Nodes along x, y, z.
+    pub fn edges(self) -> [u64; 3] {
+        self.0
+    }
+
+    /// Nodes in all.
+    pub fn total(self) -> u64 {
+        self.0.iter().product()
+    }
+
+    /// Elements in all.
+    pub fn elements(self) -> u64 {
+        self.0.iter().map(|edge| edge - 1).product()
+    }
+
+    /// The box of `ranks` shares of this size: each prime factor of `ranks`, largest first, multiplies the shortest edge
+    /// (x before y before z).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn grown(self, ranks: u64) -> Result<Self> {
+        let mut factors = Vec::new();
+        let (mut rest, mut factor) = (ranks.max(1), 2);
+        while rest > 1 {
+            if factor * factor > rest {
+                factor = rest;
+            }
+            while rest % factor == 0 {
+                factors.push(factor);
+                rest /= factor;
+            }
+            factor += 1;
+        }
+        let mut edges = self.0;
+        for &factor in factors.iter().rev() {
+            let shortest = edges.iter().enumerate().min_by_key(|&(_, edge)| edge).map_or(0, |(axis, _)| axis);
+            edges[shortest] = edges[shortest].saturating_mul(factor);
+        }
+        Self::new(edges)
+    }
+}
+
+/// As `64` where the edges are equal, else as `64x48x32`.
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        if x == y && y == z { write!(f, "{x}") } else { write!(f, "{x}x{y}x{z}") }
+    }
+}
+
+impl FromStr for Nodes {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let bad =
+            |why: &str| Error::Invalid(format!("`{text}` is no number of nodes ({why}); give e.g. 64 or 64x48x32"));
+        let edges = text.split(['x', 'X']).map(|part| {
+            let part = part.trim();
+            part.parse::<u64>().map_err(|_| match part.parse::<f64>() {
+                Ok(number) if number < 0.0 => bad("it is negative"),
+                Ok(number) if number.is_finite() && number >= 1.8e19 => bad("it is larger than 64 bits"),
+                Ok(_) => bad("not a whole number"),
+                Err(_) => bad("not a number"),
+            })
+        });
+        match edges.collect::<Result<Vec<u64>>>()?[..] {
+            [n] => Self::new([n; 3]),
+            [x, y, z] => Self::new([x, y, z]),
+            _ => Err(bad("one or three edges")),
+        }
+    }
+}
+
+/// A whole number where the edges are equal, else text.
+impl Serialize for Nodes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [x, y, z] = self.0;
+        if x == y && y == z && x <= i64::MAX as u64 {
+            serializer.serialize_u64(x)
+        } else {
+            serializer.collect_str(self)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Nodes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodesVisitor)
+    }
+}
+
+struct NodesVisitor;
+
+impl<'de> Visitor<'de> for NodesVisitor {
+    type Value = Nodes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nodes along the edges, such as 64, \"64x48x32\" or [64, 48, 32]")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Nodes, E> {
+        value.to_string().parse().map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Nodes, E> {
+        Nodes::new([value; 3]).map_err(E::custom)
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Nodes, E> {
+        value.parse().map_err(E::custom)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Nodes, A::Error> {
+        let mut edges = Vec::new();
+        while let Some(edge) = values.next_element::<i64>()? {
+            edges.push(edge.to_string());
+        }
+        if edges.len() != 3 {
+            return Err(de::Error::invalid_length(edges.len(), &self));
+        }
+        edges.join("x").parse().map_err(de::Error::custom)
+    }
+}

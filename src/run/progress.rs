@@ -1,0 +1,24 @@
+//! What a person may see while the job runs.
+
+/// Receives the events of a run. Every method has an empty body, so an implementation takes what it wants.
+///
+/// The library calls it on every rank with the same events; who prints decides which rank does.
+pub trait Progress {
+    /// A phase begins ("mesh", "graph", "fill", ...).
+    fn phase(&mut self, _name: &str) {}
+
+    /// Newton's residual before step `step` (0-based), and the norm it has to reach.
+    fn newton(&mut self, _step: usize, _residual: f64, _target: f64) {}
+
+    /// CG's residual after `iteration` iterations, and the norm it has to reach.
+    fn cg(&mut self, _iteration: usize, _residual: f64, _target: f64) {}
+
+    /// The run is over: a line that is still open is to be closed.
+    fn done(&mut self) {}
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}

@@ -1,0 +1,179 @@
+//! The result of a run, for programs (JSON, keys as the fields) and for people ([`Report::table`]).
+//!
+//! Numbers that are not finite become `null` in JSON.
+
+mod file;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use file::ReportFile;
+
+use super::deck::{FillStrategy, GraphStrategy, KernelChoice};
+use serde::Serialize;
+
+/// Everything a run has to say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of this crate.
+    pub version: &'static str,
+    /// The boundary values.
+    pub problem: ProblemReport,
+    /// The box.
+    pub mesh: MeshReport,
+    /// Nodes of the whole box.
+    pub nodes: u64,
+    /// Elements of the whole box.
+    pub elements: u64,
+    /// Ranks.
+    pub ranks: usize,
+    /// Threads of each rank.
+    pub threads: usize,
+    /// What computed: "cpu".
+    pub device: String,
+    /// The shares of the ranks.
+    pub partition: PartitionReport,
+    /// The algorithms.
+    pub strategies: StrategiesReport,
+    /// Newton steps.
+    pub newton_iterations: usize,
+    /// CG iterations, the sum over the Newton steps.
+    pub cg_iterations: usize,
+    /// One line a Newton residual.
+    pub history: Vec<HistoryReport>,
+    /// max |T - exact| / max |exact| over the nodes.
+    pub error_max: f64,
+    /// sqrt(sum (T - exact)^2 / sum exact^2) over the nodes.
+    pub error_l2: f64,
+    /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
+    pub error_bound: f64,
+    /// Whether `error_max` is within `error_bound`.
+    pub verified: bool,
+    /// Triad bandwidth of all ranks together; null when not measured.
+    pub triad_gb_per_s: Option<f64>,
+    /// Peak resident bytes, the sum over the ranks.
+    pub peak_bytes: u64,
+    /// `peak_bytes` a node of the whole box.
+    pub peak_bytes_per_node: f64,
+    /// Where the time went.
+    pub phases: Vec<PhaseReport>,
+}
+
+/// The boundary values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProblemReport {
+    /// Temperature at zmin.
+    pub t_min: f64,
+    /// Temperature at zmax.
+    pub t_max: f64,
+    /// K.
+    pub conductivity: f64,
+}
+
+/// The box.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeshReport {
+    /// Nodes along x, y, z.
+    pub nodes: [u64; 3],
+    /// Edges of the box.
+    pub size: [f64; 3],
+    /// The coordinate map.
+    pub map: String,
+    /// Longest element edge.
+    pub longest_edge: f64,
+}
+
+/// The shares of the ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartitionReport {
+    /// Fewest owned nodes.
+    pub owned_min: u64,
+    /// Most owned nodes.
+    pub owned_max: u64,
+    /// Mean of the owned nodes.
+    pub owned_mean: f64,
+    /// Most ghosts of a rank.
+    pub ghosts: u64,
+    /// Most neighbours of a rank.
+    pub neighbours: usize,
+    /// Elements computed more than once: sum over the ranks less `elements`.
+    pub duplicated_elements: u64,
+}
+
+/// The algorithms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StrategiesReport {
+    /// Of the graph.
+    pub graph: GraphStrategy,
+    /// Of the fill.
+    pub fill: FillStrategy,
+    /// Of the element.
+    pub kernel: KernelChoice,
+}
+
+/// One Newton residual, and the CG solve that followed it (0 after the last).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistoryReport {
+    /// Newton step, 0-based.
+    pub newton: usize,
+    /// Norm of the residual.
+    pub residual: f64,
+    /// CG iterations.
+    pub cg_iterations: usize,
+    /// Norm of CG's last residual.
+    pub cg_residual: f64,
+}
+
+/// One phase, over all ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// `graph`, `graph/scan`, ...
+    pub name: String,
+    /// How often it ran on a rank (iterations for `cg` and `spmv`).
+    pub calls: u64,
+    /// Seconds of all calls on the slowest rank.
+    pub seconds: f64,
+    /// Microseconds of one call a node of the whole box.
+    pub us_per_node: f64,
+    /// `bytes` over `seconds`.
+    pub gb_per_s: f64,
+    /// `gb_per_s` over the measured triad; null when not measured.
+    pub triad_fraction: Option<f64>,
+    /// Bytes of all calls and ranks, by formula.
+    pub bytes: f64,
+    /// Flops of all calls and ranks, by formula.
+    pub flops: f64,
+    /// `flops` over `seconds`.
+    pub gflop_per_s: f64,
+    /// Slowest rank over the mean.
+    pub imbalance: f64,
+}
+
+impl PhaseReport {
+    /// Derives the rates. `bytes` and `flops` are of all calls and ranks, `mean` is the mean of the ranks' seconds.
+    pub fn new(
+        name: &str,
+        calls: u64,
+        seconds: f64,
+        mean: f64,
+        bytes: f64,
+        flops: f64,
+        nodes: u64,
+        triad: Option<f64>,
+    ) -> Self {
+        let per = |amount: f64, by: f64| if by > 0.0 { amount / by } else { 0.0 };
+        let gb_per_s = per(bytes * 1e-9, seconds);
+        PhaseReport {
+            name: name.into(),
+            calls,
+            seconds,
+            us_per_node: per(seconds * 1e6, calls as f64 * nodes as f64),
+            gb_per_s,
+            triad_fraction: triad.map(|triad| per(gb_per_s, triad)),
+            bytes,
+            flops,
+            gflop_per_s: per(flops * 1e-9, seconds),
+            imbalance: if mean > 0.0 { seconds / mean } else { 1.0 },
+        }
+    }
+}

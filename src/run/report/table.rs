@@ -1,0 +1,83 @@
+//! The report for people: aligned columns, units in the header, the verdict last.
+
+use super::Report;
+
+impl Report {
+    /// The report as text, ending with a line that begins with PASS or FAIL.
+    pub fn table(&self) -> String {
+        let (problem, mesh, part, with) = (&self.problem, &self.mesh, &self.partition, &self.strategies);
+        let [x, y, z] = mesh.nodes;
+        let duplicated = 100.0 * part.duplicated_elements as f64 / self.elements.max(1) as f64;
+        let mut text = format!(
+            "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
+             mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, longest edge {:.4}\n\
+             parallel    {} ranks x {} threads on {}\n\
+             partition   {} to {} nodes a rank, at most {} ghosts and {} neighbours, {duplicated:.1} % elements twice\n\
+             strategies  graph {}, fill {}, kernel {}\n\n",
+            self.version,
+            problem.t_min,
+            problem.t_max,
+            problem.conductivity,
+            self.nodes,
+            self.elements,
+            mesh.map,
+            mesh.longest_edge,
+            self.ranks,
+            self.threads,
+            self.device,
+            part.owned_min,
+            part.owned_max,
+            part.ghosts,
+            part.neighbours,
+            with.graph,
+            with.fill,
+            with.kernel,
+        );
+        let history = self.history.iter().map(|step| {
+            let (newton, iterations) = (step.newton.to_string(), step.cg_iterations.to_string());
+            vec![newton, format!("{:.3e}", step.residual), iterations, format!("{:.3e}", step.cg_residual)]
+        });
+        text += &columns(&["Newton", "residual", "CG iterations", "CG residual"], history);
+        text.push('\n');
+        let phases = self.phases.iter().map(|phase| {
+            let fraction = phase.triad_fraction.map_or("-".into(), |fraction| format!("{:.0} %", 100.0 * fraction));
+            let name = match phase.name.rsplit_once('/') {
+                Some((_, name)) => format!("  {name}"),
+                None => phase.name.clone(),
+            };
+            let numbers = [phase.us_per_node, phase.gb_per_s, phase.gflop_per_s, phase.imbalance];
+            let [us, gb, gflop, imbalance] = numbers;
+            let (us, seconds) = (format!("{us:.5}"), format!("{:.4}", phase.seconds));
+            let rates = [format!("{gb:.2}"), fraction, format!("{gflop:.2}"), format!("{imbalance:.2}")];
+            [vec![name, phase.calls.to_string(), seconds, us], rates.to_vec()].concat()
+        });
+        let header = ["phase", "calls", "seconds", "us/node/call", "GB/s", "of triad", "GFLOP/s", "max/mean"];
+        text += &columns(&header, phases);
+        let triad = self.triad_gb_per_s.map_or("not measured (--triad)".into(), |triad| format!("{triad:.1} GB/s"));
+        let peak = self.peak_bytes as f64 / f64::from(1 << 20);
+        text += &format!("\ntriad       {triad}\npeak memory {peak:.1} MiB, {:.0} B/node\n", self.peak_bytes_per_node);
+        let (verdict, relation) = if self.verified { ("PASS", "within") } else { ("FAIL", "not within") };
+        text += &format!(
+            "{verdict}: {} Newton steps, {} CG iterations, max error {:.3e} {relation} the bound {:.3e}, L2 error {:.3e}\n",
+            self.newton_iterations, self.cg_iterations, self.error_max, self.error_bound, self.error_l2,
+        );
+        text
+    }
+}
+
+/// Columns as wide as their widest cell: the first to the left, the others to the right.
+fn columns(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let header = header.iter().map(|cell| cell.to_string()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            text += &if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") };
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}

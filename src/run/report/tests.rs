@@ -1,0 +1,81 @@
+use super::*;
+
+pub(super) fn sample() -> Report {
+    Report {
+        version: "0.0.0",
+        problem: ProblemReport { t_min: 1.0, t_max: 2.0, conductivity: 1.942_809_04 },
+        mesh: MeshReport { nodes: [3; 3], size: [1.0; 3], map: "none".into(), longest_edge: 0.5 },
+        nodes: 27,
+        elements: 8,
+        ranks: 1,
+        threads: 2,
+        device: "cpu".into(),
+        partition: PartitionReport {
+            owned_min: 27,
+            owned_max: 27,
+            owned_mean: 27.0,
+            ghosts: 0,
+            neighbours: 0,
+            duplicated_elements: 0,
+        },
+        strategies: StrategiesReport {
+            graph: GraphStrategy::Gather,
+            fill: FillStrategy::Scatter,
+            kernel: KernelChoice::Fused,
+        },
+        newton_iterations: 1,
+        cg_iterations: 5,
+        history: vec![HistoryReport { newton: 0, residual: 4.4, cg_iterations: 5, cg_residual: 1e-9 }],
+        error_max: 1e-3,
+        error_l2: 5e-4,
+        error_bound: 2e-2,
+        verified: true,
+        triad_gb_per_s: None,
+        peak_bytes: 1 << 20,
+        peak_bytes_per_node: f64::from(1 << 20) / 27.0,
+        phases: vec![
+            PhaseReport::new("graph", 1, 0.5, 0.5, 1e9, 0.0, 27, None),
+            PhaseReport::new("graph/scan", 1, 0.0, 0.0, 1e9, 0.0, 27, None),
+        ],
+    }
+}
+
+#[test]
+fn json_has_the_keys_and_null_for_nan() {
+    let report = Report { error_l2: f64::NAN, ..sample() };
+    let json = serde_json::to_value(&report).unwrap();
+    let keys = "nodes elements ranks threads device newton_iterations cg_iterations error_max error_l2 verified \
+                triad_gb_per_s peak_bytes phases";
+    for key in keys.split_whitespace() {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+    assert!(json["error_l2"].is_null() && json["triad_gb_per_s"].is_null());
+    for key in "name calls seconds us_per_node gb_per_s triad_fraction".split_whitespace() {
+        assert!(json["phases"][0].get(key).is_some(), "{key}");
+    }
+    assert_eq!(json["phases"][0]["gb_per_s"], 2.0);
+}
+
+#[test]
+fn the_table_is_aligned_and_ends_with_the_verdict() {
+    let table = sample().table();
+    let line = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap().len();
+    assert_eq!(line("phase "), line("graph "));
+    assert_eq!(line("phase "), line("  scan"));
+    assert!(table.lines().last().unwrap().starts_with("PASS: 1 Newton steps"), "{table}");
+    assert!(Report { verified: false, ..sample() }.table().contains("\nFAIL: "));
+}
+
+#[test]
+fn a_report_file_is_complete_or_absent() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let file = ReportFile::create(&path).unwrap();
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
+    file.write(&sample()).unwrap();
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+    assert!(std::fs::read_to_string(&path).unwrap().ends_with("}\n"));
+    let error = ReportFile::create(&dir.path().join("no/report.json")).unwrap_err().to_string();
+    assert!(error.contains("no/report.json: report: "), "{error}");
+    assert!(ReportFile::create(dir.path()).unwrap_err().to_string().contains("not a regular file"));
+}
