@@ -99,6 +99,12 @@ pub enum Error {
     /// Ranks could not be started or do not agree.
     #[error("MPI: {0}")]
     Mpi(String),
+    /// Another rank failed and says why; this rank only stops. A program prints nothing for it.
+    #[error("rank {rank} failed; its message says why")]
+    Elsewhere {
+        /// The rank that has the error itself.
+        rank: usize,
+    },
 }
 
 impl Error {

@@ -1,1 +1,98 @@
-//! Ranks: communicators, index maps and halo exchange.
+//! Ranks: communicators, the map of owned and ghost indices, and the halo exchange.
+//!
+//! A [`Communicator`] is what the ranks of a run can do together. [`Solo`] is a run of one; `Mpi` (feature `mpi`) is a
+//! run started by `mpirun`. Everything above this room takes a `&dyn Communicator` and is written once: on one rank
+//! every operation below is the identity and costs nothing.
+//!
+//! Each collective must be called by every rank, in the same order and with the same lengths. None allocates, but for
+//! [`Communicator::all_gather`] and [`Communicator::exchange`], which belong before and after an iteration.
+//!
+//! Sums depend on the number of ranks in their last bits (the order in which MPI adds is its own).
+
+mod agree;
+mod halo;
+mod launch;
+mod map;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod solo;
+
+pub use agree::agree;
+pub use halo::{Halo, InFlight};
+pub use launch::{default_threads, started_by_mpirun, world};
+pub use map::{Map, Neighbour};
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
+pub use solo::Solo;
+
+use crate::Result;
+use std::fmt::Debug;
+
+/// The ranks of a run, seen from one of them. Stays on the thread that made it.
+pub trait Communicator: Debug {
+    /// This rank, `0..size`.
+    fn rank(&self) -> usize;
+
+    /// Number of ranks.
+    fn size(&self) -> usize;
+
+    /// This rank's place among the ranks of its node, `0..ranks_on_node`; a device is chosen by it.
+    fn rank_on_node(&self) -> usize;
+
+    /// Ranks that share this rank's memory and cores.
+    fn ranks_on_node(&self) -> usize;
+
+    /// Replaces each value by its sum over all ranks.
+    fn all_sum(&self, values: &mut [f64]);
+
+    /// Replaces each value by its maximum over all ranks.
+    fn all_max(&self, values: &mut [f64]);
+
+    /// Replaces each value by its exact sum over all ranks.
+    fn all_sum_u64(&self, values: &mut [u64]);
+
+    /// The sum of a value over the ranks of this node.
+    fn node_sum(&self, value: u64) -> u64;
+
+    /// The values of all ranks, rank 0 first; each rank gives equally many.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) for more than 2^31 - 1 values a rank.
+    fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>>;
+
+    /// Returns once every rank has called it.
+    fn barrier(&self);
+
+    /// Prepares the exchange of `map`'s values: buffers and messages are set up once and used many times.
+    ///
+    /// # Errors
+    /// [`Error::Mpi`](crate::Error::Mpi) for a neighbour that is no other rank of this run,
+    /// [`Error::TooLarge`](crate::Error::TooLarge) for a message of more than 2^31 - 1 values.
+    fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>>;
+
+    /// From now on a panic on any thread of this rank prints one message with the rank and ends all ranks with code 101.
+    /// Without it the others would wait for ever in their next collective. Programs call it once; on one rank it does
+    /// nothing, since there a panic already ends the run.
+    fn abort_on_panic(&self) {}
+
+    /// Ends all ranks, now. For failures that one rank meets alone in mid-iteration; [`agree`] is the gentle way.
+    fn abort(&self, code: i32) -> !;
+}
+
+/// Messages to and from fixed neighbours, of fixed lengths, started again and again.
+///
+/// Values travel packed: those to send neighbour after neighbour, each in the order of its send list; those received in
+/// the order of the ghosts.
+pub trait Exchange: Debug {
+    /// Lets `pack` fill the values to send, then starts all messages. Waits first for an exchange still under way.
+    ///
+    /// # Errors
+    /// [`Error::Mpi`](crate::Error::Mpi) when MPI refuses.
+    fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64])) -> Result<()>;
+
+    /// Waits for all messages and lends the values received (those of the last exchange, when none is under way).
+    ///
+    /// # Errors
+    /// [`Error::Mpi`](crate::Error::Mpi) naming a neighbour that sent another number of values than the map says.
+    fn end(&mut self) -> Result<&[f64]>;
+}

@@ -1,0 +1,175 @@
+//! The halo exchange: fresh values for the ghosts of a vector.
+//!
+//! ```text
+//! buffer[k] = x[send[k]]            begin: pack, start all messages
+//! ... rows without ghosts ...       the caller's work overlaps the messages
+//! x[owned + k] = received[k]        finish: wait, copy to the tail
+//! ```
+//! Ghosts are grouped by neighbour at the tail, so unpacking is one copy. Moved a call: 8 bytes a value sent and received
+//! on the wire, about three times that in memory. No allocation. The result does not depend on message order.
+
+use super::{Communicator, Exchange, Map};
+use crate::{LocalOrdinal, Result, error::check_length};
+
+/// A persistent exchange for vectors `[owned + ghost]`.
+#[derive(Debug)]
+pub struct Halo {
+    exchange: Box<dyn Exchange>,
+    send: Vec<LocalOrdinal>,
+    owned: usize,
+    ghosts: usize,
+    messages: usize,
+}
+
+impl Halo {
+    /// Sets up the exchange of `map`'s ghosts. Ranks make their halos in the same order.
+    ///
+    /// # Errors
+    /// As [`Communicator::exchange`].
+    pub fn new(comm: &dyn Communicator, map: &Map) -> Result<Self> {
+        let neighbours = map.neighbours();
+        Ok(Halo {
+            exchange: comm.exchange(map)?,
+            send: neighbours.iter().flat_map(|neighbour| &neighbour.send).copied().collect(),
+            owned: map.owned_count(),
+            ghosts: map.ghost_count(),
+            messages: neighbours.iter().filter(|neighbour| !neighbour.send.is_empty()).count(),
+        })
+    }
+
+    /// Sends the values of `x[..owned]` that others read. The ghosts of `x` are neither read nor written yet, and `x`
+    /// may change as soon as this returns.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned]` or `[owned + ghost]`; MPI's failures.
+    pub fn begin(&mut self, x: &[f64]) -> Result<InFlight<'_>> {
+        if x.len() != self.owned {
+            check_length("Halo::begin", "x", x.len(), self.owned + self.ghosts)?;
+        }
+        let send = &self.send;
+        self.exchange.begin(&mut |buffer| buffer.iter_mut().zip(send).for_each(|(b, &i)| *b = x[i as usize]))?;
+        Ok(InFlight { halo: self, done: false })
+    }
+
+    /// [`begin`](Self::begin) and [`finish`](InFlight::finish) with nothing between.
+    ///
+    /// # Errors
+    /// As both.
+    pub fn update(&mut self, x: &mut [f64]) -> Result<()> {
+        self.begin(x)?.finish(x)
+    }
+
+    /// Messages that this rank sends an exchange.
+    pub fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// Bytes that this rank sends an exchange.
+    pub fn bytes_sent(&self) -> usize {
+        size_of::<f64>() * self.send.len()
+    }
+
+    /// Bytes that this rank receives an exchange.
+    pub fn bytes_received(&self) -> usize {
+        size_of::<f64>() * self.ghosts
+    }
+}
+
+/// Messages under way; holds the halo until they have arrived. Dropped unfinished, it waits for them.
+#[derive(Debug)]
+#[must_use = "the ghosts are stale until `finish`"]
+pub struct InFlight<'a> {
+    halo: &'a mut Halo,
+    done: bool,
+}
+
+impl InFlight<'_> {
+    /// Waits for the messages and writes `x[owned..]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; MPI's failures.
+    pub fn finish(mut self, x: &mut [f64]) -> Result<()> {
+        check_length("InFlight::finish", "x", x.len(), self.halo.owned + self.halo.ghosts)?;
+        self.done = true;
+        x[self.halo.owned..].copy_from_slice(self.halo.exchange.end()?);
+        Ok(())
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            // Nobody reads these ghosts, so a wrong count in them is nobody's failure.
+            let _ = self.halo.exchange.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Neighbour, Solo};
+    use std::{cell::Cell, rc::Rc};
+
+    /// Gives back what is sent, negated, and counts the exchanges ended.
+    #[derive(Debug)]
+    struct Mirror {
+        values: Vec<f64>,
+        ended: Rc<Cell<usize>>,
+    }
+
+    impl Exchange for Mirror {
+        fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64])) -> Result<()> {
+            pack(&mut self.values);
+            self.values.iter_mut().for_each(|x| *x = -*x);
+            Ok(())
+        }
+        fn end(&mut self) -> Result<&[f64]> {
+            self.ended.set(self.ended.get() + 1);
+            Ok(&self.values)
+        }
+    }
+
+    /// Owns 0..3, sends 2 and 0 and gets two ghosts.
+    fn mirrored() -> (Halo, Rc<Cell<usize>>) {
+        let ended = Rc::new(Cell::new(0));
+        let exchange = Box::new(Mirror { values: vec![0.0; 2], ended: ended.clone() });
+        (Halo { exchange, send: vec![2, 0], owned: 3, ghosts: 2, messages: 1 }, ended)
+    }
+
+    #[test]
+    fn values_go_out_by_the_list_and_come_in_at_the_tail() {
+        let (mut halo, ended) = mirrored();
+        let mut x = [1.0, 2.0, 3.0, 0.0, 0.0];
+        halo.update(&mut x).unwrap();
+        assert_eq!(x, [1.0, 2.0, 3.0, -3.0, -1.0]);
+        assert_eq!((ended.get(), halo.bytes_sent(), halo.bytes_received()), (1, 16, 16));
+    }
+
+    #[test]
+    fn work_between_begin_and_finish_may_change_the_vector() {
+        let (mut halo, _) = mirrored();
+        let mut x = [1.0, 2.0, 3.0, 0.0, 0.0];
+        let in_flight = halo.begin(&x).unwrap();
+        x[2] = 9.0;
+        in_flight.finish(&mut x).unwrap();
+        assert_eq!(x, [1.0, 2.0, 9.0, -3.0, -1.0]);
+    }
+
+    #[test]
+    fn dropped_or_refused_exchanges_are_waited_for() {
+        let (mut halo, ended) = mirrored();
+        drop(halo.begin(&[1.0; 3]).unwrap());
+        assert_eq!(ended.get(), 1);
+        let error = halo.begin(&[1.0; 5]).unwrap().finish(&mut [0.0; 4]).unwrap_err().to_string();
+        assert_eq!(ended.get(), 2);
+        assert!(error.contains("[4], expected [5]"), "{error}");
+        assert!(halo.begin(&[0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
+    }
+
+    #[test]
+    fn the_communicator_decides_who_may_be_a_neighbour() {
+        let map = Map::new(2, 1, vec![Neighbour { rank: 1, send: vec![], receive: 1..2 }]).unwrap();
+        assert!(Halo::new(&Solo, &map).is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! Which indices a rank owns, which it only reads, and who has them.
+//!
+//! Local indices are `0..owned` (this rank's) and then `owned..owned + ghosts` (copies of other ranks'), the ghosts
+//! grouped by their owner, lowest rank first. Rows of a distributed matrix are the owned indices, its columns are both.
+
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
+use std::ops::Range;
+
+/// One rank that this rank exchanges values with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The other rank.
+    pub rank: usize,
+    /// Owned indices whose values it reads, in the order of its ghosts.
+    pub send: Vec<LocalOrdinal>,
+    /// The ghosts that it owns.
+    pub receive: Range<LocalOrdinal>,
+}
+
+/// Owned and ghost indices of one rank, with its neighbours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map {
+    global: GlobalOrdinal,
+    owned: usize,
+    ghosts: usize,
+    neighbours: Vec<Neighbour>,
+}
+
+impl Map {
+    /// A map of `owned` of `global` indices; the neighbours bring the ghosts.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the neighbour when ranks do not ascend, ghosts are not packed behind the owned indices
+    /// in the neighbours' order, or a value to send is not owned; or when there are more local than global indices.
+    /// [`Error::TooLarge`] when local indices pass 32 bits.
+    pub fn new(global: GlobalOrdinal, owned: usize, neighbours: Vec<Neighbour>) -> Result<Self> {
+        let mut end = local(owned)?;
+        let mut previous = None;
+        for Neighbour { rank, send, receive } in &neighbours {
+            let refused = |why: String| Err(Error::Invalid(format!("map, neighbour {rank}: {why}")));
+            if previous.is_some_and(|previous| previous >= *rank) {
+                return refused("neighbours must ascend by rank".into());
+            }
+            if receive.start != end || receive.end < receive.start {
+                return refused(format!("its ghosts are {receive:?}, they must start at {end}"));
+            }
+            if let Some(index) = send.iter().find(|&&index| index as usize >= owned) {
+                return refused(format!("index {index} is to be sent, this rank owns 0..{owned}"));
+            }
+            previous = Some(*rank);
+            end = local(receive.end as usize)?;
+        }
+        if u64::from(end) > global {
+            return Err(Error::Invalid(format!("map: {end} local indices of {global} global ones")));
+        }
+        Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
+    }
+
+    /// Number of indices over all ranks.
+    pub fn global_count(&self) -> GlobalOrdinal {
+        self.global
+    }
+
+    /// Number of indices that this rank owns.
+    pub fn owned_count(&self) -> usize {
+        self.owned
+    }
+
+    /// Number of indices that other ranks own and this rank reads.
+    pub fn ghost_count(&self) -> usize {
+        self.ghosts
+    }
+
+    /// Owned and ghosts: the length of a vector to exchange.
+    pub fn local_count(&self) -> usize {
+        self.owned + self.ghosts
+    }
+
+    /// The neighbours, lowest rank first.
+    pub fn neighbours(&self) -> &[Neighbour] {
+        &self.neighbours
+    }
+}
+
+fn local(count: usize) -> Result<LocalOrdinal> {
+    LocalOrdinal::try_from(count).ok().filter(|&count| count < LocalOrdinal::MAX).ok_or_else(|| Error::TooLarge {
+        what: "map".into(),
+        needed: format!("{count} local indices"),
+        limit: format!("{} (32 bits)", LocalOrdinal::MAX - 1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn neighbour(rank: usize, send: &[u32], receive: Range<u32>) -> Neighbour {
+        Neighbour { rank, send: send.to_vec(), receive }
+    }
+
+    #[test]
+    fn counts_by_hand() {
+        let map = Map::new(100, 4, vec![neighbour(0, &[0, 3], 4..6), neighbour(2, &[3], 6..7)]).unwrap();
+        assert_eq!((map.owned_count(), map.ghost_count(), map.local_count()), (4, 3, 7));
+        assert_eq!((map.global_count(), map.neighbours().len()), (100, 2));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let refused = |owned, neighbours| Map::new(9, owned, neighbours).unwrap_err().to_string();
+        assert!(refused(4, vec![neighbour(2, &[], 4..5), neighbour(1, &[], 5..6)]).contains("neighbour 1: neighbours"));
+        assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, they must start at 4"));
+        #[expect(clippy::reversed_empty_ranges)]
+        let reversed = 4..3;
+        assert!(refused(4, vec![neighbour(2, &[], reversed)]).contains("must start at 4"));
+        assert!(refused(4, vec![neighbour(2, &[4], 4..5)]).contains("index 4 is to be sent"));
+        assert!(refused(10, vec![]).contains("10 local indices of 9"));
+        assert!(refused(usize::MAX, vec![]).contains("32 bits"));
+    }
+}

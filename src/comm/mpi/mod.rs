@@ -1,0 +1,164 @@
+//! MPI ranks, through the crate `mpi` and, where that has no call, MPI itself.
+//!
+//! MPI is started FUNNELED: only the thread that called [`Mpi::init`] communicates, and `Mpi` cannot leave it (it is not
+//! `Send`). MPI keeps its default error handler, which ends all ranks with a message, so collectives return nothing.
+//! Counts of MPI are 32-bit; longer messages are refused. Reductions run through a buffer on the stack.
+
+#![allow(unsafe_code)]
+
+mod exchange;
+
+use super::{Communicator, Exchange, Map, started_by_mpirun};
+use crate::{Error, Result};
+use exchange::Persistent;
+use mpi::collective::SystemOperation;
+use mpi::environment::Universe;
+use mpi::ffi;
+use mpi::raw::AsRaw;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator as _, CommunicatorCollectives, Equivalence};
+use std::cell::Cell;
+use std::io::Write;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Values that one reduction carries; longer arrays go in pieces.
+const PIECE: usize = 64;
+/// MPI promises tags up to this one.
+const LAST_TAG: i32 = 32_767;
+
+/// The ranks that a launcher started. MPI ends when this and every exchange made from it are gone.
+pub struct Mpi {
+    world: SimpleCommunicator,
+    /// The ranks that share memory with this one.
+    node: SimpleCommunicator,
+    /// Tag of the next exchange, so that exchanges under way together never mix.
+    tag: Cell<i32>,
+    /// Last, so that the communicators are freed before MPI ends.
+    universe: Rc<Universe>,
+}
+
+impl Mpi {
+    /// Starts MPI. Once a process.
+    ///
+    /// # Errors
+    /// [`Error::Mpi`] when it was started before, cannot be called next to threads, or is another MPI than the
+    /// launcher's (each copy would believe to be alone).
+    pub fn init() -> Result<Self> {
+        let started = mpi::initialize_with_threading(mpi::Threading::Funneled);
+        let Some((universe, threading)) = started else {
+            return Err(Error::Mpi("already started in this process".into()));
+        };
+        if threading < mpi::Threading::Funneled {
+            return Err(Error::Mpi(format!("offers only {threading:?} threading, needed is Funneled")));
+        }
+        let world = universe.world();
+        match started_by_mpirun() {
+            Some(ranks) if ranks > 1 && world.size() == 1 => Err(Error::Mpi(format!(
+                "{ranks} ranks were started, but each is alone: the launcher belongs to another MPI than this build"
+            ))),
+            _ => {
+                let node = world.split_shared(world.rank());
+                Ok(Mpi { world, node, tag: Cell::new(0), universe: Rc::new(universe) })
+            }
+        }
+    }
+
+    fn reduce<T: Equivalence + Copy + Default>(&self, values: &mut [T], operation: SystemOperation) {
+        for piece in values.chunks_mut(PIECE) {
+            let mut result = [T::default(); PIECE];
+            let result = &mut result[..piece.len()];
+            self.world.all_reduce_into(&*piece, result, operation);
+            piece.copy_from_slice(result);
+        }
+    }
+}
+
+impl Communicator for Mpi {
+    fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+    fn size(&self) -> usize {
+        self.world.size() as usize
+    }
+    fn rank_on_node(&self) -> usize {
+        self.node.rank() as usize
+    }
+    fn ranks_on_node(&self) -> usize {
+        self.node.size() as usize
+    }
+    fn all_sum(&self, values: &mut [f64]) {
+        self.reduce(values, SystemOperation::sum());
+    }
+    fn all_max(&self, values: &mut [f64]) {
+        self.reduce(values, SystemOperation::max());
+    }
+    fn all_sum_u64(&self, values: &mut [u64]) {
+        self.reduce(values, SystemOperation::sum());
+    }
+
+    fn node_sum(&self, value: u64) -> u64 {
+        let mut sum = 0;
+        self.node.all_reduce_into(&value, &mut sum, SystemOperation::sum());
+        sum
+    }
+
+    fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
+        count("all_gather", mine.len())?;
+        let mut all = vec![0.0; mine.len() * self.size()];
+        self.world.all_gather_into(mine, &mut all[..]);
+        Ok(all)
+    }
+
+    fn barrier(&self) {
+        self.world.barrier();
+    }
+
+    fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
+        let tag = self.tag.replace((self.tag.get() + 1) % LAST_TAG);
+        let (rank, size) = (self.rank(), self.size());
+        if let Some(neighbour) = map.neighbours().iter().find(|n| n.rank >= size || n.rank == rank) {
+            let other = neighbour.rank;
+            return Err(Error::Mpi(format!("rank {rank} of {size} cannot have rank {other} as a neighbour")));
+        }
+        Ok(Box::new(Persistent::new(self.universe.clone(), self.world.as_raw(), tag, map)?))
+    }
+
+    fn abort_on_panic(&self) {
+        let rank = self.rank();
+        let first = AtomicBool::new(true);
+        std::panic::set_hook(Box::new(move |panic| {
+            if first.swap(false, Ordering::SeqCst) {
+                let _ = writeln!(std::io::stderr(), "rank {rank}: {panic}");
+            }
+            abort_all(101)
+        }));
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        abort_all(code)
+    }
+}
+
+fn abort_all(code: i32) -> ! {
+    let _ = std::io::stdout().flush();
+    // SAFETY: MPI is running (an `Mpi` exists or existed when the hook was set), or MPI_Abort reports that it is not and
+    // returns. It is called off the main thread only to end the process, which the MPI libraries in use allow.
+    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
+    std::process::abort()
+}
+
+/// A number of values as MPI counts them.
+fn count(what: &str, len: usize) -> Result<i32> {
+    i32::try_from(len).map_err(|_| Error::TooLarge {
+        what: format!("MPI, {what}"),
+        needed: format!("{len} values in one message"),
+        limit: i32::MAX.to_string(),
+    })
+}
+
+impl std::fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mpi(rank {} of {})", self.rank(), self.size())
+    }
+}

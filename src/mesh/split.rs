@@ -1,0 +1,138 @@
+//! The recursive cut of a box of nodes among ranks.
+//!
+//! ```text
+//! cut(box, p ranks): into 5 parts where 5 divides p, else 3 where 3 does, else 2 (floor(p/2) and the rest), across the
+//!                    longest axis (x before y before z); a part that starts at rank j of p starts at node floor(n j/p)
+//! ```
+//! The rule of MiniFENL (its BoxElemPart), in integers. A rank follows the one branch that holds it, and looks into
+//! others only where they touch its own box: O(log p) time, where the original visits all ranks.
+
+use super::IndexBox;
+use crate::{Error, Result};
+use std::collections::HashSet;
+
+/// A box still to be shared by the ranks `first..first + ranks`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) nodes: IndexBox,
+    pub(super) first: u64,
+    pub(super) ranks: u64,
+}
+
+impl Share {
+    /// The parts of one cut, lowest rank first; `ranks` is 2 or more.
+    fn cut(self) -> impl Iterator<Item = Share> {
+        let Share { nodes, first, ranks } = self;
+        let axis = self.axis();
+        let (low, length) = (nodes.low[axis], nodes.counts()[axis]);
+        let parts = self.parts();
+        // The rank at which part j starts, counted from `first`, and the node there.
+        let start = move |j: u64| j * ranks / parts;
+        let node = move |rank: u64| low + (u128::from(length) * u128::from(rank) / u128::from(ranks)) as u64;
+        (0..parts).map(move |j| {
+            let mut part = nodes;
+            (part.low[axis], part.high[axis]) = (node(start(j)), node(start(j + 1)));
+            Share { nodes: part, first: first + start(j), ranks: start(j + 1) - start(j) }
+        })
+    }
+
+    fn parts(&self) -> u64 {
+        [5, 3].into_iter().find(|parts| self.ranks.is_multiple_of(*parts)).unwrap_or(2)
+    }
+
+    /// The longest axis, the first of equals.
+    fn axis(&self) -> usize {
+        let counts = self.nodes.counts();
+        (1..3).fold(0, |longest, axis| if counts[axis] > counts[longest] { axis } else { longest })
+    }
+
+    /// The share of one rank.
+    pub(super) fn of_rank(self, rank: u64) -> IndexBox {
+        let mut share = self;
+        while share.ranks > 1 {
+            share = share.cut().find(|part| rank < part.first + part.ranks).unwrap_or(Share { ranks: 1, ..share });
+        }
+        share.nodes
+    }
+
+    /// Calls `visit` with each rank, in order, whose nodes intersect `target`, and with those nodes.
+    pub(super) fn for_each_touching(self, target: &IndexBox, visit: &mut impl FnMut(u64, IndexBox)) {
+        if self.nodes.intersection(target).count() == 0 {
+            return;
+        }
+        if self.ranks == 1 {
+            visit(self.first, self.nodes);
+        } else {
+            self.cut().for_each(|part| part.for_each_touching(target, visit));
+        }
+    }
+
+    /// Refuses a box in which some rank would get no node. Every rank finds the same error.
+    ///
+    /// Parts differ in size by a node or so, so that among p ranks only a few (ranks, counts) occur: each is looked at
+    /// once.
+    pub(super) fn check(self) -> Result<()> {
+        self.check_unseen(&mut HashSet::new())
+    }
+
+    fn check_unseen(self, seen: &mut HashSet<(u64, [u64; 3])>) -> Result<()> {
+        if self.ranks <= 1 || !seen.insert((self.ranks, self.nodes.counts())) {
+            return Ok(());
+        }
+        for part in self.cut() {
+            if part.nodes.count() == 0 {
+                let ([nx, ny, nz], ranks, parts) = (self.nodes.counts(), self.ranks, self.parts());
+                return Err(Error::Invalid(format!(
+                    "too many ranks: {ranks} of them share {nx}x{ny}x{nz} nodes, which cannot be cut into {parts} parts \
+                     across {}; use more nodes or fewer ranks",
+                    ["x", "y", "z"][self.axis()]
+                )));
+            }
+            part.check_unseen(seen)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(nodes: [u64; 3], ranks: u64) -> Share {
+        Share { nodes: IndexBox::whole(nodes), first: 0, ranks }
+    }
+
+    #[test]
+    fn cuts_by_hand() {
+        let lows = |nodes, ranks| (0..ranks).map(|rank| share(nodes, ranks).of_rank(rank).low).collect::<Vec<_>>();
+        assert_eq!(lows([4, 4, 4], 2), [[0, 0, 0], [2, 0, 0]]);
+        assert_eq!(lows([4, 4, 5], 2), [[0, 0, 0], [0, 0, 2]]);
+        assert_eq!(lows([8, 4, 4], 3), [[0, 0, 0], [2, 0, 0], [5, 0, 0]]);
+        // 7 = 3 + 4: node floor(14 * 3 / 7) = 6, then 3 x 2 and 2 x 4 nodes along x.
+        assert_eq!(lows([14, 1, 1], 7).iter().map(|low| low[0]).collect::<Vec<_>>(), [0, 2, 4, 6, 8, 10, 12]);
+    }
+
+    #[test]
+    fn slabs_have_the_sizes_of_the_original() {
+        let sizes = |ranks| {
+            let sizes: Vec<u64> = (0..ranks).map(|rank| share([64; 3], ranks).of_rank(rank).count()).collect();
+            (*sizes.iter().min().unwrap(), *sizes.iter().max().unwrap())
+        };
+        assert_eq!(sizes(3), (86016, 90112));
+        assert_eq!(sizes(5), (49152, 53248));
+        assert_eq!(sizes(60), (4032, 4576));
+    }
+
+    #[test]
+    fn too_many_ranks_are_named_and_huge_runs_are_quick() {
+        let error = share([2, 2, 2], 9).check().unwrap_err().to_string();
+        assert!(error.contains("cannot be cut into 3 parts across x"), "{error}");
+        assert!(share([2, 2, 2], 8).check().is_ok());
+        let huge = share([1 << 21; 3], 999_983);
+        huge.check().unwrap();
+        let mine = huge.of_rank(999_982);
+        let mut found = Vec::new();
+        huge.for_each_touching(&mine, &mut |rank, nodes| found.push((rank, nodes)));
+        assert_eq!(found, [(999_982, mine)]);
+    }
+}

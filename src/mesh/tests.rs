@@ -1,0 +1,227 @@
+//! The partition against brute force over all ranks, the mesh against counting, the maps against each other.
+
+use super::*;
+use crate::space::{Serial, Threads};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+fn spec(nodes: [u64; 3]) -> BoxSpec {
+    BoxSpec::unit(nodes, CoordinateMap::None).unwrap()
+}
+
+fn parts(nodes: [u64; 3], ranks: usize) -> Vec<BoxPart> {
+    (0..ranks).map(|rank| BoxPart::new(&spec(nodes), rank, ranks).unwrap()).collect()
+}
+
+/// All that a partition promises, from what each node says by itself.
+fn check_partition(nodes: [u64; 3], ranks: usize) {
+    let (parts, whole) = (parts(nodes, ranks), IndexBox::whole(nodes));
+    let mut owner = HashMap::new();
+    for (rank, part) in parts.iter().enumerate() {
+        assert!(part.owned().iter().all(|index| owner.insert(index, rank).is_none()), "a node with two owners");
+    }
+    assert_eq!(owner.len() as u64, whole.count(), "a node without owner");
+    let around = |index: [u64; 3]| IndexBox::from_axes(|axis| (index[axis], index[axis] + 1)).grown(&whole);
+    for (rank, part) in parts.iter().enumerate() {
+        let used: HashSet<_> = part.owned().iter().flat_map(|index| around(index).iter()).collect();
+        let mut expected: Vec<_> = part.owned().iter().collect();
+        expected.sort_by_key(|&index| {
+            let shell = around(index).iter().any(|near| owner[&near] != rank);
+            (shell, whole.position(index))
+        });
+        let mut ghosts: Vec<_> = used.into_iter().filter(|index| owner[index] != rank).collect();
+        ghosts.sort_by_key(|index| (owner[index], whole.position(*index)));
+        let interior = expected.iter().filter(|&&i| around(i).iter().all(|near| owner[&near] == rank)).count();
+        assert_eq!(part.interior().count(), interior as u64);
+        expected.extend(&ghosts);
+        assert_eq!(part.used().count(), expected.len() as u64);
+        for (local, &index) in expected.iter().enumerate() {
+            assert_eq!(part.node_index(local as u32), index);
+            assert_eq!(part.local_node(index), local as u32);
+        }
+        check_exchange(&parts, rank, &owner);
+        let touching = |corner: &[u64; 3]| {
+            let corners = IndexBox { low: *corner, high: corner.map(|i| i + 2) };
+            corners.intersection(part.owned()).count() > 0
+        };
+        let elements: Vec<_> = IndexBox::whole(nodes.map(|count| count - 1)).iter().filter(touching).collect();
+        assert_eq!(part.elements().iter().collect::<Vec<_>>(), elements);
+    }
+}
+
+/// What `rank` sends to each other is what the other expects, node by node.
+fn check_exchange(parts: &[BoxPart], rank: usize, owner: &HashMap<[u64; 3], usize>) {
+    let map = parts[rank].map().unwrap();
+    let ranks: Vec<_> = map.neighbours().iter().map(|neighbour| neighbour.rank).collect();
+    let mut owners: Vec<_> = parts[rank].used().iter().map(|index| owner[&index]).filter(|&o| o != rank).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    assert_eq!(ranks, owners);
+    for neighbour in map.neighbours() {
+        let (other, other_map) = (&parts[neighbour.rank], parts[neighbour.rank].map().unwrap());
+        let back = other_map.neighbours().iter().find(|back| back.rank == rank).unwrap();
+        let sent: Vec<_> = neighbour.send.iter().map(|&local| parts[rank].node_index(local)).collect();
+        let expected: Vec<_> = back.receive.clone().map(|local| other.node_index(local)).collect();
+        assert_eq!(sent, expected, "{rank} -> {}", neighbour.rank);
+    }
+}
+
+#[test]
+fn partitions_keep_their_promises() {
+    for ranks in 1..=64 {
+        check_partition([13, 12, 11], ranks);
+    }
+    for (nodes, ranks) in [([8, 8, 8], 27), ([2, 2, 2], 8), ([40, 2, 3], 12), ([2, 3, 40], 7), ([5, 5, 5], 125)] {
+        check_partition(nodes, ranks);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #[test]
+    fn any_small_partition_does(nodes in [2u64..9, 2u64..9, 2u64..9], ranks in 1usize..24) {
+        if BoxPart::new(&spec(nodes), 0, ranks).is_ok() {
+            check_partition(nodes, ranks);
+        } else {
+            // Refused everywhere with one message, and only where ranks come near the number of nodes.
+            let message = |rank| BoxPart::new(&spec(nodes), rank, ranks).unwrap_err().to_string();
+            prop_assert!((1..ranks).all(|rank| message(rank) == message(0)));
+            prop_assert!(32 * ranks as u64 > nodes.iter().product::<u64>());
+        }
+    }
+}
+
+#[test]
+fn two_ranks_by_hand() {
+    // 3x3x3 nodes: rank 0 owns x = 0, rank 1 owns x = 1 and 2.
+    let meshes = parts([3; 3], 2).into_iter().map(|part| Mesh::new(&Serial, part, u64::MAX).unwrap());
+    let [first, second]: [Mesh; 2] = meshes.collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!((first.elem_count(), second.elem_count()), (4, 8));
+    assert_eq!((first.interior_count(), second.interior_count()), (0, 9));
+    // Rank 0: its nodes (0, j, k), then the ghosts (1, j, k).
+    assert_eq!(first.elem_node.elem(0), [0, 9, 10, 1, 3, 12, 13, 4]);
+    // Rank 1: interior x = 2 first (0..9), shell x = 1 (9..18), ghosts x = 0 (18..27).
+    assert_eq!(second.elem_node.elem(0), [18, 9, 10, 19, 21, 12, 13, 22]);
+    assert_eq!(second.elem_node.elem(1), [9, 0, 1, 10, 12, 3, 4, 13]);
+    assert_eq!(first.map.neighbours()[0].send, (0..9).collect::<Vec<_>>());
+    assert_eq!(second.map.neighbours()[0].send, (9..18).collect::<Vec<_>>());
+    assert_eq!((second.global_node(0), second.global_node(18), second.global_elem(1)), (2, 0, 1));
+    assert_eq!(first.node_coord[13], [0.5, 0.5, 0.5]);
+    assert_eq!(first.node_faces[0], Face::XMin as u8 | Face::YMin as u8 | Face::ZMin as u8);
+    assert_eq!(first.node_faces[9], Face::YMin as u8 | Face::ZMin as u8);
+    assert!(Face::ZMax.is_in(second.node_faces[8]) && Face::XMax.is_in(second.node_faces[8]));
+}
+
+#[test]
+fn meshes_conform_and_agree_between_spaces_and_ranks() {
+    let spec = BoxSpec::new([17, 18, 19], [1.0, 2.0, 0.5], CoordinateMap::TWIST).unwrap();
+    let mut elem_by_global = BTreeMap::new();
+    for rank in 0..6 {
+        let part = BoxPart::new(&spec, rank, 6).unwrap();
+        let mesh = Mesh::new(&Serial, part.clone(), u64::MAX).unwrap();
+        let threads = Mesh::new(&Threads::new(3).unwrap(), part, u64::MAX).unwrap();
+        assert_eq!((&mesh.elem_node, &mesh.node_coord), (&threads.elem_node, &threads.node_coord));
+        ElemNode::new(mesh.elem_node.as_slice().to_vec(), 8, mesh.map.local_count()).unwrap();
+        let mut elems_of_node = vec![0; mesh.map.local_count()];
+        mesh.elem_node.as_slice().iter().for_each(|&node| elems_of_node[node as usize] += 1);
+        for node in 0..mesh.map.owned_count() {
+            let on_faces = mesh.node_faces[node].count_ones();
+            assert_eq!(elems_of_node[node], 8 >> on_faces, "owned nodes have all their elements");
+            assert_eq!(Face::ZMin.is_in(mesh.node_faces[node]), mesh.node_coord[node][2] == 0.0);
+            assert_eq!(Face::ZMax.is_in(mesh.node_faces[node]), mesh.node_coord[node][2] == 0.5);
+        }
+        for (elem, nodes) in mesh.elem_node.iter().enumerate() {
+            let seen: Vec<_> = nodes.iter().map(|&n| (mesh.global_node(n), mesh.node_coord[n as usize])).collect();
+            assert_eq!(*elem_by_global.entry(mesh.global_elem(elem)).or_insert(seen.clone()), seen);
+        }
+    }
+    assert_eq!(elem_by_global.len() as u64, spec.elem_count());
+}
+
+#[test]
+fn ghosts_and_duplicates_are_those_of_the_original() {
+    for (ranks, ghosts, elements) in [(2, 3.1, 1.016), (4, 6.3, 1.032), (8, 9.7, 1.048), (27, 19.9, 1.098)] {
+        let parts = parts([64; 3], ranks);
+        let used: u64 = parts.iter().map(|part| part.used().count() - part.owned().count()).sum();
+        let elems: u64 = parts.iter().map(|part| part.elements().count()).sum();
+        assert!((used as f64 / 64f64.powi(3) * 100.0 - ghosts).abs() < 0.06, "{ranks} ranks: {used} ghosts");
+        assert!((elems as f64 / 63f64.powi(3) - elements).abs() < 0.0006, "{ranks} ranks: {elems} elements");
+    }
+}
+
+#[test]
+fn weak_scaling_shares_are_about_equal() {
+    for ranks in 1..=64 {
+        let nodes = nodes_for_ranks([12; 3], ranks).unwrap();
+        for part in parts(nodes, ranks as usize) {
+            let ratio = part.owned().count() as f64 / 1728.0;
+            assert!((0.7..1.4).contains(&ratio), "{ranks} ranks: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_is_made() {
+    let refused = |nodes, ranks| BoxPart::new(&spec(nodes), 0, ranks).unwrap_err().to_string();
+    assert!(refused([2000; 3], 1).contains("32 bits"));
+    assert!(refused([2; 3], 16).contains("too many ranks"));
+    assert!(BoxPart::new(&spec([3; 3]), 2, 2).is_err());
+    let part = BoxPart::new(&spec([100; 3]), 0, 1).unwrap();
+    let error = Mesh::new(&Serial, part, 1 << 20).unwrap_err().to_string();
+    assert!(error.contains("about 762 MiB") && error.contains("1 MiB of free"), "{error}");
+}
+
+/// Determinants of the edge vectors at each corner: enough to see a fold.
+fn corner_determinants(x: [[f64; 3]; 8]) -> [f64; 8] {
+    const AHEAD: [[usize; 3]; 8] =
+        [[1, 3, 4], [2, 0, 5], [3, 1, 6], [0, 2, 7], [7, 5, 0], [4, 6, 1], [5, 7, 2], [6, 4, 3]];
+    std::array::from_fn(|corner| {
+        let [a, b, c] = AHEAD[corner].map(|to| std::array::from_fn::<f64, 3, _>(|d| x[to][d] - x[corner][d]));
+        a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+    })
+}
+
+#[test]
+fn folded_elements_are_named_by_their_global_id() {
+    let mesh = |map, rank| {
+        let part = BoxPart::new(&BoxSpec::unit([13; 3], map).unwrap(), rank, 2).unwrap();
+        Mesh::new(&Serial, part, u64::MAX).unwrap()
+    };
+    for map in [CoordinateMap::None, CoordinateMap::BUBBLE, CoordinateMap::TWIST] {
+        check_folding(&Serial, &mesh(map, 0), corner_determinants).unwrap();
+        check_folding(&Serial, &mesh(map, 1), corner_determinants).unwrap();
+    }
+    for (rank, space) in [(0, Threads::new(2).unwrap()), (1, Threads::new(1).unwrap())] {
+        let folded = mesh(CoordinateMap::Bubble(12.0), rank);
+        let lowest = (0..folded.elem_count()).find(|&elem| {
+            let nodes: [u32; 8] = folded.elem_node.elem(elem).try_into().unwrap();
+            corner_determinants(nodes.map(|n| folded.node_coord[n as usize])).iter().any(|&d| d <= 0.0)
+        });
+        let error = check_folding(&space, &folded, corner_determinants).unwrap_err();
+        let named =
+            matches!(error, crate::Error::Folded { element, .. } if element == folded.global_elem(lowest.unwrap()));
+        assert!(named, "{error}");
+    }
+    assert!(check_folding(&Serial, &mesh(CoordinateMap::None, 0), |_| [f64::NAN; 8]).is_err());
+}
+
+#[test]
+fn the_twist_bends_every_element_and_keeps_its_shape() {
+    let mesh = Mesh::new(
+        &Serial,
+        BoxPart::new(&BoxSpec::unit([17; 3], CoordinateMap::TWIST).unwrap(), 0, 1).unwrap(),
+        u64::MAX,
+    );
+    let mesh = mesh.unwrap();
+    let mut worst = f64::INFINITY;
+    for nodes in mesh.elem_node.iter() {
+        let x: [[f64; 3]; 8] = std::array::from_fn(|i| mesh.node_coord[nodes[i] as usize]);
+        // x0 - x1 + x2 - x3 vanishes, on each of the six faces, just for a parallelepiped.
+        let bend =
+            |[a, b, c, d]: [usize; 4]| (0..3).map(|k| (x[a][k] - x[b][k] + x[c][k] - x[d][k]).abs()).sum::<f64>();
+        assert!(bend([0, 1, 2, 3]) + bend([4, 5, 6, 7]) + bend([0, 1, 5, 4]) + bend([3, 2, 6, 7]) > 1e-5);
+        let volume = (1.0f64 / 16.0).powi(3);
+        worst = corner_determinants(x).into_iter().fold(worst, |worst, d| worst.min(d / volume));
+    }
+    assert!(worst > 0.25, "smallest determinant, as a part of the brick's: {worst}");
+}

@@ -1,0 +1,291 @@
+//! Real ranks: this program starts itself under `mpirun` with 1, 2, 3, 4 and 8 ranks and looks at how each run ends.
+//!
+//! ```text
+//! cargo test --features mpi --test mpi            all cases
+//! cargo test --features mpi --test mpi -- panic   those with "panic" in their name
+//! ```
+//! Without arguments from `mpirun` it is the runner; under `mpirun`, with a case's name in MINIFENL_MPI_CASE, a rank.
+
+use minifenl::comm::{Communicator, Halo, Map, Neighbour, agree, default_threads, started_by_mpirun, world};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+use minifenl::space::Serial;
+use minifenl::{Error, Result};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const CASE: &str = "MINIFENL_MPI_CASE";
+/// A run that takes longer than this hangs: a rank waits for one that has gone.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Name, numbers of ranks, what each rank does, and whether the end of all ranks is right.
+struct Case {
+    name: &'static str,
+    ranks: &'static [usize],
+    rank: fn(&dyn Communicator) -> Result<()>,
+    ended_well: fn(&Output) -> bool,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "collectives", ranks: &[1, 2, 3, 4, 8], rank: collectives, ended_well: all_well },
+    Case { name: "ring", ranks: &[2, 3, 4, 8], rank: ring, ended_well: all_well },
+    Case { name: "halos_together", ranks: &[2, 3], rank: halos_together, ended_well: all_well },
+    Case { name: "mesh_halo", ranks: &[1, 2, 3, 4, 8], rank: mesh_halo, ended_well: all_well },
+    Case { name: "bad_neighbour", ranks: &[2], rank: bad_neighbour, ended_well: all_well },
+    Case { name: "short_message", ranks: &[2], rank: short_message, ended_well: all_well },
+    Case { name: "agree", ranks: &[1, 2, 3, 8], rank: one_fails, ended_well: one_message },
+    Case { name: "panic", ranks: &[1, 2, 4], rank: panics, ended_well: panicked },
+    Case { name: "panic_on_a_thread", ranks: &[2], rank: panics_on_a_thread, ended_well: panicked },
+    Case { name: "abort", ranks: &[2, 3], rank: aborts, ended_well: |run| run.status.code() == Some(7) },
+];
+
+fn main() -> ExitCode {
+    match std::env::var(CASE) {
+        Ok(name) if started_by_mpirun().is_some() => run_rank(&name),
+        _ => run_cases(&std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default()),
+    }
+}
+
+fn run_cases(word: &str) -> ExitCode {
+    let (mut passed, mut failed) = (0, 0);
+    for case in CASES.iter().filter(|case| case.name.contains(word)) {
+        for &ranks in case.ranks {
+            let start = Instant::now();
+            let verdict = match mpirun(case.name, ranks) {
+                Ok(run) if (case.ended_well)(&run) => "ok".to_string(),
+                Ok(run) => format!(
+                    "FAILED ({})\n{}{}",
+                    run.status,
+                    String::from_utf8_lossy(&run.stdout),
+                    String::from_utf8_lossy(&run.stderr)
+                ),
+                Err(why) => format!("FAILED: {why}"),
+            };
+            println!("test {} on {ranks} ranks ... {verdict} ({:.1} s)", case.name, start.elapsed().as_secs_f64());
+            if verdict == "ok" { passed += 1 } else { failed += 1 }
+        }
+    }
+    let result = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// One run of this program on some ranks, ended by force when it hangs.
+fn mpirun(case: &str, ranks: usize) -> std::io::Result<Output> {
+    let mut run = Command::new("mpirun")
+        .args(["--oversubscribe", "-n", &ranks.to_string()])
+        .arg(std::env::current_exe()?)
+        .env(CASE, case)
+        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env_remove("RUST_BACKTRACE")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let start = Instant::now();
+    while run.try_wait()?.is_none() {
+        if start.elapsed() > PATIENCE {
+            run.kill()?;
+            let _ = run.wait();
+            return Err(std::io::Error::other(format!("hangs: not over after {PATIENCE:?}")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    run.wait_with_output()
+}
+
+/// What a program does: take the world, do the work, print an error that is its own, end with a code.
+fn run_rank(name: &str) -> ExitCode {
+    let comm = world().expect("MPI starts");
+    comm.abort_on_panic();
+    let case = CASES.iter().find(|case| case.name == name).expect("a case of this name");
+    match (case.rank)(&*comm) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Error::Elsewhere { .. }) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all_well(run: &Output) -> bool {
+    run.status.success() && run.stderr.is_empty()
+}
+
+fn collectives(comm: &dyn Communicator) -> Result<()> {
+    let (rank, size) = (comm.rank() as f64, comm.size() as f64);
+    let mut values: Vec<f64> = (0..130).map(|i| rank + f64::from(i)).collect();
+    comm.all_sum(&mut values);
+    assert!(values.iter().enumerate().all(|(i, &x)| x == size * (size - 1.0) / 2.0 + size * i as f64));
+    let mut ends = [rank, -rank, f64::NEG_INFINITY];
+    comm.all_max(&mut ends);
+    assert_eq!(ends, [size - 1.0, 0.0, f64::NEG_INFINITY]);
+    let mut exact = [(1u64 << 53) + 1];
+    comm.all_sum_u64(&mut exact);
+    assert_eq!(exact, [comm.size() as u64 * ((1 << 53) + 1)]);
+    let gathered = comm.all_gather(&[rank, 10.0 * rank])?;
+    let expected: Vec<f64> = (0..comm.size()).flat_map(|r| [r as f64, 10.0 * r as f64]).collect();
+    assert_eq!(gathered, expected);
+    assert_eq!(comm.ranks_on_node(), comm.size());
+    assert_eq!(comm.rank_on_node(), comm.rank());
+    assert_eq!(comm.node_sum(3), 3 * comm.size() as u64);
+    let cores = minifenl::space::allowed_cores();
+    assert!((1..=cores).contains(&default_threads(comm)));
+    comm.barrier();
+    assert_eq!(agree(comm, Ok(5))?, 5);
+    Ok(())
+}
+
+/// Two values to the next rank and one to the previous; the map wants neighbours by rank, so lists are sorted.
+fn ring_map(comm: &dyn Communicator) -> Map {
+    let (rank, size) = (comm.rank(), comm.size());
+    let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
+    // From the next rank comes its value 0, from the previous its values 1 and 2.
+    let mut links = vec![(next, vec![1, 2], 1), (previous, vec![0], 2)];
+    if next == previous {
+        links = vec![(next, vec![0, 1, 2], 3)];
+    }
+    links.sort();
+    let mut end = 3;
+    let neighbours = links.into_iter().map(|(rank, send, receive)| {
+        end += receive;
+        Neighbour { rank, send, receive: end - receive..end }
+    });
+    Map::new(3 * size as u64, 3, neighbours.collect()).expect("a valid map")
+}
+
+/// Owned value i of a rank in a round.
+fn value(rank: usize, i: usize, round: usize) -> f64 {
+    (1000 * round + 10 * rank + i) as f64
+}
+
+fn check_ring(comm: &dyn Communicator, x: &[f64], round: usize) {
+    let (rank, size) = (comm.rank(), comm.size());
+    let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
+    let from_next: &[usize] = if size == 2 { &[0, 1, 2] } else { &[0] };
+    let mut expected = vec![(next, from_next)];
+    if size > 2 {
+        expected.push((previous, &[1, 2]));
+    }
+    expected.sort();
+    let ghosts: Vec<f64> = expected.iter().flat_map(|(r, list)| list.iter().map(|&i| value(*r, i, round))).collect();
+    assert_eq!(x[3..], ghosts, "round {round}");
+}
+
+fn ring(comm: &dyn Communicator) -> Result<()> {
+    let map = ring_map(comm);
+    let mut halo = Halo::new(comm, &map)?;
+    let mut x = vec![f64::NAN; map.local_count()];
+    for round in 0..200 {
+        (0..3).for_each(|i| x[i] = value(comm.rank(), i, round));
+        let in_flight = halo.begin(&x)?;
+        x[..3].fill(f64::NAN);
+        if round % 50 == 7 {
+            drop(in_flight);
+            continue;
+        }
+        in_flight.finish(&mut x)?;
+        check_ring(comm, &x, round);
+    }
+    assert_eq!((halo.messages(), halo.bytes_sent()), (map.neighbours().len(), 24));
+    Ok(())
+}
+
+/// Two halos under way at once, finished in different orders on different ranks.
+fn halos_together(comm: &dyn Communicator) -> Result<()> {
+    let map = ring_map(comm);
+    let (mut first, mut second) = (Halo::new(comm, &map)?, Halo::new(comm, &map)?);
+    let vector = |round| (0..map.local_count()).map(|i| value(comm.rank(), i, round)).collect::<Vec<f64>>();
+    let (mut x, mut y) = (vector(1), vector(2));
+    if comm.rank() % 2 == 0 {
+        let (a, b) = (first.begin(&x)?, second.begin(&y)?);
+        a.finish(&mut x)?;
+        b.finish(&mut y)?;
+    } else {
+        let (b, a) = (second.begin(&y)?, first.begin(&x)?);
+        b.finish(&mut y)?;
+        a.finish(&mut x)?;
+    }
+    check_ring(comm, &x, 1);
+    check_ring(comm, &y, 2);
+    Ok(())
+}
+
+/// Each ghost of a mesh gets its global id from its owner.
+fn mesh_halo(comm: &dyn Communicator) -> Result<()> {
+    let spec = BoxSpec::unit([9, 7, 8], CoordinateMap::TWIST)?;
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?, u64::MAX)?;
+    let mut x = vec![-1.0; mesh.map.local_count()];
+    (0..mesh.map.owned_count()).for_each(|node| x[node] = mesh.global_node(node as u32) as f64);
+    Halo::new(comm, &mesh.map)?.update(&mut x)?;
+    assert!(x.iter().enumerate().all(|(node, &id)| id == mesh.global_node(node as u32) as f64));
+    let mut owned = [mesh.map.owned_count() as u64];
+    comm.all_sum_u64(&mut owned);
+    assert_eq!(owned, [9 * 7 * 8]);
+    Ok(())
+}
+
+fn bad_neighbour(comm: &dyn Communicator) -> Result<()> {
+    for rank in [comm.rank(), 2] {
+        let map = Map::new(9, 1, vec![Neighbour { rank, send: vec![0], receive: 1..2 }])?;
+        let error = comm.exchange(&map).expect_err("no such neighbour").to_string();
+        assert!(error.contains(&format!("rank {rank} as a neighbour")), "{error}");
+    }
+    Ok(())
+}
+
+/// Maps that do not match: rank 0 expects two values and gets one.
+fn short_message(comm: &dyn Communicator) -> Result<()> {
+    let (send, ghosts) = if comm.rank() == 0 { (vec![0], 2) } else { (vec![0], 1) };
+    let map = Map::new(9, 1, vec![Neighbour { rank: 1 - comm.rank(), send, receive: 1..1 + ghosts }])?;
+    let mut x = vec![0.0; map.local_count()];
+    let result = Halo::new(comm, &map)?.update(&mut x);
+    match comm.rank() {
+        0 => assert!(result.expect_err("too short").to_string().contains("rank 1 sent 1 values, the map expects 2")),
+        _ => result?,
+    }
+    Ok(())
+}
+
+/// The last two ranks fail; the lower one tells.
+fn one_fails(comm: &dyn Communicator) -> Result<()> {
+    let fails = comm.rank() + 2 >= comm.size();
+    agree(comm, if fails { Err(Error::Invalid(format!("set-up of rank {}", comm.rank()))) } else { Ok(()) })
+}
+
+fn one_message(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    run.status.code() == Some(1) && text.matches("error: set-up of rank").count() == 1
+}
+
+fn panics(comm: &dyn Communicator) -> Result<()> {
+    comm.barrier();
+    assert_ne!(comm.rank(), comm.size() - 1, "on purpose");
+    comm.barrier();
+    comm.barrier();
+    Ok(())
+}
+
+fn panics_on_a_thread(comm: &dyn Communicator) -> Result<()> {
+    comm.barrier();
+    if comm.rank() == 1 {
+        let _ = std::thread::spawn(|| panic!("on purpose")).join();
+    }
+    comm.barrier();
+    comm.barrier();
+    Ok(())
+}
+
+fn panicked(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    run.status.code() == Some(101) && text.matches("on purpose").count() == 1 && text.contains("rank ")
+}
+
+fn aborts(comm: &dyn Communicator) -> Result<()> {
+    if comm.rank() == 1 {
+        comm.abort(7);
+    }
+    comm.barrier();
+    Ok(())
+}
