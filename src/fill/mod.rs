@@ -2,4 +2,4 @@
 
 mod kernel;
 
-pub use kernel::{ElementBatch, ElementKernel};
+pub use kernel::{ElementBatch, ElementKernel, Elements, FusedKernel};
