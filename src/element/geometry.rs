@@ -25,8 +25,11 @@ pub fn jacobian<N: Number, const NN: usize>(coords: &[[N; DIM]; NN], gradients: 
 /// a x b.
 #[inline(always)]
 pub fn cross<N: Number>(a: [N; DIM], b: [N; DIM]) -> [N; DIM] {
-    let minor = |d: usize, e: usize| a[d].times_plus(b[e], -(a[e] * b[d]));
-    [minor(1, 2), minor(2, 0), minor(0, 1)]
+    [
+        a[1].times_plus(b[2], -(a[2] * b[1])),
+        a[2].times_plus(b[0], -(a[0] * b[2])),
+        a[0].times_plus(b[1], -(a[1] * b[0])),
+    ]
 }
 
 /// a . b.

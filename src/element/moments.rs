@@ -25,8 +25,6 @@ use crate::space::lanes::Number;
 const NEAR: f64 = 0.5 * (1.0 + GAUSS);
 const FAR: f64 = 0.5 * (1.0 - GAUSS);
 
-/// Nodes by their corner `[x, y, z]` of the unit cube.
-const NODE: [[[usize; 2]; 2]; 2] = [[[0, 4], [3, 7]], [[1, 5], [2, 6]]];
 /// Corner of each node.
 const CORNER: [[usize; DIM]; HEX8_NODES] =
     [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
@@ -38,6 +36,12 @@ type Cube<N> = [[[N; 2]; 2]; 2];
 #[inline(always)]
 fn total<N: Number>(v: [N; 2]) -> [N; 1] {
     [v[0] + v[1]]
+}
+
+/// v_1 - v_0: the derivative along an axis.
+#[inline(always)]
+fn difference<N: Number>(v: [N; 2]) -> [N; 1] {
+    [v[1] - v[0]]
 }
 
 /// sum_q n_i(q) v_q, i = 0, 1. The points lie symmetrically, so it also interpolates nodal values to the points.
@@ -107,32 +111,67 @@ pub fn moments<N: Number>(
     let mass = contract(&points.mass, products, products, products);
     let load = contract(&points.load, linear, linear, linear);
 
-    for (m, [i, j, k]) in CORNER.into_iter().enumerate() {
+    for m in 0..HEX8_NODES {
+        let [i, j, k] = CORNER[m];
         residual[m] = -load[i][j][k];
     }
-    for (m, [i, j, k]) in CORNER.into_iter().enumerate() {
-        for (n, [ii, jj, kk]) in CORNER.into_iter().enumerate().skip(m) {
-            let (a, b, c) = (i + ii, j + jj, k + kk);
-            // s_p s_q is +1 for equal corners and -1 for opposite ones.
-            let signed = |p: usize, q: usize, moment: N| if p == q { moment } else { -moment };
-            let entry = mass[a][b][c]
-                + signed(i, ii, x[b][c])
-                + signed(j, jj, y[a][0][c])
-                + signed(k, kk, z[a][b][0])
-                + signed(i, jj, xy[ii][j][c])
-                + signed(j, ii, xy[i][jj][c])
-                + signed(i, kk, xz[ii][b][k])
-                + signed(k, ii, xz[i][b][kk])
-                + signed(j, kk, yz[a][jj][k])
-                + signed(k, jj, yz[a][j][kk]);
-            matrix[m][n] = entry;
-            residual[m] = entry.times_plus(temperature[n], residual[m]);
-            if m != n {
-                matrix[n][m] = entry;
-                residual[n] = entry.times_plus(temperature[m], residual[n]);
+    let moments = Moments { x: &x, y: &y, z: &z, xy: &xy, xz: &xz, yz: &yz, mass: &mass };
+    // Unrolled by hand: with constant corners the indices and signs below cost nothing.
+    macro_rules! row {
+        ($m:literal: $($n:literal)*) => {$(
+            let entry = moments.entry::<$m, $n>();
+            matrix[$m][$n] = entry;
+            residual[$m] = entry.times_plus(temperature[$n], residual[$m]);
+            if $m != $n {
+                matrix[$n][$m] = entry;
+                residual[$n] = entry.times_plus(temperature[$m], residual[$n]);
             }
-        }
+        )*};
     }
+    row!(0: 0 1 2 3 4 5 6 7);
+    row!(1: 1 2 3 4 5 6 7);
+    row!(2: 2 3 4 5 6 7);
+    row!(3: 3 4 5 6 7);
+    row!(4: 4 5 6 7);
+    row!(5: 5 6 7);
+    row!(6: 6 7);
+    row!(7: 7);
+}
+
+/// The moments of the formula above; where an axis is summed out its extent is one.
+struct Moments<'a, N> {
+    x: &'a [[N; 3]; 3],
+    y: &'a [[[N; 3]; 1]; 3],
+    z: &'a [[[N; 1]; 3]; 3],
+    xy: &'a [[[N; 3]; 2]; 2],
+    xz: &'a [[[N; 2]; 3]; 2],
+    yz: &'a [[[N; 2]; 2]; 3],
+    mass: &'a [[[N; 3]; 3]; 3],
+}
+
+impl<N: Number> Moments<'_, N> {
+    /// Entry of the matrix for nodes `P` and `Q`.
+    #[inline(always)]
+    fn entry<const P: usize, const Q: usize>(&self) -> N {
+        let ([i, j, k], [ii, jj, kk]) = (CORNER[P], CORNER[Q]);
+        let (a, b, c) = (i + ii, j + jj, k + kk);
+        let mut entry = self.mass[a][b][c];
+        entry = add_signed(entry, i, ii, self.x[b][c]);
+        entry = add_signed(entry, j, jj, self.y[a][0][c]);
+        entry = add_signed(entry, k, kk, self.z[a][b][0]);
+        entry = add_signed(entry, i, jj, self.xy[ii][j][c]);
+        entry = add_signed(entry, j, ii, self.xy[i][jj][c]);
+        entry = add_signed(entry, i, kk, self.xz[ii][b][k]);
+        entry = add_signed(entry, k, ii, self.xz[i][b][kk]);
+        entry = add_signed(entry, j, kk, self.yz[a][jj][k]);
+        add_signed(entry, k, jj, self.yz[a][j][kk])
+    }
+}
+
+/// Adds s_p s_q times a moment: +1 for equal corners, -1 for opposite ones.
+#[inline(always)]
+fn add_signed<N: Number>(entry: N, p: usize, q: usize, moment: N) -> N {
+    if p == q { entry + moment } else { entry - moment }
 }
 
 /// What the moments are taken of.
@@ -154,7 +193,8 @@ impl<N: Number> AtPoints<N> {
         let mut at = AtPoints { diagonal: [zero; DIM], mixed: [zero; DIM], mass: zero, load: zero };
         let [edge_x, edge_y, edge_z] = columns(coords);
         let mut nodal = zero;
-        for (m, [i, j, k]) in CORNER.into_iter().enumerate() {
+        for m in 0..HEX8_NODES {
+            let [i, j, k] = CORNER[m];
             nodal[i][j][k] = temperature[m];
         }
         let temperature = contract(&nodal, linear, linear, linear);
@@ -166,7 +206,12 @@ impl<N: Number> AtPoints<N> {
             let rows = [cross(v, w), cross(w, u), cross(u, v)];
             let determinant = dot(u, rows[0]);
             let scale = scale / determinant;
-            let scaled = rows.map(|row| row.map(|r| scale * r));
+            let mut scaled = rows;
+            for row in &mut scaled {
+                for item in row {
+                    *item = scale * *item;
+                }
+            }
             for d in 0..DIM {
                 at.diagonal[d][i][j][k] = dot(scaled[d], rows[d]);
             }
@@ -186,20 +231,19 @@ impl<N: Number> AtPoints<N> {
 fn columns<N: Number>(coords: &[[N; DIM]; HEX8_NODES]) -> [[[[N; DIM]; 2]; 2]; DIM] {
     let mut columns = [[[[N::from(0.0); DIM]; 2]; 2]; DIM];
     for c in 0..DIM {
-        let edge = |from: usize, to: usize| coords[to][c] - coords[from][c];
-        let edges = |a: usize, b: usize| {
-            let [x, y, z] = [[0, a, b], [a, 0, b], [a, b, 0]].map(|[i, j, k]| NODE[i][j][k]);
-            [edge(x, NODE[1][a][b]), edge(y, NODE[a][1][b]), edge(z, NODE[a][b][1])]
-        };
-        let edges = [[edges(0, 0), edges(0, 1)], [edges(1, 0), edges(1, 1)]];
-        for d in 0..DIM {
-            let cube = [[[edges[0][0][d], edges[0][1][d]], [edges[1][0][d], edges[1][1][d]]]];
-            let first = [linear([cube[0][0][0], cube[0][1][0]]), linear([cube[0][0][1], cube[0][1][1]])];
-            for a in 0..2 {
-                let second = linear([first[0][a], first[1][a]]);
-                for b in 0..2 {
-                    columns[d][a][b][c] = second[b];
-                }
+        let mut x = [[[N::from(0.0); 2]; 2]; 2];
+        for m in 0..HEX8_NODES {
+            let [i, j, k] = CORNER[m];
+            x[i][j][k] = coords[m][c];
+        }
+        let [along_x] = contract(&x, difference, linear, linear);
+        let along_y = contract(&x, linear, difference, linear);
+        let along_z = contract(&x, linear, linear, difference);
+        for a in 0..2 {
+            for b in 0..2 {
+                columns[0][a][b][c] = along_x[a][b];
+                columns[1][a][b][c] = along_y[a][0][b];
+                columns[2][a][b][c] = along_z[a][b][0];
             }
         }
     }

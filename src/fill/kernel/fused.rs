@@ -56,6 +56,10 @@ fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &
     let mut residual = [Lanes::ZERO; HEX8_NODES];
     let mut matrix = [[Lanes::ZERO; HEX8_NODES]; HEX8_NODES];
     element::moments(&coords, &temperature, elements.conductivity, &mut residual, &mut matrix);
-    out.residual = residual.map(|r| r.0);
-    out.matrix = matrix.map(|row| row.map(|a| a.0));
+    for m in 0..HEX8_NODES {
+        out.residual[m] = residual[m].0;
+        for n in 0..HEX8_NODES {
+            out.matrix[m][n] = matrix[m][n].0;
+        }
+    }
 }
