@@ -16,7 +16,8 @@ mod cli;
 
 use clap::Parser;
 use cli::{args::Args, exit, progress::Terminal};
-use minifenl::run::{ReportFile, solve};
+use minifenl::comm::{self, Communicator};
+use minifenl::run::{Deck, ReportFile, solve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -25,32 +26,41 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return exit::usage(&error),
     };
-    match job(&args) {
-        Ok(code) => code,
+    match prepare(&args) {
+        Ok(Some((deck, comm))) => job(&deck, &*comm).unwrap_or_else(|error| exit::end_all(&*comm, &error)),
+        Ok(None) => ExitCode::SUCCESS,
         Err(error) => exit::failure(&error),
     }
 }
 
-fn job(args: &Args) -> anyhow::Result<ExitCode> {
-    // 2. Things that need no solve.
+/// The deck and the ranks, or nothing where the flags ask for something that needs no run.
+fn prepare(args: &Args) -> anyhow::Result<Option<(Deck, Box<dyn Communicator>)>> {
     if let Some(shell) = args.completions {
-        return exit::show(&cli::args::completions(shell));
+        exit::show(&cli::args::completions(shell))?;
+        return Ok(None);
     }
+    // 2. Flags over deck.
     let deck = args.deck()?;
     if args.dump_deck {
-        return exit::show(&deck.to_toml()?);
+        exit::show(&deck.to_toml()?)?;
+        return Ok(None);
     }
+    // 3. The ranks: those of mpirun, or this process alone.
+    let comm = comm::world()?;
+    comm.abort_on_panic();
+    Ok(Some((deck, comm)))
+}
 
-    // 3. Know that the report can be written before the work is done.
-    let file = deck.run.report.as_deref().filter(|_| exit::is_first()).map(ReportFile::create).transpose()?;
+fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<ExitCode> {
+    // 4. Know that the report can be written before the work is done.
+    let path = deck.run.report.as_deref().filter(|_| comm.rank() == 0);
+    let file = comm::agree(comm, path.map(ReportFile::create).transpose())?;
 
-    // 4. Solve.
-    let report = solve(&deck, &mut Terminal::new(exit::is_first()))?;
+    // 5. Solve.
+    let report = solve(deck, comm, &Terminal::new(comm.rank() == 0))?;
 
-    // 5. Report and verdict.
-    if let Some(file) = file {
-        file.write(&report)?;
-    }
+    // 6. Report and verdict.
+    comm::agree(comm, file.map(|file| file.write(&report)).transpose())?;
     exit::show(&report.table())?;
     Ok(exit::verdict(report.verified))
 }

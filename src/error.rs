@@ -108,6 +108,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether all ranks meet this error at the same time, since it is decided by sums over all of them.
+    pub fn is_collective(&self) -> bool {
+        matches!(self, Error::NotConverged { .. } | Error::Breakdown { .. } | Error::NotFinite { .. })
+    }
+
     /// [`Error::Shape`] for a one-dimensional array.
     pub(crate) fn length(operation: &'static str, array: &'static str, actual: usize, expected: usize) -> Self {
         Error::Shape { operation, array, actual: vec![actual], expected: vec![expected] }

@@ -3,7 +3,9 @@
 use clap::{CommandFactory, Parser, ValueHint};
 use clap_complete::Shell;
 use minifenl::Result;
-use minifenl::run::deck::{Deck, FillStrategy, GraphStrategy, KernelChoice, MapChoice, Nodes};
+use minifenl::mesh::CoordinateMap;
+use minifenl::run::deck::{Deck, Nodes};
+use minifenl::{fill, graph};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -34,7 +36,7 @@ pub struct Args {
     nodes_per_rank: Option<Nodes>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
     #[arg(long, value_name = "MAP")]
-    map: Option<MapChoice>,
+    map: Option<CoordinateMap>,
     /// Edges of the box [default: 1,1,1]
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', num_args = 1.., allow_hyphen_values = true)]
     size: Option<Vec<f64>>,
@@ -46,13 +48,13 @@ pub struct Args {
     t_max: Option<f64>,
     /// Graph strategy: map, dashmap, gather, sort [default: gather]
     #[arg(long, value_name = "NAME")]
-    graph: Option<GraphStrategy>,
+    graph: Option<graph::Strategy>,
     /// Fill strategy: scatter, gather, colour [default: gather]
     #[arg(long, value_name = "NAME")]
-    fill: Option<FillStrategy>,
+    fill: Option<fill::Strategy>,
     /// Element kernel: contraction, fused [default: fused]
     #[arg(long, value_name = "NAME")]
-    kernel: Option<KernelChoice>,
+    kernel: Option<fill::Kernel>,
     /// Newton's tolerance, relative [default: 1e-7]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
     newton_tolerance: Option<f64>,

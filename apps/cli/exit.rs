@@ -1,6 +1,7 @@
 //! Exit codes, and who speaks: 0 verified, 2 bad usage or input, 3 not converged or not verified, 1 anything else.
 
 use minifenl::Error;
+use minifenl::comm::Communicator;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -38,10 +39,23 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// One line for an error, and its code.
+/// Before the ranks know of each other: the first one prints the line that all have, and each ends with its code.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     complain(&format!("error: {error:#}"));
-    ExitCode::from(error.downcast_ref::<Error>().map_or(1, code))
+    ExitCode::from(code(error))
+}
+
+/// During the job: the rank that has the error prints it. Ranks that heard of it end quietly with 0, so that the launcher
+/// passes on the code of the one that failed; what only one rank can know of ends all of them by force.
+pub fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> ExitCode {
+    if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
+        return ExitCode::SUCCESS;
+    }
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    match code(error) {
+        1 if comm.size() > 1 => comm.abort(1),
+        code => ExitCode::from(code),
+    }
 }
 
 fn complain(line: &str) {
@@ -50,17 +64,18 @@ fn complain(line: &str) {
     }
 }
 
-fn code(error: &Error) -> u8 {
-    match error {
-        Error::Invalid(_) | Error::TooLarge { .. } | Error::Folded { .. } | Error::File { .. } => 2,
-        Error::NotConverged { .. } | Error::Breakdown { .. } | Error::NotFinite { .. } => 3,
+fn code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref() {
+        Some(Error::Invalid(_) | Error::TooLarge { .. } | Error::Folded { .. } | Error::File { .. }) => 2,
+        Some(error) if error.is_collective() => 3,
         _ => 1,
     }
 }
 
 #[test]
 fn codes_by_kind() {
-    assert_eq!(code(&Error::Invalid("x".into())), 2);
-    assert_eq!(code(&Error::Breakdown { iteration: 0, curvature: -1.0, residual: 1.0 }), 3);
-    assert_eq!(code(&Error::Mpi("x".into())), 1);
+    let code = |error: Error| code(&error.into());
+    assert_eq!(code(Error::Invalid("x".into())), 2);
+    assert_eq!(code(Error::Breakdown { iteration: 0, curvature: -1.0, residual: 1.0 }), 3);
+    assert_eq!(code(Error::Mpi("x".into())), 1);
 }

@@ -1,19 +1,20 @@
 //! Progress for people: on stderr of the first rank, only where that is a terminal.
 
 use minifenl::run::Progress;
+use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Rewrites one line with CG's residual, a line for each Newton step; silent off a terminal.
 pub struct Terminal {
     shown: bool,
-    last: Instant,
+    last: Cell<Instant>,
 }
 
 impl Terminal {
     /// Shows only on the first rank.
     pub fn new(first: bool) -> Self {
-        Terminal { shown: first && std::io::stderr().is_terminal(), last: Instant::now() }
+        Terminal { shown: first && std::io::stderr().is_terminal(), last: Cell::new(Instant::now()) }
     }
 
     fn put(&self, line: &str, end: &str) {
@@ -24,22 +25,22 @@ impl Terminal {
 }
 
 impl Progress for Terminal {
-    fn phase(&mut self, name: &str) {
+    fn phase(&self, name: &str) {
         self.put(name, "");
     }
 
-    fn newton(&mut self, step: usize, residual: f64, target: f64) {
-        self.put(&format!("Newton {step}: residual {residual:.3e}, to reach {target:.1e}"), "\n");
+    fn newton(&self, step: usize, residual: f64) {
+        self.put(&format!("Newton {step}: residual {residual:.3e}"), "\n");
     }
 
-    fn cg(&mut self, iteration: usize, residual: f64, target: f64) {
-        if self.shown && self.last.elapsed() > Duration::from_millis(100) {
-            self.last = Instant::now();
-            self.put(&format!("  CG {iteration}: residual {residual:.3e}, to reach {target:.1e}"), "");
+    fn cg(&self, iteration: usize, residual: f64) {
+        if self.shown && self.last.get().elapsed() > Duration::from_millis(100) {
+            self.last.set(Instant::now());
+            self.put(&format!("  CG {iteration}: residual {residual:.3e}"), "");
         }
     }
 
-    fn done(&mut self) {
+    fn done(&self) {
         self.put("", "");
     }
 }

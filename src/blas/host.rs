@@ -19,6 +19,15 @@ impl<S: HostSpace> Blas for S {
         Ok(())
     }
 
+    fn max_abs(&self, n: usize, x: &Vec<f64>, partials: &mut Vec<f64>) -> Result<f64> {
+        let (x, partials) = (first("max_abs", "x", x, n)?, first_mut("max_abs", "partials", partials, S::partials(n))?);
+        let larger = |max: f64, x: f64| if x.abs() > max || x.is_nan() { x.abs() } else { max };
+        self.for_each(partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)), |(partial, x)| {
+            *partial = x.iter().fold(0.0, |max, &x| larger(max, x));
+        });
+        Ok(partials.iter().fold(0.0, |max, &x| larger(max, x)))
+    }
+
     fn sum_partials(&self, count: usize, partials: &Vec<f64>, slot: usize, scalars: &mut Vec<f64>) -> Result<()> {
         let partials = first("sum_partials", "partials", partials, count)?;
         first_mut("sum_partials", "scalars", scalars, slot + 1)?[slot] = partials.iter().sum();
@@ -169,6 +178,16 @@ mod tests {
             let first = seen.get_or_insert_with(|| (partials.clone(), direction.clone()));
             assert_eq!(*first, (partials, direction));
         }
+    }
+
+    #[test]
+    fn the_largest_by_size_and_nan_is_not_lost() {
+        let mut partials = vec![0.0; 2];
+        assert_eq!(Serial.max_abs(3, &vec![1.0, -7.0, 2.0], &mut partials).unwrap(), 7.0);
+        let mut x = vec![1.0; Serial::CHUNK + 1];
+        x[3] = f64::NAN;
+        assert!(Serial.max_abs(x.len(), &x, &mut partials).unwrap().is_nan());
+        assert_eq!(Serial.max_abs(0, &x, &mut partials).unwrap(), 0.0);
     }
 
     #[test]

@@ -23,6 +23,12 @@ pub trait Blas: ExecutionSpace {
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
     fn dot(&self, n: usize, x: &Array<Self, f64>, y: &Array<Self, f64>, partials: &mut Array<Self, f64>) -> Result<()>;
 
+    /// max |x|, NaN when an item is; on the host, so it waits. Reads 8 bytes an item.
+    ///
+    /// # Errors
+    /// As [`dot`](Self::dot).
+    fn max_abs(&self, n: usize, x: &Array<Self, f64>, partials: &mut Array<Self, f64>) -> Result<f64>;
+
     /// `scalars[slot]` = sum of the first `count` partial sums, in order.
     ///
     /// # Errors

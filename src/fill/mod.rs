@@ -22,7 +22,7 @@ mod scatter;
 
 pub use dirichlet::Dirichlet;
 pub use element_fn::{ElementFn, element_fn};
-pub use kernel::{ElementBatch, ElementKernel};
+pub use kernel::{ElementBatch, ElementKernel, Elements, FusedKernel};
 
 use crate::Result;
 use crate::error::check_length;
@@ -50,6 +50,23 @@ impl Strategy {
 }
 
 crate::space::named_choice!(Strategy, "fill strategy");
+
+/// How element matrices and residuals of the heat equation are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// Geometry, then Intrepid contractions over worksets of cells.
+    Contraction,
+    /// Sum-factorised moments in one pass.
+    #[default]
+    Fused,
+}
+
+impl Kernel {
+    /// Every kernel, with its name.
+    pub const ALL: [(Kernel, &'static str); 2] = [(Kernel::Contraction, "contraction"), (Kernel::Fused, "fused")];
+}
+
+crate::space::named_choice!(Kernel, "element kernel");
 
 /// What a strategy works out once for a mesh, and its working memory.
 #[derive(Debug)]

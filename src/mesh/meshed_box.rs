@@ -101,6 +101,22 @@ impl Mesh {
         self.part.global_node(self.part.node_index(node))
     }
 
+    /// `f` at the coordinates of each owned node, `[node]`.
+    pub fn sample<S: HostSpace>(&self, space: &S, f: impl Fn([f64; 3]) -> f64 + Send + Sync) -> Vec<f64> {
+        space.map(self.map.owned_count(), |node| f(self.node_coord[node]))
+    }
+
+    /// Writes `value` to the items of `vector` (one a node, owned and ghost) whose nodes lie on a face.
+    pub fn set_on_face(&self, face: Face, value: f64, vector: &mut [f64]) {
+        let on_face = vector.iter_mut().zip(&self.node_faces).filter(|(_, bits)| face.is_in(**bits));
+        on_face.for_each(|(item, _)| *item = value);
+    }
+
+    /// Whether each owned or ghost node lies on one of two faces, `[node]`.
+    pub fn on_faces(&self, faces: [Face; 2]) -> Vec<bool> {
+        self.node_faces.iter().map(|&bits| faces.iter().any(|face| face.is_in(bits))).collect()
+    }
+
     /// The map that moved the nodes.
     pub fn coordinate_map(&self) -> CoordinateMap {
         self.part.spec().map()

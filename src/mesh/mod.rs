@@ -25,4 +25,4 @@ pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
 pub use index_box::IndexBox;
 pub use meshed_box::{Face, Mesh};
-pub use quality::check_folding;
+pub use quality::{check_folding, longest_edge};

@@ -1,7 +1,7 @@
 //! Bytes and flops of one call of each phase on one rank, by formula: pure functions of sizes.
 //!
-//! Every array counts once a pass (caches keep what is reused), without write-allocate. Node ids, columns and positions
-//! are 4 bytes, row offsets and values 8; an element has 8 nodes, an interior row 27 entries.
+//! Every array counts once a pass (caches keep what is reused), without write-allocate. Node ids and columns are 4
+//! bytes, positions in a row 1, row offsets and values 8; an element has 8 nodes, an interior row 27 entries.
 
 /// Sizes of one rank's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,14 +50,14 @@ pub fn graph_scan(s: Sizes) -> Cost {
     Cost { bytes: 12 * s.owned + 8, flops: 0 }
 }
 
-/// ElemGraph: table 32 an element and columns 4 an entry in, 64 positions of 4 out.
+/// ElemGraph: table 32 an element and columns 4 an entry in, 64 positions of 1 out.
 pub fn graph_elem(s: Sizes) -> Cost {
-    Cost { bytes: (32 + 256) * s.elems + 4 * s.nnz, flops: 0 }
+    Cost { bytes: (32 + 64) * s.elems + 4 * s.nnz, flops: 0 }
 }
 
-/// What every fill reads: table 32 and positions 256 an element, coordinates 24 and T 8 a node.
+/// What every fill reads: table 32 and positions 64 an element, coordinates 24 and T 8 a node.
 fn fill_inputs(s: Sizes) -> u64 {
-    (32 + 256) * s.elems + 32 * (s.owned + s.ghosts)
+    (32 + 64) * s.elems + 32 * (s.owned + s.ghosts)
 }
 
 /// Scatter and colour: values and residual are zeroed (8) and then read and written (16).
@@ -70,9 +70,9 @@ pub fn fill_gather(s: Sizes) -> Cost {
     Cost { bytes: fill_inputs(s) + 2 * 8 * 72 * s.elems + 8 * (s.nnz + s.owned), flops: ELEMENT_FLOPS * s.elems }
 }
 
-/// Dirichlet elimination of `entries` values (rows and columns) and `rows` residuals: read and written.
-pub fn boundary(entries: u64, rows: u64) -> Cost {
-    Cost { bytes: 16 * (entries + rows), flops: 0 }
+/// Dirichlet elimination: `entries` listed values and residuals, 8 bytes of list read and 8 written each.
+pub fn boundary(entries: u64) -> Cost {
+    Cost { bytes: 16 * entries, flops: 0 }
 }
 
 /// One exchange: `sent` items packed (read, written) and sent, ghosts received.
@@ -92,9 +92,9 @@ mod tests {
         assert_eq!(spmv(NODE), Cost { bytes: 216 + 108 + 16 + 8 + 8, flops: 54 });
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
         assert_eq!(graph_scan(NODE).bytes, 20);
-        assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 256 + 108);
-        assert_eq!(fill_scatter(NODE).bytes, 32 + 256 + 32 + 24 * 28);
-        assert_eq!(fill_gather(NODE).bytes, 32 + 256 + 32 + 1152 + 8 * 28);
+        assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 64 + 108);
+        assert_eq!(fill_scatter(NODE).bytes, 32 + 64 + 32 + 24 * 28);
+        assert_eq!(fill_gather(NODE).bytes, 32 + 64 + 32 + 1152 + 8 * 28);
         assert_eq!(ELEMENT_FLOPS, 7664);
     }
 
@@ -102,6 +102,6 @@ mod tests {
     fn ghosts_cost_reads_only() {
         assert_eq!(spmv(Sizes { ghosts: 10, ..NODE }).bytes - spmv(NODE).bytes, 80);
         assert_eq!(halo(3, Sizes { ghosts: 2, ..NODE }).bytes, 88);
-        assert_eq!(boundary(9, 1).bytes, 160);
+        assert_eq!(boundary(10).bytes, 160);
     }
 }

@@ -8,10 +8,11 @@ mod nodes;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{FillStrategy, GraphStrategy, KernelChoice, MapChoice};
+pub(super) use choices::by_name;
 pub use nodes::Nodes;
 
-use crate::{Error, Result};
+use crate::mesh::CoordinateMap;
+use crate::{Error, Result, fill, graph};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -46,14 +47,15 @@ pub struct MeshDeck {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes_per_rank: Option<Nodes>,
     /// The map from the uniform box to the mesh.
-    pub map: MapChoice,
+    #[serde(with = "by_name")]
+    pub map: CoordinateMap,
     /// Edges of the box.
     pub size: [f64; 3],
 }
 
 impl Default for MeshDeck {
     fn default() -> Self {
-        MeshDeck { nodes: None, nodes_per_rank: None, map: MapChoice::default(), size: [1.0; 3] }
+        MeshDeck { nodes: None, nodes_per_rank: None, map: CoordinateMap::default(), size: [1.0; 3] }
     }
 }
 
@@ -78,7 +80,8 @@ impl Default for ProblemDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct GraphDeck {
     /// The algorithm; all give the same graph.
-    pub strategy: GraphStrategy,
+    #[serde(with = "by_name")]
+    pub strategy: graph::Strategy,
 }
 
 /// How element contributions become matrix values.
@@ -86,9 +89,11 @@ pub struct GraphDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct FillDeck {
     /// Who adds up the contributions to one entry.
-    pub strategy: FillStrategy,
+    #[serde(with = "by_name")]
+    pub strategy: fill::Strategy,
     /// How an element matrix is computed.
-    pub kernel: KernelChoice,
+    #[serde(with = "by_name")]
+    pub kernel: fill::Kernel,
 }
 
 /// When an iteration stops. `D` carries the defaults only.

@@ -6,13 +6,15 @@
 pub mod cost;
 pub mod deck;
 mod driver;
+mod heat;
 mod phases;
 mod progress;
 pub mod report;
 mod solution;
+mod summary;
 
 pub use deck::Deck;
-pub use driver::solve;
+pub use driver::{solve, solve_on};
 pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};

@@ -5,16 +5,16 @@
 /// The library calls it on every rank with the same events; who prints decides which rank does.
 pub trait Progress {
     /// A phase begins ("mesh", "graph", "fill", ...).
-    fn phase(&mut self, _name: &str) {}
+    fn phase(&self, _name: &str) {}
 
-    /// Newton's residual before step `step` (0-based), and the norm it has to reach.
-    fn newton(&mut self, _step: usize, _residual: f64, _target: f64) {}
+    /// Newton's residual before step `step` (0-based).
+    fn newton(&self, _step: usize, _residual: f64) {}
 
-    /// CG's residual after `iteration` iterations, and the norm it has to reach.
-    fn cg(&mut self, _iteration: usize, _residual: f64, _target: f64) {}
+    /// CG's residual after `iteration` iterations.
+    fn cg(&self, _iteration: usize, _residual: f64) {}
 
     /// The run is over: a line that is still open is to be closed.
-    fn done(&mut self) {}
+    fn done(&self) {}
 }
 
 /// Shows nothing.

@@ -9,7 +9,8 @@ mod tests;
 
 pub use file::ReportFile;
 
-use super::deck::{FillStrategy, GraphStrategy, KernelChoice};
+use super::deck::by_name;
+use crate::{fill, graph};
 use serde::Serialize;
 
 /// Everything a run has to say.
@@ -104,11 +105,14 @@ pub struct PartitionReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StrategiesReport {
     /// Of the graph.
-    pub graph: GraphStrategy,
+    #[serde(with = "by_name")]
+    pub graph: graph::Strategy,
     /// Of the fill.
-    pub fill: FillStrategy,
+    #[serde(with = "by_name")]
+    pub fill: fill::Strategy,
     /// Of the element.
-    pub kernel: KernelChoice,
+    #[serde(with = "by_name")]
+    pub kernel: fill::Kernel,
 }
 
 /// One Newton residual, and the CG solve that followed it (0 after the last).

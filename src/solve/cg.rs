@@ -95,7 +95,7 @@ impl<S: Blas> CgWorkspace<S> {
 /// each with iteration and residual; x then holds the last iterate.
 pub fn cg<S: Blas>(
     space: &S,
-    sums: &impl Sums<S>,
+    sums: &(impl Sums<S> + ?Sized),
     a: &mut impl LinearOperator<S>,
     b: &Array<S, f64>,
     x: &mut Array<S, f64>,
@@ -152,7 +152,7 @@ pub fn cg<S: Blas>(
 /// Sums partial sums of all blocks and ranks into a scalar and reads it.
 fn total<S: Blas>(
     space: &S,
-    sums: &impl Sums<S>,
+    sums: &(impl Sums<S> + ?Sized),
     count: usize,
     partials: &Array<S, f64>,
     slot: usize,

@@ -3,6 +3,8 @@
 
 mod cg;
 mod newton;
+mod operator;
 
 pub use cg::{CgInfo, CgParams, CgWorkspace, LinearOperator, Sums, cg};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};
+pub use operator::{DistributedOperator, OperatorTimes};

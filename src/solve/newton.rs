@@ -58,7 +58,7 @@ pub struct NewtonInfo {
 /// [`Error::NotConverged`] at the limit, [`Error::NotFinite`] for a NaN or infinity in ||F||, and what the problem returns.
 pub fn newton<S: Blas>(
     space: &S,
-    sums: &impl Sums<S>,
+    sums: &(impl Sums<S> + ?Sized),
     problem: &mut impl NonlinearProblem<S>,
     x: &mut Array<S, f64>,
     params: NewtonParams,

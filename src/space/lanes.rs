@@ -1,14 +1,14 @@
 //! One number for each of [`LANES`] elements: what a vector register holds, as a plain value.
 //!
-//! Code generic over the number type runs on `f64` (the specification), on dual numbers (its derivative) and on
-//! [`Lanes`] (the fast path: compiled for the widest vectors of this processor by `multiversion`).
+//! Code generic over [`Number`] runs on `f64` (the specification), on dual numbers (its derivative) and on [`Lanes`] (the
+//! fast path: compiled for the widest vectors of this processor by `multiversion`).
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Elements that one batch holds: the width of an AVX-512 register in `f64`.
 pub const LANES: usize = 8;
 
-/// Arithmetic that element code needs of its number type; `f64`, [`Lanes`] and dual numbers have it.
+/// Arithmetic that element code needs of its number type; `f64` and [`Lanes`] have it, a dual number needs one line.
 pub trait Number:
     Copy
     + From<f64>
@@ -18,71 +18,142 @@ pub trait Number:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
+    /// `self * factor + term`, rounded once where the type knows that the processor can and twice otherwise.
+    #[inline(always)]
+    fn times_plus(self, factor: Self, term: Self) -> Self {
+        self * factor + term
+    }
 }
-impl<T> Number for T where
-    T: Copy + From<f64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T> + Neg<Output = T>
+impl Number for f64 {}
+
+/// `f32` or `f64`: what a contraction's arrays and [`Lanes`] hold.
+pub trait Real:
+    super::Item + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
+    /// `self * factor + term`, rounded once: an instruction on processors that have it, else a slow library call.
+    fn fused(self, factor: Self, term: Self) -> Self;
 }
 
-/// `[f64; LANES]` with lane-wise arithmetic.
+macro_rules! real {
+    ($($real:ty)*) => {$(
+        impl Real for $real {
+            #[inline(always)]
+            fn fused(self, factor: Self, term: Self) -> Self {
+                self.mul_add(factor, term)
+            }
+        }
+    )*};
+}
+real!(f32 f64);
+
+/// `[T; LANES]` with lane-wise arithmetic.
 ///
 /// `FUSED` says that products followed by a sum may be one fused instruction in [`mul_add`](Self::mul_add); only code
 /// compiled for a processor that has it may set it, else each becomes a library call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
-pub struct Lanes<const FUSED: bool>(pub [f64; LANES]);
+pub struct Lanes<const FUSED: bool, T = f64>(pub [T; LANES]);
 
 impl<const FUSED: bool> Lanes<FUSED> {
     /// All lanes zero.
     pub const ZERO: Self = Lanes([0.0; LANES]);
+}
+
+// The loops below are written out, without closures: an operation must be inlined whole into code that is compiled for
+// the processor's vectors, and a closure may be left behind as a function of its own.
+impl<const FUSED: bool, T: Real> Lanes<FUSED, T> {
+    /// The same value in every lane.
+    #[inline(always)]
+    pub fn splat(value: T) -> Self {
+        Lanes([value; LANES])
+    }
 
     /// `self * factor + term`.
     #[inline(always)]
     pub fn mul_add(self, factor: Self, term: Self) -> Self {
-        Lanes(std::array::from_fn(|i| {
-            if FUSED { self.0[i].mul_add(factor.0[i], term.0[i]) } else { self.0[i] * factor.0[i] + term.0[i] }
-        }))
+        let mut out = term;
+        for i in 0..LANES {
+            out.0[i] =
+                if FUSED { self.0[i].fused(factor.0[i], term.0[i]) } else { self.0[i] * factor.0[i] + term.0[i] };
+        }
+        out
+    }
+}
+
+impl<const FUSED: bool> Number for Lanes<FUSED> {
+    #[inline(always)]
+    fn times_plus(self, factor: Self, term: Self) -> Self {
+        self.mul_add(factor, term)
     }
 }
 
 impl<const FUSED: bool> From<f64> for Lanes<FUSED> {
     #[inline(always)]
     fn from(value: f64) -> Self {
-        Lanes([value; LANES])
+        Lanes::splat(value)
     }
 }
 
-impl<const FUSED: bool> Neg for Lanes<FUSED> {
+impl<const FUSED: bool, T: Real> Neg for Lanes<FUSED, T> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Lanes(self.0.map(|x| -x))
+        let mut out = self;
+        for lane in &mut out.0 {
+            *lane = -*lane;
+        }
+        out
     }
 }
 
 macro_rules! lane_wise {
     ($($op:ident $method:ident $sign:tt),*) => {$(
-        impl<const FUSED: bool> $op for Lanes<FUSED> {
+        impl<const FUSED: bool, T: Real> $op for Lanes<FUSED, T> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Lanes(std::array::from_fn(|i| self.0[i] $sign other.0[i]))
+                let mut out = self;
+                for i in 0..LANES {
+                    out.0[i] = self.0[i] $sign other.0[i];
+                }
+                out
             }
         }
     )*};
 }
 lane_wise!(Add add +, Sub sub -, Mul mul *, Div div /);
 
-impl<const FUSED: bool> AddAssign for Lanes<FUSED> {
+impl<const FUSED: bool, T: Real> AddAssign for Lanes<FUSED, T> {
     #[inline(always)]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl<const FUSED: bool> SubAssign for Lanes<FUSED> {
+impl<const FUSED: bool, T: Real> SubAssign for Lanes<FUSED, T> {
     #[inline(always)]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_do_not_mix() {
+        let a = Lanes::<false>(std::array::from_fn(|i| i as f64));
+        let b = Lanes::splat(2.0);
+        assert_eq!((a * b + b - -a / b).0, std::array::from_fn(|i| 2.5 * i as f64 + 2.0));
+    }
+
+    #[test]
+    fn fused_rounds_once() {
+        let a = 1.0 + f64::EPSILON;
+        let (unfused, fused) = (Lanes::<false>::splat(a), Lanes::<true>::splat(a));
+        assert_eq!(unfused.mul_add(unfused, Lanes::splat(-a * a)).0[3], 0.0);
+        assert_eq!(fused.mul_add(fused, Lanes::splat(-a * a)).0[3], f64::EPSILON * f64::EPSILON);
+        assert_eq!(a.times_plus(a, -a * a), 0.0);
     }
 }

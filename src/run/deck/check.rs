@@ -1,12 +1,11 @@
 //! What values a deck may hold. Each refusal is one line that names the key and the flag.
 
-use super::{Deck, MapChoice, Nodes};
-use crate::{Error, LocalOrdinal, Result, space};
+use super::{Deck, Nodes};
+use crate::mesh::CoordinateMap;
+use crate::{Error, Result};
 
 /// Threads a rank may be asked to start.
 const MAX_THREADS: usize = 4096;
-/// Least bytes a node costs in the matrix alone: 27 values and columns, one row offset.
-const MATRIX_BYTES_PER_NODE: u64 = 27 * 12 + 8;
 
 impl Deck {
     /// Checks every value and combination that does not depend on the number of ranks.
@@ -25,7 +24,7 @@ impl Deck {
         if let Some(edge) = self.mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
             return refuse("mesh.size", "--size", edge, "give positive numbers");
         }
-        if let MapChoice::Bubble(amplitude) | MapChoice::Twist(amplitude) = self.mesh.map
+        if let CoordinateMap::Bubble(amplitude) | CoordinateMap::Twist(amplitude) = self.mesh.map
             && !amplitude.is_finite()
         {
             return refuse("mesh.map", "--map", amplitude, "give a finite amplitude");
@@ -47,35 +46,25 @@ impl Deck {
         positive("run.threads", "--threads", self.run.threads.unwrap_or(1), MAX_THREADS)
     }
 
-    /// The nodes of the whole box on `ranks` ranks, before anything is allocated.
+    /// The nodes of the whole box on `ranks` ranks.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when a rank's share cannot be numbered with 32 bits or its matrix cannot fit this machine's
-    /// free memory; [`Error::Invalid`] as [`check`](Self::check).
+    /// [`Error::TooLarge`] when the grown box passes 64-bit ids; [`Error::Invalid`] as [`check`](Self::check).
     pub fn nodes(&self, ranks: u64) -> Result<Nodes> {
         self.check()?;
-        let nodes = match (self.mesh.nodes, self.mesh.nodes_per_rank) {
-            (_, Some(share)) => share.grown(ranks)?,
-            (nodes, None) => nodes.map_or_else(|| Nodes::new([64; 3]), Ok)?,
-        };
-        let share = nodes.total().div_ceil(ranks.max(1));
-        let what = format!("mesh.nodes (--nodes): {nodes}");
-        if share > u64::from(LocalOrdinal::MAX) {
-            let limit = format!("{} (32-bit local ids)", LocalOrdinal::MAX);
-            return Err(Error::TooLarge { what, needed: format!("{share} nodes a rank on {ranks} ranks"), limit });
+        match (self.mesh.nodes, self.mesh.nodes_per_rank) {
+            (_, Some(share)) => share.grown(ranks),
+            (nodes, None) => nodes.map_or_else(|| Nodes::new([64; 3]), Ok),
         }
-        let (bytes, free) = (share * MATRIX_BYTES_PER_NODE, space::available_bytes());
-        if bytes > free {
-            let (needed, limit) = (gib(bytes), gib(free));
-            let needed = format!("at least {needed} for the matrix of a rank on {ranks} ranks");
-            return Err(Error::TooLarge { what, needed, limit: format!("{limit} free") });
-        }
-        Ok(nodes)
     }
-}
 
-fn gib(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+    /// Edges of the box with these nodes: as given, or grown with the nodes when each rank brings a share, so that the
+    /// elements keep their shape.
+    pub fn size(&self, nodes: Nodes) -> [f64; 3] {
+        let Some(share) = self.mesh.nodes_per_rank else { return self.mesh.size };
+        let growth = |axis: usize| (nodes.edges()[axis] - 1) as f64 / (share.edges()[axis] - 1) as f64;
+        [0, 1, 2].map(|axis| self.mesh.size[axis] * growth(axis))
+    }
 }
 
 fn refuse(key: &str, flag: &str, value: impl std::fmt::Display, why: impl std::fmt::Display) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Numbers of nodes along the three edges of a box: `64`, `64x48x32` or, in a deck, `[64, 48, 32]`.
 
+use crate::mesh::nodes_for_ranks;
 use crate::{Error, Result};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -42,30 +43,12 @@ impl Nodes {
         self.0.iter().map(|edge| edge - 1).product()
     }
 
-    /// The box of `ranks` shares of this size: each prime factor of `ranks`, largest first, multiplies the shortest edge
-    /// (x before y before z).
+    /// The box of `ranks` shares of this size, see [`nodes_for_ranks`].
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn grown(self, ranks: u64) -> Result<Self> {
-        let mut factors = Vec::new();
-        let (mut rest, mut factor) = (ranks.max(1), 2);
-        while rest > 1 {
-            if factor * factor > rest {
-                factor = rest;
-            }
-            while rest % factor == 0 {
-                factors.push(factor);
-                rest /= factor;
-            }
-            factor += 1;
-        }
-        let mut edges = self.0;
-        for &factor in factors.iter().rev() {
-            let shortest = edges.iter().enumerate().min_by_key(|&(_, edge)| edge).map_or(0, |(axis, _)| axis);
-            edges[shortest] = edges[shortest].saturating_mul(factor);
-        }
-        Self::new(edges)
+        nodes_for_ranks(self.0, ranks).and_then(Nodes::new)
     }
 }
 

@@ -19,9 +19,9 @@ pub(super) fn sample() -> Report {
             duplicated_elements: 0,
         },
         strategies: StrategiesReport {
-            graph: GraphStrategy::Gather,
-            fill: FillStrategy::Scatter,
-            kernel: KernelChoice::Fused,
+            graph: crate::graph::Strategy::Gather,
+            fill: crate::fill::Strategy::Scatter,
+            kernel: crate::fill::Kernel::Fused,
         },
         newton_iterations: 1,
         cg_iterations: 5,

@@ -33,3 +33,9 @@ pub trait ElementKernel<const NN: usize>: Sync {
     /// anything. What a lane holds depends on its element alone, never on its neighbours in the batch.
     fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
 }
+
+mod fused;
+mod gather;
+
+pub use fused::FusedKernel;
+pub use gather::Elements;

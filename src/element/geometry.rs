@@ -1,0 +1,141 @@
+//! The isoparametric map x(xi) = sum_m phi_m(xi) x_m: Jacobian, determinant, inverse, gradients in space.
+//!
+//! J_ab = dx_a/dxi_b; grad phi = J^-T grad_xi phi. Shapes: J and its inverse `[3, 3]`, gradients `[node, axis]`.
+//! Limits: three dimensions. A determinant <= 0 at any point means that the map folds the element there; nothing here
+//! refuses it, [`min_determinant`] is for the mesh to ask.
+
+use super::basis::{DIM, HEX8_NODES};
+use super::cubature::{HEX8, HEX8_POINTS};
+use crate::space::lanes::Number;
+
+/// Jacobian of the map at a point where the basis has these reference gradients.
+#[inline(always)]
+pub fn jacobian<N: Number, const NN: usize>(coords: &[[N; DIM]; NN], gradients: &[[f64; DIM]; NN]) -> [[N; DIM]; DIM] {
+    let mut jacobian = [[N::from(0.0); DIM]; DIM];
+    for (x, gradient) in coords.iter().zip(gradients) {
+        for a in 0..DIM {
+            for b in 0..DIM {
+                jacobian[a][b] = x[a].times_plus(N::from(gradient[b]), jacobian[a][b]);
+            }
+        }
+    }
+    jacobian
+}
+
+/// a x b.
+#[inline(always)]
+pub fn cross<N: Number>(a: [N; DIM], b: [N; DIM]) -> [N; DIM] {
+    [
+        a[1].times_plus(b[2], -(a[2] * b[1])),
+        a[2].times_plus(b[0], -(a[0] * b[2])),
+        a[0].times_plus(b[1], -(a[1] * b[0])),
+    ]
+}
+
+/// a . b.
+#[inline(always)]
+pub fn dot<N: Number>(a: [N; DIM], b: [N; DIM]) -> N {
+    a[2].times_plus(b[2], a[1].times_plus(b[1], a[0] * b[0]))
+}
+
+/// Determinant and inverse of a Jacobian (the inverse is not finite where the determinant is zero).
+#[inline(always)]
+pub fn determinant_inverse<N: Number>(jacobian: &[[N; DIM]; DIM]) -> (N, [[N; DIM]; DIM]) {
+    let column = |b: usize| [jacobian[0][b], jacobian[1][b], jacobian[2][b]];
+    let (u, v, w) = (column(0), column(1), column(2));
+    // The rows of the inverse are the cross products of the columns over the determinant.
+    let rows = [cross(v, w), cross(w, u), cross(u, v)];
+    let determinant = dot(u, rows[0]);
+    let reciprocal = N::from(1.0) / determinant;
+    let mut inverse = rows;
+    for row in &mut inverse {
+        for item in row {
+            *item = *item * reciprocal;
+        }
+    }
+    (determinant, inverse)
+}
+
+/// Gradients in space: J^-T times the reference gradients.
+#[inline(always)]
+pub fn transform<N: Number, const NN: usize>(
+    inverse: &[[N; DIM]; DIM],
+    gradients: &[[f64; DIM]; NN],
+) -> [[N; DIM]; NN] {
+    let mut transformed = [[N::from(0.0); DIM]; NN];
+    for (out, gradient) in transformed.iter_mut().zip(gradients) {
+        let gradient = gradient.map(N::from);
+        for a in 0..DIM {
+            out[a] = dot([inverse[0][a], inverse[1][a], inverse[2][a]], gradient);
+        }
+    }
+    transformed
+}
+
+/// det J of a trilinear hexahedron at its 2x2x2 Gauss points.
+pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
+    HEX8.gradients.map(|gradients| {
+        let [x, y, z] = jacobian(&coords, &gradients);
+        dot(x, cross(y, z))
+    })
+}
+
+/// The smallest of [`determinants`] and the point where it is; NaN coordinates give NaN.
+pub fn min_determinant(coords: [[f64; DIM]; HEX8_NODES]) -> (usize, f64) {
+    let smaller =
+        |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
+    determinants(coords).into_iter().enumerate().fold((0, f64::INFINITY), smaller)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::basis::CORNERS;
+    use crate::element::testing::distorted_hex;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_brick_by_hand() {
+        let brick = CORNERS.map(|[x, y, z]| [x, 1.5 * y, 2.0 * z]);
+        assert!(determinants(brick).iter().all(|d| (d - 3.0).abs() < 1e-14));
+        let (determinant, inverse) = determinant_inverse(&jacobian(&brick, &HEX8.gradients[5]));
+        assert!((determinant - 3.0).abs() < 1e-14);
+        let expected = [[1.0, 0.0, 0.0], [0.0, 1.0 / 1.5, 0.0], [0.0, 0.0, 0.5]];
+        assert!(inverse.as_flattened().iter().zip(expected.as_flattened()).all(|(i, e)| (i - e).abs() < 1e-15));
+    }
+
+    #[test]
+    fn a_folded_corner_is_found_at_its_point() {
+        let mut coords = CORNERS;
+        coords[6] = [-1.0, -1.0, -1.0];
+        let (point, least) = min_determinant(coords);
+        assert!(point == 6 && least < 0.0, "{point}: {least}");
+        coords[0][1] = f64::NAN;
+        assert!(min_determinant(coords).1.is_nan());
+    }
+
+    proptest! {
+        #[test]
+        fn inverse_and_volume(coords in distorted_hex()) {
+            for gradients in &HEX8.gradients {
+                let jacobian = jacobian(&coords, gradients);
+                let (determinant, inverse) = determinant_inverse(&jacobian);
+                prop_assert!(determinant > 0.0);
+                for a in 0..DIM {
+                    for b in 0..DIM {
+                        let product: f64 = (0..DIM).map(|d| inverse[a][d] * jacobian[d][b]).sum();
+                        prop_assert!((product - f64::from(u8::from(a == b))).abs() < 1e-13);
+                    }
+                }
+                // The gradients of a basis that can represent x_a reproduce it: sum_m x_ma grad phi_m = e_a.
+                let physical = transform(&inverse, gradients);
+                for a in 0..DIM {
+                    for b in 0..DIM {
+                        let slope: f64 = coords.iter().zip(physical).map(|(x, g)| x[a] * g[b]).sum();
+                        prop_assert!((slope - f64::from(u8::from(a == b))).abs() < 1e-13);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! From the mesh's arrays to a batch of elements side by side.
+//!
+//! Shapes: `node_coord [node, axis]`, `solution [node]` -> `coords [i, axis, lane]`, `temperature [i, lane]`. Cost per
+//! element: 32 bytes of node ids, 256 of coordinates and temperatures, most of them in cache since neighbours share them.
+
+use crate::element::{DIM, HEX8_NODES};
+use crate::error::check_length;
+use crate::mesh::ElemNode;
+use crate::space::lanes::{LANES, Lanes};
+use crate::{Error, Result};
+use std::ops::Range;
+
+/// The mesh data from which element kernels compute; borrowed and cheap to copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements<'a> {
+    elem_node: &'a ElemNode,
+    node_coord: &'a [[f64; DIM]],
+    solution: &'a [f64],
+    pub(super) conductivity: f64,
+}
+
+/// Coordinates and temperatures of a batch.
+pub(super) struct Gathered<const FUSED: bool> {
+    pub coords: [[Lanes<FUSED>; DIM]; HEX8_NODES],
+    pub temperature: [Lanes<FUSED>; HEX8_NODES],
+}
+
+impl<'a> Elements<'a> {
+    /// Trilinear hexahedra with coordinates and temperatures of every node of the table.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an array is not as long as the table has nodes; [`Error::Invalid`] for elements that have
+    /// not eight nodes.
+    pub fn new(
+        elem_node: &'a ElemNode,
+        node_coord: &'a [[f64; DIM]],
+        solution: &'a [f64],
+        conductivity: f64,
+    ) -> Result<Self> {
+        check_length("element kernel", "node_coord", node_coord.len(), elem_node.node_count())?;
+        check_length("element kernel", "solution", solution.len(), elem_node.node_count())?;
+        if elem_node.nodes_per_elem() != HEX8_NODES {
+            let nodes = elem_node.nodes_per_elem();
+            return Err(Error::Invalid(format!("element kernel: elements have {nodes} nodes, expected {HEX8_NODES}")));
+        }
+        Ok(Elements { elem_node, node_coord, solution, conductivity })
+    }
+
+    /// Elements `elems` (1 to [`LANES`] of them), the last one repeated where they do not fill the batch.
+    #[inline(always)]
+    pub(super) fn gather<const FUSED: bool>(&self, elems: Range<usize>) -> Gathered<FUSED> {
+        let mut gathered =
+            Gathered { coords: [[Lanes::ZERO; DIM]; HEX8_NODES], temperature: [Lanes::ZERO; HEX8_NODES] };
+        for lane in 0..LANES {
+            let nodes = self.elem_node.elem((elems.start + lane).min(elems.end - 1));
+            for i in 0..HEX8_NODES {
+                let node = nodes[i] as usize;
+                let x = self.node_coord[node];
+                for d in 0..DIM {
+                    gathered.coords[i][d].0[lane] = x[d];
+                }
+                gathered.temperature[i].0[lane] = self.solution[node];
+            }
+        }
+        gathered
+    }
+}

@@ -1,0 +1,148 @@
+//! From what a run measured to its report: sums and maxima over the ranks.
+
+use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, StrategiesReport};
+use super::{Analytic, Deck, Phases, Report, cost};
+use crate::Result;
+use crate::blas::Blas;
+use crate::comm::{Communicator, Halo};
+use crate::fill::{self, Dirichlet};
+use crate::graph::Graph;
+use crate::mesh::Mesh;
+use crate::solve::NewtonInfo;
+use crate::space::HostSpace;
+
+/// What decides the verdict.
+pub(super) struct Bound {
+    pub exact: Analytic,
+    pub longest_edge: f64,
+}
+
+/// Books the steps of the graph under their names.
+pub(super) fn graph_phases(phases: &Phases, graph: &Graph) {
+    graph.laps.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
+}
+
+/// Sets what a call of each phase moves and computes on this rank.
+pub(super) fn costs(phases: &Phases, mesh: &Mesh, graph: &Graph, boundary: &Dirichlet, halo: &Halo, deck: &Deck) {
+    let sizes = cost::Sizes {
+        owned: mesh.map.owned_count() as u64,
+        ghosts: mesh.map.ghost_count() as u64,
+        elems: mesh.elem_count() as u64,
+        nnz: graph.crs.nnz() as u64,
+    };
+    let fill = match deck.fill.strategy {
+        fill::Strategy::Gather => cost::fill_gather(sizes),
+        fill::Strategy::Scatter | fill::Strategy::Colour => cost::fill_scatter(sizes),
+    };
+    for (name, cost) in [
+        ("graph", cost::graph(sizes)),
+        ("graph/scan", cost::graph_scan(sizes)),
+        ("fill", fill),
+        ("boundary", cost::boundary(boundary.len() as u64)),
+        ("spmv", cost::spmv(sizes)),
+        ("halo", cost::halo(halo.bytes_sent() as u64 / 8, sizes)),
+        ("cg", cost::cg_iteration(sizes)),
+    ] {
+        phases.set_cost(name, cost);
+    }
+}
+
+/// Largest and root-mean-square error against the exact solution, each relative to the exact solution's own.
+fn errors<S: HostSpace + Blas>(
+    space: &S,
+    comm: &dyn Communicator,
+    mesh: &Mesh,
+    temperature: &[f64],
+    exact: &Analytic,
+) -> Result<(f64, f64)> {
+    let n = mesh.map.owned_count();
+    let exact = mesh.sample(space, |[_, _, z]| exact.at(z));
+    let (mut error, temperature) = (space.zeros(n)?, space.upload(&temperature[..n])?);
+    space.axpby(n, 1.0, &temperature, -1.0, &exact, &mut error)?;
+    let mut partials = space.zeros(S::partials_len(n))?;
+    let mut largest = [space.max_abs(n, &error, &mut partials)?, space.max_abs(n, &exact, &mut partials)?];
+    let mut squares = space.zeros(2)?;
+    for (slot, vector) in [&error, &exact].into_iter().enumerate() {
+        space.dot(n, vector, vector, &mut partials)?;
+        space.sum_partials(S::partials_len(n), &partials, slot, &mut squares)?;
+    }
+    comm.all_max(&mut largest);
+    comm.all_sum(&mut squares);
+    Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
+}
+
+/// The report, the same on every rank.
+pub(super) fn report<S: HostSpace + Blas>(
+    space: &S,
+    comm: &dyn Communicator,
+    deck: &Deck,
+    mesh: &Mesh,
+    temperature: &[f64],
+    newton: &NewtonInfo,
+    bound: &Bound,
+    phases: &Phases,
+    peak: u64,
+    triad: Option<f64>,
+) -> Result<Report> {
+    let (error_max, error_l2) = errors(space, comm, mesh, temperature, &bound.exact)?;
+    let spec = mesh.part().spec();
+    let (owned, ghosts) = (mesh.map.owned_count() as f64, mesh.map.ghost_count() as f64);
+    let neighbours = mesh.map.neighbours().len() as f64;
+    // Triad is only absent on every rank at once, so a zero stands for it.
+    let mut largest = [-owned, owned, ghosts, neighbours, bound.longest_edge];
+    let mut triads = [triad.unwrap_or(0.0)];
+    let mut sums = [mesh.elem_count() as u64, peak];
+    comm.all_max(&mut largest);
+    comm.all_sum(&mut triads);
+    comm.all_sum_u64(&mut sums);
+    let triad = triad.map(|_| triads[0]);
+    let steps = newton.steps.iter().map(|step| (step.residual, step.cg.iterations, step.cg.residual));
+    let history = steps.chain([(newton.residual, 0, 0.0)]).enumerate();
+    let nodes = spec.node_count();
+    Ok(Report {
+        version: env!("CARGO_PKG_VERSION"),
+        problem: ProblemReport {
+            t_min: deck.problem.t_min,
+            t_max: deck.problem.t_max,
+            conductivity: bound.exact.conductivity(),
+        },
+        mesh: MeshReport {
+            nodes: spec.nodes(),
+            size: spec.size(),
+            map: spec.map().to_string(),
+            longest_edge: largest[4],
+        },
+        nodes,
+        elements: spec.elem_count(),
+        ranks: comm.size(),
+        threads: space.concurrency(),
+        device: "cpu".into(),
+        partition: PartitionReport {
+            owned_min: -largest[0] as u64,
+            owned_max: largest[1] as u64,
+            owned_mean: nodes as f64 / comm.size() as f64,
+            ghosts: largest[2] as u64,
+            neighbours: largest[3] as usize,
+            duplicated_elements: sums[0] - spec.elem_count(),
+        },
+        strategies: StrategiesReport { graph: deck.graph.strategy, fill: deck.fill.strategy, kernel: deck.fill.kernel },
+        newton_iterations: newton.steps.len(),
+        cg_iterations: newton.steps.iter().map(|step| step.cg.iterations).sum(),
+        history: history
+            .map(|(newton, (residual, cg_iterations, cg_residual))| HistoryReport {
+                newton,
+                residual,
+                cg_iterations,
+                cg_residual,
+            })
+            .collect(),
+        error_max,
+        error_l2,
+        error_bound: bound.exact.error_bound(largest[4]),
+        verified: bound.exact.verifies(error_max, largest[4]),
+        triad_gb_per_s: triad,
+        peak_bytes: sums[1],
+        peak_bytes_per_node: sums[1] as f64 / nodes as f64,
+        phases: phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x)),
+    })
+}
