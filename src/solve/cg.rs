@@ -168,3 +168,88 @@ fn total<S: Blas>(
 fn finite(quantity: &'static str, value: f64, iteration: usize) -> Result<()> {
     if value.is_finite() { Ok(()) } else { Err(Error::NotFinite { method: "CG", quantity, value, iteration }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Communicator, Solo};
+    use crate::space::{ExecutionSpace, HostSpace, Serial, Threads};
+    use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
+    use std::sync::Arc;
+
+    /// The second difference of `n` points with `diagonal` on the diagonal.
+    fn difference(n: usize, diagonal: f64) -> CrsMatrix {
+        let rows = (0..n).map(|i| (i.saturating_sub(1)..n.min(i + 2)).map(|j| j as u32).collect::<Vec<_>>());
+        let (mut row_map, mut entries, mut values) = (vec![0], vec![], vec![]);
+        for (i, columns) in rows.enumerate() {
+            values.extend(columns.iter().map(|&j| if j as usize == i { diagonal } else { -1.0 }));
+            entries.extend(columns);
+            row_map.push(entries.len() as u64);
+        }
+        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
+    }
+
+    fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &Vec<f64>, x: &mut Vec<f64>, params: CgParams) -> Result<CgInfo> {
+        let n = a.graph().rows();
+        let mut work = CgWorkspace::new(space, n, n).unwrap();
+        let comm: &dyn Communicator = &Solo;
+        let mut seen = 0;
+        let mut a = a;
+        let info = cg(space, comm, &mut a, b, x, params, &mut work, &mut |iteration, _| {
+            seen += 1;
+            assert_eq!(iteration, seen);
+        });
+        if let Ok(info) = info {
+            assert_eq!(info.iterations, seen);
+        }
+        info
+    }
+
+    const TIGHT: CgParams = CgParams { tolerance: 1e-12, max_iterations: 1000 };
+
+    #[test]
+    fn the_second_difference_of_a_parabola() {
+        let n = 50;
+        let exact: Vec<f64> = (1..=n).map(|i| (i * (n + 1 - i)) as f64).collect();
+        let mut x = vec![0.0; n];
+        let info = run(&Serial, &difference(n, 2.0), &vec![2.0; n], &mut x, TIGHT).unwrap();
+        assert!(info.iterations <= n && info.residual <= 1e-12 * info.rhs);
+        assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-9 * e));
+        let again = run(&Serial, &difference(n, 2.0), &vec![2.0; n], &mut x, CgParams { tolerance: 1e-8, ..TIGHT });
+        assert_eq!(again.unwrap().iterations, 0, "a solution given as the start needs no iteration");
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let n = 3 * Serial::CHUNK + 11;
+        let (a, b) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
+        let solve = |threads| {
+            let mut x = vec![0.0; n];
+            let info = run(&Threads::new(threads).unwrap(), &a, &b, &mut x, TIGHT).unwrap();
+            (x, info)
+        };
+        assert_eq!(solve(1), solve(3));
+        let mut x = vec![0.0; n];
+        assert_eq!(run(&Serial, &a, &b, &mut x, TIGHT).unwrap(), solve(2).1);
+        let mut product = Serial.zeros(n).unwrap();
+        Serial.spmv(1.0, &a, &x, 0.0, &mut product).unwrap();
+        assert!(product.iter().zip(&b).all(|(p, b): (&f64, &f64)| (p - b).abs() < 1e-9));
+    }
+
+    #[test]
+    fn nothing_to_do_for_a_zero_right_side() {
+        let mut x = vec![0.0; 4];
+        assert_eq!(run(&Serial, &difference(4, 2.0), &vec![0.0; 4], &mut x, TIGHT).unwrap(), CgInfo::default());
+        assert_eq!(x, [0.0; 4]);
+    }
+
+    #[test]
+    fn each_failure_is_typed_and_has_its_numbers() {
+        let few = CgParams { max_iterations: 3, ..TIGHT };
+        let failed = |diagonal, b, params| run(&Serial, &difference(20, diagonal), &b, &mut vec![0.0; 20], params).unwrap_err();
+        assert!(matches!(failed(2.0, vec![1.0; 20], few), Error::NotConverged { iterations: 3, residual, .. } if residual > 0.0));
+        assert!(matches!(failed(-2.0, vec![1.0; 20], TIGHT), Error::Breakdown { iteration: 0, curvature, .. } if curvature < 0.0));
+        assert!(matches!(failed(2.0, vec![f64::NAN; 20], TIGHT), Error::NotFinite { quantity: "||b||", .. }));
+        assert!(matches!(failed(f64::NAN, vec![1.0; 20], TIGHT), Error::NotFinite { .. }));
+    }
+}

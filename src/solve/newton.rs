@@ -99,3 +99,59 @@ pub fn newton<S: Blas>(
         info.steps.push(NewtonStep { residual: norm, cg });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Communicator, Solo};
+    use crate::space::Serial;
+
+    /// x_i^2 = c_i, each by itself.
+    struct Roots {
+        squares: Vec<f64>,
+        slope: Vec<f64>,
+    }
+
+    impl NonlinearProblem<Serial> for Roots {
+        fn rows(&self) -> usize {
+            self.squares.len()
+        }
+        fn assemble(&mut self, x: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+            self.slope = x.iter().map(|x| 2.0 * x).collect();
+            residual.iter_mut().zip(x).zip(&self.squares).for_each(|((r, x), c)| *r = *x * *x - c);
+            Ok(())
+        }
+        fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<CgInfo> {
+            delta.iter_mut().zip(residual).zip(&self.slope).for_each(|((d, r), s)| *d = r / s);
+            Ok(CgInfo { iterations: 1, ..CgInfo::default() })
+        }
+    }
+
+    fn roots(start: f64, params: NewtonParams) -> (Vec<f64>, Result<NewtonInfo>) {
+        let mut x = vec![start; 2];
+        let comm: &dyn Communicator = &Solo;
+        let mut problem = Roots { squares: vec![2.0, 9.0], slope: vec![] };
+        let info = newton(&Serial, comm, &mut problem, &mut x, params, &mut |_, _| {});
+        (x, info)
+    }
+
+    const TIGHT: NewtonParams = NewtonParams { tolerance: 1e-13, max_iterations: 20 };
+
+    #[test]
+    fn square_roots_by_quadratic_convergence() {
+        let (x, info) = roots(4.0, TIGHT);
+        let info = info.unwrap();
+        assert!((x[0] - 2f64.sqrt()).abs() < 1e-12 && (x[1] - 3.0).abs() < 1e-12);
+        assert!(info.steps.len() <= 7 && info.residual <= 1e-13 * info.initial_residual);
+        assert!(info.steps.windows(2).all(|two| two[1].residual < two[0].residual));
+        let start = [4.0f64 * 4.0 - 2.0, 4.0 * 4.0 - 9.0];
+        assert!((info.initial_residual - start[0].hypot(start[1])).abs() < 1e-12);
+    }
+
+    #[test]
+    fn failures_are_typed() {
+        let limit = NewtonParams { max_iterations: 2, ..TIGHT };
+        assert!(matches!(roots(40.0, limit).1, Err(Error::NotConverged { method: "Newton", iterations: 2, .. })));
+        assert!(matches!(roots(0.0, TIGHT).1, Err(Error::NotFinite { method: "Newton", iteration: 1, .. })));
+    }
+}

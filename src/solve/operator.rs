@@ -88,6 +88,31 @@ where
     }
 }
 
+/// A matrix all of whose columns this process owns is an operator as it stands.
+impl<S, V> LinearOperator<S> for &CrsMatrix<V, S::Memory>
+where
+    V: Item,
+    S: Blas + Spmv<V>,
+{
+    fn rows(&self) -> usize {
+        self.graph().rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.graph().columns()
+    }
+
+    fn apply_dot(
+        &mut self,
+        space: &S,
+        p: &mut Array<S, f64>,
+        q: &mut Array<S, f64>,
+        partials: &mut Array<S, f64>,
+    ) -> Result<()> {
+        space.spmv_dot(self, 0..self.graph().rows(), p, q, partials)
+    }
+}
+
 /// A communicator sums the scalars of every space whose arrays are the host's.
 impl<S: Blas<Memory = HostMemory>> Sums<S> for dyn Communicator + '_ {
     fn sum(&self, _: &S, scalars: &mut Array<S, f64>, slot: usize) -> Result<()> {
