@@ -107,7 +107,8 @@ fn each<const FUSED: bool, T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: 
     for cell in cells.clone().step_by(step) {
         let used = step.min(cells.end - cell);
         let [a, b] = [0, 1].map(|side| Cells {
-            data: &job.operands[side].data[cell * job.operands[side].strides[0]..],
+            // Nothing is read of an array without points, which may end before this cell.
+            data: job.operands[side].data.get(cell * job.operands[side].strides[0]..).unwrap_or_default(),
             field: job.operands[side].strides[1],
             offsets: &job.offsets[side],
             used,

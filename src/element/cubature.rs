@@ -62,11 +62,8 @@ mod tests {
     fn exact_up_to_degree_three_an_axis() {
         let moment = |a: i32| if a % 2 == 0 { 2.0 / f64::from(a + 1) } else { 0.0 };
         for (a, b, c) in (0..4).flat_map(|a| (0..4).flat_map(move |b| (0..4).map(move |c| (a, b, c)))) {
-            let sum: f64 = points()
-                .iter()
-                .zip(HEX8.weights)
-                .map(|([x, y, z], w)| w * x.powi(a) * y.powi(b) * z.powi(c))
-                .sum();
+            let sum: f64 =
+                points().iter().zip(HEX8.weights).map(|([x, y, z], w)| w * x.powi(a) * y.powi(b) * z.powi(c)).sum();
             assert!((sum - moment(a) * moment(b) * moment(c)).abs() < 4e-15, "x^{a} y^{b} z^{c}: {sum}");
         }
         let fourth: f64 = points().iter().map(|[x, ..]| x.powi(4)).sum();

@@ -82,7 +82,8 @@ pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
 
 /// The smallest of [`determinants`] and the point where it is; NaN coordinates give NaN.
 pub fn min_determinant(coords: [[f64; DIM]; HEX8_NODES]) -> (usize, f64) {
-    let smaller = |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
+    let smaller =
+        |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
     determinants(coords).into_iter().enumerate().fold((0, f64::INFINITY), smaller)
 }
 

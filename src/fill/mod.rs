@@ -2,4 +2,4 @@
 
 mod kernel;
 
-pub use kernel::{ElementBatch, ElementKernel, Elements, FusedKernel};
+pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};

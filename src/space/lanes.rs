@@ -73,11 +73,8 @@ impl<const FUSED: bool, T: Real> Lanes<FUSED, T> {
     pub fn mul_add(self, factor: Self, term: Self) -> Self {
         let mut out = term;
         for i in 0..LANES {
-            out.0[i] = if FUSED {
-                self.0[i].fused(factor.0[i], term.0[i])
-            } else {
-                self.0[i] * factor.0[i] + term.0[i]
-            };
+            out.0[i] =
+                if FUSED { self.0[i].fused(factor.0[i], term.0[i]) } else { self.0[i] * factor.0[i] + term.0[i] };
         }
         out
     }

@@ -49,10 +49,8 @@ impl<'a> Elements<'a> {
     /// Elements `elems` (1 to [`LANES`] of them), the last one repeated where they do not fill the batch.
     #[inline(always)]
     pub(super) fn gather<const FUSED: bool>(&self, elems: Range<usize>) -> Gathered<FUSED> {
-        let mut gathered = Gathered {
-            coords: [[Lanes::ZERO; DIM]; HEX8_NODES],
-            temperature: [Lanes::ZERO; HEX8_NODES],
-        };
+        let mut gathered =
+            Gathered { coords: [[Lanes::ZERO; DIM]; HEX8_NODES], temperature: [Lanes::ZERO; HEX8_NODES] };
         for lane in 0..LANES {
             let nodes = self.elem_node.elem((elems.start + lane).min(elems.end - 1));
             for i in 0..HEX8_NODES {

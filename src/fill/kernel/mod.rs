@@ -34,10 +34,13 @@ pub trait ElementKernel<const NN: usize>: Sync {
     fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
 }
 
-
+mod contraction;
 mod fused;
 mod gather;
 
-
+pub use contraction::ContractionKernel;
 pub use fused::FusedKernel;
 pub use gather::Elements;
+
+#[cfg(test)]
+mod tests;
