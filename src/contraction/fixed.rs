@@ -1,9 +1,12 @@
 //! Contractions of sizes known to the compiler, on batches of cells in lanes.
 //!
+//! `BLOCK` is the register tile: [`BLOCK_32_REGISTERS`] or [`BLOCK_16_REGISTERS`].
+//!
 //! Shapes: fields `[k, f]`, data `[k]`, k over points and dimensions; with a batch of LANES cells in each number this is
 //! [`Layout::Left`](crate::space::Layout::Left) of (cells, fields, points, dims). Cost per cell: 2 L R K operations.
 
 use super::Sum;
+pub use super::tile::{BLOCK_16_REGISTERS, BLOCK_32_REGISTERS};
 use super::tile::{Sink, Source, Sums, tiles};
 use std::ops::AddAssign;
 
@@ -16,13 +19,13 @@ impl<V: Copy, const F: usize, const K: usize> Source<V> for [[V; F]; K] {
 
 /// out[l, r] = or += sum_k left[k, l] right[k, r].
 #[inline(always)]
-pub fn field_field<V: Sums + AddAssign, const L: usize, const R: usize, const K: usize>(
+pub fn field_field<const BLOCK: usize, V: Sums + AddAssign, const L: usize, const R: usize, const K: usize>(
     left: &[[V; L]; K],
     right: &[[V; R]; K],
     out: &mut [[V; R]; L],
     sum: Sum,
 ) {
-    tiles([L, R, K], left, right, &mut Matrix(out, sum));
+    tiles::<V, BLOCK>([L, R, K], left, right, &mut Matrix(out, sum));
 }
 
 /// out[f] = or += sum_k data[k] fields[k, f].

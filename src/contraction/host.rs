@@ -6,7 +6,7 @@
 //! Limits: only packed [`Layout::Right`] output is shared among threads; other layouts run on one.
 
 use super::Sum;
-use super::tile::{Sink, Source, tiles};
+use super::tile::{BLOCK_16_REGISTERS, BLOCK_32_REGISTERS, Sink, Source, tiles};
 use crate::space::lanes::{LANES, Lanes, Real};
 use crate::space::{HostSpace, Layout, View, ViewMut};
 use multiversion::multiversion;
@@ -91,15 +91,22 @@ impl HostCells {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn run<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut [T], strides: [usize; 3]) {
-    if target_cfg_f!(target_feature = "fma") {
-        each::<true, T>(job, cells, out, strides)
+    if target_cfg_f!(target_feature = "avx512f") {
+        each::<BLOCK_32_REGISTERS, true, T>(job, cells, out, strides)
+    } else if target_cfg_f!(target_feature = "fma") {
+        each::<BLOCK_16_REGISTERS, true, T>(job, cells, out, strides)
     } else {
-        each::<false, T>(job, cells, out, strides)
+        each::<BLOCK_16_REGISTERS, false, T>(job, cells, out, strides)
     }
 }
 
 #[inline(always)]
-fn each<const FUSED: bool, T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut [T], strides: [usize; 3]) {
+fn each<const BLOCK: usize, const FUSED: bool, T: Real>(
+    job: &Job<'_, T>,
+    cells: Range<usize>,
+    out: &mut [T],
+    strides: [usize; 3],
+) {
     let [left, right] = &job.operands;
     let sizes = [left.extents[1], right.extents[1], job.offsets[0].len()];
     let side_by_side = left.strides[0] == 1 && right.strides[0] == 1 && strides[0] == 1;
@@ -116,9 +123,9 @@ fn each<const FUSED: bool, T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: 
         let start = (cell - cells.start) * strides[0];
         let mut sink = Out { data: &mut out[start..], strides: [strides[1], strides[2]], sum: job.sum, used };
         if side_by_side {
-            tiles::<Lanes<FUSED, T>>(sizes, &a, &b, &mut sink);
+            tiles::<Lanes<FUSED, T>, BLOCK>(sizes, &a, &b, &mut sink);
         } else {
-            tiles::<T>(sizes, &a, &b, &mut sink);
+            tiles::<T, BLOCK>(sizes, &a, &b, &mut sink);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The register tile under every contraction: out[l, r] = sum_k left[l, k] right[r, k] for a block of l and r.
 //!
-//! A 4x4 block loads 8 numbers for 16 products, and its 16 sums stay in registers whatever K is.
+//! A block of B x B loads 2 B numbers for B^2 products, and its B^2 sums stay in registers whatever K is.
 
 use crate::space::lanes::{Lanes, Real};
 
-/// Fields of one register tile in each direction.
-pub const BLOCK: usize = 4;
+/// Fields of one register tile in each direction where a number of lanes is one of 32 registers (AVX-512): 16 sums.
+pub const BLOCK_32_REGISTERS: usize = 4;
+/// The same where it takes two of 16 registers: 4 sums, 8 registers.
+pub const BLOCK_16_REGISTERS: usize = 2;
 
 /// A number that sums of products are gathered in.
 pub trait Sums: Copy {
@@ -76,7 +78,7 @@ pub trait Sink<V> {
 
 /// All of `[L, R] = [fields_left, fields_right]`, in full tiles, then the edges that fill none one by one.
 #[inline(always)]
-pub fn tiles<V: Sums>(
+pub fn tiles<V: Sums, const BLOCK: usize>(
     [fields_left, fields_right, count]: [usize; 3],
     left: &impl Source<V>,
     right: &impl Source<V>,

@@ -54,15 +54,21 @@ impl ElementKernel<HEX8_NODES> for ContractionKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    if target_cfg_f!(target_feature = "fma") {
-        batch::<true>(elements, elems, out)
+    if target_cfg_f!(target_feature = "avx512f") {
+        batch::<{ fixed::BLOCK_32_REGISTERS }, true>(elements, elems, out)
+    } else if target_cfg_f!(target_feature = "fma") {
+        batch::<{ fixed::BLOCK_16_REGISTERS }, true>(elements, elems, out)
     } else {
-        batch::<false>(elements, elems, out)
+        batch::<{ fixed::BLOCK_16_REGISTERS }, false>(elements, elems, out)
     }
 }
 
 #[inline(always)]
-fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
+fn batch<const BLOCK: usize, const FUSED: bool>(
+    elements: &Elements<'_>,
+    elems: Range<usize>,
+    out: &mut ElementBatch<HEX8_NODES>,
+) {
     let Gathered { coords, temperature } = elements.gather::<FUSED>(elems);
     let zero = Lanes::<FUSED>::ZERO;
     let conductivity = Lanes::splat(elements.conductivity);
@@ -93,8 +99,8 @@ fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &
         }
     }
     let (mut matrix, mut residual) = ([[zero; HEX8_NODES]; HEX8_NODES], [zero; HEX8_NODES]);
-    fixed::field_field(&fluxes, &gradients, &mut matrix, Sum::Overwrite);
-    fixed::field_field(&masses, &phi, &mut matrix, Sum::Into);
+    fixed::field_field::<BLOCK, _, _, _, _>(&fluxes, &gradients, &mut matrix, Sum::Overwrite);
+    fixed::field_field::<BLOCK, _, _, _, _>(&masses, &phi, &mut matrix, Sum::Into);
     fixed::data_field(&slope, &fluxes, &mut residual, Sum::Overwrite);
     fixed::data_field(&load, &phi, &mut residual, Sum::Into);
     for m in 0..HEX8_NODES {
