@@ -10,7 +10,7 @@ use super::tile::{BLOCK_16_REGISTERS, BLOCK_32_REGISTERS, Sink, Source, tiles};
 use crate::space::lanes::{LANES, Lanes, Real};
 use crate::space::{HostSpace, Layout, View, ViewMut};
 use multiversion::multiversion;
-use multiversion::target::target_cfg_f;
+use multiversion::target::match_target;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -91,12 +91,10 @@ impl HostCells {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn run<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut [T], strides: [usize; 3]) {
-    if target_cfg_f!(target_feature = "avx512f") {
-        each::<BLOCK_32_REGISTERS, true, T>(job, cells, out, strides)
-    } else if target_cfg_f!(target_feature = "fma") {
-        each::<BLOCK_16_REGISTERS, true, T>(job, cells, out, strides)
-    } else {
-        each::<BLOCK_16_REGISTERS, false, T>(job, cells, out, strides)
+    match_target! {
+        "x86_64+avx512f" => each::<BLOCK_32_REGISTERS, true, T>(job, cells, out, strides),
+        "x86_64+fma" => each::<BLOCK_16_REGISTERS, true, T>(job, cells, out, strides),
+        _ => each::<BLOCK_16_REGISTERS, false, T>(job, cells, out, strides),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::element::cubature::HEX8_POINTS;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
 use crate::space::lanes::Lanes;
 use multiversion::multiversion;
-use multiversion::target::target_cfg_f;
+use multiversion::target::match_target;
 use std::ops::Range;
 
 /// Points and axes collapsed.
@@ -54,12 +54,10 @@ impl ElementKernel<HEX8_NODES> for ContractionKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    if target_cfg_f!(target_feature = "avx512f") {
-        batch::<{ fixed::BLOCK_32_REGISTERS }, true>(elements, elems, out)
-    } else if target_cfg_f!(target_feature = "fma") {
-        batch::<{ fixed::BLOCK_16_REGISTERS }, true>(elements, elems, out)
-    } else {
-        batch::<{ fixed::BLOCK_16_REGISTERS }, false>(elements, elems, out)
+    match_target! {
+        "x86_64+avx512f" => batch::<{ fixed::BLOCK_32_REGISTERS }, true>(elements, elems, out),
+        "x86_64+fma" => batch::<{ fixed::BLOCK_16_REGISTERS }, true>(elements, elems, out),
+        _ => batch::<{ fixed::BLOCK_16_REGISTERS }, false>(elements, elems, out),
     }
 }
 
