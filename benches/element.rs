@@ -3,7 +3,7 @@
 //! `cargo bench --bench element`
 
 use minifenl::element::reference;
-use minifenl::fill::{ElementBatch, ElementKernel, Elements, FusedKernel};
+use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
 use minifenl::mesh::ElemNode;
 use std::hint::black_box;
 use std::time::Instant;
@@ -45,9 +45,7 @@ fn wavy_box(n: usize) -> (ElemNode, Vec<[f64; 3]>, Vec<f64>) {
 }
 
 fn kernel(kernel: &impl ElementKernel<NODES>, elem_count: usize) {
-    let (mut scratch, mut out) = (Default::default(), ElementBatch::ZERO);
-    let _ = std::mem::replace(&mut scratch, Some(kernel.scratch()));
-    let mut scratch = scratch.unwrap();
+    let (mut scratch, mut out) = (kernel.scratch(), ElementBatch::ZERO);
     let time = best(elem_count, || {
         for first in (0..elem_count).step_by(LANES) {
             kernel.evaluate(first..(first + LANES).min(elem_count), &mut scratch, &mut out);
@@ -61,6 +59,7 @@ fn main() {
     let (elem_node, coords, solution) = wavy_box(40);
     let elements = Elements::new(&elem_node, &coords, &solution, 1.9).unwrap();
     kernel(&FusedKernel::new(elements), elem_node.elem_count());
+    kernel(&ContractionKernel::new(elements), elem_node.elem_count());
     let time = best(elem_node.elem_count(), || {
         for nodes in elem_node.iter() {
             let nodes: [usize; NODES] = std::array::from_fn(|i| nodes[i] as usize);

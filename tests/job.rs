@@ -77,5 +77,8 @@ fn shares_grow_with_the_ranks() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(report["nodes"].as_u64(), Some(4 * 512));
-    assert_eq!((report["partition"]["owned_min"].as_u64(), report["partition"]["owned_max"].as_u64()), (Some(512), Some(512)));
+    assert_eq!(
+        (report["partition"]["owned_min"].as_u64(), report["partition"]["owned_max"].as_u64()),
+        (Some(512), Some(512))
+    );
 }

@@ -22,7 +22,7 @@ mod scatter;
 
 pub use dirichlet::Dirichlet;
 pub use element_fn::{ElementFn, element_fn};
-pub use kernel::{ElementBatch, ElementKernel, Elements, FusedKernel};
+pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
 
 use crate::Result;
 use crate::error::check_length;

@@ -46,7 +46,7 @@ impl<S: HostSpace + Blas> NonlinearProblem<S> for Heat<'_, S> {
                     self.fill.assemble(space, &kernel, &mesh.elem_node, graph, jacobian, residual)
                 }
                 fill::Kernel::Contraction => {
-                    let kernel = fill::FusedKernel::new(elements);
+                    let kernel = fill::ContractionKernel::new(elements);
                     self.fill.assemble(space, &kernel, &mesh.elem_node, graph, jacobian, residual)
                 }
             }

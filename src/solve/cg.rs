@@ -246,9 +246,14 @@ mod tests {
     #[test]
     fn each_failure_is_typed_and_has_its_numbers() {
         let few = CgParams { max_iterations: 3, ..TIGHT };
-        let failed = |diagonal, b, params| run(&Serial, &difference(20, diagonal), &b, &mut vec![0.0; 20], params).unwrap_err();
-        assert!(matches!(failed(2.0, vec![1.0; 20], few), Error::NotConverged { iterations: 3, residual, .. } if residual > 0.0));
-        assert!(matches!(failed(-2.0, vec![1.0; 20], TIGHT), Error::Breakdown { iteration: 0, curvature, .. } if curvature < 0.0));
+        let failed =
+            |diagonal, b, params| run(&Serial, &difference(20, diagonal), &b, &mut vec![0.0; 20], params).unwrap_err();
+        assert!(
+            matches!(failed(2.0, vec![1.0; 20], few), Error::NotConverged { iterations: 3, residual, .. } if residual > 0.0)
+        );
+        assert!(
+            matches!(failed(-2.0, vec![1.0; 20], TIGHT), Error::Breakdown { iteration: 0, curvature, .. } if curvature < 0.0)
+        );
         assert!(matches!(failed(2.0, vec![f64::NAN; 20], TIGHT), Error::NotFinite { quantity: "||b||", .. }));
         assert!(matches!(failed(f64::NAN, vec![1.0; 20], TIGHT), Error::NotFinite { .. }));
     }

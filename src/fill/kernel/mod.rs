@@ -1,5 +1,15 @@
 //! What the fill asks of an element kernel: matrices and residuals of a batch of elements.
 
+mod contraction;
+mod fused;
+mod gather;
+#[cfg(test)]
+mod tests;
+
+pub use contraction::ContractionKernel;
+pub use fused::FusedKernel;
+pub use gather::Elements;
+
 use crate::space::lanes::LANES;
 use std::ops::Range;
 
@@ -33,9 +43,3 @@ pub trait ElementKernel<const NN: usize>: Sync {
     /// anything. What a lane holds depends on its element alone, never on its neighbours in the batch.
     fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
 }
-
-mod fused;
-mod gather;
-
-pub use fused::FusedKernel;
-pub use gather::Elements;

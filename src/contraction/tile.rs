@@ -1,0 +1,103 @@
+//! The register tile under every contraction: out[l, r] = sum_k left[l, k] right[r, k] for a block of l and r.
+//!
+//! A block of B x B loads 2 B numbers for B^2 products, and its B^2 sums stay in registers whatever K is.
+
+use crate::space::lanes::{Lanes, Real};
+
+/// Fields of one register tile in each direction where a number of lanes is one of 32 registers (AVX-512): 16 sums.
+pub const BLOCK_32_REGISTERS: usize = 4;
+/// The same where it takes two of 16 registers: 4 sums, 8 registers.
+pub const BLOCK_16_REGISTERS: usize = 2;
+
+/// A number that sums of products are gathered in.
+pub trait Sums: Copy {
+    /// 0.
+    fn zero() -> Self;
+    /// `self + a b`.
+    fn add_product(self, a: Self, b: Self) -> Self;
+}
+
+impl<T: Real> Sums for T {
+    #[inline(always)]
+    fn zero() -> Self {
+        T::default()
+    }
+    #[inline(always)]
+    fn add_product(self, a: Self, b: Self) -> Self {
+        self + a * b
+    }
+}
+
+impl<const FUSED: bool, T: Real> Sums for Lanes<FUSED, T> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Lanes::splat(T::default())
+    }
+    #[inline(always)]
+    fn add_product(self, a: Self, b: Self) -> Self {
+        a.mul_add(b, self)
+    }
+}
+
+/// One operand, `[field, k]`.
+pub trait Source<V> {
+    /// The number of field `f` at contraction index `k`.
+    fn at(&self, f: usize, k: usize) -> V;
+}
+
+/// Sums of the `BL` x `BR` block that begins at fields `l`, `r`.
+#[inline(always)]
+pub fn tile<V: Sums, const BL: usize, const BR: usize>(
+    count: usize,
+    (l, left): (usize, &impl Source<V>),
+    (r, right): (usize, &impl Source<V>),
+) -> [[V; BR]; BL] {
+    let mut sums = [[V::zero(); BR]; BL];
+    for k in 0..count {
+        let (mut a, mut b) = ([V::zero(); BL], [V::zero(); BR]);
+        for i in 0..BL {
+            a[i] = left.at(l + i, k);
+        }
+        for j in 0..BR {
+            b[j] = right.at(r + j, k);
+        }
+        for i in 0..BL {
+            for j in 0..BR {
+                sums[i][j] = sums[i][j].add_product(a[i], b[j]);
+            }
+        }
+    }
+    sums
+}
+
+/// Where finished sums go.
+pub trait Sink<V> {
+    /// Takes out[l, r].
+    fn put(&mut self, l: usize, r: usize, sum: V);
+}
+
+/// All of `[L, R] = [fields_left, fields_right]`, in full tiles, then the edges that fill none one by one.
+#[inline(always)]
+pub fn tiles<V: Sums, const BLOCK: usize>(
+    [fields_left, fields_right, count]: [usize; 3],
+    left: &impl Source<V>,
+    right: &impl Source<V>,
+    out: &mut impl Sink<V>,
+) {
+    let (whole_left, whole_right) = (fields_left / BLOCK * BLOCK, fields_right / BLOCK * BLOCK);
+    for l in (0..whole_left).step_by(BLOCK) {
+        for r in (0..whole_right).step_by(BLOCK) {
+            let sums = tile::<V, BLOCK, BLOCK>(count, (l, left), (r, right));
+            for i in 0..BLOCK {
+                for j in 0..BLOCK {
+                    out.put(l + i, r + j, sums[i][j]);
+                }
+            }
+        }
+    }
+    for l in 0..fields_left {
+        for r in if l < whole_left { whole_right } else { 0 }..fields_right {
+            out.put(l, r, tile::<V, 1, 1>(count, (l, left), (r, right))[0][0]);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Both kernels against the reference, and a lane against its neighbours.
+
+use super::*;
+use crate::element::testing::{distorted_hex, temperatures};
+use crate::element::{HEX8_NODES, reference};
+use crate::mesh::ElemNode;
+use proptest::prelude::*;
+
+fn batch<K: ElementKernel<HEX8_NODES>>(kernel: &K, elems: Range<usize>) -> ElementBatch<HEX8_NODES> {
+    let mut out = ElementBatch::ZERO;
+    out.matrix.as_flattened_mut().as_flattened_mut().fill(f64::NAN);
+    kernel.evaluate(elems, &mut kernel.scratch(), &mut out);
+    out
+}
+
+/// One lane's residual, then its matrix, row by row.
+fn lane(batch: &ElementBatch<HEX8_NODES>, lane: usize) -> Vec<f64> {
+    batch.residual.iter().chain(batch.matrix.as_flattened()).map(|lanes| lanes[lane]).collect()
+}
+
+fn check<K: ElementKernel<HEX8_NODES>>(kernel: &K, expected: &[Vec<f64>]) -> Result<(), TestCaseError> {
+    for first in (0..expected.len()).step_by(LANES) {
+        let elems = first..(first + LANES).min(expected.len());
+        let together = batch(kernel, elems.clone());
+        for elem in elems {
+            let found = lane(&together, elem - first);
+            let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&found), bits(&lane(&batch(kernel, elem..elem + 1), 0)), "alone, in lane 0");
+            let largest = expected[elem].iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            for (found, expected) in found.iter().zip(&expected[elem]) {
+                prop_assert!((found - expected).abs() < 1e-12 * largest, "{}: {found} {expected}", kernel.name());
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn kernels_equal_the_reference(
+        elems in prop::collection::vec((distorted_hex(), temperatures()), 1..20),
+        conductivity in 0.1..5.0f64,
+    ) {
+        // Elements that share no node, so that each is as random as the others.
+        let nodes = elems.len() * HEX8_NODES;
+        let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), HEX8_NODES, nodes).unwrap();
+        let coords: Vec<_> = elems.iter().rev().flat_map(|(x, _)| x.iter().rev().copied()).collect();
+        let solution: Vec<_> = elems.iter().rev().flat_map(|(_, t)| t.iter().rev().copied()).collect();
+        let expected: Vec<Vec<f64>> = elems
+            .iter()
+            .map(|(x, t)| {
+                let (residual, matrix) = reference(*x, *t, conductivity);
+                residual.iter().chain(matrix.as_flattened()).copied().collect()
+            })
+            .collect();
+        let elements = Elements::new(&elem_node, &coords, &solution, conductivity).unwrap();
+        check(&FusedKernel::new(elements), &expected)?;
+        check(&ContractionKernel::new(elements), &expected)?;
+    }
+}
+
+#[test]
+fn arrays_of_other_lengths_are_refused() {
+    let table = ElemNode::new((0..8).collect(), HEX8_NODES, 9).unwrap();
+    let error = Elements::new(&table, &[[0.0; 3]; 9], &[0.0; 8], 1.0).unwrap_err().to_string();
+    assert!(error.contains("`solution` has extents [8], expected [9]"), "{error}");
+}
