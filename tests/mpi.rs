@@ -198,7 +198,7 @@ fn halos_together(comm: &dyn Communicator) -> Result<()> {
     let (mut first, mut second) = (Halo::new(comm, &map)?, Halo::new(comm, &map)?);
     let vector = |round| (0..map.local_count()).map(|i| value(comm.rank(), i, round)).collect::<Vec<f64>>();
     let (mut x, mut y) = (vector(1), vector(2));
-    if comm.rank() % 2 == 0 {
+    if comm.rank().is_multiple_of(2) {
         let (a, b) = (first.begin(&x)?, second.begin(&y)?);
         a.finish(&mut x)?;
         b.finish(&mut y)?;

@@ -23,7 +23,11 @@ fn rank_count(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
 /// # Errors
 /// [`Error::Mpi`](crate::Error::Mpi) when a launcher started several copies and this build has no MPI, or MPI does not start.
 pub fn world() -> Result<Box<dyn Communicator>> {
-    match started_by_mpirun() {
+    world_of(started_by_mpirun())
+}
+
+fn world_of(started: Option<usize>) -> Result<Box<dyn Communicator>> {
+    match started {
         #[cfg(feature = "mpi")]
         Some(_) => Ok(Box::new(super::Mpi::init()?)),
         #[cfg(not(feature = "mpi"))]
@@ -100,5 +104,17 @@ mod tests {
         assert_eq!(set("PMI_SIZE", "1"), Some(1));
         assert_eq!(set("SLURM_NTASKS", "8"), None);
         assert_eq!(set("PMI_SIZE", "many"), None);
+    }
+
+    #[test]
+    fn a_run_without_launcher_is_alone() {
+        assert_eq!(world_of(None).unwrap().size(), 1);
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    #[test]
+    fn without_mpi_only_one_rank_may_run() {
+        assert_eq!(world_of(Some(1)).unwrap().size(), 1);
+        assert!(world_of(Some(4)).unwrap_err().to_string().contains("4 ranks were started"));
     }
 }

@@ -137,7 +137,7 @@ impl BoxPart {
         &self.neighbours
     }
 
-    /// Local id of a used node.
+    /// Local id of a used node; the largest number for a node that this rank does not use.
     pub fn local_node(&self, index: [u64; 3]) -> LocalOrdinal {
         let id = if self.interior.contains(index) {
             self.interior.position(index)

@@ -74,7 +74,7 @@ impl BoxSpec {
 ///
 /// The prime factors of `ranks`, largest first, each multiply the axis that has the fewest nodes then (x before y before
 /// z). The recursive cut undoes this exactly where `ranks` has only the factors 2, 3 and 5 and `share` is a cube that
-/// the cuts meet in the same order (every power of one of them), and to within a quarter or so elsewhere.
+/// the cuts meet in the same order (every power of one of them), and to within a third elsewhere (measured to 64 ranks).
 ///
 /// # Errors
 /// [`Error::Invalid`] for no ranks, [`Error::TooLarge`] when global node ids pass 64 bits.
@@ -96,7 +96,7 @@ fn prime_factors(mut n: u64) -> Vec<u64> {
     let mut factors = Vec::new();
     let mut p = 2;
     while p * p <= n {
-        while n % p == 0 {
+        while n.is_multiple_of(p) {
             factors.push(p);
             n /= p;
         }

@@ -27,7 +27,8 @@ pub enum CoordinateMap {
 impl CoordinateMap {
     /// The bubble with its usual amplitude.
     pub const BUBBLE: Self = Self::Bubble(1.0);
-    /// The twist with its usual amplitude: angles between edges down to about 55 degrees.
+    /// The twist with its usual amplitude: on fine meshes angles between edges from 40 degrees up, volumes 0.62 to 1.38 of
+    /// a brick's. Elements fold from an amplitude of 1.3 on.
     pub const TWIST: Self = Self::Twist(0.5);
 
     /// Where a point of the unit cube goes.

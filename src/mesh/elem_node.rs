@@ -37,7 +37,7 @@ impl ElemNode {
 
     /// [`new`](Self::new) without the look at each node, for tables that this crate makes.
     pub(crate) fn trusted(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
-        if nodes_per_elem == 0 || nodes.len() % nodes_per_elem != 0 {
+        if nodes_per_elem == 0 || !nodes.len().is_multiple_of(nodes_per_elem) {
             let length = nodes.len();
             return Err(Error::Invalid(format!(
                 "elem_node has {length} items, no multiple of {nodes_per_elem} nodes an element"

@@ -124,9 +124,8 @@ fn meshes_conform_and_agree_between_spaces_and_ranks() {
         ElemNode::new(mesh.elem_node.as_slice().to_vec(), 8, mesh.map.local_count()).unwrap();
         let mut elems_of_node = vec![0; mesh.map.local_count()];
         mesh.elem_node.as_slice().iter().for_each(|&node| elems_of_node[node as usize] += 1);
-        for node in 0..mesh.map.owned_count() {
-            let on_faces = mesh.node_faces[node].count_ones();
-            assert_eq!(elems_of_node[node], 8 >> on_faces, "owned nodes have all their elements");
+        for (node, &elems) in elems_of_node[..mesh.map.owned_count()].iter().enumerate() {
+            assert_eq!(elems, 8 >> mesh.node_faces[node].count_ones(), "owned nodes have all their elements");
             assert_eq!(Face::ZMin.is_in(mesh.node_faces[node]), mesh.node_coord[node][2] == 0.0);
             assert_eq!(Face::ZMax.is_in(mesh.node_faces[node]), mesh.node_coord[node][2] == 0.5);
         }
@@ -155,7 +154,9 @@ fn weak_scaling_shares_are_about_equal() {
         let nodes = nodes_for_ranks([12; 3], ranks).unwrap();
         for part in parts(nodes, ranks as usize) {
             let ratio = part.owned().count() as f64 / 1728.0;
-            assert!((0.7..1.4).contains(&ratio), "{ranks} ranks: {ratio}");
+            assert!((0.75..1.3).contains(&ratio), "{ranks} ranks: {ratio}");
+            let powers = [2u64, 3, 5].into_iter().any(|p| (0..7).any(|e| p.pow(e) == ranks));
+            assert!(ratio == 1.0 || !powers, "{ranks} ranks: {ratio}");
         }
     }
 }
@@ -223,5 +224,5 @@ fn the_twist_bends_every_element_and_keeps_its_shape() {
         let volume = (1.0f64 / 16.0).powi(3);
         worst = corner_determinants(x).into_iter().fold(worst, |worst, d| worst.min(d / volume));
     }
-    assert!(worst > 0.25, "smallest determinant, as a part of the brick's: {worst}");
+    assert!((0.55..0.75).contains(&worst), "smallest determinant, as a part of the brick's: {worst}");
 }
