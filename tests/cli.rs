@@ -18,7 +18,7 @@ fn mistakes_are_one_line_and_code_2() {
         (&["--nodes", "0"], "--nodes"),
         (&["--nodes", "8x8"], "one or three"),
         (&["--nodes", "99999999999999999999999"], "64 bits"),
-        (&["--nodes", "1000000"], "32-bit"),
+        (&["--nodes", "1000000"], "32 bits"),
         (&["--nodez", "3"], "--nodez"),
         (&["--nodes", "3", "--nodes-per-rank", "3"], "--nodes-per-rank"),
         (&["--t-min", "nan"], "problem.t_min"),
