@@ -1,0 +1,86 @@
+//! Fill by every strategy and kernel, the price of atomics, and triplets with values as the peers do them.
+
+mod common;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Strategy};
+use minifenl::run::cost;
+use minifenl::space::atomic::{add, add_unshared, atomic_view};
+use minifenl::space::lanes::LANES;
+use minifenl::space::{HostSpace, Threads};
+use minifenl::sparse::{CrsMatrix, Spmv};
+use minifenl::{graph, mesh::Mesh};
+use rayon::prelude::*;
+
+/// One scatter of element matrices that are already there, by `put`: with the atomic add, and with a relaxed load and
+/// store in its place, which is wrong on several threads and shows what the atomicity costs.
+fn scatter_all(
+    space: &Threads,
+    mesh: &Mesh,
+    graph: &graph::Graph,
+    values: &mut [f64],
+    put: fn(&minifenl::space::atomic::AtomicF64, f64),
+) {
+    let (cells, crs) = (atomic_view(values), &graph.crs);
+    space.for_each((0..mesh.elem_count()).into_par_iter().with_min_len(1024), |elem| {
+        for i in 0..8 {
+            for j in 0..8 {
+                let entry = graph.elem.entry(crs, &mesh.elem_node, elem, i, j);
+                put(&cells[entry.unwrap_or(0)], 1.0);
+            }
+        }
+    });
+}
+
+fn bench(criterion: &mut Criterion) {
+    let space = common::space();
+    let mesh = common::mesh(&space);
+    let rows = mesh.map.owned_count();
+    let graph = graph::build(&space, &mesh.elem_node, rows, graph::Strategy::Gather).unwrap();
+    let sizes = common::sizes(&mesh, &graph.crs);
+    let temperature = mesh.sample(&space, |[x, y, z]| 1.0 + 0.1 * (x + y) + z);
+    let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, 1.9).unwrap();
+    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
+    let mut group = common::group(criterion, "fill", &space);
+    common::triad(&mut group, &space);
+    for (strategy, name) in Strategy::ALL {
+        let cost = if strategy == Strategy::Gather { cost::fill_gather(sizes) } else { cost::fill_scatter(sizes) };
+        group.throughput(Throughput::Bytes(cost.bytes));
+        let mut fill = Fill::<8>::new(&space, strategy, &mesh.elem_node, &graph).unwrap();
+        let kernel = FusedKernel::new(elements);
+        group.bench_function(format!("{name} fused"), |bencher| {
+            let run = || fill.assemble(&space, &kernel, &mesh.elem_node, &graph, &mut matrix, &mut residual).unwrap();
+            bencher.iter_custom(common::timed(run));
+        });
+        let kernel = ContractionKernel::new(elements);
+        group.bench_function(format!("{name} contraction"), |bencher| {
+            let run = || fill.assemble(&space, &kernel, &mesh.elem_node, &graph, &mut matrix, &mut residual).unwrap();
+            bencher.iter_custom(common::timed(run));
+        });
+    }
+    group.throughput(Throughput::Elements(mesh.elem_count() as u64));
+    group.bench_function("kernel alone, fused", |bencher| {
+        let kernel = FusedKernel::new(elements);
+        bencher.iter_custom(common::timed(|| {
+            space.for_each((0..mesh.elem_count().div_ceil(1024)).into_par_iter(), |block| {
+                let mut batch = ElementBatch::<8>::ZERO;
+                for first in (block * 1024..mesh.elem_count().min((block + 1) * 1024)).step_by(LANES) {
+                    kernel.evaluate(first..mesh.elem_count().min(first + LANES), &mut (), &mut batch);
+                    std::hint::black_box(&batch);
+                }
+            });
+        }));
+    });
+    let values = matrix.parts_mut().1;
+    for (name, put) in [("64 atomic adds an element", add as fn(&_, f64)), ("64 plain adds an element", add_unshared)] {
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(common::timed(|| scatter_all(&space, &mesh, &graph, values, put)));
+        });
+    }
+    group.finish();
+    let x = vec![1.0; rows];
+    assert!(space.spmv(1.0, &matrix, &x, 0.0, &mut residual).is_ok());
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);
