@@ -5,7 +5,7 @@
 //! | strategy | how | same bits on any number of threads | memory, bytes an element of `NN` nodes |
 //! |---|---|---|---|
 //! | [`Scatter`](Strategy::Scatter) | each element adds to its rows; atomically where another block of elements may | no | 0 |
-//! | [`Gather`](Strategy::Gather) | element matrices are stored, then each row adds its own up, elements ascending | yes | 8 NN (NN + 1) + 4 NN |
+//! | [`Gather`](Strategy::Gather) | element matrices are stored, then each row adds its own up, elements ascending | yes | 4 NN, and a window or 8 NN (NN + 1) |
 //! | [`Colour`](Strategy::Colour) | blocks of elements that share no node run at once, without atomics | yes | 0 |
 //!
 //! Sources: Kokkos MiniFENL (scatter, gather); Hoemmen and Edwards 2014, slides 12-14. Cost of all: read 4 NN + 32 NN
@@ -19,6 +19,7 @@ mod gather;
 mod kernel;
 mod place;
 mod scatter;
+mod window;
 
 pub use dirichlet::Dirichlet;
 pub use element_fn::{ElementFn, element_fn};
