@@ -69,3 +69,48 @@ fn help_and_completions() {
     let (code, script, _) = run(&["--completions", "bash"]);
     assert!(code == 0 && script.contains("--nodes-per-rank"));
 }
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_build_without_mpi_does_not_run_copies_of_itself() {
+    let mut command = Command::cargo_bin("minifenl").unwrap();
+    let output = command.args(["--nodes", "4"]).env("OMPI_COMM_WORLD_SIZE", "2").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
+    assert!(text.contains("2 ranks were started, but this build has no MPI"), "{text}");
+}
+
+#[test]
+fn a_run_prints_its_verdict_and_writes_its_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let (code, out, err) = run(&["--nodes", "9", "--threads", "2", "--triad", "--report", path.to_str().unwrap()]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.lines().last().unwrap().starts_with("PASS: "), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    for key in ["nodes", "elements", "ranks", "threads", "newton_iterations", "cg_iterations", "peak_bytes"] {
+        assert!(report[key].as_u64().unwrap() > 0, "{key}");
+    }
+    for key in ["error_max", "error_l2", "triad_gb_per_s"] {
+        assert!(report[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    assert_eq!((report["verified"].as_bool(), report["device"].as_str()), (Some(true), Some("cpu")));
+    let phases = report["phases"].as_array().unwrap();
+    for name in ["graph", "graph/scan", "fill", "boundary", "spmv", "cg", "halo"] {
+        let phase = phases.iter().find(|phase| phase["name"] == name).unwrap_or_else(|| panic!("no phase {name}"));
+        for key in ["calls", "seconds", "us_per_node", "gb_per_s", "triad_fraction"] {
+            assert!(phase[key].is_number(), "{name}: {key}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "only the report is left");
+}
+
+#[test]
+fn what_does_not_converge_has_code_3_and_leaves_no_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let (code, out, err) = run(&["--nodes", "9", "--cg-max", "3", "--report", path.to_str().unwrap()]);
+    assert_eq!((code, out.as_str(), err.lines().count()), (3, "", 1), "{err}");
+    assert!(err.contains("CG did not converge: residual") && err.contains("after 3 iterations"), "{err}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}

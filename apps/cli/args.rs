@@ -8,6 +8,12 @@ use minifenl::run::deck::{Deck, Nodes};
 use minifenl::{fill, graph};
 use std::path::PathBuf;
 
+const ABOUT: &str = "\
+Parallel finite-element assembly and solution, measured.
+
+Solves -K laplace(T) + T^2 = 0 on a box of trilinear hexahedra, T given at zmin and zmax and no flux elsewhere, by Newton's \
+method with conjugate gradients, and compares the answer with the analytic solution.";
+
 const EXAMPLES: &str = "\
 Examples:
   minifenl                                     64 nodes along each edge, all cores
@@ -18,12 +24,9 @@ Examples:
 
 Exit codes: 0 solved and verified, 2 bad usage or input, 3 not converged or not verified, 1 anything else.";
 
-/// Parallel finite-element assembly and solution, measured.
-///
-/// Solves -K laplace(T) + T^2 = 0 on a box of trilinear hexahedra, T given at zmin and zmax and no flux elsewhere, by
-/// Newton's method with conjugate gradients, and compares the answer with the analytic solution.
+/// The command line.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Args {
     /// Deck (TOML) with the settings; flags override it
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
@@ -79,8 +82,8 @@ pub struct Args {
     /// Print the deck that results from the flags, and stop
     #[arg(long)]
     pub dump_deck: bool,
-    /// Print completions for a shell, and stop
-    #[arg(long, value_name = "SHELL")]
+    /// Print completions for bash, elvish, fish, powershell or zsh, and stop
+    #[arg(long, value_name = "SHELL", hide_possible_values = true)]
     pub completions: Option<Shell>,
 }
 
