@@ -71,7 +71,8 @@ pub struct Graph {
 /// Builds the graph of rows `0..rows` from an element-node table.
 ///
 /// # Errors
-/// [`Error::Shape`] when `rows` passes the table's nodes, [`Error::MapFull`] when the pair map stays too small.
+/// [`Error::Shape`](crate::Error::Shape) when `rows` passes the table's nodes, [`Error::MapFull`](crate::Error::MapFull)
+/// when the pair map stays too small.
 pub fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
     if rows > elem_node.node_count() {
         check_length("graph::build", "rows", rows, elem_node.node_count())?;

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Runs minifenl beside miniFE (ref) and Kokkos FENL, interleaved, and prints medians for each node.
+
+A shared machine changes its speed from minute to minute, so each round runs every candidate once and only ratios within
+a round mean much; triad is measured in every minifenl run. Any candidate may be left out.
+
+    python3 benches/peers.py --minife miniFE.x --fenl KokkosFENL.x --nodes 100 --rounds 5 --threads 1 2
+
+miniFE: github.com/Mantevo/miniFE, ref/src, g++ -O3 -march=native, run on as many ranks as threads.
+FENL: github.com/kokkos/kokkos tag 2.9.00, example/fenl, OpenMP, -O3 -march=native, run on threads.
+"""
+import argparse, json, os, re, statistics, subprocess, tempfile
+
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+           OMPI_MCA_rmaps_base_oversubscribe="1", OMP_PROC_BIND="spread", OMP_PLACES="threads")
+ROWS = ["graph us", "fill us", "boundary us", "spmv ns", "cg ns", "peak B", "triad GB/s"]
+
+
+def mpirun(ranks, *command):
+    return ["mpirun", "--bind-to", "none", "-n", str(ranks), *command]
+
+
+def output(command, folder, **env):
+    run = subprocess.run(command, cwd=folder, env=dict(ENV, **env), capture_output=True, text=True, timeout=600)
+    if run.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit {run.returncode}\n{run.stderr}")
+    return run.stdout
+
+
+def minifenl(program, nodes, ranks, threads, fill, folder, extra=()):
+    command = [program, "--nodes", str(nodes), "--threads", str(threads), "--fill", fill, "--triad",
+               "--report", "report.json", *extra]
+    output(mpirun(ranks, *command) if ranks > 1 else command, folder)
+    report = json.load(open(os.path.join(folder, "report.json")))
+    phase = {p["name"]: p["us_per_node"] for p in report["phases"]}
+    return {"graph us": phase["graph"], "fill us": phase["fill"], "boundary us": phase["boundary"],
+            "spmv ns": 1e3 * phase["spmv"], "cg ns": 1e3 * phase["cg"], "peak B": report["peak_bytes_per_node"],
+            "triad GB/s": report["triad_gb_per_s"]}
+
+
+def minife(program, nodes, ranks, folder):
+    text = output(mpirun(ranks, program, f"nx={nodes - 1}"), folder)
+    report = [f for f in os.listdir(folder) if f.endswith(".yaml")][0]
+    yaml = open(os.path.join(folder, report)).read()
+    os.remove(os.path.join(folder, report))
+    number = lambda key: float(re.search(rf"{key}: *([0-9.eE+-]+)", yaml).group(1))
+    count, iterations = nodes ** 3, number("Iterations")
+    boundary = sum(float(s) for s in re.findall(r"imposing Dirichlet BC.*?\.\.\.([0-9.eE+-]+)s", text))
+    return {"graph us": 1e6 * number("Mat-struc-gen Time") / count, "fill us": 1e6 * number("FE assembly Time") / count,
+            "boundary us": 1e6 * boundary / count,
+            "spmv ns": 1e9 * number("MATVEC Time") / (iterations + 1) / count,
+            "cg ns": 1e9 * number("Time per iteration") / count}
+
+
+def fenl(program, nodes, threads, fill, folder):
+    words = ["fixture", "x".join([str(nodes - 1)] * 3)] + (["atomic"] if fill == "scatter" else [])
+    last = output([program, *words], folder, OMP_NUM_THREADS=str(threads)).strip().splitlines()[-1]
+    column = [float(cell) for cell in last.split(",") if cell.strip()]
+    return {"graph us": 1e3 * sum(column[5:11]), "fill us": 1e3 * column[11], "boundary us": 1e3 * column[12],
+            "spmv ns": 1e6 * column[13], "cg ns": 1e6 * column[14]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minifenl", default="target/release/minifenl")
+    parser.add_argument("--minife")
+    parser.add_argument("--fenl")
+    parser.add_argument("--nodes", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    args = parser.parse_args()
+    ours, theirs, original = (os.path.abspath(p) if p else None for p in (args.minifenl, args.minife, args.fenl))
+    candidates = {}
+    for t in args.threads:
+        for fill in ("scatter", "gather"):
+            candidates[f"minifenl {fill}, {t} threads"] = lambda d, t=t, f=fill: minifenl(ours, args.nodes, 1, t, f, d)
+        if t > 1:
+            candidates[f"minifenl scatter, {t} ranks"] = lambda d, t=t: minifenl(ours, args.nodes, t, 1, "scatter", d)
+        if theirs:
+            candidates[f"miniFE ref, {t} ranks"] = lambda d, t=t: minife(theirs, args.nodes, t, d)
+        if original:
+            for fill in ("scatter", "gather"):
+                candidates[f"Kokkos FENL {fill}, {t} threads"] = lambda d, t=t, f=fill: fenl(original, args.nodes, t, f, d)
+    candidates["minifenl scatter, map graph, 1 thread"] = lambda d: minifenl(
+        ours, args.nodes, 1, 1, "scatter", d, ["--graph", "map"])
+    found = {name: [] for name in candidates}
+    for _ in range(args.rounds):
+        for name, run in candidates.items():
+            with tempfile.TemporaryDirectory() as folder:
+                found[name].append(run(folder))
+    print(f"{args.nodes}^3 nodes, median of {args.rounds} interleaved rounds; a node, and an iteration for spmv and cg\n")
+    print("| candidate | " + " | ".join(ROWS) + " |\n|---|" + "---|" * len(ROWS))
+    for name, rounds in found.items():
+        median = lambda row: statistics.median(r[row] for r in rounds) if row in rounds[0] else None
+        cells = ["-" if median(row) is None else f"{median(row):.3g}" for row in ROWS]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
