@@ -6,7 +6,7 @@
 //! (a piece's own list, then the graph) and 1 byte a position.
 
 use super::elem_graph::{ElemGraph, Position, Positions, with_position_type};
-use super::network::{KEYS, Keys, ROWS, sort_rows};
+use super::network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
 use super::node_elem::NodeElem;
 use crate::LocalOrdinal;
 use crate::mesh::ElemNode;
@@ -75,8 +75,7 @@ struct Rows<'a, C> {
     cells: &'a [C],
 }
 
-/// A column's distance from its row, in the key's upper 26 bits; the lower 6 hold where it was gathered.
-const PLACE_BITS: u32 = 6;
+/// Bound of a column's distance from its row, which takes the upper bits of a key.
 const FARTHEST: u32 = 1 << (31 - PLACE_BITS);
 
 /// Stands for a number of nodes an element that is known only at run time.
@@ -102,14 +101,14 @@ impl<C> Rows<'_, C> {
         let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
         // Half of what is gathered is more than remains of hexahedra or tetrahedra; the rest of the pages is never touched.
         self.columns.reserve(gathered.sum::<usize>() / 2);
-        let mut keys: Keys = [[0; ROWS]; KEYS];
+        let (mut keys, mut ranks): (Keys, Keys) = ([[0; ROWS]; KEYS], [[0; ROWS]; KEYS]);
         let mut long = Vec::new();
         for batch in (0..self.counts.len()).step_by(ROWS) {
             let batch = batch..self.counts.len().min(batch + ROWS);
             if let Some(gathered) = self.load::<NN>(batch.clone(), &mut keys) {
-                sort_rows(&mut keys);
+                sort_rows(&mut keys, &mut ranks);
                 for (lane, row) in batch.enumerate() {
-                    self.store_short::<P, NN>(row, lane, gathered[lane], &keys);
+                    self.store_short::<P, NN>(row, lane, gathered[lane], &keys, &ranks);
                 }
             } else {
                 batch.for_each(|row| self.long_row::<P, NN>(row, &mut long));
@@ -154,18 +153,17 @@ impl<C> Rows<'_, C> {
         lane: usize,
         gathered: usize,
         keys: &Keys,
+        ranks: &Keys,
     ) {
         let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
         let mut columns = [0; KEYS];
         let mut position = [0u8; KEYS];
-        let (mut count, mut last) = (0usize, u32::MAX);
-        for key in &keys[..gathered] {
-            let (distance, place) = (key[lane] >> PLACE_BITS, key[lane] as usize % KEYS);
-            count += usize::from(distance != last);
-            last = distance;
-            columns[(count - 1) % KEYS] = distance.wrapping_add(origin);
-            position[place] = (count - 1) as u8;
+        for (key, rank) in keys[..gathered].iter().zip(ranks) {
+            let (key, at) = (key[lane], rank[lane] as usize - 1);
+            columns[at % KEYS] = (key >> PLACE_BITS).wrapping_add(origin);
+            position[key as usize % KEYS] = at as u8;
         }
+        let count = if gathered == 0 { 0 } else { ranks[gathered - 1][lane] as usize };
         self.counts[row] = count as u32;
         self.columns.extend_from_slice(&columns[..count]);
         let per_elem = self.per_elem::<NN>();

@@ -16,9 +16,12 @@ pub(super) type Keys = [[u32; ROWS]; KEYS];
 /// The comparators (a < b: the smaller key goes to a), in an order that sorts.
 const COMPARATORS: [(u8, u8); 543] = odd_even_merge();
 
-/// Sorts each row's keys, smallest first.
+/// Low bits of a key that say where it was gathered; keys that differ there alone are duplicates.
+pub(super) const PLACE_BITS: u32 = KEYS.ilog2();
+
+/// Sorts each row's keys, smallest first, and counts the different ones up to and with each: `ranks [key, row]`.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2", "x86_64+sse4.1"))]
-pub(super) fn sort_rows(keys: &mut Keys) {
+pub(super) fn sort_rows(keys: &mut Keys, ranks: &mut Keys) {
     for (a, b) in COMPARATORS {
         let (low, high) = (keys[a as usize % KEYS], keys[b as usize % KEYS]);
         for row in 0..ROWS {
@@ -27,6 +30,16 @@ pub(super) fn sort_rows(keys: &mut Keys) {
         for row in 0..ROWS {
             keys[b as usize % KEYS][row] = low[row].max(high[row]);
         }
+    }
+    let mut rank = [0; ROWS];
+    let mut last = [u32::MAX; ROWS];
+    for (keys, ranks) in keys.iter().zip(ranks) {
+        for row in 0..ROWS {
+            let key = keys[row] >> PLACE_BITS;
+            rank[row] += u32::from(key != last[row]);
+            last[row] = key;
+        }
+        *ranks = rank;
     }
 }
 
@@ -74,9 +87,15 @@ mod tests {
             });
             let mut expected: Vec<Vec<u32>> = (0..ROWS).map(|row| keys.iter().map(|k| k[row]).collect()).collect();
             expected.iter_mut().for_each(|row| row.sort_unstable());
-            sort_rows(&mut keys);
-            for (row, expected) in expected.iter().enumerate() {
+            let mut ranks = [[0; ROWS]; KEYS];
+            sort_rows(&mut keys, &mut ranks);
+            for (row, expected) in expected.iter_mut().enumerate() {
                 assert!(keys.iter().map(|k| k[row]).eq(expected.iter().copied()));
+                for (k, ranks) in ranks.iter().enumerate() {
+                    let mut different: Vec<u32> = expected[..=k].iter().map(|key| key >> PLACE_BITS).collect();
+                    different.dedup();
+                    assert_eq!(ranks[row] as usize, different.len());
+                }
             }
         }
     }
@@ -95,7 +114,7 @@ mod tests {
         }
         for group in batch.chunks(ROWS) {
             let mut keys = std::array::from_fn(|k| std::array::from_fn(|row| group[row % group.len()][k]));
-            sort_rows(&mut keys);
+            sort_rows(&mut keys, &mut [[0; ROWS]; KEYS]);
             assert!((1..KEYS).all(|k| (0..ROWS).all(|row| keys[k - 1][row] <= keys[k][row])));
         }
     }
