@@ -93,3 +93,8 @@ pub type LocalOrdinal = u32;
 pub type GlobalOrdinal = u64;
 /// Offset into the entries of a compressed-row structure (may pass 2^32 where rows may not).
 pub type RowOffset = u64;
+
+/// The README's example, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
