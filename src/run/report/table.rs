@@ -45,11 +45,18 @@ impl Report {
                 Some((_, name)) => format!("  {name}"),
                 None => phase.name.clone(),
             };
-            let numbers = [phase.us_per_node, phase.gb_per_s, phase.gflop_per_s, phase.imbalance];
-            let [us, gb, gflop, imbalance] = numbers;
-            let (us, seconds) = (format!("{us:.5}"), format!("{:.4}", phase.seconds));
-            let rates = [format!("{gb:.2}"), fraction, format!("{gflop:.2}"), format!("{imbalance:.2}")];
-            [vec![name, phase.calls.to_string(), seconds, us], rates.to_vec()].concat()
+            // A rate without a formula, or of nothing, is no rate.
+            let rate = |amount: f64, rate: String| if amount > 0.0 { rate } else { "-".into() };
+            vec![
+                name,
+                phase.calls.to_string(),
+                format!("{:.4}", phase.seconds),
+                format!("{:.5}", phase.us_per_node),
+                rate(phase.bytes, format!("{:.2}", phase.gb_per_s)),
+                rate(phase.bytes, fraction),
+                rate(phase.flops, format!("{:.2}", phase.gflop_per_s)),
+                format!("{:.2}", phase.imbalance),
+            ]
         });
         let header = ["phase", "calls", "seconds", "us/node/call", "GB/s", "of triad", "GFLOP/s", "max/mean"];
         text += &columns(&header, phases);
