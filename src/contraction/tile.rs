@@ -28,7 +28,7 @@ impl<T: Real> Sums for T {
     }
 }
 
-impl<const FUSED: bool, T: Real> Sums for Lanes<FUSED, T> {
+impl<const FUSED: bool, T: Real, const WIDTH: usize> Sums for Lanes<FUSED, T, WIDTH> {
     #[inline(always)]
     fn zero() -> Self {
         Lanes::splat(T::default())

@@ -26,5 +26,5 @@ pub(crate) mod testing;
 pub use basis::{DIM, HEX8_NODES};
 pub use cubature::{HEX8, Tables};
 pub use geometry::{determinants, min_determinant};
-pub use moments::moments;
+pub use moments::{SymmetricSink, moments};
 pub use reference::{integrate, reference};

@@ -5,16 +5,15 @@
 //! G = w K det J J^-1 J^-T and r = 2 w det J T at the points,
 //!
 //! ```text
-//! A = s_i s_I X[j+J, k+K] + s_i s_J XY[I, j, k+K] + s_j s_I XY[i, J, k+K] + (the same for y, z) + M[i+I, j+J, k+K]
-//! X[b, c]     = sum_p G_xx           p_b(y) p_c(z)      p_0 = n_0 n_0, p_1 = n_0 n_1, p_2 = n_1 n_1
-//! XY[a, b, c] = sum_p G_xy n_a(x) n_b(y) p_c(z)
-//! M[a, b, c]  = sum_p r    p_a(x) p_b(y) p_c(z)
+//! A = D[i+I, j+J, k+K] + s_i s_J XY[I, j, k+K] + s_j s_I XY[i, J, k+K] + (the same for xz, yz)
+//! D[a, b, c]  = sum_p r p_a(x) p_b(y) p_c(z) + s_i s_I G_xx p_b(y) p_c(z) + (the same for yy, zz)
+//! XY[a, b, c] = sum_p G_xy n_a(x) n_b(y) p_c(z)      p_0 = n_0 n_0, p_1 = n_0 n_1, p_2 = n_1 n_1
 //! ```
 //!
-//! and each sum is taken one axis at a time. 63 + 27 moments replace 64 sums over 8 points of 4 products; the residual
-//! is A T minus the integral of T^2 phi, which A T has twice. Source: sum factorisation (Orszag 1980; Melenk, Gerdes,
-//! Schwab 2001), here for degree one. Cost: about 2000 operations, one division a point. Limits: this equation, eight
-//! nodes, 2x2x2 points.
+//! and each sum is taken one axis at a time, so that G_xx joins r once x is summed out, G_yy once y is. 27 + 36 moments
+//! replace 64 sums over 8 points of 4 products; the residual is A T minus the integral of T^2 phi, which A T has twice.
+//! Source: sum factorisation (Orszag, J. Comput. Phys. 37, 1980), here for degree one. Limits: this
+//! equation, eight nodes, 2x2x2 points.
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::GAUSS;
@@ -24,6 +23,8 @@ use crate::space::lanes::Number;
 /// n_0 at the point beside node 0 (n_1 at the point beside node 1), and at the other one.
 const NEAR: f64 = 0.5 * (1.0 + GAUSS);
 const FAR: f64 = 0.5 * (1.0 - GAUSS);
+/// 1 / (n_0 n_1), the same at both points: [`products`] are this much too large, which the weights make up for.
+const SCALE: f64 = 6.0;
 
 /// Corner of each node.
 const CORNER: [[usize; DIM]; HEX8_NODES] =
@@ -32,98 +33,91 @@ const CORNER: [[usize; DIM]; HEX8_NODES] =
 /// A value at each point (or corner), `[x, y, z]`.
 type Cube<N> = [[[N; 2]; 2]; 2];
 
-/// sum_q v_q: for an axis on which nothing depends.
-#[inline(always)]
-fn total<N: Number>(v: [N; 2]) -> [N; 1] {
-    [v[0] + v[1]]
-}
-
-/// v_1 - v_0: the derivative along an axis.
-#[inline(always)]
-fn difference<N: Number>(v: [N; 2]) -> [N; 1] {
-    [v[1] - v[0]]
-}
-
 /// sum_q n_i(q) v_q, i = 0, 1. The points lie symmetrically, so it also interpolates nodal values to the points.
 #[inline(always)]
 fn linear<N: Number>(v: [N; 2]) -> [N; 2] {
-    let (near, far) = (N::from(NEAR), N::from(FAR));
-    [v[0].times_plus(near, far * v[1]), v[0].times_plus(far, near * v[1])]
+    let difference = v[0] - v[1];
+    [difference.times_plus(N::from(NEAR), v[1]), difference.times_plus(N::from(FAR), v[1])]
 }
 
-/// sum_q p_b(q) v_q, b = 0, 1, 2.
+/// SCALE sum_q p_b(q) v_q, b = 0, 1, 2; by n_0 + n_1 = 1 the first is FAR^2 (v_0 + v_1) + GAUSS v_0.
 #[inline(always)]
 fn products<N: Number>(v: [N; 2]) -> [N; 3] {
-    let (near, mixed, far) = (N::from(NEAR * NEAR), N::from(NEAR * FAR), N::from(FAR * FAR));
-    [v[0].times_plus(near, far * v[1]), mixed * (v[0] + v[1]), v[0].times_plus(far, near * v[1])]
+    let sum = v[0] + v[1];
+    let (common, own) = (sum * N::from(SCALE * FAR * FAR), N::from(SCALE * GAUSS));
+    [v[0].times_plus(own, common), sum, v[1].times_plus(own, common)]
 }
 
-/// Contracts the points with one of the rules above along each axis.
+/// Applies a rule along the first axis of a 2 x 2 face, then one along the second.
 #[inline(always)]
-fn contract<N: Number, const A: usize, const B: usize, const C: usize>(
-    g: &Cube<N>,
-    x: impl Fn([N; 2]) -> [N; A],
-    y: impl Fn([N; 2]) -> [N; B],
-    z: impl Fn([N; 2]) -> [N; C],
-) -> [[[N; C]; B]; A] {
-    let zero = N::from(0.0);
-    let (mut along_x, mut along_y, mut moments) = ([[[zero; 2]; 2]; A], [[[zero; 2]; B]; A], [[[zero; C]; B]; A]);
-    for q in 0..2 {
-        for r in 0..2 {
-            let line = x([g[0][q][r], g[1][q][r]]);
-            for a in 0..A {
-                along_x[a][q][r] = line[a];
-            }
-        }
-    }
+fn on_face<N: Number, const A: usize, const B: usize>(
+    v: [[N; 2]; 2],
+    first: impl Fn([N; 2]) -> [N; A],
+    second: impl Fn([N; 2]) -> [N; B],
+) -> [[N; B]; A] {
+    let (left, right) = (first([v[0][0], v[1][0]]), first([v[0][1], v[1][1]]));
+    let mut out = [[v[0][0]; B]; A];
     for a in 0..A {
-        for r in 0..2 {
-            let line = y([along_x[a][0][r], along_x[a][1][r]]);
-            for b in 0..B {
-                along_y[a][b][r] = line[b];
-            }
-        }
-        for b in 0..B {
-            moments[a][b] = z(along_y[a][b]);
-        }
+        out[a] = second([left[a], right[a]]);
     }
-    moments
+    out
 }
 
-/// Residual and matrix of one element; the matrix is symmetric to the bit.
+/// [`linear`] along all axes.
+#[inline(always)]
+fn linear_cube<N: Number>(v: &Cube<N>) -> Cube<N> {
+    let (low, high) = (on_face(v[0], linear, linear), on_face(v[1], linear, linear));
+    let mut out = *v;
+    for j in 0..2 {
+        for k in 0..2 {
+            [out[0][j][k], out[1][j][k]] = linear([low[j][k], high[j][k]]);
+        }
+    }
+    out
+}
+
+/// Where finished entries go; the matrix is symmetric, so each is given once, with `row <= column`.
+pub trait SymmetricSink<N> {
+    /// Takes A[row, column] = A[column, row].
+    fn put(&mut self, row: usize, column: usize, entry: N);
+}
+
+impl<N: Copy> SymmetricSink<N> for [[N; HEX8_NODES]; HEX8_NODES] {
+    #[inline(always)]
+    fn put(&mut self, row: usize, column: usize, entry: N) {
+        self[row][column] = entry;
+        self[column][row] = entry;
+    }
+}
+
+/// Residual (returned) and matrix of one element; the matrix is symmetric to the bit.
 #[inline(always)]
 pub fn moments<N: Number>(
     coords: &[[N; DIM]; HEX8_NODES],
     temperature: &[N; HEX8_NODES],
     conductivity: f64,
-    residual: &mut [N; HEX8_NODES],
-    matrix: &mut [[N; HEX8_NODES]; HEX8_NODES],
-) {
+    matrix: &mut impl SymmetricSink<N>,
+) -> [N; HEX8_NODES] {
     let points = AtPoints::new(coords, temperature, conductivity);
-    let [xx, yy, zz] = points.diagonal;
-    let [xy, xz, yz] = points.mixed;
-    let [x] = contract(&xx, total, products, products);
-    let y = contract(&yy, products, total, products);
-    let z = contract(&zz, products, products, total);
-    let xy = contract(&xy, linear, linear, products);
-    let xz = contract(&xz, linear, products, linear);
-    let yz = contract(&yz, products, linear, linear);
-    let mass = contract(&points.mass, products, products, products);
-    let load = contract(&points.load, linear, linear, linear);
-
+    let moments = Moments {
+        equal: points.equal_axes(),
+        xy: points.mixed(|i, j, k| [i, j, k], 0),
+        xz: points.mixed(|i, k, j| [i, j, k], 1),
+        yz: points.mixed(|j, k, i| [i, j, k], 2),
+    };
+    let load = linear_cube(&points.load);
+    let mut residual = *temperature;
     for m in 0..HEX8_NODES {
         let [i, j, k] = CORNER[m];
         residual[m] = -load[i][j][k];
     }
-    let moments = Moments { x: &x, y: &y, z: &z, xy: &xy, xz: &xz, yz: &yz, mass: &mass };
     // Unrolled by hand: with constant corners the indices and signs below cost nothing.
     macro_rules! row {
         ($m:literal: $($n:literal)*) => {$(
             let entry = moments.entry::<$m, $n>();
-            matrix[$m][$n] = entry;
+            matrix.put($m, $n, entry);
             residual[$m] = entry.times_plus(temperature[$n], residual[$m]);
             if $m != $n {
-                matrix[$n][$m] = entry;
                 residual[$n] = entry.times_plus(temperature[$m], residual[$n]);
             }
         )*};
@@ -136,51 +130,76 @@ pub fn moments<N: Number>(
     row!(5: 5 6 7);
     row!(6: 6 7);
     row!(7: 7);
+    residual
 }
 
-/// The moments of the formula above; where an axis is summed out its extent is one.
-struct Moments<'a, N> {
-    x: &'a [[N; 3]; 3],
-    y: &'a [[[N; 3]; 1]; 3],
-    z: &'a [[[N; 1]; 3]; 3],
-    xy: &'a [[[N; 3]; 2]; 2],
-    xz: &'a [[[N; 2]; 3]; 2],
-    yz: &'a [[[N; 2]; 2]; 3],
-    mass: &'a [[[N; 3]; 3]; 3],
+/// The moments of the formula above.
+struct Moments<N> {
+    /// D, `[a, b, c]`.
+    equal: [[[N; 3]; 3]; 3],
+    /// `[c]`
+    xy: [Mixed<N>; 3],
+    /// `[b]`
+    xz: [Mixed<N>; 3],
+    /// `[a]`
+    yz: [Mixed<N>; 3],
 }
 
-impl<N: Number> Moments<'_, N> {
+impl<N: Number> Moments<N> {
     /// Entry of the matrix for nodes `P` and `Q`.
     #[inline(always)]
     fn entry<const P: usize, const Q: usize>(&self) -> N {
         let ([i, j, k], [ii, jj, kk]) = (CORNER[P], CORNER[Q]);
         let (a, b, c) = (i + ii, j + jj, k + kk);
-        let mut entry = self.mass[a][b][c];
-        entry = add_signed(entry, i, ii, self.x[b][c]);
-        entry = add_signed(entry, j, jj, self.y[a][0][c]);
-        entry = add_signed(entry, k, kk, self.z[a][b][0]);
-        entry = add_signed(entry, i, jj, self.xy[ii][j][c]);
-        entry = add_signed(entry, j, ii, self.xy[i][jj][c]);
-        entry = add_signed(entry, i, kk, self.xz[ii][b][k]);
-        entry = add_signed(entry, k, ii, self.xz[i][b][kk]);
-        entry = add_signed(entry, j, kk, self.yz[a][jj][k]);
-        add_signed(entry, k, jj, self.yz[a][j][kk])
+        let entry = self.xy[c].add_to(self.equal[a][b][c], [i, ii], [j, jj]);
+        let entry = self.xz[b].add_to(entry, [i, ii], [k, kk]);
+        self.yz[a].add_to(entry, [j, jj], [k, kk])
     }
 }
 
-/// Adds s_p s_q times a moment: +1 for equal corners, -1 for opposite ones.
-#[inline(always)]
-fn add_signed<N: Number>(entry: N, p: usize, q: usize, moment: N) -> N {
-    if p == q { entry + moment } else { entry - moment }
+/// The two terms of a pair of axes, V[u, v] = XY[u, v, c] for one c, added up as entries use them.
+struct Mixed<N> {
+    /// V.
+    value: [[N; 2]; 2],
+    /// V[u, 0] - V[u, 1], where the corners differ along the second axis.
+    second: [N; 2],
+    /// V[0, v] - V[1, v], where they differ along the first.
+    first: [N; 2],
+    /// V[0, 0] + V[1, 1] and V[0, 1] + V[1, 0], where they differ along both.
+    diagonals: [N; 2],
+}
+
+impl<N: Number> Mixed<N> {
+    #[inline(always)]
+    fn new(v: [[N; 2]; 2]) -> Self {
+        Mixed {
+            value: v,
+            second: [v[0][0] - v[0][1], v[1][0] - v[1][1]],
+            first: [v[0][0] - v[1][0], v[0][1] - v[1][1]],
+            diagonals: [v[0][0] + v[1][1], v[0][1] + v[1][0]],
+        }
+    }
+
+    /// `entry` + s_i s_J V[I, j] + s_j s_I V[i, J].
+    #[inline(always)]
+    fn add_to(&self, entry: N, [i, ii]: [usize; 2], [j, jj]: [usize; 2]) -> N {
+        let (plus, sum) = match (i == ii, j == jj) {
+            (true, true) => return self.value[i][j].times_plus(N::from(if i == j { 2.0 } else { -2.0 }), entry),
+            (true, false) => (i == 1, self.second[i]),
+            (false, true) => (j == 1, self.first[j]),
+            (false, false) => (i != j, self.diagonals[usize::from(i == j)]),
+        };
+        if plus { entry + sum } else { entry - sum }
+    }
 }
 
 /// What the moments are taken of.
 struct AtPoints<N> {
-    /// G_xx, G_yy, G_zz.
+    /// G_xx, G_yy, G_zz over SCALE^2.
     diagonal: [Cube<N>; DIM],
-    /// G_xy, G_xz, G_yz.
+    /// G_xy, G_xz, G_yz over SCALE.
     mixed: [Cube<N>; DIM],
-    /// 2 w det J T.
+    /// 2 w det J T over SCALE^3.
     mass: Cube<N>,
     /// w det J T^2.
     load: Cube<N>,
@@ -197,33 +216,103 @@ impl<N: Number> AtPoints<N> {
             let [i, j, k] = CORNER[m];
             nodal[i][j][k] = temperature[m];
         }
-        let temperature = contract(&nodal, linear, linear, linear);
+        let temperature = linear_cube(&nodal);
         // Each axis of the unit cube has weight 1/2 at both points.
-        let (weight, scale) = (N::from(0.125), N::from(0.125 * conductivity));
+        let weight = 0.125;
+        let (mass, load) = (N::from(2.0 * weight / (SCALE * SCALE * SCALE)), N::from(weight));
+        let (scale, over) = (N::from(weight * conductivity / SCALE), N::from(1.0 / SCALE));
         for [i, j, k] in CORNER {
             let (u, v, w) = (edge_x[j][k], edge_y[i][k], edge_z[i][j]);
             // det J J^-1 has these rows.
             let rows = [cross(v, w), cross(w, u), cross(u, v)];
             let determinant = dot(u, rows[0]);
             let scale = scale / determinant;
-            let mut scaled = rows;
-            for row in &mut scaled {
-                for item in row {
-                    *item = scale * *item;
-                }
-            }
+            let diagonal = scale * over;
             for d in 0..DIM {
-                at.diagonal[d][i][j][k] = dot(scaled[d], rows[d]);
+                at.diagonal[d][i][j][k] = diagonal * dot(rows[d], rows[d]);
             }
-            at.mixed[0][i][j][k] = dot(scaled[0], rows[1]);
-            at.mixed[1][i][j][k] = dot(scaled[0], rows[2]);
-            at.mixed[2][i][j][k] = dot(scaled[1], rows[2]);
-            let load = weight * determinant * temperature[i][j][k];
-            at.mass[i][j][k] = load + load;
-            at.load[i][j][k] = load * temperature[i][j][k];
+            at.mixed[0][i][j][k] = scale * dot(rows[0], rows[1]);
+            at.mixed[1][i][j][k] = scale * dot(rows[0], rows[2]);
+            at.mixed[2][i][j][k] = scale * dot(rows[1], rows[2]);
+            let product = determinant * temperature[i][j][k];
+            at.mass[i][j][k] = product * mass;
+            at.load[i][j][k] = product * temperature[i][j][k] * load;
         }
         at
     }
+
+    /// D, `[a, b, c]`.
+    #[inline(always)]
+    fn equal_axes(&self) -> [[[N; 3]; 3]; 3] {
+        let [xx, yy, zz] = &self.diagonal;
+        let zero = N::from(0.0);
+        let (mut along_x, mut along_y, mut moments) = ([[[zero; 2]; 2]; 3], [[[zero; 2]; 3]; 3], [[[zero; 3]; 3]; 3]);
+        let (mut along_zy, mut along_zz) = ([[zero; 2]; 2], [[zero; 2]; 2]);
+        for q in 0..2 {
+            for r in 0..2 {
+                let mass = products([self.mass[0][q][r], self.mass[1][q][r]]);
+                let sum = xx[0][q][r] + xx[1][q][r];
+                for a in 0..3 {
+                    along_x[a][q][r] = add_sign_of(a, mass[a], sum);
+                }
+                along_zy[q][r] = yy[q][0][r] + yy[q][1][r];
+                along_zz[q][r] = zz[q][r][0] + zz[q][r][1];
+            }
+        }
+        for r in 0..2 {
+            let sum = products([along_zy[0][r], along_zy[1][r]]);
+            for a in 0..3 {
+                let line = products([along_x[a][0][r], along_x[a][1][r]]);
+                for b in 0..3 {
+                    along_y[a][b][r] = add_sign_of(b, line[b], sum[a]);
+                }
+            }
+        }
+        let sum = on_face(along_zz, products, products);
+        for a in 0..3 {
+            for b in 0..3 {
+                let line = products(along_y[a][b]);
+                for c in 0..3 {
+                    moments[a][b][c] = add_sign_of(c, line[c], sum[a][b]);
+                }
+            }
+        }
+        moments
+    }
+
+    /// XY (or XZ, YZ: number `pair`), [`linear`] along two axes, [`products`] along the third, which comes first in the
+    /// result; `point` puts indices along these axes in the order x, y, z.
+    #[inline(always)]
+    fn mixed(&self, point: impl Fn(usize, usize, usize) -> [usize; DIM], pair: usize) -> [Mixed<N>; 3] {
+        let zero = N::from(0.0);
+        let mut faces = [[[zero; 2]; 2]; 2];
+        for r in 0..2 {
+            let mut face = [[zero; 2]; 2];
+            for p in 0..2 {
+                for q in 0..2 {
+                    let [i, j, k] = point(p, q, r);
+                    face[p][q] = self.mixed[pair][i][j][k];
+                }
+            }
+            faces[r] = on_face(face, linear, linear);
+        }
+        let mut lines = [[[zero; 2]; 2]; 3];
+        for p in 0..2 {
+            for q in 0..2 {
+                let line = products([faces[0][p][q], faces[1][p][q]]);
+                for c in 0..3 {
+                    lines[c][p][q] = line[c];
+                }
+            }
+        }
+        [Mixed::new(lines[0]), Mixed::new(lines[1]), Mixed::new(lines[2])]
+    }
+}
+
+/// `value` + s_i s_I `term` where i + I = `index`.
+#[inline(always)]
+fn add_sign_of<N: Number>(index: usize, value: N, term: N) -> N {
+    if index == 1 { value - term } else { value + term }
 }
 
 /// The columns of J at the points, each of which varies along two axes: `[column][first, second of the axes][component]`.
@@ -231,21 +320,21 @@ impl<N: Number> AtPoints<N> {
 fn columns<N: Number>(coords: &[[N; DIM]; HEX8_NODES]) -> [[[[N; DIM]; 2]; 2]; DIM] {
     let mut columns = [[[[N::from(0.0); DIM]; 2]; 2]; DIM];
     for c in 0..DIM {
-        let mut x = [[[N::from(0.0); 2]; 2]; 2];
-        for m in 0..HEX8_NODES {
-            let [i, j, k] = CORNER[m];
-            x[i][j][k] = coords[m][c];
+        // Edges along an axis from the nodes where it begins, in the order of the other two axes.
+        macro_rules! column {
+            ($axis:literal: $($p:literal $q:literal)*) => {{
+                let [e00, e10, e01, e11] = [$(coords[$q][c] - coords[$p][c]),*];
+                let face = on_face([[e00, e01], [e10, e11]], linear, linear);
+                for a in 0..2 {
+                    for b in 0..2 {
+                        columns[$axis][a][b][c] = face[a][b];
+                    }
+                }
+            }};
         }
-        let [along_x] = contract(&x, difference, linear, linear);
-        let along_y = contract(&x, linear, difference, linear);
-        let along_z = contract(&x, linear, linear, difference);
-        for a in 0..2 {
-            for b in 0..2 {
-                columns[0][a][b][c] = along_x[a][b];
-                columns[1][a][b][c] = along_y[a][0][b];
-                columns[2][a][b][c] = along_z[a][b][0];
-            }
-        }
+        column!(0: 0 1 3 2 4 5 7 6);
+        column!(1: 0 3 1 2 4 7 5 6);
+        column!(2: 0 4 1 5 3 7 2 6);
     }
     columns
 }
@@ -265,11 +354,11 @@ mod tests {
             let largest = |values: &[f64]| values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
             let tolerance = 1e-13 * largest(matrix.as_flattened());
 
-            let (mut r, mut a) = ([0.0; HEX8_NODES], [[0.0; HEX8_NODES]; HEX8_NODES]);
-            moments(&coords, &t, k, &mut r, &mut a);
+            let mut a = [[0.0; HEX8_NODES]; HEX8_NODES];
+            let r = moments(&coords, &t, k, &mut a);
             let wide = coords.map(|x| x.map(Lanes::<false>::splat));
-            let (mut wide_r, mut wide_a) = ([Lanes::ZERO; HEX8_NODES], [[Lanes::ZERO; HEX8_NODES]; HEX8_NODES]);
-            moments(&wide, &t.map(Lanes::splat), k, &mut wide_r, &mut wide_a);
+            let mut wide_a = [[Lanes::ZERO; HEX8_NODES]; HEX8_NODES];
+            let wide_r = moments(&wide, &t.map(Lanes::splat), k, &mut wide_a);
             for m in 0..HEX8_NODES {
                 prop_assert!((r[m] - residual[m]).abs() < tolerance * largest(&t));
                 prop_assert_eq!(wide_r[m].0, [r[m]; LANES]);

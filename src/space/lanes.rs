@@ -7,6 +7,8 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Elements that one batch holds: the width of an AVX-512 register in `f64`.
 pub const LANES: usize = 8;
+/// Lanes computed at a time where registers hold half as many: a value is one AVX2 register in `f64`.
+pub const HALF_LANES: usize = LANES / 2;
 
 /// Arithmetic that element code needs of its number type; `f64` and [`Lanes`] have it, a dual number needs one line.
 pub trait Number:
@@ -46,33 +48,33 @@ macro_rules! real {
 }
 real!(f32 f64);
 
-/// `[T; LANES]` with lane-wise arithmetic.
+/// `[T; WIDTH]` with lane-wise arithmetic.
 ///
 /// `FUSED` says that products followed by a sum may be one fused instruction in [`mul_add`](Self::mul_add); only code
 /// compiled for a processor that has it may set it, else each becomes a library call.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C, align(64))]
-pub struct Lanes<const FUSED: bool, T = f64>(pub [T; LANES]);
+#[repr(C, align(32))]
+pub struct Lanes<const FUSED: bool, T = f64, const WIDTH: usize = LANES>(pub [T; WIDTH]);
 
-impl<const FUSED: bool> Lanes<FUSED> {
+impl<const FUSED: bool, const WIDTH: usize> Lanes<FUSED, f64, WIDTH> {
     /// All lanes zero.
-    pub const ZERO: Self = Lanes([0.0; LANES]);
+    pub const ZERO: Self = Lanes([0.0; WIDTH]);
 }
 
 // The loops below are written out, without closures: an operation must be inlined whole into code that is compiled for
 // the processor's vectors, and a closure may be left behind as a function of its own.
-impl<const FUSED: bool, T: Real> Lanes<FUSED, T> {
+impl<const FUSED: bool, T: Real, const WIDTH: usize> Lanes<FUSED, T, WIDTH> {
     /// The same value in every lane.
     #[inline(always)]
     pub fn splat(value: T) -> Self {
-        Lanes([value; LANES])
+        Lanes([value; WIDTH])
     }
 
     /// `self * factor + term`.
     #[inline(always)]
     pub fn mul_add(self, factor: Self, term: Self) -> Self {
         let mut out = term;
-        for i in 0..LANES {
+        for i in 0..WIDTH {
             out.0[i] =
                 if FUSED { self.0[i].fused(factor.0[i], term.0[i]) } else { self.0[i] * factor.0[i] + term.0[i] };
         }
@@ -80,21 +82,21 @@ impl<const FUSED: bool, T: Real> Lanes<FUSED, T> {
     }
 }
 
-impl<const FUSED: bool> Number for Lanes<FUSED> {
+impl<const FUSED: bool, const WIDTH: usize> Number for Lanes<FUSED, f64, WIDTH> {
     #[inline(always)]
     fn times_plus(self, factor: Self, term: Self) -> Self {
         self.mul_add(factor, term)
     }
 }
 
-impl<const FUSED: bool> From<f64> for Lanes<FUSED> {
+impl<const FUSED: bool, const WIDTH: usize> From<f64> for Lanes<FUSED, f64, WIDTH> {
     #[inline(always)]
     fn from(value: f64) -> Self {
         Lanes::splat(value)
     }
 }
 
-impl<const FUSED: bool, T: Real> Neg for Lanes<FUSED, T> {
+impl<const FUSED: bool, T: Real, const WIDTH: usize> Neg for Lanes<FUSED, T, WIDTH> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -108,12 +110,12 @@ impl<const FUSED: bool, T: Real> Neg for Lanes<FUSED, T> {
 
 macro_rules! lane_wise {
     ($($op:ident $method:ident $sign:tt),*) => {$(
-        impl<const FUSED: bool, T: Real> $op for Lanes<FUSED, T> {
+        impl<const FUSED: bool, T: Real, const WIDTH: usize> $op for Lanes<FUSED, T, WIDTH> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
                 let mut out = self;
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     out.0[i] = self.0[i] $sign other.0[i];
                 }
                 out
@@ -123,14 +125,14 @@ macro_rules! lane_wise {
 }
 lane_wise!(Add add +, Sub sub -, Mul mul *, Div div /);
 
-impl<const FUSED: bool, T: Real> AddAssign for Lanes<FUSED, T> {
+impl<const FUSED: bool, T: Real, const WIDTH: usize> AddAssign for Lanes<FUSED, T, WIDTH> {
     #[inline(always)]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl<const FUSED: bool, T: Real> SubAssign for Lanes<FUSED, T> {
+impl<const FUSED: bool, T: Real, const WIDTH: usize> SubAssign for Lanes<FUSED, T, WIDTH> {
     #[inline(always)]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;

@@ -5,15 +5,15 @@
 //! R  = DataFieldVector(grad T, K m g) + DataFieldScalar(T^2 m, phi)
 //! ```
 //!
-//! A workset is one batch, LANES cells side by side. Shapes: g `[point, axis, node]` (28 kB with K m g, which stay in the
-//! first- and second-level cache), phi `[point, node]`. Cost per element: 4096 operations in contractions, about 3000 before.
+//! A workset is one batch, LANES cells side by side. Shapes: g `[point, axis, node]` (12 kB, and as much for K m g: first-
+//! and second-level cache), phi `[point, node]`. Cost per element: 4096 operations in contractions, about 3000 before.
 
 use super::gather::{Elements, Gathered};
 use super::{ElementBatch, ElementKernel};
 use crate::contraction::{Sum, fixed};
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
-use crate::space::lanes::Lanes;
+use crate::space::lanes::{LANES, Lanes};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
@@ -67,7 +67,7 @@ fn batch<const BLOCK: usize, const FUSED: bool>(
     elems: Range<usize>,
     out: &mut ElementBatch<HEX8_NODES>,
 ) {
-    let Gathered { coords, temperature } = elements.gather::<FUSED>(elems);
+    let Gathered { coords, temperature } = elements.gather::<FUSED, LANES>(elems.start, elems.end);
     let zero = Lanes::<FUSED>::ZERO;
     let conductivity = Lanes::splat(elements.conductivity);
     let (mut gradients, mut fluxes) = ([[zero; HEX8_NODES]; POINT_AXES], [[zero; HEX8_NODES]; POINT_AXES]);

@@ -3,11 +3,11 @@
 //! Formula and cost: [`element::moments`](crate::element::moments()). Memory traffic: the gather and the batch written.
 
 use super::gather::{Elements, Gathered};
-use super::{ElementBatch, ElementKernel};
+use super::{BatchPart, ElementBatch, ElementKernel};
 use crate::element::{self, HEX8_NODES};
-use crate::space::lanes::Lanes;
+use crate::space::lanes::HALF_LANES;
 use multiversion::multiversion;
-use multiversion::target::target_cfg_f;
+use multiversion::target::match_target;
 use std::ops::Range;
 
 /// [`element::moments`](crate::element::moments()) on batches of elements.
@@ -43,23 +43,26 @@ impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    if target_cfg_f!(target_feature = "fma") {
-        batch::<true>(elements, elems, out)
-    } else {
-        batch::<false>(elements, elems, out)
+    // Half lanes with 32 registers too: the compiler leaves part of the wider arithmetic scalar.
+    match_target! {
+        "x86_64+avx512f" => batch::<true, HALF_LANES>(elements, elems, out),
+        "x86_64+fma" => batch::<true, HALF_LANES>(elements, elems, out),
+        _ => batch::<false, HALF_LANES>(elements, elems, out),
     }
 }
 
 #[inline(always)]
-fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    let Gathered { coords, temperature } = elements.gather::<FUSED>(elems);
-    let mut residual = [Lanes::ZERO; HEX8_NODES];
-    let mut matrix = [[Lanes::ZERO; HEX8_NODES]; HEX8_NODES];
-    element::moments(&coords, &temperature, elements.conductivity, &mut residual, &mut matrix);
-    for m in 0..HEX8_NODES {
-        out.residual[m] = residual[m].0;
-        for n in 0..HEX8_NODES {
-            out.matrix[m][n] = matrix[m][n].0;
+fn batch<const FUSED: bool, const WIDTH: usize>(
+    elements: &Elements<'_>,
+    elems: Range<usize>,
+    out: &mut ElementBatch<HEX8_NODES>,
+) {
+    for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
+        let Gathered { coords, temperature } = elements.gather::<FUSED, WIDTH>(first, elems.end);
+        let mut part = BatchPart { out, first: part * WIDTH };
+        let residual = element::moments(&coords, &temperature, elements.conductivity, &mut part);
+        for m in 0..HEX8_NODES {
+            part.put_residual(m, residual[m]);
         }
     }
 }

@@ -6,9 +6,8 @@
 use crate::element::{DIM, HEX8_NODES};
 use crate::error::check_length;
 use crate::mesh::ElemNode;
-use crate::space::lanes::{LANES, Lanes};
+use crate::space::lanes::Lanes;
 use crate::{Error, Result};
-use std::ops::Range;
 
 /// The mesh data from which element kernels compute; borrowed and cheap to copy.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +18,10 @@ pub struct Elements<'a> {
     pub(super) conductivity: f64,
 }
 
-/// Coordinates and temperatures of a batch.
-pub(super) struct Gathered<const FUSED: bool> {
-    pub coords: [[Lanes<FUSED>; DIM]; HEX8_NODES],
-    pub temperature: [Lanes<FUSED>; HEX8_NODES],
+/// Coordinates and temperatures of a part of a batch.
+pub(super) struct Gathered<const FUSED: bool, const WIDTH: usize> {
+    pub coords: [[Lanes<FUSED, f64, WIDTH>; DIM]; HEX8_NODES],
+    pub temperature: [Lanes<FUSED, f64, WIDTH>; HEX8_NODES],
 }
 
 impl<'a> Elements<'a> {
@@ -46,13 +45,17 @@ impl<'a> Elements<'a> {
         Ok(Elements { elem_node, node_coord, solution, conductivity })
     }
 
-    /// Elements `elems` (1 to [`LANES`] of them), the last one repeated where they do not fill the batch.
+    /// `WIDTH` elements from `first` on, the one before `end` repeated where they do not fill the lanes.
     #[inline(always)]
-    pub(super) fn gather<const FUSED: bool>(&self, elems: Range<usize>) -> Gathered<FUSED> {
+    pub(super) fn gather<const FUSED: bool, const WIDTH: usize>(
+        &self,
+        first: usize,
+        end: usize,
+    ) -> Gathered<FUSED, WIDTH> {
         let mut gathered =
             Gathered { coords: [[Lanes::ZERO; DIM]; HEX8_NODES], temperature: [Lanes::ZERO; HEX8_NODES] };
-        for lane in 0..LANES {
-            let nodes = self.elem_node.elem((elems.start + lane).min(elems.end - 1));
+        for lane in 0..WIDTH {
+            let nodes = self.elem_node.elem((first + lane).min(end - 1));
             for i in 0..HEX8_NODES {
                 let node = nodes[i] as usize;
                 let x = self.node_coord[node];

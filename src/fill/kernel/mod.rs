@@ -10,7 +10,8 @@ pub use contraction::ContractionKernel;
 pub use fused::FusedKernel;
 pub use gather::Elements;
 
-use crate::space::lanes::LANES;
+use crate::element::{HEX8_NODES, SymmetricSink};
+use crate::space::lanes::{LANES, Lanes};
 use std::ops::Range;
 
 /// Element matrices and residuals of up to [`LANES`] elements, the element index fastest.
@@ -39,6 +40,38 @@ impl<const NN: usize> ElementBatch<NN> {
                     matrix[i * NN + j] = self.matrix[i][j][lane];
                 }
             }
+        }
+    }
+}
+
+/// Some lanes of a batch, from `first` on.
+struct BatchPart<'a> {
+    out: &'a mut ElementBatch<HEX8_NODES>,
+    first: usize,
+}
+
+impl BatchPart<'_> {
+    #[inline(always)]
+    fn put_residual<const FUSED: bool, const WIDTH: usize>(&mut self, m: usize, value: Lanes<FUSED, f64, WIDTH>) {
+        self.out.residual[m][self.first..][..WIDTH].copy_from_slice(&value.0);
+    }
+
+    #[inline(always)]
+    fn put_matrix<const FUSED: bool, const WIDTH: usize>(
+        &mut self,
+        [m, n]: [usize; 2],
+        value: Lanes<FUSED, f64, WIDTH>,
+    ) {
+        self.out.matrix[m][n][self.first..][..WIDTH].copy_from_slice(&value.0);
+    }
+}
+
+impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDTH>> for BatchPart<'_> {
+    #[inline(always)]
+    fn put(&mut self, row: usize, column: usize, entry: Lanes<FUSED, f64, WIDTH>) {
+        self.put_matrix([row, column], entry);
+        if row != column {
+            self.put_matrix([column, row], entry);
         }
     }
 }
