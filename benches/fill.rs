@@ -36,7 +36,8 @@ fn bench(criterion: &mut Criterion) {
     let mut group = common::group(criterion, "fill", &space);
     common::triad(&mut group, &space);
     for (strategy, name) in Strategy::ALL {
-        let cost = if strategy == Strategy::Gather { cost::fill_gather(sizes) } else { cost::fill_scatter(sizes) };
+        let cost =
+            if strategy == Strategy::Gather { cost::fill_gather(sizes, 0) } else { cost::fill_scatter(sizes, 0) };
         group.throughput(Throughput::Bytes(cost.bytes));
         let mut fill = Fill::<8>::new(&space, strategy, &mesh.elem_node, &graph).unwrap();
         let kernel = FusedKernel::new(elements);

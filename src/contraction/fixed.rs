@@ -1,12 +1,12 @@
 //! Contractions of sizes known to the compiler, on batches of cells in lanes.
 //!
-//! `BLOCK` is the register tile: [`BLOCK_32_REGISTERS`] or [`BLOCK_16_REGISTERS`].
+//! `BL` x `BR` is the register tile, which the caller chooses by the registers that it is compiled for: 4 x 4 with 32 of
+//! them, 4 x 2 with 16, where one number is one register.
 //!
 //! Shapes: fields `[k, f]`, data `[k]`, k over points and dimensions; with a batch of LANES cells in each number this is
 //! [`Layout::Left`](crate::space::Layout::Left) of (cells, fields, points, dims). Cost per cell: 2 L R K operations.
 
 use super::Sum;
-pub use super::tile::{BLOCK_16_REGISTERS, BLOCK_32_REGISTERS};
 use super::tile::{Sink, Source, Sums, tiles};
 use std::ops::AddAssign;
 
@@ -17,18 +17,25 @@ impl<V: Copy, const F: usize, const K: usize> Source<V> for [[V; F]; K] {
     }
 }
 
-/// out[l, r] = or += sum_k left[k, l] right[k, r].
+/// `out[l, r] = or += sum_k left[k, l] right[k, r]`.
 #[inline(always)]
-pub fn field_field<const BLOCK: usize, V: Sums + AddAssign, const L: usize, const R: usize, const K: usize>(
+pub fn field_field<
+    const BL: usize,
+    const BR: usize,
+    V: Sums + AddAssign,
+    const L: usize,
+    const R: usize,
+    const K: usize,
+>(
     left: &[[V; L]; K],
     right: &[[V; R]; K],
     out: &mut [[V; R]; L],
     sum: Sum,
 ) {
-    tiles::<V, BLOCK>([L, R, K], left, right, &mut Matrix(out, sum));
+    tiles::<V, BL, BR>([L, R, K], left, right, &mut Matrix(out, sum));
 }
 
-/// out[f] = or += sum_k data[k] fields[k, f].
+/// `out[f] = or += sum_k data[k] fields[k, f]`.
 #[inline(always)]
 pub fn data_field<V: Sums + AddAssign, const F: usize, const K: usize>(
     data: &[V; K],

@@ -6,7 +6,7 @@
 //! Limits: only packed [`Layout::Right`] output is shared among threads; other layouts run on one.
 
 use super::Sum;
-use super::tile::{BLOCK_16_REGISTERS, BLOCK_32_REGISTERS, Sink, Source, tiles};
+use super::tile::{Sink, Source, tiles};
 use crate::space::lanes::{LANES, Lanes, Real};
 use crate::space::{HostSpace, Layout, View, ViewMut};
 use multiversion::multiversion;
@@ -92,9 +92,9 @@ impl HostCells {
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn run<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut [T], strides: [usize; 3]) {
     match_target! {
-        "x86_64+avx512f" => each::<BLOCK_32_REGISTERS, true, T>(job, cells, out, strides),
-        "x86_64+fma" => each::<BLOCK_16_REGISTERS, true, T>(job, cells, out, strides),
-        _ => each::<BLOCK_16_REGISTERS, false, T>(job, cells, out, strides),
+        "x86_64+avx512f" => each::<4, true, T>(job, cells, out, strides),
+        "x86_64+fma" => each::<2, true, T>(job, cells, out, strides),
+        _ => each::<2, false, T>(job, cells, out, strides),
     }
 }
 
@@ -121,9 +121,9 @@ fn each<const BLOCK: usize, const FUSED: bool, T: Real>(
         let start = (cell - cells.start) * strides[0];
         let mut sink = Out { data: &mut out[start..], strides: [strides[1], strides[2]], sum: job.sum, used };
         if side_by_side {
-            tiles::<Lanes<FUSED, T>, BLOCK>(sizes, &a, &b, &mut sink);
+            tiles::<Lanes<FUSED, T>, BLOCK, BLOCK>(sizes, &a, &b, &mut sink);
         } else {
-            tiles::<T, BLOCK>(sizes, &a, &b, &mut sink);
+            tiles::<T, BLOCK, BLOCK>(sizes, &a, &b, &mut sink);
         }
     }
 }

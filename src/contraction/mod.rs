@@ -45,7 +45,7 @@ fn check(operation: &'static str, array: &'static str, actual: &[usize], expecte
 macro_rules! contractions {
     ($($rank:literal fields, $data_rank:literal data:
         $field_field:ident, $data_field:ident, $data_data:ident, $shape:literal;)*) => {$(
-        #[doc = concat!("out[c, l, r] = sum over ", $shape, " of left[c, l, ", $shape, "] right[c, r, ", $shape, "].")]
+        #[doc = concat!("`out[c, l, r] = sum over ", $shape, " of left[c, l, ", $shape, "] right[c, r, ", $shape, "]`.")]
         ///
         /// # Errors
         /// [`Error::Shape`] when `right` or `out` does not fit `left`.
@@ -66,7 +66,7 @@ macro_rules! contractions {
             Ok(())
         }
 
-        #[doc = concat!("out[c, f] = sum over ", $shape, " of data[c, ", $shape, "] fields[c, f, ", $shape, "].")]
+        #[doc = concat!("`out[c, f] = sum over ", $shape, " of data[c, ", $shape, "] fields[c, f, ", $shape, "]`.")]
         ///
         /// Data with one point holds at all points.
         ///
@@ -93,7 +93,7 @@ macro_rules! contractions {
             Ok(())
         }
 
-        #[doc = concat!("out[c] = sum over ", $shape, " of left[c, ", $shape, "] right[c, ", $shape, "].")]
+        #[doc = concat!("`out[c] = sum over ", $shape, " of left[c, ", $shape, "] right[c, ", $shape, "]`.")]
         ///
         /// # Errors
         /// [`Error::Shape`] when `right` or `out` does not fit `left`.

@@ -1,13 +1,10 @@
 //! The register tile under every contraction: out[l, r] = sum_k left[l, k] right[r, k] for a block of l and r.
 //!
-//! A block of B x B loads 2 B numbers for B^2 products, and its B^2 sums stay in registers whatever K is.
+//! A tile of BL x BR loads BL + BR numbers for BL BR products, and its BL BR sums stay in registers whatever K is. What
+//! fits: 4 x 4 where a number takes one of 32 registers (AVX-512), 4 x 2 where it takes one of 16, 2 x 2 where it takes
+//! two of 16.
 
 use crate::space::lanes::{Lanes, Real};
-
-/// Fields of one register tile in each direction where a number of lanes is one of 32 registers (AVX-512): 16 sums.
-pub const BLOCK_32_REGISTERS: usize = 4;
-/// The same where it takes two of 16 registers: 4 sums, 8 registers.
-pub const BLOCK_16_REGISTERS: usize = 2;
 
 /// A number that sums of products are gathered in.
 pub trait Sums: Copy {
@@ -78,18 +75,18 @@ pub trait Sink<V> {
 
 /// All of `[L, R] = [fields_left, fields_right]`, in full tiles, then the edges that fill none one by one.
 #[inline(always)]
-pub fn tiles<V: Sums, const BLOCK: usize>(
+pub fn tiles<V: Sums, const BL: usize, const BR: usize>(
     [fields_left, fields_right, count]: [usize; 3],
     left: &impl Source<V>,
     right: &impl Source<V>,
     out: &mut impl Sink<V>,
 ) {
-    let (whole_left, whole_right) = (fields_left / BLOCK * BLOCK, fields_right / BLOCK * BLOCK);
-    for l in (0..whole_left).step_by(BLOCK) {
-        for r in (0..whole_right).step_by(BLOCK) {
-            let sums = tile::<V, BLOCK, BLOCK>(count, (l, left), (r, right));
-            for i in 0..BLOCK {
-                for j in 0..BLOCK {
+    let (whole_left, whole_right) = (fields_left / BL * BL, fields_right / BR * BR);
+    for l in (0..whole_left).step_by(BL) {
+        for r in (0..whole_right).step_by(BR) {
+            let sums = tile::<V, BL, BR>(count, (l, left), (r, right));
+            for i in 0..BL {
+                for j in 0..BR {
                     out.put(l + i, r + j, sums[i][j]);
                 }
             }

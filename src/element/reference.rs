@@ -2,7 +2,7 @@
 //!
 //! Shapes: `coords [node, axis]`, `temperature [node]` -> (`residual [m]`, `matrix [m, n]`). The matrix is the exact
 //! derivative of the residual by the temperatures; run on dual numbers, the residual shows it (see the tests).
-//! Cost for 8 nodes and points: about 11 k floating-point operations.
+//! Cost for 8 nodes and points: [`REFERENCE_FLOPS`](super::REFERENCE_FLOPS).
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, Tables};

@@ -5,6 +5,7 @@ use super::{Analytic, Deck, Phases, Report, cost};
 use crate::Result;
 use crate::blas::Blas;
 use crate::comm::{Communicator, Halo};
+use crate::element;
 use crate::fill::{self, Dirichlet};
 use crate::graph::Graph;
 use crate::mesh::Mesh;
@@ -30,9 +31,13 @@ pub(super) fn costs(phases: &Phases, mesh: &Mesh, graph: &Graph, boundary: &Diri
         elems: mesh.elem_count() as u64,
         nnz: graph.crs.nnz() as u64,
     };
+    let element_flops = match deck.fill.kernel {
+        fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,
+        fill::Kernel::Contraction => fill::ContractionKernel::FLOPS as u64,
+    };
     let fill = match deck.fill.strategy {
-        fill::Strategy::Gather => cost::fill_gather(sizes),
-        fill::Strategy::Scatter | fill::Strategy::Colour => cost::fill_scatter(sizes),
+        fill::Strategy::Gather => cost::fill_gather(sizes, element_flops),
+        fill::Strategy::Scatter | fill::Strategy::Colour => cost::fill_scatter(sizes, element_flops),
     };
     for (name, cost) in [
         ("graph", cost::graph(sizes)),

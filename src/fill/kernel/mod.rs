@@ -50,7 +50,11 @@ struct BatchPart<'a> {
     first: usize,
 }
 
-impl BatchPart<'_> {
+impl<'a> BatchPart<'a> {
+    fn new(out: &'a mut ElementBatch<HEX8_NODES>, first: usize) -> Self {
+        BatchPart { out, first }
+    }
+
     #[inline(always)]
     fn put_residual<const FUSED: bool, const WIDTH: usize>(&mut self, m: usize, value: Lanes<FUSED, f64, WIDTH>) {
         self.out.residual[m][self.first..][..WIDTH].copy_from_slice(&value.0);
