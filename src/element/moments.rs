@@ -12,7 +12,7 @@
 //!
 //! and each sum is taken one axis at a time, so that G_xx joins r once x is summed out, G_yy once y is. 27 + 36 moments
 //! replace 64 sums over 8 points of 4 products; the residual is A T minus the integral of T^2 phi, which A T has twice.
-//! Source: sum factorisation (Orszag, J. Comput. Phys. 37, 1980), here for degree one. Limits: this
+//! Source: sum factorisation (Orszag, Journal of Computational Physics 37, 1980), here for degree one. Limits: this
 //! equation, eight nodes, 2x2x2 points.
 
 use super::basis::{DIM, HEX8_NODES};
