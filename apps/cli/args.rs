@@ -52,7 +52,7 @@ pub struct Args {
     /// Graph strategy: map, dashmap, gather, sort [default: gather]
     #[arg(long, value_name = "NAME")]
     graph: Option<graph::Strategy>,
-    /// Fill strategy: scatter, gather, colour [default: gather]
+    /// Fill strategy: scatter, gather, colour [default: colour]
     #[arg(long, value_name = "NAME")]
     fill: Option<fill::Strategy>,
     /// Element kernel: contraction, fused [default: fused]

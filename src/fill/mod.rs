@@ -32,15 +32,16 @@ use crate::mesh::ElemNode;
 use crate::space::HostSpace;
 use crate::sparse::CrsMatrix;
 
-/// How element matrices reach their rows.
+/// How element matrices reach their rows. The default is reproducible, needs no memory of its own and was the fastest
+/// wherever it was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// Scatter-add, atomic where rows are shared.
-    #[default]
     Scatter,
     /// Gather-sum in a fixed order.
     Gather,
     /// Colours of element blocks.
+    #[default]
     Colour,
 }
 

@@ -42,8 +42,11 @@ pub fn solve_on<S: HostSpace + Blas>(
     let part =
         BoxSpec::new(nodes.edges(), size, deck.mesh.map).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
     let free = available_bytes() / comm.ranks_on_node() as u64;
-    let mesh = agree(comm, part.and_then(|part| Mesh::new(space, part, free)))?;
-    agree(comm, check_folding(space, &mesh, element::determinants))?;
+    let mesh = phases.time("mesh", || {
+        let mesh = Mesh::new(space, part?, free)?;
+        check_folding(space, &mesh, element::determinants).map(|()| mesh)
+    });
+    let mesh = agree(comm, mesh)?;
 
     // 2. The graph of the matrix.
     progress.phase("graph");
@@ -58,27 +61,25 @@ pub fn solve_on<S: HostSpace + Blas>(
     let mut temperature = agree(comm, space.zeros(mesh.map.local_count()))?;
     mesh.set_on_face(Face::ZMin, deck.problem.t_min, &mut temperature);
     mesh.set_on_face(Face::ZMax, deck.problem.t_max, &mut temperature);
-    let mut heat = agree(
-        comm,
-        (|| {
-            Ok(Heat {
-                space,
-                comm,
-                mesh: &mesh,
-                graph: &graph,
-                fill: Fill::new(space, deck.fill.strategy, &mesh.elem_node, &graph)?,
-                kernel: deck.fill.kernel,
-                conductivity: exact.conductivity(),
-                boundary: Dirichlet::new(space, &graph.crs, &mesh.on_faces([Face::ZMin, Face::ZMax]))?,
-                jacobian: CrsMatrix::zero(graph.crs.clone()),
-                halo: Halo::new(comm, &mesh.map)?,
-                cg: CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations },
-                work: CgWorkspace::new(space, rows, mesh.map.local_count())?,
-                phases: &phases,
-                progress,
-            })
-        })(),
-    )?;
+    let heat = phases.time("setup", || {
+        Ok(Heat {
+            space,
+            comm,
+            mesh: &mesh,
+            graph: &graph,
+            fill: Fill::new(space, deck.fill.strategy, &mesh.elem_node, &graph)?,
+            kernel: deck.fill.kernel,
+            conductivity: exact.conductivity(),
+            boundary: Dirichlet::new(space, &graph.crs, &mesh.on_faces([Face::ZMin, Face::ZMax]))?,
+            jacobian: CrsMatrix::zero(graph.crs.clone()),
+            halo: Halo::new(comm, &mesh.map)?,
+            cg: CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations },
+            work: CgWorkspace::new(space, rows, mesh.map.local_count())?,
+            phases: &phases,
+            progress,
+        })
+    });
+    let mut heat = agree(comm, heat)?;
     summary::costs(&phases, &mesh, &graph, &heat.boundary, &heat.halo, deck);
 
     // 4. Newton.
