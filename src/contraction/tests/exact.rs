@@ -60,10 +60,9 @@ fn check_form<T: Float>(form: Form, places: &[[Place; 3]], sizes: impl Fn(usize)
 }
 
 fn ragged<T: Float>(form: Form) {
-    check_form::<T>(form, &combinations(), |rank| {
-        let cells = [0, 1, 31, 33];
-        cells.map(|cells| Sizes { cells, fields: [3, 7], points: 9, dims: dims(rank), data_points: 9 }).to_vec()
-    });
+    let sizes = |rank, cells| Sizes { cells, fields: [3, 7], points: 9, dims: dims(rank), data_points: 9 };
+    check_form::<T>(form, &PLACES.map(|place| [place; 3]), |rank| [0, 1, 31].map(|c| sizes(rank, c)).to_vec());
+    check_form::<T>(form, &combinations(), |rank| vec![sizes(rank, 33)]);
 }
 
 /// 8 x 8 fields, 8 points, 3 dimensions: trilinear elements.
