@@ -77,7 +77,7 @@ fn element<T: Float>(form: Form) {
 fn many_cells<T: Float>(form: Form) {
     let points = if form == Form::DataData { 65 } else { 2 };
     check_form::<T>(form, &PACKED.map(|place| [place; 3]), |rank| {
-        let dims = [[1, 1], [3, 1], [3, 2]][rank];
+        let dims = [[1, 1], [2, 1], [1, 2]][rank];
         vec![Sizes { cells: 1025, fields: [2, 40], points, dims, data_points: points }]
     });
 }
