@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 pub struct Dirichlet {
     rows: Vec<LocalOrdinal>,
     entries: Vec<RowOffset>,
+    row_count: usize,
     nnz: usize,
 }
 
@@ -40,15 +41,16 @@ impl Dirichlet {
                 }
             }
         });
-        Ok(Dirichlet { rows, entries: lists.concat(), nnz: graph.nnz() })
+        Ok(Dirichlet { rows, entries: lists.concat(), row_count: graph.rows(), nnz: graph.nnz() })
     }
 
     /// Clears the listed entries of the matrix and the residual of fixed rows.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the matrix has another graph's size.
+    /// [`Error::Shape`](crate::Error::Shape) when the matrix has another graph's size, or the residual not an item a row.
     pub fn apply<S: HostSpace>(&self, space: &S, matrix: &mut CrsMatrix, residual: &mut [f64]) -> Result<()> {
         check_length("Dirichlet::apply", "matrix", matrix.graph().nnz(), self.nnz)?;
+        check_length("Dirichlet::apply", "residual", residual.len(), self.row_count)?;
         let values = atomic_view(matrix.parts_mut().1);
         space.for_each(self.entries.par_chunks(S::CHUNK), |entries| {
             entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
@@ -85,5 +87,7 @@ mod tests {
         assert_eq!(matrix.values(), &[1.0, 0.0, 3.0, 0.0, 0.0, 6.0, 0.0, 0.0, 9.0, 0.0, 11.0, 0.0]);
         assert_eq!(residual, [1.0, 0.0, 3.0]);
         assert!(Dirichlet::new(&Serial, &graph, &fixed[1..]).is_err());
+        let refused = conditions.apply(&Serial, &mut matrix, &mut residual[..2]).unwrap_err().to_string();
+        assert!(refused.contains("`residual`"), "{refused}");
     }
 }

@@ -86,7 +86,7 @@ impl BoxPart {
         for (what, needed) in [("nodes", u128::from(self.used.count())), ("element-node table entries", table)] {
             if needed >= LocalOrdinal::MAX.into() {
                 return Err(Error::TooLarge {
-                    what: format!("a rank's {what}"),
+                    what: format!("the numbering of a rank's {what}"),
                     needed: format!("{needed} ids"),
                     limit: format!("{} (32 bits); use more ranks", LocalOrdinal::MAX - 1),
                 });
