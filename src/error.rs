@@ -99,6 +99,9 @@ pub enum Error {
     /// Ranks could not be started or do not agree.
     #[error("MPI: {0}")]
     Mpi(String),
+    /// A GPU is missing, or what it needs is, or its driver reports a failure.
+    #[error("{0}")]
+    Device(String),
     /// Another rank failed and says why; this rank only stops. A program prints nothing for it.
     #[error("rank {rank} failed; its message says why")]
     Elsewhere {
@@ -122,4 +125,10 @@ impl Error {
 /// `Err(Error::Shape)` unless a one-dimensional array has the expected length.
 pub(crate) fn check_length(operation: &'static str, array: &'static str, actual: usize, expected: usize) -> Result<()> {
     if actual == expected { Ok(()) } else { Err(Error::length(operation, array, actual, expected)) }
+}
+
+/// `Err(Error::Shape)` unless a one-dimensional array has at least the expected length.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+pub(crate) fn check_at_least(operation: &'static str, array: &'static str, actual: usize, least: usize) -> Result<()> {
+    if actual >= least { Ok(()) } else { Err(Error::length(operation, array, actual, least)) }
 }

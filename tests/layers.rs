@@ -17,7 +17,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("space", 1),
     ("error", 0),
 ];
-const UNSAFE: &[&str] = &["space/atomic.rs", "space/memory.rs", "space/prefetch.rs", "comm/mpi"];
+const UNSAFE: &[&str] = &["space/atomic.rs", "space/memory.rs", "space/prefetch.rs", "space/cuda", "comm/mpi"];
 const MAX_LINES: usize = 400;
 
 fn floor(room: &str) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose.
 
-use minifenl::blas::Blas;
+use minifenl::blas::{Blas, cg_slot};
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
@@ -117,11 +117,11 @@ fn products() {
     fn all<S: HostSpace>(space: &S, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &Vec<f64>) -> Vec<Vec<f64>> {
         let rows = matrix.graph().rows();
         let (mut y, mut z, mut w) = (wave(rows, 0.5), wave(rows, 0.9), vec![f64::NAN; rows]);
-        let mut partials = vec![0.0; S::partials_len(rows)];
+        let (mut partials, mut scalars) = (vec![0.0; S::partials_len(rows)], vec![0.0; cg_slot::LEN]);
         space.spmv(2.0, matrix, x, -0.5, &mut y).unwrap();
         space.spmv(1.0, single, x, 1.0, &mut z).unwrap();
-        space.spmv_dot(matrix, 0..rows, x, &mut w, &mut partials).unwrap();
-        vec![y, z, w, partials]
+        space.spmv_dot(matrix, 0..rows, x, &mut w, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
+        vec![y, z, w, scalars]
     }
     let serial = all(&Serial, &matrix, &single, &x);
     assert!(spaces().iter().all(|space| all(space, &matrix, &single, &x) == serial));
@@ -132,18 +132,18 @@ fn vectors() {
     const N: usize = 3 * 4096 + 1234;
     fn all<S: HostSpace>(space: &S) -> Vec<Vec<f64>> {
         let (p, q, mut x, mut r) = (wave(N + 5, 0.3), wave(N, 0.7), wave(N, 0.2), wave(N, 0.9));
-        let (mut z, mut partials, mut scalars) = (vec![0.0; N], vec![0.0; S::partials_len(N)], vec![1.25, 0.5, 3.0]);
-        space.cg_step(N, &scalars, 0, 2, &p, &q, &mut x, &mut r, &mut partials).unwrap();
-        space.sum_partials(S::partials_len(N), &partials, 1, &mut scalars).unwrap();
+        let (mut z, mut partials) = (vec![0.0; N], vec![0.0; S::partials_len(N)]);
+        let mut scalars = vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0];
+        space.cg_step(N, 0, 1, &p, &q, &mut x, &mut r, &mut partials, &mut scalars).unwrap();
         space.axpby(N, 0.3, &p, -2.0, &q, &mut z).unwrap();
-        space.cg_direction(N, &scalars, 0, 2, &r, &mut z).unwrap();
+        space.cg_direction(N, 1, 0, &r, &mut z, &mut scalars).unwrap();
         space.axpy(N, 0.1, &q, &mut z).unwrap();
         let largest = space.max_abs(N, &z, &mut partials).unwrap();
-        space.dot(N, &z, &p, &mut partials).unwrap();
+        space.dot(N, &z, &p, &mut partials, 2, &mut scalars).unwrap();
         let mut copy = vec![0.0; N];
         space.copy(N, &z, &mut copy).unwrap();
         space.fill(N / 2, 7.0, &mut copy).unwrap();
-        vec![x, r, z, partials, scalars, copy, vec![largest]]
+        vec![x, r, z, scalars, copy, vec![largest]]
     }
     let serial = all(&Serial);
     assert!(spaces().iter().all(|space| all(space) == serial));

@@ -1,7 +1,7 @@
 //! Where each entry of an element matrix lies in the CRS matrix.
 
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, Item};
+use crate::space::{HostMemory, HostSpace, Item, MemorySpace};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
@@ -32,22 +32,39 @@ macro_rules! position {
 position!(u8, u16, u32);
 
 /// Positions in the smallest integer that holds the longest row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Positions {
+#[derive(Clone, Debug)]
+pub enum Positions<M: MemorySpace = HostMemory> {
     /// Rows of up to 255 entries.
-    U8(Vec<u8>),
+    U8(M::Array<u8>),
     /// Rows of up to 65 535 entries.
-    U16(Vec<u16>),
+    U16(M::Array<u16>),
     /// Longer rows.
-    U32(Vec<u32>),
+    U32(M::Array<u32>),
+}
+
+impl PartialEq for Positions {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Positions::U8(a), Positions::U8(b)) => a == b,
+            (Positions::U16(a), Positions::U16(b)) => a == b,
+            (Positions::U32(a), Positions::U32(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// `[elem, i, j]` -> position of (node i, node j) within the row of node i, `j` fastest. With the row's offset that is the
 /// entry of the CRS matrix; 1 byte an entry for rows of up to 255 (64 bytes a hexahedron, a quarter of a table of entries).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ElemGraph {
+#[derive(Clone, Debug)]
+pub struct ElemGraph<M: MemorySpace = HostMemory> {
     nodes_per_elem: usize,
-    positions: Positions,
+    positions: Positions<M>,
+}
+
+impl PartialEq for ElemGraph {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes_per_elem == other.nodes_per_elem && self.positions == other.positions
+    }
 }
 
 /// Binds `$p` to the position type for rows of up to `$longest` entries and evaluates `$body`, a `Vec<$p>`.
@@ -94,16 +111,6 @@ impl ElemGraph {
         ElemGraph { nodes_per_elem, positions }
     }
 
-    /// Nodes of each element.
-    pub fn nodes_per_elem(&self) -> usize {
-        self.nodes_per_elem
-    }
-
-    /// The positions `[elem, i, j]`.
-    pub fn positions(&self) -> &Positions {
-        &self.positions
-    }
-
     /// Entry of the CRS matrix for `(elem, i, j)`, or `None` where the row is not owned.
     pub fn entry(&self, crs: &CrsGraph, elem_node: &ElemNode, elem: usize, i: usize, j: usize) -> Option<usize> {
         let row = elem_node.elem(elem)[i] as usize;
@@ -114,6 +121,24 @@ impl ElemGraph {
             Positions::U32(positions) => positions[at] as usize,
         };
         (row < crs.rows()).then(|| crs.row_range(row).start + position)
+    }
+}
+
+impl<M: MemorySpace> ElemGraph<M> {
+    /// Takes positions `[elem, i, j]` in the type that the longest row needs.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn from_parts(nodes_per_elem: usize, positions: Positions<M>) -> Self {
+        ElemGraph { nodes_per_elem, positions }
+    }
+
+    /// Nodes of each element.
+    pub fn nodes_per_elem(&self) -> usize {
+        self.nodes_per_elem
+    }
+
+    /// The positions `[elem, i, j]`.
+    pub fn positions(&self) -> &Positions<M> {
+        &self.positions
     }
 }
 

@@ -27,9 +27,9 @@ pub use node_elem::NodeElem;
 pub use pair_map::{Homes, Inserted, PairMap, PairMapView};
 
 use crate::Result;
-use crate::error::check_length;
+use crate::error::check_at_least;
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, Laps};
+use crate::space::{ExecutionSpace, HostMemory, HostSpace, Laps, MemorySpace};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
 
@@ -59,34 +59,59 @@ impl Strategy {
 
 /// What the assembly needs of the connectivity: the pattern, and where each element's entries lie in it.
 #[derive(Clone, Debug)]
-pub struct Graph {
+pub struct Graph<M: MemorySpace = HostMemory> {
     /// Pattern: owned rows, owned and ghost columns.
-    pub crs: Arc<CrsGraph>,
+    pub crs: Arc<CrsGraph<M>>,
     /// Position of each element-matrix entry in its row.
-    pub elem: ElemGraph,
+    pub elem: ElemGraph<M>,
     /// Time of each step.
     pub laps: Laps,
+}
+
+/// A space that can build graphs.
+pub trait BuildGraph: ExecutionSpace {
+    /// [`build`], once the sizes are checked.
+    ///
+    /// # Errors
+    /// As [`build`].
+    fn build_graph(
+        &self,
+        elem_node: &ElemNode<Self::Memory>,
+        rows: usize,
+        strategy: Strategy,
+    ) -> Result<Graph<Self::Memory>>;
 }
 
 /// Builds the graph of rows `0..rows` from an element-node table.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when `rows` passes the table's nodes, [`Error::MapFull`](crate::Error::MapFull)
-/// when the pair map stays too small.
-pub fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
-    if rows > elem_node.node_count() {
-        check_length("graph::build", "rows", rows, elem_node.node_count())?;
+/// when the pair map stays too small, [`Error::Invalid`](crate::Error::Invalid) for a strategy that the space has not.
+pub fn build<S: BuildGraph>(
+    space: &S,
+    elem_node: &ElemNode<S::Memory>,
+    rows: usize,
+    strategy: Strategy,
+) -> Result<Graph<S::Memory>> {
+    check_at_least("graph::build", "elem_node (its nodes)", elem_node.node_count(), rows)?;
+    space.build_graph(elem_node, rows, strategy)
+}
+
+impl<S: HostSpace> BuildGraph for S {
+    fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
+        let mut laps = Laps::default();
+        let (crs, elem) = match strategy {
+            Strategy::Gather => gather::build(self, elem_node, rows, &mut laps),
+            Strategy::Map => with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut laps)?, &mut laps),
+            Strategy::DashMap => {
+                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut laps), &mut laps)
+            }
+            Strategy::Sort => {
+                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut laps), &mut laps)
+            }
+        };
+        Ok(Graph { crs: Arc::new(crs), elem, laps })
     }
-    let mut laps = Laps::default();
-    let (crs, elem) = match strategy {
-        Strategy::Gather => gather::build(space, elem_node, rows, &mut laps),
-        Strategy::Map => with_elem_graph(space, elem_node, map::build(space, elem_node, rows, &mut laps)?, &mut laps),
-        Strategy::DashMap => {
-            with_elem_graph(space, elem_node, dashmap::build(space, elem_node, rows, &mut laps), &mut laps)
-        }
-        Strategy::Sort => with_elem_graph(space, elem_node, sort::build(space, elem_node, rows, &mut laps), &mut laps),
-    };
-    Ok(Graph { crs: Arc::new(crs), elem, laps })
 }
 
 fn with_elem_graph<S: HostSpace>(
@@ -201,7 +226,7 @@ mod tests {
     #[test]
     fn more_rows_than_nodes_is_an_error() {
         let elem_node = ElemNode::new(vec![0, 1], 2, 2).unwrap();
-        assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("rows"));
+        assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("elem_node"));
     }
 
     proptest! {

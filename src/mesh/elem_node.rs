@@ -1,11 +1,13 @@
 //! Which nodes each element has: the one table from which a graph is built.
 
+use crate::space::{HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result};
 
 /// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. Elements of any kind, all of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ElemNode {
-    nodes: Vec<LocalOrdinal>,
+#[derive(Clone, Debug)]
+pub struct ElemNode<M: MemorySpace = HostMemory> {
+    nodes: M::Array<LocalOrdinal>,
+    elem_count: usize,
     nodes_per_elem: usize,
     node_count: usize,
 }
@@ -52,22 +54,8 @@ impl ElemNode {
                 });
             }
         }
-        Ok(ElemNode { nodes, nodes_per_elem, node_count })
-    }
-
-    /// Number of elements.
-    pub fn elem_count(&self) -> usize {
-        self.nodes.len() / self.nodes_per_elem
-    }
-
-    /// Nodes of each element (8 for a linear hexahedron).
-    pub fn nodes_per_elem(&self) -> usize {
-        self.nodes_per_elem
-    }
-
-    /// Number of nodes that the table speaks of: owned and ghost.
-    pub fn node_count(&self) -> usize {
-        self.node_count
+        let elem_count = nodes.len() / nodes_per_elem;
+        Ok(ElemNode { nodes, elem_count, nodes_per_elem, node_count })
     }
 
     /// The nodes of one element.
@@ -84,6 +72,45 @@ impl ElemNode {
     /// The packed table `[elem, i]`.
     pub fn as_slice(&self) -> &[LocalOrdinal] {
         &self.nodes
+    }
+}
+
+impl<M: MemorySpace> ElemNode<M> {
+    /// Takes a table of `elem_count` elements that is known to be in order.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn from_parts(
+        nodes: M::Array<LocalOrdinal>,
+        elem_count: usize,
+        nodes_per_elem: usize,
+        node_count: usize,
+    ) -> Self {
+        ElemNode { nodes, elem_count, nodes_per_elem, node_count }
+    }
+
+    /// The packed table `[elem, i]` as an array of its memory.
+    pub fn nodes(&self) -> &M::Array<LocalOrdinal> {
+        &self.nodes
+    }
+
+    /// Number of elements.
+    pub fn elem_count(&self) -> usize {
+        self.elem_count
+    }
+
+    /// Nodes of each element (8 for a linear hexahedron).
+    pub fn nodes_per_elem(&self) -> usize {
+        self.nodes_per_elem
+    }
+
+    /// Number of nodes that the table speaks of: owned and ghost.
+    pub fn node_count(&self) -> usize {
+        self.node_count
+    }
+}
+
+impl PartialEq for ElemNode {
+    fn eq(&self, other: &Self) -> bool {
+        (self.nodes_per_elem, self.node_count, &self.nodes) == (other.nodes_per_elem, other.node_count, &other.nodes)
     }
 }
 

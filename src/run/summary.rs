@@ -68,8 +68,7 @@ fn errors<S: HostSpace + Blas>(
     let mut largest = [space.max_abs(n, &error, &mut partials)?, space.max_abs(n, &exact, &mut partials)?];
     let mut squares = space.zeros(2)?;
     for (slot, vector) in [&error, &exact].into_iter().enumerate() {
-        space.dot(n, vector, vector, &mut partials)?;
-        space.sum_partials(S::partials_len(n), &partials, slot, &mut squares)?;
+        space.dot(n, vector, vector, &mut partials, slot, &mut squares)?;
     }
     comm.all_max(&mut largest);
     comm.all_sum(&mut squares);

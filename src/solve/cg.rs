@@ -3,9 +3,11 @@
 //! Memory traffic of an iteration, n unknowns of 27 entries a row: product and p.q 12 nnz + 8 row offsets + 16 n; step
 //! (x, r, r.r) 48 n; direction 24 n. With nnz = 27 n that is 420 bytes an unknown; 64 flops. Two sums over all ranks.
 
-use crate::blas::Blas;
+use crate::blas::cg_slot::{COUNT, LEN, PQ, RHS, RR, STATE, TARGET};
+use crate::blas::{Blas, CgState};
 use crate::space::Array;
 use crate::{Error, Result};
+use std::collections::VecDeque;
 
 /// A symmetric positive definite matrix, as CG sees it.
 pub trait LinearOperator<S: Blas> {
@@ -15,7 +17,8 @@ pub trait LinearOperator<S: Blas> {
     /// Length of a vector that the operator is applied to: owned and ghost unknowns.
     fn columns(&self) -> usize;
 
-    /// q = A p over the owned rows and the sums of p.q over blocks of rows. Refreshes the ghosts of p on the way.
+    /// q = A p over the owned rows, `scalars[slot]` = p.q. Refreshes the ghosts of p on the way. Does nothing once the state
+    /// in `scalars` is set.
     ///
     /// # Errors
     /// [`Error::Shape`] for short vectors; a device's failure.
@@ -25,7 +28,24 @@ pub trait LinearOperator<S: Blas> {
         p: &mut Array<S, f64>,
         q: &mut Array<S, f64>,
         partials: &mut Array<S, f64>,
+        slot: usize,
+        scalars: &mut Array<S, f64>,
     ) -> Result<()>;
+
+    /// Does all iterations at once, from r, p = r and the scalars before the first to the scalars after the last, and says
+    /// so; or does nothing. For small problems on a device, where launching kernels takes longer than running them.
+    ///
+    /// # Errors
+    /// As [`apply_dot`](Self::apply_dot).
+    fn iterate(
+        &mut self,
+        _space: &S,
+        _x: &mut Array<S, f64>,
+        _r: &mut Array<S, f64>,
+        _scalars: &mut Array<S, f64>,
+    ) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// Sums a rank's scalars over all ranks; on every rank the same bits come out.
@@ -67,9 +87,6 @@ pub struct CgWorkspace<S: Blas> {
     scalars: Array<S, f64>,
 }
 
-/// Places of the scalars: p.q, and r.r of this and the last iteration, which change places.
-const PQ: usize = 2;
-
 impl<S: Blas> CgWorkspace<S> {
     /// Allocates for an operator of `rows` rows and `columns` columns: 24 bytes a row.
     ///
@@ -81,14 +98,16 @@ impl<S: Blas> CgWorkspace<S> {
             q: space.zeros(rows)?,
             r: space.zeros(rows)?,
             partials: space.zeros(S::partials_len(rows))?,
-            scalars: space.zeros(3)?,
+            scalars: space.zeros(LEN)?,
         })
     }
 }
 
-/// Solves A x = b from the given x; `observe(iteration, ||r||)` is called once an iteration.
+/// Solves A x = b from the given x; `observe(iteration, ||r||)` is called at each look at the residual: every
+/// [`LOOK`](Blas::LOOK) iterations, and at the end.
 ///
-/// Deterministic for a number of ranks, whatever the threads.
+/// Deterministic for a number of ranks, whatever the threads. Iterations are queued ahead of the looks; those that were
+/// queued in vain change nothing, so count and x do not depend on when the host looked.
 ///
 /// # Errors
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] when p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity,
@@ -104,69 +123,81 @@ pub fn cg<S: Blas>(
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<CgInfo> {
     let n = a.rows();
-    let count = S::partials_len(n);
     let CgWorkspace { p, q, r, partials, scalars } = work;
-    let (mut rr, mut rr_old) = (0, 1);
+    let [rr, _] = RR;
 
     // ||b||
-    space.dot(n, b, b, partials)?;
-    let rhs = total(space, sums, count, partials, rr, scalars)?.sqrt();
-    finite("||b||", rhs, 0)?;
-    let target = params.tolerance * rhs;
+    space.dot(n, b, b, partials, rr, scalars)?;
+    sums.sum(space, scalars, rr)?;
+    space.cg_begin(params.tolerance, params.max_iterations, rr, scalars)?;
 
     // r = b - A x, p = r, rr = r.r
     space.copy(n, x, p)?;
-    a.apply_dot(space, p, q, partials)?;
+    a.apply_dot(space, p, q, partials, PQ, scalars)?;
     space.axpby(n, 1.0, b, -1.0, q, r)?;
     space.copy(n, r, p)?;
-    space.dot(n, r, r, partials)?;
-    let mut residual = total(space, sums, count, partials, rr, scalars)?.sqrt();
-    finite("||r||", residual, 0)?;
+    space.dot(n, r, r, partials, rr, scalars)?;
+    sums.sum(space, scalars, rr)?;
+    space.cg_check(rr, scalars)?;
 
-    for iteration in 0..params.max_iterations {
-        if residual <= target {
-            return Ok(CgInfo { iterations: iteration, residual, rhs });
+    let ahead = if a.iterate(space, x, r, scalars)? { 0 } else { S::AHEAD };
+    let mut looks = VecDeque::with_capacity(ahead + 1);
+    let (mut recording, mut queued, mut seen) = (S::Recording::default(), 0, 0);
+    loop {
+        looks.push_back(space.begin_read(scalars)?);
+        if looks.len() > ahead
+            && let Some(look) = looks.pop_front()
+        {
+            let scalars = space.finish_read(look)?;
+            let (count, residual) = progress(&scalars);
+            if count > seen {
+                observe(count, residual);
+                seen = count;
+            }
+            if let Some(end) = end(&scalars) {
+                return end;
+            }
         }
-        // q = A p, pq = p.q
-        a.apply_dot(space, p, q, partials)?;
-        let curvature = total(space, sums, count, partials, PQ, scalars)?;
-        finite("p.Ap", curvature, iteration)?;
-        if curvature <= 0.0 {
-            return Err(Error::Breakdown { iteration, curvature, residual });
-        }
-        // alpha = rr / pq; x += alpha p; r -= alpha q; rr = r.r
-        space.cg_step(n, scalars, rr, PQ, p, q, x, r, partials)?;
-        std::mem::swap(&mut rr, &mut rr_old);
-        residual = total(space, sums, count, partials, rr, scalars)?.sqrt();
-        finite("||r||", residual, iteration)?;
-        observe(iteration + 1, residual);
-        // beta = rr / rr_old; p = r + beta p
-        space.cg_direction(n, scalars, rr, rr_old, r, p)?;
+        space.repeat(&mut recording, || {
+            for iteration in queued..queued + S::LOOK {
+                let [rr, rr_new] = [RR[iteration % 2], RR[(iteration + 1) % 2]];
+                // q = A p, pq = p.q
+                a.apply_dot(space, p, q, partials, PQ, scalars)?;
+                sums.sum(space, scalars, PQ)?;
+                // alpha = rr / pq; x += alpha p; r -= alpha q; rr_new = r.r
+                space.cg_step(n, rr, rr_new, p, q, x, r, partials, scalars)?;
+                sums.sum(space, scalars, rr_new)?;
+                // beta = rr_new / rr; p = r + beta p
+                space.cg_direction(n, rr_new, rr, r, p, scalars)?;
+            }
+            Ok(())
+        })?;
+        queued += S::LOOK;
     }
-    if residual <= target {
-        return Ok(CgInfo { iterations: params.max_iterations, residual, rhs });
-    }
-    Err(Error::NotConverged { method: "CG", iterations: params.max_iterations, residual, tolerance: target })
 }
 
-/// Sums partial sums of all blocks and ranks into a scalar and reads it.
-fn total<S: Blas>(
-    space: &S,
-    sums: &(impl Sums<S> + ?Sized),
-    count: usize,
-    partials: &Array<S, f64>,
-    slot: usize,
-    scalars: &mut Array<S, f64>,
-) -> Result<f64> {
-    space.sum_partials(count, partials, slot, scalars)?;
-    sums.sum(space, scalars, slot)?;
-    let mut values = [0.0; PQ + 1];
-    space.read(scalars, &mut values)?;
-    Ok(values[slot])
+/// Iterations done and ||r||.
+fn progress(scalars: &[f64; LEN]) -> (usize, f64) {
+    let count = scalars[COUNT] as usize;
+    (count, scalars[RR[count % 2]].sqrt())
 }
 
-fn finite(quantity: &'static str, value: f64, iteration: usize) -> Result<()> {
-    if value.is_finite() { Ok(()) } else { Err(Error::NotFinite { method: "CG", quantity, value, iteration }) }
+/// What the state means, once it is set.
+fn end(scalars: &[f64; LEN]) -> Option<Result<CgInfo>> {
+    let (iterations, residual) = progress(scalars);
+    let (rhs, curvature) = (scalars[RHS], scalars[PQ]);
+    let not_finite = |quantity, value, iteration| Error::NotFinite { method: "CG", quantity, value, iteration };
+    Some(match CgState::of(scalars[STATE]) {
+        CgState::Running => return None,
+        CgState::Converged => Ok(CgInfo { iterations, residual, rhs }),
+        CgState::LimitReached => {
+            Err(Error::NotConverged { method: "CG", iterations, residual, tolerance: scalars[TARGET] })
+        }
+        CgState::Breakdown => Err(Error::Breakdown { iteration: iterations, curvature, residual }),
+        CgState::NotFinite if !rhs.is_finite() => Err(not_finite("||b||", rhs, 0)),
+        CgState::NotFinite if !residual.is_finite() => Err(not_finite("||r||", residual, iterations.saturating_sub(1))),
+        CgState::NotFinite => Err(not_finite("p.Ap", curvature, iterations)),
+    })
 }
 
 #[cfg(test)]

@@ -65,15 +65,13 @@ pub fn newton<S: Blas>(
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<NewtonInfo> {
     let n = problem.rows();
-    let count = S::partials_len(n);
     let (mut residual, mut delta) = (space.zeros(n)?, space.zeros(n)?);
-    let (mut partials, mut scalars) = (space.zeros(count)?, space.zeros(1)?);
+    let (mut partials, mut scalars) = (space.zeros(S::partials_len(n))?, space.zeros(1)?);
     let mut info = NewtonInfo::default();
     loop {
         // F(x), J(x), ||F||
         problem.assemble(x, &mut residual)?;
-        space.dot(n, &residual, &residual, &mut partials)?;
-        space.sum_partials(count, &partials, 0, &mut scalars)?;
+        space.dot(n, &residual, &residual, &mut partials, 0, &mut scalars)?;
         sums.sum(space, &mut scalars, 0)?;
         let mut norm = [0.0];
         space.read(&scalars, &mut norm)?;

@@ -11,7 +11,7 @@
 
 use super::{LinearOperator, Sums};
 use crate::blas::Blas;
-use crate::comm::{Communicator, Halo};
+use crate::comm::{Communicator, Halo, Solo};
 use crate::space::{Array, HostMemory, HostSpace, Item};
 use crate::sparse::{CrsMatrix, Spmv};
 use crate::{Result, error::check_length};
@@ -67,7 +67,15 @@ where
         self.matrix.graph().columns()
     }
 
-    fn apply_dot(&mut self, space: &S, p: &mut Vec<f64>, q: &mut Vec<f64>, partials: &mut Vec<f64>) -> Result<()> {
+    fn apply_dot(
+        &mut self,
+        space: &S,
+        p: &mut Vec<f64>,
+        q: &mut Vec<f64>,
+        partials: &mut Vec<f64>,
+        slot: usize,
+        scalars: &mut Vec<f64>,
+    ) -> Result<()> {
         let rows = self.matrix.graph().rows();
         let whole = self.interior / S::ROW_BLOCK * S::ROW_BLOCK;
         let split = if self.interior == rows { rows } else { whole };
@@ -75,12 +83,12 @@ where
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed();
         let messages = self.halo.begin(p)?;
         self.times.halo += lap();
-        space.spmv_dot(self.matrix, 0..split, p, q, partials)?;
+        space.spmv_dot(self.matrix, 0..split, p, q, partials, slot, scalars)?;
         self.times.spmv += lap();
         messages.finish(p)?;
         self.times.halo += lap();
         if split < rows {
-            space.spmv_dot(self.matrix, split..rows, p, q, partials)?;
+            space.spmv_dot(self.matrix, split..rows, p, q, partials, slot, scalars)?;
         }
         self.times.spmv += lap();
         self.times.calls += 1;
@@ -108,8 +116,10 @@ where
         p: &mut Array<S, f64>,
         q: &mut Array<S, f64>,
         partials: &mut Array<S, f64>,
+        slot: usize,
+        scalars: &mut Array<S, f64>,
     ) -> Result<()> {
-        space.spmv_dot(self, 0..self.graph().rows(), p, q, partials)
+        space.spmv_dot(self, 0..self.graph().rows(), p, q, partials, slot, scalars)
     }
 }
 
@@ -117,6 +127,13 @@ where
 impl<S: Blas<Memory = HostMemory>> Sums<S> for dyn Communicator + '_ {
     fn sum(&self, _: &S, scalars: &mut Array<S, f64>, slot: usize) -> Result<()> {
         self.all_sum(&mut scalars[slot..=slot]);
+        Ok(())
+    }
+}
+
+/// One process needs no communication, whatever its arrays.
+impl<S: Blas> Sums<S> for Solo {
+    fn sum(&self, _: &S, _: &mut Array<S, f64>, _: usize) -> Result<()> {
         Ok(())
     }
 }

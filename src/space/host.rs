@@ -1,6 +1,6 @@
 //! Serial and Threads: two ways to walk the same chunks, so that every host kernel is written once.
 
-use super::{Array, ExecutionSpace, HostMemory, Item, memory};
+use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory};
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Producer, ProducerCallback};
 use rayon::prelude::*;
@@ -151,6 +151,8 @@ macro_rules! host_memory_space {
     ($space:ty, |$self:ident| $label:expr) => {
         impl ExecutionSpace for $space {
             type Memory = HostMemory;
+            type Reading = [f64; SCALARS];
+            type Recording = ();
             fn label(&$self) -> String {
                 $label
             }
@@ -168,6 +170,17 @@ macro_rules! host_memory_space {
             fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
                 out.copy_from_slice(&array[..out.len()]);
                 Ok(())
+            }
+            fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Self::Reading> {
+                let mut copy = [0.0; SCALARS];
+                copy.iter_mut().zip(scalars).for_each(|(copy, scalar)| *copy = *scalar);
+                Ok(copy)
+            }
+            fn finish_read(&self, reading: Self::Reading) -> Result<[f64; SCALARS]> {
+                Ok(reading)
+            }
+            fn repeat(&self, (): &mut (), mut work: impl FnMut() -> Result<()>) -> Result<()> {
+                work()
             }
             fn fence(&self) -> Result<()> {
                 Ok(())

@@ -9,6 +9,9 @@
 
 pub mod atomic;
 mod choice;
+#[cfg(feature = "cuda")]
+#[allow(unsafe_code)]
+pub mod cuda;
 mod host;
 pub mod lanes;
 mod laps;
@@ -18,6 +21,8 @@ mod scan;
 mod view;
 
 pub(crate) use choice::named_choice;
+#[cfg(feature = "cuda")]
+pub use cuda::{Cuda, CudaArray, CudaMemory};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use laps::Laps;
 pub use memory::{available_bytes, peak_bytes, zeroed};
@@ -37,6 +42,8 @@ impl Item for u64 {}
 impl Item for i32 {}
 impl Item for f32 {}
 impl Item for f64 {}
+/// A point.
+impl Item for [f64; 3] {}
 
 /// A kind of memory: what "an array of T" is there.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
@@ -55,10 +62,19 @@ impl MemorySpace for HostMemory {
 /// Owned array of `T` in the memory of execution space `S`.
 pub type Array<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Array<T>;
 
+/// Scalars that one [`begin_read`](ExecutionSpace::begin_read) copies.
+pub const SCALARS: usize = 8;
+
 /// Something that runs kernels on arrays of one memory space.
 pub trait ExecutionSpace: Clone + Debug {
     /// The memory its kernels read and write.
     type Memory: MemorySpace;
+
+    /// A copy to the host on its way, see [`begin_read`](Self::begin_read).
+    type Reading: Debug;
+
+    /// What [`repeat`](Self::repeat) remembers of the work.
+    type Recording: Debug + Default;
 
     /// Name for people and reports, e.g. `threads(4)`.
     fn label(&self) -> String;
@@ -86,6 +102,25 @@ pub trait ExecutionSpace: Clone + Debug {
     /// # Errors
     /// As [`download`](Self::download).
     fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()>;
+
+    /// Starts copying the first scalars of an array to the host, behind the kernels launched so far; a device does not wait.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
+    fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Self::Reading>;
+
+    /// Waits for a copy that was begun and hands it over; zeros stand for scalars that the array does not have.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
+    fn finish_read(&self, reading: Self::Reading) -> Result<[f64; SCALARS]>;
+
+    /// Does `work`, which launches the same kernels with the same arguments whenever it is called with this recording. A
+    /// device may record it and replay the record in one launch; scalars that change must live in its memory.
+    ///
+    /// # Errors
+    /// Those of the work, and a device's failure.
+    fn repeat(&self, recording: &mut Self::Recording, work: impl FnMut() -> Result<()>) -> Result<()>;
 
     /// Returns once every kernel launched so far is done.
     ///

@@ -9,6 +9,7 @@ use std::ops::Range;
 pub struct CrsGraph<M: MemorySpace = HostMemory> {
     rows: usize,
     columns: usize,
+    nnz: usize,
     row_map: M::Array<RowOffset>,
     entries: M::Array<LocalOrdinal>,
 }
@@ -52,12 +53,7 @@ impl CrsGraph {
 
     /// [`new`](Self::new) without the checks, for graphs that this crate makes.
     pub(crate) fn trusted(row_map: Vec<RowOffset>, entries: Vec<LocalOrdinal>, columns: usize) -> Self {
-        CrsGraph { rows: row_map.len() - 1, columns, row_map, entries }
-    }
-
-    /// Number of entries (non-zeros).
-    pub fn nnz(&self) -> usize {
-        self.entries.len()
+        Self::from_parts(row_map.len() - 1, columns, entries.len(), row_map, entries)
     }
 
     /// Positions of one row's entries.
@@ -84,6 +80,22 @@ impl CrsGraph {
 }
 
 impl<M: MemorySpace> CrsGraph<M> {
+    /// Takes the arrays of a graph that is known to be in order.
+    pub(crate) fn from_parts(
+        rows: usize,
+        columns: usize,
+        nnz: usize,
+        row_map: M::Array<RowOffset>,
+        entries: M::Array<LocalOrdinal>,
+    ) -> Self {
+        CrsGraph { rows, columns, nnz, row_map, entries }
+    }
+
+    /// Number of entries (non-zeros).
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

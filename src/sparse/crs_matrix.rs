@@ -34,19 +34,25 @@ impl<V: Item> CrsMatrix<V> {
         let position = self.graph.row(row).binary_search(&column).ok()?;
         Some(self.values[self.graph.row_range(row).start + position])
     }
+}
+
+impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
+    /// Takes one value for each entry of the graph.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn from_parts(graph: Arc<CrsGraph<M>>, values: M::Array<V>) -> Self {
+        CrsMatrix { graph, values }
+    }
 
     /// The graph, and the values to write.
-    pub fn parts_mut(&mut self) -> (&CrsGraph, &mut [V]) {
+    pub fn parts_mut(&mut self) -> (&CrsGraph<M>, &mut M::Array<V>) {
         (&self.graph, &mut self.values)
     }
 
     /// Graph and values.
-    pub fn into_parts(self) -> (Arc<CrsGraph>, Vec<V>) {
+    pub fn into_parts(self) -> (Arc<CrsGraph<M>>, M::Array<V>) {
         (self.graph, self.values)
     }
-}
 
-impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
     /// The graph.
     pub fn graph(&self) -> &Arc<CrsGraph<M>> {
         &self.graph

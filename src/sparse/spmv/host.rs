@@ -2,7 +2,8 @@
 
 use super::{CrsMatrix, Spmv};
 use crate::Result;
-use crate::error::check_length;
+use crate::blas::cg_slot;
+use crate::error::{check_at_least, check_length};
 use crate::space::{HostSpace, Item, prefetch};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -39,13 +40,18 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         x: &Vec<f64>,
         y: &mut Vec<f64>,
         partials: &mut Vec<f64>,
+        slot: usize,
+        scalars: &mut Vec<f64>,
     ) -> Result<()> {
         check("spmv_dot", a, x, y)?;
+        check_at_least("spmv_dot", "scalars", scalars.len(), cg_slot::LEN)?;
+        if scalars[cg_slot::STATE] != 0.0 {
+            return Ok(());
+        }
         let blocks = rows.start / S::CHUNK..rows.end.div_ceil(S::CHUNK);
         check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
-        if partials.len() < blocks.end {
-            check_length("spmv_dot", "partials", partials.len(), blocks.end)?;
-        }
+        check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
+        let all = blocks.end;
         let blocks = y[rows.clone()].par_chunks_mut(S::CHUNK).zip(&mut partials[blocks]).enumerate();
         self.for_each(blocks, |(block, (y, partial))| {
             let first = rows.start + block * S::CHUNK;
@@ -56,6 +62,9 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
             });
             *partial = dot;
         });
+        if rows.end == a.graph().rows() {
+            scalars[slot] = partials[..all].iter().sum();
+        }
         Ok(())
     }
 }
@@ -97,13 +106,8 @@ fn multiply<V: Item + Into<f64>>(
 
 fn check<V: Item>(operation: &'static str, a: &CrsMatrix<V>, x: &[f64], y: &[f64]) -> Result<()> {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
-    if x.len() < columns {
-        check_length(operation, "x", x.len(), columns)?;
-    }
-    if y.len() < rows {
-        check_length(operation, "y", y.len(), rows)?;
-    }
-    Ok(())
+    check_at_least(operation, "x", x.len(), columns)?;
+    check_at_least(operation, "y", y.len(), rows)
 }
 
 #[cfg(test)]
@@ -144,16 +148,22 @@ mod tests {
         let values = (0..2 * rows).map(|i| (i as f64 * 0.37).sin()).collect();
         let matrix = CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, rows + 31).unwrap()), values).unwrap();
         let x: Vec<f64> = (0..rows + 31).map(|i| (i as f64 * 0.11).cos()).collect();
-        let (mut y, mut partials) = (vec![0.0; rows], vec![0.0; 4]);
-        Serial.spmv_dot(&matrix, 0..rows, &x, &mut y, &mut partials).unwrap();
+        let (mut y, mut partials, mut scalars) = (vec![0.0; rows], vec![0.0; 4], vec![0.0; cg_slot::LEN]);
+        Serial.spmv_dot(&matrix, 0..rows, &x, &mut y, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
         let expected: f64 = y.iter().zip(&x).map(|(y, x)| y * x).sum();
-        assert!((partials.iter().sum::<f64>() - expected).abs() < 1e-10 * rows as f64);
-        let (mut y2, mut partials2) = (vec![0.0; rows], vec![0.0; 4]);
+        assert!((scalars[cg_slot::PQ] - expected).abs() < 1e-10 * rows as f64);
+        let (mut y2, mut partials2, mut scalars2) = (vec![0.0; rows], vec![0.0; 4], vec![0.0; cg_slot::LEN]);
         let threads = Threads::new(3).unwrap();
         let split = 2 * Serial::CHUNK;
-        threads.spmv_dot(&matrix, split..rows, &x, &mut y2, &mut partials2).unwrap();
-        threads.spmv_dot(&matrix, 0..split, &x, &mut y2, &mut partials2).unwrap();
-        assert_eq!((y, partials), (y2, partials2));
+        for part in [0..split, split..rows] {
+            threads.spmv_dot(&matrix, part, &x, &mut y2, &mut partials2, cg_slot::PQ, &mut scalars2).unwrap();
+        }
+        assert_eq!((&y, &partials, &scalars), (&y2, &partials2, &scalars2));
+        scalars[cg_slot::STATE] = 1.0;
+        let mut untouched = vec![7.0; rows];
+        let before = scalars.clone();
+        Serial.spmv_dot(&matrix, 0..rows, &x, &mut untouched, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
+        assert!(untouched.iter().all(|&y| y == 7.0) && scalars == before);
     }
 
     #[test]

@@ -31,8 +31,11 @@ pub trait Spmv<V: Item = f64>: ExecutionSpace {
         y: &mut Array<Self, f64>,
     ) -> Result<()>;
 
-    /// y = A x and x.y over `rows`; the sum of each block of [`ROW_BLOCK`](Self::ROW_BLOCK) rows goes to
-    /// `partials[row / ROW_BLOCK]`. `rows` starts at a block and ends at a block or at the last row.
+    /// y = A x and x.y over `rows`, as a step of CG: nothing happens once the state in `scalars` is set.
+    ///
+    /// The sums of blocks of [`ROW_BLOCK`](Self::ROW_BLOCK) rows go to `partials`; `rows` starts at a block and ends at a
+    /// block or at the last row. The call that reaches the last row adds all blocks up in `scalars[slot]`, so ranges are
+    /// given in order.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
@@ -43,5 +46,7 @@ pub trait Spmv<V: Item = f64>: ExecutionSpace {
         x: &Array<Self, f64>,
         y: &mut Array<Self, f64>,
         partials: &mut Array<Self, f64>,
+        slot: usize,
+        scalars: &mut Array<Self, f64>,
     ) -> Result<()>;
 }

@@ -1,0 +1,62 @@
+// What every kernel file may use. Each file is compiled by itself, behind this text, by NVRTC; nothing is included.
+//
+// Conventions. A kernel has the name and the argument order of the Rust function that it serves: sizes, inputs, outputs.
+// Sizes of arrays are 64 bits, local ids 32. Blocks are one-dimensional. What is said of determinism holds for a given GPU
+// model: grids follow the number of its multiprocessors.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define KERNEL extern "C" __global__ void
+#define INLINE static __device__ __forceinline__
+
+constexpr u32 ALL_LANES = 0xffffffffu;
+constexpr int WARP = 32;
+
+INLINE u64 thread_index() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
+INLINE u64 thread_count() { return u64(gridDim.x) * blockDim.x; }
+INLINE u32 lane_index() { return threadIdx.x % WARP; }
+template <class T> INLINE T least(T a, T b) { return b < a ? b : a; }
+template <class T> INLINE T most(T a, T b) { return a < b ? b : a; }
+INLINE double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
+
+// Sum over the lanes of a warp, in lane 0; a tree, so always in the same order.
+template <class T> INLINE T warp_sum(T value) {
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_down_sync(ALL_LANES, value, step);
+    return value;
+}
+
+// Sum over the threads of a block of THREADS threads, in thread 0.
+template <int THREADS, class T> INLINE T block_sum(T value) {
+    __shared__ T of_warp[THREADS / WARP];
+    value = warp_sum(value);
+    __syncthreads();
+    if (lane_index() == 0) of_warp[threadIdx.x / WARP] = value;
+    __syncthreads();
+    if (threadIdx.x < WARP) value = warp_sum(threadIdx.x < THREADS / WARP ? of_warp[threadIdx.x] : T(0));
+    return value;
+}
+
+// Ends a reduction: stores this block's part; the last block to come adds up all parts in the order of the blocks, and only
+// its thread 0 returns true, with the total. `ticket` is zero before and after.
+template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* ticket, double& total) {
+    __shared__ bool is_last;
+    part = block_sum<THREADS>(part);
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = part;
+        __threadfence();
+        is_last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return false;
+    __threadfence();
+    double sum = 0;
+    for (u32 block = threadIdx.x; block < gridDim.x; block += THREADS) sum += __ldcg(partials + block);
+    total = block_sum<THREADS>(sum);
+    if (threadIdx.x == 0) *ticket = 0;
+    return threadIdx.x == 0;
+}

@@ -1,0 +1,1 @@
+// Primitives that every room may use: scans and sorts.

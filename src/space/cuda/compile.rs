@@ -1,0 +1,142 @@
+//! CUDA C++ to machine code by NVRTC, with the result kept on disk.
+
+use super::cache;
+use super::probe::{DeviceInfo, dotted};
+use crate::{Error, Result};
+use cudarc::nvrtc::{result, sys};
+use std::ffi::CString;
+
+/// What NVRTC is asked to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// `sm_90` for machine code, `compute_90` for PTX that the driver translates.
+    pub architecture: String,
+    /// NVRTC's version.
+    pub nvrtc: (i32, i32),
+}
+
+/// Options beside the architecture.
+const OPTIONS: [&str; 3] = ["--std=c++17", "--generate-line-info", "--extra-device-vectorization"];
+
+/// NVRTC's version, or what to install.
+fn version() -> Result<(i32, i32)> {
+    // SAFETY: loads a library by the names that NVIDIA gives it.
+    if !unsafe { sys::is_culib_present() } {
+        let advice =
+            "install CUDA's runtime compiler (package cuda-nvrtc, or pip's nvidia-cuda-nvrtc on LD_LIBRARY_PATH)";
+        return Err(Error::Device(format!("no NVRTC (libnvrtc.so): {advice}, or run on the cpu")));
+    }
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: writes two integers.
+    let got = unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result();
+    got.map_err(|error| Error::Device(format!("NVRTC: {error}")))?;
+    Ok((major, minor))
+}
+
+/// Architectures that this NVRTC makes machine code for, as numbers (90 for sm_90).
+///
+/// # Errors
+/// [`Error::Device`] when there is no NVRTC.
+pub fn architectures() -> Result<Vec<i32>> {
+    version()?;
+    let failed = |error| Error::Device(format!("NVRTC: {error}"));
+    let mut count = 0;
+    // SAFETY: writes one integer, then that many.
+    unsafe {
+        sys::nvrtcGetNumSupportedArchs(&mut count).result().map_err(failed)?;
+        let mut found = vec![0; count as usize];
+        sys::nvrtcGetSupportedArchs(found.as_mut_ptr()).result().map_err(failed)?;
+        Ok(found)
+    }
+}
+
+impl Target {
+    /// The best that the NVRTC found can do for a device.
+    pub(super) fn of(info: &DeviceInfo) -> Result<Self> {
+        let (known, wanted) = (architectures()?, info.capability.0 * 10 + info.capability.1);
+        let nvrtc = version()?;
+        if known.contains(&wanted) {
+            return Ok(Target { architecture: format!("sm_{wanted}"), nvrtc });
+        }
+        let older = known.into_iter().filter(|&number| number < wanted).max();
+        let older = older.ok_or_else(|| {
+            let found = dotted(nvrtc.0 * 1000 + nvrtc.1 * 10);
+            Error::Device(format!("{}: NVRTC {found} does not know sm_{wanted}", info.name))
+        })?;
+        Ok(Target { architecture: format!("compute_{older}"), nvrtc })
+    }
+
+    /// Machine code for an architecture such as `sm_90`, whatever the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when there is no NVRTC.
+    pub fn architecture(name: &str) -> Result<Self> {
+        Ok(Target { architecture: name.into(), nvrtc: version()? })
+    }
+
+    fn options(&self) -> Vec<String> {
+        let architecture = format!("--gpu-architecture={}", self.architecture);
+        std::iter::once(architecture).chain(OPTIONS.map(String::from)).collect()
+    }
+
+    /// Compiles `source`; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with NVRTC's log.
+    pub fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
+        let failed = |what: String| Error::Device(format!("{name}.cu for {}: {what}", self.architecture));
+        let text = CString::new(source).map_err(|_| failed("a zero byte in the source".into()))?;
+        let file = CString::new(format!("{name}.cu")).map_err(|_| failed("its name".into()))?;
+        let program = result::create_program(&text, Some(&file)).map_err(|e| failed(e.to_string()))?;
+        // SAFETY: the program was made above and is destroyed once, at the end; buffers are as long as NVRTC says.
+        unsafe {
+            let compiled = result::compile_program(program, &self.options());
+            let image = match compiled {
+                Ok(()) => self.image(program).map_err(|e| failed(e.to_string())),
+                Err(error) => {
+                    let log = result::get_program_log(program).unwrap_or_default();
+                    let log: String = log.iter().map(|&c| c as u8 as char).filter(|&c| c != '\0').collect();
+                    Err(failed(format!("{error}\n{log}")))
+                }
+            };
+            let _ = result::destroy_program(program);
+            image
+        }
+    }
+
+    /// # Safety
+    /// `program` is a compiled program.
+    unsafe fn image(&self, program: sys::nvrtcProgram) -> std::result::Result<Vec<u8>, result::NvrtcError> {
+        let mut length = 0;
+        // SAFETY: the caller's; NVRTC writes as many bytes as it said.
+        unsafe {
+            if self.architecture.starts_with("compute") {
+                sys::nvrtcGetPTXSize(program, &mut length).result()?;
+                let mut image = vec![0u8; length];
+                sys::nvrtcGetPTX(program, image.as_mut_ptr().cast()).result()?;
+                return Ok(image);
+            }
+            sys::nvrtcGetCUBINSize(program, &mut length).result()?;
+            let mut image = vec![0u8; length];
+            sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()).result()?;
+            Ok(image)
+        }
+    }
+
+    /// [`compile`](Self::compile), unless the cache on disk has it.
+    pub(super) fn cached(&self, name: &str, source: &str, driver: i32) -> Result<Vec<u8>> {
+        let key = format!(
+            "minifenl {} {name} {:?} nvrtc {}.{} driver {driver}\n{source}",
+            env!("CARGO_PKG_VERSION"),
+            self.options(),
+            self.nvrtc.0,
+            self.nvrtc.1,
+        );
+        if let Some(image) = cache::load(name, &key) {
+            return Ok(image);
+        }
+        let image = self.compile(name, source)?;
+        cache::store(name, &key, &image);
+        Ok(image)
+    }
+}

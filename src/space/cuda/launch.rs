@@ -1,0 +1,130 @@
+//! Launching a kernel: the one place where arguments become pointers.
+
+use super::array::CudaArray;
+use super::error::OrDevice;
+use super::kernels::Function;
+use super::stream::Stream;
+use crate::space::Item;
+use crate::{Error, Result};
+use cudarc::driver::{result, sys};
+use std::ffi::c_void;
+
+/// Blocks, threads of a block, bytes of dynamic shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    pub blocks: u32,
+    pub threads: u32,
+    pub shared: u32,
+    /// All blocks resident at once, so that they may wait for each other.
+    pub cooperative: bool,
+}
+
+impl Grid {
+    /// Blocks of `threads` threads.
+    pub fn new(blocks: usize, threads: u32) -> Self {
+        Grid { blocks: blocks as u32, threads, shared: 0, cooperative: false }
+    }
+
+    /// As many blocks as give each of `items` a thread.
+    pub fn cover(items: usize, threads: u32) -> Self {
+        Self::new(items.div_ceil(threads as usize), threads)
+    }
+
+    /// With dynamic shared memory, in bytes.
+    pub fn shared(self, bytes: usize) -> Self {
+        Grid { shared: bytes as u32, ..self }
+    }
+
+    /// With all blocks resident at once.
+    pub fn cooperative(self) -> Self {
+        Grid { cooperative: true, ..self }
+    }
+}
+
+/// One argument: at most eight bytes and their number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Argument {
+    bits: u64,
+    size: u8,
+}
+
+macro_rules! argument {
+    ($($number:ty as $bits:ty),*) => {$(
+        impl From<$number> for Argument {
+            fn from(value: $number) -> Self {
+                Argument { bits: u64::from(<$bits>::from_ne_bytes(value.to_ne_bytes())), size: size_of::<$number>() as u8 }
+            }
+        }
+    )*};
+}
+argument!(i32 as u32, u32 as u32, u64 as u64, f32 as u32, f64 as u64);
+
+impl<T: Item> From<&CudaArray<T>> for Argument {
+    fn from(array: &CudaArray<T>) -> Self {
+        Argument { bits: array.address(), size: 8 }
+    }
+}
+
+impl<T: Item> From<&mut CudaArray<T>> for Argument {
+    fn from(array: &mut CudaArray<T>) -> Self {
+        Argument { bits: array.address(), size: 8 }
+    }
+}
+
+impl Argument {
+    /// The address of item `first` of an array.
+    pub fn from_item<T: Item>(array: &CudaArray<T>, first: usize) -> Self {
+        Argument { bits: array.address() + (first * size_of::<T>()) as u64, size: 8 }
+    }
+
+    /// No array.
+    pub const NULL: Argument = Argument { bits: 0, size: 8 };
+}
+
+/// The arguments of a kernel, in its order.
+macro_rules! arguments {
+    ($($argument:expr),* $(,)?) => {
+        &mut [$($crate::space::cuda::Argument::from($argument)),*]
+    };
+}
+pub(crate) use arguments;
+
+/// Queues a kernel. Number and sizes of the arguments are compared with the compiled kernel's; that a kernel stays inside
+/// its arrays is its launcher's to check.
+pub(super) fn launch(
+    stream: &Stream,
+    name: &'static str,
+    function: Function,
+    grid: Grid,
+    arguments: &mut [Argument],
+) -> Result<()> {
+    if grid.blocks == 0 {
+        return Ok(());
+    }
+    if let Some((sizes, count)) = function.parameters
+        && (arguments.len() != count || arguments.iter().zip(sizes).any(|(argument, size)| argument.size != size))
+    {
+        let given: Vec<u8> = arguments.iter().map(|argument| argument.size).collect();
+        return Err(Error::Device(format!("{name}: arguments of {given:?} bytes, expected {:?}", &sizes[..count])));
+    }
+    let mut pointers = [std::ptr::null_mut::<c_void>(); Function::MOST];
+    for (pointer, argument) in pointers.iter_mut().zip(arguments.iter_mut()) {
+        *pointer = (&raw mut argument.bits).cast();
+    }
+    let pointers = &mut pointers[..arguments.len()];
+    let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
+    // SAFETY: the function is of a loaded module, the argument list has its shape, the driver copies it during the call;
+    // arrays are freed in the order of their stream, so they outlive the kernel.
+    unsafe {
+        if grid.shared > 48 << 10 {
+            let which = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            result::function::set_function_attribute(function.handle, which, grid.shared as i32).or_device(name)?;
+        }
+        if grid.cooperative {
+            result::launch_cooperative_kernel(function.handle, blocks, threads, grid.shared, stream.handle, pointers)
+        } else {
+            result::launch_kernel(function.handle, blocks, threads, grid.shared, stream.handle, pointers)
+        }
+    }
+    .or_device(name)
+}

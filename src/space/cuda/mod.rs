@@ -1,0 +1,297 @@
+//! GPUs of NVIDIA: a space whose kernels are CUDA C++ (folder `kernels/`), compiled at first use for the device found.
+//!
+//! ```text
+//! Device   context, loaded kernels             one a GPU, shared
+//!   Cuda   a stream: the execution space       any number a device; work of one is in order, of two is not
+//!     CudaArray<T>                             allocated and freed in the order of its stream
+//! ```
+//! Nothing here blocks but what says so ([`fence`](ExecutionSpace::fence), reads, [`Event::wait`]). The driver and NVRTC are
+//! looked for at run time; what is missing is an [`Error::Device`](crate::Error::Device) that says what to install.
+//!
+//! Safety: every call into the driver is in this folder, and so is the launch of every kernel.
+
+mod array;
+mod cache;
+mod compile;
+mod device;
+mod error;
+mod kernels;
+mod launch;
+mod pinned;
+mod probe;
+mod recording;
+mod stream;
+
+pub use array::CudaArray;
+pub use compile::{Target, architectures};
+pub use device::Device;
+pub use kernels::{KernelInfo, sources};
+pub(crate) use launch::{Argument, Grid, arguments};
+pub use probe::{DeviceInfo, devices};
+pub use recording::Recording;
+pub use stream::{Event, Status};
+
+use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS};
+use crate::Result;
+use cudarc::driver::{result, sys};
+use error::OrDevice;
+use pinned::{PIECE, Pinned, PinnedPool};
+use std::fmt;
+use std::sync::Arc;
+use stream::Stream;
+
+/// Memory of a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CudaMemory;
+
+impl MemorySpace for CudaMemory {
+    type Array<T: Item> = CudaArray<T>;
+}
+
+/// A stream of a GPU as an execution space: kernels run in the order of their launch, beside those of other streams.
+#[derive(Clone)]
+pub struct Cuda {
+    stream: Arc<Stream>,
+    pinned: Arc<PinnedPool>,
+    /// Zero between kernels: how many blocks of the running reduction are done.
+    ticket: Arc<CudaArray<u32>>,
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cuda({:?})", self.stream.device)
+    }
+}
+
+impl Cuda {
+    /// A stream of its own on GPU `ordinal`.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) saying what is missing.
+    pub fn new(ordinal: usize) -> Result<Self> {
+        let stream = Arc::new(Stream::new(Device::get(ordinal)?)?);
+        let pinned = Arc::new(PinnedPool::new(stream.device.clone()));
+        Self::on(stream, pinned)
+    }
+
+    /// Another stream of the same GPU, which this crate destroys with its last user.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when the driver refuses.
+    pub fn fork(&self) -> Result<Self> {
+        Self::on(Arc::new(Stream::new(self.stream.device.clone())?), self.pinned.clone())
+    }
+
+    /// A stream that the caller made on this GPU (a `CUstream` or `cudaStream_t`) and destroys.
+    ///
+    /// # Safety
+    /// The stream belongs to the primary context of this GPU and outlives this space and every array it makes.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when the driver refuses it.
+    pub unsafe fn with_stream(&self, stream: *mut std::ffi::c_void) -> Result<Self> {
+        let stream = Stream::foreign(self.stream.device.clone(), stream.cast());
+        Self::on(Arc::new(stream), self.pinned.clone())
+    }
+
+    fn on(stream: Arc<Stream>, pinned: Arc<PinnedPool>) -> Result<Self> {
+        let ticket = Arc::new(CudaArray::zeros(&stream, 1)?);
+        Ok(Cuda { stream, pinned, ticket })
+    }
+
+    /// The GPU.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.stream.device
+    }
+
+    /// Whether the work given so far is done, without waiting for it.
+    pub fn status(&self) -> Status {
+        self.stream.status()
+    }
+
+    /// A mark behind the work given so far.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when the driver refuses.
+    pub fn record(&self) -> Result<Event> {
+        let event = Event::new(&self.stream.device)?;
+        event.record(&self.stream)?;
+        Ok(event)
+    }
+
+    /// Work given from now on begins after another stream has passed `event`. The host does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when the driver refuses.
+    pub fn wait_for(&self, event: &Event) -> Result<()> {
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        self.device().bind()?;
+        // SAFETY: both live.
+        unsafe { result::stream::wait_event(self.stream.handle, event.handle, flags) }.or_device("cuStreamWaitEvent")
+    }
+
+    /// What the compiler made of every kernel; compiles those that were not needed yet.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver is older than 12.4.
+    pub fn kernel_info(&self) -> Result<Vec<KernelInfo>> {
+        self.device().bind()?;
+        self.device().modules.info(self.device())
+    }
+
+    /// An array with arbitrary content, for a kernel that writes all of it.
+    pub(crate) fn unfilled<T: Item>(&self, len: usize) -> Result<CudaArray<T>> {
+        CudaArray::unfilled(&self.stream, len)
+    }
+
+    /// Sets every byte of an array.
+    pub(crate) fn fill_bytes<T: Item>(&self, array: &mut CudaArray<T>, byte: u8) -> Result<()> {
+        if array.is_empty() {
+            return Ok(());
+        }
+        self.device().bind()?;
+        // SAFETY: inside the array; any bytes are a valid number.
+        unsafe { result::memset_d8_async(array.address(), byte, array.bytes(), self.stream.handle) }
+            .or_device("cuMemsetD8Async")
+    }
+
+    /// Copies the first `count` items on the device.
+    pub(crate) fn copy_items<T: Item>(&self, count: usize, from: &CudaArray<T>, to: &mut CudaArray<T>) -> Result<()> {
+        crate::error::check_at_least("copy", "from", from.len(), count)?;
+        crate::error::check_at_least("copy", "to", to.len(), count)?;
+        if count == 0 {
+            return Ok(());
+        }
+        self.device().bind()?;
+        // SAFETY: both are long enough, as checked.
+        unsafe { result::memcpy_dtod_async(to.address(), from.address(), count * size_of::<T>(), self.stream.handle) }
+            .or_device("cuMemcpyDtoDAsync")
+    }
+
+    /// Queues kernel `name` of file `module`.kernels/; `arguments!` makes the list.
+    pub(crate) fn launch(
+        &self,
+        module: &'static str,
+        name: &'static str,
+        grid: Grid,
+        arguments: &mut [Argument],
+    ) -> Result<()> {
+        let device = self.device();
+        device.bind()?;
+        let function = device.modules.function(device, module, name)?;
+        launch::launch(&self.stream, name, function, grid, arguments)
+    }
+
+    /// Blocks of `threads` threads and `shared` bytes of dynamic shared memory that all multiprocessors hold at once.
+    pub(crate) fn resident_blocks(
+        &self,
+        module: &'static str,
+        name: &'static str,
+        threads: u32,
+        shared: usize,
+    ) -> Result<usize> {
+        let device = self.device();
+        device.bind()?;
+        let function = device.modules.function(device, module, name)?;
+        Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
+    }
+
+    /// The counter that reductions of this stream use and leave at zero.
+    pub(crate) fn ticket(&self) -> &CudaArray<u32> {
+        &self.ticket
+    }
+
+    fn begin_copy<T: Item>(&self, array: &CudaArray<T>, first: usize, len: usize) -> Result<Reading> {
+        self.device().bind()?;
+        let mut buffer = self.pinned.take(len * size_of::<T>())?;
+        let (from, to) = (array.address() + (first * size_of::<T>()) as u64, buffer.as_slice::<T>(len));
+        if len > 0 {
+            // SAFETY: both are long enough; the buffer is not touched before an event behind the copy has passed.
+            unsafe { result::memcpy_dtoh_async(to, from, self.stream.handle) }.or_device("cuMemcpyDtoHAsync")?;
+        }
+        Ok(Reading { buffer, arrived: self.record()?, len })
+    }
+
+    fn finish_copy<T: Item>(&self, mut reading: Reading, out: &mut [T]) -> Result<()> {
+        reading.arrived.wait()?;
+        out.copy_from_slice(reading.buffer.as_slice(out.len()));
+        self.pinned.give(reading.buffer, &self.stream)
+    }
+}
+
+/// A copy to the host on its way.
+#[derive(Debug)]
+pub struct Reading {
+    buffer: Pinned,
+    arrived: Event,
+    len: usize,
+}
+
+impl ExecutionSpace for Cuda {
+    type Memory = CudaMemory;
+    type Reading = Reading;
+    type Recording = Recording;
+
+    fn label(&self) -> String {
+        let info = self.device().info();
+        format!("cuda:{} ({})", info.ordinal, info.name)
+    }
+
+    fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
+        CudaArray::zeros(&self.stream, len)
+    }
+
+    fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
+        let array = self.unfilled(data.len())?;
+        let piece = (PIECE / size_of::<T>()).max(1);
+        for (number, items) in data.chunks(piece).enumerate() {
+            let mut buffer = self.pinned.take(size_of_val(items))?;
+            let staged = buffer.as_slice::<T>(items.len());
+            staged.copy_from_slice(items);
+            let to = array.address() + (number * piece * size_of::<T>()) as u64;
+            // SAFETY: inside the array; the pool hands the buffer out again only after the copy.
+            unsafe { result::memcpy_htod_async(to, staged, self.stream.handle) }.or_device("cuMemcpyHtoDAsync")?;
+            self.pinned.give(buffer, &self.stream)?;
+        }
+        Ok(array)
+    }
+
+    fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
+        let mut out = vec![T::default(); array.len()];
+        self.read(array, &mut out)?;
+        Ok(out)
+    }
+
+    fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
+        crate::error::check_at_least("read", "array", array.len(), out.len())?;
+        let piece = (PIECE / size_of::<T>()).max(1);
+        let mut before: Option<(Reading, &mut [T])> = None;
+        for (number, items) in out.chunks_mut(piece).enumerate() {
+            let reading = self.begin_copy(array, number * piece, items.len())?;
+            if let Some((reading, items)) = before.replace((reading, items)) {
+                self.finish_copy(reading, items)?;
+            }
+        }
+        before.map_or(Ok(()), |(reading, items)| self.finish_copy(reading, items))
+    }
+
+    fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Reading> {
+        self.begin_copy(scalars, 0, scalars.len().min(SCALARS))
+    }
+
+    fn finish_read(&self, reading: Reading) -> Result<[f64; SCALARS]> {
+        let mut scalars = [0.0; SCALARS];
+        let len = reading.len;
+        self.finish_copy(reading, &mut scalars[..len])?;
+        Ok(scalars)
+    }
+
+    fn repeat(&self, recording: &mut Recording, work: impl FnMut() -> Result<()>) -> Result<()> {
+        self.device().bind()?;
+        recording.run(self, work)
+    }
+
+    fn fence(&self) -> Result<()> {
+        self.stream.fence()
+    }
+}

@@ -1,0 +1,93 @@
+//! A pool of page-locked host buffers: what the GPU copies from and to without the processor's help.
+
+use super::device::Device;
+use super::error::OrDevice;
+use super::stream::{Event, Stream};
+use crate::Result;
+use cudarc::driver::result;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+
+/// Buffers kept for reuse; each is taken, used by copies of one stream, and given back with a mark behind the last copy.
+#[derive(Debug)]
+pub(super) struct PinnedPool {
+    device: Arc<Device>,
+    free: Mutex<Vec<Pinned>>,
+}
+
+/// One buffer.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    pointer: *mut c_void,
+    bytes: usize,
+    last_use: Option<Event>,
+}
+
+// SAFETY: plain memory, used by one owner at a time.
+unsafe impl Send for Pinned {}
+
+/// Bytes of one piece of a long copy.
+pub(super) const PIECE: usize = 8 << 20;
+
+impl PinnedPool {
+    /// An empty pool.
+    pub fn new(device: Arc<Device>) -> Self {
+        PinnedPool { device, free: Mutex::default() }
+    }
+
+    /// A buffer of at least `bytes` that no copy uses any more.
+    pub fn take(&self, bytes: usize) -> Result<Pinned> {
+        let wanted = bytes.next_power_of_two().max(4096);
+        let mut free = self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let idle = |buffer: &Pinned| buffer.last_use.as_ref().is_none_or(|event| event.is_passed().unwrap_or(true));
+        if let Some(at) = free.iter().position(|buffer| buffer.bytes == wanted && idle(buffer)) {
+            return Ok(free.swap_remove(at));
+        }
+        // Two pieces in flight are enough for any long copy.
+        let busy = free.iter().filter(|buffer| buffer.bytes == wanted).count();
+        if wanted >= PIECE && busy >= 2 {
+            if let Some(at) = free.iter().position(|buffer| buffer.bytes == wanted) {
+                let buffer = free.remove(at);
+                drop(free);
+                buffer.last_use.as_ref().map_or(Ok(()), Event::wait)?;
+                return Ok(buffer);
+            }
+        }
+        self.device.bind()?;
+        // SAFETY: freed in `drop`; ordinary cached memory, which the processor reads fast.
+        let pointer = unsafe { result::malloc_host(wanted, 0) }.or_device("cuMemHostAlloc")?;
+        Ok(Pinned { pointer, bytes: wanted, last_use: None })
+    }
+
+    /// Gives a buffer back; `stream` has the last copy that uses it.
+    pub fn give(&self, mut buffer: Pinned, stream: &Stream) -> Result<()> {
+        let event = buffer.last_use.take().map_or_else(|| Event::new(&stream.device), Ok)?;
+        event.record(stream)?;
+        buffer.last_use = Some(event);
+        self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(buffer);
+        Ok(())
+    }
+}
+
+impl Drop for PinnedPool {
+    fn drop(&mut self) {
+        if self.device.bind().is_ok() {
+            for buffer in self.free.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).drain(..) {
+                let _ = buffer.last_use.as_ref().map(Event::wait);
+                // SAFETY: allocated by `take`, and no copy uses it any more.
+                let _ = unsafe { result::free_host(buffer.pointer) };
+            }
+        }
+    }
+}
+
+impl Pinned {
+    /// The first `len` items as `T`s.
+    ///
+    /// Only for types without invalid bit patterns ([`Item`](crate::space::Item)).
+    pub fn as_slice<T: crate::space::Item>(&mut self, len: usize) -> &mut [T] {
+        assert!(len * size_of::<T>() <= self.bytes);
+        // SAFETY: long enough (asserted), page-aligned, owned; any bits are a valid number.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), len) }
+    }
+}

@@ -1,0 +1,89 @@
+//! Is there a GPU that we can use? Answers without panicking, whatever is missing.
+
+use super::error::OrDevice;
+use crate::{Error, Result};
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{result, sys};
+use std::sync::OnceLock;
+
+/// Oldest driver that is known to have all that is called, as the driver counts: 1000 major + 10 minor.
+const OLDEST_DRIVER: i32 = 12_000;
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number for this process (after `CUDA_VISIBLE_DEVICES`).
+    pub ordinal: usize,
+    /// Its product name.
+    pub name: String,
+    /// Compute capability, e.g. (9, 0).
+    pub capability: (i32, i32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Version of the driver, e.g. 13000 for CUDA 13.0.
+    pub driver: i32,
+}
+
+/// Starts the driver, once in a process.
+fn driver() -> Result<i32> {
+    static DRIVER: OnceLock<Result<i32, String>> = OnceLock::new();
+    let found = DRIVER.get_or_init(|| {
+        // SAFETY: loads a library by the names that NVIDIA gives it, and calls into it only when that worked.
+        if !unsafe { sys::is_culib_present() } {
+            return Err("no CUDA driver (libcuda.so.1): install NVIDIA's driver, or run on the cpu".into());
+        }
+        let start = || -> Result<i32> {
+            result::init().or_device("CUDA driver")?;
+            let mut version = 0;
+            // SAFETY: writes one integer.
+            unsafe { sys::cuDriverGetVersion(&mut version) }.or_device("CUDA driver version")?;
+            Ok(version)
+        };
+        match start() {
+            Ok(version) if version < OLDEST_DRIVER => {
+                Err(format!("the CUDA driver is for CUDA {}: install one for 12.0 or later", dotted(version)))
+            }
+            Ok(version) => Ok(version),
+            Err(error) => Err(error.to_string()),
+        }
+    });
+    found.clone().map_err(Error::Device)
+}
+
+/// "13.0" for 13000.
+pub(super) fn dotted(version: i32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+/// The GPUs that this process may use.
+///
+/// # Errors
+/// [`Error::Device`] saying what is missing: the driver, a device, a newer driver.
+pub fn devices() -> Result<Vec<DeviceInfo>> {
+    let driver = driver()?;
+    let count = result::device::get_count().or_device("CUDA devices")?;
+    if count == 0 {
+        return Err(Error::Device("the CUDA driver finds no GPU".into()));
+    }
+    (0..count).map(|ordinal| info(ordinal, driver)).collect()
+}
+
+fn info(ordinal: i32, driver: i32) -> Result<DeviceInfo> {
+    let device = result::device::get(ordinal).or_device("cuDeviceGet")?;
+    // SAFETY: `device` comes from the driver.
+    let attribute = |which| unsafe { result::device::get_attribute(device, which) }.or_device("cuDeviceGetAttribute");
+    Ok(DeviceInfo {
+        ordinal: ordinal as usize,
+        name: result::device::get_name(device).or_device("cuDeviceGetName")?,
+        capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }.or_device("cuDeviceTotalMem")? as u64,
+        driver,
+    })
+}
