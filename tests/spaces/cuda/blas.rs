@@ -1,0 +1,52 @@
+//! Vector operations.
+
+use super::{difference, gpu, wave};
+use minifenl::Result;
+use minifenl::blas::Blas;
+use minifenl::space::{ExecutionSpace, Serial};
+
+/// Every vector operation once, on ragged lengths.
+fn all<S: Blas>(space: &S, n: usize) -> Result<Vec<Vec<f64>>> {
+    let up = |data: Vec<f64>| space.upload(&data);
+    let (p, q, mut x, mut r) = (up(wave(n + 5, 0.3))?, up(wave(n, 0.7))?, up(wave(n, 0.2))?, up(wave(n, 0.9))?);
+    let (mut z, mut partials) = (space.zeros(n)?, space.zeros(S::partials_len(n))?);
+    let mut scalars = up(vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0])?;
+    space.cg_step(n, 0, 1, &p, &q, &mut x, &mut r, &mut partials, &mut scalars)?;
+    space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
+    space.cg_direction(n, 1, 0, &r, &mut z, &mut scalars)?;
+    space.axpy(n, 0.1, &q, &mut z)?;
+    let largest = space.max_abs(n, &z, &mut partials)?;
+    space.dot(n, &z, &p, &mut partials, 2, &mut scalars)?;
+    let mut copy = space.zeros(n)?;
+    space.copy(n, &z, &mut copy)?;
+    space.fill(n / 2, 7.0, &mut copy)?;
+    let mut out = vec![vec![largest]];
+    for array in [&x, &r, &z, &scalars, &copy] {
+        out.push(space.download(array)?);
+    }
+    Ok(out)
+}
+
+#[test]
+fn vectors() {
+    let Some(space) = gpu("vectors") else { return };
+    for n in [1, 2, 31, 1000, 4096, 1_000_003] {
+        let (found, expected) = (all(&space, n).unwrap(), all(&Serial, n).unwrap());
+        for (found, expected) in found.iter().zip(&expected) {
+            let difference = difference(found, expected);
+            assert!(difference < 1e-12, "n = {n}: {difference}");
+        }
+        assert_eq!(found, all(&space, n).unwrap(), "n = {n}: not the same bits twice");
+    }
+}
+
+#[test]
+fn nan_is_the_largest() {
+    let Some(space) = gpu("nan_is_the_largest") else { return };
+    let mut data = vec![-3.0; 5000];
+    data[4321] = f64::NAN;
+    let mut partials = space.zeros(<minifenl::space::Cuda as Blas>::partials_len(5000)).unwrap();
+    let x = space.upload(&data).unwrap();
+    assert!(space.max_abs(5000, &x, &mut partials).unwrap().is_nan());
+    assert_eq!(space.max_abs(4321, &x, &mut partials).unwrap(), 3.0);
+}

@@ -1,0 +1,100 @@
+//! Streams, events, copies, recordings, failures.
+
+use super::{gpu, wave};
+use minifenl::Error;
+use minifenl::blas::Blas;
+use minifenl::space::cuda::Status;
+use minifenl::space::{Cuda, ExecutionSpace};
+
+#[test]
+fn copies_of_every_length_come_back() {
+    let Some(space) = gpu("copies_of_every_length_come_back") else { return };
+    for len in [0, 1, 7, 4096, 1_048_577, 3_300_001] {
+        let data = wave(len, 0.37);
+        let array = space.upload(&data).unwrap();
+        assert_eq!(space.download(&array).unwrap(), data);
+        assert_eq!(space.download(&array.clone()).unwrap(), data);
+        let bytes: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8).collect();
+        assert_eq!(space.download(&space.upload(&bytes).unwrap()).unwrap(), bytes);
+    }
+    assert_eq!(space.download(&space.zeros::<u32>(1000).unwrap()).unwrap(), vec![0; 1000]);
+    let scalars = space.upload(&[1.0, 2.0, 3.0]).unwrap();
+    let reading = space.begin_read(&scalars).unwrap();
+    assert_eq!(space.finish_read(reading).unwrap(), [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_status_query_does_not_wait() {
+    let Some(space) = gpu("a_status_query_does_not_wait") else { return };
+    let n = 1 << 26;
+    let (x, mut y) = (space.zeros::<f64>(n).unwrap(), space.zeros::<f64>(n).unwrap());
+    space.axpy(n, 1.0, &x, &mut y).unwrap();
+    space.fence().unwrap();
+    let before = space.record().unwrap();
+    for _ in 0..50 {
+        space.axpy(n, 1.0, &x, &mut y).unwrap();
+    }
+    let after = space.record().unwrap();
+    assert!(matches!(space.status(), Status::NotCompleted));
+    assert!(!after.is_passed().unwrap());
+    after.wait().unwrap();
+    assert!(matches!(space.status(), Status::Completed));
+    assert!(after.since(&before).unwrap().as_secs_f64() > 1e-3);
+}
+
+#[test]
+fn streams_order_themselves_by_events() {
+    let Some(space) = gpu("streams_order_themselves_by_events") else { return };
+    let other = space.fork().unwrap();
+    let n = 1 << 24;
+    let (ones, mut y) = (space.upload(&vec![1.0; n]).unwrap(), space.zeros::<f64>(n).unwrap());
+    for _ in 0..20 {
+        space.axpy(n, 1.0, &ones, &mut y).unwrap();
+    }
+    other.wait_for(&space.record().unwrap()).unwrap();
+    let mut copy = other.zeros(n).unwrap();
+    other.copy(n, &y, &mut copy).unwrap();
+    assert!(other.download(&copy).unwrap().iter().all(|&x| x == 20.0));
+}
+
+#[test]
+fn a_recording_repeats_what_was_done_first() {
+    let Some(space) = gpu("a_recording_repeats_what_was_done_first") else { return };
+    let (x, mut y) = (space.upload(&[1.0, 2.0, 3.0]).unwrap(), space.zeros(3).unwrap());
+    let (mut recording, mut calls) = (Default::default(), 0);
+    for _ in 0..7 {
+        space
+            .repeat(&mut recording, || {
+                calls += 1;
+                space.axpy(3, 1.0, &x, &mut y)
+            })
+            .unwrap();
+    }
+    assert_eq!(space.download(&y).unwrap(), [7.0, 14.0, 21.0]);
+    assert_eq!(calls, 2, "one direct, one to record");
+}
+
+#[test]
+fn failures_are_errors_and_lose_nothing() {
+    let Some(space) = gpu("failures_are_errors_and_lose_nothing") else { return };
+    let device = space.device().clone();
+    let (_, total) = device.memory().unwrap();
+    let before = device.memory().unwrap().0;
+    let error = space.zeros::<f64>(total as usize / 4).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert!(error.to_string().contains("MiB free of"), "{error}");
+    space.fence().unwrap();
+    assert!(device.memory().unwrap().0 + (64 << 20) > before, "memory was lost");
+    assert!(Cuda::new(99).unwrap_err().to_string().contains("cuda:99"));
+    let (x, mut short) = (space.zeros::<f64>(4).unwrap(), space.zeros::<f64>(3).unwrap());
+    assert!(space.axpy(4, 1.0, &x, &mut short).unwrap_err().to_string().contains("`y`"));
+    assert!(space.read(&short, &mut [0.0; 4]).is_err());
+}
+
+#[test]
+fn every_kernel_compiles_and_is_described() {
+    let Some(space) = gpu("every_kernel_compiles_and_is_described") else { return };
+    let all = space.kernel_info().unwrap();
+    assert!(all.iter().any(|kernel| kernel.module == "blas" && kernel.name == "cg_step"));
+    assert!(all.iter().all(|kernel| kernel.registers > 0 && kernel.occupancy > 0.0), "{all:?}");
+}
