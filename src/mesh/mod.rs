@@ -11,6 +11,8 @@
 mod box_part;
 mod box_spec;
 mod coordinate_map;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod elem_node;
 mod index_box;
 mod meshed_box;
