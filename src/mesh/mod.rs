@@ -17,6 +17,7 @@ mod elem_node;
 mod index_box;
 mod meshed_box;
 mod quality;
+mod reorder;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -28,3 +29,4 @@ pub use elem_node::ElemNode;
 pub use index_box::IndexBox;
 pub use meshed_box::{Face, Mesh};
 pub use quality::{check_folding, longest_edge};
+pub use reorder::Numbering;
