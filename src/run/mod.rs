@@ -9,8 +9,10 @@ mod driver;
 mod host;
 mod job;
 mod phases;
+
 mod progress;
 pub mod report;
+mod self_test;
 mod solution;
 mod summary;
 
@@ -20,4 +22,5 @@ pub use job::{Given, Job, Problem};
 pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};
+pub use self_test::{Check, self_test};
 pub use solution::Analytic;

@@ -1,0 +1,211 @@
+//! Checks of every operation on a space against [`Serial`], for people on a new machine: `minifenl --self-test`.
+//!
+//! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs.
+
+use super::deck::Nodes;
+use super::job::{Given, Job};
+use super::{Analytic, Deck, Phases, Report, Silent, solve_on};
+use crate::blas::Blas;
+use crate::comm::{Communicator, Solo};
+use crate::graph::{self, Positions};
+use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+use crate::solve::{NonlinearProblem, Sums};
+use crate::space::{Array, HostMemory, MemorySpace, Serial};
+use crate::{Error, Result, fill};
+
+/// The outcome of one check.
+#[derive(Debug)]
+pub struct Check {
+    /// What was checked.
+    pub name: String,
+    /// Largest difference from the specification, relative to its largest value; or why it could not be computed.
+    pub difference: Result<f64>,
+    /// What the difference may be.
+    pub bound: f64,
+}
+
+impl Check {
+    /// Whether the difference is within the bound; never for a NaN.
+    pub fn passed(&self) -> bool {
+        self.difference.as_ref().is_ok_and(|difference| *difference <= self.bound)
+    }
+
+    /// Whether the space refuses this choice by name.
+    pub fn skipped(&self) -> bool {
+        matches!(self.difference, Err(Error::Invalid(_)))
+    }
+}
+
+/// Runs the checks, in the order of a run's stages; `seen` is called after each.
+pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check))
+where
+    for<'c> dyn Communicator + 'c: Sums<S>,
+{
+    let mut check = |name: String, bound: f64, difference: Result<f64>| seen(&Check { name, difference, bound });
+    check("vectors".into(), 1e-12, vectors(space));
+    check("mesh tables".into(), 1e-14, tables(space));
+    for (strategy, name) in graph::Strategy::ALL {
+        check(format!("graph {name}"), 0.0, graphs(space, strategy));
+    }
+    for (kernel, kernel_name) in fill::Kernel::ALL {
+        for (strategy, name) in fill::Strategy::ALL {
+            let deck = deck(|deck| (deck.fill.strategy, deck.fill.kernel) = (strategy, kernel));
+            check(format!("fill {name}, kernel {kernel_name}"), 1e-12, steps(space, &deck).map(|steps| steps[0]));
+        }
+    }
+    check("cg, one Newton step".into(), 1e-6, steps(space, &deck(|_| {})).map(|steps| steps[1]));
+    check("the whole job".into(), 1e-5, job(space));
+}
+
+/// A small box of twisted elements, with sizes that divide nothing.
+fn deck(change: impl FnOnce(&mut Deck)) -> Deck {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Nodes::new([21, 18, 23]).ok();
+    deck.mesh.map = CoordinateMap::TWIST;
+    change(&mut deck);
+    deck
+}
+
+fn wave(n: usize, k: f64) -> Vec<f64> {
+    (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
+}
+
+/// Largest difference, relative to the largest expected value; NaN where one is.
+fn difference(found: &[f64], expected: &[f64]) -> f64 {
+    if found.len() != expected.len() {
+        return f64::INFINITY;
+    }
+    let scale = expected.iter().fold(f64::MIN_POSITIVE, |max, x| max.max(x.abs()));
+    let larger = |max: f64, d: f64| if d > max || d.is_nan() { d } else { max };
+    found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, larger)
+}
+
+fn vectors<S: Job>(space: &S) -> Result<f64> {
+    fn all<S: Blas>(space: &S) -> Result<Vec<f64>> {
+        let n = 54_321;
+        let up = |k| space.upload(&wave(n, k));
+        let (p, q, mut x, mut r, mut z) = (up(0.3)?, up(0.7)?, up(0.2)?, up(0.9)?, space.zeros(n)?);
+        let mut partials = space.zeros(S::partials_len(n))?;
+        let mut scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0])?;
+        space.cg_step(n, 0, 1, &p, &q, &mut x, &mut r, &mut partials, &mut scalars)?;
+        space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
+        space.cg_direction(n, 1, 0, &r, &mut z, &mut scalars)?;
+        space.axpy(n, 0.1, &x, &mut z)?;
+        space.dot(n, &z, &p, &mut partials, 2, &mut scalars)?;
+        let largest = space.max_abs(n, &z, &mut partials)?;
+        let scalars = space.download(&scalars)?.into_iter().map(|scalar| scalar / n as f64);
+        Ok(space.download(&z)?.into_iter().chain(scalars).chain([largest]).collect())
+    }
+    Ok(difference(&all(space)?, &all(&Serial)?))
+}
+
+/// The middle one of three parts of the box, which has ghosts; and the whole.
+fn parts(whole: bool) -> Result<BoxPart> {
+    let spec = BoxSpec::new([31, 12, 13], [2.0, 1.0, 1.0], CoordinateMap::TWIST)?;
+    if whole { BoxPart::new(&spec, 0, 1) } else { BoxPart::new(&spec, 1, 3) }
+}
+
+fn tables<S: Job>(space: &S) -> Result<f64> {
+    let mut largest = 0.0f64;
+    for whole in [true, false] {
+        let (found, expected) = (space.mesh(parts(whole)?, u64::MAX)?, Serial.mesh(parts(whole)?, u64::MAX)?);
+        let as_numbers = |nodes: &[u32]| nodes.iter().map(|&node| f64::from(node)).collect::<Vec<_>>();
+        let nodes = space.download(found.elem_node.nodes())?;
+        let coord = space.download(&found.node_coord)?;
+        largest = largest
+            .max(difference(&as_numbers(&nodes), &as_numbers(expected.elem_node.as_slice())))
+            .max(difference(coord.as_flattened(), expected.node_coord.as_flattened()));
+    }
+    Ok(largest)
+}
+
+/// Number of entries that are not the same.
+fn graphs<S: Job>(space: &S, strategy: graph::Strategy) -> Result<f64> {
+    let mut different = 0;
+    for whole in [true, false] {
+        let (mesh, expected): (Mesh<S::Memory>, Mesh) =
+            (space.mesh(parts(whole)?, u64::MAX)?, Serial.mesh(parts(whole)?, u64::MAX)?);
+        let rows = mesh.map.owned_count();
+        let found = graph::build(space, &mesh.elem_node, rows, strategy)?;
+        let expected = graph::build(&Serial, &expected.elem_node, rows, graph::Strategy::Sort)?;
+        different += unequal(&space.download(found.crs.row_map())?, expected.crs.row_map());
+        different += unequal(&space.download(found.crs.entries())?, expected.crs.entries());
+        different += match (found.elem.positions(), expected.elem.positions()) {
+            (Positions::U8(found), Positions::U8(expected)) => positions(space, found, expected)?,
+            _ => expected.crs.nnz(),
+        };
+    }
+    Ok(different as f64)
+}
+
+fn positions<S: Job>(
+    space: &S,
+    found: &<S::Memory as MemorySpace>::Array<u8>,
+    expected: &<HostMemory as MemorySpace>::Array<u8>,
+) -> Result<usize> {
+    Ok(unequal(&space.download(found)?, expected))
+}
+
+fn unequal<T: PartialEq>(found: &[T], expected: &[T]) -> usize {
+    found.len().abs_diff(expected.len()) + found.iter().zip(expected).filter(|(a, b)| a != b).count()
+}
+
+/// Differences of the first residual and of the first correction.
+fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
+    fn first<S: Job>(space: &S, deck: &Deck) -> Result<[Vec<f64>; 2]> {
+        let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
+        let mesh = space.mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
+        let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
+        let conductivity = Analytic::new(1.0, 2.0, 0.0, 1.0).conductivity();
+        let (phases, comm): (_, &dyn Communicator) = (Phases::default(), &Solo);
+        let given = Given { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress: &Silent };
+        let mut problem = space.problem(given)?;
+        let n = problem.rows();
+        let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
+            (space.start(&mesh, &deck.problem)?, space.zeros(n)?, space.zeros(n)?);
+        problem.assemble(&mut x, &mut residual)?;
+        problem.solve(&residual, &mut delta)?;
+        Ok([space.download(&residual)?, space.download(&delta)?])
+    }
+    let (found, expected) = (first(space, deck)?, first(&Serial, &self::deck(|_| {}))?);
+    Ok([0, 1].map(|which| difference(&found[which], &expected[which])))
+}
+
+/// Difference of the verified error; infinite when a count differs by more than summation order explains.
+fn job<S: Job>(space: &S) -> Result<f64>
+where
+    for<'c> dyn Communicator + 'c: Sums<S>,
+{
+    let deck = deck(|_| {});
+    let (found, expected) = (solve_on(space, &deck, &Solo, &Silent)?, serial_job(&deck)?);
+    if found.newton_iterations != expected.newton_iterations
+        || found.cg_iterations.abs_diff(expected.cg_iterations) > 3
+        || !found.verified
+    {
+        return Ok(f64::INFINITY);
+    }
+    Ok((found.error_l2 / expected.error_l2 - 1.0).abs())
+}
+
+fn serial_job(deck: &Deck) -> Result<Report> {
+    solve_on(&Serial, deck, &Solo, &Silent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Threads;
+
+    #[test]
+    fn threads_pass_and_the_bound_decides() {
+        let mut names = Vec::new();
+        self_test(&Threads::new(3).unwrap(), &mut |check| {
+            assert!(check.passed(), "{check:?}");
+            names.push(check.name.clone());
+        });
+        assert_eq!(names.len(), 14);
+        let check = |difference| Check { name: String::new(), difference, bound: 1.0 };
+        assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(1.5)).passed() && check(Ok(1.0)).passed());
+        assert!(check(Err(Error::Invalid(String::new()))).skipped() && !check(Ok(0.0)).skipped());
+    }
+}
