@@ -12,3 +12,5 @@ pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
 pub use spmv::Spmv;
+#[cfg(feature = "cuda")]
+pub use spmv::{DeviceValue, Lanes};
