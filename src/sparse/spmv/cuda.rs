@@ -54,19 +54,26 @@ impl Lanes {
         1 << self as usize
     }
 
-    fn of_matrix<V: Item>(a: &CrsMatrix<V, CudaMemory>) -> Self {
+    pub(crate) fn of_matrix<V: Item>(a: &CrsMatrix<V, CudaMemory>) -> Self {
         Self::of(a.graph().nnz() as f64 / a.graph().rows().max(1) as f64)
     }
 }
 named_choice!(Lanes, "lanes");
 
-/// Types that the values of a matrix on a GPU may have. Sums are f64 for all.
+/// Types that the values of a matrix on a GPU may have. Sums are f64 for all. The constants are names of kernels.
 pub trait DeviceValue: Item + Into<f64> {
-    /// The type's name in names of kernels, and their names by what happens to y, by [`Lanes`].
+    /// In CRS: by what happens to y, by [`Lanes`].
     #[doc(hidden)]
     const SPMV: [[&'static str; 6]; 4];
     #[doc(hidden)]
     const SPMV_DOT: [&'static str; 6];
+    /// In slices: sell and pattern, by what happens to y.
+    #[doc(hidden)]
+    const SLICED: [[&'static str; 4]; 2];
+    #[doc(hidden)]
+    const SLICED_DOT: [&'static str; 2];
+    #[doc(hidden)]
+    const UPDATE: &'static str;
 }
 
 macro_rules! by_lanes {
@@ -91,6 +98,23 @@ macro_rules! device_value {
                 by_lanes!("spmv_axpby", $value),
             ];
             const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot", $value);
+            const SLICED: [[&'static str; 4]; 2] = [
+                [
+                    concat!("sell_set_", stringify!($value)),
+                    concat!("sell_scale_", stringify!($value)),
+                    concat!("sell_add_", stringify!($value)),
+                    concat!("sell_axpby_", stringify!($value)),
+                ],
+                [
+                    concat!("pattern_set_", stringify!($value)),
+                    concat!("pattern_scale_", stringify!($value)),
+                    concat!("pattern_add_", stringify!($value)),
+                    concat!("pattern_axpby_", stringify!($value)),
+                ],
+            ];
+            const SLICED_DOT: [&'static str; 2] =
+                [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
+            const UPDATE: &'static str = concat!("update_", stringify!($value));
         }
     };
 }

@@ -10,6 +10,8 @@ mod host;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{DeviceValue, Lanes};
+#[cfg(feature = "cuda")]
+pub(super) use cuda::{check_product_dot, update};
 
 use super::CrsMatrix;
 use crate::Result;

@@ -3,7 +3,7 @@
 use super::{difference, gpu, wave};
 use minifenl::blas::{Blas, cg_slot};
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Lanes, Spmv};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices, Spmv, Storage};
 use std::sync::Arc;
 
 /// A matrix on rows of given columns.
@@ -164,6 +164,68 @@ fn products_with_dots() {
             });
         }
     }
+}
+
+fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
+    let (rows, columns) = (a.graph().rows(), a.graph().columns());
+    let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
+    let x_there = space.upload(&x).unwrap();
+    for (format, name) in Format::ALL {
+        let mut storage = Storage::new(space, format, there.graph()).unwrap();
+        storage.update(space, &there).unwrap();
+        let stored = storage.view(&there);
+        assert!(stored.bytes() >= 8 * (rows + columns) + size_of::<V>() * a.graph().nnz());
+        for (alpha, beta) in CASES {
+            let mut expected = before(rows, beta);
+            Serial.spmv(alpha, a, &x, beta, &mut expected).unwrap();
+            let product = || {
+                let mut y = space.upload(&before(rows, beta)).unwrap();
+                stored.spmv(space, alpha, &x_there, beta, &mut y).unwrap();
+                space.download(&y).unwrap()
+            };
+            let found = product();
+            let difference = difference(&found, &expected);
+            assert!(difference < 1e-13, "{rows} rows, {name}, {alpha}, {beta}: {difference}");
+            assert_eq!(found, product(), "{name}: not the same bits twice");
+        }
+    }
+}
+
+#[test]
+fn products_by_every_format() {
+    let Some(space) = gpu("products_by_every_format") else { return };
+    for a in zoo() {
+        by_formats(&space, &a);
+        by_formats(&space, &single(&a));
+        let there = a.upload(&space).unwrap();
+        for (format, _) in Format::ALL {
+            let mut storage = Storage::new(&space, format, there.graph()).unwrap();
+            storage.update(&space, &there).unwrap();
+            dots(&space, &a, 32, |rows, Vectors { x, y, partials, scalars }| {
+                storage.view(&there).spmv_dot(&space, rows, x, y, partials, cg_slot::PQ, scalars).unwrap();
+            });
+        }
+        let rounded = space.single(&there).unwrap();
+        assert_eq!(&space.download(rounded.values()).unwrap(), single(&a).values());
+    }
+}
+
+#[test]
+fn patterns_are_found_and_shared() {
+    let Some(space) = gpu("patterns_are_found_and_shared") else { return };
+    let slices = |a: &CrsMatrix, format| {
+        let there = a.upload(&space).unwrap();
+        Slices::<f64>::new(&space, format, there.graph()).unwrap()
+    };
+    let a = neighbours([64, 9, 8]);
+    let (pattern, sell) = (slices(&a, Format::Pattern), slices(&a, Format::Sell));
+    assert_eq!((pattern.entries().1, sell.entries().1), (0, sell.entries().0), "all in tables, all listed");
+    assert!(pattern.bytes() < 8 * pattern.entries().0 + 64 * 9 * 8 + 2 * 27 * 27 * 4, "tables are shared");
+    let spread = spread(777, 901, |i| 1 + i * 31 % 300);
+    assert_eq!(slices(&spread, Format::Pattern).entries(), slices(&spread, Format::Sell).entries());
+    let (one, other) = (a.upload(&space).unwrap(), a.upload(&space).unwrap());
+    let mut storage = Storage::new(&space, Format::Pattern, one.graph()).unwrap();
+    assert!(storage.update(&space, &other).unwrap_err().to_string().contains("another graph"));
 }
 
 #[test]
