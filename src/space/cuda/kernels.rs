@@ -19,7 +19,7 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 4] = sources!("space" "blas" "mesh" "graph");
+const SOURCES: [(&str, &str); 6] = sources!("space" "blas" "mesh" "sparse" "graph" "slices");
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
