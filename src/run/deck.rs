@@ -4,11 +4,13 @@
 
 mod check;
 mod choices;
+mod device;
 mod nodes;
 #[cfg(test)]
 mod tests;
 
 pub(super) use choices::by_name;
+pub use device::{Chosen, Device};
 pub use nodes::Nodes;
 
 use crate::mesh::CoordinateMap;
@@ -32,7 +34,7 @@ pub struct Deck {
     pub newton: IterationDeck<NewtonDefaults>,
     /// `[cg]`: the linear iteration.
     pub cg: IterationDeck<CgDefaults>,
-    /// `[run]`: threads, report, bandwidth.
+    /// `[run]`: device, threads, report, bandwidth.
     pub run: RunDeck,
 }
 
@@ -135,10 +137,13 @@ impl Defaults for CgDefaults {
     const VALUES: (f64, usize) = (1e-8, 2000);
 }
 
-/// Threads, report, bandwidth.
+/// Device, threads, report, bandwidth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunDeck {
+    /// Where the run computes.
+    #[serde(with = "by_name")]
+    pub device: Device,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,

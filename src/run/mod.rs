@@ -13,7 +13,7 @@ pub mod report;
 mod solution;
 mod summary;
 
-pub use deck::Deck;
+pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};
 pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
