@@ -75,3 +75,13 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 
 bench: ## criterion benches
 	cargo bench
+
+# Two programs: one without MPI, which runs where no MPI is, and one with it.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DIST := dist/minifenl-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-$(shell uname -m)
+dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, decks
+	cargo build --release
+	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
+	cargo build --release --features mpi
+	cargo test --no-run --message-format=json | .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl
+	rm dist/minifenl-solo
