@@ -11,12 +11,13 @@
 
 use super::{BoxPart, CoordinateMap, ElemNode};
 use crate::comm::Map;
-use crate::space::{HostSpace, zeroed};
+use crate::space::{HostMemory, HostSpace, MemorySpace, zeroed};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use rayon::prelude::*;
 
 /// Corners of an element, from its lowest.
-const CORNERS: [[u64; 3]; 8] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
+pub(super) const CORNERS: [[u64; 3]; 8] =
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
 
 /// A face of the box, as a bit of [`Mesh::node_faces`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +47,16 @@ impl Face {
 
 /// One rank's mesh: tables over its elements `[elem]` and its owned and ghost nodes `[node]`.
 #[derive(Clone, Debug)]
-pub struct Mesh {
+pub struct Mesh<M: MemorySpace = HostMemory> {
     /// Nodes of each element, `[elem, 8]`.
-    pub elem_node: ElemNode,
+    pub elem_node: ElemNode<M>,
     /// Coordinates `[node][3]`.
-    pub node_coord: Vec<[f64; 3]>,
+    pub node_coord: M::Array<[f64; 3]>,
     /// Faces of the box that each node lies on, by grid index and not by coordinate: [`Face`] bits, 0 inside, `[node]`.
-    pub node_faces: Vec<u8>,
+    pub node_faces: M::Array<u8>,
     /// Who owns which node.
     pub map: Map,
-    part: BoxPart,
+    pub(super) part: BoxPart,
 }
 
 impl Mesh {
@@ -76,6 +77,24 @@ impl Mesh {
         })
     }
 
+    /// `f` at the coordinates of each owned node, `[node]`.
+    pub fn sample<S: HostSpace>(&self, space: &S, f: impl Fn([f64; 3]) -> f64 + Send + Sync) -> Vec<f64> {
+        space.map(self.map.owned_count(), |node| f(self.node_coord[node]))
+    }
+
+    /// Writes `value` to the items of `vector` (one a node, owned and ghost) whose nodes lie on a face.
+    pub fn set_on_face(&self, face: Face, value: f64, vector: &mut [f64]) {
+        let on_face = vector.iter_mut().zip(&self.node_faces).filter(|(_, bits)| face.is_in(**bits));
+        on_face.for_each(|(item, _)| *item = value);
+    }
+
+    /// Whether each owned or ghost node lies on one of two faces, `[node]`.
+    pub fn on_faces(&self, faces: [Face; 2]) -> Vec<bool> {
+        self.node_faces.iter().map(|&bits| faces.iter().any(|face| face.is_in(bits))).collect()
+    }
+}
+
+impl<M: MemorySpace> Mesh<M> {
     /// The part of the box that this mesh covers.
     pub fn part(&self) -> &BoxPart {
         &self.part
@@ -99,22 +118,6 @@ impl Mesh {
     /// Id of a local node in the whole box (lexicographic, x fastest).
     pub fn global_node(&self, node: LocalOrdinal) -> GlobalOrdinal {
         self.part.global_node(self.part.node_index(node))
-    }
-
-    /// `f` at the coordinates of each owned node, `[node]`.
-    pub fn sample<S: HostSpace>(&self, space: &S, f: impl Fn([f64; 3]) -> f64 + Send + Sync) -> Vec<f64> {
-        space.map(self.map.owned_count(), |node| f(self.node_coord[node]))
-    }
-
-    /// Writes `value` to the items of `vector` (one a node, owned and ghost) whose nodes lie on a face.
-    pub fn set_on_face(&self, face: Face, value: f64, vector: &mut [f64]) {
-        let on_face = vector.iter_mut().zip(&self.node_faces).filter(|(_, bits)| face.is_in(**bits));
-        on_face.for_each(|(item, _)| *item = value);
-    }
-
-    /// Whether each owned or ghost node lies on one of two faces, `[node]`.
-    pub fn on_faces(&self, faces: [Face; 2]) -> Vec<bool> {
-        self.node_faces.iter().map(|&bits| faces.iter().any(|face| face.is_in(bits))).collect()
     }
 
     /// The map that moved the nodes.

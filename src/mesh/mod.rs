@@ -11,10 +11,13 @@
 mod box_part;
 mod box_spec;
 mod coordinate_map;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod elem_node;
 mod index_box;
 mod meshed_box;
 mod quality;
+mod reorder;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -26,3 +29,4 @@ pub use elem_node::ElemNode;
 pub use index_box::IndexBox;
 pub use meshed_box::{Face, Mesh};
 pub use quality::{check_folding, longest_edge};
+pub use reorder::Numbering;

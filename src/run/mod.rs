@@ -6,7 +6,8 @@
 pub mod cost;
 pub mod deck;
 mod driver;
-mod heat;
+mod host;
+mod job;
 mod phases;
 mod progress;
 pub mod report;
@@ -15,6 +16,7 @@ mod summary;
 
 pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};
+pub use job::{Given, Job, Problem};
 pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};

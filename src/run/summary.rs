@@ -1,16 +1,13 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
 use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, StrategiesReport};
-use super::{Analytic, Deck, Phases, Report, cost};
-use crate::Result;
-use crate::blas::Blas;
-use crate::comm::{Communicator, Halo};
-use crate::element;
-use crate::fill::{self, Dirichlet};
+use super::{Analytic, Deck, Job, Phases, Problem, Report, cost};
+use crate::comm::Communicator;
 use crate::graph::Graph;
 use crate::mesh::Mesh;
 use crate::solve::NewtonInfo;
-use crate::space::HostSpace;
+use crate::space::{Array, MemorySpace};
+use crate::{Result, element, fill};
 
 /// What decides the verdict.
 pub(super) struct Bound {
@@ -19,12 +16,18 @@ pub(super) struct Bound {
 }
 
 /// Books the steps of the graph under their names.
-pub(super) fn graph_phases(phases: &Phases, graph: &Graph) {
+pub(super) fn graph_phases<M: MemorySpace>(phases: &Phases, graph: &Graph<M>) {
     graph.laps.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
 }
 
 /// Sets what a call of each phase moves and computes on this rank.
-pub(super) fn costs(phases: &Phases, mesh: &Mesh, graph: &Graph, boundary: &Dirichlet, halo: &Halo, deck: &Deck) {
+pub(super) fn costs<S: Job>(
+    phases: &Phases,
+    mesh: &Mesh<S::Memory>,
+    graph: &Graph<S::Memory>,
+    problem: &impl Problem<S>,
+    deck: &Deck,
+) {
     let sizes = cost::Sizes {
         owned: mesh.map.owned_count() as u64,
         ghosts: mesh.map.ghost_count() as u64,
@@ -43,9 +46,9 @@ pub(super) fn costs(phases: &Phases, mesh: &Mesh, graph: &Graph, boundary: &Diri
         ("graph", cost::graph(sizes)),
         ("graph/scan", cost::graph_scan(sizes)),
         ("fill", fill),
-        ("boundary", cost::boundary(boundary.len() as u64)),
+        ("boundary", cost::boundary(problem.boundary_entries() as u64)),
         ("spmv", cost::spmv(sizes)),
-        ("halo", cost::halo(halo.bytes_sent() as u64 / 8, sizes)),
+        ("halo", cost::halo(problem.halo_bytes() as u64 / 8, sizes)),
         ("cg", cost::cg_iteration(sizes)),
     ] {
         phases.set_cost(name, cost);
@@ -53,35 +56,35 @@ pub(super) fn costs(phases: &Phases, mesh: &Mesh, graph: &Graph, boundary: &Diri
 }
 
 /// Largest and root-mean-square error against the exact solution, each relative to the exact solution's own.
-fn errors<S: HostSpace + Blas>(
+fn errors<S: Job>(
     space: &S,
     comm: &dyn Communicator,
-    mesh: &Mesh,
-    temperature: &[f64],
+    mesh: &Mesh<S::Memory>,
+    temperature: &Array<S, f64>,
     exact: &Analytic,
 ) -> Result<(f64, f64)> {
     let n = mesh.map.owned_count();
-    let exact = mesh.sample(space, |[_, _, z]| exact.at(z));
-    let (mut error, temperature) = (space.zeros(n)?, space.upload(&temperature[..n])?);
-    space.axpby(n, 1.0, &temperature, -1.0, &exact, &mut error)?;
+    let (exact, mut error) = (space.exact(mesh, exact)?, space.zeros(n)?);
+    space.axpby(n, 1.0, temperature, -1.0, &exact, &mut error)?;
     let mut partials = space.zeros(S::partials_len(n))?;
     let mut largest = [space.max_abs(n, &error, &mut partials)?, space.max_abs(n, &exact, &mut partials)?];
-    let mut squares = space.zeros(2)?;
+    let (mut sums, mut squares) = (space.zeros(2)?, [0.0; 2]);
     for (slot, vector) in [&error, &exact].into_iter().enumerate() {
-        space.dot(n, vector, vector, &mut partials, slot, &mut squares)?;
+        space.dot(n, vector, vector, &mut partials, slot, &mut sums)?;
     }
+    space.read(&sums, &mut squares)?;
     comm.all_max(&mut largest);
     comm.all_sum(&mut squares);
     Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
 }
 
 /// The report, the same on every rank.
-pub(super) fn report<S: HostSpace + Blas>(
+pub(super) fn report<S: Job>(
     space: &S,
     comm: &dyn Communicator,
     deck: &Deck,
-    mesh: &Mesh,
-    temperature: &[f64],
+    mesh: &Mesh<S::Memory>,
+    temperature: &Array<S, f64>,
     newton: &NewtonInfo,
     bound: &Bound,
     phases: &Phases,
@@ -119,8 +122,8 @@ pub(super) fn report<S: HostSpace + Blas>(
         nodes,
         elements: spec.elem_count(),
         ranks: comm.size(),
-        threads: space.concurrency(),
-        device: "cpu".into(),
+        threads: space.threads(),
+        device: space.device(),
         partition: PartitionReport {
             owned_min: -largest[0] as u64,
             owned_max: largest[1] as u64,

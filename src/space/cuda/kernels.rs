@@ -19,7 +19,7 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 2] = sources!("space" "blas");
+const SOURCES: [(&str, &str); 3] = sources!("space" "blas" "mesh");
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
@@ -158,6 +158,8 @@ impl Modules {
                 functions
             };
             for handle in functions {
+                // SAFETY: the driver's own handle; it loads what it had put off.
+                unsafe { sys::cuFuncLoad(handle) }.or_device("cuFuncLoad")?;
                 all.push(kernel_info(device, module, Function { handle, parameters: None })?);
             }
         }

@@ -1,1 +1,57 @@
-//! To come.
+//! Tables of the box, and checks of meshes.
+
+use super::gpu;
+use minifenl::element::{self, HEX8};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, check_folding, longest_edge};
+use minifenl::space::{CudaMemory, ExecutionSpace, Serial};
+
+fn meshes(space: &minifenl::space::Cuda, map: CoordinateMap, rank: usize, ranks: usize) -> (Mesh<CudaMemory>, Mesh) {
+    let spec = BoxSpec::new([29, 13, 7], [3.0, 1.0, 0.7], map).unwrap();
+    let part = || BoxPart::new(&spec, rank, ranks).unwrap();
+    (Mesh::generate(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap())
+}
+
+#[test]
+fn tables_of_whole_boxes_and_of_parts() {
+    let Some(space) = gpu("tables_of_whole_boxes_and_of_parts") else { return };
+    for map in [CoordinateMap::None, CoordinateMap::BUBBLE, CoordinateMap::TWIST] {
+        for (rank, ranks) in [(0, 1), (1, 3)] {
+            let (found, expected) = meshes(&space, map, rank, ranks);
+            assert_eq!(space.download(found.elem_node.nodes()).unwrap(), expected.elem_node.as_slice());
+            assert_eq!(space.download(&found.node_faces).unwrap(), expected.node_faces);
+            let coord = space.download(&found.node_coord).unwrap();
+            if map == CoordinateMap::TWIST {
+                let pairs = coord.as_flattened().iter().zip(expected.node_coord.as_flattened());
+                assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-15), "{map}");
+            } else {
+                assert_eq!(coord, expected.node_coord, "{map}");
+            }
+            let faces = [Face::ZMin, Face::XMax];
+            let on: Vec<bool> =
+                space.download(&found.on_faces(&space, faces).unwrap()).unwrap().iter().map(|&on| on == 1).collect();
+            assert_eq!(on, expected.on_faces(faces));
+            let mut vector = vec![0.5; expected.node_faces.len()];
+            let mut on_gpu = space.upload(&vector).unwrap();
+            expected.set_on_face(Face::YMax, 7.0, &mut vector);
+            found.set_on_face(&space, Face::YMax, 7.0, &mut on_gpu).unwrap();
+            assert_eq!(space.download(&on_gpu).unwrap(), vector);
+            let (edge, exact) = (found.longest_edge(&space).unwrap(), longest_edge(&Serial, &expected).unwrap());
+            assert!((edge - exact).abs() < 1e-14, "{map}: {edge} {exact}");
+        }
+    }
+}
+
+#[test]
+fn the_lowest_folded_element_is_named() {
+    let Some(space) = gpu("the_lowest_folded_element_is_named") else { return };
+    for map in [CoordinateMap::TWIST, CoordinateMap::Twist(3.0), CoordinateMap::Bubble(9.0)] {
+        let (found, expected) = meshes(&space, map, 0, 1);
+        let found = found.check_folding(&space, &HEX8.gradients);
+        let expected = check_folding(&Serial, &expected, element::determinants);
+        match (found, expected) {
+            (Ok(()), Ok(())) => assert_eq!(map, CoordinateMap::TWIST),
+            (Err(found), Err(expected)) => assert_eq!(found.to_string(), expected.to_string()),
+            (found, expected) => panic!("{map}: {found:?}, expected {expected:?}"),
+        }
+    }
+}
