@@ -2,6 +2,8 @@
 //! an iteration.
 
 mod cg;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod newton;
 mod operator;
 

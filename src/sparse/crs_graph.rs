@@ -1,6 +1,6 @@
 //! The pattern of a sparse matrix in compressed rows.
 
-use crate::space::{HostMemory, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result, RowOffset, error::check_length};
 use std::ops::Range;
 
@@ -71,6 +71,15 @@ impl CrsGraph {
     /// Entries of the longest row.
     pub fn longest_row(&self) -> usize {
         self.row_map.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
+    }
+
+    /// A copy in the memory of another space.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where the memory cannot be had.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsGraph<S::Memory>> {
+        let (row_map, entries) = (space.upload(&self.row_map)?, space.upload(&self.entries)?);
+        Ok(CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries))
     }
 
     /// The arrays `(row_map, entries)`.

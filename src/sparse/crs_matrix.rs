@@ -3,7 +3,7 @@
 use super::CrsGraph;
 use crate::Result;
 use crate::error::check_length;
-use crate::space::{HostMemory, Item, MemorySpace, zeroed};
+use crate::space::{ExecutionSpace, HostMemory, Item, MemorySpace, zeroed};
 use std::sync::Arc;
 
 /// Compressed-row matrix: a shared graph, and a value of type `V` at each entry.
@@ -27,6 +27,14 @@ impl<V: Item> CrsMatrix<V> {
     pub fn zero(graph: Arc<CrsGraph>) -> Self {
         let values = zeroed(graph.nnz());
         CrsMatrix { graph, values }
+    }
+
+    /// A copy in the memory of another space, with a graph of its own.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsMatrix<V, S::Memory>> {
+        Ok(CrsMatrix { graph: Arc::new(self.graph.upload(space)?), values: space.upload(&self.values)? })
     }
 
     /// Value at (row, column), or `None` where the graph has no entry.

@@ -6,9 +6,21 @@
 mod crs_graph;
 mod crs_matrix;
 mod exchange;
+mod format;
+#[cfg(feature = "cuda")]
+mod slices;
 mod spmv;
+#[cfg(feature = "cuda")]
+mod storage;
 
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
+pub use format::Format;
+#[cfg(feature = "cuda")]
+pub use slices::Slices;
 pub use spmv::Spmv;
+#[cfg(feature = "cuda")]
+pub use spmv::{DeviceValue, Lanes};
+#[cfg(feature = "cuda")]
+pub use storage::{Storage, Stored};

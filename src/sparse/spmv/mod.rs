@@ -4,7 +4,14 @@
 //! entries in f64. It does 2 flops an entry. Each row is summed in an order that depends on its length alone, so the
 //! result does not depend on the space's concurrency.
 
+#[cfg(feature = "cuda")]
+mod cuda;
 mod host;
+
+#[cfg(feature = "cuda")]
+pub use cuda::{DeviceValue, Lanes};
+#[cfg(feature = "cuda")]
+pub(super) use cuda::{check_product_dot, update};
 
 use super::CrsMatrix;
 use crate::Result;

@@ -1,0 +1,257 @@
+// Matrices in slices of 32 rows, made from CRS (Kreutzer et al. 2014, SELL-32): entry k of the slice's row l lies at
+// slice_offsets[slice] + 32 k + l, so the lanes of a warp, one a row, read neighbours. Shorter rows are padded by zeros.
+//
+// Columns come in two ways. `words[slice]` with the bit LISTED: a column for each entry, from the rest of the word on.
+// Without: the whole slice shares one table of column - row, the union of its rows', from offsets[word] on; slices with equal
+// tables share one. Then a product reads next to nothing but values: 8.6 bytes an entry of a box instead of 12.
+
+constexpr int THREADS = 256, SLICE = WARP, STATE = 6;
+// Longest table, and the warps of a block that turns CRS values into slices (shared memory: 41 KB).
+constexpr int WIDEST = 40, WARPS = 4;
+constexpr u64 LISTED = 1ull << 63;
+constexpr u32 NO_COLUMN = 0xffffffffu;
+constexpr i64 FAR = 1ll << 40;
+
+typedef double f64;
+typedef float f32;
+
+// A row of a slice as one lane of its warp sees it; rows behind the last are empty.
+struct Row {
+    u64 row, start = 0;
+    u32 length = 0;
+    __device__ Row(u64 slice, u64 rows, const u64* row_map) : row(slice * SLICE + lane_index()) {
+        if (row < rows) start = __ldg(row_map + row), length = u32(__ldg(row_map + row + 1) - start);
+    }
+    __device__ i64 offset(const u32* entries, u32 k) const { return k < length ? i64(__ldg(entries + start + k)) - i64(row) : FAR; }
+};
+
+// Calls each(column - row) for the union over the rows of a warp's slice, rising; returns its length, WIDEST + 1 where it is
+// longer or an offset needs more than 32 bits.
+template <class Each> INLINE u32 union_of(const Row& row, const u32* entries, Each each) {
+    u32 next = 0, width = 0;
+    i64 mine = row.offset(entries, 0);
+    while (true) {
+        i64 first = mine;
+#pragma unroll
+        for (int step = WARP / 2; step > 0; step /= 2) first = least(first, __shfl_xor_sync(ALL_LANES, first, step));
+        if (first == FAR) return width;
+        if (width == WIDEST || first != int(first)) return WIDEST + 1;
+        each(width++, int(first));
+        if (mine == first) mine = row.offset(entries, ++next);
+    }
+}
+
+// longest[slice]: entries of its longest row; widths[slice], hashes[slice]: of its union.
+KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, const u64* row_map, const u32* entries, u32* longest, u32* widths,
+                                                 u64* hashes) {
+    u64 slices = (rows + SLICE - 1) / SLICE;
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        Row row(slice, rows, row_map);
+        u32 length = row.length;
+#pragma unroll
+        for (int step = WARP / 2; step > 0; step /= 2) length = most(length, __shfl_xor_sync(ALL_LANES, length, step));
+        u64 hash = SLICE;
+        u32 width = union_of(row, entries, [&](u32, int offset) {
+            hash = (hash ^ u32(offset)) * 0x9e3779b97f4a7c15ull;
+            hash ^= hash >> 29;
+        });
+        if (lane_index() == 0) longest[slice] = length, widths[slice] = width, hashes[slice] = hash;
+    }
+}
+
+// The tables: that of slice slices[table] goes to offsets[starts[table]] and on.
+KERNEL __launch_bounds__(THREADS) slice_tables(u64 rows, u64 tables, const u64* row_map, const u32* entries, const u32* slices,
+                                               const u64* starts, int* offsets) {
+    for (u64 table = thread_index() / WARP; table < tables; table += thread_count() / WARP) {
+        Row row(slices[table], rows, row_map);
+        int* out = offsets + starts[table];
+        union_of(row, entries, [&](u32 k, int offset) {
+            if (lane_index() == 0) out[k] = offset;
+        });
+    }
+}
+
+// Where an offset is in a table of `width` rising ones, or would be.
+INLINE u32 place_of(i64 offset, const int* table, u32 width) {
+    u32 first = 0;
+    while (width > 0) {
+        u32 half = width / 2;
+        if (table[first + half] < offset) first += half + 1, width -= half + 1;
+        else width = half;
+    }
+    return first;
+}
+
+// columns of the slices that list them; misses[0]: entries that their slice's table does not have, should two hashes be equal.
+KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, const u32* entries, const u64* slice_offsets,
+                                                const u64* words, const int* offsets, u32* columns, u32* misses) {
+    u64 slices = (rows + SLICE - 1) / SLICE;
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        Row row(slice, rows, row_map);
+        u32 width = u32((slice_offsets[slice + 1] - slice_offsets[slice]) / SLICE);
+        u64 word = words[slice];
+        if (word & LISTED) {
+            u32* out = columns + (word & ~LISTED) + lane_index();
+            for (u32 k = 0; k < width; k++) out[u64(k) * SLICE] = k < row.length ? __ldg(entries + row.start + k) : NO_COLUMN;
+            continue;
+        }
+        for (u32 k = 0; k < row.length; k++) {
+            i64 offset = row.offset(entries, k);
+            u32 place = place_of(offset, offsets + word, width);
+            if (place == width || offsets[word + place] != offset) atomicAdd(misses, 1u);
+        }
+    }
+}
+
+// values of the slices from those of the CRS matrix: a warp turns a slice in shared memory, so that it reads and writes lines.
+template <class V>
+INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* from, const u64* slice_offsets, const u64* words,
+                   const int* offsets, V* values) {
+    __shared__ V tiles[WARPS][SLICE][WIDEST + 1];
+    __shared__ int tables[WARPS][WIDEST];
+    u32 lane = lane_index(), warp = threadIdx.x / WARP;
+    auto& tile = tiles[warp];
+    auto& table = tables[warp];
+    u64 slices = (rows + SLICE - 1) / SLICE;
+    for (u64 slice = u64(blockIdx.x) * WARPS + warp; slice < slices; slice += u64(gridDim.x) * WARPS) {
+        Row row(slice, rows, row_map);
+        u64 out = slice_offsets[slice], word = words[slice];
+        u32 width = u32((slice_offsets[slice + 1] - out) / SLICE);
+        bool listed = word & LISTED;
+        u32 piece = listed ? WARP : WIDEST;
+        for (u32 first = 0; first < width; first += piece) {
+            if (!listed) {
+                for (u32 k = lane; k < width; k += WARP) {
+                    table[k] = __ldg(offsets + word + k);
+                    for (int l = 0; l < SLICE; l++) tile[l][k] = 0;
+                }
+                __syncwarp();
+            }
+#pragma unroll 4
+            for (int l = 0; l < SLICE; l++) {
+                u64 start = __shfl_sync(ALL_LANES, row.start, l);
+                u32 length = __shfl_sync(ALL_LANES, row.length, l);
+                if (listed) {
+                    tile[l][lane] = first + lane < length ? __ldg(from + start + first + lane) : V(0);
+                } else {
+                    for (u32 k = lane; k < length; k += WARP) {
+                        i64 offset = i64(__ldg(entries + start + k)) - i64(slice * SLICE + l);
+                        tile[l][place_of(offset, table, width)] = __ldg(from + start + k);
+                    }
+                }
+            }
+            __syncwarp();
+            u32 here = least(piece, width - first);
+            for (u32 k = 0; k < here; k++) values[out + u64(first + k) * SLICE + lane] = tile[lane][k];
+            __syncwarp();
+        }
+    }
+}
+
+// Sum of a row whose entries have columns; `columns` and `values` point to its first.
+template <int BATCH, class V> INLINE double listed_sum(u32 width, const u32* columns, const V* values, const double* x) {
+    double sum = 0;
+    for (u32 k = 0; k < width; k += BATCH, columns += BATCH * SLICE, values += BATCH * SLICE) {
+        u32 column[BATCH];
+        V value[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            bool inside = k + b < width;
+            column[b] = inside ? __ldcs(columns + b * SLICE) : NO_COLUMN;
+            value[b] = inside ? __ldcs(values + b * SLICE) : V(0);
+        }
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (column[b] != NO_COLUMN ? __ldg(x + column[b]) : 0.0);
+    }
+    return sum;
+}
+
+// Sum of a row by its slice's table; what is padded lies at a column clamped into the matrix, times zero.
+template <int BATCH, class V>
+INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V* values, const double* x) {
+    double sum = 0;
+    for (u32 k = 0; k < width; k += BATCH, table += BATCH, values += BATCH * SLICE) {
+        V value[BATCH];
+        int column[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            bool inside = k + b < width;
+            value[b] = inside ? __ldcs(values + b * SLICE) : V(0);
+            column[b] = inside ? most(least(int(row + u32(__ldg(table + b))), last), 0) : 0;
+        }
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (k + b < width ? __ldg(x + column[b]) : 0.0);
+    }
+    return sum;
+}
+
+// Calls each(row, sum) for rows first..last; first is a multiple of 32.
+template <bool TABLES, class V, class Each>
+INLINE void rows_of(u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,
+                    const u32* listed, const V* values, const double* x, Each each) {
+    for (u64 row = first + thread_index(); row < last; row += thread_count()) {
+        u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = TABLES ? __ldg(words + slice) : start;
+        u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
+        const V* own = values + start + lane_index();
+        if (TABLES && !(word & LISTED)) {
+            each(row, table_sum<14>(width, u32(row), int(columns) - 1, offsets + word, own, x));
+        } else {
+            each(row, listed_sum<9>(width, listed + (word & ~LISTED) + lane_index(), own, x));
+        }
+    }
+}
+
+enum class Update { set, scale, add, axpby };
+
+// y = alpha A x + beta y. 64 registers a thread (48 for sell f32) keep a batch of loads together; without the
+// bound ptxas gives it 32 and the batch falls apart: 0.90 for 1.04 of the copy bandwidth on an H200.
+#define SPMV_OF(FORMAT, TABLES, BLOCKS, UPDATE, V)                                                                           \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_##UPDATE##_##V(                                                       \
+        u64 rows, u64 columns, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,                 \
+        const u32* listed, const V* values, const double* x, double beta, double* y) {                                       \
+        rows_of<TABLES>(0, rows, columns, slice_offsets, words, offsets, listed, values, x, [&](u64 row, double sum) {       \
+            if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
+            if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
+            if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
+            if constexpr (Update::UPDATE == Update::axpby) y[row] = alpha * sum + beta * y[row];                             \
+        });                                                                                                                  \
+    }
+
+// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once the state is set.
+#define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
+        u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                    \
+        const u32* listed, const V* values, const double* x, double* y, double* partials, u32 slot, double* scalars,         \
+        u32* ticket) {                                                                                                       \
+        if (__ldcg(scalars + STATE) != 0) return;                                                                            \
+        double dot = 0, total;                                                                                               \
+        rows_of<TABLES>(first, last, columns, slice_offsets, words, offsets, listed, values, x,                              \
+                        [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                            \
+        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = first == 0 ? total : scalars[slot] + total;     \
+    }
+
+#define SPMV(FORMAT, TABLES, BLOCKS, V)                                                                                      \
+    SPMV_OF(FORMAT, TABLES, BLOCKS, set, V)                                                                                  \
+    SPMV_OF(FORMAT, TABLES, BLOCKS, scale, V)                                                                                \
+    SPMV_OF(FORMAT, TABLES, BLOCKS, add, V)                                                                                  \
+    SPMV_OF(FORMAT, TABLES, BLOCKS, axpby, V)                                                                                \
+    SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)
+
+#define UPDATE_OF(V)                                                                                                         \
+    KERNEL __launch_bounds__(WARPS * WARP, 5) update_##V(u64 rows, const u64* row_map, const u32* entries, const V* from,    \
+                                                         const u64* slice_offsets, const u64* words, const int* offsets,     \
+                                                         V* values) {                                                        \
+        update(rows, row_map, entries, from, slice_offsets, words, offsets, values);                                         \
+    }
+
+SPMV(sell, false, 4, f64)
+SPMV(sell, false, 5, f32)
+SPMV(pattern, true, 4, f64)
+SPMV(pattern, true, 4, f32)
+UPDATE_OF(f64)
+UPDATE_OF(f32)
+
+// to = from, rounded to 24 bits.
+KERNEL __launch_bounds__(THREADS) to_single(u64 n, const double* from, float* to) {
+    for (u64 i = thread_index(); i < n; i += thread_count()) to[i] = float(__ldcs(from + i));
+}

@@ -1,0 +1,101 @@
+// Products of CRS matrices; twins of src/sparse/spmv/host.rs.
+//
+// LANES threads share a row (Hoemmen and Edwards' figure 24; 32 is a warp a row). Their loads go out as batches: the columns
+// and values of LANES * BATCH entries first, what they point at in x next, so that latencies overlap. ptxas keeps a batch
+// together only where the bounds leave it registers; too few blocks starve it again. Chosen on an H200 for 27 entries a row:
+// 8 lanes x 4 at full occupancy, 4 x 7 and fewer lanes with 64 registers and more. Longer rows loop.
+//
+// Each row is summed in an order that depends on its length and LANES alone: the same bits every time.
+
+constexpr int THREADS = 256;
+constexpr int STATE = 6;
+
+typedef double f64;
+typedef float f32;
+
+// What to do with a row's sum, as alpha and beta say: (1, 0), (alpha, 0), (1, 1), any. Only the last two read y.
+enum class Update { set, scale, add, axpby };
+
+template <Update UPDATE> INLINE void store(double alpha, double sum, double beta, double* y) {
+    if constexpr (UPDATE == Update::set) *y = sum;
+    if constexpr (UPDATE == Update::scale) *y = alpha * sum;
+    if constexpr (UPDATE == Update::add) *y += sum;
+    if constexpr (UPDATE == Update::axpby) *y = alpha * sum + beta * *y;
+}
+
+// The sum of `left` entries from `columns` and `values` on, in each of the row's LANES threads.
+template <int LANES, int BATCH, class V>
+INLINE double row_sum(u32 left, const u32* columns, const V* values, const double* x) {
+    constexpr u32 STEP = LANES * BATCH;
+    u32 lane = threadIdx.x % LANES;
+    columns += lane, values += lane;
+    double sum = 0;
+    while (true) {
+        u32 column[BATCH];
+        V value[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            bool inside = lane + k * LANES < left;
+            column[k] = inside ? __ldg(columns + k * LANES) : 0;
+            value[k] = inside ? __ldg(values + k * LANES) : V(0);
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            sum += double(value[k]) * (lane + k * LANES < left ? __ldg(x + column[k]) : 0.0);
+        }
+        if (left <= STEP) break;
+        left -= STEP, columns += STEP, values += STEP;
+    }
+#pragma unroll
+    for (int step = LANES / 2; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
+    return sum;
+}
+
+// Calls each(row, sum) in the first thread of each row of first..last.
+template <int LANES, int BATCH, class V, class Each>
+INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, Each each) {
+    constexpr int ROWS = THREADS / LANES;
+    for (u64 tile = first + u64(blockIdx.x) * ROWS; tile < last; tile += u64(gridDim.x) * ROWS) {
+        u64 row = tile + threadIdx.x / LANES, start = 0;
+        u32 length = 0;
+        if (row < last) start = __ldg(row_map + row), length = u32(__ldg(row_map + row + 1) - start);
+        double sum = row_sum<LANES, BATCH>(length, entries + start, values + start, x);
+        if (row < last && threadIdx.x % LANES == 0) each(row, sum);
+    }
+}
+
+// y = alpha A x + beta y
+#define SPMV_OF(UPDATE, V, LANES, BATCH, BLOCKS)                                                                             \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_##UPDATE##_##V##_##LANES(                                                 \
+        u64 rows, double alpha, const u64* row_map, const u32* entries, const V* values, const double* x, double beta,       \
+        double* y) {                                                                                                         \
+        rows_of<LANES, BATCH>(0, rows, row_map, entries, values, x,                                                          \
+                              [&](u64 row, double sum) { store<Update::UPDATE>(alpha, sum, beta, y + row); });               \
+    }
+
+// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once the state is set.
+#define SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                 \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_##V##_##LANES(                                                        \
+        u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, double* y,            \
+        double* partials, u32 slot, double* scalars, u32* ticket) {                                                          \
+        if (__ldcg(scalars + STATE) != 0) return;                                                                            \
+        double dot = 0, total;                                                                                               \
+        rows_of<LANES, BATCH>(first, last, row_map, entries, values, x,                                                      \
+                              [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                      \
+        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = first == 0 ? total : scalars[slot] + total;     \
+    }
+
+#define SPMV_FOR(V, LANES, BATCH, BLOCKS)                                                                                    \
+    SPMV_OF(set, V, LANES, BATCH, BLOCKS)                                                                                    \
+    SPMV_OF(scale, V, LANES, BATCH, BLOCKS)                                                                                  \
+    SPMV_OF(add, V, LANES, BATCH, BLOCKS)                                                                                    \
+    SPMV_OF(axpby, V, LANES, BATCH, BLOCKS)                                                                                  \
+    SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)
+#define SPMV(LANES, BATCH, BLOCKS) SPMV_FOR(f64, LANES, BATCH, BLOCKS) SPMV_FOR(f32, LANES, BATCH, BLOCKS)
+
+SPMV(1, 8, 4)
+SPMV(2, 14, 3)
+SPMV(4, 7, 4)
+SPMV(8, 4, 6)
+SPMV(16, 4, 6)
+SPMV(32, 4, 6)

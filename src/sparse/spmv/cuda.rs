@@ -1,0 +1,268 @@
+//! SpMV on a GPU: launches of `kernels/sparse.cu`, with 1 to 32 threads a row.
+//!
+//! How many is the caller's choice ([`Cuda::spmv_lanes`]), or follows the mean length of a row ([`Lanes::of`]), or comes
+//! from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
+
+use super::{CrsMatrix, Spmv};
+use crate::blas::{Blas, cg_slot};
+use crate::error::{check_at_least, check_length};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::{Item, named_choice};
+use crate::{Error, Result};
+use std::ops::Range;
+
+/// Threads of a block, as in the kernels.
+const THREADS: u32 = 256;
+
+/// Threads that share a row of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// A thread a row.
+    One,
+    /// 2 threads a row.
+    Two,
+    /// 4 threads a row.
+    Four,
+    /// 8 threads a row.
+    Eight,
+    /// 16 threads a row.
+    Sixteen,
+    /// A warp a row.
+    Warp,
+}
+
+impl Lanes {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Lanes::One, "1"),
+        (Lanes::Two, "2"),
+        (Lanes::Four, "4"),
+        (Lanes::Eight, "8"),
+        (Lanes::Sixteen, "16"),
+        (Lanes::Warp, "32"),
+    ];
+
+    /// The choice for rows of `entries` entries on average: about four entries a thread.
+    pub fn of(entries: f64) -> Self {
+        let longest = [(3.0, Lanes::One), (8.0, Lanes::Two), (18.0, Lanes::Four), (48.0, Lanes::Eight)];
+        let fits = longest.into_iter().find(|&(longest, _)| entries <= longest);
+        fits.map_or(if entries <= 96.0 { Lanes::Sixteen } else { Lanes::Warp }, |(_, lanes)| lanes)
+    }
+
+    /// How many threads that is.
+    pub fn count(self) -> usize {
+        1 << self as usize
+    }
+
+    pub(crate) fn of_matrix<V: Item>(a: &CrsMatrix<V, CudaMemory>) -> Self {
+        Self::of(a.graph().nnz() as f64 / a.graph().rows().max(1) as f64)
+    }
+}
+named_choice!(Lanes, "lanes");
+
+/// Types that the values of a matrix on a GPU may have. Sums are f64 for all. The constants are names of kernels.
+pub trait DeviceValue: Item + Into<f64> {
+    /// In CRS: by what happens to y, by [`Lanes`].
+    #[doc(hidden)]
+    const SPMV: [[&'static str; 6]; 4];
+    #[doc(hidden)]
+    const SPMV_DOT: [&'static str; 6];
+    /// In slices: sell and pattern, by what happens to y.
+    #[doc(hidden)]
+    const SLICED: [[&'static str; 4]; 2];
+    #[doc(hidden)]
+    const SLICED_DOT: [&'static str; 2];
+    #[doc(hidden)]
+    const UPDATE: &'static str;
+}
+
+macro_rules! by_lanes {
+    ($name:literal, $value:ident) => {
+        [
+            concat!($name, "_", stringify!($value), "_1"),
+            concat!($name, "_", stringify!($value), "_2"),
+            concat!($name, "_", stringify!($value), "_4"),
+            concat!($name, "_", stringify!($value), "_8"),
+            concat!($name, "_", stringify!($value), "_16"),
+            concat!($name, "_", stringify!($value), "_32"),
+        ]
+    };
+}
+macro_rules! device_value {
+    ($value:ident) => {
+        impl DeviceValue for $value {
+            const SPMV: [[&'static str; 6]; 4] = [
+                by_lanes!("spmv_set", $value),
+                by_lanes!("spmv_scale", $value),
+                by_lanes!("spmv_add", $value),
+                by_lanes!("spmv_axpby", $value),
+            ];
+            const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot", $value);
+            const SLICED: [[&'static str; 4]; 2] = [
+                [
+                    concat!("sell_set_", stringify!($value)),
+                    concat!("sell_scale_", stringify!($value)),
+                    concat!("sell_add_", stringify!($value)),
+                    concat!("sell_axpby_", stringify!($value)),
+                ],
+                [
+                    concat!("pattern_set_", stringify!($value)),
+                    concat!("pattern_scale_", stringify!($value)),
+                    concat!("pattern_add_", stringify!($value)),
+                    concat!("pattern_axpby_", stringify!($value)),
+                ],
+            ];
+            const SLICED_DOT: [&'static str; 2] =
+                [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
+            const UPDATE: &'static str = concat!("update_", stringify!($value));
+        }
+    };
+}
+device_value!(f64);
+device_value!(f32);
+
+/// Which kernel: (1, 0), (alpha, 0), (1, 1), any.
+pub(crate) fn update(alpha: f64, beta: f64) -> usize {
+    match (alpha, beta) {
+        (1.0, 0.0) => 0,
+        (_, 0.0) => 1,
+        (1.0, 1.0) => 2,
+        _ => 3,
+    }
+}
+
+impl Cuda {
+    /// [`spmv`](Spmv::spmv) with a given number of threads a row.
+    ///
+    /// # Errors
+    /// As [`spmv`](Spmv::spmv).
+    pub fn spmv_lanes<V: DeviceValue>(
+        &self,
+        lanes: Lanes,
+        alpha: f64,
+        a: &CrsMatrix<V, CudaMemory>,
+        x: &CudaArray<f64>,
+        beta: f64,
+        y: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        let rows = a.graph().rows();
+        check_at_least("spmv", "x", x.len(), a.graph().columns())?;
+        check_at_least("spmv", "y", y.len(), rows)?;
+        let name = V::SPMV[update(alpha, beta)][lanes as usize];
+        let (row_map, entries) = (a.graph().row_map(), a.graph().entries());
+        let grid = Grid::cover(rows, THREADS / lanes.count() as u32);
+        let grid = Grid { threads: THREADS, ..grid };
+        self.launch("sparse", name, grid, arguments![rows as u64, alpha, row_map, entries, a.values(), x, beta, y])
+    }
+
+    /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads a row.
+    ///
+    /// # Errors
+    /// As [`spmv_dot`](Spmv::spmv_dot).
+    pub fn spmv_dot_lanes<V: DeviceValue>(
+        &self,
+        lanes: Lanes,
+        a: &CrsMatrix<V, CudaMemory>,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        partials: &mut CudaArray<f64>,
+        slot: usize,
+        scalars: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        let shape = (a.graph().rows(), a.graph().columns());
+        check_product_dot(shape, &rows, 1, x, y, partials, slot, scalars)?;
+        let name = V::SPMV_DOT[lanes as usize];
+        let grid = self.product_grid("sparse", name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
+        let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
+        let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
+        let ticket = self.ticket();
+        self.launch(
+            "sparse",
+            name,
+            grid,
+            arguments![first, last, row_map, entries, values, x, y, partials, slot, scalars, ticket],
+        )
+    }
+
+    /// The number of threads a row that multiplies this matrix fastest here, by three products with each; waits for them.
+    ///
+    /// # Errors
+    /// As [`spmv`](Spmv::spmv).
+    pub fn fastest_lanes<V: DeviceValue>(
+        &self,
+        a: &CrsMatrix<V, CudaMemory>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+    ) -> Result<Lanes> {
+        let mut best = (std::time::Duration::MAX, Lanes::of_matrix(a));
+        for (lanes, _) in Lanes::ALL {
+            self.spmv_lanes(lanes, 1.0, a, x, 0.0, y)?;
+            let before = self.record()?;
+            for _ in 0..3 {
+                self.spmv_lanes(lanes, 1.0, a, x, 0.0, y)?;
+            }
+            let time = self.record()?.since(&before)?;
+            if time < best.0 {
+                best = (time, lanes);
+            }
+        }
+        Ok(best.1)
+    }
+
+    /// Blocks that stay until the end, at most one a tile and one a partial sum; one at least, to store the sum.
+    pub(crate) fn product_grid(&self, module: &'static str, name: &'static str, tiles: usize) -> Result<Grid> {
+        let resident = self.resident_blocks(module, name, THREADS, 0)?;
+        Ok(Grid::new(tiles.min(resident).min(Self::partials_len(0)).max(1), THREADS))
+    }
+}
+
+/// Refuses what a product with a dot cannot work on; `block`: multiples at which `rows` may start.
+pub(crate) fn check_product_dot(
+    (all, columns): (usize, usize),
+    rows: &Range<usize>,
+    block: usize,
+    x: &CudaArray<f64>,
+    y: &CudaArray<f64>,
+    partials: &CudaArray<f64>,
+    slot: usize,
+    scalars: &CudaArray<f64>,
+) -> Result<()> {
+    if rows.start > rows.end || rows.end > all {
+        return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+    }
+    check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
+    check_at_least("spmv_dot", "x", x.len(), columns.max(rows.end))?;
+    check_at_least("spmv_dot", "y", y.len(), rows.end)?;
+    check_at_least("spmv_dot", "partials", partials.len(), Cuda::partials_len(all))?;
+    check_at_least("spmv_dot", "scalars", scalars.len(), cg_slot::LEN.max(slot + 1))
+}
+
+impl<V: DeviceValue> Spmv<V> for Cuda {
+    /// Any range of rows; the sum of a range is added to that of the ranges before, the first of which begins at row 0.
+    const ROW_BLOCK: usize = 1;
+
+    fn spmv(
+        &self,
+        alpha: f64,
+        a: &CrsMatrix<V, CudaMemory>,
+        x: &CudaArray<f64>,
+        beta: f64,
+        y: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        self.spmv_lanes(Lanes::of_matrix(a), alpha, a, x, beta, y)
+    }
+
+    fn spmv_dot(
+        &self,
+        a: &CrsMatrix<V, CudaMemory>,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        partials: &mut CudaArray<f64>,
+        slot: usize,
+        scalars: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        self.spmv_dot_lanes(Lanes::of_matrix(a), a, rows, x, y, partials, slot, scalars)
+    }
+}

@@ -1,0 +1,128 @@
+//! A matrix on a GPU in the format chosen for its products.
+//!
+//! ```text
+//! storage = Storage::new(space, format, graph)     once
+//! storage.update(space, matrix)                    when the values have changed
+//! storage.view(matrix)                             products, and an operator for CG
+//! ```
+
+use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices};
+use crate::Result;
+use crate::error::check_length;
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a format keeps beside the CRS matrix.
+#[derive(Clone, Debug)]
+pub struct Storage<V: DeviceValue = f64> {
+    slices: Option<Slices<V>>,
+    /// Threads a row of products in CRS; `None`: as many as suit the mean row.
+    pub lanes: Option<Lanes>,
+}
+
+impl<V: DeviceValue> Storage<V> {
+    /// Builds what the format needs of the pattern.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+        let slices = match format {
+            Format::Crs => None,
+            Format::Sell | Format::Pattern => Some(Slices::new(space, format, graph)?),
+        };
+        Ok(Storage { slices, lanes: None })
+    }
+
+    /// Takes the matrix's values.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
+    pub fn update(&mut self, space: &Cuda, a: &CrsMatrix<V, CudaMemory>) -> Result<()> {
+        self.slices.as_mut().map_or(Ok(()), |slices| slices.update(space, a))
+    }
+
+    /// The matrix whose values were taken last, as this format stores it.
+    pub fn view<'a>(&'a self, a: &'a CrsMatrix<V, CudaMemory>) -> Stored<'a, V> {
+        Stored { matrix: a, slices: self.slices.as_ref(), lanes: self.lanes }
+    }
+}
+
+/// A matrix as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<'a, V: DeviceValue = f64> {
+    matrix: &'a CrsMatrix<V, CudaMemory>,
+    slices: Option<&'a Slices<V>>,
+    lanes: Option<Lanes>,
+}
+
+impl<'a, V: DeviceValue> Stored<'a, V> {
+    /// The CRS matrix.
+    pub fn matrix(&self) -> &'a CrsMatrix<V, CudaMemory> {
+        self.matrix
+    }
+
+    fn lanes(&self) -> Lanes {
+        self.lanes.unwrap_or_else(|| Lanes::of_matrix(self.matrix))
+    }
+
+    /// y = alpha A x + beta y, as [`Spmv::spmv`](super::Spmv::spmv).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    pub fn spmv(&self, space: &Cuda, alpha: f64, x: &CudaArray<f64>, beta: f64, y: &mut CudaArray<f64>) -> Result<()> {
+        match self.slices {
+            Some(slices) => slices.spmv(space, alpha, x, beta, y),
+            None => space.spmv_lanes(self.lanes(), alpha, self.matrix, x, beta, y),
+        }
+    }
+
+    /// y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot); `rows` starts at a multiple of 32.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    pub fn spmv_dot(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        partials: &mut CudaArray<f64>,
+        slot: usize,
+        scalars: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        match self.slices {
+            Some(slices) => slices.spmv_dot(space, rows, x, y, partials, slot, scalars),
+            None => space.spmv_dot_lanes(self.lanes(), self.matrix, rows, x, y, partials, slot, scalars),
+        }
+    }
+
+    /// Bytes that a product y = A x has to move in this format, each vector once.
+    pub fn bytes(&self) -> usize {
+        let graph = self.matrix.graph();
+        let crs = || self.matrix.values().bytes() + graph.entries().bytes() + graph.row_map().bytes();
+        self.slices.map_or_else(crs, Slices::bytes) + 8 * (graph.rows() + graph.columns())
+    }
+}
+
+impl Cuda {
+    /// The matrix with its values rounded to single precision, on the same graph.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn single(&self, a: &CrsMatrix<f64, CudaMemory>) -> Result<CrsMatrix<f32, CudaMemory>> {
+        let mut single = CrsMatrix::from_parts(a.graph().clone(), self.unfilled(a.graph().nnz())?);
+        self.to_single(a, &mut single)?;
+        Ok(single)
+    }
+
+    /// Rounds the values of a matrix into those of a single-precision one: 12 bytes an entry.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for another number of entries.
+    pub fn to_single(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
+        let (from, (_, to)) = (a.values(), single.parts_mut());
+        check_length("to_single", "single", to.len(), from.len())?;
+        self.launch("slices", "to_single", Grid::cover(from.len(), 256), arguments![from.len() as u64, from, to])
+    }
+}
