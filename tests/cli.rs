@@ -66,6 +66,8 @@ fn a_dumped_deck_dumps_itself_and_flags_override_it() {
         "77",
         "--device",
         "cuda",
+        "--format",
+        "sell",
         "--dump-deck",
     ];
     let (code, first, _) = run(&flags);

@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, ValueHint};
 use clap_complete::Shell;
 use minifenl::Result;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Deck, Device, Nodes};
+use minifenl::run::deck::{Deck, Device, FormatChoice, Nodes};
 use minifenl::{fill, graph};
 use std::path::PathBuf;
 
@@ -74,6 +74,9 @@ pub struct Args {
     /// Where to compute: auto, cpu, cuda, cuda:K [default: auto]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
+    /// How a GPU stores the matrix: auto, crs, sell, pattern [default: auto]
+    #[arg(long, value_name = "NAME")]
+    format: Option<FormatChoice>,
     /// Threads of each rank [default: the cores allowed to it]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -120,6 +123,7 @@ impl Args {
         set(&mut deck.newton.max_iterations, self.newton_max);
         set(&mut deck.cg.tolerance, self.cg_tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
+        set(&mut deck.device.format, self.format);
         set(&mut deck.run.device, self.device);
         deck.run.threads = self.threads.or(deck.run.threads);
         deck.run.report = self.report.clone().or(deck.run.report);

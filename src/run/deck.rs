@@ -5,12 +5,14 @@
 mod check;
 mod choices;
 mod device;
+mod format;
 mod nodes;
 #[cfg(test)]
 mod tests;
 
 pub(super) use choices::by_name;
 pub use device::{Chosen, Device};
+pub use format::FormatChoice;
 pub use nodes::Nodes;
 
 use crate::mesh::CoordinateMap;
@@ -34,6 +36,8 @@ pub struct Deck {
     pub newton: IterationDeck<NewtonDefaults>,
     /// `[cg]`: the linear iteration.
     pub cg: IterationDeck<CgDefaults>,
+    /// `[device]`: what only a GPU heeds.
+    pub device: DeviceDeck,
     /// `[run]`: device, threads, report, bandwidth.
     pub run: RunDeck,
 }
@@ -96,6 +100,15 @@ pub struct FillDeck {
     /// How an element matrix is computed.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
+}
+
+/// What only a GPU heeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeviceDeck {
+    /// How the matrix is stored for products.
+    #[serde(with = "by_name")]
+    pub format: FormatChoice,
 }
 
 /// When an iteration stops. `D` carries the defaults only.

@@ -45,6 +45,7 @@ fn refusals_name_key_and_line() {
         ("[cg]\ntolerance = 1", "cg.tolerance", "between 0 and 1"),
         ("[newton]\nmax_iterations = 0", "newton.max_iterations", "1 or more"),
         ("[run]\nthreads = 0", "run.threads", "--threads"),
+        ("[device]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
         ("[run]\ndevice = \"gpu\"", "line 2", "auto, cpu, cuda, cuda:K"),
     ];
     for (text, first, second) in cases {
@@ -80,7 +81,7 @@ prop_compose! {
         edges in prop::array::uniform3(2u64..1 << 20), per_rank: bool, size in prop::array::uniform3(1e-3..1e3f64),
         map in 0usize..3, amplitude in -2.0..2.0f64, t in (0.1..10.0f64, 11.0..20.0f64), graph in 0usize..4, fill in 0usize..3,
         kernel in 0usize..2, tolerance in 1e-15..0.9f64, limit in 1usize..100_000, threads in prop::option::of(1usize..64),
-        triad: bool, device in 0usize..5,
+        triad: bool, device in 0usize..5, format in 0usize..4,
     ) -> Deck {
         let mut deck = Deck::default();
         let nodes = Nodes::new(edges).ok();
@@ -94,6 +95,7 @@ prop_compose! {
         (deck.cg.tolerance, deck.newton.max_iterations) = (tolerance, limit);
         (deck.run.threads, deck.run.triad) = (threads, triad);
         deck.run.device = [Device::Auto, Device::Cpu, Device::Cuda(0), Device::Cuda(1), Device::Cuda(77)][device];
+        deck.device.format = ["auto", "crs", "sell", "pattern"][format].parse().unwrap();
         deck
     }
 }
