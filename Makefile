@@ -1,4 +1,4 @@
-# minifenl: make run, make test, make lint, make bench. Installs what is missing, or says what to install.
+# minifenl: make run, make test, make lint, make bench, make dist. Installs what is missing, or says what to install.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -6,6 +6,9 @@ SHELL := /bin/bash
 PACKAGES := openmpi-bin libopenmpi-dev libclang-dev
 TYPOS := target/tools/bin/typos
 TYPOS_VERSION := 1.52.0
+# NVRTC and ptxas from NVIDIA's wheels: kernels are compiled and their registers counted without a GPU.
+CUDA_VERSION := 13.0.88
+CUDA := target/tools/cuda-$(CUDA_VERSION)
 RANKS ?= 4
 ARGS ?= --nodes 64
 
@@ -16,7 +19,7 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test lint bench setup build
+.PHONY: help run test lint bench plot dist setup build
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
 
@@ -39,10 +42,21 @@ build: setup ## the program with MPI, optimised
 run: build ## the main job on 4 ranks (RANKS=4 ARGS="--nodes 64")
 	mpirun -n $(RANKS) target/release/minifenl $(ARGS)
 
-test: setup ## every test, without MPI and with it
-	@mkdir -p target
+$(CUDA):
+	python3 -m venv target/tools/cuda
+	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvrtc==$(CUDA_VERSION) nvidia-cuda-nvcc==$(CUDA_VERSION)
+	ln -sfn "$$(target/tools/cuda/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13" $@
+
+# What is skipped for want of a GPU is counted: each test that is skipped adds a line to the file.
+test: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
+test: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
+test: export MINIFENL_NEEDS_NVRTC := 1
+test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
+test: setup $(CUDA) ## every test, without MPI and with it
+	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@cargo test 2>&1 | tee target/test.log
 	@cargo test --features mpi 2>&1 | tee -a target/test.log
+	@sed 's/^[^:]*: //' "$$MINIFENL_SKIPPED" | sort | uniq -c | while read -r count why; do echo "skipped: $$count tests: $$why"; done
 	@awk '/^test result:/ { p += $$4; f += $$6; i += $$8 } \
 	    END { printf "test result: ok. %d passed; %d failed; %d ignored\n", p, f, i }' target/test.log
 
@@ -61,3 +75,13 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 
 bench: ## criterion benches
 	cargo bench
+
+# Two programs: one without MPI, which runs where no MPI is, and one with it.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DIST := dist/minifenl-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-$(shell uname -m)
+dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, decks
+	cargo build --release
+	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
+	cargo build --release --features mpi
+	cargo test --no-run --message-format=json | .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl
+	rm dist/minifenl-solo

@@ -1,10 +1,11 @@
-//! minifenl: the main job, nonlinear heat conduction on a box of hexahedra, on threads and MPI ranks.
+//! minifenl: the main job, nonlinear heat conduction on a box of hexahedra, on threads, a GPU and MPI ranks.
 //!
 //! Build:        `make` or `cargo build --release` (one process) or `cargo build --release --features mpi`
 //!
 //! Sample runs:  `minifenl`
 //!               `minifenl --nodes 64x48x32 --map twist:0.5 --threads 2`
 //!               `minifenl --input inputs/original.toml --nodes 100 --triad --report report.json`
+//!               `minifenl --nodes 256 --device cuda:1`
 //!               `mpirun -n 4 minifenl --nodes 64`
 //!               `mpirun -n 8 minifenl --nodes-per-rank 48`
 //!
@@ -45,9 +46,14 @@ fn prepare(args: &Args) -> anyhow::Result<Option<(Deck, Box<dyn Communicator>)>>
         exit::show(&deck.to_toml()?)?;
         return Ok(None);
     }
-    // 3. The ranks: those of mpirun, or this process alone.
+    if args.kernel_info {
+        exit::show(&cli::kernels::table(deck.run.device)?)?;
+        return Ok(None);
+    }
+    // 3. The ranks: those of mpirun, or this process alone; and a device that is there.
     let comm = comm::world()?;
     comm.abort_on_panic();
+    deck.run.device.choose(comm.size())?;
     Ok(Some((deck, comm)))
 }
 

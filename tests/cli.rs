@@ -18,7 +18,7 @@ fn mistakes_are_one_line_and_code_2() {
         (&["--nodes", "0"], "--nodes"),
         (&["--nodes", "8x8"], "one or three"),
         (&["--nodes", "99999999999999999999999"], "64 bits"),
-        (&["--nodes", "1000000"], "32 bits"),
+        (&["--nodes", "1000000", "--device", "cpu"], "32 bits"),
         (&["--nodez", "3"], "--nodez"),
         (&["--nodes", "3", "--nodes-per-rank", "3"], "--nodes-per-rank"),
         (&["--t-min", "nan"], "problem.t_min"),
@@ -27,6 +27,11 @@ fn mistakes_are_one_line_and_code_2() {
         (&["--size", "1,1"], "three"),
         (&["--cg-tolerance", "0"], "cg.tolerance"),
         (&["--threads", "0"], "run.threads"),
+        (&["--device", "gpu"], "auto, cpu, cuda, cuda:K"),
+        (&["--device", "cuda:x"], "cuda:x"),
+        (&["--device", "cuda:4096"], "cuda:4096"),
+        (&["--kernel-info", "--device", "cuda:4096"], "cuda:4096"),
+        (&["--kernel-info", "--device", "cpu"], "--device"),
         (&["--graph", "magic"], "map, dashmap, gather, sort"),
         (&["--input", "no-such.toml"], "no-such.toml"),
         (&["--report", "no/such/dir/report.json"], "no/such/dir/report.json"),
@@ -50,7 +55,21 @@ fn an_unknown_key_is_named_with_its_line() {
 
 #[test]
 fn a_dumped_deck_dumps_itself_and_flags_override_it() {
-    let flags = ["--nodes", "8x9x10", "--map", "twist:0.25", "--fill", "colour", "--cg-max", "77", "--dump-deck"];
+    let flags = [
+        "--nodes",
+        "8x9x10",
+        "--map",
+        "twist:0.25",
+        "--fill",
+        "colour",
+        "--cg-max",
+        "77",
+        "--device",
+        "cuda",
+        "--format",
+        "sell",
+        "--dump-deck",
+    ];
     let (code, first, _) = run(&flags);
     assert_eq!(code, 0);
     let dir = tempfile::tempdir().unwrap();
@@ -70,6 +89,23 @@ fn help_and_completions() {
     assert!(code == 0 && script.contains("--nodes-per-rank"));
 }
 
+#[test]
+fn a_device_that_nobody_asked_for_is_missed_in_one_line_at_most() {
+    let (code, out, err) = run(&["--nodes", "9"]);
+    assert!(code == 0 && out.contains("PASS: "), "{err}");
+    assert!(err.is_empty() || (err.starts_with("note: on the cpu: ") && err.lines().count() == 1), "{err}");
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn kernels_are_listed_or_what_is_missing_is_said() {
+    let (code, out, err) = run(&["--kernel-info"]);
+    match code {
+        0 => assert!(out.lines().any(|line| line.starts_with("blas/cg_step ")), "{out}"),
+        code => assert!(code == 2 && err.starts_with("error: ") && err.lines().count() == 1, "{code}: {err}"),
+    }
+}
+
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn a_build_without_mpi_does_not_run_copies_of_itself() {
@@ -84,7 +120,8 @@ fn a_build_without_mpi_does_not_run_copies_of_itself() {
 fn a_run_prints_its_verdict_and_writes_its_report() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report.json");
-    let (code, out, err) = run(&["--nodes", "9", "--threads", "2", "--triad", "--report", path.to_str().unwrap()]);
+    let (code, out, err) =
+        run(&["--nodes", "9", "--device", "cpu", "--threads", "2", "--triad", "--report", path.to_str().unwrap()]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.lines().last().unwrap().starts_with("PASS: "), "{out}");
     let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -109,7 +146,8 @@ fn a_run_prints_its_verdict_and_writes_its_report() {
 fn what_does_not_converge_has_code_3_and_leaves_no_report() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report.json");
-    let (code, out, err) = run(&["--nodes", "9", "--cg-max", "3", "--report", path.to_str().unwrap()]);
+    let (code, out, err) =
+        run(&["--nodes", "9", "--device", "cpu", "--cg-max", "3", "--report", path.to_str().unwrap()]);
     assert_eq!((code, out.as_str(), err.lines().count()), (3, "", 1), "{err}");
     assert!(err.contains("CG did not converge: residual") && err.contains("after 3 iterations"), "{err}");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

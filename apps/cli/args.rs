@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, ValueHint};
 use clap_complete::Shell;
 use minifenl::Result;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Deck, Nodes};
+use minifenl::run::deck::{Deck, Device, FormatChoice, Nodes};
 use minifenl::{fill, graph};
 use std::path::PathBuf;
 
@@ -19,10 +19,11 @@ Examples:
   minifenl                                     64 nodes along each edge, all cores
   minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
   minifenl --input inputs/original.toml --triad --report report.json
+  minifenl --nodes 256 --device cuda:1         the second GPU, or an error
   mpirun -n 4 minifenl --nodes 64              4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
 
-Exit codes: 0 solved and verified, 2 bad usage or input, 3 not converged or not verified, 1 anything else.";
+Exit codes: 0 solved and verified, 2 bad usage or input (a device that is not there too), 3 not converged or not verified, 1 anything else.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -70,6 +71,12 @@ pub struct Args {
     /// Limit of CG iterations in a Newton step [default: 2000]
     #[arg(long, value_name = "N")]
     cg_max: Option<usize>,
+    /// Where to compute: auto, cpu, cuda, cuda:K [default: auto]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Device>,
+    /// How a GPU stores the matrix: auto, crs, sell, pattern [default: auto]
+    #[arg(long, value_name = "NAME")]
+    format: Option<FormatChoice>,
     /// Threads of each rank [default: the cores allowed to it]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -82,6 +89,9 @@ pub struct Args {
     /// Print the deck that results from the flags, and stop
     #[arg(long)]
     pub dump_deck: bool,
+    /// Print what the compiler made of every kernel on the GPU (--device), and stop
+    #[arg(long)]
+    pub kernel_info: bool,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop
     #[arg(long, value_name = "SHELL", hide_possible_values = true)]
     pub completions: Option<Shell>,
@@ -113,6 +123,8 @@ impl Args {
         set(&mut deck.newton.max_iterations, self.newton_max);
         set(&mut deck.cg.tolerance, self.cg_tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
+        set(&mut deck.device.format, self.format);
+        set(&mut deck.run.device, self.device);
         deck.run.threads = self.threads.or(deck.run.threads);
         deck.run.report = self.report.clone().or(deck.run.report);
         deck.run.triad |= self.triad;

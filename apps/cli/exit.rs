@@ -1,4 +1,4 @@
-//! Exit codes, and who speaks: 0 verified, 2 bad usage or input, 3 not converged or not verified, 1 anything else.
+//! Exit codes, and who speaks: 0 verified, 2 bad usage or input (a device that is not there too), 3 not converged or not verified, 1 anything else.
 
 use minifenl::Error;
 use minifenl::comm::Communicator;
@@ -39,10 +39,11 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Before the ranks know of each other: the first one prints the line that all have, and each ends with its code.
+/// Before the job: the first rank prints the line that all have, and each ends with its code. A device that is not there is
+/// bad input for this machine; one that fails later is not.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     complain(&format!("error: {error:#}"));
-    ExitCode::from(code(error))
+    ExitCode::from(early_code(error))
 }
 
 /// During the job: the rank that has the error prints it. Ranks that heard of it end quietly with 0, so that the launcher
@@ -64,6 +65,10 @@ fn complain(line: &str) {
     }
 }
 
+fn early_code(error: &anyhow::Error) -> u8 {
+    if let Some(Error::Device(_)) = error.downcast_ref() { 2 } else { code(error) }
+}
+
 fn code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref() {
         Some(Error::Invalid(_) | Error::TooLarge { .. } | Error::Folded { .. } | Error::File { .. }) => 2,
@@ -78,4 +83,6 @@ fn codes_by_kind() {
     assert_eq!(code(Error::Invalid("x".into())), 2);
     assert_eq!(code(Error::Breakdown { iteration: 0, curvature: -1.0, residual: 1.0 }), 3);
     assert_eq!(code(Error::Mpi("x".into())), 1);
+    assert_eq!(code(Error::Device("x".into())), 1, "during the job");
+    assert_eq!(early_code(&Error::Device("x".into()).into()), 2);
 }

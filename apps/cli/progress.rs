@@ -1,4 +1,4 @@
-//! Progress for people: on stderr of the first rank, only where that is a terminal.
+//! Progress for people: on stderr of the first rank, only where that is a terminal. Notices are for logs too.
 
 use minifenl::run::Progress;
 use std::cell::Cell;
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Rewrites one line with CG's residual, a line for each Newton step; silent off a terminal.
 pub struct Terminal {
+    first: bool,
     shown: bool,
     last: Cell<Instant>,
 }
@@ -14,7 +15,7 @@ pub struct Terminal {
 impl Terminal {
     /// Shows only on the first rank.
     pub fn new(first: bool) -> Self {
-        Terminal { shown: first && std::io::stderr().is_terminal(), last: Cell::new(Instant::now()) }
+        Terminal { first, shown: first && std::io::stderr().is_terminal(), last: Cell::new(Instant::now()) }
     }
 
     fn put(&self, line: &str, end: &str) {
@@ -37,6 +38,13 @@ impl Progress for Terminal {
         if self.shown && self.last.get().elapsed() > Duration::from_millis(100) {
             self.last.set(Instant::now());
             self.put(&format!("  CG {iteration}: residual {residual:.3e}"), "");
+        }
+    }
+
+    fn notice(&self, text: &str) {
+        self.put("", "");
+        if self.first {
+            let _ = writeln!(std::io::stderr(), "note: {text}");
         }
     }
 

@@ -4,11 +4,15 @@
 
 mod check;
 mod choices;
+mod device;
+mod format;
 mod nodes;
 #[cfg(test)]
 mod tests;
 
 pub(super) use choices::by_name;
+pub use device::{Chosen, Device};
+pub use format::FormatChoice;
 pub use nodes::Nodes;
 
 use crate::mesh::CoordinateMap;
@@ -32,7 +36,9 @@ pub struct Deck {
     pub newton: IterationDeck<NewtonDefaults>,
     /// `[cg]`: the linear iteration.
     pub cg: IterationDeck<CgDefaults>,
-    /// `[run]`: threads, report, bandwidth.
+    /// `[device]`: what only a GPU heeds.
+    pub device: DeviceDeck,
+    /// `[run]`: device, threads, report, bandwidth.
     pub run: RunDeck,
 }
 
@@ -96,6 +102,15 @@ pub struct FillDeck {
     pub kernel: fill::Kernel,
 }
 
+/// What only a GPU heeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeviceDeck {
+    /// How the matrix is stored for products.
+    #[serde(with = "by_name")]
+    pub format: FormatChoice,
+}
+
 /// When an iteration stops. `D` carries the defaults only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, bound = "D: Defaults")]
@@ -135,10 +150,13 @@ impl Defaults for CgDefaults {
     const VALUES: (f64, usize) = (1e-8, 2000);
 }
 
-/// Threads, report, bandwidth.
+/// Device, threads, report, bandwidth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunDeck {
+    /// Where the run computes.
+    #[serde(with = "by_name")]
+    pub device: Device,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,

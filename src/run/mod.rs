@@ -16,7 +16,7 @@ mod self_test;
 mod solution;
 mod summary;
 
-pub use deck::Deck;
+pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};
 pub use job::{Given, Job, Problem};
 pub use phases::{PhaseTotals, Phases};

@@ -13,6 +13,9 @@ pub trait Progress {
     /// CG's residual after `iteration` iterations.
     fn cg(&self, _iteration: usize, _residual: f64) {}
 
+    /// Something to know once, such as a device that was looked for and not found: for people and for logs.
+    fn notice(&self, _text: &str) {}
+
     /// The run is over: a line that is still open is to be closed.
     fn done(&self) {}
 }

@@ -8,6 +8,7 @@ mod table;
 mod tests;
 
 pub use file::ReportFile;
+pub use table::columns;
 
 use super::deck::by_name;
 use crate::{fill, graph};

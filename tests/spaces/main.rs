@@ -15,6 +15,8 @@ mod cuda {
     mod sparse;
 
     use minifenl::space::Cuda;
+    use std::fs::OpenOptions;
+    use std::io::Write;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// The GPU, or nothing where there is none: the test prints why and ends.
@@ -26,9 +28,17 @@ mod cuda {
                 assert!(std::env::var_os("MINIFENL_NEEDS_GPU").is_none(), "{test}: {error}");
                 let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
                 eprintln!("skipped {count}: {test}: {error}");
+                note_skip(test, &error.to_string());
                 None
             }
         }
+    }
+
+    /// Where the file `MINIFENL_SKIPPED` is asked for, a line in it for each test that is skipped: `test: why`.
+    fn note_skip(test: &str, why: &str) {
+        let Some(path) = std::env::var_os("MINIFENL_SKIPPED") else { return };
+        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(format!("{test}: {why}\n").as_bytes()).unwrap();
     }
 
     /// A wave that no symmetry hides anything in.

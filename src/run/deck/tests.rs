@@ -45,6 +45,8 @@ fn refusals_name_key_and_line() {
         ("[cg]\ntolerance = 1", "cg.tolerance", "between 0 and 1"),
         ("[newton]\nmax_iterations = 0", "newton.max_iterations", "1 or more"),
         ("[run]\nthreads = 0", "run.threads", "--threads"),
+        ("[device]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
+        ("[run]\ndevice = \"gpu\"", "line 2", "auto, cpu, cuda, cuda:K"),
     ];
     for (text, first, second) in cases {
         let message = message(text);
@@ -62,8 +64,10 @@ fn the_box_grows_with_the_ranks() {
 
 #[test]
 fn the_decks_of_inputs_are_valid() {
+    // Set by cargo, and where the tests run without it.
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let mut count = 0;
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/inputs")).unwrap() {
+    for entry in std::fs::read_dir(format!("{root}/inputs")).unwrap() {
         let path = entry.unwrap().path();
         Deck::read(&path).unwrap().nodes(1).unwrap();
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("# "), "{path:?} says nothing");
@@ -77,7 +81,7 @@ prop_compose! {
         edges in prop::array::uniform3(2u64..1 << 20), per_rank: bool, size in prop::array::uniform3(1e-3..1e3f64),
         map in 0usize..3, amplitude in -2.0..2.0f64, t in (0.1..10.0f64, 11.0..20.0f64), graph in 0usize..4, fill in 0usize..3,
         kernel in 0usize..2, tolerance in 1e-15..0.9f64, limit in 1usize..100_000, threads in prop::option::of(1usize..64),
-        triad: bool,
+        triad: bool, device in 0usize..5, format in 0usize..4,
     ) -> Deck {
         let mut deck = Deck::default();
         let nodes = Nodes::new(edges).ok();
@@ -90,6 +94,8 @@ prop_compose! {
         deck.fill.kernel = fill::Kernel::ALL[kernel].0;
         (deck.cg.tolerance, deck.newton.max_iterations) = (tolerance, limit);
         (deck.run.threads, deck.run.triad) = (threads, triad);
+        deck.run.device = [Device::Auto, Device::Cpu, Device::Cuda(0), Device::Cuda(1), Device::Cuda(77)][device];
+        deck.device.format = ["auto", "crs", "sell", "pattern"][format].parse().unwrap();
         deck
     }
 }

@@ -73,7 +73,7 @@ impl Report {
 }
 
 /// Columns as wide as their widest cell: the first to the left, the others to the right.
-fn columns(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub fn columns(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let header = header.iter().map(|cell| cell.to_string()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);

@@ -106,6 +106,12 @@ impl Cuda {
         &self.stream.device
     }
 
+    /// The stream itself (a `CUstream` or `cudaStream_t`), for other libraries' calls with [`CudaArray::address`]: what they
+    /// queue on it runs in order with the kernels of this space. It lives as long as this space or an array of it does.
+    pub fn raw_stream(&self) -> *mut std::ffi::c_void {
+        self.stream.handle.cast()
+    }
+
     /// Whether the work given so far is done, without waiting for it.
     pub fn status(&self) -> Status {
         self.stream.status()

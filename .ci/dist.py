@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Gathers a folder that runs without Rust: programs, test executables, decks, README, run-tests.sh; and a tar.gz of it.
+
+    cargo test --no-run --message-format=json | .ci/dist.py FOLDER NAME=PROGRAM...
+
+The folder is made anew. Tests that read the repository's sources or start an MPI themselves stay here.
+"""
+import json, os, shutil, subprocess, sys, tarfile
+
+LEFT_OUT = {"layers", "readme", "mpi", "job"}
+
+
+def strip(path):
+    subprocess.run(["strip", "--strip-unneeded", path], check=True)
+
+
+def main():
+    folder, programs = sys.argv[1], dict(argument.split("=", 1) for argument in sys.argv[2:])
+    tests = {}
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
+            target = message["target"]
+            name = target["name"] if target["kind"] == ["test"] else target["kind"][0]
+            if name not in LEFT_OUT:
+                tests[name] = message["executable"]
+    if not {"lib", "spaces"} <= tests.keys():
+        raise SystemExit(f"dist: no test executables of lib and spaces among {sorted(tests)}")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(f"{folder}/tests")
+    for name, path in list(programs.items()) + [(f"tests/{name}", path) for name, path in tests.items()]:
+        shutil.copy2(path, f"{folder}/{name}")
+        strip(f"{folder}/{name}")
+    shutil.copytree("inputs", f"{folder}/inputs")
+    for path in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "tests/run-tests.sh"]:
+        shutil.copy2(path, folder)
+    name = os.path.basename(folder)
+    with tarfile.open(f"{folder}.tar.gz", "w:gz", compresslevel=6) as archive:
+        archive.add(folder, name)
+    size = lambda path: f"{os.path.getsize(path) / 2**20:.1f} MiB"
+    print(f"{folder}: {', '.join(programs)}; tests {', '.join(sorted(tests))}; {folder}.tar.gz {size(f'{folder}.tar.gz')}")
+
+
+main()

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs every test of this folder (made by `make dist`), on a machine without Rust, and prints the count. Arguments go to
+# each test executable, such as `cuda::` for the tests of the GPU. MINIFENL_NEEDS_GPU=1 makes a missing GPU a failure.
+set -uo pipefail
+cd "$(dirname "$0")"
+export CARGO_MANIFEST_DIR="$PWD" CARGO_BIN_EXE_minifenl="$PWD/minifenl" RUST_BACKTRACE=0
+log=$(mktemp) skipped=$(mktemp) failed=0
+trap 'rm -f "$log" "$skipped"' EXIT
+export MINIFENL_SKIPPED="$skipped"
+for test in tests/*; do
+    echo "== $test"
+    "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
+    [ "${PIPESTATUS[0]}" = 0 ] || { failed=1; echo "FAILED: $test"; }
+done
+sed 's/^[^:]*: //' "$skipped" | sort | uniq -c | while read -r count why; do echo "skipped: $count tests: $why"; done
+awk -v failed=$failed '/^test result:/ { p += $4; f += $6; i += $8 }
+    END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed ? "FAILED" : "ok", p, f, i }' "$log"
+exit $failed
