@@ -60,3 +60,53 @@ template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* 
     if (threadIdx.x == 0) *ticket = 0;
     return threadIdx.x == 0;
 }
+
+// Largest over the lanes of a warp, in lane 0.
+template <class T> INLINE T warp_max(T value) {
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value = most(value, __shfl_down_sync(ALL_LANES, value, step));
+    return value;
+}
+
+// Inclusive sum over the lanes up to this one.
+template <class T> INLINE T warp_scan(T value) {
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) {
+        T before = __shfl_up_sync(ALL_LANES, value, step);
+        if (lane_index() >= step) value += before;
+    }
+    return value;
+}
+
+// Sums over the tiles of a one-pass scan (decoupled look-back: Merrill and Garland 2016). A tile's word has in its upper two
+// bits what its lower ones are: nothing yet, the tile's own sum, the sum up to and with the tile. Word and mark are one
+// 64-bit access, so no fence is needed. Tiles are handed out by a ticket: those before this one have begun and will end.
+constexpr u64 TILE_SUM = 1ull << 62, TILE_PREFIX = 2ull << 62;
+
+INLINE void publish(u64* word, u64 value) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory"); }
+INLINE u64 peek(const u64* word) {
+    u64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+// Sum of the tiles before `tile`, whose own sum (below 2^62) is `sum`. Called by all lanes of one warp; same in all lanes.
+INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
+    u64 before = 0;
+    if (tile > 0) {
+        if (lane_index() == 0) publish(words + tile, TILE_SUM | sum);
+        for (i64 newest = i64(tile) - 1;; newest -= WARP) {
+            i64 at = newest - lane_index();
+            u64 word;
+            do word = at >= 0 ? peek(words + at) : TILE_PREFIX;
+            while (__any_sync(ALL_LANES, word < TILE_SUM));
+            u32 whole = __ballot_sync(ALL_LANES, word >= TILE_PREFIX);
+            // Lanes behind the first whole prefix are in it.
+            u64 part = whole != 0 && lane_index() > u32(__ffs(whole) - 1) ? 0 : word & (TILE_SUM - 1);
+            before += __shfl_sync(ALL_LANES, warp_sum(part), 0);
+            if (whole != 0) break;
+        }
+    }
+    if (lane_index() == 0) publish(words + tile, TILE_PREFIX | (before + sum));
+    return before;
+}

@@ -12,6 +12,8 @@
 //!
 //! None depends on threads or chance: the result has one representation.
 
+#[cfg(feature = "cuda")]
+mod cuda;
 mod dashmap;
 mod elem_graph;
 mod gather;

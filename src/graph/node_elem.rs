@@ -1,17 +1,24 @@
 //! Node -> element lists: the transpose of the element-node table.
 
-use crate::LocalOrdinal;
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, even_bounds, split_at, zeroed};
+use crate::space::{HostMemory, HostSpace, MemorySpace, even_bounds, split_at, zeroed};
+use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// For each row node the *slots* of the element-node table that hold it, ascending. Slot `e * nodes_per_elem + i` is node
 /// `i` of element `e`. 4 bytes a slot and 8 a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeElem {
-    row_map: Vec<u64>,
-    slots: Vec<LocalOrdinal>,
+#[derive(Clone, Debug)]
+pub struct NodeElem<M: MemorySpace = HostMemory> {
+    rows: usize,
+    row_map: M::Array<RowOffset>,
+    slots: M::Array<LocalOrdinal>,
+}
+
+impl PartialEq for NodeElem {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.row_map, &self.slots) == (&other.row_map, &other.slots)
+    }
 }
 
 /// Elements in one block of the table, of which the range of nodes is kept.
@@ -62,7 +69,7 @@ impl NodeElem {
                 next[local] += 1;
             });
         });
-        NodeElem { row_map, slots }
+        NodeElem { rows, row_map, slots }
     }
 
     /// Slots of the element-node table that hold `node`, ascending.
@@ -70,10 +77,28 @@ impl NodeElem {
     pub fn slots(&self, node: usize) -> &[LocalOrdinal] {
         &self.slots[self.row_map[node] as usize..self.row_map[node + 1] as usize]
     }
+}
+
+impl<M: MemorySpace> NodeElem<M> {
+    /// Takes the lists of `rows` nodes, which are known to be in order.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn from_parts(rows: usize, row_map: M::Array<RowOffset>, slots: M::Array<LocalOrdinal>) -> Self {
+        NodeElem { rows, row_map, slots }
+    }
 
     /// Number of nodes with a list.
     pub fn rows(&self) -> usize {
-        self.row_map.len() - 1
+        self.rows
+    }
+
+    /// Offsets of the lists in [`slots_array`](Self::slots_array), length rows + 1.
+    pub fn row_map(&self) -> &M::Array<RowOffset> {
+        &self.row_map
+    }
+
+    /// The lists, one after the other.
+    pub fn slots_array(&self) -> &M::Array<LocalOrdinal> {
+        &self.slots
     }
 }
 

@@ -19,7 +19,7 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 6] = sources!("space" "blas" "fill" "heat" "colour" "dirichlet");
+const SOURCES: [(&str, &str); 7] = sources!("space" "blas" "graph" "fill" "heat" "colour" "dirichlet");
 
 /// Parts that stand between the common one and a file: the file, the part's name and text.
 const PARTS: [(&str, &str, &str); 1] = [("heat", "element.cuh", include_str!("../../../kernels/element.cuh"))];

@@ -20,6 +20,7 @@ mod launch;
 mod pinned;
 mod probe;
 mod recording;
+mod scan;
 mod stream;
 
 pub use array::CudaArray;
@@ -29,6 +30,7 @@ pub use kernels::{KernelInfo, sources};
 pub(crate) use launch::{Argument, Grid, arguments};
 pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
+pub use scan::Offsets;
 pub use stream::{Event, Status};
 
 use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS};

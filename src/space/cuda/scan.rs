@@ -1,0 +1,82 @@
+//! Scan and sort on a GPU: launches of `kernels/space.cu`. Results are exact, so they depend on nothing.
+
+use super::{Cuda, CudaArray, Grid, arguments};
+use crate::Result;
+use crate::error::check_at_least;
+use crate::space::ExecutionSpace;
+use std::ops::Range;
+
+const THREADS: u32 = 256;
+/// Items of a block in the scan, as in the kernel.
+const SCAN_TILE: usize = 4096;
+/// Words of the scan's state before the tiles': ticket, total, longest.
+const STATE: usize = 3;
+/// Keys of a block in the sort, as in the kernel.
+const SORT_TILE: usize = 4096;
+/// Bits of a pass, and values of a digit.
+const DIGIT: u32 = 8;
+const DIGITS: usize = 1 << DIGIT;
+
+/// Counts as offsets.
+#[derive(Debug)]
+pub struct Offsets {
+    /// `offsets[i]` is the sum of the counts before `i`; one item more than counts.
+    pub offsets: CudaArray<u64>,
+    /// Sum of all counts.
+    pub total: usize,
+    /// The largest count.
+    pub longest: usize,
+}
+
+impl Cuda {
+    /// Offsets of the first `n` counts; does not wait. Items 1 and 2 of the state returned will be the sum of all and the
+    /// largest. One pass, 12 bytes an item.
+    fn scan(&self, n: usize, counts: &CudaArray<u32>) -> Result<(CudaArray<u64>, CudaArray<u64>)> {
+        check_at_least("scan", "counts", counts.len(), n)?;
+        let tiles = n.div_ceil(SCAN_TILE).max(1);
+        let mut state = self.zeros::<u64>(STATE + tiles)?;
+        let mut offsets = self.unfilled(n + 1)?;
+        let grid = Grid::new(tiles, THREADS);
+        self.launch("space", "scan", grid, arguments![n as u64, counts, &mut offsets, &mut state])?;
+        Ok((offsets, state))
+    }
+
+    /// Offsets of the first `n` counts, their sum and the largest of them; waits for the two numbers.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for fewer counts, [`Error::TooLarge`](crate::Error::TooLarge) where the memory
+    /// cannot be had.
+    pub fn offsets(&self, n: usize, counts: &CudaArray<u32>) -> Result<Offsets> {
+        let (offsets, state) = self.scan(n, counts)?;
+        let mut numbers = [0; STATE];
+        self.read(&state, &mut numbers)?;
+        Ok(Offsets { offsets, total: numbers[1] as usize, longest: numbers[2] as usize })
+    }
+
+    /// Sorts keys by the bits `bits`, within `0..64`; keys that agree in them keep their order. 24 bytes a key for each 8 bits, and
+    /// memory for the keys twice. Does not wait.
+    ///
+    /// # Errors
+    /// As [`offsets`](Self::offsets).
+    pub fn sort_keys(&self, mut keys: CudaArray<u64>, bits: Range<u32>) -> Result<CudaArray<u64>> {
+        check_at_least("sort_keys", "bits", u64::BITS as usize, bits.end as usize)?;
+        let n = keys.len();
+        if n < 2 || bits.is_empty() {
+            return Ok(keys);
+        }
+        let tiles = n.div_ceil(SORT_TILE);
+        let grid = Grid::new(tiles, THREADS);
+        let mut moved = self.unfilled::<u64>(n)?;
+        let mut counts = self.unfilled::<u32>(tiles * DIGITS)?;
+        let (size, of_tiles) = (n as u64, tiles as u64);
+        for shift in bits.clone().step_by(DIGIT as usize) {
+            let mask = (1u32 << DIGIT.min(bits.end - shift)) - 1;
+            self.launch("space", "digit_count", grid, arguments![size, shift, mask, of_tiles, &keys, &mut counts])?;
+            let (offsets, _) = self.scan(counts.len(), &counts)?;
+            let arguments = arguments![size, shift, mask, of_tiles, &keys, &offsets, &mut moved];
+            self.launch("space", "digit_move", grid, arguments)?;
+            std::mem::swap(&mut keys, &mut moved);
+        }
+        Ok(keys)
+    }
+}
