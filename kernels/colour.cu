@@ -23,23 +23,23 @@ KERNEL __launch_bounds__(THREADS) colour_claim(u64 elems, u32 nn, const u32* ele
     for (u32 i = 0; i < nn; i++) atomicMax(best + __ldg(elem_node + (elem * nn + i)), priority(u32(elem)));
 }
 
-// Colours the elements that have the best claim at all nodes. left[0] counts the others, left[1] those that wait.
+// Colours the elements that have the best claim at all nodes. *left tells of others, *waiting of those that now wait.
 KERNEL __launch_bounds__(THREADS) colour_choose(u64 elems, u32 nn, u32 base, const u32* elem_node, const u64* best,
-                                                u64* masks, u32* colours, u32* left) {
+                                                u64* masks, u32* colours, u32* left, u32* waiting) {
     u64 elem = thread_index();
     if (elem >= elems || colours[elem] != NONE) return;
     const u32* nodes = elem_node + elem * nn;
     u64 own = priority(u32(elem)), taken = 0;
     for (u32 i = 0; i < nn; i++) {
         if (best[__ldg(nodes + i)] != own) {
-            left[0] = 1;
+            *left = 1;
             return;
         }
     }
     for (u32 i = 0; i < nn; i++) taken |= masks[__ldg(nodes + i)];
     if (taken == ~0ull) {
         colours[elem] = WAITS;
-        left[1] = 1;
+        *waiting = 1;
         return;
     }
     u64 colour = __ffsll(i64(~taken)) - 1;
