@@ -6,8 +6,8 @@
 //! writes 8 bytes for each of them and nothing else: O(surface), not O(volume).
 
 use crate::error::check_length;
-use crate::space::HostSpace;
 use crate::space::atomic::atomic_view;
+use crate::space::{HostMemory, HostSpace, MemorySpace};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -15,11 +15,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The rows and entries that a set of fixed nodes clears.
 #[derive(Clone, Debug)]
-pub struct Dirichlet {
-    rows: Vec<LocalOrdinal>,
-    entries: Vec<RowOffset>,
-    row_count: usize,
-    nnz: usize,
+pub struct Dirichlet<M: MemorySpace = HostMemory> {
+    pub(super) rows: M::Array<LocalOrdinal>,
+    pub(super) entries: M::Array<RowOffset>,
+    /// Of these two.
+    pub(super) lengths: (usize, usize),
+    pub(super) row_count: usize,
+    pub(super) nnz: usize,
 }
 
 impl Dirichlet {
@@ -29,7 +31,7 @@ impl Dirichlet {
     /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has an item a column.
     pub fn new<S: HostSpace>(space: &S, graph: &CrsGraph, fixed: &[bool]) -> Result<Self> {
         check_length("Dirichlet::new", "fixed", fixed.len(), graph.columns())?;
-        let rows = (0..graph.rows()).filter(|&row| fixed[row]).map(|row| row as LocalOrdinal).collect();
+        let rows: Vec<_> = (0..graph.rows()).filter(|&row| fixed[row]).map(|row| row as LocalOrdinal).collect();
         let mut lists = vec![Vec::new(); graph.rows().div_ceil(S::CHUNK)];
         space.for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
             for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
@@ -41,7 +43,9 @@ impl Dirichlet {
                 }
             }
         });
-        Ok(Dirichlet { rows, entries: lists.concat(), row_count: graph.rows(), nnz: graph.nnz() })
+        let entries = lists.concat();
+        let lengths = (rows.len(), entries.len());
+        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), nnz: graph.nnz() })
     }
 
     /// Clears the listed entries of the matrix and the residual of fixed rows.
@@ -58,10 +62,12 @@ impl Dirichlet {
         self.rows.iter().for_each(|&row| residual[row as usize] = 0.0);
         Ok(())
     }
+}
 
+impl<M: MemorySpace> Dirichlet<M> {
     /// Entries that an application writes.
     pub fn len(&self) -> usize {
-        self.entries.len() + self.rows.len()
+        self.lengths.0 + self.lengths.1
     }
 
     /// Whether there is nothing to clear.

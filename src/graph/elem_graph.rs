@@ -142,6 +142,24 @@ impl<M: MemorySpace> ElemGraph<M> {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl ElemGraph<crate::space::CudaMemory> {
+    /// A copy of the positions in a GPU's memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had, [`Error::Device`](crate::Error::Device)
+    /// for a failure of the driver.
+    pub fn upload(space: &crate::space::Cuda, graph: &ElemGraph) -> crate::Result<Self> {
+        use crate::space::ExecutionSpace;
+        let positions = match &graph.positions {
+            Positions::U8(positions) => Positions::U8(space.upload(positions)?),
+            Positions::U16(positions) => Positions::U16(space.upload(positions)?),
+            Positions::U32(positions) => Positions::U32(space.upload(positions)?),
+        };
+        Ok(Self::from_parts(graph.nodes_per_elem, positions))
+    }
+}
+
 fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Vec<P> {
     let nodes_per_elem = elem_node.nodes_per_elem();
     let mut positions = crate::space::zeroed::<P>(elem_node.as_slice().len() * nodes_per_elem);

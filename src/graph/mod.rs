@@ -70,6 +70,23 @@ pub struct Graph<M: MemorySpace = HostMemory> {
     pub laps: Laps,
 }
 
+#[cfg(feature = "cuda")]
+impl Graph<crate::space::CudaMemory> {
+    /// A copy of a graph in a GPU's memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had, [`Error::Device`](crate::Error::Device)
+    /// for a failure of the driver.
+    pub fn upload(space: &crate::space::Cuda, graph: &Graph) -> Result<Self> {
+        let crs = Arc::new(CrsGraph::<crate::space::CudaMemory>::upload(space, &graph.crs)?);
+        Ok(Graph {
+            crs,
+            elem: ElemGraph::<crate::space::CudaMemory>::upload(space, &graph.elem)?,
+            laps: Laps::default(),
+        })
+    }
+}
+
 /// A space that can build graphs.
 pub trait BuildGraph: ExecutionSpace {
     /// [`build`], once the sizes are checked.

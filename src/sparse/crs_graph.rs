@@ -126,6 +126,19 @@ impl<M: MemorySpace> CrsGraph<M> {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl CrsGraph<crate::space::CudaMemory> {
+    /// A copy of a graph in a GPU's memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Device`] for a failure of the driver.
+    pub fn upload(space: &crate::space::Cuda, graph: &CrsGraph) -> Result<Self> {
+        use crate::space::ExecutionSpace;
+        let (row_map, entries) = (space.upload(&graph.row_map)?, space.upload(&graph.entries)?);
+        Ok(Self::from_parts(graph.rows, graph.columns, graph.nnz, row_map, entries))
+    }
+}
+
 impl PartialEq for CrsGraph {
     fn eq(&self, other: &Self) -> bool {
         self.columns == other.columns && self.row_map == other.row_map && self.entries == other.entries

@@ -45,6 +45,15 @@ impl<V: Item> CrsMatrix<V> {
 }
 
 impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
+    /// The zero matrix on a graph, in a space's memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn zeros_on(space: &impl ExecutionSpace<Memory = M>, graph: Arc<CrsGraph<M>>) -> Result<Self> {
+        let values = space.zeros(graph.nnz())?;
+        Ok(CrsMatrix { graph, values })
+    }
+
     /// Takes one value for each entry of the graph.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn from_parts(graph: Arc<CrsGraph<M>>, values: M::Array<V>) -> Self {

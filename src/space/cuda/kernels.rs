@@ -19,16 +19,24 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 6] = sources!("space" "blas" "mesh" "sparse" "graph" "slices");
+const SOURCES: [(&str, &str); 10] =
+    sources!("space" "blas" "mesh" "sparse" "slices" "graph" "fill" "heat" "colour" "dirichlet");
+
+/// Parts that stand between the common one and a file: the file, the part's name and text.
+const PARTS: [(&str, &str, &str); 1] = [("heat", "element.cuh", include_str!("../../../kernels/element.cuh"))];
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
     SOURCES.into_iter().map(|(name, text)| (name, whole(name, text)))
 }
 
-/// The common part, then the file, with line numbers of their own in messages.
+/// The common part, the file's other parts, then the file, with line numbers of their own in messages.
 fn whole(name: &str, text: &str) -> String {
-    format!("#line 1 \"common.cuh\"\n{COMMON}\n#line 1 \"{name}.cu\"\n{text}")
+    let mut whole = format!("#line 1 \"common.cuh\"\n{COMMON}\n");
+    for (_, part, text) in PARTS.iter().filter(|(file, _, _)| *file == name) {
+        whole += &format!("#line 1 \"{part}\"\n{text}\n");
+    }
+    whole + &format!("#line 1 \"{name}.cu\"\n{text}")
 }
 
 /// The modules loaded so far on one device.

@@ -1,0 +1,74 @@
+// Colours of elements, so that those of one colour share no node.
+//
+// Rounds after Luby (SIAM Journal on Computing 15, 1986) and Jones and Plassmann (SIAM Journal on Scientific Computing 14,
+// 1993): an element whose priority is the largest at each of its nodes takes the smallest colour that none of them has.
+// Priorities are hashes of the element's number, so the colours are the same in every run. Nodes remember 64 colours from
+// `base` on in a mask; an element that finds none of these free waits for the next base.
+
+constexpr u32 THREADS = 256;
+constexpr u32 NONE = ~0u, WAITS = NONE - 1;
+
+// No two elements have the same.
+INLINE u64 priority(u32 elem) {
+    u32 hash = elem * 0x9e3779b9u;
+    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+    return u64(hash ^ hash >> 16) << 32 | elem;
+}
+
+// best[node] = largest priority of its elements without a colour; zero before.
+KERNEL __launch_bounds__(THREADS) colour_claim(u64 elems, u32 nn, const u32* elem_node, const u32* colours, u64* best) {
+    u64 elem = thread_index();
+    if (elem >= elems || colours[elem] != NONE) return;
+    for (u32 i = 0; i < nn; i++) atomicMax(best + __ldg(elem_node + (elem * nn + i)), priority(u32(elem)));
+}
+
+// Colours the elements that have the best claim at all nodes. *left tells of others, *waiting of those that now wait.
+KERNEL __launch_bounds__(THREADS) colour_choose(u64 elems, u32 nn, u32 base, const u32* elem_node, const u64* best,
+                                                u64* masks, u32* colours, u32* left, u32* waiting) {
+    u64 elem = thread_index();
+    if (elem >= elems || colours[elem] != NONE) return;
+    const u32* nodes = elem_node + elem * nn;
+    u64 own = priority(u32(elem)), taken = 0;
+    for (u32 i = 0; i < nn; i++) {
+        if (best[__ldg(nodes + i)] != own) {
+            *left = 1;
+            return;
+        }
+    }
+    for (u32 i = 0; i < nn; i++) taken |= masks[__ldg(nodes + i)];
+    if (taken == ~0ull) {
+        colours[elem] = WAITS;
+        *waiting = 1;
+        return;
+    }
+    u64 colour = __ffsll(i64(~taken)) - 1;
+    for (u32 i = 0; i < nn; i++) masks[__ldg(nodes + i)] |= 1ull << colour;
+    colours[elem] = base + u32(colour);
+}
+
+// Elements that wait do so no longer.
+KERNEL __launch_bounds__(THREADS) colour_wake(u64 elems, u32* colours) {
+    u64 elem = thread_index();
+    if (elem < elems && colours[elem] == WAITS) colours[elem] = NONE;
+}
+
+// counts[colour] += number of its elements.
+KERNEL __launch_bounds__(THREADS) colour_count(u64 elems, const u32* colours, u32* counts) {
+    u64 elem = thread_index();
+    if (elem >= elems) return;
+    u32 colour = colours[elem], same = __match_any_sync(__activemask(), colour);
+    if (lane_index() == u32(__ffs(same)) - 1) atomicAdd(counts + colour, u32(__popc(same)));
+}
+
+// Lists elements by colour; next[colour] is where its list goes on. The order within a colour is open, and of no
+// consequence to sums, in which each number is added to once a colour.
+KERNEL __launch_bounds__(THREADS) colour_list(u64 elems, const u32* colours, u32* next, u32* list) {
+    u64 elem = thread_index();
+    if (elem >= elems) return;
+    u32 colour = colours[elem], same = __match_any_sync(__activemask(), colour);
+    u32 leader = __ffs(same) - 1, first = 0;
+    if (lane_index() == leader) first = atomicAdd(next + colour, u32(__popc(same)));
+    first = __shfl_sync(same, first, leader);
+    list[first + __popc(same & ((1u << lane_index()) - 1))] = u32(elem);
+}

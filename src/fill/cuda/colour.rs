@@ -1,0 +1,116 @@
+//! Strategy `colour` on a GPU: elements of one colour share no node and add to their rows at once, plainly.
+//!
+//! Colours are found on the GPU, in rounds (see `kernels/colour.cu`), and depend on the table alone. A number is added to
+//! once a launch, in the order of colours: bitwise reproducible. A mesh of hexahedra takes about 15 colours; a node of very
+//! many elements as many colours, rounds and launches as it has elements.
+
+use super::scatter::{HEAT_THREADS, add_matrices};
+use super::{ElementMatrices, Heat, Target, WIDTHS};
+use crate::Result;
+use crate::mesh::ElemNode;
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+
+const THREADS: u32 = 256;
+/// Colours that a node's mask holds at a time.
+const MASKED: u32 = u64::BITS;
+/// Rounds before the host looks whether any element is left.
+const ROUNDS: usize = 4;
+
+/// The elements by colour.
+#[derive(Debug)]
+pub(super) struct Plan {
+    list: CudaArray<u32>,
+    /// Where each colour begins in the list, and its end.
+    bounds: Vec<usize>,
+}
+
+impl Plan {
+    pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<Self> {
+        let elems = elem_node.elem_count();
+        let grid = Grid::cover(elems, THREADS);
+        let (colours, bound) = colours(space, elem_node)?;
+        let mut counts = space.zeros::<u32>(bound)?;
+        space.launch("colour", "colour_count", grid, arguments![elems as u64, &colours, &mut counts])?;
+        let counts = space.download(&counts)?;
+        let mut bounds = vec![0];
+        let mut next = Vec::with_capacity(bound);
+        for count in counts {
+            let first = bounds[bounds.len() - 1];
+            next.push(first as u32);
+            if count > 0 {
+                bounds.push(first + count as usize);
+            }
+        }
+        let (mut next, mut list) = (space.upload(&next)?, space.unfilled::<u32>(elems)?);
+        space.launch("colour", "colour_list", grid, arguments![elems as u64, &colours, &mut next, &mut list])?;
+        Ok(Plan { list, bounds })
+    }
+
+    /// Size of each colour and its part of the list.
+    fn parts(&self) -> impl Iterator<Item = (usize, Argument)> {
+        self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
+    }
+
+    pub(super) fn heat(&self, mut target: Target<'_>, heat: Heat<'_>) -> Result<()> {
+        target.clear()?;
+        let (rows, (positions, kind)) = (target.rows() as u64, target.positions());
+        let (nodes, row_map) = (target.elem_node.nodes(), target.graph.crs.row_map());
+        let Heat { node_coord, temperature, conductivity } = heat;
+        for (count, list) in self.parts() {
+            #[rustfmt::skip]
+            let arguments = arguments![
+                count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, conductivity,
+                &mut *target.values, &mut *target.residual,
+            ];
+            target.space.launch("heat", "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn matrices(&self, mut target: Target<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+        target.clear()?;
+        self.parts().try_for_each(|(count, list)| {
+            add_matrices(&mut target, elements, ["colour_u8", "colour_u16", "colour_u32"], count, list)
+        })
+    }
+}
+
+/// The colour of each element, and a number above all of them.
+fn colours(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<(CudaArray<u32>, usize)> {
+    let (elems, nn, nodes) = (elem_node.elem_count(), elem_node.nodes_per_elem() as u32, elem_node.nodes());
+    let (grid, count) = (Grid::cover(elems, THREADS), elems as u64);
+    let mut colours = space.unfilled::<u32>(elems)?;
+    // No colour yet.
+    space.fill_bytes(&mut colours, 0xff)?;
+    let mut best = space.unfilled::<u64>(elem_node.node_count())?;
+    let mut masks = space.zeros::<u64>(elem_node.node_count())?;
+    let (mut left, mut waiting) = (space.zeros::<u32>(1)?, space.zeros::<u32>(1)?);
+    let is_set = |flag: &CudaArray<u32>| -> Result<bool> {
+        let mut host = [0];
+        space.read(flag, &mut host)?;
+        Ok(host[0] != 0)
+    };
+    let mut base = 0;
+    loop {
+        for _ in 0..ROUNDS {
+            space.fill_bytes(&mut best, 0)?;
+            space.fill_bytes(&mut left, 0)?;
+            space.launch("colour", "colour_claim", grid, arguments![count, nn, nodes, &colours, &mut best])?;
+            #[rustfmt::skip]
+            let arguments =
+                arguments![count, nn, base, nodes, &best, &mut masks, &mut colours, &mut left, &mut waiting];
+            space.launch("colour", "colour_choose", grid, arguments)?;
+        }
+        if is_set(&left)? {
+            continue;
+        }
+        if !is_set(&waiting)? {
+            return Ok((colours, (base + MASKED) as usize));
+        }
+        base += MASKED;
+        space.fill_bytes(&mut masks, 0)?;
+        space.fill_bytes(&mut waiting, 0)?;
+        space.launch("colour", "colour_wake", grid, arguments![count, &mut colours])?;
+    }
+}

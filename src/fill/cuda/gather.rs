@@ -1,0 +1,90 @@
+//! Strategy `gather` on a GPU: element matrices are stored, elements side by side, then a thread a row adds its own up.
+//!
+//! Bitwise reproducible: elements ascend in each row. A block's rows are added up in shared memory, laid out as they are
+//! in the matrix, so that values are written once and whole; blocks of longer rows are added up in device memory.
+
+use super::scatter::HEAT_THREADS;
+use super::{ElementMatrices, Heat, Target};
+use crate::Result;
+use crate::element::HEX8_NODES;
+use crate::graph::{Graph, NodeElem};
+use crate::mesh::ElemNode;
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+
+/// Rows of a block, one a thread.
+const ROWS: u32 = 128;
+/// Entries of a symmetric element matrix.
+const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
+
+/// Lists of the rows' elements, and the heat equation's element arrays once they are needed.
+#[derive(Debug)]
+pub(super) struct Plan {
+    lists: NodeElem<CudaMemory>,
+    /// Entries of a block's rows that its shared memory holds.
+    capacity: u32,
+    arrays: Option<Arrays>,
+}
+
+/// `[packed(i, j), elem]` and `[i, elem]`.
+#[derive(Debug)]
+struct Arrays {
+    matrices: CudaArray<f64>,
+    residuals: CudaArray<f64>,
+}
+
+impl Plan {
+    pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>, graph: &Graph<CudaMemory>) -> Result<Self> {
+        let rows = graph.crs.rows();
+        let lists = NodeElem::on_device(space, elem_node, rows)?;
+        // What a block may have on every GPU of its generation.
+        let bytes = if space.device().info().capability >= (8, 0) { 96 << 10 } else { 48 << 10 };
+        let limit = bytes / size_of::<f64>();
+        let mut largest = space.zeros::<u32>(1)?;
+        let grid = Grid::cover(rows.div_ceil(ROWS as usize), 256);
+        let row_map = graph.crs.row_map();
+        space.launch("fill", "largest_span", grid, arguments![rows as u64, limit as u64, row_map, &mut largest])?;
+        let mut capacity = [0];
+        space.read(&largest, &mut capacity)?;
+        Ok(Plan { lists, capacity: capacity[0], arrays: None })
+    }
+
+    pub(super) fn heat(&mut self, target: Target<'_>, heat: Heat<'_>) -> Result<()> {
+        let (space, elems) = (target.space, target.elems());
+        let mut arrays = match self.arrays.take() {
+            Some(arrays) => arrays,
+            None => {
+                let matrices = space.unfilled(PAIRS * elems)?;
+                Arrays { matrices, residuals: space.unfilled(HEX8_NODES * elems)? }
+            }
+        };
+        let Heat { node_coord, temperature, conductivity } = heat;
+        let Arrays { matrices, residuals } = &mut arrays;
+        let nodes = target.elem_node.nodes();
+        #[rustfmt::skip]
+        let arguments =
+            arguments![elems as u64, nodes, node_coord, temperature, conductivity, &mut *matrices, &mut *residuals];
+        space.launch("heat", "store_heat", Grid::cover(elems, HEAT_THREADS), arguments)?;
+        let done = self.matrices(target, ElementMatrices { matrices, residuals, symmetric: true });
+        self.arrays = Some(arrays);
+        done
+    }
+
+    pub(super) fn matrices(&self, target: Target<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+        let (rows, nn, (positions, kind)) = (target.rows(), target.nodes_per_elem(), target.positions());
+        let names = match (nn, elements.symmetric) {
+            (HEX8_NODES, true) => ["gather_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
+            (HEX8_NODES, false) => ["gather_full8_u8", "gather_full8_u16", "gather_full8_u32"],
+            _ => ["gather_any_u8", "gather_any_u16", "gather_any_u32"],
+        };
+        let grid = Grid::cover(rows, ROWS).shared(self.capacity as usize * size_of::<f64>());
+        let (slot_map, slots) = (self.lists.row_map(), self.lists.slots_array());
+        #[rustfmt::skip]
+        let arguments = arguments![
+            rows as u64, target.elems() as u64, nn as u32, self.capacity, u32::from(elements.symmetric), slot_map,
+            slots, positions, target.graph.crs.row_map(), elements.matrices, elements.residuals, target.values,
+            target.residual,
+        ];
+        target.space.launch("fill", names[kind], grid, arguments)
+    }
+}
