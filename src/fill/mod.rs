@@ -13,6 +13,8 @@
 //! scatter and colour zero and update each value (24 bytes an entry), gather writes it once.
 
 mod colour;
+#[cfg(feature = "cuda")]
+mod cuda_contraction;
 mod dirichlet;
 mod element_fn;
 mod gather;
@@ -21,6 +23,8 @@ mod place;
 mod scatter;
 mod window;
 
+#[cfg(feature = "cuda")]
+pub use cuda_contraction::ContractionWorkset;
 pub use dirichlet::Dirichlet;
 pub use element_fn::{ElementFn, element_fn};
 pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
