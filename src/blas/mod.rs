@@ -9,6 +9,8 @@ mod cuda;
 mod host;
 mod triad;
 
+#[cfg(feature = "cuda")]
+pub use triad::triad_on_gpu;
 pub use triad::{Triad, triad, triad_length};
 
 use crate::Result;

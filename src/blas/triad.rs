@@ -54,6 +54,32 @@ pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
     Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
 }
 
+/// Measures on a GPU with arrays of `len` items: by its own clock, the median of 15 passes after one to warm up.
+///
+/// # Errors
+/// As [`triad`], and a device's failure.
+#[cfg(feature = "cuda")]
+pub fn triad_on_gpu(space: &crate::space::Cuda, len: usize) -> Result<Triad> {
+    use crate::space::ExecutionSpace;
+    let (mut a, mut b, mut c) = (space.unfilled(len)?, space.unfilled(len)?, space.unfilled(len)?);
+    super::Blas::fill(space, len, 1.0, &mut b)?;
+    super::Blas::fill(space, len, 2.0, &mut c)?;
+    space.triad_pass(len, &b, 3.0, &c, &mut a)?;
+    let mut rates = Vec::new();
+    for _ in 0..15 {
+        let before = space.record()?;
+        space.triad_pass(len, &b, 3.0, &c, &mut a)?;
+        rates.push(24e-9 * len as f64 / space.record()?.since(&before)?.as_secs_f64());
+    }
+    let mut value = [0.0];
+    space.read(&a, &mut value)?;
+    if value[0] != 7.0 {
+        return Err(Error::Invalid(format!("triad: 1 + 3 * 2 gave {}", value[0])));
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
+}
+
 /// a = b + 3 c.
 fn pass<S: HostSpace>(space: &S, a: &mut [f64], b: &[f64], c: &[f64]) {
     let pieces = a.par_chunks_mut(S::CHUNK).zip(b.par_chunks(S::CHUNK)).zip(c.par_chunks(S::CHUNK));

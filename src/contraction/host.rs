@@ -5,38 +5,33 @@
 //! computed in lanes; else a cell at a time. Neither the number of threads nor of cells changes a cell's bits.
 //! Limits: only packed [`Layout::Right`] output is shared among threads; other layouts run on one.
 
-use super::Sum;
+use super::shape::{Shape, out_strides};
 use super::tile::{Sink, Source, tiles};
+use super::{Contract, Sum, Task};
+use crate::Result;
 use crate::space::lanes::{LANES, Lanes, Real};
-use crate::space::{HostSpace, Layout, View, ViewMut};
+use crate::space::{HostMemory, HostSpace, Layout, View, ViewMut};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// An array as `[cell, field, point, dim, dim]`; indices that it lacks have extent 1.
+/// An array and its shape.
 #[derive(Clone, Copy, Debug)]
-pub struct Operand<'a, T> {
-    pub data: &'a [T],
-    pub extents: [usize; 5],
-    pub strides: [usize; 5],
+struct Operand<'a, T> {
+    data: &'a [T],
+    shape: Shape,
 }
 
 impl<'a, T: Real> Operand<'a, T> {
-    /// `with_fields` says whether the view's second index is the field.
-    pub fn new<const RANK: usize>(view: &'a View<'_, T, RANK>, with_fields: bool) -> Self {
-        let (mut extents, mut strides) = ([1; 5], [0; 5]);
-        for from in 0..RANK {
-            let to = if from == 0 || with_fields { from } else { from + 1 };
-            (extents[to], strides[to]) = (view.extents()[from], view.strides()[from]);
-        }
-        Operand { data: view.data(), extents, strides }
+    fn new<const RANK: usize>(view: &'a View<'_, T, RANK>, with_fields: bool) -> Self {
+        Operand { data: view.data(), shape: Shape::new(view, with_fields) }
     }
 
-    /// Offset of each contraction index for these points and dimensions; one point may stand for all.
+    /// Offset of each contraction index for these points and dimensions.
     fn offsets(&self, [points, rows, columns]: [usize; 3]) -> Vec<usize> {
-        let [_, _, point, row, column] = self.strides;
-        let point = if self.extents[2] == 1 { 0 } else { point };
+        let [.., row, column] = self.shape.strides;
+        let point = self.shape.point_stride();
         let columns = move |at: usize| (0..columns).map(move |j| at + j * column);
         let rows = move |at: usize| (0..rows).map(move |i| at + i * row);
         (0..points).flat_map(|p| rows(p * point)).flat_map(columns).collect()
@@ -50,17 +45,31 @@ struct Job<'a, T> {
     sum: Sum,
 }
 
-/// Computes `out`, whose strides `[cell, left field, right field]` are given; shapes have been checked.
-pub fn contract<T: Real, const RANK: usize>(
+impl<S: HostSpace> Contract for S {
+    type Memory = HostMemory;
+
+    fn contract<T: Real, const A: usize, const B: usize, const C: usize>(
+        &self,
+        Task { fields, sum }: Task,
+        left: &View<'_, T, A>,
+        right: &View<'_, T, B>,
+        out: &mut ViewMut<'_, T, C>,
+    ) -> Result<()> {
+        contract(self, Operand::new(left, fields[0]), Operand::new(right, fields[1]), out, sum);
+        Ok(())
+    }
+}
+
+fn contract<T: Real, const RANK: usize>(
     space: &impl HostSpace,
     left: Operand<'_, T>,
     right: Operand<'_, T>,
     out: &mut ViewMut<'_, T, RANK>,
-    strides: [usize; 3],
     sum: Sum,
 ) {
-    let [cells, _, points @ ..] = right.extents;
-    let per_cell = left.extents[1] * right.extents[1];
+    let strides = out_strides(out);
+    let [cells, _, points @ ..] = right.shape.extents;
+    let per_cell = left.shape.extents[1] * right.shape.extents[1];
     if cells * per_cell == 0 {
         return;
     }
@@ -106,15 +115,15 @@ fn each<const BLOCK: usize, const FUSED: bool, T: Real>(
     strides: [usize; 3],
 ) {
     let [left, right] = &job.operands;
-    let sizes = [left.extents[1], right.extents[1], job.offsets[0].len()];
-    let side_by_side = left.strides[0] == 1 && right.strides[0] == 1 && strides[0] == 1;
+    let sizes = [left.shape.extents[1], right.shape.extents[1], job.offsets[0].len()];
+    let side_by_side = left.shape.strides[0] == 1 && right.shape.strides[0] == 1 && strides[0] == 1;
     let step = if side_by_side { LANES } else { 1 };
     for cell in cells.clone().step_by(step) {
         let used = step.min(cells.end - cell);
         let [a, b] = [0, 1].map(|side| Cells {
             // Nothing is read of an array without points, which may end before this cell.
-            data: job.operands[side].data.get(cell * job.operands[side].strides[0]..).unwrap_or_default(),
-            field: job.operands[side].strides[1],
+            data: job.operands[side].data.get(cell * job.operands[side].shape.strides[0]..).unwrap_or_default(),
+            field: job.operands[side].shape.strides[1],
             offsets: &job.offsets[side],
             used,
         });

@@ -11,18 +11,25 @@
 //! Bytes: each input read once, each output written once (and read once with [`Sum::Into`]). Data with one point is
 //! constant over the points. Any strides; f32 and f64. Source: Intrepid's `ArrayTools` contractions, which put the output
 //! first; here the order is space, inputs, output. Shapes are checked in release builds too.
+//!
+//! The views are of the space's memory: [`View`](crate::space::View) of a slice on the host, `DeviceView` on a GPU, where
+//! `With` names an algorithm.
 
+#[cfg(feature = "cuda")]
+mod cuda;
 pub mod fixed;
 mod host;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod tile;
 
 use crate::space::lanes::Real;
-use crate::space::{HostSpace, View, ViewMut};
+use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
-use host::Operand;
 
+#[cfg(feature = "cuda")]
+pub use cuda::{Variant, With};
 pub use tile::Sums;
 
 /// What becomes of the output's old values.
@@ -32,6 +39,37 @@ pub enum Sum {
     Overwrite,
     /// The contraction is added to them (Intrepid's `sumInto`).
     Into,
+}
+
+/// A contraction whose shapes have been checked; only this room makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// Whether the second index of left and right is the field.
+    fields: [bool; 2],
+    sum: Sum,
+}
+
+/// A view of items of a space that contracts.
+type In<'a, S, T, const R: usize> = <<S as Contract>::Memory as MemorySpace>::View<'a, T, R>;
+/// A view of its output.
+type Out<'a, S, T, const R: usize> = <<S as Contract>::Memory as MemorySpace>::ViewMut<'a, T, R>;
+
+/// What the nine run on: every host space, a GPU, a GPU with a named algorithm.
+pub trait Contract {
+    /// Where its views look.
+    type Memory: MemorySpace;
+
+    /// out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k], each array without the indices that it lacks.
+    ///
+    /// # Errors
+    /// A device's failure, where there is a device.
+    fn contract<T: Real, const A: usize, const B: usize, const C: usize>(
+        &self,
+        task: Task,
+        left: &In<'_, Self, T, A>,
+        right: &In<'_, Self, T, B>,
+        out: &mut Out<'_, Self, T, C>,
+    ) -> Result<()>;
 }
 
 /// `Err(Error::Shape)` unless the extents agree.
@@ -49,11 +87,11 @@ macro_rules! contractions {
         ///
         /// # Errors
         /// [`Error::Shape`] when `right` or `out` does not fit `left`.
-        pub fn $field_field<T: Real>(
-            space: &impl HostSpace,
-            left: &View<'_, T, $rank>,
-            right: &View<'_, T, $rank>,
-            out: &mut ViewMut<'_, T, 3>,
+        pub fn $field_field<S: Contract, T: Real>(
+            space: &S,
+            left: &In<'_, S, T, $rank>,
+            right: &In<'_, S, T, $rank>,
+            out: &mut Out<'_, S, T, 3>,
             sum: Sum,
         ) -> Result<()> {
             let mut expected = left.extents();
@@ -61,9 +99,7 @@ macro_rules! contractions {
             check(stringify!($field_field), "right", &right.extents(), &expected)?;
             let extents = [left.extents()[0], left.extents()[1], right.extents()[1]];
             check(stringify!($field_field), "out", &out.extents(), &extents)?;
-            let strides = out.strides();
-            host::contract(space, Operand::new(left, true), Operand::new(right, true), out, strides, sum);
-            Ok(())
+            space.contract(Task { fields: [true, true], sum }, left, right, out)
         }
 
         #[doc = concat!("`out[c, f] = sum over ", $shape, " of data[c, ", $shape, "] fields[c, f, ", $shape, "]`.")]
@@ -72,11 +108,11 @@ macro_rules! contractions {
         ///
         /// # Errors
         /// [`Error::Shape`] when `data` or `out` does not fit `fields`.
-        pub fn $data_field<T: Real>(
-            space: &impl HostSpace,
-            data: &View<'_, T, $data_rank>,
-            fields: &View<'_, T, $rank>,
-            out: &mut ViewMut<'_, T, 2>,
+        pub fn $data_field<S: Contract, T: Real>(
+            space: &S,
+            data: &In<'_, S, T, $data_rank>,
+            fields: &In<'_, S, T, $rank>,
+            out: &mut Out<'_, S, T, 2>,
             sum: Sum,
         ) -> Result<()> {
             let mut expected = [0; $data_rank];
@@ -88,27 +124,23 @@ macro_rules! contractions {
             check(stringify!($data_field), "data", &data.extents(), &expected)?;
             let [cells, count] = [fields.extents()[0], fields.extents()[1]];
             check(stringify!($data_field), "out", &out.extents(), &[cells, count])?;
-            let [cell, field] = out.strides();
-            host::contract(space, Operand::new(data, false), Operand::new(fields, true), out, [cell, 0, field], sum);
-            Ok(())
+            space.contract(Task { fields: [false, true], sum }, data, fields, out)
         }
 
         #[doc = concat!("`out[c] = sum over ", $shape, " of left[c, ", $shape, "] right[c, ", $shape, "]`.")]
         ///
         /// # Errors
         /// [`Error::Shape`] when `right` or `out` does not fit `left`.
-        pub fn $data_data<T: Real>(
-            space: &impl HostSpace,
-            left: &View<'_, T, $data_rank>,
-            right: &View<'_, T, $data_rank>,
-            out: &mut ViewMut<'_, T, 1>,
+        pub fn $data_data<S: Contract, T: Real>(
+            space: &S,
+            left: &In<'_, S, T, $data_rank>,
+            right: &In<'_, S, T, $data_rank>,
+            out: &mut Out<'_, S, T, 1>,
             sum: Sum,
         ) -> Result<()> {
             check(stringify!($data_data), "right", &right.extents(), &left.extents())?;
             check(stringify!($data_data), "out", &out.extents(), &left.extents()[..1])?;
-            let [cell] = out.strides();
-            host::contract(space, Operand::new(left, false), Operand::new(right, false), out, [cell, 0, 0], sum);
-            Ok(())
+            space.contract(Task { fields: [false, false], sum }, left, right, out)
         }
     )*};
 }

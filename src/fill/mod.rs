@@ -24,7 +24,7 @@ mod scatter;
 mod window;
 
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaFill, ElementMatrices};
+pub use cuda::{ContractionWorkset, CudaFill, ElementMatrices};
 pub use dirichlet::Dirichlet;
 pub use element_fn::{ElementFn, element_fn};
 pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};

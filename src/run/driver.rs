@@ -1,5 +1,6 @@
 //! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (fill, boundary, CG) -> report.
 
+use super::deck::Chosen;
 use super::job::{Given, Job, Problem};
 use super::{Analytic, Deck, Phases, Progress, Report, summary};
 use crate::comm::{Communicator, agree, default_threads};
@@ -15,6 +16,14 @@ use crate::{Result, graph};
 /// as [`Error::Elsewhere`](crate::Error::Elsewhere). Any other error is this rank's alone: the caller has to end the
 /// others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
+    match agree(comm, deck.run.device.choose(comm.size()))? {
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(ordinal) => {
+            let space = agree(comm, crate::space::Cuda::new(ordinal))?;
+            return solve_on(&space, deck, comm, progress);
+        }
+        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
+    }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
     let space = agree(comm, Threads::with_current(threads))?;
     solve_on(&space, deck, comm, progress)

@@ -4,6 +4,8 @@
 //! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
 
 pub mod cost;
+#[cfg(feature = "cuda")]
+mod cuda;
 pub mod deck;
 mod driver;
 mod host;

@@ -29,6 +29,12 @@ impl Analytic {
         (self.a * (z - self.zmin) + self.b).powi(-2)
     }
 
+    /// [a, zmin, b] of T(z) = (a (z - zmin) + b)^-2.
+    #[cfg(feature = "cuda")]
+    pub(super) fn coefficients(&self) -> [f64; 3] {
+        [self.a, self.zmin, self.b]
+    }
+
     /// The relative error a verified run may have: h^2/8 max|T''| / max|T|, the bound of linear interpolation of the
     /// exact solution on elements whose longest edge is `h`. max|T''| = 6 a^2 max|T|^2.
     pub fn error_bound(&self, h: f64) -> f64 {

@@ -1,8 +1,9 @@
 //! The operator of a matrix that lies on a GPU, in any format.
 
-use super::LinearOperator;
+use super::{LinearOperator, Sums};
 use crate::Result;
-use crate::space::{Cuda, CudaArray};
+use crate::comm::Communicator;
+use crate::space::{Cuda, CudaArray, ExecutionSpace};
 use crate::sparse::{DeviceValue, Stored};
 
 impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
@@ -24,5 +25,18 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         scalars: &mut CudaArray<f64>,
     ) -> Result<()> {
         self.spmv_dot(space, 0..self.matrix().graph().rows(), p, q, partials, slot, scalars)
+    }
+}
+
+/// Scalars of a GPU go over the host where there are several ranks.
+impl Sums<Cuda> for dyn Communicator + '_ {
+    fn sum(&self, space: &Cuda, scalars: &mut CudaArray<f64>, slot: usize) -> Result<()> {
+        if self.size() == 1 {
+            return Ok(());
+        }
+        let mut all = space.download(scalars)?;
+        self.all_sum(&mut all[slot..=slot]);
+        *scalars = space.upload(&all)?;
+        Ok(())
     }
 }

@@ -22,13 +22,13 @@ mod view;
 
 pub(crate) use choice::named_choice;
 #[cfg(feature = "cuda")]
-pub use cuda::{Cuda, CudaArray, CudaMemory};
+pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use laps::Laps;
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};
-pub use view::{Layout, View, ViewMut};
+pub use view::{Layout, Strided, View, ViewMut};
 
 use crate::Result;
 use std::fmt::Debug;
@@ -45,10 +45,16 @@ impl Item for f64 {}
 /// A point.
 impl Item for [f64; 3] {}
 
-/// A kind of memory: what "an array of T" is there.
+/// A kind of memory: what "an array of T" and a view of one are there.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// An owned array of `T`.
     type Array<T: Item>: Clone + Debug + Send + Sync;
+
+    /// A read-only view `[i0, i1, ...]` of `R` indices.
+    type View<'a, T: Item, const R: usize>: Strided<R>;
+
+    /// A view through which items can be written.
+    type ViewMut<'a, T: Item, const R: usize>: Strided<R>;
 }
 
 /// Ordinary memory of the host; an array is a `Vec`.
@@ -57,6 +63,8 @@ pub struct HostMemory;
 
 impl MemorySpace for HostMemory {
     type Array<T: Item> = Vec<T>;
+    type View<'a, T: Item, const R: usize> = View<'a, T, R>;
+    type ViewMut<'a, T: Item, const R: usize> = ViewMut<'a, T, R>;
 }
 
 /// Owned array of `T` in the memory of execution space `S`.

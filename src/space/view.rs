@@ -39,17 +39,31 @@ pub struct ViewMut<'a, T, const R: usize> {
     strides: [usize; R],
 }
 
-/// Refuses a view that would reach past the end of `len` items.
-fn check_reach<const R: usize>(len: usize, extents: [usize; R], strides: [usize; R]) -> Result<()> {
+/// What a view tells of its shape, whatever memory it is of.
+pub trait Strided<const R: usize> {
+    /// The number of values of each index.
+    fn extents(&self) -> [usize; R];
+    /// Distance in items between neighbours along each index.
+    fn strides(&self) -> [usize; R];
+}
+
+/// Refuses a view from item `first` on that would reach past the end of `len` items.
+pub(super) fn check_reach<const R: usize>(
+    len: usize,
+    first: usize,
+    extents: [usize; R],
+    strides: [usize; R],
+) -> Result<()> {
     if extents.contains(&0) {
         return Ok(());
     }
-    let last = extents.iter().zip(&strides).map(|(e, s)| (e - 1) * s).sum::<usize>();
+    let reach = |last: usize, (e, s): (&usize, &usize)| last.saturating_add((e - 1).saturating_mul(*s));
+    let last = extents.iter().zip(&strides).fold(first, reach);
     if last < len {
         return Ok(());
     }
     Err(Error::Invalid(format!(
-        "view of extents {extents:?} and strides {strides:?}: reaches item {last}, the slice has {len}"
+        "view of extents {extents:?} and strides {strides:?}: reaches item {last}, the array has {len}"
     )))
 }
 
@@ -69,7 +83,7 @@ macro_rules! view {
             /// # Errors
             /// [`Error::Invalid`] when the view reaches past the end of `data`.
             pub fn strided(data: $slice, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
-                check_reach(data.len(), extents, strides)?;
+                check_reach(data.len(), 0, extents, strides)?;
                 Ok(Self { data, extents, strides })
             }
 
@@ -98,6 +112,15 @@ macro_rules! view {
             /// The slice behind the view.
             pub fn data(&self) -> &[T] {
                 self.data
+            }
+        }
+
+        impl<T, const R: usize> Strided<R> for $view<'_, T, R> {
+            fn extents(&self) -> [usize; R] {
+                self.extents
+            }
+            fn strides(&self) -> [usize; R] {
+                self.strides
             }
         }
 

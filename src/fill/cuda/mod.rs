@@ -9,9 +9,12 @@
 //! Element matrices come from the heat equation's kernel (trilinear hexahedra), or stored, of any number of nodes.
 
 mod colour;
+mod contraction;
 mod dirichlet;
 mod gather;
 mod scatter;
+
+pub use contraction::ContractionWorkset;
 
 use super::Strategy;
 use crate::element::HEX8_NODES;

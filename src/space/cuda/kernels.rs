@@ -19,8 +19,9 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 10] =
-    sources!("space" "blas" "mesh" "sparse" "slices" "graph" "fill" "heat" "colour" "dirichlet");
+const SOURCES: [(&str, &str); 12] = sources!(
+    "space" "blas" "mesh" "sparse" "slices" "contraction" "element" "graph" "fill" "heat" "colour" "dirichlet"
+);
 
 /// Parts that stand between the common one and a file: the file, the part's name and text.
 const PARTS: [(&str, &str, &str); 1] = [("heat", "element.cuh", include_str!("../../../kernels/element.cuh"))];

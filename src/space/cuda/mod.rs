@@ -22,6 +22,7 @@ mod probe;
 mod recording;
 mod scan;
 mod stream;
+mod view;
 
 pub use array::CudaArray;
 pub use compile::{Target, architectures};
@@ -32,6 +33,7 @@ pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
 pub use scan::Offsets;
 pub use stream::{Event, Status};
+pub use view::{DeviceView, DeviceViewMut};
 
 use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS};
 use crate::Result;
@@ -48,6 +50,8 @@ pub struct CudaMemory;
 
 impl MemorySpace for CudaMemory {
     type Array<T: Item> = CudaArray<T>;
+    type View<'a, T: Item, const R: usize> = DeviceView<'a, T, R>;
+    type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
 }
 
 /// A stream of a GPU as an execution space: kernels run in the order of their launch, beside those of other streams.

@@ -1,0 +1,176 @@
+//! Element matrices on a GPU the way Intrepid composes them: geometry of a workset of cells, then four contractions.
+//!
+//! ```text
+//! A = FieldFieldVector(k m g, g) + FieldFieldScalar(2 T m phi, phi)      m = w det J at the points
+//! R = DataFieldVector(grad T, k m g) + DataFieldScalar(T^2 m, phi)
+//! ```
+//!
+//! The twin of [`ContractionKernel`](super::ContractionKernel), with every intermediate array in memory: 4352 bytes a cell
+//! of a workset, written once and read about twice. It is there to be studied and compared with the fused kernel.
+
+use crate::Result;
+use crate::contraction::{
+    Sum, Variant, With, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector,
+};
+use crate::element::cubature::HEX8_POINTS;
+use crate::element::{DIM, HEX8_NODES};
+use crate::error::{check_at_least, check_length};
+use crate::mesh::ElemNode;
+use crate::space::cuda::{Argument, Grid, arguments};
+use crate::space::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut, Layout};
+use std::ops::Range;
+
+/// Threads of a block, as in the kernel: the points of 32 cells.
+const THREADS: u32 = 256;
+
+/// The intermediate arrays of a workset of trilinear hexahedra, and how they are contracted.
+#[derive(Debug)]
+pub struct ContractionWorkset {
+    cells: usize,
+    layout: Layout,
+    variant: Variant,
+    /// k m g and g, `[cell, node, point, axis]`.
+    fluxes: CudaArray<f64>,
+    gradients: CudaArray<f64>,
+    /// 2 T m phi and phi, `[cell, node, point]`.
+    masses: CudaArray<f64>,
+    phi: CudaArray<f64>,
+    /// grad T, `[cell, point, axis]`.
+    slope: CudaArray<f64>,
+    /// T^2 m, `[cell, point]`.
+    load: CudaArray<f64>,
+}
+
+impl ContractionWorkset {
+    /// Memory for worksets of that many cells (at least one).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn new(space: &Cuda, cells_per_workset: usize) -> Result<Self> {
+        let cells = cells_per_workset.max(1);
+        let array = |items: usize| space.unfilled(cells.saturating_mul(items));
+        Ok(ContractionWorkset {
+            cells,
+            layout: Layout::Left,
+            variant: Variant::Auto,
+            fluxes: array(HEX8_NODES * HEX8_POINTS * DIM)?,
+            gradients: array(HEX8_NODES * HEX8_POINTS * DIM)?,
+            masses: array(HEX8_NODES * HEX8_POINTS)?,
+            phi: array(HEX8_NODES * HEX8_POINTS)?,
+            slope: array(HEX8_POINTS * DIM)?,
+            load: array(HEX8_POINTS)?,
+        })
+    }
+
+    /// With the intermediate arrays in this layout; [`Layout::Left`], cells side by side, unless said.
+    #[must_use]
+    pub fn layout(self, layout: Layout) -> Self {
+        ContractionWorkset { layout, ..self }
+    }
+
+    /// With contractions of this variant; [`Variant::Auto`] unless said.
+    #[must_use]
+    pub fn variant(self, variant: Variant) -> Self {
+        ContractionWorkset { variant, ..self }
+    }
+
+    /// Cells of a workset.
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// Matrices `[i * 8 + j][elem]` and residuals `[i][elem]` of the elements `elems`; the columns of others stay as they
+    /// are. The same bits each time, for any size of workset and any variant.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the elements have not eight nodes or are not that many, or when an array is
+    /// shorter than the table asks for.
+    pub fn evaluate(
+        &mut self,
+        space: &Cuda,
+        elem_node: &ElemNode<CudaMemory>,
+        elems: Range<usize>,
+        node_coord: &CudaArray<[f64; DIM]>,
+        temperature: &CudaArray<f64>,
+        conductivity: f64,
+        matrices: &mut CudaArray<f64>,
+        residuals: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        const NAME: &str = "ContractionWorkset";
+        let (count, nodes) = (elem_node.elem_count(), elem_node.node_count());
+        check_length(NAME, "elem_node (nodes an element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
+        check_at_least(NAME, "elem_node (elements)", count, elems.end)?;
+        check_at_least(NAME, "node_coord", node_coord.len(), nodes)?;
+        check_at_least(NAME, "temperature", temperature.len(), nodes)?;
+        check_at_least(NAME, "matrices", matrices.len(), HEX8_NODES * HEX8_NODES * count)?;
+        check_at_least(NAME, "residuals", residuals.len(), HEX8_NODES * count)?;
+        for first in elems.clone().step_by(self.cells) {
+            let cells = self.cells.min(elems.end - first);
+            self.geometry(space, elem_node, first, cells, node_coord, temperature, conductivity)?;
+            let matrices = DeviceViewMut::strided(
+                matrices,
+                first,
+                [cells, HEX8_NODES, HEX8_NODES],
+                [1, HEX8_NODES * count, count],
+            )?;
+            let residuals = DeviceViewMut::strided(residuals, first, [cells, HEX8_NODES], [1, count])?;
+            self.contract(space, cells, matrices, residuals)?;
+        }
+        Ok(())
+    }
+
+    /// The intermediate arrays of `cells` elements from `first` on, packed.
+    fn geometry(
+        &mut self,
+        space: &Cuda,
+        elem_node: &ElemNode<CudaMemory>,
+        first: usize,
+        cells: usize,
+        node_coord: &CudaArray<[f64; DIM]>,
+        temperature: &CudaArray<f64>,
+        conductivity: f64,
+    ) -> Result<()> {
+        let name = match self.layout {
+            Layout::Left => "element_workset_left",
+            Layout::Right => "element_workset_right",
+        };
+        space.launch(
+            "element",
+            name,
+            Grid::new(cells.div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
+            arguments![
+                cells as u64,
+                conductivity,
+                Argument::from_item(elem_node.nodes(), first * HEX8_NODES),
+                node_coord,
+                temperature,
+                &mut self.fluxes,
+                &mut self.gradients,
+                &mut self.masses,
+                &mut self.phi,
+                &mut self.slope,
+                &mut self.load,
+            ],
+        )
+    }
+
+    fn contract(
+        &self,
+        space: &Cuda,
+        cells: usize,
+        mut matrices: DeviceViewMut<'_, f64, 3>,
+        mut residuals: DeviceViewMut<'_, f64, 2>,
+    ) -> Result<()> {
+        let with = With(space, self.variant);
+        let vectors = |array| DeviceView::new(array, [cells, HEX8_NODES, HEX8_POINTS, DIM], self.layout);
+        let scalars = |array| DeviceView::new(array, [cells, HEX8_NODES, HEX8_POINTS], self.layout);
+        let (fluxes, gradients) = (vectors(&self.fluxes)?, vectors(&self.gradients)?);
+        let (masses, phi) = (scalars(&self.masses)?, scalars(&self.phi)?);
+        let slope = DeviceView::new(&self.slope, [cells, HEX8_POINTS, DIM], self.layout)?;
+        let load = DeviceView::new(&self.load, [cells, HEX8_POINTS], self.layout)?;
+        field_field_vector(&with, &fluxes, &gradients, &mut matrices, Sum::Overwrite)?;
+        field_field_scalar(&with, &masses, &phi, &mut matrices, Sum::Into)?;
+        data_field_vector(&with, &slope, &fluxes, &mut residuals, Sum::Overwrite)?;
+        data_field_scalar(&with, &load, &phi, &mut residuals, Sum::Into)
+    }
+}

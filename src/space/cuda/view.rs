@@ -1,0 +1,104 @@
+//! Multi-dimensional views of arrays in device memory: shapes only, since the host cannot read the items.
+//!
+//! As [`View`](crate::space::View) and [`ViewMut`](crate::space::ViewMut) of a slice, with the first item's position in
+//! place of a sub-slice. Threads write side by side, so no two items of a mutable view may share their place.
+
+use super::{Argument, CudaArray};
+use crate::space::view::check_reach;
+use crate::space::{Item, Layout, Strided};
+use crate::{Error, Result};
+
+/// Read-only view `[i0, i1, ...]` of an array in device memory.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceView<'a, T: Item, const R: usize> {
+    array: &'a CudaArray<T>,
+    first: usize,
+    extents: [usize; R],
+    strides: [usize; R],
+}
+
+/// View `[i0, i1, ...]` of an array in device memory through which kernels write its items.
+#[derive(Debug)]
+pub struct DeviceViewMut<'a, T: Item, const R: usize> {
+    array: &'a mut CudaArray<T>,
+    first: usize,
+    extents: [usize; R],
+    strides: [usize; R],
+}
+
+/// Refuses strides for which two items might be one: each must pass all that the smaller ones reach.
+fn check_apart<const R: usize>(extents: [usize; R], strides: [usize; R]) -> Result<()> {
+    if extents.contains(&0) {
+        return Ok(());
+    }
+    let mut order: Vec<usize> = (0..R).filter(|&d| extents[d] > 1).collect();
+    order.sort_by_key(|&d| strides[d]);
+    let mut reached = 0;
+    for d in order {
+        if strides[d] <= reached {
+            return Err(Error::Invalid(format!(
+                "view to write of extents {extents:?} and strides {strides:?}: items may share their place"
+            )));
+        }
+        reached += (extents[d] - 1) * strides[d];
+    }
+    Ok(())
+}
+
+macro_rules! view {
+    ($view:ident, $array:ty, $check:expr) => {
+        impl<'a, T: Item, const R: usize> $view<'a, T, R> {
+            /// A packed view of the first `extents.product()` items of `array`.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] when `array` is too short.
+            pub fn new(array: $array, extents: [usize; R], layout: Layout) -> Result<Self> {
+                Self::strided(array, 0, extents, layout.strides(extents))
+            }
+
+            /// A view from item `first` on with any strides, in items.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] when the view reaches past the end of `array`, or is to write and may have two items in
+            /// one place.
+            pub fn strided(array: $array, first: usize, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
+                check_reach(array.len(), first, extents, strides)?;
+                $check(extents, strides)?;
+                Ok(Self { array, first, extents, strides })
+            }
+
+            /// The address of the first item, for a kernel. A view without items has the array's.
+            pub(crate) fn argument(&self) -> Argument {
+                Argument::from_item(self.array, if self.extents.contains(&0) { 0 } else { self.first })
+            }
+        }
+
+        impl<T: Item, const R: usize> Strided<R> for $view<'_, T, R> {
+            fn extents(&self) -> [usize; R] {
+                self.extents
+            }
+            fn strides(&self) -> [usize; R] {
+                self.strides
+            }
+        }
+    };
+}
+view!(DeviceView, &'a CudaArray<T>, |_, _| Ok::<(), Error>(()));
+view!(DeviceViewMut, &'a mut CudaArray<T>, check_apart);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_apart() {
+        for strides in [[12, 4, 1], [1, 2, 6], [1, 3, 20], [30, 1, 3]] {
+            check_apart([2, 3, 4], strides).unwrap();
+        }
+        for strides in [[0, 4, 1], [1, 1, 6], [1, 2, 5]] {
+            assert!(check_apart([2, 3, 4], strides).unwrap_err().to_string().contains("share"), "{strides:?}");
+        }
+        check_apart([1, 0, 4], [0, 0, 0]).unwrap();
+        check_apart([1, 1, 4], [0, 0, 1]).unwrap();
+    }
+}
