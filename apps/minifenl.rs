@@ -6,6 +6,7 @@
 //!               `minifenl --nodes 64x48x32 --map twist:0.5 --threads 2`
 //!               `minifenl --input inputs/original.toml --nodes 100 --triad --report report.json`
 //!               `minifenl --nodes 256 --device cuda:1`
+//!               `minifenl --self-test`
 //!               `mpirun -n 4 minifenl --nodes 64`
 //!               `mpirun -n 8 minifenl --nodes-per-rank 48`
 //!
@@ -19,6 +20,7 @@ use clap::Parser;
 use cli::{args::Args, exit, progress::Terminal};
 use minifenl::comm::{self, Communicator};
 use minifenl::run::{Deck, ReportFile, solve};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,33 +30,32 @@ fn main() -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     match prepare(&args) {
-        Ok(Some((deck, comm))) => job(&deck, &*comm).unwrap_or_else(|error| exit::end_all(&*comm, &error)),
-        Ok(None) => ExitCode::SUCCESS,
+        Ok(Continue((deck, comm))) => job(&deck, &*comm).unwrap_or_else(|error| exit::end_all(&*comm, &error)),
+        Ok(Break(code)) => code,
         Err(error) => exit::failure(&error),
     }
 }
 
-/// The deck and the ranks, or nothing where the flags ask for something that needs no run.
-fn prepare(args: &Args) -> anyhow::Result<Option<(Deck, Box<dyn Communicator>)>> {
+/// The deck and the ranks, or the exit code where the flags ask for something that needs no run.
+fn prepare(args: &Args) -> anyhow::Result<ControlFlow<ExitCode, (Deck, Box<dyn Communicator>)>> {
     if let Some(shell) = args.completions {
-        exit::show(&cli::args::completions(shell))?;
-        return Ok(None);
+        return exit::show(&cli::args::completions(shell)).map(Break);
     }
     // 2. Flags over deck.
     let deck = args.deck()?;
     if args.dump_deck {
-        exit::show(&deck.to_toml()?)?;
-        return Ok(None);
+        return exit::show(&deck.to_toml()?).map(Break);
     }
     if args.kernel_info {
-        exit::show(&cli::kernels::table(deck.run.device)?)?;
-        return Ok(None);
+        return exit::show(&cli::kernels::table(deck.run.device)?).map(Break);
     }
-    // 3. The ranks: those of mpirun, or this process alone; and a device that is there.
+    if args.self_test {
+        return cli::self_test::run(deck.run.device, deck.run.threads).map(Break);
+    }
+    // 3. The ranks: those of mpirun, or this process alone.
     let comm = comm::world()?;
     comm.abort_on_panic();
-    deck.run.device.choose(comm.size())?;
-    Ok(Some((deck, comm)))
+    Ok(Continue((deck, comm)))
 }
 
 fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<ExitCode> {

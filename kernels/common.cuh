@@ -110,3 +110,45 @@ INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
     if (lane_index() == 0) publish(words + tile, TILE_PREFIX | (before + sum));
     return before;
 }
+
+// Sorting networks in registers: Batcher's odd-even merge sort, 543 comparators for 64 keys, 191 for 32.
+
+INLINE void order(u32& a, u32& b) {
+    u32 low = min(a, b);
+    b = max(a, b);
+    a = low;
+}
+
+// Merges the sorted halves of the N keys from LOW on; compares keys STEP apart.
+template <int LOW, int N, int STEP, int KEYS> INLINE void merge_halves(u32 (&key)[KEYS]) {
+    if constexpr (2 * STEP < N) {
+        merge_halves<LOW, N, 2 * STEP>(key);
+        merge_halves<LOW + STEP, N, 2 * STEP>(key);
+#pragma unroll
+        for (int i = LOW + STEP; i + STEP < LOW + N; i += 2 * STEP) order(key[i], key[i + STEP]);
+    } else {
+        order(key[LOW], key[LOW + STEP]);
+    }
+}
+template <int LOW, int N, int KEYS> INLINE void sort_network(u32 (&key)[KEYS]) {
+    if constexpr (N > 1) {
+        sort_network<LOW, N / 2>(key);
+        sort_network<LOW + N / 2, N / 2>(key);
+        merge_halves<LOW, N, 1>(key);
+    }
+}
+
+// Sorts the first `size`, a power of two, of the warp's keys (bitonic).
+INLINE void sort_shared(u32* key, u32 size) {
+    for (u32 run = 2; run <= size; run *= 2) {
+        for (u32 step = run / 2; step > 0; step /= 2) {
+            for (u32 pair = lane_index(); pair < size / 2; pair += WARP) {
+                u32 a = 2 * pair - (pair & (step - 1)), b = a + step, low = key[a], high = key[b];
+                if ((low > high) == ((a & run) == 0)) key[a] = high, key[b] = low;
+            }
+            __syncwarp();
+        }
+    }
+}
+// The power of two that holds n.
+INLINE u32 power_of_two(u32 n) { return n <= 1 ? 1 : 1u << (32 - __clz(n - 1)); }

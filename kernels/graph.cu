@@ -2,6 +2,8 @@
 // element e; rows are nodes below `rows`. What the arrays mean is said in src/graph/mod.rs.
 
 constexpr int THREADS = 256;
+// Behind all nodes.
+constexpr u32 MISSING = 0xffffffffu;
 
 // ---- Node -> element lists
 
@@ -43,4 +45,255 @@ KERNEL __launch_bounds__(THREADS) slot_keys(u64 slots, u64 rows, const u32* node
 KERNEL __launch_bounds__(THREADS) lower_halves(u64 n, const u64* keys, u32* lower) {
     u64 i = thread_index();
     if (i < n) lower[i] = u32(keys[i]);
+}
+
+// ---- Gather, rows of at most 8 hexahedra and 32 columns: a thread a row
+
+// Bits of a key below the column's distance from the row: the place [element of the row, node of the element].
+constexpr u32 PLACE_BITS = 6, FARTHEST = 1u << (31 - PLACE_BITS);
+constexpr int HEX = 8, SHORT = 32, TILE = 128;
+// Words of the state before the tiles': ticket, total, misfits, lists that are too long.
+constexpr int STATE = 4;
+
+// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero before.
+KERNEL __launch_bounds__(THREADS) short_lists(u64 slots, u64 rows, const u32* nodes, u32* counts, u32* lists, u64* state) {
+    u64 slot = thread_index();
+    if (slot >= slots) return;
+    u32 node = nodes[slot];
+    if (node >= rows) return;
+    u32 place = atomicAdd(counts + node, 1u);
+    if (place < HEX) lists[u64(node) * HEX + place] = u32(slot);
+    else state[3] = 1;
+}
+
+// Columns and offsets of all rows in one pass (decoupled look-back over tiles of 128 rows), and the positions of the
+// elements' nodes in them, 8 bytes at a time; positions[slot, 8]. A key is a column's distance from the row, then the place
+// it came from: one sort finds the unique columns and where each of the 64 went. Nothing of the result may be used when
+// the state's misfits or long lists are not 0.
+// Three blocks a multiprocessor: up to 168 registers hold the 64 keys and let all loads of a row leave together; with the
+// 128 of four blocks a dozen are spilled.
+KERNEL __launch_bounds__(TILE, 3) gather_rows(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
+                                              u32* entries, u64* positions, u64* state) {
+    // Padded by one word: threads that are at the same place of their rows use different banks.
+    __shared__ u32 columns[TILE][SHORT + 1], places[TILE][2 * HEX + 1], of_warp[TILE / WARP];
+    __shared__ u64 ticket, before_tile;
+    if (state[3] != 0) return;
+    if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
+    __syncthreads();
+    const u32 lane = lane_index(), warp = threadIdx.x / WARP;
+    const u64 tile = ticket, row = tile * TILE + threadIdx.x;
+    const u32 origin = u32(row) - FARTHEST;
+    const u32 elems = row < rows ? least(counts[row], u32(HEX)) : 0;
+    u32 slot[HEX], key[HEX * HEX], misfit = 0;
+#pragma unroll
+    for (int e = 0; e < HEX; e++) slot[e] = u32(e) < elems ? lists[row * HEX + e] : MISSING;
+#pragma unroll
+    for (int e = 0; e < HEX; e++) {
+        uint4 low = make_uint4(0, 0, 0, 0), high = low;
+        if (u32(e) < elems) {
+            const uint4* elem = (const uint4*)(nodes + u64(slot[e]) / HEX * HEX);
+            low = elem[0], high = elem[1];
+        }
+        u32 node[HEX] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+        for (int i = 0; i < HEX; i++) {
+            u32 distance = node[i] - origin;
+            key[HEX * e + i] = u32(e) < elems ? distance << PLACE_BITS | u32(HEX * e + i) : MISSING;
+            misfit |= u32(e) < elems ? (distance + 1) >> (32 - PLACE_BITS) : 0;
+        }
+    }
+    sort_network<0, HEX * HEX>(key);
+    // The first missing key counts as a column too, and is taken off again; its place, the last, is then no node's.
+    u8* place = (u8*)places[threadIdx.x];
+    u32 column = 0;
+#pragma unroll
+    for (int k = 0; k < HEX * HEX; k++) {
+        bool is_new = k == 0 || (key[k] ^ key[k > 0 ? k - 1 : 0]) >> PLACE_BITS != 0;
+        if (k > 0) column += is_new;
+        if (is_new && column <= SHORT) columns[threadIdx.x][column] = (key[k] >> PLACE_BITS) + origin;
+        place[key[k] % (HEX * HEX)] = u8(column);
+    }
+    const u32 count = column + 1 - (key[HEX * HEX - 1] == MISSING);
+    if (misfit != 0 || count > SHORT) state[2] = 1;
+#pragma unroll
+    for (int e = 0; e < HEX; e++) {
+        if (u32(e) < elems) {
+            positions[lists[row * HEX + e]] = u64(places[threadIdx.x][2 * e + 1]) << 32 | places[threadIdx.x][2 * e];
+        }
+    }
+    u32 upto = warp_scan(least(count, u32(SHORT)));
+    if (lane == WARP - 1) of_warp[warp] = upto;
+    __syncthreads();
+    if (warp == 0) {
+        u32 total = 0;
+        for (int w = 0; w < TILE / WARP; w++) total += of_warp[w];
+        u64 base = look_back(state + STATE, tile, total);
+        if (lane == 0) {
+            before_tile = base;
+            if (tile == gridDim.x - 1) row_map[rows] = base + total, state[1] = base + total;
+        }
+    }
+    __syncthreads();
+    u64 base = before_tile;
+    for (u32 w = 0; w < warp; w++) base += of_warp[w];
+    const u32 kept = least(count, u32(SHORT));
+    if (row < rows) row_map[row] = base + upto - kept;
+    for (int r = 0; r < WARP; r++) {
+        u32 length = __shfl_sync(ALL_LANES, kept, r), end = __shfl_sync(ALL_LANES, upto, r);
+        if (lane < length) entries[base + end - length + lane] = columns[warp * WARP + r][lane];
+    }
+}
+
+// ---- Sorting in shared memory, a warp a row, up to 1024 keys
+
+constexpr int TEAM = 128;
+extern __shared__ u32 shared_keys[];
+
+// Calls f(column, place) for each unique column of a row, from the nodes of its elements.
+template <class F> INLINE u32 merge_row(u32 nn, u64 row, const u32* nodes, const u64* list_map, const u32* lists, u32* key, F f) {
+    const u64 begin = list_map[row];
+    const u32 gathered = u32(list_map[row + 1] - begin) * nn, size = power_of_two(gathered), lane = lane_index();
+    for (u32 i = lane; i < size; i += WARP) {
+        u32 elem = i / nn;
+        key[i] = i < gathered ? nodes[u64(lists[begin + elem] / nn) * nn + (i - elem * nn)] : MISSING;
+    }
+    __syncwarp();
+    sort_shared(key, size);
+    u32 found = 0;
+    for (u32 first = 0; first < size; first += WARP) {
+        u32 i = first + lane, column = i < size ? key[i] : MISSING;
+        bool is_new = column != MISSING && (i == 0 || key[i - 1] != column);
+        u32 ones = __ballot_sync(ALL_LANES, is_new);
+        if (is_new) f(column, found + __popc(ones & ((1u << lane) - 1)));
+        found += __popc(ones);
+    }
+    return found;
+}
+
+// counts[row] = unique columns; `capacity` keys of shared memory a warp hold the longest row's.
+KERNEL __launch_bounds__(TEAM) count_columns(u64 rows, u32 nn, u32 capacity, const u32* nodes, const u64* list_map,
+                                             const u32* lists, u32* counts) {
+    u64 row = thread_index() / WARP;
+    if (row >= rows) return;
+    u32 count = merge_row(nn, row, nodes, list_map, lists, shared_keys + threadIdx.x / WARP * capacity, [](u32, u32) {});
+    if (lane_index() == 0) counts[row] = count;
+}
+
+// entries of each row: its unique columns, ascending.
+KERNEL __launch_bounds__(TEAM) fill_columns(u64 rows, u32 nn, u32 capacity, const u32* nodes, const u64* list_map,
+                                            const u32* lists, const u64* row_map, u32* entries) {
+    u64 row = thread_index() / WARP;
+    if (row >= rows) return;
+    u32* out = entries + row_map[row];
+    merge_row(nn, row, nodes, list_map, lists, shared_keys + threadIdx.x / WARP * capacity,
+              [&](u32 column, u32 place) { out[place] = column; });
+}
+
+// ---- Sort: all pairs as keys, row above column
+
+// keys[slot, j]; pairs of a node that is no row sort behind all others.
+KERNEL __launch_bounds__(THREADS) pair_keys(u64 pairs, u32 nn, u64 rows, u32 column_bits, const u32* nodes, u64* keys) {
+    u64 pair = thread_index();
+    if (pair >= pairs) return;
+    u32 slot = u32(pair / nn), j = u32(pair - u64(slot) * nn), row = nodes[slot];
+    keys[pair] = row < rows ? u64(row) << column_bits | nodes[slot / nn * nn + j] : rows << column_bits;
+}
+
+// starts[row] = keys of rows before it, rows + 1 of them; binary search.
+KERNEL __launch_bounds__(THREADS) row_starts(u64 rows, u64 n, u32 column_bits, const u64* keys, u64* starts) {
+    u64 row = thread_index();
+    if (row > rows) return;
+    u64 low = 0, high = n, first = row << column_bits;
+    while (low < high) {
+        u64 middle = low + (high - low) / 2;
+        if (keys[middle] < first) low = middle + 1;
+        else high = middle;
+    }
+    starts[row] = low;
+}
+
+// Calls f(key, place) for each unique key of a row of sorted keys.
+template <class F> INLINE u32 unique_keys(u64 begin, u64 end, const u64* keys, F f) {
+    u32 found = 0;
+    for (u64 first = begin; first < end; first += WARP) {
+        u64 i = first + lane_index();
+        bool is_new = i < end && (i == begin || keys[i - 1] != keys[i]);
+        u32 ones = __ballot_sync(ALL_LANES, is_new);
+        if (is_new) f(keys[i], found + __popc(ones & ((1u << lane_index()) - 1)));
+        found += __popc(ones);
+    }
+    return found;
+}
+
+// counts[row] = unique keys; a warp a row.
+KERNEL __launch_bounds__(THREADS) count_unique(u64 rows, const u64* keys, const u64* starts, u32* counts) {
+    u64 row = thread_index() / WARP;
+    if (row >= rows) return;
+    u32 count = unique_keys(starts[row], starts[row + 1], keys, [](u64, u32) {});
+    if (lane_index() == 0) counts[row] = count;
+}
+
+// entries of each row: the columns of its unique keys.
+KERNEL __launch_bounds__(THREADS) fill_unique(u64 rows, u32 column_bits, const u64* keys, const u64* starts, const u64* row_map,
+                                              u32* entries) {
+    u64 row = thread_index() / WARP;
+    if (row >= rows) return;
+    u32* out = entries + row_map[row];
+    unique_keys(starts[row], starts[row + 1], keys,
+                [&](u64 key, u32 place) { out[place] = u32(key & ((1ull << column_bits) - 1)); });
+}
+
+// ---- Element graph of a finished pattern
+
+// Position of a column in its sorted row.
+INLINE u32 position_in(const u32* row, u32 length, u32 column) {
+    u32 low = 0, high = length;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (row[middle] < column) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+// positions[slot, j]; all bits set where the slot's node is no row.
+template <class P> INLINE void locate(u64 pairs, u32 nn, u64 rows, const u32* nodes, const u64* row_map, const u32* entries,
+                                      P* positions) {
+    u64 pair = thread_index();
+    if (pair >= pairs) return;
+    u32 slot = u32(pair / nn), j = u32(pair - u64(slot) * nn), row = nodes[slot];
+    P position = P(~P(0));
+    if (row < rows) {
+        u64 begin = row_map[row];
+        position = P(position_in(entries + begin, u32(row_map[row + 1] - begin), nodes[slot / nn * nn + j]));
+    }
+    positions[pair] = position;
+}
+#define LOCATE(name, P)                                                                                                       \
+    KERNEL __launch_bounds__(THREADS) name(u64 pairs, u32 nn, u64 rows, const u32* nodes, const u64* row_map,                 \
+                                           const u32* entries, P* positions) {                                               \
+        locate(pairs, nn, rows, nodes, row_map, entries, positions);                                                          \
+    }
+LOCATE(locate_u8, u8)
+LOCATE(locate_u16, u16)
+LOCATE(locate_u32, u32)
+
+// locate_u8 for hexahedra: a thread a slot, its 8 positions in one store.
+KERNEL __launch_bounds__(THREADS) locate_hex(u64 slots, u64 rows, const u32* nodes, const u64* row_map, const u32* entries,
+                                             u64* positions) {
+    u64 slot = thread_index();
+    if (slot >= slots) return;
+    u32 row = nodes[slot];
+    u64 eight = ~0ull;
+    if (row < rows) {
+        const uint4* elem = (const uint4*)(nodes + slot / HEX * HEX);
+        uint4 low = elem[0], high = elem[1];
+        u32 node[HEX] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        u64 begin = row_map[row];
+        u32 length = u32(row_map[row + 1] - begin);
+        eight = 0;
+#pragma unroll
+        for (int i = 0; i < HEX; i++) eight |= u64(position_in(entries + begin, length, node[i])) << (8 * i);
+    }
+    positions[slot] = eight;
 }

@@ -90,8 +90,8 @@ KERNEL __launch_bounds__(THREADS) digit_count(u64 n, u32 shift, u32 mask, u64 ti
 
 // Moves each key to the place that `offsets`, the scan of `digit_count`'s counts, gives its digit and tile; keys of one
 // digit keep their order.
-// Three blocks a multiprocessor: 80 registers hold the keys and ranks.
-KERNEL __launch_bounds__(THREADS, 3) digit_move(u64 n, u32 shift, u32 mask, u64 tiles, const u64* keys, const u64* offsets,
+// Two blocks a multiprocessor: keys and ranks need more than the 80 registers that three would leave.
+KERNEL __launch_bounds__(THREADS, 2) digit_move(u64 n, u32 shift, u32 mask, u64 tiles, const u64* keys, const u64* offsets,
                                              u64* sorted) {
     __shared__ u64 tile_keys[SORT_TILE], target[DIGITS];
     __shared__ u32 of_warp[WARPS][DIGITS], begin[DIGITS], sums[WARPS];

@@ -92,6 +92,9 @@ pub struct Args {
     /// Print what the compiler made of every kernel on the GPU (--device), and stop
     #[arg(long)]
     pub kernel_info: bool,
+    /// Check every stage on the device against the serial one, and stop
+    #[arg(long)]
+    pub self_test: bool,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop
     #[arg(long, value_name = "SHELL", hide_possible_values = true)]
     pub completions: Option<Shell>,

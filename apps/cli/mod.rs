@@ -4,3 +4,4 @@ pub mod args;
 pub mod exit;
 pub mod kernels;
 pub mod progress;
+pub mod self_test;

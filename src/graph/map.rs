@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Rounds before giving up; each makes the table at least half as large again.
-const ATTEMPTS: usize = 32;
+pub(super) const ATTEMPTS: usize = 32;
 /// Rounds after which pairs are scattered over the table: growth alone does not help a node of very many neighbours.
-const BY_ROW: usize = 2;
+pub(super) const BY_ROW: usize = 2;
 
 /// Elements of one task.
 const BLOCK: usize = 512;

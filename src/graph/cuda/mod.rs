@@ -1,12 +1,155 @@
-//! Graphs on a GPU: launches of `kernels/graph.cu`.
+//! Graphs on a GPU: launches of `kernels/graph.cu` and `kernels/graph_map.cu`.
+//!
+//! | strategy | how |
+//! |---|---|
+//! | gather | tables of 8 nodes an element, rows of at most 8 elements and 32 columns: a thread a row, one pass ([`short`]) |
+//! | | up to 1024 gathered nodes a row: a warp a row in shared memory, count and fill ([`gather`]) |
+//! | | anything else: as sort |
+//! | map | undirected pairs in a lock-free table, grown and retried ([`map`]) |
+//! | sort | all pairs, one radix sort ([`sort`]): 1 KiB an element of 8 nodes |
+//! | dashmap | of the host only |
+//!
+//! Results are those of the host, entry for entry. Launches do not wait, so a lap is booked only where a size is read, and
+//! holds all that was launched before it; what is launched after the last size belongs to no lap.
 
+mod gather;
 mod lists;
+mod map;
+mod short;
+mod sort;
 
-use crate::Result;
-use crate::space::cuda::{Argument, Cuda, Grid};
+use super::elem_graph::with_position_type;
+use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
+use crate::error::check_at_least;
+use crate::mesh::ElemNode;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::{Laps, MemorySpace};
+use crate::sparse::CrsGraph;
+use crate::{Error, Result};
+use std::sync::Arc;
 
 /// Threads of a block, as in the kernels.
 const THREADS: u32 = 256;
+/// Threads of a block of kernels that sort in shared memory.
+const TEAM: u32 = 128;
+/// Threads that share a row in some kernels.
+const WARP: usize = 32;
+/// Most keys of a row that are sorted in shared memory.
+const SHARED_KEYS: usize = 1024;
+
+impl BuildGraph for Cuda {
+    fn build_graph(
+        &self,
+        elem_node: &ElemNode<CudaMemory>,
+        rows: usize,
+        strategy: Strategy,
+    ) -> Result<Graph<CudaMemory>> {
+        let builder = Builder::new(self, elem_node, rows)?;
+        let mut laps = Laps::default();
+        let (crs, elem) = match strategy {
+            Strategy::Gather => builder.gather(&mut laps)?,
+            Strategy::Map => builder.map(&mut laps)?,
+            Strategy::Sort => builder.sort(&mut laps)?,
+            Strategy::DashMap => {
+                let advice = "a map of the host; choose map, gather or sort on a GPU";
+                return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
+            }
+        };
+        Ok(Graph { crs: Arc::new(crs), elem, laps })
+    }
+}
+
+/// Both graphs.
+type Built = (CrsGraph<CudaMemory>, ElemGraph<CudaMemory>);
+
+/// What every strategy starts from.
+#[derive(Clone, Copy)]
+struct Builder<'a> {
+    space: &'a Cuda,
+    elem_node: &'a ElemNode<CudaMemory>,
+    nodes: &'a CudaArray<u32>,
+    /// Nodes of an element.
+    per_elem: usize,
+    /// Length of the table.
+    slots: usize,
+    rows: usize,
+}
+
+impl<'a> Builder<'a> {
+    fn new(space: &'a Cuda, elem_node: &'a ElemNode<CudaMemory>, rows: usize) -> Result<Self> {
+        let per_elem = elem_node.nodes_per_elem();
+        let slots = elem_node.elem_count() * per_elem;
+        check_at_least("graph::build", "elem_node", elem_node.nodes().len(), slots)?;
+        check_at_least("graph::build", "elem_node (its nodes)", elem_node.node_count(), rows)?;
+        Ok(Builder { space, elem_node, nodes: elem_node.nodes(), per_elem, slots, rows })
+    }
+
+    /// Launches a kernel with a thread an item.
+    fn items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
+        self.space.graph_items(name, items, arguments)
+    }
+
+    /// Launches a kernel with a warp a row.
+    fn warps(&self, name: &'static str, arguments: &mut [Argument]) -> Result<()> {
+        self.items(name, self.rows * WARP, arguments)
+    }
+
+    /// The same with shared memory for `capacity` keys a warp.
+    fn sorting_warps(
+        &self,
+        module: &'static str,
+        name: &'static str,
+        capacity: usize,
+        arguments: &mut [Argument],
+    ) -> Result<()> {
+        let shared = TEAM as usize / WARP * capacity * size_of::<u32>();
+        self.space.launch(module, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
+    }
+
+    /// Scan, allocate and fill from the rows' counts, then the element graph. Waits for the number of entries. `fill` gets
+    /// the row offsets, the longest row and the entries.
+    fn finish(
+        &self,
+        counts: &mut CudaArray<u32>,
+        laps: &mut Laps,
+        fill: impl FnOnce(&CudaArray<u64>, usize, &mut CudaArray<u32>, &mut CudaArray<u32>) -> Result<()>,
+    ) -> Result<Built> {
+        let map = self.space.offsets(self.rows, counts)?;
+        laps.mark("graph/count");
+        let mut entries = self.space.unfilled(map.total)?;
+        laps.mark("graph/allocate");
+        fill(&map.offsets, map.longest, counts, &mut entries)?;
+        let positions = self.locate(map.longest, &map.offsets, &entries)?;
+        let crs = CrsGraph::from_parts(self.rows, self.elem_node.node_count(), map.total, map.offsets, entries);
+        Ok((crs, ElemGraph::from_parts(self.per_elem, positions)))
+    }
+
+    /// Looks every pair up in its sorted row.
+    fn locate(
+        &self,
+        longest: usize,
+        row_map: &CudaArray<u64>,
+        entries: &CudaArray<u32>,
+    ) -> Result<Positions<CudaMemory>> {
+        let pairs = self.slots * self.per_elem;
+        let (nn, rows) = (self.per_elem as u32, self.rows as u64);
+        Ok(with_position_type!(longest, P => {
+            let mut positions: <CudaMemory as MemorySpace>::Array<P> = self.space.unfilled(pairs)?;
+            match size_of::<P>() {
+                1 if self.per_elem == 8 => {
+                    let arguments = arguments![self.slots as u64, rows, self.nodes, row_map, entries, &mut positions];
+                    self.items("locate_hex", self.slots, arguments)?;
+                }
+                bytes => {
+                    let name = ["locate_u8", "locate_u16", "locate_u32"][bytes / 2];
+                    let arguments = arguments![pairs as u64, nn, rows, self.nodes, row_map, entries, &mut positions];
+                    self.items(name, pairs, arguments)?;
+                }
+            }
+            positions
+        }))
+    }
+}
 
 impl Cuda {
     /// One thread an item.

@@ -61,6 +61,11 @@ impl<T: Item> CudaArray<T> {
         self.len == 0
     }
 
+    /// Forgets the items from `len` on; their memory stays with the array.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.len * size_of::<T>()

@@ -19,8 +19,8 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 12] = sources!(
-    "space" "blas" "mesh" "sparse" "slices" "contraction" "element" "graph" "fill" "heat" "colour" "dirichlet"
+const SOURCES: [(&str, &str); 13] = sources!(
+    "space" "blas" "mesh" "sparse" "slices" "contraction" "element" "graph" "graph_map" "fill" "heat" "colour" "dirichlet"
 );
 
 /// Parts that stand between the common one and a file: the file, the part's name and text.

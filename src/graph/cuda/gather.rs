@@ -1,0 +1,32 @@
+//! Strategy `gather`: lists, then rows of up to 1024 gathered nodes in shared memory, a warp a row.
+
+use super::{Builder, Built, SHARED_KEYS};
+use crate::Result;
+use crate::graph::NodeElem;
+use crate::space::Laps;
+use crate::space::cuda::arguments;
+
+impl Builder<'_> {
+    pub(super) fn gather(&self, laps: &mut Laps) -> Result<Built> {
+        if let Some(built) = self.short_rows(laps)? {
+            return Ok(built);
+        }
+        let (lists, longest) = NodeElem::with_longest(self.space, self.elem_node, self.rows)?;
+        laps.mark("graph/lists");
+        let gathered = longest * self.per_elem;
+        if gathered > SHARED_KEYS {
+            drop(lists);
+            return self.sort(laps);
+        }
+        let capacity = gathered.next_power_of_two();
+        let (rows, nn, most) = (self.rows as u64, self.per_elem as u32, capacity as u32);
+        let (nodes, map, lists) = (self.nodes, lists.row_map(), lists.slots_array());
+        let mut counts = self.space.unfilled::<u32>(self.rows)?;
+        let arguments = arguments![rows, nn, most, nodes, map, lists, &mut counts];
+        self.sorting_warps("graph", "count_columns", capacity, arguments)?;
+        self.finish(&mut counts, laps, |row_map, _, _, entries| {
+            let arguments = arguments![rows, nn, most, nodes, map, lists, row_map, entries];
+            self.sorting_warps("graph", "fill_columns", capacity, arguments)
+        })
+    }
+}

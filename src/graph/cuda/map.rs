@@ -1,0 +1,91 @@
+//! Strategy `map`: unique undirected pairs in the fixed-capacity set, grown and retried until no insert fails.
+//!
+//! As on the host, but a node's pair with itself is not stored: a row that has any pair has its own column.
+
+use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
+use crate::graph::map::{ATTEMPTS, BY_ROW};
+use crate::graph::pair_map::PairMap;
+use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
+use crate::space::{ExecutionSpace, Laps};
+use crate::{Error, Result};
+
+/// Slots a row in the first attempt: an inner node of a box of hexahedra has 13 pairs with larger nodes.
+const SLOTS: usize = 16;
+/// Longest row that one thread sorts.
+const SHORT: usize = 32;
+
+impl Builder<'_> {
+    pub(super) fn map(&self, laps: &mut Laps) -> Result<Built> {
+        let (space, rows) = (self.space, self.rows as u64);
+        let table = self.insert_all(laps)?;
+        let slots = table.len() as u64;
+        let mut counts = space.zeros::<u32>(self.rows)?;
+        self.pairs("count_pairs", table.len(), arguments![slots, rows, &table, &mut counts])?;
+        let has_diagonal = self.per_elem > 1;
+        if has_diagonal {
+            self.pairs("count_diagonal", self.rows, arguments![rows, &mut counts])?;
+        }
+        self.finish(&mut counts, laps, |row_map, longest, counts, entries| {
+            let arguments = arguments![slots, rows, &table, row_map, counts, &mut *entries];
+            self.pairs("fill_pairs", table.len(), arguments)?;
+            drop(table);
+            if has_diagonal {
+                self.pairs("fill_diagonal", self.rows, arguments![rows, row_map, &mut *entries])?;
+            }
+            self.sort_rows(row_map, longest, entries)
+        })
+    }
+
+    fn pairs(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
+        self.space.launch("graph_map", name, Grid::cover(items, THREADS), arguments)
+    }
+
+    /// The set with every pair in it.
+    fn insert_all(&self, laps: &mut Laps) -> Result<CudaArray<u64>> {
+        let (space, nn, rows) = (self.space, self.per_elem, self.rows);
+        let upper = self.slots * (nn + 1) / 2;
+        let mut wanted = (rows * SLOTS).min(upper + upper / 4);
+        let mut failed = [0u64];
+        for attempt in 0..ATTEMPTS {
+            let slots_per_row = wanted.div_ceil(rows.max(1)).max(1);
+            let capacity = (slots_per_row * rows).max(PairMap::PROBES);
+            // None a row: scattered.
+            let share = if attempt < BY_ROW { slots_per_row as u32 } else { 0 };
+            let mut table = space.zeros::<u64>(capacity)?;
+            let mut failures = space.zeros::<u64>(1)?;
+            let name = if nn == 8 { "insert_hex" } else { "insert_any" };
+            let sizes = (self.slots as u64, nn as u32, rows as u64, capacity as u64);
+            let arguments =
+                arguments![sizes.0, sizes.1, sizes.2, sizes.3, share, self.nodes, &mut table, &mut failures];
+            self.pairs(name, self.slots, arguments)?;
+            space.read(&failures, &mut failed)?;
+            laps.mark("graph/count");
+            if failed[0] == 0 {
+                return Ok(table);
+            }
+            wanted = capacity + (failed[0] as usize).max(capacity / 2);
+        }
+        Err(Error::MapFull { capacity: wanted, failed: failed[0] as usize, attempts: ATTEMPTS })
+    }
+
+    /// Puts each row in order.
+    fn sort_rows(&self, row_map: &CudaArray<u64>, longest: usize, entries: &mut CudaArray<u32>) -> Result<()> {
+        let (rows, nnz) = (self.rows as u64, entries.len());
+        if longest <= SHORT {
+            let grid = Grid::cover(self.rows, super::TEAM);
+            return self.space.launch("graph_map", "sort_short_rows", grid, arguments![rows, row_map, entries]);
+        }
+        if longest <= SHARED_KEYS {
+            let capacity = longest.next_power_of_two();
+            let arguments = arguments![rows, capacity as u32, row_map, entries];
+            return self.sorting_warps("graph_map", "sort_rows", capacity, arguments);
+        }
+        let mut keys = self.space.unfilled::<u64>(nnz)?;
+        let arguments = arguments![rows, row_map, &*entries, &mut keys];
+        self.pairs("entry_keys", self.rows * WARP, arguments)?;
+        // Rows are in order already: by column, then by row again.
+        let keys = self.space.sort_keys(keys, 0..bits_of(self.elem_node.node_count()))?;
+        let keys = self.space.sort_keys(keys, 32..32 + bits_of(self.rows))?;
+        self.items("lower_halves", nnz, arguments![nnz as u64, &keys, entries])
+    }
+}

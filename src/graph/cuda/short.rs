@@ -1,0 +1,65 @@
+//! Strategy `gather`, hexahedral tables with rows of at most 8 elements and 32 columns, the usual ones: two kernels.
+//!
+//! The first puts each slot into its node's list of 8 places by an atomic counter. The second sorts the 64 gathered nodes of
+//! a row in the registers of one thread, each with the place it came from, so that the unique columns and the element graph
+//! fall out of one sort; offsets come from a look-back over the tiles before. 32 bytes a node written and read for the lists,
+//! 32 gathered 8 times from the caches, 128 written for the columns, 64 for the positions.
+
+use super::{Builder, Built};
+use crate::Result;
+use crate::graph::{ElemGraph, Positions};
+use crate::space::cuda::{Grid, arguments};
+use crate::space::{ExecutionSpace, Laps};
+use crate::sparse::CrsGraph;
+
+/// Nodes of an element, and most elements of a row.
+const HEX: usize = 8;
+/// Most columns of a row.
+const SHORT: usize = 32;
+/// Rows of a block.
+const TILE: usize = 128;
+/// Words before the tiles': ticket, total, misfits, lists that are too long.
+const STATE: usize = 4;
+
+impl Builder<'_> {
+    /// Both graphs, or nothing where some row does not fit. The memory of the entries is that of 32 a row.
+    pub(super) fn short_rows(&self, laps: &mut Laps) -> Result<Option<Built>> {
+        if self.per_elem != HEX {
+            return Ok(None);
+        }
+        let (space, rows, slots) = (self.space, self.rows, self.slots);
+        let tiles = rows.div_ceil(TILE).max(1);
+        let mut state = space.zeros::<u64>(STATE + tiles)?;
+        let (mut counts, mut lists) = (space.zeros::<u32>(rows)?, space.unfilled::<u32>(rows * HEX)?);
+        let arguments = arguments![slots as u64, rows as u64, self.nodes, &mut counts, &mut lists, &mut state];
+        self.items("short_lists", slots, arguments)?;
+        let mut row_map = space.unfilled::<u64>(rows + 1)?;
+        let mut entries = space.unfilled::<u32>((rows * SHORT).min(slots * HEX))?;
+        let mut positions = space.unfilled::<u8>(slots * HEX)?;
+        if rows < self.elem_node.node_count() {
+            space.fill_bytes(&mut positions, u8::MAX)?;
+        }
+        let arguments = arguments![
+            rows as u64,
+            self.nodes,
+            &counts,
+            &lists,
+            &mut row_map,
+            &mut entries,
+            &mut positions,
+            &mut state
+        ];
+        space.launch("graph", "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
+        let mut numbers = [0; STATE];
+        space.read(&state, &mut numbers)?;
+        let [_, total, misfits, long_lists] = numbers;
+        if misfits != 0 || long_lists != 0 {
+            laps.mark("graph/lists");
+            return Ok(None);
+        }
+        laps.mark("graph/fill");
+        entries.truncate(total as usize);
+        let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total as usize, row_map, entries);
+        Ok(Some((crs, ElemGraph::from_parts(HEX, Positions::U8(positions)))))
+    }
+}
