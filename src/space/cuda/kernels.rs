@@ -19,7 +19,7 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 4] = sources!("space" "blas" "sparse" "slices");
+const SOURCES: [(&str, &str); 5] = sources!("space" "blas" "sparse" "slices" "cg");
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
