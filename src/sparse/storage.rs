@@ -44,7 +44,7 @@ impl<V: DeviceValue> Storage<V> {
 
     /// The matrix whose values were taken last, as this format stores it.
     pub fn view<'a>(&'a self, a: &'a CrsMatrix<V, CudaMemory>) -> Stored<'a, V> {
-        Stored { matrix: a, slices: self.slices.as_ref(), lanes: self.lanes }
+        Stored { matrix: a, slices: self.slices.as_ref(), lanes: self.lanes, at_once: true }
     }
 }
 
@@ -54,6 +54,8 @@ pub struct Stored<'a, V: DeviceValue = f64> {
     matrix: &'a CrsMatrix<V, CudaMemory>,
     slices: Option<&'a Slices<V>>,
     lanes: Option<Lanes>,
+    /// Whether CG on a small system may run in one launch; by default it may.
+    pub at_once: bool,
 }
 
 impl<'a, V: DeviceValue> Stored<'a, V> {

@@ -12,6 +12,7 @@ mod cuda {
     mod graph;
     mod mesh;
     mod runtime;
+    mod solve;
     mod sparse;
 
     use minifenl::space::Cuda;

@@ -19,8 +19,21 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 13] = sources!(
-    "space" "blas" "mesh" "sparse" "slices" "contraction" "element" "graph" "graph_map" "fill" "heat" "colour" "dirichlet"
+const SOURCES: &[(&str, &str)] = &sources!(
+    "space"
+    "blas"
+    "mesh"
+    "sparse"
+    "slices"
+    "cg"
+    "contraction"
+    "element"
+    "graph"
+    "graph_map"
+    "fill"
+    "heat"
+    "colour"
+    "dirichlet"
 );
 
 /// Parts that stand between the common one and a file: the file, the part's name and text.
@@ -28,7 +41,7 @@ const PARTS: [(&str, &str, &str); 1] = [("heat", "element.cuh", include_str!("..
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
-    SOURCES.into_iter().map(|(name, text)| (name, whole(name, text)))
+    SOURCES.iter().copied().map(|(name, text)| (name, whole(name, text)))
 }
 
 /// The common part, the file's other parts, then the file, with line numbers of their own in messages.
@@ -155,7 +168,7 @@ impl Modules {
         }
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut all = Vec::new();
-        for (module, _) in SOURCES {
+        for &(module, _) in SOURCES {
             let handle = self.module(device, &mut loaded, module)?.module;
             let mut count = 0;
             // SAFETY: the module is loaded; the driver writes a count, and then that many handles.

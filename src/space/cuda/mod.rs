@@ -208,6 +208,12 @@ impl Cuda {
         Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
     }
 
+    /// Bytes of shared memory that a block can have.
+    pub(crate) fn shared_limit(&self) -> Result<usize> {
+        let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        Ok(self.device().attribute(which)? as usize)
+    }
+
     /// The counter that reductions of this stream use and leave at zero.
     pub(crate) fn ticket(&self) -> &CudaArray<u32> {
         &self.ticket

@@ -74,6 +74,9 @@ pub trait DeviceValue: Item + Into<f64> {
     const SLICED_DOT: [&'static str; 2];
     #[doc(hidden)]
     const UPDATE: &'static str;
+    /// All iterations of CG at once, in small blocks and in large ones.
+    #[doc(hidden)]
+    const ITERATE: [(&'static str, u32); 2];
 }
 
 macro_rules! by_lanes {
@@ -115,6 +118,10 @@ macro_rules! device_value {
             const SLICED_DOT: [&'static str; 2] =
                 [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
             const UPDATE: &'static str = concat!("update_", stringify!($value));
+            const ITERATE: [(&'static str, u32); 2] = [
+                (concat!("iterate_", stringify!($value), "_256"), 256),
+                (concat!("iterate_", stringify!($value), "_1024"), 1024),
+            ];
         }
     };
 }

@@ -7,7 +7,7 @@ use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices, 
 use std::sync::Arc;
 
 /// A matrix on rows of given columns.
-fn matrix(rows: impl Iterator<Item = Vec<u32>>, columns: usize) -> CrsMatrix {
+pub fn matrix(rows: impl Iterator<Item = Vec<u32>>, columns: usize) -> CrsMatrix {
     let (mut row_map, mut entries) = (vec![0], vec![]);
     for row in rows {
         entries.extend(row);
@@ -28,7 +28,7 @@ fn spread(rows: usize, columns: usize, length: impl Fn(usize) -> usize) -> CrsMa
 }
 
 /// The 27 neighbours of each point of a box.
-fn neighbours([nx, ny, nz]: [usize; 3]) -> CrsMatrix {
+pub fn neighbours([nx, ny, nz]: [usize; 3]) -> CrsMatrix {
     let near = |i: usize, n: usize| i.saturating_sub(1)..n.min(i + 2);
     let row = |i: usize| {
         let (x, y, z) = (i % nx, i / nx % ny, i / nx / ny);
@@ -60,7 +60,7 @@ fn zoo() -> Vec<CrsMatrix> {
     ]
 }
 
-fn single(a: &CrsMatrix) -> CrsMatrix<f32> {
+pub fn single(a: &CrsMatrix) -> CrsMatrix<f32> {
     let mut single = CrsMatrix::zero(a.graph().clone());
     let (_, values) = single.parts_mut();
     values.iter_mut().zip(a.values()).for_each(|(single, &value)| *single = value as f32);

@@ -1,0 +1,176 @@
+//! CG on matrices that lie on a GPU: every format, by kernels and in one launch.
+
+use super::sparse::{matrix, neighbours, single};
+use super::{difference, gpu, wave};
+use minifenl::blas::Blas;
+use minifenl::comm::Solo;
+use minifenl::solve::{CgInfo, CgParams, CgWorkspace, LinearOperator, cg};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
+use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
+use minifenl::{Error, Result};
+
+const PARAMS: CgParams = CgParams { tolerance: 1e-10, max_iterations: 1000 };
+
+/// -1 beside the diagonal; on it, how many of those there are at most, and `more`.
+fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
+    let graph = a.graph().clone();
+    let diagonal = graph.longest_row() as f64 - 1.0 + more;
+    let (_, values) = a.parts_mut();
+    for row in 0..graph.rows() {
+        for entry in graph.row_range(row) {
+            values[entry] = if graph.entries()[entry] as usize == row { diagonal } else { -1.0 };
+        }
+    }
+    a
+}
+
+/// Rows before 1000 are 301 wide, the others 3; the diagonal is what its row needs.
+fn uneven(n: usize) -> CrsMatrix {
+    let near = |i: usize, j: usize| i.abs_diff(j) <= if i.min(j) < 1000 { 150 } else { 1 };
+    let row = |i: usize| (i.saturating_sub(150)..n.min(i + 151)).filter(|&j| near(i, j)).map(|j| j as u32).collect();
+    let mut a = matrix((0..n).map(row), n);
+    let graph = a.graph().clone();
+    let (_, values) = a.parts_mut();
+    for row in 0..n {
+        for entry in graph.row_range(row) {
+            let is_diagonal = graph.entries()[entry] as usize == row;
+            values[entry] = if is_diagonal { graph.row(row).len() as f64 - 0.8 } else { -1.0 };
+        }
+    }
+    a
+}
+
+/// Solves A x = b from 0.
+fn solve<S: Blas>(space: &S, mut a: impl LinearOperator<S>, b: &[f64], params: CgParams) -> (Result<CgInfo>, Vec<f64>) {
+    let (b, mut x) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
+    let mut work = CgWorkspace::new(space, a.rows(), a.columns()).unwrap();
+    let info = cg(space, &Solo, &mut a, &b, &mut x, params, &mut work, &mut |_, _| {});
+    (info, space.download(&x).unwrap())
+}
+
+/// Solves by every format, by kernels and at once, and hands each result over with a name.
+fn each<V: DeviceValue>(
+    space: &Cuda,
+    a: &CrsMatrix<V, CudaMemory>,
+    b: &[f64],
+    params: CgParams,
+    mut check: impl FnMut(String, Result<CgInfo>, Vec<f64>),
+) {
+    for (format, name) in Format::ALL {
+        let mut storage = Storage::new(space, format, a.graph()).unwrap();
+        storage.update(space, a).unwrap();
+        for at_once in [false, true] {
+            let mut stored = storage.view(a);
+            stored.at_once = at_once;
+            let (info, x) = solve(space, stored, b, params);
+            if info.is_ok() {
+                let again = solve(space, stored, b, params);
+                assert_eq!((info.as_ref().ok(), &x), (again.0.as_ref().ok(), &again.1), "{name}, at once: {at_once}");
+            }
+            check(format!("{name}, at once: {at_once}"), info, x);
+        }
+    }
+}
+
+fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
+    let n = a.graph().rows();
+    let b = wave(n, 0.77);
+    let (expected, solution) = solve(&Serial, a, &b, PARAMS);
+    let expected = expected.unwrap();
+    each(space, &a.upload(space).unwrap(), &b, PARAMS, |name, info, x| {
+        let info = info.unwrap();
+        assert!(info.iterations.abs_diff(expected.iterations) <= 1, "{n} rows, {name}: {info:?}, {expected:?}");
+        assert!(info.residual <= PARAMS.tolerance * info.rhs, "{n} rows, {name}: {info:?}");
+        let difference = difference(&x, &solution);
+        assert!(difference < 1e-8, "{n} rows, {name}: {difference}");
+    });
+}
+
+#[test]
+fn solutions() {
+    let Some(space) = gpu("solutions") else { return };
+    for size in [[1, 1, 1], [7, 5, 6], [21, 17, 13], [40, 30, 31], [60, 50, 45]] {
+        let a = laplace(neighbours(size), 0.01);
+        agrees(&space, &a);
+        agrees(&space, &single(&a));
+    }
+    agrees(&space, &uneven(37_000));
+}
+
+#[test]
+fn a_solution_needs_no_iteration() {
+    let Some(space) = gpu("a_solution_needs_no_iteration") else { return };
+    let a = laplace(neighbours([7, 5, 6]), 0.5).upload(&space).unwrap();
+    each(&space, &a, &[0.0; 210], PARAMS, |name, info, x| {
+        assert_eq!((info.unwrap(), x), (CgInfo::default(), vec![0.0; 210]), "{name}");
+    });
+}
+
+/// The same variant with the same numbers.
+fn same(found: &Error, expected: &Error) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs() || (a.is_nan() && b.is_nan()) || a == b;
+    match (found, expected) {
+        (
+            Error::NotConverged { iterations, residual, tolerance, .. },
+            Error::NotConverged { iterations: i, residual: r, tolerance: t, .. },
+        ) => iterations == i && near(*residual, *r) && near(*tolerance, *t),
+        (
+            Error::Breakdown { iteration, curvature, residual },
+            Error::Breakdown { iteration: i, curvature: c, residual: r },
+        ) => iteration == i && near(*curvature, *c) && near(*residual, *r),
+        (
+            Error::NotFinite { quantity, value, iteration, .. },
+            Error::NotFinite { quantity: q, value: v, iteration: i, .. },
+        ) => quantity == q && near(*value, *v) && iteration == i,
+        _ => false,
+    }
+}
+
+#[test]
+fn failures_are_those_of_serial() {
+    let Some(space) = gpu("failures_are_those_of_serial") else { return };
+    let good = || laplace(neighbours([9, 8, 7]), 0.1);
+    let with = |change: &dyn Fn(usize, &mut f64)| {
+        let mut a = good();
+        let (_, values) = a.parts_mut();
+        values.iter_mut().enumerate().for_each(|(entry, value)| change(entry, value));
+        a
+    };
+    let n = good().graph().rows();
+    let few = CgParams { max_iterations: 7, ..PARAMS };
+    let none = CgParams { max_iterations: 0, ..PARAMS };
+    let cases = [
+        ("limit", good(), wave(n, 0.77), few),
+        ("no iterations", good(), wave(n, 0.77), none),
+        ("negative", with(&|_, value| *value = -*value), wave(n, 0.77), PARAMS),
+        (
+            "saddle",
+            with(&|entry, value| {
+                if entry == 0 {
+                    *value = -40.0
+                }
+            }),
+            wave(n, 0.77),
+            PARAMS,
+        ),
+        ("NaN right side", good(), vec![f64::NAN; n], PARAMS),
+        (
+            "NaN value",
+            with(&|entry, value| {
+                if entry == 1000 {
+                    *value = f64::NAN
+                }
+            }),
+            wave(n, 0.77),
+            PARAMS,
+        ),
+        ("overflow", with(&|_, value| *value *= 1e200), wave(n, 0.77).into_iter().map(|b| b * 1e120).collect(), PARAMS),
+    ];
+    for (case, a, b, params) in cases {
+        let expected = solve(&Serial, &a, &b, params).0.unwrap_err();
+        each(&space, &a.upload(&space).unwrap(), &b, params, |name, info, _| {
+            let found = info.unwrap_err();
+            assert!(same(&found, &expected), "{case}, {name}: {found}, expected {expected}");
+        });
+    }
+}
