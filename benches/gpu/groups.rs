@@ -1,0 +1,177 @@
+//! The groups of measurements, written once for every space.
+
+use crate::clock::{Clock, median};
+use crate::rows::{Row, Table};
+use minifenl::blas::Blas;
+use minifenl::comm::Solo;
+use minifenl::graph::{self, BuildGraph, Graph};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+use minifenl::run::cost::{self, Sizes};
+use minifenl::run::{Analytic, Deck, Given, Job, Phases, Silent};
+use minifenl::solve::{CgParams, CgWorkspace, LinearOperator, NonlinearProblem, cg};
+use minifenl::space::{Array, Threads, zeroed};
+use minifenl::sparse::CrsMatrix;
+use minifenl::{Error, Result, fill};
+
+/// A box of twisted hexahedra, a matrix and a vector, on the host.
+#[derive(Debug)]
+pub struct Case {
+    pub edge: usize,
+    pub matrix: CrsMatrix,
+    pub x: Vec<f64>,
+    pub sizes: Sizes,
+}
+
+/// A box with `edge` nodes along each edge.
+pub fn part(edge: usize) -> Result<BoxPart> {
+    BoxPart::new(&BoxSpec::unit([edge as u64; 3], CoordinateMap::TWIST)?, 0, 1)
+}
+
+impl Case {
+    /// The graph of the box with the 27-point operator of HPCG on it: 26 on the diagonal, -1 beside it.
+    pub fn new(host: &Threads, edge: usize) -> Result<Self> {
+        let mesh = Mesh::new(host, part(edge)?, u64::MAX)?;
+        let rows = mesh.map.owned_count();
+        let graph = graph::build(host, &mesh.elem_node, rows, graph::Strategy::Gather)?.crs;
+        let mut values = zeroed(graph.nnz());
+        for row in 0..rows {
+            for (entry, &column) in graph.row_range(row).zip(graph.row(row)) {
+                values[entry] = if column as usize == row { 26.0 } else { -1.0 };
+            }
+        }
+        let sizes = Sizes { owned: rows as u64, ghosts: 0, elems: mesh.elem_count() as u64, nnz: graph.nnz() as u64 };
+        let x = (0..rows).map(|i| (i as f64 * 0.01).sin()).collect();
+        Ok(Case { edge, matrix: CrsMatrix::new(graph, values)?, x, sizes })
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.sizes.owned as usize
+    }
+
+    /// A row of the table for this case.
+    pub fn row(
+        &self,
+        group: &'static str,
+        variant: impl Into<String>,
+        timing: crate::clock::Timing,
+        bytes: u64,
+    ) -> Row {
+        Row { group, variant: variant.into(), is_peer: false, edge: self.edge, nodes: self.nodes(), timing, bytes }
+    }
+}
+
+/// Copy, dot, axpy of `n` items.
+pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Result<()> {
+    let (x, mut y) = (space.upload(&vec![1.0; n])?, space.zeros::<f64>(n)?);
+    let (mut partials, mut scalars) = (space.zeros(S::partials_len(n))?, space.zeros(8)?);
+    let row = |variant: &str, timing, item| Row {
+        group: "vector",
+        variant: variant.into(),
+        is_peer: false,
+        edge: 0,
+        nodes: n,
+        timing,
+        bytes: item * n as u64,
+    };
+    table.add(row("copy", median(space, || space.copy(n, &x, &mut y))?, 16));
+    table.add(row("dot", median(space, || space.dot(n, &x, &y, &mut partials, 0, &mut scalars))?, 16));
+    table.add(row("axpy", median(space, || space.axpy(n, 1e-3, &x, &mut y))?, 24));
+    Ok(())
+}
+
+/// A product, by any function that writes y = A x; compared with `expected` before it is timed.
+pub fn spmv<S: Clock>(
+    space: &S,
+    table: &mut Table,
+    case: &Case,
+    variant: &str,
+    expected: &[f64],
+    mut product: impl FnMut(&Array<S, f64>, &mut Array<S, f64>) -> Result<()>,
+) -> Result<()> {
+    let (x, mut y) = (space.upload(&case.x)?, space.zeros::<f64>(case.nodes())?);
+    product(&x, &mut y)?;
+    let found = space.download(&y)?;
+    let worst = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    if !(worst < 1e-12 * 52.0) {
+        return Err(Error::Invalid(format!("spmv {variant}: differs by {worst} from the host's")));
+    }
+    let timing = median(space, || product(&x, &mut y))?;
+    table.add(case.row("spmv", variant, timing, cost::spmv(case.sizes).bytes));
+    Ok(())
+}
+
+/// An iteration of CG: the difference between many and few iterations.
+pub fn cg_iteration<S: Blas + Clock>(
+    space: &S,
+    table: &mut Table,
+    case: &Case,
+    variant: &str,
+    operator: &mut impl LinearOperator<S>,
+) -> Result<()> {
+    let rows = case.nodes();
+    let (b, mut x) = (space.upload(&case.x)?, space.zeros::<f64>(rows)?);
+    let mut work = CgWorkspace::new(space, rows, rows)?;
+    let (few, many) = if rows < 1 << 19 { (32, 160) } else { (16, 48) };
+    let mut solve = |max_iterations| {
+        median(space, || {
+            space.fill(rows, 0.0, &mut x)?;
+            let params = CgParams { tolerance: 1e-300, max_iterations };
+            match cg(space, &Solo, operator, &b, &mut x, params, &mut work, &mut |_, _| {}) {
+                Err(Error::NotConverged { .. }) => Ok(()),
+                other => Err(Error::Invalid(format!("cg {variant}: {other:?} in {max_iterations} iterations"))),
+            }
+        })
+    };
+    let (short, long) = (solve(few)?, solve(many)?);
+    let seconds = (long.seconds - short.seconds) / (many - few) as f64;
+    let timing = crate::clock::Timing { seconds, samples: long.samples };
+    table.add(case.row("cg", variant, timing, cost::cg_iteration(case.sizes).bytes));
+    Ok(())
+}
+
+/// Every strategy that the space has.
+pub fn graphs<S: BuildGraph + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
+    for (strategy, name) in graph::Strategy::ALL {
+        match median(space, || graph::build(space, &mesh.elem_node, case.nodes(), strategy)) {
+            Ok(timing) => table.add(case.row("graph", name, timing, cost::graph(case.sizes).bytes)),
+            Err(error @ Error::Invalid(_)) => table.note(format!("graph {name} on {}: {error}", space.label())),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Every strategy and element kernel: matrix and residual, boundary conditions included.
+pub fn fills<S: Job + Clock>(
+    space: &S,
+    table: &mut Table,
+    case: &Case,
+    mesh: &Mesh<S::Memory>,
+    graph: &Graph<S::Memory>,
+) -> Result<()> {
+    for (strategy, name) in fill::Strategy::ALL {
+        for (kernel, kernel_name) in fill::Kernel::ALL {
+            let mut deck = Deck::default();
+            (deck.fill.strategy, deck.fill.kernel) = (strategy, kernel);
+            let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
+            let (phases, conductivity) = (Phases::default(), exact.conductivity());
+            let given =
+                Given { deck: &deck, comm: &Solo, mesh, graph, conductivity, phases: &phases, progress: &Silent };
+            let mut problem = match space.problem(given) {
+                Ok(problem) => problem,
+                Err(error @ Error::Invalid(_)) => {
+                    table.note(format!("fill {name} {kernel_name} on {}: {error}", space.label()));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let mut temperature = space.exact(mesh, &exact)?;
+            let mut residual = space.zeros(case.nodes())?;
+            let timing = median(space, || problem.assemble(&mut temperature, &mut residual))?;
+            let cost =
+                if strategy == fill::Strategy::Gather { cost::fill_gather } else { cost::fill_scatter }(case.sizes, 0);
+            table.add(case.row("fill", format!("{name} {kernel_name}"), timing, cost.bytes));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Every stage on a GPU, beside cuSPARSE and cuBLAS in the same run; or, with `--device cpu`, on the cores of the host.
+//!
+//! ```sh
+//! cargo bench --bench gpu -- --json gpu.json
+//! cargo bench --bench gpu -- --device cpu --sizes 16,32,64,128 --json cpu.json
+//! python3 benches/plot.py gpu.json cpu.json --out docs/results/bandwidth
+//! ```
+//! Times are medians, on a GPU between events of its stream. GB/s are bytes by the formulas of `run::cost` over time: the
+//! same bytes for every variant of a stage, so that a format that moves fewer can pass the copy. A peer's product is
+//! compared with the host's before it is timed. Peers need libcusparse and libcublas on the library path.
+
+#![allow(missing_docs)]
+
+mod clock;
+mod groups;
+mod peers;
+mod rows;
+
+use clap::Parser;
+use groups::Case;
+use minifenl::Result;
+use minifenl::graph;
+use minifenl::mesh::Mesh;
+use minifenl::run::{Chosen, Device};
+use minifenl::space::cuda::Target;
+use minifenl::space::{Cuda, ExecutionSpace, Threads, allowed_cores};
+use minifenl::sparse::{Format, Lanes, Spmv, Storage};
+use rows::Table;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Measures every stage by size.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Where to compute: auto, cpu, cuda, cuda:K
+    #[arg(long, default_value_t)]
+    device: Device,
+    /// Nodes along the edges of the boxes
+    #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256])]
+    sizes: Vec<usize>,
+    /// Stages: vector, spmv, cg, graph, fill
+    #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill"].map(String::from))]
+    stages: Vec<String>,
+    /// Items of the vectors
+    #[arg(long)]
+    items: Option<usize>,
+    /// Threads of the host
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Write what was measured as JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Given by cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+impl Args {
+    fn has(&self, stage: &str) -> bool {
+        self.stages.iter().any(|given| given == stage)
+    }
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let host = Threads::with_current(args.threads.unwrap_or_else(allowed_cores))?;
+    let mut table = Table::default();
+    let machine = match args.device.choose(1)? {
+        Chosen::Cuda(ordinal) => on_gpu(&args, &host, &Cuda::new(ordinal)?, &mut table)?,
+        Chosen::Cpu { notice } => {
+            notice.into_iter().for_each(|text| table.note(text));
+            on_cpu(&args, &host, &mut table)?;
+            machine(&host)
+        }
+    };
+    println!("{}\n\n{}", machine["device"].as_str().unwrap_or(""), table.text());
+    if let Some(path) = args.json {
+        let text = serde_json::to_string_pretty(&table.json(machine)).unwrap_or_default() + "\n";
+        std::fs::write(&path, text)
+            .map_err(|e| minifenl::Error::File { path: path.display().to_string(), reason: e.to_string() })?;
+    }
+    Ok(())
+}
+
+fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
+    // Always: the copy is what the others are compared with.
+    groups::vectors(host, table, args.items.unwrap_or(1 << 25))?;
+    for &edge in &args.sizes {
+        let case = Case::new(host, edge)?;
+        if args.has("spmv") {
+            let expected = product(host, &case)?;
+            let spmv = |x: &Vec<f64>, y: &mut Vec<f64>| host.spmv(1.0, &case.matrix, x, 0.0, y);
+            groups::spmv(host, table, &case, "crs", &expected, spmv)?;
+        }
+        if args.has("cg") {
+            groups::cg_iteration(host, table, &case, "crs", &mut &case.matrix)?;
+        }
+        let mesh = Mesh::new(host, groups::part(edge)?, u64::MAX)?;
+        if args.has("graph") {
+            groups::graphs(host, table, &case, &mesh)?;
+        }
+        if args.has("fill") {
+            let graph = graph::build(host, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
+            groups::fills(host, table, &case, &mesh, &graph)?;
+        }
+    }
+    Ok(())
+}
+
+fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Result<Value> {
+    let items = args.items.unwrap_or(1 << 27);
+    groups::vectors(space, table, items)?;
+    let peers = peers::Peers::new(space).map_err(|error| table.note(format!("peers: {error}"))).ok();
+    if let Some(peers) = &peers {
+        peers::vectors(peers, table, items)?;
+    }
+    for &edge in &args.sizes {
+        let case = Case::new(host, edge)?;
+        let (matrix, expected) = (case.matrix.upload(space)?, product(host, &case)?);
+        if args.has("spmv") {
+            for (lanes, name) in Lanes::ALL {
+                let spmv = |x: &_, y: &mut _| space.spmv_lanes(lanes, 1.0, &matrix, x, 0.0, y);
+                groups::spmv(space, table, &case, &format!("crs, {name} lanes"), &expected, spmv)?;
+            }
+        }
+        for (format, name) in Format::ALL {
+            let mut storage = Storage::new(space, format, matrix.graph())?;
+            storage.update(space, &matrix)?;
+            let mut stored = storage.view(&matrix);
+            if args.has("spmv") && format != Format::Crs {
+                let spmv = |x: &_, y: &mut _| stored.spmv(space, 1.0, x, 0.0, y);
+                groups::spmv(space, table, &case, name, &expected, spmv)?;
+            }
+            if args.has("cg") {
+                groups::cg_iteration(space, table, &case, name, &mut stored)?;
+            }
+        }
+        if let Some(peers) = peers.as_ref().filter(|_| args.has("spmv") || args.has("cg")) {
+            peers::solve(peers, table, &case, &expected)?;
+        }
+    }
+    let mut machine = machine(host);
+    let dotted = |version: i32| format!("{}.{}", version / 1000, version % 1000 / 10);
+    let nvrtc = Target::architecture("sm_90")?.nvrtc;
+    machine["device"] = space.label().into();
+    machine["driver"] = dotted(space.device().info().driver).into();
+    machine["nvrtc"] = format!("{}.{}", nvrtc.0, nvrtc.1).into();
+    machine["cusparse"] = peers.as_ref().map(|peers| peers.versions.0).into();
+    machine["cublas"] = peers.as_ref().map(|peers| peers.versions.1).into();
+    Ok(machine)
+}
+
+/// A x by the host, which is the specification.
+fn product(host: &Threads, case: &Case) -> Result<Vec<f64>> {
+    let mut y = host.zeros(case.nodes())?;
+    host.spmv(1.0, &case.matrix, &case.x, 0.0, &mut y).map(|()| y)
+}
+
+/// What the numbers hold for.
+fn machine(host: &Threads) -> Value {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, name)| name));
+    let date = std::process::Command::new("date").args(["-u", "+%F %R"]).output();
+    json!({
+        "device": format!("cpu, {}", host.label()), "cpu": cpu, "cores": allowed_cores(),
+        "minifenl": env!("CARGO_PKG_VERSION"),
+        "date": date.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()).ok(),
+    })
+}
