@@ -108,6 +108,18 @@ impl<M: MemorySpace> ElemNode<M> {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl ElemNode<crate::space::CudaMemory> {
+    /// A copy of a table in a GPU's memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Device`] for a failure of the driver.
+    pub fn upload(space: &crate::space::Cuda, table: &ElemNode) -> Result<Self> {
+        let nodes = crate::space::ExecutionSpace::upload(space, &table.nodes)?;
+        Ok(Self::from_parts(nodes, table.elem_count, table.nodes_per_elem, table.node_count))
+    }
+}
+
 impl PartialEq for ElemNode {
     fn eq(&self, other: &Self) -> bool {
         (self.nodes_per_elem, self.node_count, &self.nodes) == (other.nodes_per_elem, other.node_count, &other.nodes)
