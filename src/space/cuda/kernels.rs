@@ -19,7 +19,7 @@ macro_rules! sources {
         [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
     };
 }
-const SOURCES: [(&str, &str); 4] = sources!("space" "blas" "contraction" "element");
+const SOURCES: [(&str, &str); 4] = sources!("space" "blas" "contraction" "workset");
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {

@@ -70,13 +70,16 @@ impl<T: Float> OnDevice<T> {
     }
 }
 
-/// One of the nine, there and here.
+type Host<T> = fn(&Array<T>, &Array<T>, &mut Array<T>, Sum) -> Result<()>;
+type Device<T> = fn(&With<'_>, &OnDevice<T>, &OnDevice<T>, &mut OnDevice<T>, Sum) -> Result<()>;
+
+/// One of the nine, here and there.
 struct Kernel<T: Float> {
     name: &'static str,
     form: Form,
     rank: usize,
-    host: fn(&Array<T>, &Array<T>, &mut Array<T>, Sum) -> Result<()>,
-    device: fn(&With<'_>, &OnDevice<T>, &OnDevice<T>, &mut OnDevice<T>, Sum) -> Result<()>,
+    host: Host<T>,
+    device: Device<T>,
 }
 
 macro_rules! nine {
@@ -196,7 +199,7 @@ fn bounded<T: Float>(space: &Cuda, kernel: &Kernel<T>, sizes: &Sizes, place: Pla
             let error = (found - Into::<f64>::into(wanted.items[at])).abs();
             assert!(error <= bound, "{} {sizes:?} {place:?} {sum:?} {index:?}: {error} > {bound}", kernel.name);
         }
-        for variant in [Variant::Auto, Variant::Tiled, Variant::Flat] {
+        for (variant, _) in Variant::ALL {
             let found = kernel.run(space, variant, &inputs, &before, sum);
             assert!(found == flat, "{} {variant} {sizes:?} {place:?} {sum:?}: other bits", kernel.name);
         }
