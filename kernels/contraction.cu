@@ -1,7 +1,7 @@
 // The nine contractions: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k]; launched by src/contraction/cuda.rs.
 //
 // k runs over three nested extents in the order of (p, i, j); each entry adds its products in that order, so the result does
-// not depend on the grid. Any strides. A variant is one template over the structs below and a line in `VARIANTS`.
+// not depend on the grid. Any strides. A variant is one template over the structs below and its `VARIANT` lines at the end.
 // Bytes: each output written once; each input read once from memory where the caches hold the cells at work.
 
 struct Sizes {

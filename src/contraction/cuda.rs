@@ -22,15 +22,49 @@ pub enum Variant {
     Auto,
     /// A thread an output, neighbouring threads on neighbouring cells or on the outputs of a cell.
     Flat,
-    /// A thread a tile of 8 x 8, 4 x 4 or 1 x 8 outputs of a cell, neighbouring threads on neighbouring cells. For layouts
-    /// that have these side by side; right for any.
-    Tiled,
+    /// A thread a tile of 1 x 8 outputs of a cell, sums in registers, neighbouring threads on neighbouring cells: for
+    /// layouts that have cells side by side; right for any, as the other tiles.
+    Tile1x8,
+    /// Tiles of 4 x 4.
+    Tile4x4,
+    /// Tiles of 8 x 8: of elements with 8 nodes each number is loaded once.
+    Tile8x8,
 }
 
 impl Variant {
     /// Every variant, with its name.
-    pub const ALL: [(Variant, &'static str); 3] =
-        [(Variant::Auto, "auto"), (Variant::Flat, "flat"), (Variant::Tiled, "tiled")];
+    pub const ALL: [(Variant, &'static str); 5] = [
+        (Variant::Auto, "auto"),
+        (Variant::Flat, "flat"),
+        (Variant::Tile1x8, "tile-1x8"),
+        (Variant::Tile4x4, "tile-4x4"),
+        (Variant::Tile8x8, "tile-8x8"),
+    ];
+
+    /// Outputs of a thread.
+    fn tile(self) -> [usize; 2] {
+        match self {
+            Variant::Auto | Variant::Flat => [1, 1],
+            Variant::Tile1x8 => [1, 8],
+            Variant::Tile4x4 => [4, 4],
+            Variant::Tile8x8 => [8, 8],
+        }
+    }
+
+    /// The kernel for this type of number.
+    fn kernel<T: Real>(self) -> Result<&'static str> {
+        let [single, double] = match self {
+            Variant::Auto | Variant::Flat => ["flat_f32", "flat_f64"],
+            Variant::Tile1x8 => ["tiled_1x8_f32", "tiled_1x8_f64"],
+            Variant::Tile4x4 => ["tiled_4x4_f32", "tiled_4x4_f64"],
+            Variant::Tile8x8 => ["tiled_8x8_f32", "tiled_8x8_f64"],
+        };
+        match TypeId::of::<T>() {
+            id if id == TypeId::of::<f32>() => Ok(single),
+            id if id == TypeId::of::<f64>() => Ok(double),
+            _ => Err(Error::Invalid("contractions on a GPU are of f32 or f64".into())),
+        }
+    }
 }
 
 crate::space::named_choice!(Variant, "contraction variant");
@@ -78,14 +112,17 @@ impl Contract for With<'_> {
             return Ok(());
         }
         let Work { sizes: [cells, fields_left, fields_right], terms, .. } = work;
-        let algorithm = work.choose(self.1, self.0.device().info().multiprocessors as usize);
+        let variant = match self.1 {
+            Variant::Auto => work.choose(self.0.device().info().multiprocessors as usize),
+            named => named,
+        };
         let [outer, middle, inner] = terms.extents;
         let [[a0, a1, a2], [b0, b1, b2]] = terms.strides;
         let [out_cell, out_left, out_right] = work.out;
         self.0.launch(
             "contraction",
-            algorithm.name::<T>()?,
-            algorithm.grid(&work),
+            variant.kernel::<T>()?,
+            work.grid(variant),
             arguments![
                 cells as u64,
                 fields_left as u64,
@@ -135,10 +172,11 @@ impl Terms {
         let [_, _, extents @ ..] = right.extents;
         let along = |shape: &Shape| [shape.point_stride(), shape.strides[3], shape.strides[4]];
         let strides = [along(left), along(right)];
+        // Wrapping: a view without items may have any strides.
         let mut terms = Terms { extents: [1; 3], strides: [[0; 3]; 2] };
         let mut to = 3;
         for from in (0..3).rev().filter(|&d| extents[d] != 1) {
-            let in_line = |side: usize| strides[side][from] == terms.extents[to] * terms.strides[side][to];
+            let in_line = |side: usize| strides[side][from] == terms.extents[to].wrapping_mul(terms.strides[side][to]);
             if to < 3 && in_line(0) && in_line(1) {
                 terms.extents[to] *= extents[from];
             } else {
@@ -161,73 +199,34 @@ struct Work {
     by_cells: bool,
 }
 
-/// A kernel of `contraction.cu`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
-    Flat,
-    Tiled1x8,
-    Tiled4x4,
-    Tiled8x8,
-}
-
 impl Work {
-    fn choose(&self, variant: Variant, multiprocessors: usize) -> Algorithm {
+    /// What [`Variant::Auto`] stands for on a GPU of so many multiprocessors.
+    fn choose(&self, multiprocessors: usize) -> Variant {
         let [_, left, right] = self.sizes;
         // What keeps a multiprocessor busy: 8 warps of independent loads.
-        let is_enough = |tile: Algorithm| self.warps(tile.tile()) >= 8 * multiprocessors;
-        let tile = if left == 1 {
-            Algorithm::Tiled1x8
-        } else if left.min(right) > 4 && is_enough(Algorithm::Tiled8x8) {
-            Algorithm::Tiled8x8
-        } else {
-            Algorithm::Tiled4x4
-        };
-        match variant {
-            Variant::Flat => Algorithm::Flat,
-            Variant::Tiled => tile,
-            Variant::Auto if self.by_cells && left * right > 1 && is_enough(tile) => tile,
-            Variant::Auto => Algorithm::Flat,
+        let is_enough = |variant: Variant| self.warps(variant) >= 8 * multiprocessors;
+        if !self.by_cells || left * right == 1 {
+            return Variant::Flat;
         }
+        let tiles: &[Variant] = match (left, left.min(right)) {
+            (1, _) => &[Variant::Tile1x8],
+            (_, ..=4) => &[Variant::Tile4x4],
+            _ => &[Variant::Tile8x8, Variant::Tile4x4],
+        };
+        tiles.iter().copied().find(|tile| is_enough(*tile)).unwrap_or(Variant::Flat)
     }
 
     /// Warps that take 32 cells and one tile each.
-    fn warps(&self, [rows, columns]: [usize; 2]) -> usize {
-        let [cells, left, right] = self.sizes;
+    fn warps(&self, variant: Variant) -> usize {
+        let ([cells, left, right], [rows, columns]) = (self.sizes, variant.tile());
         cells.div_ceil(WARP) * left.div_ceil(rows) * right.div_ceil(columns)
     }
-}
 
-impl Algorithm {
-    /// Outputs of a thread.
-    fn tile(self) -> [usize; 2] {
-        match self {
-            Algorithm::Flat => [1, 1],
-            Algorithm::Tiled1x8 => [1, 8],
-            Algorithm::Tiled4x4 => [4, 4],
-            Algorithm::Tiled8x8 => [8, 8],
-        }
-    }
-
-    fn grid(self, work: &Work) -> Grid {
-        match self {
-            Algorithm::Flat if !work.by_cells => Grid::cover(work.sizes.iter().product(), 256),
-            Algorithm::Flat => Grid::cover(work.warps([1, 1]) * WARP, 256),
-            _ => Grid::cover(work.warps(self.tile()) * WARP, 128),
-        }
-    }
-
-    /// The kernel for this type of number.
-    fn name<T: Real>(self) -> Result<&'static str> {
-        let [single, double] = match self {
-            Algorithm::Flat => ["flat_f32", "flat_f64"],
-            Algorithm::Tiled1x8 => ["tiled_1x8_f32", "tiled_1x8_f64"],
-            Algorithm::Tiled4x4 => ["tiled_4x4_f32", "tiled_4x4_f64"],
-            Algorithm::Tiled8x8 => ["tiled_8x8_f32", "tiled_8x8_f64"],
-        };
-        match TypeId::of::<T>() {
-            id if id == TypeId::of::<f32>() => Ok(single),
-            id if id == TypeId::of::<f64>() => Ok(double),
-            _ => Err(Error::Invalid("contractions on a GPU are of f32 or f64".into())),
+    fn grid(&self, variant: Variant) -> Grid {
+        match variant {
+            Variant::Flat if !self.by_cells => Grid::cover(self.sizes.iter().product(), 256),
+            Variant::Flat => Grid::cover(self.warps(variant) * WARP, 256),
+            _ => Grid::cover(self.warps(variant) * WARP, 128),
         }
     }
 }
@@ -254,5 +253,22 @@ mod tests {
         let none = [9, 5, 0, 3, 2];
         let none = Terms::new(&shape(none, [1; 5]), &shape(none, [1; 5]));
         assert_eq!(none.extents.iter().product::<usize>(), 0);
+    }
+
+    #[test]
+    fn tiles_for_many_cells_side_by_side() {
+        let work = |sizes, by_cells| {
+            let terms = Terms { extents: [1, 8, 3], strides: [[0; 3]; 2] };
+            Work { sizes, terms, out: [1; 3], by_cells }
+        };
+        let choose = |sizes| work(sizes, true).choose(132);
+        assert_eq!(choose([100_000, 8, 8]), Variant::Tile8x8);
+        assert_eq!(choose([20_000, 8, 8]), Variant::Tile4x4);
+        assert_eq!(choose([100, 8, 8]), Variant::Flat);
+        assert_eq!(choose([100_000, 8, 3]), Variant::Tile4x4);
+        assert_eq!(choose([100_000, 1, 8]), Variant::Tile1x8);
+        assert_eq!(choose([100_000, 1, 1]), Variant::Flat);
+        assert_eq!(work([100_000, 8, 8], false).choose(132), Variant::Flat);
+        assert_eq!(work([33, 9, 8], true).warps(Variant::Tile8x8), 4);
     }
 }

@@ -4,10 +4,15 @@
 
 mod host;
 
+// What a shared test file of the library calls `crate::space`.
+#[cfg(feature = "cuda")]
+use minifenl::space;
+
 #[cfg(feature = "cuda")]
 mod cuda {
     mod blas;
     mod contraction;
+    mod contraction_workset;
     mod fill;
     mod graph;
     mod mesh;

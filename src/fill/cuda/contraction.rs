@@ -131,11 +131,11 @@ impl ContractionWorkset {
         conductivity: f64,
     ) -> Result<()> {
         let name = match self.layout {
-            Layout::Left => "element_workset_left",
-            Layout::Right => "element_workset_right",
+            Layout::Left => "workset_left",
+            Layout::Right => "workset_right",
         };
         space.launch(
-            "element",
+            "workset",
             name,
             Grid::new(cells.div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
             arguments![

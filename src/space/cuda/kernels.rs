@@ -27,7 +27,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "slices"
     "cg"
     "contraction"
-    "element"
+    "workset"
     "graph"
     "graph_map"
     "fill"

@@ -57,7 +57,7 @@ INLINE double transformed(const double (&rows)[3][3], const double (&g)[3], int 
 }
 
 template <bool LEFT>
-INLINE void element_workset(u64 cells, double conductivity, const u32* elem_node, const double* node_coord,
+INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const double* node_coord,
                             const double* temperature, double* fluxes, double* gradients, double* masses, double* phi,
                             double* slope, double* load) {
     // The 8 warps of a block take one point each of 32 cells, or neighbouring threads take the points of a cell.
@@ -119,8 +119,8 @@ INLINE void element_workset(u64 cells, double conductivity, const u32* elem_node
     KERNEL __launch_bounds__(THREADS, 2)                                                                                    \
         name(u64 cells, double conductivity, const u32* elem_node, const double* node_coord, const double* temperature,     \
              double* fluxes, double* gradients, double* masses, double* phi, double* slope, double* load) {                 \
-        element_workset<LEFT>(cells, conductivity, elem_node, node_coord, temperature, fluxes, gradients, masses, phi, slope, \
+        workset<LEFT>(cells, conductivity, elem_node, node_coord, temperature, fluxes, gradients, masses, phi, slope, \
                               load);                                                                                        \
     }
-WORKSET(element_workset_left, true)
-WORKSET(element_workset_right, false)
+WORKSET(workset_left, true)
+WORKSET(workset_right, false)
