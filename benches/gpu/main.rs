@@ -135,6 +135,14 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
                 groups::cg_iteration(space, table, &case, name, &mut stored)?;
             }
         }
+        let mesh = Mesh::generate(space, groups::part(edge)?, u64::MAX)?;
+        if args.has("graph") {
+            groups::graphs(space, table, &case, &mesh)?;
+        }
+        if args.has("fill") {
+            let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
+            groups::fills(space, table, &case, &mesh, &graph)?;
+        }
         if let Some(peers) = peers.as_ref().filter(|_| args.has("spmv") || args.has("cg")) {
             peers::solve(peers, table, &case, &expected)?;
         }
