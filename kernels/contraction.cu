@@ -118,8 +118,8 @@ template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Oper
         call;                                                                                                               \
     }
 
-// flat: all warps resident hide the latency of two to eight loads each. Tiles: blocks a multiprocessor as the sums allow (an
-// f64 takes two of 65 536 registers), so that nothing spills and a step's loads go out together.
+// flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight loads of each thread. Tiles: as many blocks of 128
+// as leave the sums and a step's operands in registers (an f64 takes two), so that nothing spills and the loads go out together.
 VARIANT(flat_f32, float, 256, 6, (flat<float>(n, by_cells != 0, x, y, z)))
 VARIANT(flat_f64, double, 256, 6, (flat<double>(n, by_cells != 0, x, y, z)))
 VARIANT(tiled_1x8_f32, float, 128, 8, (tiled<float, 1, 8>(n, x, y, z)))
