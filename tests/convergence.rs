@@ -5,7 +5,8 @@
 
 use minifenl::comm::Solo;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::{Deck, Report, Silent, deck::Nodes, solve_on};
+use minifenl::run::deck::{Choice, Deck, Nodes};
+use minifenl::run::{Report, Silent, solve_on};
 use minifenl::space::Threads;
 use minifenl::{fill, graph};
 
@@ -42,7 +43,7 @@ fn every_strategy_and_kernel_gives_the_same_answer() {
                 let report = run(2, 13, |deck| {
                     deck.mesh.map = CoordinateMap::TWIST;
                     deck.graph.strategy = graph;
-                    (deck.fill.strategy, deck.fill.kernel) = (fill, kernel);
+                    (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(fill), kernel);
                 });
                 assert_eq!(report.newton_iterations, expected.newton_iterations, "{graph} {fill} {kernel}");
                 let ratio = report.error_max / expected.error_max;
@@ -57,7 +58,7 @@ fn every_strategy_and_kernel_gives_the_same_answer() {
 fn gather_and_colour_give_the_same_bits_on_any_number_of_threads() {
     for fill in [fill::Strategy::Gather, fill::Strategy::Colour] {
         let outcome = |threads| {
-            let report = run(threads, 24, |deck| deck.fill.strategy = fill);
+            let report = run(threads, 24, |deck| deck.fill.strategy = Choice::Given(fill));
             (report.error_max.to_bits(), report.error_l2.to_bits(), report.history)
         };
         let one = outcome(1);

@@ -4,7 +4,8 @@ use clap::{CommandFactory, Parser, ValueHint};
 use clap_complete::Shell;
 use minifenl::Result;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Deck, Device, FormatChoice, Nodes};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes};
+use minifenl::sparse::Format;
 use minifenl::{fill, graph};
 use std::path::PathBuf;
 
@@ -53,9 +54,9 @@ pub struct Args {
     /// Graph strategy: map, dashmap, gather, sort [default: gather]
     #[arg(long, value_name = "NAME")]
     graph: Option<graph::Strategy>,
-    /// Fill strategy: scatter, gather, colour [default: colour]
+    /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
     #[arg(long, value_name = "NAME")]
-    fill: Option<fill::Strategy>,
+    fill: Option<Choice<fill::Strategy>>,
     /// Element kernel: contraction, fused [default: fused]
     #[arg(long, value_name = "NAME")]
     kernel: Option<fill::Kernel>,
@@ -76,7 +77,7 @@ pub struct Args {
     device: Option<Device>,
     /// How a GPU stores the matrix: auto, crs, sell, pattern [default: auto]
     #[arg(long, value_name = "NAME")]
-    format: Option<FormatChoice>,
+    format: Option<Choice<Format>>,
     /// Threads of each rank [default: the cores allowed to it]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,

@@ -7,6 +7,7 @@ use minifenl::comm::Solo;
 use minifenl::graph::{self, BuildGraph, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::cost::{self, Sizes};
+use minifenl::run::deck::Choice;
 use minifenl::run::{Analytic, Deck, Given, Job, Phases, Silent};
 use minifenl::solve::{CgParams, CgWorkspace, LinearOperator, NonlinearProblem, cg};
 use minifenl::space::{Array, Threads, zeroed};
@@ -152,7 +153,7 @@ pub fn fills<S: Job + Clock>(
     for (strategy, name) in fill::Strategy::ALL {
         for (kernel, kernel_name) in fill::Kernel::ALL {
             let mut deck = Deck::default();
-            (deck.fill.strategy, deck.fill.kernel) = (strategy, kernel);
+            (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), kernel);
             let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
             let (phases, conductivity) = (Phases::default(), exact.conductivity());
             let given =

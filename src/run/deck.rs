@@ -3,19 +3,20 @@
 //! Unknown keys are refused. Each message is one line that names the key, and the line of the deck where it was parsed.
 
 mod check;
+mod choice;
 mod choices;
 mod device;
-mod format;
 mod nodes;
 #[cfg(test)]
 mod tests;
 
+pub use choice::Choice;
 pub(super) use choices::by_name;
 pub use device::{Chosen, Device};
-pub use format::FormatChoice;
 pub use nodes::Nodes;
 
 use crate::mesh::CoordinateMap;
+use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ pub struct GraphDeck {
 pub struct FillDeck {
     /// Who adds up the contributions to one entry.
     #[serde(with = "by_name")]
-    pub strategy: fill::Strategy,
+    pub strategy: Choice<fill::Strategy>,
     /// How an element matrix is computed.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
@@ -108,7 +109,7 @@ pub struct FillDeck {
 pub struct DeviceDeck {
     /// How the matrix is stored for products.
     #[serde(with = "by_name")]
-    pub format: FormatChoice,
+    pub format: Choice<Format>,
 }
 
 /// When an iteration stops. `D` carries the defaults only.

@@ -19,6 +19,8 @@ impl<S: HostSpace> Job for S {
     where
         S: 'a;
 
+    const FILL: fill::Strategy = fill::Strategy::Colour;
+
     fn device(&self) -> String {
         "cpu".into()
     }
@@ -67,7 +69,7 @@ impl<S: HostSpace> Job for S {
             comm,
             mesh,
             graph,
-            fill: Fill::new(self, deck.fill.strategy, &mesh.elem_node, graph)?,
+            fill: Fill::new(self, deck.fill.strategy.or(Self::FILL), &mesh.elem_node, graph)?,
             kernel: deck.fill.kernel,
             conductivity,
             boundary: Dirichlet::new(self, &graph.crs, &mesh.on_faces([Face::ZMin, Face::ZMax]))?,

@@ -2,13 +2,13 @@
 
 use super::deck::ProblemDeck;
 use super::{Analytic, Deck, Phases, Progress};
-use crate::Result;
 use crate::blas::Blas;
 use crate::comm::Communicator;
 use crate::graph::{BuildGraph, Graph};
 use crate::mesh::{BoxPart, Mesh};
 use crate::solve::NonlinearProblem;
 use crate::space::Array;
+use crate::{Result, fill};
 
 /// A space on which the main job runs.
 pub trait Job: BuildGraph + Blas {
@@ -16,6 +16,9 @@ pub trait Job: BuildGraph + Blas {
     type Problem<'a>: Problem<Self>
     where
         Self: 'a;
+
+    /// The fill that suits the space best.
+    const FILL: fill::Strategy;
 
     /// What computes, for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;

@@ -54,7 +54,7 @@ impl Phases {
     }
 
     /// The phases of all ranks: `max` and `sum` reduce a slice over the ranks in place, `nodes` counts all nodes,
-    /// `triad` is the bandwidth of all ranks together in GB/s.
+    /// `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran are left out.
     pub fn report(
         &self,
         ranks: usize,
@@ -63,7 +63,7 @@ impl Phases {
         mut max: impl FnMut(&mut [f64]),
         mut sum: impl FnMut(&mut [f64]),
     ) -> Vec<PhaseReport> {
-        let own = self.totals();
+        let own: Vec<PhaseTotals> = self.totals().into_iter().filter(|phase| phase.calls > 0).collect();
         let mut slowest: Vec<f64> = own.iter().map(|phase| phase.seconds).collect();
         let per_rank = |phase: &PhaseTotals| [phase.seconds, phase.cost.bytes as f64, phase.cost.flops as f64];
         let mut sums: Vec<f64> = own.iter().flat_map(per_rank).collect();

@@ -2,7 +2,7 @@
 //!
 //! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs.
 
-use super::deck::Nodes;
+use super::deck::{Choice, Nodes};
 use super::job::{Given, Job};
 use super::{Analytic, Deck, Phases, Report, Silent, solve_on};
 use crate::blas::Blas;
@@ -49,7 +49,7 @@ where
     }
     for (kernel, kernel_name) in fill::Kernel::ALL {
         for (strategy, name) in fill::Strategy::ALL {
-            let deck = deck(|deck| (deck.fill.strategy, deck.fill.kernel) = (strategy, kernel));
+            let deck = deck(|deck| (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), kernel));
             check(format!("fill {name}, kernel {kernel_name}"), 1e-12, steps(space, &deck).map(|steps| steps[0]));
         }
     }

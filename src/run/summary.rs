@@ -38,7 +38,7 @@ pub(super) fn costs<S: Job>(
         fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,
         fill::Kernel::Contraction => fill::ContractionKernel::FLOPS as u64,
     };
-    let fill = match deck.fill.strategy {
+    let fill = match deck.fill.strategy.or(S::FILL) {
         fill::Strategy::Gather => cost::fill_gather(sizes, element_flops),
         fill::Strategy::Scatter | fill::Strategy::Colour => cost::fill_scatter(sizes, element_flops),
     };
@@ -50,6 +50,7 @@ pub(super) fn costs<S: Job>(
         ("spmv", cost::spmv(sizes)),
         ("halo", cost::halo(problem.halo_bytes() as u64 / 8, sizes)),
         ("cg", cost::cg_iteration(sizes)),
+        ("format", cost::format(sizes)),
     ] {
         phases.set_cost(name, cost);
     }
@@ -132,7 +133,11 @@ pub(super) fn report<S: Job>(
             neighbours: largest[3] as usize,
             duplicated_elements: sums[0] - spec.elem_count(),
         },
-        strategies: StrategiesReport { graph: deck.graph.strategy, fill: deck.fill.strategy, kernel: deck.fill.kernel },
+        strategies: StrategiesReport {
+            graph: deck.graph.strategy,
+            fill: deck.fill.strategy.or(S::FILL),
+            kernel: deck.fill.kernel,
+        },
         newton_iterations: newton.steps.len(),
         cg_iterations: newton.steps.iter().map(|step| step.cg.iterations).sum(),
         history: history

@@ -90,7 +90,7 @@ prop_compose! {
         deck.mesh.map = [CoordinateMap::None, CoordinateMap::Bubble(amplitude), CoordinateMap::Twist(amplitude)][map];
         (deck.problem.t_min, deck.problem.t_max) = t;
         deck.graph.strategy = graph::Strategy::ALL[graph].0;
-        deck.fill.strategy = fill::Strategy::ALL[fill].0;
+        deck.fill.strategy = Choice::Given(fill::Strategy::ALL[fill].0);
         deck.fill.kernel = fill::Kernel::ALL[kernel].0;
         (deck.cg.tolerance, deck.newton.max_iterations) = (tolerance, limit);
         (deck.run.threads, deck.run.triad) = (threads, triad);

@@ -1,0 +1,56 @@
+//! A choice that may be left to the program: `auto`, or one by its name.
+
+use std::{fmt, str::FromStr};
+
+/// What a person asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice<T> {
+    /// What suits the device.
+    #[default]
+    Auto,
+    /// This one.
+    Given(T),
+}
+
+impl<T: Copy> Choice<T> {
+    /// The choice, with `suited` for `auto`.
+    pub fn or(self, suited: T) -> T {
+        match self {
+            Choice::Auto => suited,
+            Choice::Given(given) => given,
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Choice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Auto => f.pad("auto"),
+            Choice::Given(given) => given.fmt(f),
+        }
+    }
+}
+
+impl<T: FromStr<Err = crate::Error>> FromStr for Choice<T> {
+    type Err = crate::Error;
+    fn from_str(text: &str) -> crate::Result<Self> {
+        if text == "auto" {
+            return Ok(Choice::Auto);
+        }
+        let given = text.parse().map(Choice::Given);
+        given.map_err(|error: crate::Error| {
+            crate::Error::Invalid(error.to_string().replace("choose one of ", "choose one of auto, "))
+        })
+    }
+}
+
+#[test]
+fn names_are_read_and_written() {
+    use crate::sparse::Format;
+    for text in ["auto", "crs", "sell", "pattern"] {
+        assert_eq!(text.parse::<Choice<Format>>().unwrap().to_string(), text);
+    }
+    assert!("csr".parse::<Choice<Format>>().unwrap_err().to_string().contains("auto, crs, sell, pattern"));
+    assert_eq!(Choice::Given(Format::Sell).or(Format::Crs), Format::Sell);
+    assert_eq!(Choice::Auto.or(Format::Crs), Format::Crs);
+}
