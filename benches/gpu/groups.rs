@@ -112,7 +112,8 @@ pub fn cg_iteration<S: Blas + Clock>(
     let rows = case.nodes();
     let (b, mut x) = (space.upload(&case.x)?, space.zeros::<f64>(rows)?);
     let mut work = CgWorkspace::new(space, rows, rows)?;
-    let (few, many) = if rows < 1 << 19 { (32, 160) } else { (16, 48) };
+    // Fewer than a small box needs to converge to the last bit.
+    let (few, many) = if rows < 1 << 19 { (8, 40) } else { (16, 48) };
     let mut solve = |max_iterations| {
         median(space, || {
             space.fill(rows, 0.0, &mut x)?;
