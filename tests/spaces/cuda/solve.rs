@@ -5,11 +5,11 @@ use super::{difference, gpu, wave};
 use minifenl::blas::Blas;
 use minifenl::comm::Solo;
 use minifenl::solve::{CgInfo, CgParams, CgWorkspace, LinearOperator, cg};
-use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
+use minifenl::space::{Cuda, CudaMemory, Serial};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
 
-const PARAMS: CgParams = CgParams { tolerance: 1e-10, max_iterations: 1000 };
+const PARAMS: CgParams = CgParams { tolerance: 1e-11, max_iterations: 1000 };
 
 /// -1 beside the diagonal; on it, how many of those there are at most, and `more`.
 fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
