@@ -14,6 +14,7 @@ mod cuda {
     mod runtime;
     mod solve;
     mod sparse;
+    mod speed;
 
     use minifenl::space::Cuda;
     use std::sync::atomic::{AtomicUsize, Ordering};

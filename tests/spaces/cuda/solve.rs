@@ -12,7 +12,7 @@ use minifenl::{Error, Result};
 const PARAMS: CgParams = CgParams { tolerance: 1e-11, max_iterations: 1000 };
 
 /// -1 beside the diagonal; on it, how many of those there are at most, and `more`.
-fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
+pub fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
     let graph = a.graph().clone();
     let diagonal = graph.longest_row() as f64 - 1.0 + more;
     let (_, values) = a.parts_mut();
