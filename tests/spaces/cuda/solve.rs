@@ -5,7 +5,7 @@ use super::{difference, gpu, wave};
 use minifenl::blas::Blas;
 use minifenl::comm::Solo;
 use minifenl::solve::{CgInfo, CgParams, CgWorkspace, LinearOperator, cg};
-use minifenl::space::{Cuda, CudaMemory, Serial};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
 
@@ -96,6 +96,24 @@ fn solutions() {
         agrees(&space, &single(&a), 1e-11);
     }
     agrees(&space, &uneven(37_000), 1e-11);
+}
+
+#[test]
+fn small_systems_run_at_once() {
+    let Some(space) = gpu("small_systems_run_at_once") else { return };
+    for (size, small) in [([7, 5, 6], true), ([32, 32, 32], true), ([60, 50, 45], false)] {
+        let a = laplace(neighbours(size), 0.1).upload(&space).unwrap();
+        let n = a.graph().rows();
+        let mut storage = Storage::new(&space, Format::Crs, a.graph()).unwrap();
+        storage.update(&space, &a).unwrap();
+        let (mut x, mut r) = (space.upload(&wave(n, 0.3)).unwrap(), space.upload(&wave(n, 0.4)).unwrap());
+        // A state that is set: nothing changes.
+        let before = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 8.0];
+        let mut scalars = space.upload(&before).unwrap();
+        assert_eq!(storage.view(&a).iterate(&space, &mut x, &mut r, &mut scalars).unwrap(), small, "{size:?}");
+        assert_eq!(space.download(&scalars).unwrap(), before);
+        assert_eq!(space.download(&x).unwrap(), wave(n, 0.3));
+    }
 }
 
 #[test]
