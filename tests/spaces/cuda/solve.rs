@@ -5,7 +5,7 @@ use super::{difference, gpu, wave};
 use minifenl::blas::Blas;
 use minifenl::comm::Solo;
 use minifenl::solve::{CgInfo, CgParams, CgWorkspace, LinearOperator, cg};
-use minifenl::space::{Cuda, CudaMemory, Serial};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
 
