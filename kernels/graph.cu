@@ -55,15 +55,45 @@ constexpr int HEX = 8, SHORT = 32, TILE = 128;
 // Words of the state before the tiles': ticket, total, misfits, lists that are too long.
 constexpr int STATE = 4;
 
-// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero before.
-KERNEL __launch_bounds__(THREADS) short_lists(u64 slots, u64 rows, const u32* nodes, u32* counts, u32* lists, u64* state) {
-    u64 slot = thread_index();
-    if (slot >= slots) return;
-    u32 node = nodes[slot];
-    if (node >= rows) return;
-    u32 place = atomicAdd(counts + node, 1u);
-    if (place < HEX) lists[u64(node) * HEX + place] = u32(slot);
-    else state[3] = 1;
+// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero before. A thread an
+// element; where the next element of the warp has this one's right nodes on its left, as in a line along x, one addition
+// takes places for both. Bound by additions that return their place: 4 instead of 8 an element of a box.
+KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* nodes, u32* counts, u32* lists, u64* state) {
+    constexpr u32 NONE = ~0u;
+    const int left[4] = {0, 3, 4, 7}, right[4] = {1, 2, 5, 6};
+    const u64 elem = thread_index();
+    const u32 lane = lane_index();
+    u32 own[HEX];
+    if (elem < elems) {
+        const uint4* table = (const uint4*)nodes + 2 * elem;
+        uint4 low = __ldg(table), high = __ldg(table + 1);
+        own[0] = low.x, own[1] = low.y, own[2] = low.z, own[3] = low.w;
+        own[4] = high.x, own[5] = high.y, own[6] = high.z, own[7] = high.w;
+    }
+#pragma unroll
+    for (int m = 0; m < HEX; m++)
+        if (elem >= elems || own[m] >= rows) own[m] = NONE;
+    u32 place[HEX];
+    bool shared[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        u32 next = __shfl_down_sync(ALL_LANES, own[left[i]], 1);
+        shared[i] = lane + 1 < WARP && next == own[right[i]];
+        place[right[i]] = own[right[i]] == NONE ? 0 : atomicAdd(counts + own[right[i]], shared[i] ? 2u : 1u);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        u32 kept = __shfl_up_sync(ALL_LANES, place[right[i]] + 1, 1);
+        bool is_kept = __shfl_up_sync(ALL_LANES, shared[i], 1) && lane > 0;
+        if (is_kept) place[left[i]] = kept;
+        else place[left[i]] = own[left[i]] == NONE ? 0 : atomicAdd(counts + own[left[i]], 1u);
+    }
+#pragma unroll
+    for (int m = 0; m < HEX; m++) {
+        if (own[m] == NONE) continue;
+        if (place[m] < HEX) lists[u64(own[m]) * HEX + place[m]] = u32(elem * HEX + m);
+        else state[3] = 1;
+    }
 }
 
 // Columns and offsets of all rows in one pass (decoupled look-back over tiles of 128 rows), and the positions of the
