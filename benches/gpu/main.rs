@@ -184,8 +184,8 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
     Ok(())
 }
 
-/// Cells whose arrays fit into the second-level cache.
-const WORKSET: usize = 8192;
+/// Cells of a workset: enough to fill the GPU.
+const WORKSET: usize = 65_536;
 
 /// A x by the host, which is the specification.
 fn product(host: &Threads, case: &Case) -> Result<Vec<f64>> {
