@@ -29,7 +29,7 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
-pub use cuda::{Variant, With};
+pub use cuda::{Variant, With, element_sources};
 pub use tile::Sums;
 
 /// What becomes of the output's old values.
