@@ -48,8 +48,10 @@ pub fn lanes(work: &Work) -> Plan {
         49..=88 => 4,
         _ => 2,
     };
-    let is_ahead = registers <= 160 && rows * columns > 1;
-    let unroll = if registers <= 48 { 4 } else { 1 };
+    let is_large = rows * columns > 16;
+    let is_ahead = is_large && registers <= 160;
+    // Small tiles have the loads of four terms in flight, large ones those of one term.
+    let unroll = if is_large { 1 } else { 4 };
     plan(
         "contraction_lanes",
         real(work),

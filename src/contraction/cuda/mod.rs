@@ -160,8 +160,8 @@ fn alignment(address: u64, rows: &[(usize, usize)], item: usize) -> usize {
 /// Sizes of trilinear and triquadratic hexahedra: fields, points.
 const ELEMENTS: [(usize, usize); 2] = [(8, 8), (27, 27)];
 
-/// Name and text of the kernels as they are compiled for the nine contractions of finite elements: hexahedra with 8 and 27
-/// nodes in three dimensions, both layouts, f32 and f64. For a look at what compilers make of them, without a GPU.
+/// Name and text of the kernels as they are compiled for the contractions of finite elements: hexahedra with 8 nodes (all
+/// nine) and 27 nodes (not the tensors) in three dimensions, both layouts, f32 and f64. For a look at what compilers make of them, without a GPU.
 pub fn element_sources() -> Vec<(String, String)> {
     let limits = Limits { multiprocessors: 132, shared: 99 << 10, dmma: true };
     let mut found = Vec::new();
@@ -169,7 +169,8 @@ pub fn element_sources() -> Vec<(String, String)> {
         for (family, left, right) in
             [(Family::FieldField, fields, fields), (Family::DataField, 1, fields), (Family::DataData, 1, 1)]
         {
-            for (rank, dims) in [("scalar", [1, 1]), ("vector", [3, 1]), ("tensor", [3, 3])] {
+            let ranks = [("scalar", [1, 1]), ("vector", [3, 1]), ("tensor", [3, 3])];
+            for (rank, dims) in ranks.into_iter().take(if fields == 8 { 3 } else { 2 }) {
                 for (item, is_left) in [(4, true), (4, false), (8, true), (8, false)] {
                     let count = points * dims[0] * dims[1];
                     let terms = if is_left {
