@@ -30,9 +30,10 @@
 //! | `fixed-lanes` | as `tile-*`, compiled for its sizes | K > 0 | made for cells side by side |
 //! | `fixed-rows` | lanes over K, vector loads, compiled for its sizes | terms side by side in both operands, K > 0 | vectors along K |
 //! | `fixed-staged` | some cells a block, copied to shared memory asynchronously, compiled for their sizes | `field_field`, terms side by side, a cell fits, K > 0 | copies of 16 bytes along K |
+//! | `fixed-blocked` | a block up to 128 x 128 outputs, operands in shared memory, tiles in registers, compiled for its sizes | `field_field`, K > 0 | made for 16 fields and more |
 //! | `dmma` | a warp 8 x 8 outputs or more on f64 tensor cores, compiled for its sizes | `field_field` in f64, terms side by side, K > 0, a GPU of capability 8.0 or later | a lane holds terms of a row |
 //!
-//! All of `flat`, `tile*`, `slicing`, `adaptive*`, `fixed-lanes`, `fixed-staged`, and `team1` of outputs with fields, add an
+//! All of `flat`, `tile*`, `slicing`, `adaptive*`, `fixed-lanes`, `fixed-staged`, `fixed-blocked`, and `team1` of outputs with fields, add an
 //! output's products in the order of (p, i, j) and give the same bits. The others add in trees: other bits on general numbers,
 //! the same at each run except for `segments-atomic`. `auto` chooses by `auto.csv`, measured times, and by a rule where
 //! nothing near was measured; `auto-in-order` among those that give the bits of `flat`.

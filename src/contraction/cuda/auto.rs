@@ -59,7 +59,10 @@ fn case(line: &str, columns: &[usize; 10]) -> Option<Case> {
     // Data have one field, whatever the table says of it.
     let left = if family == Family::FieldField { number(4)? } else { 1.0 };
     let right = if family == Family::DataData { 1.0 } else { number(5)? };
-    let terms = number(6)? * if power == 0 { 1.0 } else { number(7)?.powi(power as i32) };
+    // "3" of vectors, "3x2" of tensors, or "3" for 3 x 3.
+    let dims: Vec<f64> = field(7)?.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
+    let dims: f64 = (0..power).map(|d| dims.get(d).or(dims.last()).copied().unwrap_or(1.0)).product();
+    let terms = number(6)? * dims;
     let sizes = [left, right, terms, number(6)?, number(8)?];
     Some(Case { family, side, item, sizes, times: vec![(field(1)?.parse().ok()?, number(9)?)] })
 }
@@ -136,9 +139,9 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
         return match work.family {
             _ if !work.terms.are_packed() => Variant::Flat,
             Family::FieldField if is_much && fills_tiles(left) && fills_tiles(right) => {
-                first(&[Variant::Dmma, Variant::FixedStaged, Variant::Tile16])
+                first(&[Variant::Dmma, Variant::FixedStaged, Variant::FixedBlocked])
             }
-            Family::FieldField if is_much => first(&[Variant::FixedStaged, Variant::Tile16]),
+            Family::FieldField if is_much => first(&[Variant::FixedStaged, Variant::FixedBlocked]),
             _ if is_much => first(&[Variant::FixedRows]),
             _ if few => first(&[Variant::Team2]),
             _ => Variant::Flat,
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 8), Variant::Dmma);
         assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 4), Variant::FixedStaged);
         assert_eq!(choose(Family::FieldField, [100_000, 10, 10], 24, 8), Variant::FixedStaged);
-        assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 4), Variant::Tile16);
+        assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 4), Variant::FixedBlocked);
         assert_eq!(choose(Family::DataData, [1_000_000, 1, 1], 72, 8), Variant::FixedRows);
         assert_eq!(choose(Family::DataData, [1000, 1, 1], 72, 8), Variant::Team2);
         assert_eq!(choose(Family::FieldField, [100, 8, 8], 8, 8), Variant::Flat);
@@ -217,7 +220,7 @@ mod tests {
         field_field_vector,tile8,left,f64,8,8,8,3,1000,1.0,1,1\n\
         field_field_vector,dmma,left,f64,8,8,8,3,1000,0.5,1,1\n\
         field_field_vector,no-such,left,f64,8,8,8,3,1000,0.1,1,1\n\
-        data_data_tensor,teamstride64,right,f32,1,1,8,3,1000,1.0,1,1\n";
+        data_data_tensor,teamstride64,right,f32,1,1,8,3x3,1000,1.0,1,1\n";
 
     #[test]
     fn the_fastest_that_applies_of_the_nearest_case() {

@@ -5,6 +5,7 @@
 //! | `contraction_lanes` | cells side by side; right for any strides | a tile of a cell's outputs |
 //! | `contraction_rows` | terms side by side | a part of some outputs' terms |
 //! | `contraction_staged` | small cells of fields, terms side by side | a tile of a cell's outputs, from shared memory |
+//! | `contraction_blocked` | many fields, any strides | a tile of a block's tile, operands in shared memory |
 //! | `contraction_dmma` | fields in f64, terms side by side | its share of 8 x 8 products on tensor cores |
 
 use super::plan::{Plan, tiled_warps};
@@ -142,6 +143,42 @@ pub fn staged(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
             ("BLOCKS", blocks),
         ],
         Grid::new(cells.div_ceil(together), (threads * together) as u32).shared(bytes * together),
+    ))
+}
+
+/// Tiles of tiles.
+pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
+    let [cells, left, right] = work.sizes;
+    let [outer, middle, inner] = work.terms.extents;
+    if work.family != Family::FieldField {
+        return Err(NOT_FIELDS);
+    }
+    let (rows, columns) = (side(left.div_ceil(16), 8), side(right.div_ceil(16), 8));
+    let tiles = left.div_ceil(16 * rows) * right.div_ceil(16 * columns);
+    // Registers of the sums, of 256 threads: one, two or four blocks.
+    let blocks = match rows * columns * work.item / 4 {
+        ..=16 => 4,
+        17..=64 => 2,
+        _ => 1,
+    };
+    if cells.saturating_mul(tiles) > i32::MAX as usize {
+        return Err("more tiles than a grid has blocks");
+    }
+    Ok(plan(
+        "contraction_blocked",
+        real(work),
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("OUTER", outer),
+            ("MIDDLE", middle),
+            ("INNER", inner),
+            ("ROWS", rows),
+            ("COLUMNS", columns),
+            ("THREADS", 256),
+            ("BLOCKS", blocks),
+        ],
+        Grid::new(cells * tiles, 256),
     ))
 }
 

@@ -190,6 +190,7 @@ pub fn element_sources() -> Vec<(String, String)> {
                     };
                     for (variant, name) in Variant::ALL.into_iter().filter(|(variant, _)| variant.is_specialised()) {
                         let of_layout = is_left == (variant == Variant::FixedLanes);
+                        let of_layout = of_layout && (fields > 8 || variant != Variant::FixedBlocked);
                         let Some(plan) = Plan::new(&work, variant, &limits).ok().filter(|_| of_layout) else {
                             continue;
                         };

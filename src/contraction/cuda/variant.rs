@@ -57,13 +57,15 @@ pub enum Variant {
     FixedRows,
     /// Compiled for its sizes: some cells a block, copied to shared memory asynchronously, tiles in registers.
     FixedStaged,
+    /// Compiled for its sizes: a block a tile of up to 128 x 128 outputs, operands in shared memory, tiles in registers.
+    FixedBlocked,
     /// Compiled for its sizes: f64 tensor cores.
     Dmma,
 }
 
 impl Variant {
     /// Every variant, with its name.
-    pub const ALL: [(Variant, &'static str); 26] = [
+    pub const ALL: [(Variant, &'static str); 27] = [
         (Variant::Auto, "auto"),
         (Variant::AutoInOrder, "auto-in-order"),
         (Variant::Flat, "flat"),
@@ -89,6 +91,7 @@ impl Variant {
         (Variant::FixedLanes, "fixed-lanes"),
         (Variant::FixedRows, "fixed-rows"),
         (Variant::FixedStaged, "fixed-staged"),
+        (Variant::FixedBlocked, "fixed-blocked"),
         (Variant::Dmma, "dmma"),
     ];
 
@@ -99,7 +102,8 @@ impl Variant {
 
     /// Whether it is compiled at run time for the sizes of the call: its first call of a shape takes a second.
     pub fn is_specialised(self) -> bool {
-        matches!(self, Variant::FixedLanes | Variant::FixedRows | Variant::FixedStaged | Variant::Dmma)
+        use Variant::*;
+        matches!(self, FixedLanes | FixedRows | FixedStaged | FixedBlocked | Dmma)
     }
 
     /// Whether an output's products are added one after the other in the order of (p, i, j), so that results have the bits

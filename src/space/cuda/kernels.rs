@@ -41,7 +41,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
 
 /// Files that are compiled for the sizes of a call, behind the defines that tell them.
 const SPECIALISED: &[(&str, &str)] =
-    &sources!("contraction_lanes" "contraction_rows" "contraction_staged" "contraction_dmma");
+    &sources!("contraction_lanes" "contraction_rows" "contraction_staged" "contraction_blocked" "contraction_dmma");
 
 /// Parts that stand between the common one and the files whose name begins so: that, the part's name and text.
 const PARTS: [(&str, &str, &str); 2] = [
