@@ -6,6 +6,7 @@ SHELL := /bin/bash
 PACKAGES := openmpi-bin libopenmpi-dev libclang-dev
 TYPOS := target/tools/bin/typos
 TYPOS_VERSION := 1.52.0
+MATPLOTLIB_VERSION := 3.11.2
 # NVRTC and ptxas from NVIDIA's wheels: kernels are compiled and their registers counted without a GPU.
 CUDA_VERSION := 13.0.88
 CUDA := target/tools/cuda-$(CUDA_VERSION)
@@ -76,12 +77,23 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 bench: ## criterion benches
 	cargo bench
 
+MATPLOTLIB := target/tools/plot/bin/python
+$(MATPLOTLIB):
+	python3 -m venv target/tools/plot
+	target/tools/plot/bin/pip install -q matplotlib==$(MATPLOTLIB_VERSION)
+
+JSON ?= gpu.json cpu.json
+OUT ?= bandwidth
+plot: $(MATPLOTLIB) ## GB/s against size, GPU beside CPU (JSON="gpu.json cpu.json" OUT=bandwidth)
+	$(MATPLOTLIB) benches/plot.py $(JSON) --out $(OUT)
+
 # Two programs: one without MPI, which runs where no MPI is, and one with it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DIST := dist/minifenl-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-$(shell uname -m)
-dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, decks
+dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, bench gpu, decks
 	cargo build --release
 	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
 	cargo build --release --features mpi
-	cargo test --no-run --message-format=json | .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl
+	{ cargo test --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } | \
+	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl
 	rm dist/minifenl-solo

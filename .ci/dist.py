@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Gathers a folder that runs without Rust: programs, test executables, decks, README, run-tests.sh; and a tar.gz of it.
+"""Gathers a folder that runs without Rust: programs, tests, bench gpu, decks, README, run-tests.sh; and a tar.gz of it.
 
-    cargo test --no-run --message-format=json | .ci/dist.py FOLDER NAME=PROGRAM...
+    { cargo test --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } |
+        .ci/dist.py FOLDER NAME=PROGRAM...
 
 The folder is made anew. Tests that read the repository's sources or start an MPI themselves stay here.
 """
@@ -19,8 +20,12 @@ def main():
     tests = {}
     for line in sys.stdin:
         message = json.loads(line)
-        if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
-            target = message["target"]
+        if message["reason"] != "compiler-artifact" or not message["executable"]:
+            continue
+        target = message["target"]
+        if target["kind"] == ["bench"]:
+            programs[f"bench-{target['name']}"] = message["executable"]
+        elif message["profile"]["test"]:
             name = target["name"] if target["kind"] == ["test"] else target["kind"][0]
             if name not in LEFT_OUT:
                 tests[name] = message["executable"]

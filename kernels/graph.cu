@@ -55,70 +55,98 @@ constexpr int HEX = 8, SHORT = 32, TILE = 128;
 // Words of the state before the tiles': ticket, total, misfits, lists that are too long.
 constexpr int STATE = 4;
 
-// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero before.
-KERNEL __launch_bounds__(THREADS) short_lists(u64 slots, u64 rows, const u32* nodes, u32* counts, u32* lists, u64* state) {
-    u64 slot = thread_index();
-    if (slot >= slots) return;
-    u32 node = nodes[slot];
-    if (node >= rows) return;
-    u32 place = atomicAdd(counts + node, 1u);
-    if (place < HEX) lists[u64(node) * HEX + place] = u32(slot);
-    else state[3] = 1;
+// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero before. A thread an
+// element; where the next element of the warp has this one's right nodes on its left, as in a line along x, one addition
+// takes places for both. Bound by additions that return their place: 4 instead of 8 an element of a box.
+KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* nodes, u32* counts, u32* lists, u64* state) {
+    constexpr u32 NONE = ~0u;
+    const int left[4] = {0, 3, 4, 7}, right[4] = {1, 2, 5, 6};
+    const u64 elem = thread_index();
+    const u32 lane = lane_index();
+    u32 own[HEX];
+    if (elem < elems) {
+        const uint4* table = (const uint4*)nodes + 2 * elem;
+        uint4 low = __ldg(table), high = __ldg(table + 1);
+        own[0] = low.x, own[1] = low.y, own[2] = low.z, own[3] = low.w;
+        own[4] = high.x, own[5] = high.y, own[6] = high.z, own[7] = high.w;
+    }
+#pragma unroll
+    for (int m = 0; m < HEX; m++)
+        if (elem >= elems || own[m] >= rows) own[m] = NONE;
+    u32 place[HEX];
+    bool shared[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        u32 next = __shfl_down_sync(ALL_LANES, own[left[i]], 1);
+        shared[i] = lane + 1 < WARP && next == own[right[i]];
+        place[right[i]] = own[right[i]] == NONE ? 0 : atomicAdd(counts + own[right[i]], shared[i] ? 2u : 1u);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        u32 kept = __shfl_up_sync(ALL_LANES, place[right[i]] + 1, 1);
+        bool is_kept = __shfl_up_sync(ALL_LANES, shared[i], 1) && lane > 0;
+        if (is_kept) place[left[i]] = kept;
+        else place[left[i]] = own[left[i]] == NONE ? 0 : atomicAdd(counts + own[left[i]], 1u);
+    }
+#pragma unroll
+    for (int m = 0; m < HEX; m++) {
+        if (own[m] == NONE) continue;
+        if (place[m] < HEX) lists[u64(own[m]) * HEX + place[m]] = u32(elem * HEX + m);
+        else state[3] = 1;
+    }
 }
 
 // Columns and offsets of all rows in one pass (decoupled look-back over tiles of 128 rows), and the positions of the
 // elements' nodes in them, 8 bytes at a time; positions[slot, 8]. A key is a column's distance from the row, then the place
-// it came from: one sort finds the unique columns and where each of the 64 went. Nothing of the result may be used when
-// the state's misfits or long lists are not 0.
-// Three blocks a multiprocessor: up to 168 registers hold the 64 keys and let all loads of a row leave together; with the
-// 128 of four blocks a dozen are spilled.
-KERNEL __launch_bounds__(TILE, 3) gather_rows(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
+// it came from: one sort finds the unique columns and where each of the 64 went. A row of fewer elements takes its first
+// one again, which adds no column. Nothing of the result may be used when the state's misfits or long lists are not 0.
+// Four blocks a multiprocessor: 128 registers hold the 64 keys and let all loads of a row leave together, nothing is spilled.
+KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
                                               u32* entries, u64* positions, u64* state) {
-    // Padded by one word: threads that are at the same place of their rows use different banks.
-    __shared__ u32 columns[TILE][SHORT + 1], places[TILE][2 * HEX + 1], of_warp[TILE / WARP];
+    // Threads that are at the same place of their rows use different banks: rows of keys are padded by a word, words of
+    // places are swapped with each other by an exclusive or.
+    __shared__ u32 columns[TILE][HEX * HEX + 1], places[TILE * 2 * HEX], of_warp[TILE / WARP];
     __shared__ u64 ticket, before_tile;
     if (state[3] != 0) return;
     if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
     __syncthreads();
     const u32 lane = lane_index(), warp = threadIdx.x / WARP;
     const u64 tile = ticket, row = tile * TILE + threadIdx.x;
-    const u32 origin = u32(row) - FARTHEST;
+    const u32 origin = u32(row) - FARTHEST, swap = threadIdx.x / 2 % (2 * HEX);
     const u32 elems = row < rows ? least(counts[row], u32(HEX)) : 0;
-    u32 slot[HEX], key[HEX * HEX], misfit = 0;
+    u32 count = 0;
+    if (elems > 0) {
+        u32 key[HEX * HEX], distances = 0;
 #pragma unroll
-    for (int e = 0; e < HEX; e++) slot[e] = u32(e) < elems ? lists[row * HEX + e] : MISSING;
+        for (int e = 0; e < HEX; e++) {
+            u32 slot = lists[row * HEX + (u32(e) < elems ? e : 0)];
+            const uint4* elem = (const uint4*)(nodes + slot / HEX * HEX);
+            uint4 low = elem[0], high = elem[1];
+            u32 node[HEX] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
-    for (int e = 0; e < HEX; e++) {
-        uint4 low = make_uint4(0, 0, 0, 0), high = low;
-        if (u32(e) < elems) {
-            const uint4* elem = (const uint4*)(nodes + u64(slot[e]) / HEX * HEX);
-            low = elem[0], high = elem[1];
+            for (int i = 0; i < HEX; i++) {
+                u32 distance = node[i] - origin;
+                key[HEX * e + i] = distance << PLACE_BITS | u32(HEX * e + i);
+                distances |= distance;
+            }
         }
-        u32 node[HEX] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        sort_network<0, HEX * HEX>(key);
+        u32* column = columns[threadIdx.x];
+        const u32 mine = threadIdx.x * (HEX * HEX) + 4 * swap;
 #pragma unroll
-        for (int i = 0; i < HEX; i++) {
-            u32 distance = node[i] - origin;
-            key[HEX * e + i] = u32(e) < elems ? distance << PLACE_BITS | u32(HEX * e + i) : MISSING;
-            misfit |= u32(e) < elems ? (distance + 1) >> (32 - PLACE_BITS) : 0;
+        for (int k = 0; k < HEX * HEX; k++) {
+            if (k > 0 && (key[k] ^ key[k > 0 ? k - 1 : 0]) >= HEX * HEX) count++;
+            column[count] = key[k];
+            ((u8*)places)[key[k] % (HEX * HEX) ^ mine] = u8(count);
         }
-    }
-    sort_network<0, HEX * HEX>(key);
-    // The first missing key counts as a column too, and is taken off again; its place, the last, is then no node's.
-    u8* place = (u8*)places[threadIdx.x];
-    u32 column = 0;
+        count++;
+        if (distances >> (32 - PLACE_BITS) != 0 || count > SHORT) state[2] = 1;
 #pragma unroll
-    for (int k = 0; k < HEX * HEX; k++) {
-        bool is_new = k == 0 || (key[k] ^ key[k > 0 ? k - 1 : 0]) >> PLACE_BITS != 0;
-        if (k > 0) column += is_new;
-        if (is_new && column <= SHORT) columns[threadIdx.x][column] = (key[k] >> PLACE_BITS) + origin;
-        place[key[k] % (HEX * HEX)] = u8(column);
-    }
-    const u32 count = column + 1 - (key[HEX * HEX - 1] == MISSING);
-    if (misfit != 0 || count > SHORT) state[2] = 1;
-#pragma unroll
-    for (int e = 0; e < HEX; e++) {
-        if (u32(e) < elems) {
-            positions[lists[row * HEX + e]] = u64(places[threadIdx.x][2 * e + 1]) << 32 | places[threadIdx.x][2 * e];
+        for (int e = 0; e < HEX; e++) {
+            if (u32(e) < elems) {
+                const u32* word = places + threadIdx.x * (2 * HEX);
+                positions[lists[row * HEX + e]] = u64(word[2 * e + 1 ^ swap]) << 32 | word[2 * e ^ swap];
+            }
         }
     }
     u32 upto = warp_scan(least(count, u32(SHORT)));
@@ -140,7 +168,10 @@ KERNEL __launch_bounds__(TILE, 3) gather_rows(u64 rows, const u32* nodes, const 
     if (row < rows) row_map[row] = base + upto - kept;
     for (int r = 0; r < WARP; r++) {
         u32 length = __shfl_sync(ALL_LANES, kept, r), end = __shfl_sync(ALL_LANES, upto, r);
-        if (lane < length) entries[base + end - length + lane] = columns[warp * WARP + r][lane];
+        if (lane < length) {
+            u32 from = u32(tile) * TILE + warp * WARP + r - FARTHEST;
+            entries[base + end - length + lane] = (columns[warp * WARP + r][lane] >> PLACE_BITS) + from;
+        }
     }
 }
 

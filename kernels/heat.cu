@@ -49,7 +49,29 @@ struct Staged {
     double entries[PAIRS][WARP + 1];
     // Offset of the row of each node.
     u64 first[NODES][WARP + 1];
+    // Positions of one byte, on their way while the elements are computed.
+    alignas(16) u8 positions[WARP][NODES * NODES];
 };
+
+// Starts copying the positions of the warp's elements: 64 bytes each, in their order.
+INLINE void fetch_positions(Staged& staged, int count, const u8* positions) {
+    constexpr int BYTES = 16, COPIES = WARP * NODES * NODES / BYTES / WARP;
+#pragma unroll
+    for (int copy = 0; copy < COPIES; copy++) {
+        int part = copy * WARP + lane_index();
+        if (part * BYTES >= count * NODES * NODES) break;
+        u32 to = u32(__cvta_generic_to_shared(&staged.positions[0][0] + part * BYTES));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(positions + part * BYTES) : "memory");
+    }
+}
+
+INLINE void await_positions() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// One position, of those in shared memory or in the whole table.
+template <class Position> INLINE u32 look_up(const Position* positions, int index) {
+    if constexpr (sizeof(Position) == 1) return positions[index];
+    else return __ldg(positions + index);
+}
 
 INLINE void stage_rows(Staged& staged, u64 rows, const u32 (&nodes)[NODES], const u64* row_map) {
 #pragma unroll
@@ -75,7 +97,7 @@ struct Place {
 template <class Position>
 INLINE void add_left_rows(const Staged& staged, int count, u32 links, const Position* positions, double* values) {
     // Lanes take two elements of 48 (row, column) in three steps.
-    constexpr int STEPS = 3, COLUMNS = 12, ENTRIES = 4 * COLUMNS, AT_ONCE = 2;
+    constexpr int STEPS = 3, COLUMNS = 12, ENTRIES = 4 * COLUMNS, AT_ONCE = 4;
     int elem[STEPS], row[STEPS], own[STEPS], before[STEPS], position[STEPS], third[STEPS];
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
@@ -97,7 +119,7 @@ INLINE void add_left_rows(const Staged& staged, int count, u32 links, const Posi
                 bool linked = links >> (q % WARP) & 1;
                 at[pair][s] = q < count && (linked || third[s] > 0) ? staged.first[row[s]][q] : NOT_OWNED;
                 if (at[pair][s] == NOT_OWNED) continue;
-                at[pair][s] += __ldg(positions + (q * NODES * NODES + position[s]));
+                at[pair][s] += look_up(positions, q * NODES * NODES + position[s]);
                 sum[pair][s] = third[s] > 0 ? staged.entries[own[s]][q] : 0;
                 if (linked && third[s] < 2) sum[pair][s] += staged.entries[before[s]][q - 1];
             }
@@ -120,7 +142,7 @@ INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Posit
         int q = __ffs(ends) - 1;
         u64 first = staged.first[place.row][q];
         if (first == NOT_OWNED) continue;
-        u32 position = __ldg(positions + (q * NODES * NODES + place.position));
+        u32 position = look_up(positions, q * NODES * NODES + place.position);
         atomicAdd(values + (first + position), staged.entries[place.entry][q]);
     }
 }
@@ -137,6 +159,9 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     if (first >= elems) return;
     // Lanes past the end repeat the last element and add nothing.
     bool active = elem < elems;
+    int count = int(least(elems - first, u64(WARP)));
+    u64 table = first * (NODES * NODES);
+    if (width == 1) fetch_positions(staged, count, (const u8*)positions + table);
     u32 nodes[NODES];
     double residual[NODES];
     nodes_of(elem_node, least(elem, elems - 1), nodes);
@@ -161,10 +186,9 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
         if (active && nodes[left] < rows) atomicAdd(residual_sum + nodes[left], sum);
         if (active && is_end && nodes[right] < rows) atomicAdd(residual_sum + nodes[right], residual[right]);
     }
+    await_positions();
     __syncwarp();
-    int count = int(least(elems - first, u64(WARP)));
-    u64 table = first * (NODES * NODES);
-    if (width == 1) scatter_warp(staged, count, links, (const u8*)positions + table, values);
+    if (width == 1) scatter_warp(staged, count, links, &staged.positions[0][0], values);
     else if (width == 2) scatter_warp(staged, count, links, (const u16*)positions + table, values);
     else scatter_warp(staged, count, links, (const u32*)positions + table, values);
 }

@@ -52,12 +52,12 @@ pub struct Timing {
 }
 
 /// The median time of a call: after two calls to warm up, 30 to 100 samples of 0.2 ms or longer, fewer where a call takes
-/// longer than 20 ms.
+/// longer than 0.2 s.
 pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
     space.seconds(1, 1, &mut work)?;
     let once = space.seconds(1, 1, &mut work)?[0].max(1e-7);
     let calls = (2e-4 / once).ceil().clamp(1.0, 64.0) as usize;
-    let least = if once < 0.02 { 30.0 } else { 5.0 };
+    let least = if once < 0.2 { 30.0 } else { 5.0 };
     let samples = (0.6 / (once * calls as f64)).clamp(least, 100.0) as usize;
     let mut seconds = space.seconds(samples, calls, &mut work)?;
     seconds.sort_by(f64::total_cmp);

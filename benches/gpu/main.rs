@@ -19,11 +19,12 @@ mod rows;
 use clap::Parser;
 use groups::Case;
 use minifenl::Result;
+use minifenl::fill::ContractionWorkset;
 use minifenl::graph;
 use minifenl::mesh::Mesh;
 use minifenl::run::{Chosen, Device};
 use minifenl::space::cuda::Target;
-use minifenl::space::{Cuda, ExecutionSpace, Threads, allowed_cores};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
 use minifenl::sparse::{Format, Lanes, Spmv, Storage};
 use rows::Table;
 use serde_json::{Value, json};
@@ -38,8 +39,8 @@ struct Args {
     /// Nodes along the edges of the boxes
     #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256])]
     sizes: Vec<usize>,
-    /// Stages: vector, spmv, cg, graph, fill
-    #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill"].map(String::from))]
+    /// Stages: vector, spmv, cg, graph, fill, start
+    #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill", "start"].map(String::from))]
     stages: Vec<String>,
     /// Items of the vectors
     #[arg(long)]
@@ -103,6 +104,9 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
             let graph = graph::build(host, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
             groups::fills(host, table, &case, &mesh, &graph)?;
         }
+        if args.has("start") {
+            groups::start(host, table, &case, &mesh)?;
+        }
     }
     Ok(())
 }
@@ -142,6 +146,10 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
         if args.has("fill") {
             let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
             groups::fills(space, table, &case, &mesh, &graph)?;
+            worksets(space, table, &case, &mesh)?;
+        }
+        if args.has("start") {
+            groups::start(space, table, &case, &mesh)?;
         }
         if let Some(peers) = peers.as_ref().filter(|_| args.has("spmv") || args.has("cg")) {
             peers::solve(peers, table, &case, &expected)?;
@@ -157,6 +165,27 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
     machine["cublas"] = peers.as_ref().map(|peers| peers.versions.1).into();
     Ok(machine)
 }
+
+/// Element matrices by contractions, with the arrays of a workset in the right layout and in the wrong one.
+fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory>) -> Result<()> {
+    let elems = mesh.elem_count();
+    let temperature = space.upload(&vec![1.5; case.nodes()])?;
+    let (mut matrices, mut residuals) = (space.zeros(64 * elems)?, space.zeros(8 * elems)?);
+    for (layout, name) in [(Layout::Left, "layout left"), (Layout::Right, "layout right")] {
+        let mut workset = ContractionWorkset::new(space, WORKSET.min(elems))?.layout(layout);
+        let (nodes, coord) = (&mesh.elem_node, &mesh.node_coord);
+        let timing = clock::median(space, || {
+            workset.evaluate(space, nodes, 0..elems, coord, &temperature, 1.0, &mut matrices, &mut residuals)
+        })?;
+        // Matrices and residuals out, nodes, coordinates and temperatures in.
+        let bytes = (elems * (72 * 8 + 32) + case.nodes() * 32) as u64;
+        table.add(case.row("element matrices", name, timing, bytes));
+    }
+    Ok(())
+}
+
+/// Cells of a workset: enough to fill the GPU.
+const WORKSET: usize = 65_536;
 
 /// A x by the host, which is the specification.
 fn product(host: &Threads, case: &Case) -> Result<Vec<f64>> {

@@ -10,7 +10,8 @@
 //! | [`Gather`](Strategy::Gather) | node -> element lists; each row gathers its elements' nodes, sorts, drops duplicates | |
 //! | [`Sort`](Strategy::Sort) | all pairs, one sort, duplicates dropped | COO -> CSR as in PETSc, CuPy |
 //!
-//! None depends on threads or chance: the result has one representation.
+//! None depends on threads or chance: the result has one representation. A GPU has all but `dashmap`; how, and what its laps
+//! mean, is said in `graph/cuda`.
 
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -1,5 +1,5 @@
 //! Iterative methods, written once for every space: they name no backend, loop over no data and allocate nothing inside
-//! an iteration.
+//! an iteration. The operator of a matrix on a GPU is in `cuda`.
 
 mod cg;
 #[cfg(feature = "cuda")]

@@ -9,7 +9,8 @@ pub enum Format {
     Crs,
     /// Slices of 32 rows, padded to the longest: 12 bytes an entry, all reads of whole lines.
     Sell,
-    /// Slices of 32 rows with one table of column - row each: 8 bytes an entry where neighbouring rows look alike.
+    /// Slices of 32 rows with one table of column - row each: 8 bytes an entry where neighbouring rows look alike. Vectors
+    /// have to be finite.
     #[default]
     Pattern,
 }

@@ -15,6 +15,7 @@ use crate::error::check_at_least;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, offsets};
 use crate::{Error, Result};
+use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,6 +39,9 @@ pub struct Slices<V: DeviceValue> {
     values: CudaArray<V>,
 }
 
+/// Patterns remembered beside the map of all.
+const RECENT: usize = 256;
+
 /// Where things of a pattern go.
 #[derive(Default)]
 struct Plan {
@@ -53,7 +57,9 @@ struct Plan {
 impl Plan {
     /// `longest`, `widths` and `hashes` of the slices; `share`: one table for slices with equal hashes.
     fn new(longest: &[u32], widths: &[u32], hashes: &[u64], tables: bool, share: bool) -> Self {
-        let (mut plan, mut known) = (Plan::default(), HashMap::new());
+        let (mut plan, mut known) = (Plan::default(), HashMap::with_hasher(FixedState::default()));
+        // Few patterns take turns in most matrices: those seen last are found without the map.
+        let mut recent = [((0, u32::MAX), 0); RECENT];
         for (slice, (&longest, &width)) in longest.iter().zip(widths).enumerate() {
             if !tables || width > WIDEST || 2 * width > 3 * longest {
                 plan.widths.push(longest);
@@ -62,14 +68,18 @@ impl Plan {
                 continue;
             }
             let key = if share { (hashes[slice], width) } else { (slice as u64, width) };
-            let word = *known.entry(key).or_insert_with(|| {
-                plan.owners.push(slice as u32);
-                plan.starts.push(plan.offsets as u64);
-                plan.offsets += width as usize;
-                (plan.offsets - width as usize) as u64
-            });
+            let last = &mut recent[key.0 as usize % RECENT];
+            if last.0 != key {
+                let word = *known.entry(key).or_insert_with(|| {
+                    plan.owners.push(slice as u32);
+                    plan.starts.push(plan.offsets as u64);
+                    plan.offsets += width as usize;
+                    (plan.offsets - width as usize) as u64
+                });
+                *last = (key, word);
+            }
             plan.widths.push(width);
-            plan.words.push(word);
+            plan.words.push(last.1);
         }
         plan
     }

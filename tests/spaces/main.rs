@@ -20,6 +20,7 @@ mod cuda {
     mod runtime;
     mod solve;
     mod sparse;
+    mod speed;
 
     use minifenl::space::Cuda;
     use std::fs::OpenOptions;

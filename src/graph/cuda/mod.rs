@@ -10,7 +10,8 @@
 //! | dashmap | of the host only |
 //!
 //! Results are those of the host, entry for entry. Launches do not wait, so a lap is booked only where a size is read, and
-//! holds all that was launched before it; what is launched after the last size belongs to no lap.
+//! holds all that was launched before it; what is launched after the last size belongs to no lap. Gather on short rows reads
+//! one size at its end: the lap `graph/fill` is the whole of it.
 
 mod gather;
 mod lists;

@@ -31,8 +31,9 @@ impl Builder<'_> {
         let tiles = rows.div_ceil(TILE).max(1);
         let mut state = space.zeros::<u64>(STATE + tiles)?;
         let (mut counts, mut lists) = (space.zeros::<u32>(rows)?, space.unfilled::<u32>(rows * HEX)?);
-        let arguments = arguments![slots as u64, rows as u64, self.nodes, &mut counts, &mut lists, &mut state];
-        self.items("short_lists", slots, arguments)?;
+        let elems = slots / HEX;
+        let arguments = arguments![elems as u64, rows as u64, self.nodes, &mut counts, &mut lists, &mut state];
+        self.items("short_lists", elems, arguments)?;
         let mut row_map = space.unfilled::<u64>(rows + 1)?;
         let mut entries = space.unfilled::<u32>((rows * SHORT).min(slots * HEX))?;
         let mut positions = space.unfilled::<u8>(slots * HEX)?;

@@ -5,14 +5,14 @@ use super::{difference, gpu, wave};
 use minifenl::blas::Blas;
 use minifenl::comm::Solo;
 use minifenl::solve::{CgInfo, CgParams, CgWorkspace, LinearOperator, cg};
-use minifenl::space::{Cuda, CudaMemory, Serial};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
 
-const PARAMS: CgParams = CgParams { tolerance: 1e-10, max_iterations: 1000 };
+const PARAMS: CgParams = CgParams { tolerance: 1e-11, max_iterations: 1000 };
 
 /// -1 beside the diagonal; on it, how many of those there are at most, and `more`.
-fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
+pub fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
     let graph = a.graph().clone();
     let diagonal = graph.longest_row() as f64 - 1.0 + more;
     let (_, values) = a.parts_mut();
@@ -24,7 +24,7 @@ fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {
     a
 }
 
-/// Rows before 1000 are 301 wide, the others 3; the diagonal is what its row needs.
+/// Rows before 1000 are 301 wide, the others 3: too much for the shared memory of the first blocks.
 fn uneven(n: usize) -> CrsMatrix {
     let near = |i: usize, j: usize| i.abs_diff(j) <= if i.min(j) < 1000 { 150 } else { 1 };
     let row = |i: usize| (i.saturating_sub(150)..n.min(i + 151)).filter(|&j| near(i, j)).map(|j| j as u32).collect();
@@ -34,7 +34,7 @@ fn uneven(n: usize) -> CrsMatrix {
     for row in 0..n {
         for entry in graph.row_range(row) {
             let is_diagonal = graph.entries()[entry] as usize == row;
-            values[entry] = if is_diagonal { graph.row(row).len() as f64 - 0.8 } else { -1.0 };
+            values[entry] = if is_diagonal { graph.row(row).len() as f64 + 4.0 } else { -1.0 };
         }
     }
     a
@@ -72,17 +72,18 @@ fn each<V: DeviceValue>(
     }
 }
 
-fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
+fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
+    let params = CgParams { tolerance, ..PARAMS };
     let n = a.graph().rows();
     let b = wave(n, 0.77);
-    let (expected, solution) = solve(&Serial, a, &b, PARAMS);
+    let (expected, solution) = solve(&Serial, a, &b, params);
     let expected = expected.unwrap();
-    each(space, &a.upload(space).unwrap(), &b, PARAMS, |name, info, x| {
+    each(space, &a.upload(space).unwrap(), &b, params, |name, info, x| {
         let info = info.unwrap();
         assert!(info.iterations.abs_diff(expected.iterations) <= 1, "{n} rows, {name}: {info:?}, {expected:?}");
-        assert!(info.residual <= PARAMS.tolerance * info.rhs, "{n} rows, {name}: {info:?}");
+        assert!(info.residual <= tolerance * info.rhs, "{n} rows, {name}: {info:?}");
         let difference = difference(&x, &solution);
-        assert!(difference < 1e-8, "{n} rows, {name}: {difference}");
+        assert!(difference < 1e3 * tolerance, "{n} rows, {name}: {difference}");
     });
 }
 
@@ -91,10 +92,28 @@ fn solutions() {
     let Some(space) = gpu("solutions") else { return };
     for size in [[1, 1, 1], [7, 5, 6], [21, 17, 13], [40, 30, 31], [60, 50, 45]] {
         let a = laplace(neighbours(size), 0.01);
-        agrees(&space, &a);
-        agrees(&space, &single(&a));
+        agrees(&space, &a, 1e-11);
+        agrees(&space, &single(&a), 1e-11);
     }
-    agrees(&space, &uneven(37_000));
+    agrees(&space, &uneven(37_000), 1e-11);
+}
+
+#[test]
+fn small_systems_run_at_once() {
+    let Some(space) = gpu("small_systems_run_at_once") else { return };
+    for (size, small) in [([7, 5, 6], true), ([32, 32, 32], true), ([60, 50, 45], false)] {
+        let a = laplace(neighbours(size), 0.1).upload(&space).unwrap();
+        let n = a.graph().rows();
+        let mut storage = Storage::new(&space, Format::Crs, a.graph()).unwrap();
+        storage.update(&space, &a).unwrap();
+        let (mut x, mut r) = (space.upload(&wave(n, 0.3)).unwrap(), space.upload(&wave(n, 0.4)).unwrap());
+        // A state that is set: nothing changes.
+        let before = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 8.0];
+        let mut scalars = space.upload(&before).unwrap();
+        assert_eq!(storage.view(&a).iterate(&space, &mut x, &mut r, &mut scalars).unwrap(), small, "{size:?}");
+        assert_eq!(space.download(&scalars).unwrap(), before);
+        assert_eq!(space.download(&x).unwrap(), wave(n, 0.3));
+    }
 }
 
 #[test]
