@@ -1,65 +1,15 @@
 // The nine contractions: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k]; launched by src/contraction/cuda.rs.
 //
 // k runs over three nested extents in the order of (p, i, j); each entry adds its products in that order, so the result does
-// not depend on the grid. Any strides. A variant is one template over the structs below and its `VARIANT` lines at the end.
+// not depend on the grid. Any strides. A variant is one template over the structs of
+// contraction.cuh and its `VARIANT` lines at the end.
 // Bytes: each output written once; each input read once from memory where the caches hold the cells at work.
-
-struct Sizes {
-    u64 cells, left, right, outer, middle, inner;
-};
-
-// An operand: strides along cells, fields and the three parts of k.
-template <class T> struct Operand {
-    const T* data;
-    u64 cell, field, outer, middle, inner;
-};
-
-template <class T> struct Output {
-    T* data;
-    u64 cell, left, right;
-    bool into;
-};
-
-template <class T> INLINE void put(const Output<T>& out, T* item, T old, T sum) { *item = out.into ? old + sum : sum; }
-
-// What is done by the warp's number and lane: cells in lanes, or outputs of a cell.
-struct Place {
-    u64 cell, left, right;
-};
-
-// n / by, in 32 bits where that is enough (64 take five times as long).
-INLINE u64 divide(u64 n, u64 by) { return ((n | by) >> 32) == 0 ? u32(n) / u32(by) : n / by; }
-
-// Warps take 32 cells each and one block of `left` x `right` outputs; the blocks of the same cells are neighbours, so that
-// their inputs meet in the cache.
-INLINE Place cells_in_lanes(u64 thread, u64 left, u64 right) {
-    u64 warp = thread / WARP, chunk = divide(warp, left * right), block = warp - chunk * (left * right);
-    u64 l = divide(block, right);
-    return {chunk * WARP + thread % WARP, l, block - l * right};
-}
-
-// Neighbouring threads on neighbouring outputs of a cell.
-INLINE Place outputs_in_lanes(u64 thread, u64 left, u64 right) {
-    u64 row = divide(thread, right), cell = divide(row, left);
-    return {cell, row - cell * left, thread - row * right};
-}
 
 // A thread an output.
 template <class T> INLINE void flat(Sizes n, bool by_cells, Operand<T> a, Operand<T> b, Output<T> out) {
     Place at = by_cells ? cells_in_lanes(thread_index(), n.left, n.right) : outputs_in_lanes(thread_index(), n.left, n.right);
     if (at.cell >= n.cells) return;
-    const T *a0 = a.data + at.cell * a.cell + at.left * a.field, *b0 = b.data + at.cell * b.cell + at.right * b.field;
-    T sum = 0;
-    for (u64 p = 0; p < n.outer; ++p, a0 += a.outer, b0 += b.outer) {
-        const T *a1 = a0, *b1 = b0;
-        for (u64 i = 0; i < n.middle; ++i, a1 += a.middle, b1 += b.middle) {
-            const T *a2 = a1, *b2 = b1;
-#pragma unroll 4
-            for (u64 j = 0; j < n.inner; ++j, a2 += a.inner, b2 += b.inner) sum += *a2 * *b2;
-        }
-    }
-    T* item = out.data + at.cell * out.cell + at.left * out.left + at.right * out.right;
-    put(out, item, out.into ? *item : T(0), sum);
+    finish(out, at.cell, at.left, at.right, dot(n, a, row(a, at.cell, at.left), b, row(b, at.cell, at.right)));
 }
 
 // A thread a tile of BL x BR outputs of a cell, sums in registers; cells in lanes. A tile that passes the edge computes with
@@ -105,23 +55,11 @@ template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Oper
     }
 }
 
-// Entry points: `by_cells` is nonzero for cells in lanes (flat only).
-#define VARIANT(name, T, THREADS, BLOCKS, call)                                                                             \
-    KERNEL __launch_bounds__(THREADS, BLOCKS)                                                                               \
-        name(u64 cells, u64 left, u64 right, u64 outer, u64 middle, u64 inner, u32 by_cells, u32 into,                      \
-             const T* a, u64 a_cell, u64 a_field, u64 a_outer, u64 a_middle, u64 a_inner,                                   \
-             const T* b, u64 b_cell, u64 b_field, u64 b_outer, u64 b_middle, u64 b_inner,                                   \
-             T* out, u64 out_cell, u64 out_left, u64 out_right) {                                                           \
-        Sizes n = {cells, left, right, outer, middle, inner};                                                               \
-        Operand<T> x = {a, a_cell, a_field, a_outer, a_middle, a_inner}, y = {b, b_cell, b_field, b_outer, b_middle, b_inner}; \
-        Output<T> z = {out, out_cell, out_left, out_right, into != 0};                                                      \
-        call;                                                                                                               \
-    }
-
+// `option` of flat is nonzero for cells in lanes.
 // flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight loads of each thread. Tiles: as many blocks of 128
 // as leave the sums and a step's operands in registers (an f64 takes two), so that nothing spills and the loads go out together.
-VARIANT(flat_f32, float, 256, 6, (flat<float>(n, by_cells != 0, x, y, z)))
-VARIANT(flat_f64, double, 256, 6, (flat<double>(n, by_cells != 0, x, y, z)))
+VARIANT(flat_f32, float, 256, 6, (flat<float>(n, option != 0, x, y, z)))
+VARIANT(flat_f64, double, 256, 6, (flat<double>(n, option != 0, x, y, z)))
 VARIANT(tiled_1x8_f32, float, 128, 8, (tiled<float, 1, 8>(n, x, y, z)))
 VARIANT(tiled_1x8_f64, double, 128, 8, (tiled<double, 1, 8>(n, x, y, z)))
 VARIANT(tiled_4x4_f32, float, 128, 8, (tiled<float, 4, 4>(n, x, y, z)))

@@ -6,6 +6,7 @@
 
 #![cfg(feature = "cuda")]
 
+use minifenl::contraction::element_sources;
 use minifenl::space::cuda::{Target, sources};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -86,6 +87,60 @@ fn every_file_compiles_for_every_architecture() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// What ptxas makes of a file's kernels; `target` gives PTX.
+fn compiled(
+    target: &Target,
+    architecture: &str,
+    ptxas: &std::ffi::OsStr,
+    file: &str,
+    text: &str,
+) -> Vec<(String, Limit)> {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("kernels.ptx");
+    let image = target.compile(file, text).unwrap();
+    std::fs::write(&ptx, image.strip_suffix(b"\0").unwrap_or(&image)).unwrap();
+    let mut command = Command::new(ptxas);
+    command.args(["-v", "-arch", architecture]).arg(&ptx).arg("-o").arg(ptx.with_extension("cubin"));
+    let output = command.output().unwrap_or_else(|error| panic!("{ptxas:?}: {error}"));
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{file}.cu: {log}");
+    usage(&log)
+}
+
+/// The contractions of finite elements, compiled for their sizes: none spills, on any kind of GPU.
+#[test]
+fn contractions_of_elements_do_not_spill() {
+    let ptxas =
+        std::env::var_os("MINIFENL_PTXAS").ok_or("MINIFENL_PTXAS names no ptxas (`make test` does)".to_string());
+    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string()).or(ptxas.clone().err());
+    if is_skipped("contractions_of_elements_do_not_spill", missing) {
+        return;
+    }
+    let (ptxas, sources) = (ptxas.unwrap(), element_sources());
+    let faults: Vec<String> = std::thread::scope(|scope| {
+        let jobs = ARCHITECTURES.map(|architecture| {
+            let (ptxas, sources) = (&ptxas, &sources);
+            scope.spawn(move || {
+                let target = Target::architecture(&architecture.replace("sm", "compute")).unwrap();
+                let mut faults = Vec::new();
+                for (name, text) in sources {
+                    for (_, used) in compiled(&target, architecture, ptxas, name, text) {
+                        if architecture == COUNTED.0 {
+                            println!("{name},{},{}", used.registers, used.spill);
+                        }
+                        if used.spill > 0 {
+                            faults.push(format!("{name} on {architecture}: {} bytes spilled", used.spill));
+                        }
+                    }
+                }
+                faults
+            })
+        });
+        jobs.into_iter().flat_map(|job| job.join().unwrap()).collect()
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn registers_and_spills_keep_their_limits() {
     let target = Target::architecture(COUNTED.1);
@@ -95,18 +150,10 @@ fn registers_and_spills_keep_their_limits() {
     if is_skipped("registers_and_spills_keep_their_limits", missing) {
         return;
     }
-    let (target, ptxas, folder) = (target.unwrap(), ptxas.unwrap(), tempfile::tempdir().unwrap());
+    let (target, ptxas) = (target.unwrap(), ptxas.unwrap());
     let (mut limits, mut faults, mut table) = (limits(LIMITS), Vec::new(), String::new());
     for (file, text) in sources() {
-        let ptx = folder.path().join(format!("{file}.ptx"));
-        let image = target.compile(file, &text).unwrap();
-        std::fs::write(&ptx, image.strip_suffix(b"\0").unwrap_or(&image)).unwrap();
-        let mut command = Command::new(&ptxas);
-        command.args(["-v", "-arch", COUNTED.0]).arg(&ptx).arg("-o").arg(ptx.with_extension("cubin"));
-        let output = command.output().unwrap_or_else(|error| panic!("{ptxas:?}: {error}"));
-        let log = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{file}.cu: {log}");
-        for (kernel, used) in usage(&log) {
+        for (kernel, used) in compiled(&target, COUNTED.0, &ptxas, file, &text) {
             let limit = limits.remove(&(file.into(), kernel.clone())).unwrap_or(DEFAULT);
             table += &format!("{file},{kernel},{},{}\n", used.registers, used.spill);
             if used.registers > limit.registers || used.spill > limit.spill {

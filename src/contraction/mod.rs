@@ -13,7 +13,30 @@
 //! first; here the order is space, inputs, output. Shapes are checked in release builds too.
 //!
 //! The views are of the space's memory: [`View`](crate::space::View) of a slice on the host, `DeviceView` on a GPU, where
-//! `With` names an algorithm.
+//! `With` names an algorithm, a `Variant`. With K = points x dims x dims, what a variant does and where it applies; elsewhere
+//! it is an [`Error::Invalid`] that names it and the shape:
+//!
+//! | variant | a team | applies | why there |
+//! |---|---|---|---|
+//! | `flat` | a thread an output | always | |
+//! | `tile-1x8`, `tile-4x4`, `tile-8x8` | a thread a tile of outputs, sums in registers, cells in lanes | always | made for cells side by side |
+//! | `team1` | a block a cell, threads over outputs; of a single output over the last contracted index | always | |
+//! | `team2` | a block a cell, groups of lanes over outputs, lanes over K; of a single output threads over the last two contracted indices | always | |
+//! | `teamstride32`, `-64`, `-128` | a block an output, its threads stride over K | always | pays when outputs are few and K is large |
+//! | `segments`, `segments-atomic` | a warp several outputs, a lane a product | K <= 16 | a warp holds at least two outputs' products |
+//! | `slicing` | a block a row of a cell's left operand, in shared memory | `field_field`, `data_field`; a row fits | of `data_data` no number is used twice |
+//! | `adaptive2`, `4`, `8`, `16`, `adaptive` (the most) | the same with so many rows | `field_field` with that many left fields; they fit | rows are of one cell |
+//! | `tile8`, `tile16`, `tile32` | a block a square of outputs, squares of both operands in shared memory | `field_field` | others have no second side |
+//! | `fixed-lanes` | as `tile-*`, compiled for its sizes | K > 0 | made for cells side by side |
+//! | `fixed-rows` | lanes over K, vector loads, compiled for its sizes | terms side by side in both operands, K > 0 | vectors along K |
+//! | `fixed-staged` | some cells a block, copied to shared memory asynchronously, compiled for their sizes | `field_field`, terms side by side, a cell fits, K > 0 | copies of 16 bytes along K |
+//! | `fixed-blocked` | a block up to 128 x 128 outputs, operands in shared memory, tiles in registers, compiled for its sizes | `field_field`, K > 0 | made for 16 fields and more |
+//! | `dmma` | a warp 8 x 8 outputs or more on f64 tensor cores, compiled for its sizes | `field_field` in f64, terms side by side, K > 0, a GPU of capability 8.0 or later | a lane holds terms of a row |
+//!
+//! All of `flat`, `tile*`, `slicing`, `adaptive*`, `fixed-lanes`, `fixed-staged`, `fixed-blocked`, and `team1` of outputs with fields, add an
+//! output's products in the order of (p, i, j) and give the same bits. The others add in trees: other bits on general numbers,
+//! the same at each run except for `segments-atomic`. `auto` chooses by `auto.csv`, measured times, and by a rule where
+//! nothing near was measured; `auto-in-order` among those that give the bits of `flat`.
 
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -29,7 +52,7 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
-pub use cuda::{Variant, With};
+pub use cuda::{Variant, With, element_sources};
 pub use tile::Sums;
 
 /// What becomes of the output's old values.

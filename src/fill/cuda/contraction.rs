@@ -52,7 +52,7 @@ impl ContractionWorkset {
         Ok(ContractionWorkset {
             cells,
             layout: Layout::Left,
-            variant: Variant::Auto,
+            variant: Variant::AutoInOrder,
             fluxes: array(HEX8_NODES * HEX8_POINTS * DIM)?,
             gradients: array(HEX8_NODES * HEX8_POINTS * DIM)?,
             masses: array(HEX8_NODES * HEX8_POINTS)?,
@@ -68,7 +68,7 @@ impl ContractionWorkset {
         ContractionWorkset { layout, ..self }
     }
 
-    /// With contractions of this variant; [`Variant::Auto`] unless said.
+    /// With contractions of this variant; [`Variant::AutoInOrder`] unless said.
     #[must_use]
     pub fn variant(self, variant: Variant) -> Self {
         ContractionWorkset { variant, ..self }
@@ -80,7 +80,8 @@ impl ContractionWorkset {
     }
 
     /// Matrices `[i * 8 + j][elem]` and residuals `[i][elem]` of the elements `elems`; the columns of others stay as they
-    /// are. The same bits each time, for any size of workset and any variant.
+    /// are. The same bits each time, for any size of workset, with any variant that keeps the order of
+    /// the terms.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the elements have not eight nodes or are not that many, or when an array is

@@ -6,6 +6,7 @@ use super::error::OrDevice;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{result, sys};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
@@ -27,6 +28,8 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "slices"
     "cg"
     "contraction"
+    "contraction_team"
+    "contraction_tile"
     "workset"
     "graph"
     "graph_map"
@@ -36,28 +39,41 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "dirichlet"
 );
 
-/// Parts that stand between the common one and a file: the file, the part's name and text.
-const PARTS: [(&str, &str, &str); 1] = [("heat", "element.cuh", include_str!("../../../kernels/element.cuh"))];
+/// Files that are compiled for the sizes of a call, behind the defines that tell them.
+const SPECIALISED: &[(&str, &str)] =
+    &sources!("contraction_lanes" "contraction_rows" "contraction_staged" "contraction_blocked" "contraction_dmma");
+
+/// Parts that stand between the common one and the files whose name begins so: that, the part's name and text.
+const PARTS: [(&str, &str, &str); 2] = [
+    ("heat", "element.cuh", include_str!("../../../kernels/element.cuh")),
+    ("contraction", "contraction.cuh", include_str!("../../../kernels/contraction.cuh")),
+];
 
 /// The kernel files: name, and text as it is compiled.
 pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
-    SOURCES.iter().copied().map(|(name, text)| (name, whole(name, text)))
+    SOURCES.iter().copied().map(|(name, text)| (name, whole(name, "", text)))
 }
 
-/// The common part, the file's other parts, then the file, with line numbers of their own in messages.
-fn whole(name: &str, text: &str) -> String {
+/// The text, as it is compiled, of a file for the sizes that `defines` tells; `None` where there is no such file.
+pub(crate) fn specialised(name: &str, defines: &str) -> Option<String> {
+    SPECIALISED.iter().find(|(known, _)| *known == name).map(|(_, text)| whole(name, defines, text))
+}
+
+/// The common part, the file's other parts, its defines, then the file, with line numbers of their own in messages.
+fn whole(name: &str, defines: &str, text: &str) -> String {
     let mut whole = format!("#line 1 \"common.cuh\"\n{COMMON}\n");
-    for (_, part, text) in PARTS.iter().filter(|(file, _, _)| *file == name) {
+    for (_, part, text) in PARTS.iter().filter(|(file, _, _)| name.starts_with(file)) {
         whole += &format!("#line 1 \"{part}\"\n{text}\n");
     }
-    whole + &format!("#line 1 \"{name}.cu\"\n{text}")
+    whole + &format!("{defines}#line 1 \"{name}.cu\"\n{text}")
 }
 
 /// The modules loaded so far on one device.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     target: OnceLock<Target>,
-    loaded: Mutex<HashMap<&'static str, Loaded>>,
+    /// By name; those of files that are compiled for sizes by name, end of line, defines.
+    loaded: Mutex<HashMap<Cow<'static, str>, Loaded>>,
 }
 
 #[derive(Debug)]
@@ -119,10 +135,17 @@ pub struct KernelInfo {
 }
 
 impl Modules {
-    /// The entry point `name` of file `module`; compiles and loads the file at its first use.
-    pub fn function(&self, device: &Device, module: &'static str, name: &'static str) -> Result<Function> {
+    /// The entry point `name` of file `module`, compiled with `defines` where it is for the sizes of a call; compiles and
+    /// loads the file at its first use.
+    pub fn function(
+        &self,
+        device: &Device,
+        module: &'static str,
+        defines: Option<&str>,
+        name: &'static str,
+    ) -> Result<Function> {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let entry = self.module(device, &mut loaded, module)?;
+        let entry = self.module(device, &mut loaded, module, defines)?;
         if let Some(function) = entry.functions.get(name) {
             return Ok(*function);
         }
@@ -138,12 +161,17 @@ impl Modules {
     fn module<'a>(
         &self,
         device: &Device,
-        loaded: &'a mut HashMap<&'static str, Loaded>,
+        loaded: &'a mut HashMap<Cow<'static, str>, Loaded>,
         name: &'static str,
+        defines: Option<&str>,
     ) -> Result<&'a mut Loaded> {
-        if !loaded.contains_key(name) {
-            let text = SOURCES.iter().find(|(known, _)| *known == name).map(|(_, text)| whole(name, text));
-            let text = text.ok_or_else(|| Error::Device(format!("no kernel file {name}.cu")))?;
+        let missing = || Error::Device(format!("no kernel file {name}.cu"));
+        let key = defines.map_or(Cow::Borrowed(name), |defines| Cow::Owned(format!("{name}\n{defines}")));
+        if !loaded.contains_key(&key) {
+            let text = match defines {
+                Some(defines) => specialised(name, defines),
+                None => SOURCES.iter().find(|(known, _)| *known == name).map(|(_, text)| whole(name, "", text)),
+            };
             let target = match self.target.get() {
                 Some(target) => target,
                 None => {
@@ -151,14 +179,14 @@ impl Modules {
                     self.target.get_or_init(|| target)
                 }
             };
-            let mut image = target.cached(name, &text, device.info().driver)?;
+            let mut image = target.cached(name, &text.ok_or_else(missing)?, device.info().driver)?;
             image.push(0);
             // SAFETY: a whole image (PTX ends with a zero), read during the call only.
             let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
             let module = module.or_device(&format!("loading {name}.cu"))?;
-            loaded.insert(name, Loaded { module, functions: HashMap::new() });
+            loaded.insert(key.clone(), Loaded { module, functions: HashMap::new() });
         }
-        loaded.get_mut(name).ok_or_else(|| Error::Device(format!("no kernel file {name}.cu")))
+        loaded.get_mut(&key).ok_or_else(missing)
     }
 
     /// What the compiler made of every kernel of every file.
@@ -169,7 +197,7 @@ impl Modules {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut all = Vec::new();
         for &(module, _) in SOURCES {
-            let handle = self.module(device, &mut loaded, module)?.module;
+            let handle = self.module(device, &mut loaded, module, None)?.module;
             let mut count = 0;
             // SAFETY: the module is loaded; the driver writes a count, and then that many handles.
             let functions = unsafe {

@@ -27,6 +27,7 @@ mod view;
 pub use array::CudaArray;
 pub use compile::{Target, architectures};
 pub use device::Device;
+pub(crate) use kernels::specialised;
 pub use kernels::{KernelInfo, sources};
 pub(crate) use launch::{Argument, Grid, arguments};
 pub use probe::{DeviceInfo, devices};
@@ -190,7 +191,23 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, module, name)?;
+        let function = device.modules.function(device, module, None, name)?;
+        launch::launch(&self.stream, name, function, grid, arguments)
+    }
+
+    /// Queues kernel `name` of a file that is compiled for the sizes of a call, which `defines` tells: a second at the first
+    /// use of these sizes, unless the cache on disk has them.
+    pub(crate) fn launch_specialised(
+        &self,
+        module: &'static str,
+        defines: &str,
+        name: &'static str,
+        grid: Grid,
+        arguments: &mut [Argument],
+    ) -> Result<()> {
+        let device = self.device();
+        device.bind()?;
+        let function = device.modules.function(device, module, Some(defines), name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
@@ -204,7 +221,7 @@ impl Cuda {
     ) -> Result<usize> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, module, name)?;
+        let function = device.modules.function(device, module, None, name)?;
         Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
     }
 

@@ -67,6 +67,11 @@ macro_rules! view {
                 Ok(Self { array, first, extents, strides })
             }
 
+            /// Where the first item lies in the device's memory.
+            pub(crate) fn address(&self) -> u64 {
+                self.array.address() + (self.first * size_of::<T>()) as u64
+            }
+
             /// The address of the first item, for a kernel. A view without items has the array's.
             pub(crate) fn argument(&self) -> Argument {
                 Argument::from_item(self.array, if self.extents.contains(&0) { 0 } else { self.first })

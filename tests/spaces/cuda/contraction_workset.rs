@@ -65,7 +65,9 @@ fn the_reference_element_by_element() {
     let Some(space) = gpu("the_reference_element_by_element") else { return };
     let (table, node_coord, temperature) = mesh();
     for layout in [Layout::Left, Layout::Right] {
-        for (variant, _) in Variant::ALL {
+        // Those that apply to all four contractions of a workset, and keep quiet about layouts.
+        use Variant::*;
+        for variant in [Auto, AutoInOrder, Flat, Tile1x8, Tile4x4, Tile8x8, Team1, Team2, Teamstride32, FixedLanes] {
             let workset = ContractionWorkset::new(&space, 100).unwrap().layout(layout).variant(variant);
             // Columns 0, 1 and the last stay.
             let done = 2..ELEMS - 1;

@@ -1,0 +1,71 @@
+// The nine contractions through shared memory, as the clinic report has them; launched by src/contraction/cuda.
+//
+// slicing   a block a few rows of a cell's left operand, its slices, in shared memory; a thread an output of theirs
+// tile      a block a square tile of a cell's outputs; squares of both operands in shared memory, one after the other
+// An entry adds its products in the order of k, so all give the bits of flat. Bytes: slicing reads the right operand once for
+// each block of slices, tiling reads left once for each column of tiles and right once for each row; the caches may do better.
+
+template <class T> INLINE void slicing(Sizes n, u32 slices, Operand<T> a, Operand<T> b, Output<T> out) {
+    extern __shared__ double shared[];
+    T* slice = reinterpret_cast<T*>(shared);
+    u32 count = terms(n);
+    u64 parts = (n.left + slices - 1) / slices;
+    for (u64 team = blockIdx.x; team < n.cells * parts; team += gridDim.x) {
+        u64 cell = divide(team, parts), first = (team - cell * parts) * slices;
+        u32 rows = u32(least(u64(slices), n.left - first));
+        for (u32 i = threadIdx.x; i < rows * count; i += blockDim.x) {
+            u32 l = i / count;
+            slice[i] = term(n, i - l * count).of(a, row(a, cell, first + l));
+        }
+        __syncthreads();
+        for (u64 i = threadIdx.x; i < rows * n.right; i += blockDim.x) {
+            u64 l = divide(i, n.right), r = i - l * n.right;
+            const T *x = slice + l * count, *b0 = row(b, cell, r);
+            T sum = 0;
+            for (u64 p = 0; p < n.outer; ++p, b0 += b.outer) {
+                const T* b1 = b0;
+                for (u64 m = 0; m < n.middle; ++m, b1 += b.middle) {
+                    const T* b2 = b1;
+#pragma unroll 4
+                    for (u64 j = 0; j < n.inner; ++j, b2 += b.inner) sum += *x++ * *b2;
+                }
+            }
+            finish(out, cell, first + l, r, sum);
+        }
+        __syncthreads();
+    }
+}
+
+// Rows of a tile have a gap behind them, so that a column lies in as many banks as it has items.
+template <class T, int TILE> INLINE void tile(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
+    __shared__ T left[TILE][TILE + 1], right[TILE][TILE + 1];
+    u32 i = threadIdx.x / TILE, j = threadIdx.x % TILE, count = terms(n);
+    u64 rows = (n.left + TILE - 1) / TILE, columns = (n.right + TILE - 1) / TILE;
+    for (u64 team = blockIdx.x; team < n.cells * rows * columns; team += gridDim.x) {
+        Place at = outputs_in_lanes(team, rows, columns);
+        u64 l = at.left * TILE + i, r = at.right * TILE + i;
+        T sum = 0;
+        for (u32 first = 0; first < count; first += TILE) {
+            Term k = term(n, first + j);
+            bool is_in = first + j < count;
+            left[i][j] = is_in && l < n.left ? k.of(a, row(a, at.cell, l)) : T(0);
+            right[i][j] = is_in && r < n.right ? k.of(b, row(b, at.cell, r)) : T(0);
+            __syncthreads();
+#pragma unroll
+            for (int step = 0; step < TILE; ++step) sum += left[i][step] * right[j][step];
+            __syncthreads();
+        }
+        r = at.right * TILE + j;
+        if (l < n.left && r < n.right) finish(out, at.cell, l, r, sum);
+    }
+}
+
+// Tiles: as many blocks as fill a multiprocessor's 2048 threads, for sm_80 too; f64 tiles of 32 want more than 32 registers.
+VARIANT(slicing_f32, float, 256, 6, (slicing<float>(n, option, x, y, z)))
+VARIANT(slicing_f64, double, 256, 6, (slicing<double>(n, option, x, y, z)))
+VARIANT(tile8_f32, float, 64, 20, (tile<float, 8>(n, x, y, z)))
+VARIANT(tile8_f64, double, 64, 16, (tile<double, 8>(n, x, y, z)))
+VARIANT(tile16_f32, float, 256, 6, (tile<float, 16>(n, x, y, z)))
+VARIANT(tile16_f64, double, 256, 4, (tile<double, 16>(n, x, y, z)))
+VARIANT(tile32_f32, float, 1024, 1, (tile<float, 32>(n, x, y, z)))
+VARIANT(tile32_f64, double, 1024, 1, (tile<double, 32>(n, x, y, z)))

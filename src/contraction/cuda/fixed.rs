@@ -1,0 +1,225 @@
+//! Kernels compiled for the sizes of one contraction: what the compiler is told, by the sizes and the place of the numbers.
+//!
+//! | kernel file | for | a thread has |
+//! |---|---|---|
+//! | `contraction_lanes` | cells side by side; right for any strides | a tile of a cell's outputs |
+//! | `contraction_rows` | terms side by side | a part of some outputs' terms |
+//! | `contraction_staged` | small cells of fields, terms side by side | a tile of a cell's outputs, from shared memory |
+//! | `contraction_blocked` | many fields, any strides | a tile of a block's tile, operands in shared memory |
+//! | `contraction_dmma` | fields in f64, terms side by side | its share of 8 x 8 products on tensor cores |
+
+use super::plan::{Plan, tiled_warps};
+use super::work::{Family, Limits, WARP, Work};
+use crate::space::cuda::Grid;
+use std::fmt::Write;
+
+const NOT_PACKED: &str = "the terms of an operand are not side by side in memory";
+const NOT_FIELDS: &str = "of field_field only";
+
+fn real(work: &Work) -> &'static str {
+    if work.item == 8 { "double" } else { "float" }
+}
+
+fn plan(file: &'static str, real: &str, values: &[(&str, usize)], grid: Grid) -> Plan {
+    let mut defines = format!("#define REAL {real}\n");
+    for (name, value) in values {
+        // Writing to a string cannot fail.
+        let _ = writeln!(defines, "#define {name} {value}");
+    }
+    Plan { file, defines: Some(defines), kernel: "contract", grid, option: 0, clears: false }
+}
+
+/// The side of the tiles, at most `most`, that cover a side with the fewest and then with the least waste.
+fn side(extent: usize, most: usize) -> usize {
+    extent.div_ceil(extent.div_ceil(most)).max(1)
+}
+
+/// Cells in lanes.
+pub fn lanes(work: &Work) -> Plan {
+    let [_, left, right] = work.sizes;
+    let [outer, middle, inner] = work.terms.extents;
+    // 9 x 9 sums of f64 leave room for the operands of one term, 8 x 8 for those of two.
+    let most = if left.max(right) <= 8 { 8 } else { 9 };
+    let (rows, columns) = (side(left, most), side(right, most));
+    let registers = (rows * columns + rows + columns) * work.item / 4;
+    // As many blocks of 128 as leave a thread registers for sums, operands, the next operands and addresses.
+    let blocks = match registers {
+        ..=24 => 8,
+        25..=48 => 5,
+        49..=88 => 4,
+        _ => 2,
+    };
+    let is_large = rows * columns > 16;
+    let is_ahead = is_large && registers <= 160;
+    // Small tiles have the loads of four terms in flight, large ones those of one term.
+    let unroll = if is_large { 1 } else { 4 };
+    plan(
+        "contraction_lanes",
+        real(work),
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("OUTER", outer),
+            ("MIDDLE", middle),
+            ("INNER", inner),
+            ("ROWS", rows),
+            ("COLUMNS", columns),
+            ("AHEAD", usize::from(is_ahead)),
+            ("UNROLL", unroll),
+            ("THREADS", 128),
+            ("BLOCKS", blocks),
+        ],
+        Grid::cover(tiled_warps(work, rows, columns) * WARP, 128),
+    )
+}
+
+/// Terms in lanes.
+pub fn rows(work: &Work) -> Result<Plan, &'static str> {
+    let [cells, left, right] = work.sizes;
+    let terms = work.terms.count();
+    if !work.terms.are_packed() {
+        return Err(NOT_PACKED);
+    }
+    let vector = work.vector();
+    let vectors = terms / vector;
+    // The most lanes of which at most every eighth is idle.
+    let group = [32, 16, 8, 4, 2, 1].into_iter().find(|&n| vectors.next_multiple_of(n) * 8 <= vectors * 9).unwrap_or(1);
+    let steps = vectors.div_ceil(group).max(1);
+    // Some 4 vectors of each operand in flight.
+    let batch = (4 / steps).clamp(1, 4);
+    let warps = (cells * left * right).div_ceil(WARP / group * batch);
+    Ok(plan(
+        "contraction_rows",
+        real(work),
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("TERMS", terms),
+            ("VECTOR", vector),
+            ("GROUP", group),
+            ("BATCH", batch),
+            ("UNROLL", steps.min(4)),
+            ("THREADS", 256),
+            ("BLOCKS", 4),
+        ],
+        Grid::cover(warps * WARP, 256),
+    ))
+}
+
+/// Cells in shared memory.
+pub fn staged(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+    let [cells, left, right] = work.sizes;
+    let terms = work.terms.count();
+    match () {
+        () if work.family != Family::FieldField => return Err(NOT_FIELDS),
+        () if !work.terms.are_packed() => return Err(NOT_PACKED),
+        () => {}
+    }
+    let vector = work.vector();
+    let pitch = ((terms / vector) | 1) * vector;
+    let (rows, columns) = (side(left, 4), side(right, 4));
+    let threads = left.div_ceil(rows) * right.div_ceil(columns);
+    let bytes = (left + right).saturating_mul(pitch).saturating_mul(work.item);
+    if bytes > limits.shared || threads > 512 {
+        return Err("a block does not hold a cell");
+    }
+    // Blocks of up to 128 threads, and so much shared memory that a multiprocessor has four.
+    let together = (128 / threads).min((limits.shared / 4) / bytes.max(1)).max(1);
+    let unroll = if vector > 1 { 2 } else { 4 };
+    let blocks = if threads * together > 256 { 2 } else { 4 };
+    Ok(plan(
+        "contraction_staged",
+        real(work),
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("TERMS", terms),
+            ("VECTOR", vector),
+            ("ROWS", rows),
+            ("COLUMNS", columns),
+            ("CELLS", together),
+            ("UNROLL", unroll),
+            ("THREADS", threads * together),
+            ("BLOCKS", blocks),
+        ],
+        Grid::new(cells.div_ceil(together), (threads * together) as u32).shared(bytes * together),
+    ))
+}
+
+/// Tiles of tiles.
+pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
+    let [cells, left, right] = work.sizes;
+    let [outer, middle, inner] = work.terms.extents;
+    if work.family != Family::FieldField {
+        return Err(NOT_FIELDS);
+    }
+    let (rows, columns) = (side(left.div_ceil(16), 8), side(right.div_ceil(16), 8));
+    let tiles = left.div_ceil(16 * rows) * right.div_ceil(16 * columns);
+    // Registers of the sums, of 256 threads: one, two or four blocks.
+    let blocks = match rows * columns * work.item / 4 {
+        ..=16 => 4,
+        17..=64 => 2,
+        _ => 1,
+    };
+    if cells.saturating_mul(tiles) > i32::MAX as usize {
+        return Err("more tiles than a grid has blocks");
+    }
+    Ok(plan(
+        "contraction_blocked",
+        real(work),
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("OUTER", outer),
+            ("MIDDLE", middle),
+            ("INNER", inner),
+            ("ROWS", rows),
+            ("COLUMNS", columns),
+            ("THREADS", 256),
+            ("BLOCKS", blocks),
+        ],
+        Grid::new(cells * tiles, 256),
+    ))
+}
+
+/// On tensor cores.
+pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+    let [cells, left, right] = work.sizes;
+    let terms = work.terms.count();
+    match () {
+        () if work.item != 8 => return Err("of f64 only"),
+        () if work.family != Family::FieldField => return Err(NOT_FIELDS),
+        () if !work.terms.are_packed() => return Err(NOT_PACKED),
+        () if !limits.dmma => return Err("the device has no f64 tensor cores"),
+        () => {}
+    }
+    let vector = work.vector();
+    // Up to 4 x 4 products of 8 x 8 a warp: 64 registers of sums.
+    let (rows, columns) = (side(left.div_ceil(8), 4), side(right.div_ceil(8), 4));
+    let tiles = left.div_ceil(8 * rows) * right.div_ceil(8 * columns);
+    let steps = terms.div_ceil(4 * vector).max(1);
+    // Some 8 vectors of 16 bytes in flight a lane.
+    let flight = (rows + columns) * vector.div_ceil(2);
+    let together = (8 / (flight * steps.min(4))).clamp(1, 4);
+    let unroll = (8 / (flight * together)).clamp(1, steps);
+    let blocks = if rows * columns * together <= 4 { 8 } else { 3 };
+    let warps = cells.div_ceil(together) * tiles;
+    Ok(plan(
+        "contraction_dmma",
+        "double",
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("TERMS", terms),
+            ("VECTOR", vector),
+            ("ROWS", rows),
+            ("COLUMNS", columns),
+            ("CELLS", together),
+            ("PAIRS", usize::from(work.pairs)),
+            ("UNROLL", unroll),
+            ("THREADS", 128),
+            ("BLOCKS", blocks),
+        ],
+        Grid::cover(warps * WARP, 128),
+    ))
+}

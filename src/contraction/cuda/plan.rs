@@ -1,0 +1,142 @@
+//! A variant made launchable for one contraction, or why it cannot be.
+
+use super::fixed;
+use super::variant::Variant;
+use super::work::{Family, Limits, WARP, Work};
+use crate::space::cuda::Grid;
+
+/// A launch but for its arguments.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub file: &'static str,
+    /// Of a file that is compiled for its sizes.
+    pub defines: Option<String>,
+    pub kernel: &'static str,
+    pub grid: Grid,
+    /// The kernel's argument of that name.
+    pub option: usize,
+    /// Whether the output is to be zero before.
+    pub clears: bool,
+}
+
+/// Why a variant does not apply.
+type Refusal = &'static str;
+const NOT_FIELDS: Refusal = "of field_field only: others use no number of the left operand's rows for two outputs";
+const NO_ROOM: Refusal = "a block's shared memory does not hold the slices";
+
+/// Most blocks of a grid.
+const BLOCKS: usize = i32::MAX as usize;
+/// Most terms of the kernels that count them in 32 bits.
+const TERMS: usize = i32::MAX as usize;
+
+impl Plan {
+    /// The two automatic ones are none to launch.
+    pub fn new(work: &Work, variant: Variant, limits: &Limits) -> Result<Self, Refusal> {
+        use Variant::*;
+        let [cells, left, right] = work.sizes;
+        let (outputs, terms) = (work.outputs(), work.terms.count());
+        if terms > TERMS && !matches!(variant, Flat | Tile1x8 | Tile4x4 | Tile8x8) {
+            return Err("more than 2^31 terms");
+        }
+        if terms == 0 && variant.is_specialised() {
+            return Err("without terms there is nothing to compile for");
+        }
+        let is_field_field = work.family == Family::FieldField;
+        // A block a thing, as many threads as it has use for.
+        let teams = |teams: usize, threads: usize| {
+            Grid::new(teams.min(BLOCKS), threads.next_multiple_of(WARP).clamp(WARP, 256) as u32)
+        };
+        let by_warps = |rows, columns, threads| Grid::cover(tiled_warps(work, rows, columns) * WARP, threads);
+        let plan = |file, names: [&'static str; 2], grid, option| {
+            Ok(Plan { file, defines: None, kernel: names[usize::from(work.item == 8)], grid, option, clears: false })
+        };
+        let teamstride = |threads: usize| {
+            let grid = Grid::new((cells * outputs).min(BLOCKS), threads.next_multiple_of(WARP) as u32);
+            plan("contraction_team", ["teamstride_f32", "teamstride_f64"], grid, threads)
+        };
+        let sliced = |slices: usize| {
+            let bytes = slices.saturating_mul(terms).saturating_mul(work.item);
+            if bytes > limits.shared {
+                return Err(NO_ROOM);
+            }
+            let grid = teams(cells * left.div_ceil(slices), slices * right).shared(bytes);
+            plan("contraction_tile", ["slicing_f32", "slicing_f64"], grid, slices)
+        };
+        let adaptive = |slices: usize| match (is_field_field, slices <= left) {
+            (false, _) => Err(NOT_FIELDS),
+            (_, false) => Err("the cell has fewer rows than the block takes"),
+            _ => sliced(slices),
+        };
+        let tiled = |side: usize, names| {
+            if !is_field_field {
+                return Err(NOT_FIELDS);
+            }
+            let tiles = cells * left.div_ceil(side) * right.div_ceil(side);
+            plan("contraction_tile", names, Grid::new(tiles.min(BLOCKS), (side * side) as u32), 0)
+        };
+        // What a single output's threads share: the last contracted indices that there are.
+        let last = |count: usize| {
+            let mut there = work.contracted.iter().rev().filter(|&&extent| extent > 1);
+            let product: usize = there.by_ref().take(count).product();
+            product.clamp(1, 1024)
+        };
+        match variant {
+            Auto | AutoInOrder => Err("to be chosen"),
+            Flat => {
+                let grid =
+                    if work.by_cells { by_warps(1, 1, 256) } else { Grid::cover(work.sizes.iter().product(), 256) };
+                plan("contraction", ["flat_f32", "flat_f64"], grid, usize::from(work.by_cells))
+            }
+            Tile1x8 => plan("contraction", ["tiled_1x8_f32", "tiled_1x8_f64"], by_warps(1, 8, 128), 0),
+            Tile4x4 => plan("contraction", ["tiled_4x4_f32", "tiled_4x4_f64"], by_warps(4, 4, 128), 0),
+            Tile8x8 => plan("contraction", ["tiled_8x8_f32", "tiled_8x8_f64"], by_warps(8, 8, 128), 0),
+            Team1 if work.family == Family::DataData => teamstride(last(1)),
+            Team1 => plan("contraction_team", ["team1_f32", "team1_f64"], teams(cells, outputs), 0),
+            Team2 if work.family == Family::DataData => teamstride(last(2)),
+            Team2 => {
+                let lanes = terms.next_power_of_two().clamp(1, WARP);
+                plan("contraction_team", ["team2_f32", "team2_f64"], teams(cells, outputs * lanes), lanes)
+            }
+            Teamstride32 => teamstride(32),
+            Teamstride64 => teamstride(64),
+            Teamstride128 => teamstride(128),
+            Segments | SegmentsAtomic if terms > 16 => Err("more than 16 terms"),
+            Segments => {
+                let lanes = terms.next_power_of_two();
+                let grid = Grid::cover(cells * outputs * lanes, 256);
+                plan("contraction_team", ["segments_f32", "segments_f64"], grid, lanes)
+            }
+            SegmentsAtomic => {
+                // Without terms nothing is added.
+                let warps = if terms == 0 { 0 } else { (cells * outputs).div_ceil(WARP / terms) };
+                let names = ["segments_atomic_f32", "segments_atomic_f64"];
+                let plan = plan("contraction_team", names, Grid::cover(warps * WARP, 256), 0)?;
+                Ok(Plan { clears: true, ..plan })
+            }
+            Slicing if work.family == Family::DataData => Err("of data_data no number is used twice"),
+            Slicing => sliced(1),
+            Adaptive => match [16, 8, 4, 2].into_iter().find(|&slices| adaptive(slices).is_ok()) {
+                Some(slices) => adaptive(slices),
+                None => adaptive(2),
+            },
+            Adaptive2 => adaptive(2),
+            Adaptive4 => adaptive(4),
+            Adaptive8 => adaptive(8),
+            Adaptive16 => adaptive(16),
+            Tile8 => tiled(8, ["tile8_f32", "tile8_f64"]),
+            Tile16 => tiled(16, ["tile16_f32", "tile16_f64"]),
+            Tile32 => tiled(32, ["tile32_f32", "tile32_f64"]),
+            FixedLanes => Ok(fixed::lanes(work)),
+            FixedRows => fixed::rows(work),
+            FixedStaged => fixed::staged(work, limits),
+            FixedBlocked => fixed::blocked(work),
+            Dmma => fixed::dmma(work, limits),
+        }
+    }
+}
+
+/// Warps that take 32 cells and one tile each.
+pub fn tiled_warps(work: &Work, rows: usize, columns: usize) -> usize {
+    let [cells, left, right] = work.sizes;
+    cells.div_ceil(WARP) * left.div_ceil(rows) * right.div_ceil(columns)
+}
