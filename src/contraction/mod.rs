@@ -17,8 +17,11 @@
 
 #[cfg(feature = "cuda")]
 mod cuda;
+mod cells;
 pub mod fixed;
 mod host;
+mod output;
+mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;
