@@ -78,7 +78,11 @@ macro_rules! number {
         impl Number for $real {
             const NAME: &'static str = stringify!($real);
             fn peak() -> f64 {
-                if vector_bytes() == 64 { peak(chains::run::<$long, $real>) } else { peak(chains::run::<$short, $real>) }
+                if vector_bytes() == 64 {
+                    peak(chains::run::<$long, $real>)
+                } else {
+                    peak(chains::run::<$short, $real>)
+                }
             }
             #[allow(unsafe_code)]
             fn gemm([l, r, k]: [usize; 3], left: &[Self], right: &[Self], out: &mut [Self]) {
@@ -87,8 +91,20 @@ macro_rules! number {
                 // SAFETY: the slices hold what the sizes and strides reach.
                 unsafe {
                     matrixmultiply::$gemm(
-                        l, k, r, 1.0, left.as_ptr(), k_stride, 1, right.as_ptr(), 1, k_stride, 0.0, out.as_mut_ptr(),
-                        r_stride, 1,
+                        l,
+                        k,
+                        r,
+                        1.0,
+                        left.as_ptr(),
+                        k_stride,
+                        1,
+                        right.as_ptr(),
+                        1,
+                        k_stride,
+                        0.0,
+                        out.as_mut_ptr(),
+                        r_stride,
+                        1,
                     );
                 }
             }

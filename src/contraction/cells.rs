@@ -33,30 +33,26 @@ pub fn each<const FUSED: bool, const W: usize, const B: usize, T: Real, O: Outpu
     let group_bytes = rows * GROUP * size_of::<T>();
     let total = job.operands[0].data.len() + job.operands[1].data.len();
     // A number that is used once is not worth a copy.
-    if total * size_of::<T>() <= BLOCK_BYTES || sizes[0] == 1 || group_bytes > BLOCK_BYTES {
-        let sources = [0, 1].map(|side| Planes { operand: &job.operands[side], offsets: &job.offsets[side] });
-        for cell in cells.clone().step_by(W) {
-            let used = W.min(cells.end - cell);
-            let [a, b] = sources.map(|planes| planes.from(cell, used));
-            product::<FUSED, W, B, T, O>(sizes, (&a, &b), (cell - cells.start, used, job.sum), out);
-        }
-        return;
-    }
-    let block = (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK);
-    let mut copies = [0, 1].map(|side| vec![T::default(); block * sizes[side] * sizes[2]]);
+    let copied = total * size_of::<T>() > BLOCK_BYTES && sizes[0] > 1 && group_bytes <= BLOCK_BYTES;
+    let block = if copied { (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK) } else { BLOCK };
+    let mut copies = [0, 1].map(|side| vec![T::default(); if copied { block * sizes[side] * sizes[2] } else { 0 }]);
     let offsets: Vec<usize> = (0..sizes[2]).map(|k| k * GROUP).collect();
     for first in cells.clone().step_by(block) {
         let some = block.min(cells.end - first);
-        for side in 0..2 {
+        for side in 0..if copied { 2 } else { 0 } {
             copy(&job.operands[side], &job.offsets[side], first..first + some, &mut copies[side]);
         }
         for at in (0..some).step_by(W) {
             let used = W.min(some - at);
-            let [a, b] = [0, 1].map(|side| Cells {
-                data: &copies[side][at / GROUP * GROUP * sizes[side] * sizes[2] + at % GROUP..],
-                field: sizes[2] * GROUP,
-                offsets: &offsets,
-                used,
+            let [a, b] = [0, 1].map(|side| {
+                if copied {
+                    let data = &copies[side][at / GROUP * GROUP * sizes[side] * sizes[2] + at % GROUP..];
+                    Cells { data, field: sizes[2] * GROUP, offsets: &offsets, used }
+                } else {
+                    let operand = &job.operands[side];
+                    let (data, field) = (operand.from_cell(first + at), operand.shape.strides[1]);
+                    Cells { data, field, offsets: &job.offsets[side], used }
+                }
             });
             product::<FUSED, W, B, T, O>(sizes, (&a, &b), (first + at - cells.start, used, job.sum), out);
         }
@@ -105,21 +101,6 @@ fn product<const FUSED: bool, const W: usize, const B: usize, T: Real, O: Output
         [8, 8, 24] => tiles::<Lanes<FUSED, T, W>, 4, B>([8, 8, 24], a, b, &mut sink),
         [l, r, _] if l % 3 == 0 && r % 3 == 0 => tiles::<Lanes<FUSED, T, W>, 3, 3>(sizes, a, b, &mut sink),
         _ => tiles::<Lanes<FUSED, T, W>, 4, B>(sizes, a, b, &mut sink),
-    }
-}
-
-/// An operand that is read where it lies.
-#[derive(Clone, Copy)]
-struct Planes<'a, T> {
-    operand: &'a Operand<'a, T>,
-    offsets: &'a [usize],
-}
-
-impl<'a, T: Real> Planes<'a, T> {
-    #[inline(always)]
-    fn from(self, cell: usize, used: usize) -> Cells<'a, T> {
-        let (data, field) = (self.operand.from_cell(cell), self.operand.shape.strides[1]);
-        Cells { data, field, offsets: self.offsets, used }
     }
 }
 

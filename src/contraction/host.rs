@@ -4,7 +4,7 @@
 //! no stride is special. Where the cells of all three arrays are neighbours in memory ([`Layout::Left`]) vectors hold
 //! cells (`cells.rs`); else they hold fields or k of one cell (`rows.rs`). Neither the number of threads nor of cells
 //! changes a cell's bits.
-//! Limits: only packed output is shared among threads; other output is written by one.
+//! Limits: only packed output is shared among threads, and [`Layout::Left`] only where all arrays are; the rest is one's.
 
 use super::output::{Output, Planes, Whole};
 use super::shape::{Shape, out_strides};
@@ -103,11 +103,11 @@ fn contract<T: Real, const RANK: usize>(
             let first = i * piece;
             run(&job, first..first + out.len() / per_cell, &mut Whole { data: out, strides });
         });
-    } else if out.is_packed(Layout::Left) {
+    } else if side_by_side && out.is_packed(Layout::Left) {
         let pieces = Planes::split(&mut out.data_mut()[..cells * per_cell], cells, piece, strides);
         space.for_each(pieces.into_par_iter().enumerate(), |(i, mut out)| {
             let first = i * piece;
-            run(&job, first..(first + piece).min(cells), &mut out);
+            run_cells(&job, first..(first + piece).min(cells), &mut out);
         });
     } else {
         run(&job, 0..cells, &mut Whole { data: out.data_mut(), strides });
@@ -119,28 +119,53 @@ fn cells_per_piece(products: usize) -> usize {
     (1_048_576 / products).next_multiple_of(cells::BLOCK).max(cells::BLOCK)
 }
 
+fn run<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut Whole<'_, T>) {
+    if job.side_by_side { run_cells(job, cells, out) } else { run_rows(job, cells, out) }
+}
+
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn run<T: Real, O: Output<T>>(job: &Job<'_, T>, cells: Range<usize>, out: &mut O) {
+fn run_rows<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut Whole<'_, T>) {
     match_target! {
-        "x86_64+avx512f" => each::<true, 8, 16, 4, T, O>(job, cells, out),
-        "x86_64+fma" => each::<true, 4, 8, 2, T, O>(job, cells, out),
-        _ => each::<false, 2, 4, 2, T, O>(job, cells, out),
+        "x86_64+avx512f" => by_rows::<true, 8, 16, T>(job, cells, out),
+        "x86_64+fma" => by_rows::<true, 4, 8, T>(job, cells, out),
+        _ => by_rows::<false, 2, 4, T>(job, cells, out),
     }
 }
 
-/// `W64` and `W32` are the numbers of a vector, `B` the right side of a tile of lanes.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+fn run_cells<T: Real, O: Output<T>>(job: &Job<'_, T>, cells: Range<usize>, out: &mut O) {
+    match_target! {
+        "x86_64+avx512f" => by_cells::<true, 8, 16, 4, T, O>(job, cells, out),
+        "x86_64+fma" => by_cells::<true, 4, 8, 2, T, O>(job, cells, out),
+        _ => by_cells::<false, 2, 4, 2, T, O>(job, cells, out),
+    }
+}
+
+/// `W64` and `W32` are the numbers of a vector.
 #[inline(always)]
-fn each<const FUSED: bool, const W64: usize, const W32: usize, const B: usize, T: Real, O: Output<T>>(
+fn by_rows<const FUSED: bool, const W64: usize, const W32: usize, T: Real>(
+    job: &Job<'_, T>,
+    range: Range<usize>,
+    out: &mut Whole<'_, T>,
+) {
+    match size_of::<T>() {
+        4 => rows::each::<FUSED, W32, T>(job, range, out),
+        _ => rows::each::<FUSED, W64, T>(job, range, out),
+    }
+}
+
+/// `B` is the right side of a tile.
+#[inline(always)]
+fn by_cells<const FUSED: bool, const W64: usize, const W32: usize, const B: usize, T: Real, O: Output<T>>(
     job: &Job<'_, T>,
     range: Range<usize>,
     out: &mut O,
 ) {
-    match (job.side_by_side, size_of::<T>()) {
-        (true, 4) => cells::each::<FUSED, W32, B, T, O>(job, range, out),
-        (true, _) => cells::each::<FUSED, W64, B, T, O>(job, range, out),
-        (false, 4) => rows::each::<FUSED, W32, T, O>(job, range, out),
-        (false, _) => rows::each::<FUSED, W64, T, O>(job, range, out),
+    match size_of::<T>() {
+        4 => cells::each::<FUSED, W32, B, T, O>(job, range, out),
+        _ => cells::each::<FUSED, W64, B, T, O>(job, range, out),
     }
 }

@@ -15,9 +15,9 @@
 //! The views are of the space's memory: [`View`](crate::space::View) of a slice on the host, `DeviceView` on a GPU, where
 //! `With` names an algorithm.
 
+mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
-mod cells;
 pub mod fixed;
 mod host;
 mod output;

@@ -7,8 +7,6 @@ use crate::space::lanes::Real;
 pub trait Output<T> {
     /// What begins with out[c, l, r], `c` counted from the range's first cell.
     fn from(&mut self, c: usize, l: usize, r: usize) -> &mut [T];
-    /// Distance of neighbours along r in that slice, where they are in it.
-    fn right_stride(&self) -> Option<usize>;
 }
 
 /// A slice that begins at the first cell's item, with strides `[cell, l, r]`.
@@ -21,10 +19,6 @@ impl<T> Output<T> for Whole<'_, T> {
     #[inline(always)]
     fn from(&mut self, c: usize, l: usize, r: usize) -> &mut [T] {
         &mut self.data[c * self.strides[0] + l * self.strides[1] + r * self.strides[2]..]
-    }
-    #[inline(always)]
-    fn right_stride(&self) -> Option<usize> {
-        Some(self.strides[2])
     }
 }
 
@@ -53,10 +47,6 @@ impl<T> Output<T> for Planes<'_, T> {
     #[inline(always)]
     fn from(&mut self, c: usize, l: usize, r: usize) -> &mut [T] {
         &mut self.planes[l * self.strides[0] + r * self.strides[1]][c..]
-    }
-    #[inline(always)]
-    fn right_stride(&self) -> Option<usize> {
-        None
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::Sum;
 use super::host::{Job, Operand};
-use super::output::{Output, store};
+use super::output::{Output, Whole, store};
 use crate::space::lanes::{Lanes, Real};
 use crate::space::prefetch;
 use std::array::from_fn;
@@ -215,12 +215,12 @@ fn dots<T: Real, const FUSED: bool, const W: usize>(left: [&[T]; W], right: [&[T
 }
 
 /// One cell's output.
-struct Cell<'a, O>(&'a mut O, usize, Sum);
+struct Cell<'a, 'b, T>(&'a mut Whole<'b, T>, usize, Sum);
 
-impl<T: Real, O: Output<T>> RowSink<T> for Cell<'_, O> {
+impl<T: Real> RowSink<T> for Cell<'_, '_, T> {
     #[inline(always)]
     fn put(&mut self, l: usize, r: usize, sums: &[T]) {
-        if self.0.right_stride() == Some(1) {
+        if self.0.strides[2] == 1 {
             return store(&mut self.0.from(self.1, l, r)[..sums.len()], sums, self.2);
         }
         for i in 0..sums.len() {
@@ -234,7 +234,13 @@ struct Gather<T>(Vec<T>);
 
 impl<T: Real> Gather<T> {
     #[inline(always)]
-    fn rows<'a>(&'a mut self, operand: &Operand<'a, T>, offsets: &[usize], contiguous: bool, cell: usize) -> Rows<'a, T> {
+    fn rows<'a>(
+        &'a mut self,
+        operand: &Operand<'a, T>,
+        offsets: &[usize],
+        contiguous: bool,
+        cell: usize,
+    ) -> Rows<'a, T> {
         let (data, stride, count) = (operand.from_cell(cell), operand.shape.strides[1], offsets.len());
         if contiguous {
             return Rows::new(data, stride, count);
@@ -258,34 +264,30 @@ fn prefetch_rows<T>(operand: &Operand<'_, T>, cell: usize, len: usize) {
 
 /// Computes a range of cells, each alone.
 #[inline(always)]
-pub fn each<const FUSED: bool, const W: usize, T: Real, O: Output<T>>(
-    job: &Job<'_, T>,
-    cells: Range<usize>,
-    out: &mut O,
-) {
+pub fn each<const FUSED: bool, const W: usize, T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut Whole<'_, T>) {
     let sizes = job.sizes();
     let contiguous = [0, 1].map(|side| job.offsets[side].iter().enumerate().all(|(k, &offset)| offset == k));
     if sizes[0] == 1 || sizes[1] == 1 {
-        return products::<FUSED, W, T, O>(job, contiguous, cells, out);
+        return products::<FUSED, W, T>(job, contiguous, cells, out);
     }
     let packed = contiguous == [true; 2] && job.operands.iter().all(|o| o.shape.strides[1] == sizes[2]);
     match sizes {
-        [8, 8, 8] if packed => matrices::<FUSED, W, true, T, O>(job, [8, 8, 8], contiguous, cells, out),
-        [8, 8, 24] if packed => matrices::<FUSED, W, true, T, O>(job, [8, 8, 24], contiguous, cells, out),
-        [27, 27, 27] if packed => matrices::<FUSED, W, true, T, O>(job, [27, 27, 27], contiguous, cells, out),
-        [27, 27, 81] if packed => matrices::<FUSED, W, true, T, O>(job, [27, 27, 81], contiguous, cells, out),
-        _ => matrices::<FUSED, W, false, T, O>(job, sizes, contiguous, cells, out),
+        [8, 8, 8] if packed => matrices::<FUSED, W, true, T>(job, [8, 8, 8], contiguous, cells, out),
+        [8, 8, 24] if packed => matrices::<FUSED, W, true, T>(job, [8, 8, 24], contiguous, cells, out),
+        [27, 27, 27] if packed => matrices::<FUSED, W, true, T>(job, [27, 27, 27], contiguous, cells, out),
+        [27, 27, 81] if packed => matrices::<FUSED, W, true, T>(job, [27, 27, 81], contiguous, cells, out),
+        _ => matrices::<FUSED, W, false, T>(job, sizes, contiguous, cells, out),
     }
 }
 
 /// Several fields on both sides. `PACKED` says that rows follow each other without gaps.
 #[inline(always)]
-fn matrices<const FUSED: bool, const W: usize, const PACKED: bool, T: Real, O: Output<T>>(
+fn matrices<const FUSED: bool, const W: usize, const PACKED: bool, T: Real>(
     job: &Job<'_, T>,
     [fields_left, fields_right, count]: [usize; 3],
     contiguous: [bool; 2],
     cells: Range<usize>,
-    out: &mut O,
+    out: &mut Whole<'_, T>,
 ) {
     let [left, right] = &job.operands;
     let [mut gather_left, mut gather_right] = [Gather(Vec::new()), Gather(Vec::new())];
@@ -313,11 +315,11 @@ const AHEAD: usize = 4096;
 
 /// One field on a side, or on both: `W` dot products at a time, of neighbouring fields or cells.
 #[inline(always)]
-fn products<const FUSED: bool, const W: usize, T: Real, O: Output<T>>(
+fn products<const FUSED: bool, const W: usize, T: Real>(
     job: &Job<'_, T>,
     contiguous: [bool; 2],
     cells: Range<usize>,
-    out: &mut O,
+    out: &mut Whole<'_, T>,
 ) {
     let [left, right] = &job.operands;
     let [fields_left, fields_right, _] = job.sizes();
