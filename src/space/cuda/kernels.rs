@@ -27,6 +27,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "slices"
     "cg"
     "contraction"
+    "peak"
     "workset"
     "graph"
     "graph_map"
