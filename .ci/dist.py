@@ -21,7 +21,7 @@ def main():
         message = json.loads(line)
         if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
             target = message["target"]
-            name = target["name"] if target["kind"] == ["test"] else target["kind"][0]
+            name = target["name"] if target["kind"][0] in ("test", "bin") else target["kind"][0]
             if name not in LEFT_OUT:
                 tests[name] = message["executable"]
     if not {"lib", "spaces"} <= tests.keys():

@@ -16,8 +16,6 @@ pub enum Figure {
 pub struct Heat {
     pub title: String,
     pub panels: Vec<Panel>,
-    /// What the numbers are.
-    pub unit: String,
 }
 
 /// Contraction size by memory size.
@@ -47,7 +45,11 @@ pub fn of(plot: &Plot, table: &Table) -> Vec<(String, Figure)> {
             _ if groups.is_empty() => return None,
             "heat" => {
                 let panels = groups.into_iter().map(|(title, rows)| panel(title, &rows)).collect();
-                Figure::Heat(Heat { title, panels, unit })
+                let title = match plot.over {
+                    None => format!("{title}: ms"),
+                    Some(_) => title,
+                };
+                Figure::Heat(Heat { title, panels })
             }
             _ => {
                 let lines = groups.into_iter().map(|(name, rows)| (name, line(&plot.x, &rows))).collect();

@@ -44,22 +44,20 @@ pub fn draw<B: DrawingBackend>(heat: &Heat, root: &DrawingArea<B, Shift>) -> Dra
     for (i, one) in heat.panels.iter().enumerate() {
         let (width, height) = extent(heat);
         let at = ((i % columns(heat)) as i32 * width, (i / columns(heat)) as i32 * height + TITLE);
-        panel(one, &heat.unit, scale, at, root)?;
+        panel(one, scale, at, root)?;
     }
     Ok(())
 }
 
 fn panel<B: DrawingBackend>(
     panel: &Panel,
-    unit: &str,
     scale: f64,
     (left, top): (i32, i32),
     root: &DrawingArea<B, Shift>,
 ) -> Drawn<B> {
     let (x0, y0) = (left + MARGIN.0, top + MARGIN.1);
     let (rows, columns) = (panel.memory.len() as i32, panel.terms.len() as i32);
-    let title = format!("{}: {unit}", panel.title);
-    root.draw(&Text::new(title, (x0, top + MARGIN.1 / 2), text(14, BLACK, HPos::Left)))?;
+    root.draw(&Text::new(panel.title.clone(), (x0, top + MARGIN.1 / 2), text(14, BLACK, HPos::Left)))?;
     for (row, values) in panel.values.iter().enumerate() {
         // The largest memory on top.
         let y = y0 + (rows - 1 - row as i32) * CELL.1;
@@ -95,8 +93,8 @@ fn colors(at: f64) -> (RGBColor, RGBColor) {
 /// Two or three digits.
 fn short(value: f64) -> String {
     match value {
-        value if value >= 10.0 || value.fract() == 0.0 => format!("{value:.0}"),
-        value if value >= 1.0 => format!("{value:.1}"),
+        value if value >= 9.95 || value.fract() == 0.0 => format!("{value:.0}"),
+        value if value >= 0.995 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     }
 }

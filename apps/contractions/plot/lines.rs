@@ -45,7 +45,7 @@ pub fn draw<B: DrawingBackend>(
         .x_label_area_size(42)
         .y_label_area_size(64)
         .build_cartesian_2d(
-            range(points().map(|point| point.0)).log_scale(),
+            range(points().map(|point| point.0)).log_scale().base(2.0),
             range(points().map(|point| point.1)).log_scale(),
         )?;
     chart
@@ -56,6 +56,7 @@ pub fn draw<B: DrawingBackend>(
         .axis_desc_style((FONT, 14))
         .light_line_style(RGBColor(240, 240, 240))
         .bold_line_style(RGBColor(215, 215, 215))
+        .y_labels(12)
         .x_label_formatter(&|x| plain(*x))
         .y_label_formatter(&|y| plain(*y))
         .draw()?;

@@ -70,6 +70,14 @@ pub struct Table {
     pub ceilings: Vec<Ceilings>,
 }
 
+/// D; both dimensions where they differ.
+fn dims(case: &Case) -> String {
+    match case.dims {
+        [d1, d2] if case.kernel.rank() == 2 && d1 != d2 => format!("{d1}x{d2}"),
+        [d1, _] => d1.to_string(),
+    }
+}
+
 /// Significant digits enough, no more.
 fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| match value.abs() {
@@ -115,7 +123,7 @@ impl Table {
                 case.fields[0].to_string(),
                 case.fields[1].to_string(),
                 case.points.to_string(),
-                format!("{}x{}", case.dims[0], case.dims[1]),
+                dims(case),
                 case.cells.to_string(),
                 case.bytes().to_string(),
                 case.flops().to_string(),
@@ -190,9 +198,11 @@ fn row(line: &str) -> Option<Row> {
     let cell = |name: &str| cells.get(COLUMNS.iter().position(|column| *column == name)?).copied();
     let size = |name| cell(name)?.parse::<usize>().ok();
     let real = |name| cell(name)?.parse::<f64>().ok();
-    let (d1, d2) = cell("D")?.split_once('x')?;
+    let kernel = cell("kernel")?.parse::<Kernel>().ok()?;
+    let dim = cell("D")?;
+    let (d1, d2) = dim.split_once('x').unwrap_or((dim, if kernel.rank() == 2 { dim } else { "1" }));
     let case = Case {
-        kernel: cell("kernel")?.parse::<Kernel>().ok()?,
+        kernel,
         precision: cell("precision")?.parse::<Precision>().ok()?,
         fields: [size("L")?, size("R")?],
         points: size("P")?,
@@ -214,6 +224,7 @@ fn row(line: &str) -> Option<Row> {
 #[test]
 fn a_table_reads_itself() {
     let case = Case::filling(Kernel::FieldFieldVector, Precision::F64, [8, 8], 8, [3, 1], 1 << 20);
+    let other = Case::filling(Kernel::FieldFieldTensor, Precision::F32, [8, 8], 8, [3, 2], 1 << 20);
     let row = |variant: &str, timing| Row {
         case,
         variant: variant.into(),
@@ -224,7 +235,7 @@ fn a_table_reads_itself() {
         device: "a, b".into(),
         checked: CHECKED.into(),
     };
-    let rows = vec![row(SERIAL, Some((0.5, 3))), row("flat", Some((0.25, 5))), row("odd", None)];
+    let rows = vec![row(SERIAL, Some((0.5, 3))), row("flat", Some((0.25, 5))), Row { case: other, ..row("odd", None) }];
     let table = Table { rows, ceilings: Vec::new() };
     let text = table.csv();
     assert!(
