@@ -27,7 +27,7 @@ pub struct Panel {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
-/// Lines on two logarithmic axes.
+/// Lines on two logarithmic axes, each of the better of its layouts.
 pub struct Lines {
     pub title: String,
     pub x: &'static str,
@@ -52,7 +52,8 @@ pub fn of(plot: &Plot, table: &Table) -> Vec<(String, Figure)> {
                 Figure::Heat(Heat { title, panels })
             }
             _ => {
-                let lines = groups.into_iter().map(|(name, rows)| (name, line(&plot.x, &rows))).collect();
+                let lines =
+                    groups.into_iter().map(|(name, rows)| (name, line(&plot.x, &rows, plot.over.is_some()))).collect();
                 let x = match &*plot.x {
                     "memory" => "memory, MiB",
                     "cells" => "cells",
@@ -91,7 +92,11 @@ fn groups<'a>(plot: &Plot, table: &'a Table, precision: Precision) -> Vec<(Strin
                 None => Some(1e3 * seconds),
             };
             let Some(number) = number else { continue };
-            let mut name = format!("{} {}", row.variant, row.order);
+            // A line is of the better layout.
+            let mut name = match &*plot.kind {
+                "heat" => format!("{} {}", row.variant, row.order),
+                _ => row.variant.clone(),
+            };
             if kernels {
                 name = format!("{} {name}", row.case.kernel);
             }
@@ -128,7 +133,8 @@ fn panel(title: String, points: &Points<'_>) -> Panel {
     Panel { title, terms, memory, values }
 }
 
-fn line(x: &str, points: &Points<'_>) -> Vec<(f64, f64)> {
+/// The best number at each place.
+fn line(x: &str, points: &Points<'_>, is_speedup: bool) -> Vec<(f64, f64)> {
     let mut by_x: BTreeMap<u64, f64> = BTreeMap::new();
     for (row, number) in points {
         let at = match x {
@@ -137,7 +143,8 @@ fn line(x: &str, points: &Points<'_>) -> Vec<(f64, f64)> {
             _ => row.case.terms() as f64,
         };
         // Positive numbers are in the order of their bits.
-        by_x.insert(at.to_bits(), *number);
+        let best = by_x.entry(at.to_bits()).or_insert(*number);
+        *best = if is_speedup { best.max(*number) } else { best.min(*number) };
     }
     by_x.into_iter().map(|(bits, number)| (f64::from_bits(bits), number)).collect()
 }

@@ -3,7 +3,7 @@
 //! A claim is about a ratio: time of the best of `over` / time of the best of `variant`, one for each case that the table
 //! has of both, and one number of those ratios. It agrees when the number is from `low` to `high`.
 
-use super::deck::fits;
+use super::deck::{at_line, fits};
 use super::table::{Row, Table};
 use crate::{Error, Result};
 use serde::Deserialize;
@@ -69,10 +69,7 @@ impl Claims {
     /// # Errors
     /// [`Error::Invalid`] with the line.
     pub fn parse(text: &str) -> Result<Self> {
-        let claims: Claims = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-            Error::Invalid(format!("claims: line {line}: {}", error.message().replace('\n', ", ")))
-        })?;
+        let claims: Claims = toml::from_str(text).map_err(|error| at_line(&error, text))?;
         match claims.claim.iter().find(|claim| !["max", "min", "median", "share"].contains(&&*claim.number)) {
             Some(claim) => Err(Error::Invalid(format!("claims: number {:?}: max, min, median or share", claim.number))),
             None => Ok(claims),

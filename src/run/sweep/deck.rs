@@ -101,10 +101,7 @@ impl SweepDeck {
     /// # Errors
     /// [`Error::Invalid`] saying what is wrong.
     pub fn parse(text: &str) -> Result<Self> {
-        let deck: SweepDeck = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-            Error::Invalid(format!("line {line}: {}", error.message().replace('\n', ", ")))
-        })?;
+        let deck: SweepDeck = toml::from_str(text).map_err(|error| at_line(&error, text))?;
         let bad = |what: &str| Err(Error::Invalid(format!("sweep: {what}")));
         for group in &deck.sweep {
             group.orders()?;
@@ -188,6 +185,12 @@ impl Group {
     pub fn host_orders(&self) -> Result<Vec<Order>> {
         parse(&self.host_layouts)
     }
+}
+
+/// What is wrong with a text, and in which of its lines.
+pub(super) fn at_line(error: &toml::de::Error, text: &str) -> Error {
+    let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+    Error::Invalid(format!("line {line}: {}", error.message().replace('\n', ", ")))
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.
