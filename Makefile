@@ -20,7 +20,7 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test lint bench plot dist setup build
+.PHONY: help run test lint bench plot contractions dist setup build
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
 
@@ -87,6 +87,12 @@ OUT ?= bandwidth
 plot: $(MATPLOTLIB) ## GB/s against size, GPU beside CPU (JSON="gpu.json cpu.json" OUT=bandwidth)
 	$(MATPLOTLIB) benches/plot.py $(JSON) --out $(OUT)
 
+# Every figure of the clinic report; on a GPU minutes, on a cpu (DEVICE=cpu) longer and without the GPU's variants.
+DEVICE ?= auto
+contractions: ## the contraction sweeps: tables, figures and claims in docs/contractions
+	cargo run --release --bin minifenl-contractions -- inputs/contractions/*.toml --device $(DEVICE) --out docs/contractions
+	cargo run -q --release --bin minifenl-contractions -- --claims docs/contractions/*.csv > docs/contractions/claims.md
+
 # Two programs: one without MPI, which runs where no MPI is, and one with it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DIST := dist/minifenl-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-$(shell uname -m)
@@ -95,5 +101,6 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
 	cargo build --release --features mpi
 	{ cargo test --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } | \
-	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl
+	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl \
+	    minifenl-contractions=$(TARGET)/release/minifenl-contractions
 	rm dist/minifenl-solo

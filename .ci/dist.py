@@ -26,7 +26,7 @@ def main():
         if target["kind"] == ["bench"]:
             programs[f"bench-{target['name']}"] = message["executable"]
         elif message["profile"]["test"]:
-            name = target["name"] if target["kind"] == ["test"] else target["kind"][0]
+            name = target["name"] if target["kind"][0] in ("test", "bin") else target["kind"][0]
             if name not in LEFT_OUT:
                 tests[name] = message["executable"]
     if not {"lib", "spaces"} <= tests.keys():

@@ -9,7 +9,7 @@ trap 'rm -f "$log" "$skipped"' EXIT
 export MINIFENL_SKIPPED="$skipped"
 for test in tests/*; do
     echo "== $test"
-    "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
+    env "CARGO_BIN_EXE_minifenl-contractions=$PWD/minifenl-contractions" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
     [ "${PIPESTATUS[0]}" = 0 ] || { failed=1; echo "FAILED: $test"; }
 done
 sed 's/^[^:]*: //' "$skipped" | sort | uniq -c | while read -r count why; do echo "skipped: $count tests: $why"; done

@@ -7,8 +7,12 @@
 #[cfg(feature = "cuda")]
 mod cuda;
 mod host;
+mod peak;
 mod triad;
 
+pub use peak::peak;
+#[cfg(feature = "cuda")]
+pub use peak::{Peaks, peak_on_gpu};
 #[cfg(feature = "cuda")]
 pub use triad::triad_on_gpu;
 pub use triad::{Triad, triad, triad_length};

@@ -3,6 +3,7 @@
 //! What a person asks for is a [`Deck`]; what comes back is a [`Report`]; [`solve`] leads from one to the other. Nothing
 //! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
 
+pub mod clock;
 pub mod cost;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -17,6 +18,7 @@ pub mod report;
 mod self_test;
 mod solution;
 mod summary;
+pub mod sweep;
 
 pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};

@@ -30,6 +30,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "contraction"
     "contraction_team"
     "contraction_tile"
+    "peak"
     "workset"
     "graph"
     "graph_map"

@@ -1,0 +1,95 @@
+//! minifenl-contractions: the nine contractions measured and drawn, deck by deck, as the figures of the clinic report.
+//!
+//! Build:        `cargo build --release`
+//!
+//! Sample runs:  `minifenl-contractions inputs/contractions/figure-3.1.toml`
+//!               `minifenl-contractions inputs/contractions/*.toml --device cuda --out docs/contractions`
+//!               `minifenl-contractions inputs/contractions/figure-3.24.toml --device cpu --quick`
+//!               `minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions`
+//!               `minifenl-contractions --claims docs/contractions/*.csv`
+//!
+//! A deck becomes NAME.csv, NAME.json and its figures as SVG and PNG. Each result is compared with a sum in f64 before it
+//! is timed. Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 else.
+
+mod args;
+#[allow(dead_code)]
+#[path = "../cli/exit.rs"]
+mod exit;
+mod output;
+mod peers;
+#[cfg(feature = "plot")]
+mod plot;
+mod progress;
+
+use args::Args;
+use clap::Parser;
+use minifenl::run::Chosen;
+use minifenl::run::sweep::claims::Claims;
+use minifenl::run::sweep::{Setting, SweepDeck, Table, measure};
+use minifenl::space::{Threads, allowed_cores};
+use std::process::ExitCode;
+
+/// The claims in text, as the repository has them.
+const CLAIMS: &str = include_str!("../../docs/contractions/claims.toml");
+
+fn main() -> ExitCode {
+    match Args::try_parse() {
+        Ok(args) => run(&args).unwrap_or_else(|error| exit::failure(&error)),
+        Err(error) => exit::usage(&error),
+    }
+}
+
+fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(shell) = args.completions {
+        return exit::show(&args::completions(shell));
+    }
+    // 1. Claims need no device: tables that were made before answer them.
+    if !args.claims.is_empty() {
+        let mut all = Table::default();
+        for path in &args.claims {
+            all.rows.extend(Table::read(path)?.rows);
+        }
+        return exit::show(&Claims::parse(CLAIMS)?.markdown(&all));
+    }
+    // 2. All decks, before any work is done.
+    let mut decks = args.decks.iter().map(|path| SweepDeck::read(path)).collect::<minifenl::Result<Vec<_>>>()?;
+    if args.quick {
+        decks = decks.into_iter().map(SweepDeck::quick).collect();
+    }
+    output::prepare(&args.out)?;
+    if args.redraw {
+        for deck in &decks {
+            output::draw(deck, &Table::read(&output::csv(&args.out, deck))?, &args.out)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    // 3. The device, and its peers.
+    let host = Threads::with_current(args.threads.map_or_else(allowed_cores, usize::from))?;
+    let peers = peers::Libraries::new();
+    #[cfg(feature = "cuda")]
+    let gpu = match args.device.choose(1)? {
+        Chosen::Cuda(ordinal) => Some(minifenl::space::Cuda::new(ordinal)?),
+        Chosen::Cpu { notice } => progress::notice(notice),
+    };
+    #[cfg(not(feature = "cuda"))]
+    let Chosen::Cpu { .. } = args.device.choose(1)?;
+    let setting = Setting {
+        host: &host,
+        #[cfg(feature = "cuda")]
+        gpu: gpu.as_ref(),
+        effort: args.effort(),
+        copies: args.copies(),
+    };
+    // 4. A table and its figures for each deck.
+    let mut wrong = 0;
+    for deck in &decks {
+        let mut bar = progress::Bar::new(&deck.name);
+        let table = measure(deck, &setting, &peers, &mut |step| bar.step(step))?;
+        bar.end();
+        output::write(deck, &table, &args.out)?;
+        output::draw(deck, &table, &args.out)?;
+        exit::show(&output::summary(deck, &table))?;
+        wrong += table.wrong();
+    }
+    Ok(exit::verdict(wrong == 0))
+}

@@ -1,0 +1,78 @@
+//! What a sweep leaves behind: tables, figures, a few lines for people.
+
+use minifenl::run::sweep::{SweepDeck, Table};
+use minifenl::{Error, Result};
+use std::path::{Path, PathBuf};
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.display().to_string();
+    move |error| Error::File { path, reason: error.to_string() }
+}
+
+/// Makes the folder, before any work is done.
+pub fn prepare(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(failed(folder))
+}
+
+/// The table of a deck.
+pub fn csv(folder: &Path, deck: &SweepDeck) -> PathBuf {
+    folder.join(format!("{}.csv", deck.name))
+}
+
+/// Writes both tables.
+pub fn write(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<()> {
+    let path = csv(folder, deck);
+    std::fs::write(&path, table.csv()).map_err(failed(&path))?;
+    let path = path.with_extension("json");
+    let mut json = table.json();
+    (json["name"], json["title"]) = (deck.name.clone().into(), deck.title.clone().into());
+    json["version"] = env!("CARGO_PKG_VERSION").into();
+    let text = serde_json::to_string(&json).unwrap_or_default().replace("{\"D\"", "\n{\"D\"") + "\n";
+    std::fs::write(&path, text).map_err(failed(&path))
+}
+
+/// Draws every figure of the deck.
+#[cfg(feature = "plot")]
+pub fn draw(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<()> {
+    crate::plot::all(deck, table, folder)
+}
+
+/// Without figures in the build there are none.
+#[cfg(not(feature = "plot"))]
+pub fn draw(_: &SweepDeck, _: &Table, _: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Ceilings, and for each variant how much was measured and the best of it.
+pub fn summary(deck: &SweepDeck, table: &Table) -> String {
+    let mut text = format!("{}: {}\n", deck.name, deck.title);
+    for c in &table.ceilings {
+        text += &format!(
+            "{:<32} copy {:.0} GB/s, peak {:.0} GFLOP/s f32, {:.0} f64\n",
+            c.device,
+            c.copy * 1e-9,
+            c.peak[0] * 1e-9,
+            c.peak[1] * 1e-9
+        );
+    }
+    let mut variants: Vec<&str> = Vec::new();
+    for row in &table.rows {
+        if !variants.contains(&&*row.variant) {
+            variants.push(&row.variant);
+        }
+    }
+    for variant in variants {
+        let rows = || table.rows.iter().filter(|row| row.variant == variant);
+        let measured = rows().filter(|row| row.timing.is_some()).count();
+        let best = rows().filter_map(|row| row.roofline).fold(0.0, f64::max);
+        text += &format!("  {variant:<20} {measured} of {} measured", rows().count());
+        if measured > 0 {
+            text += &format!(", at best {:.0} % of the roofline", 100.0 * best);
+        }
+        if let Some(why) = rows().find(|row| row.timing.is_none()) {
+            text += &format!("; {}", why.checked);
+        }
+        text.push('\n');
+    }
+    text + "\n"
+}

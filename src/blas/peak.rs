@@ -1,0 +1,102 @@
+//! Peak arithmetic: how many fused products and sums a space does in a second when nothing is read.
+//!
+//! Independent sums in registers, as many as hide an instruction's latency; two operations each. About 50 ms.
+
+use crate::space::HostSpace;
+use crate::space::lanes::{Lanes, Real};
+use crate::{Error, Result};
+use multiversion::multiversion;
+use multiversion::target::match_target;
+use rayon::prelude::*;
+use std::any::TypeId;
+use std::time::Instant;
+
+/// Operations a second of `f32` or `f64` on all threads of a host space; the best of 5 passes.
+///
+/// # Errors
+/// [`Error::NotFinite`] never in practice: the sums are looked at so that they are computed.
+pub fn peak<T: Real, S: HostSpace>(space: &S) -> Result<f64> {
+    let rounds = 200_000;
+    let mut operations = vec![0u64; space.concurrency()];
+    let mut best = 0.0f64;
+    for _ in 0..6 {
+        let start = Instant::now();
+        space.for_each(operations.par_chunks_mut(1), |operations| operations[0] = chains::<T>(rounds));
+        let rate = operations.iter().sum::<u64>() as f64 / start.elapsed().as_secs_f64();
+        best = best.max(rate);
+    }
+    Ok(best)
+}
+
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+fn chains<T: Real>(rounds: u64) -> u64 {
+    let is_single = TypeId::of::<T>() == TypeId::of::<f32>();
+    match_target! {
+        "x86_64+avx512f" => if is_single { sums::<T, true, 16, 16>(rounds) } else { sums::<T, true, 8, 16>(rounds) },
+        "x86_64+fma" => if is_single { sums::<T, true, 8, 10>(rounds) } else { sums::<T, true, 4, 10>(rounds) },
+        _ => if is_single { sums::<T, false, 4, 10>(rounds) } else { sums::<T, false, 2, 10>(rounds) },
+    }
+}
+
+/// `COUNT` sums of `WIDTH` lanes; returns the operations done.
+#[inline(always)]
+fn sums<T: Real, const FUSED: bool, const WIDTH: usize, const COUNT: usize>(rounds: u64) -> u64 {
+    let zero = std::hint::black_box(T::default());
+    let (factor, mut sums) = (Lanes::<FUSED, T, WIDTH>::splat(zero), [Lanes::<FUSED, T, WIDTH>::splat(zero); COUNT]);
+    for _ in 0..rounds {
+        for i in 0..COUNT {
+            sums[i] = sums[i].mul_add(factor, factor);
+        }
+    }
+    std::hint::black_box(sums);
+    2 * rounds * (WIDTH * COUNT) as u64
+}
+
+/// What a GPU computes at most.
+#[cfg(feature = "cuda")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peaks {
+    /// Operations a second in f32.
+    pub f32: f64,
+    /// In f64 without tensor cores.
+    pub f64: f64,
+    /// In f64 on tensor cores.
+    pub f64_tensor: f64,
+}
+
+/// Measures a GPU by its own clock, the best of 5 passes each.
+///
+/// # Errors
+/// A device's failure.
+#[cfg(feature = "cuda")]
+pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
+    use crate::space::ExecutionSpace;
+    use crate::space::cuda::{Argument, Grid, arguments};
+    const THREADS: u32 = 256;
+    let blocks = 8 * space.device().info().multiprocessors as usize;
+    let (mut single, mut double) = (space.zeros::<f32>(1)?, space.zeros::<f64>(1)?);
+    let best = |name: &'static str, per_warp_round: f64, rounds: u64, factor: Argument, never: Argument| {
+        let mut rate = 0.0f64;
+        for _ in 0..6 {
+            let before = space.record()?;
+            space.launch("peak", name, Grid::new(blocks, THREADS), arguments![rounds, factor, never])?;
+            let seconds = space.record()?.since(&before)?.as_secs_f64();
+            rate = rate.max(per_warp_round * rounds as f64 * (blocks * THREADS as usize / 32) as f64 / seconds);
+        }
+        if rate.is_finite() { Ok(rate) } else { Err(Error::Device(format!("{name}: took no time"))) }
+    };
+    let (single, double) = (Argument::from(&mut single), Argument::from(&mut double));
+    Ok(Peaks {
+        f32: best("fma_f32", 2.0 * 8.0 * 16.0 * 32.0, 4096, 0.5f32.into(), single)?,
+        f64: best("fma_f64", 2.0 * 8.0 * 16.0 * 32.0, 2048, 0.5f64.into(), double)?,
+        f64_tensor: best("mma_f64", 8.0 * 8.0 * 512.0, 1024, 0.5f64.into(), double)?,
+    })
+}
+
+#[test]
+fn it_measures_something() {
+    let one = peak::<f64, _>(&crate::space::Serial).unwrap();
+    assert!(one > 1e7 && peak::<f32, _>(&crate::space::Serial).unwrap() > 0.5 * one);
+}

@@ -1,0 +1,118 @@
+//! Times of work on a space: by events of its stream on a GPU, by the clock on a host.
+
+use crate::Result;
+#[cfg(feature = "cuda")]
+use crate::space::Cuda;
+use crate::space::{ExecutionSpace, HostSpace};
+use std::time::Instant;
+
+/// A space whose work can be timed.
+pub trait Clock: ExecutionSpace {
+    /// Seconds of `samples` runs of `calls` calls each. What a call returns is dropped outside the time of the run's last.
+    ///
+    /// # Errors
+    /// Those of the work, and a device's failure.
+    fn seconds<R>(&self, samples: usize, calls: usize, work: &mut impl FnMut() -> Result<R>) -> Result<Vec<f64>>;
+}
+
+impl<S: HostSpace> Clock for S {
+    fn seconds<R>(&self, samples: usize, calls: usize, work: &mut impl FnMut() -> Result<R>) -> Result<Vec<f64>> {
+        let run = |_| {
+            let start = Instant::now();
+            let mut last = work()?;
+            for _ in 1..calls {
+                last = work()?;
+            }
+            let seconds = start.elapsed().as_secs_f64();
+            drop(std::hint::black_box(last));
+            Ok(seconds)
+        };
+        (0..samples).map(run).collect()
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Clock for Cuda {
+    fn seconds<R>(&self, samples: usize, calls: usize, work: &mut impl FnMut() -> Result<R>) -> Result<Vec<f64>> {
+        let run = |_| {
+            let before = self.record()?;
+            let mut last = work()?;
+            for _ in 1..calls {
+                last = work()?;
+            }
+            let after = self.record()?;
+            drop(last);
+            Ok((before, after))
+        };
+        // All are queued before the first is looked at, so that the GPU does not wait for the host between them.
+        let marks = (0..samples).map(run).collect::<Result<Vec<_>>>()?;
+        marks.iter().map(|(before, after)| Ok(after.since(before)?.as_secs_f64())).collect()
+    }
+}
+
+/// A median, and of how many samples.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Of one call.
+    pub seconds: f64,
+    /// Of which it is the median.
+    pub samples: usize,
+}
+
+/// How long one measurement may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Seconds for all samples together, about.
+    pub seconds: f64,
+    /// Least and most samples; a call that takes longer than `seconds` by itself has one.
+    pub samples: [usize; 2],
+}
+
+/// The median time of a call: after two calls to warm up, 30 to 100 samples of 0.2 ms or longer, fewer where a call takes
+/// longer than 20 ms.
+///
+/// # Errors
+/// Those of the work, and a device's failure.
+pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
+    space.seconds(1, 1, &mut work)?;
+    let once = space.seconds(1, 1, &mut work)?[0].max(1e-7);
+    let least = if once < 0.02 { 30 } else { 5 };
+    of_samples(space, once, Effort { seconds: 0.6, samples: [least, 100] }, &mut work)
+}
+
+/// The median time of a call, within an effort: what is slow is called a few times only, or once.
+///
+/// # Errors
+/// Those of the work, and a device's failure.
+pub fn median_within<S: Clock, R>(space: &S, effort: Effort, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
+    let first = space.seconds(1, 1, &mut work)?[0];
+    if first > effort.seconds {
+        return Ok(Timing { seconds: first, samples: 1 });
+    }
+    let once = space.seconds(1, 1, &mut work)?[0].max(1e-7);
+    of_samples(space, once, effort, &mut work)
+}
+
+fn of_samples<S: Clock, R>(
+    space: &S,
+    once: f64,
+    effort: Effort,
+    work: &mut impl FnMut() -> Result<R>,
+) -> Result<Timing> {
+    let calls = (2e-4 / once).ceil().clamp(1.0, 64.0) as usize;
+    let samples = ((effort.seconds / (once * calls as f64)) as usize).clamp(effort.samples[0], effort.samples[1]);
+    let mut seconds = space.seconds(samples, calls, work)?;
+    seconds.sort_by(f64::total_cmp);
+    Ok(Timing { seconds: seconds[samples / 2] / calls as f64, samples })
+}
+
+#[test]
+fn a_slow_call_is_timed_once_and_a_fast_one_often() {
+    use crate::space::Serial;
+    let effort = Effort { seconds: 0.01, samples: [3, 9] };
+    let pause = |ms| move || Ok(std::thread::sleep(std::time::Duration::from_millis(ms)));
+    let slow = median_within(&Serial, effort, pause(20)).unwrap();
+    assert!(slow.samples == 1 && slow.seconds >= 0.02);
+    let fast = median_within(&Serial, effort, pause(1)).unwrap();
+    assert!((3..=9).contains(&fast.samples) && fast.seconds >= 0.001, "{fast:?}");
+}

@@ -1,0 +1,228 @@
+//! Decks of sweeps: groups of cases, each the product of its lists, and the figures that are drawn of them.
+
+use super::case::{Case, Kernel, Order, Precision};
+use crate::{Error, Result};
+use serde::Deserialize;
+use std::path::Path;
+use std::str::FromStr;
+
+/// A figure of the clinic report: what is measured for it and how it is drawn.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepDeck {
+    /// File name of what is written, without its ending.
+    pub name: String,
+    /// A line for people.
+    pub title: String,
+    /// What is measured.
+    pub sweep: Vec<Group>,
+    /// What is drawn.
+    #[serde(default)]
+    pub plot: Vec<Plot>,
+}
+
+/// A product of lists.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Names of the nine.
+    pub kernels: Vec<String>,
+    /// Names of a GPU's variants; `*` stands for any letters. The host's are always run.
+    pub variants: Vec<String>,
+    /// `f32`, `f64`.
+    pub precisions: Vec<String>,
+    /// `left`, `right`: of a GPU's variants.
+    pub layouts: Vec<String>,
+    /// Of the host's variants.
+    #[serde(default = "right")]
+    pub host_layouts: Vec<String>,
+    /// L and R.
+    #[serde(default = "one_pair")]
+    pub fields: Vec<[usize; 2]>,
+    /// P.
+    pub points: Vec<usize>,
+    /// D1 and D2.
+    #[serde(default = "one_pair")]
+    pub dims: Vec<[usize; 2]>,
+    /// MiB of left, right and output together.
+    pub memory_mib: Vec<f64>,
+}
+
+/// A figure: a picture for each precision, in it a panel (heat) or a line (lines) for each variant and layout.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// Ending of its file name.
+    pub name: String,
+    /// `heat`: contraction size by memory size; `lines`: by `x`.
+    pub kind: String,
+    /// Names of variants, with `*`.
+    pub variants: Vec<String>,
+    /// Speedup over this variant; without it the time in ms is drawn.
+    pub over: Option<String>,
+    /// `terms` (contraction size), `memory`, `cells`, of lines.
+    #[serde(default = "terms")]
+    pub x: String,
+    /// Only cases of this memory size.
+    pub memory_mib: Option<f64>,
+    /// A line for people.
+    pub title: String,
+}
+
+fn right() -> Vec<String> {
+    vec!["right".into()]
+}
+
+fn one_pair() -> Vec<[usize; 2]> {
+    vec![[1, 1]]
+}
+
+fn terms() -> String {
+    "terms".into()
+}
+
+fn parse<T: FromStr<Err = Error>>(names: &[String]) -> Result<Vec<T>> {
+    names.iter().map(|name| name.parse()).collect()
+}
+
+impl SweepDeck {
+    /// Reads and checks a deck.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it cannot be read, [`Error::Invalid`] naming the file and what is wrong in it.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::File { path: path.display().to_string(), reason: error.to_string() })?;
+        Self::parse(&text).map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))
+    }
+
+    /// Reads a deck from its text.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] saying what is wrong.
+    pub fn parse(text: &str) -> Result<Self> {
+        let deck: SweepDeck = toml::from_str(text).map_err(|error| at_line(&error, text))?;
+        let bad = |what: &str| Err(Error::Invalid(format!("sweep: {what}")));
+        for group in &deck.sweep {
+            group.orders()?;
+            parse::<Order>(&group.host_layouts)?;
+            parse::<Kernel>(&group.kernels)?;
+            parse::<Precision>(&group.precisions)?;
+            let sizes = group.points.iter().chain(group.fields.iter().flatten()).chain(group.dims.iter().flatten());
+            if sizes.clone().any(|&size| size == 0 || size > 1 << 20) {
+                return bad("points, fields and dims are from 1 to 2^20");
+            }
+            if !group.memory_mib.iter().all(|&mib| mib > 0.0 && mib <= 1e6) {
+                return bad("memory_mib: sizes are above 0 and up to 1e6");
+            }
+        }
+        for plot in &deck.plot {
+            if !["heat", "lines"].contains(&&*plot.kind) || !["terms", "memory", "cells"].contains(&&*plot.x) {
+                return bad("plot: kind is heat or lines, x is terms, memory or cells");
+            }
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !deck.name.chars().chain(deck.plot.iter().flat_map(|plot| plot.name.chars())).all(plain) {
+            return bad("names are of letters, digits, `-`, `_` and `.`");
+        }
+        Ok(deck)
+    }
+
+    /// The deck as a test has it: the smallest and the largest contraction up to 64 points, on 64 and 128 KiB.
+    pub fn quick(mut self) -> Self {
+        for group in &mut self.sweep {
+            group.points = match (group.points.first(), group.points.last()) {
+                (Some(&first), Some(&last)) if first != last => vec![first.min(64), last.min(64)],
+                (first, _) => first.map(|&first| first.min(64)).into_iter().collect(),
+            };
+            group.points.dedup();
+            group.memory_mib = vec![0.0625, 0.125];
+        }
+        for plot in &mut self.plot {
+            plot.memory_mib = plot.memory_mib.map(|_| 0.125);
+        }
+        self
+    }
+}
+
+impl Group {
+    /// Every case, by precision, the smaller ones first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for names that nobody has.
+    pub fn cases(&self, precision: Precision) -> Result<Vec<(Case, f64)>> {
+        let mut cases = Vec::new();
+        if !parse::<Precision>(&self.precisions)?.contains(&precision) {
+            return Ok(cases);
+        }
+        for kernel in parse(&self.kernels)? {
+            for &mib in &self.memory_mib {
+                let bytes = (mib * 1048576.0) as usize;
+                for &fields in &self.fields {
+                    for &dims in &self.dims {
+                        for &points in &self.points {
+                            cases.push((Case::filling(kernel, precision, fields, points, dims, bytes), mib));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(cases)
+    }
+
+    /// Of a GPU's variants.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for names that nobody has.
+    pub fn orders(&self) -> Result<Vec<Order>> {
+        parse(&self.layouts)
+    }
+
+    /// Of the host's.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for names that nobody has.
+    pub fn host_orders(&self) -> Result<Vec<Order>> {
+        parse(&self.host_layouts)
+    }
+}
+
+/// What is wrong with a text, and in which of its lines.
+pub(super) fn at_line(error: &toml::de::Error, text: &str) -> Error {
+    let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+    Error::Invalid(format!("line {line}: {}", error.message().replace('\n', ", ")))
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any letters.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name
+            .strip_prefix(start)
+            .is_some_and(|name| (0..=name.len()).any(|at| name.is_char_boundary(at) && fits(rest, &name[at..]))),
+    }
+}
+
+#[test]
+fn patterns() {
+    for (pattern, name, expected) in
+        [("*", "", true), ("tiling-*", "tiling-8", true), ("*-8", "tiling-16", false), ("a", "ab", false)]
+    {
+        assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (text, part) in [
+        ("name = 'x'\ntitle = ''\n[[sweep]]\nkernels = ['dot']", "line 3"),
+        ("name = 'a/b'\ntitle = ''\nsweep = []", "letters"),
+        (
+            "name='x'\ntitle=''\n[[sweep]]\nkernels=['dot']\nvariants=[]\nprecisions=[]\nlayouts=[]\npoints=[]\nmemory_mib=[]",
+            "field_field_scalar",
+        ),
+    ] {
+        let error = SweepDeck::parse(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}

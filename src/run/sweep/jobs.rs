@@ -1,0 +1,111 @@
+//! The measurements that a deck asks for, in the order in which they are made: by precision, then case, then algorithm.
+
+use super::case::{Case, Order, Precision};
+use super::deck::{Group, SweepDeck, fits};
+use super::table;
+use crate::Result;
+#[cfg(feature = "cuda")]
+use crate::contraction::Variant;
+use crate::space::Layout;
+
+/// Who computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// The report's loops.
+    Loops,
+    /// The library on one core.
+    Serial,
+    /// The library on all threads.
+    Threads,
+    /// Another library on the host.
+    HostPeer(&'static str),
+    /// The library on a GPU.
+    #[cfg(feature = "cuda")]
+    Gpu(Variant),
+    /// Another library on a GPU.
+    GpuPeer(&'static str),
+    /// A name in the deck that no variant has.
+    Unknown,
+}
+
+/// One measurement.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What.
+    pub case: Case,
+    /// The memory size that the deck names.
+    pub memory_mib: f64,
+    /// By whom.
+    pub algorithm: Algorithm,
+    /// The name in the table.
+    pub variant: String,
+    /// Of the arrays.
+    pub order: Order,
+}
+
+impl Algorithm {
+    /// Whether it needs a GPU.
+    pub fn is_on_gpu(self) -> bool {
+        !matches!(self, Algorithm::Loops | Algorithm::Serial | Algorithm::Threads | Algorithm::HostPeer(_))
+    }
+}
+
+/// All measurements in one precision.
+///
+/// # Errors
+/// Names that nobody has.
+pub fn of(
+    deck: &SweepDeck,
+    precision: Precision,
+    host_peers: &'static [&'static str],
+    gpu_peers: &'static [&'static str],
+) -> Result<Vec<Job>> {
+    let mut jobs = Vec::new();
+    for group in &deck.sweep {
+        let named = variants(group);
+        let (orders, host_orders) = (group.orders()?, group.host_orders()?);
+        for (case, memory_mib) in group.cases(precision)? {
+            let mut add = |algorithm, variant: &str, order| {
+                jobs.push(Job { case, memory_mib, algorithm, variant: variant.into(), order });
+            };
+            add(Algorithm::Loops, table::LOOPS, Order(Layout::Right));
+            for &order in &host_orders {
+                add(Algorithm::Serial, table::SERIAL, order);
+                add(Algorithm::Threads, table::THREADS, order);
+                host_peers.iter().for_each(|name| add(Algorithm::HostPeer(name), name, order));
+            }
+            for &order in &orders {
+                named.iter().for_each(|(algorithm, name)| add(*algorithm, name, order));
+                gpu_peers.iter().for_each(|name| add(Algorithm::GpuPeer(name), name, order));
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+/// The variants that the group's patterns name, each once.
+fn variants(group: &Group) -> Vec<(Algorithm, String)> {
+    let mut named: Vec<(Algorithm, String)> = Vec::new();
+    for pattern in &group.variants {
+        let known = known().filter(|(_, name)| fits(pattern, name)).collect::<Vec<_>>();
+        if known.is_empty() {
+            named.push((Algorithm::Unknown, pattern.clone()));
+        }
+        for (algorithm, name) in known {
+            if named.iter().all(|(_, given)| given != name) {
+                named.push((algorithm, name.into()));
+            }
+        }
+    }
+    named
+}
+
+#[cfg(feature = "cuda")]
+fn known() -> impl Iterator<Item = (Algorithm, &'static str)> {
+    Variant::ALL.iter().map(|&(variant, name)| (Algorithm::Gpu(variant), name))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn known() -> impl Iterator<Item = (Algorithm, &'static str)> {
+    std::iter::empty()
+}

@@ -1,0 +1,101 @@
+//! The sweep of the contractions as a user meets it: decks, tables, figures, claims, mistakes and exit codes.
+
+#![cfg(feature = "cli")]
+
+use assert_cmd::Command;
+use std::path::Path;
+
+fn run(args: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin("minifenl-contractions").unwrap().args(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn decks() -> Vec<String> {
+    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("inputs/contractions");
+    let mut decks: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().to_str().unwrap().into()).collect();
+    decks.sort();
+    decks
+}
+
+#[test]
+fn every_deck_runs_on_the_cpu_and_answers_claims() {
+    let (dir, decks) = (tempfile::tempdir().unwrap(), decks());
+    assert!(decks.len() >= 13);
+    let out = dir.path().to_str().unwrap();
+    let mut args: Vec<&str> = decks.iter().map(String::as_str).collect();
+    args.extend(["--device", "cpu", "--quick", "--threads", "2", "--out", out]);
+    let (code, text, err) = run(&args);
+    assert_eq!((code, err.as_str()), (0, ""), "{text}");
+    for deck in &decks {
+        let name = Path::new(deck).file_stem().unwrap().to_str().unwrap();
+        assert!(text.contains(&format!("{name}: ")), "{text}");
+        let table = std::fs::read_to_string(dir.path().join(format!("{name}.csv"))).unwrap();
+        assert!(table.starts_with("kernel,variant,layout,precision,L,R,P,D,cells,bytes,flops,median_ms,"), "{table}");
+        assert!(table.contains(",threads,") && !table.contains("wrong"), "{table}");
+        assert_eq!(cfg!(feature = "cuda"), table.contains("not on this device"), "{table}");
+        let json = std::fs::read_to_string(dir.path().join(format!("{name}.json"))).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert!(json["rows"].as_array().unwrap().len() + 1 == table.lines().count());
+        assert!(json["ceilings"][0]["copy_gb_per_s"].as_f64().unwrap() > 0.0);
+    }
+    let figure = dir.path().join("figure-3.1-speedup-f32.svg");
+    assert_eq!(figure.exists(), cfg!(feature = "plot"));
+    if cfg!(feature = "plot") {
+        let drawn = std::fs::read(&figure).unwrap();
+        assert!(String::from_utf8(drawn.clone()).unwrap().contains("contraction size"));
+        assert!(std::fs::read(figure.with_extension("png")).unwrap().starts_with(b"\x89PNG"));
+        std::fs::remove_file(&figure).unwrap();
+        assert_eq!(run(&[&decks[1], "--redraw", "--quick", "--out", out]).0, 0);
+        assert!(std::fs::read(&figure).unwrap() == drawn, "{}", decks[1]);
+    }
+    let (code, claims, err) = run(&["--claims", dir.path().join("figure-3.1.csv").to_str().unwrap()]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(claims.starts_with("| source | the report says |") && claims.contains("not measured"), "{claims}");
+}
+
+#[test]
+fn mistakes_are_one_line_and_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = dir.path().join("deck.toml");
+    std::fs::write(&deck, "name = \"x\"\ntitle = \"\"\nsweeps = []\n").unwrap();
+    let (deck, good) = (deck.to_str().unwrap(), &decks()[0]);
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "DECK"),
+        (&["no-such.toml"], "no-such.toml"),
+        (&[deck], "deck.toml: line 3: unknown field `sweeps`"),
+        (&[good, "--device", "gpu"], "auto, cpu, cuda, cuda:K"),
+        (&[good, "--device", "cuda:4096"], "cuda:4096"),
+        (&[good, "--threads", "0"], "--threads"),
+        (&[good, "--out", "Cargo.toml/x"], "Cargo.toml"),
+        (&["--claims", deck], "not the header"),
+    ];
+    for (args, part) in cases {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{args:?}: {err}");
+        assert!(err.starts_with("error: ") && err.contains(part), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_a_row_and_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = dir.path().join("deck.toml");
+    let text = "name = \"x\"\ntitle = \"\"\n[[sweep]]\nkernels = [\"data_data_scalar\"]\nvariants = [\"magic\"]\n\
+                precisions = [\"f64\"]\nlayouts = [\"left\"]\npoints = [8]\nmemory_mib = [1]\n";
+    std::fs::write(&deck, text).unwrap();
+    let args = [deck.to_str().unwrap(), "--device", "cpu", "--quick", "--out", dir.path().to_str().unwrap()];
+    let (code, _, err) = run(&args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let table = std::fs::read_to_string(dir.path().join("x.csv")).unwrap();
+    assert!(table.lines().any(|line| line.contains(",magic,left,") && line.ends_with("no such variant")), "{table}");
+}
+
+#[test]
+fn help_and_completions() {
+    let (code, help, _) = run(&["--help"]);
+    assert!(code == 0 && help.contains("Examples:") && help.contains("--claims"), "{help}");
+    let (code, script, _) = run(&["--completions", "bash"]);
+    assert!(code == 0 && script.contains("--redraw"));
+}
