@@ -4,6 +4,7 @@
 
 use crate::space::HostSpace;
 use crate::space::lanes::{Lanes, Real};
+#[cfg(feature = "cuda")]
 use crate::{Error, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -12,10 +13,7 @@ use std::any::TypeId;
 use std::time::Instant;
 
 /// Operations a second of `f32` or `f64` on all threads of a host space; the best of 5 passes.
-///
-/// # Errors
-/// [`Error::NotFinite`] never in practice: the sums are looked at so that they are computed.
-pub fn peak<T: Real, S: HostSpace>(space: &S) -> Result<f64> {
+pub fn peak<T: Real, S: HostSpace>(space: &S) -> f64 {
     let rounds = 200_000;
     let mut operations = vec![0u64; space.concurrency()];
     let mut best = 0.0f64;
@@ -25,7 +23,7 @@ pub fn peak<T: Real, S: HostSpace>(space: &S) -> Result<f64> {
         let rate = operations.iter().sum::<u64>() as f64 / start.elapsed().as_secs_f64();
         best = best.max(rate);
     }
-    Ok(best)
+    best
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
@@ -75,7 +73,8 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
     use crate::space::ExecutionSpace;
     use crate::space::cuda::{Argument, Grid, arguments};
     const THREADS: u32 = 256;
-    let blocks = 8 * space.device().info().multiprocessors as usize;
+    // As many as are resident at once for certain, so that no block comes after the others.
+    let blocks = 4 * space.device().info().multiprocessors as usize;
     let (mut single, mut double) = (space.zeros::<f32>(1)?, space.zeros::<f64>(1)?);
     let best = |name: &'static str, per_warp_round: f64, rounds: u64, factor: Argument, never: Argument| {
         let mut rate = 0.0f64;
@@ -97,6 +96,6 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
 
 #[test]
 fn it_measures_something() {
-    let one = peak::<f64, _>(&crate::space::Serial).unwrap();
-    assert!(one > 1e7 && peak::<f32, _>(&crate::space::Serial).unwrap() > 0.5 * one);
+    let one = peak::<f64, _>(&crate::space::Serial);
+    assert!(one > 1e7 && peak::<f32, _>(&crate::space::Serial) > 0.5 * one);
 }

@@ -28,7 +28,7 @@ impl Ceilings {
     /// # Errors
     /// Lack of memory.
     pub fn of_host<S: HostSpace>(space: &S, items: usize) -> Result<Self> {
-        let peak = [peak::<f32, S>(space)?, peak::<f64, S>(space)?];
+        let peak = [peak::<f32, S>(space), peak::<f64, S>(space)];
         Ok(Ceilings { device: space.label(), copy: copy(space, items)?, peak })
     }
 
