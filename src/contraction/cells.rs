@@ -33,7 +33,7 @@ pub fn each<const FUSED: bool, const W: usize, const B: usize, T: Real, O: Outpu
     let group_bytes = rows * GROUP * size_of::<T>();
     let total = job.operands[0].data.len() + job.operands[1].data.len();
     // A number that is used once is not worth a copy.
-    let copied = total * size_of::<T>() > BLOCK_BYTES && sizes[0] > 1 && group_bytes <= BLOCK_BYTES;
+    let copied = total * size_of::<T>() > BLOCK_BYTES && rows > 0 && sizes[0] > 1 && group_bytes <= BLOCK_BYTES;
     let block = if copied { (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK) } else { BLOCK };
     let mut copies = [0, 1].map(|side| vec![T::default(); if copied { block * sizes[side] * sizes[2] } else { 0 }]);
     let offsets: Vec<usize> = (0..sizes[2]).map(|k| k * GROUP).collect();
@@ -81,7 +81,9 @@ fn copy<T: Real>(operand: &Operand<'_, T>, offsets: &[usize], cells: Range<usize
             for (g, group) in whole.iter().enumerate() {
                 *to[(g * rows + row) * GROUP..].first_chunk_mut().expect("a group") = *group;
             }
-            to[(whole.len() * rows + row) * GROUP..][..rest.len()].copy_from_slice(rest);
+            if !rest.is_empty() {
+                to[(whole.len() * rows + row) * GROUP..][..rest.len()].copy_from_slice(rest);
+            }
         }
     }
 }
