@@ -1,16 +1,15 @@
 //! One body for the nine on host spaces: per cell a product of two matrices, with any strides.
 //!
 //! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions through a table of offsets, so
-//! no stride is special. Where the cells of all three arrays are neighbours in memory ([`Layout::Left`]) vectors hold
-//! cells (`cells.rs`); else they hold fields or k of one cell (`rows.rs`). Neither the number of threads nor of cells
-//! changes a cell's bits.
-//! Limits: only packed output is shared among threads, and [`Layout::Left`] only where all arrays are; the rest is one's.
+//! no stride is special. Where the cells of all three arrays are neighbours in memory ([`Layout::Left`]) eight cells are
+//! computed in lanes; else a cell at a time. Neither the number of threads nor of cells changes a cell's bits.
+//! Limits: only packed [`Layout::Right`] output is shared among threads; other layouts run on one.
 
-use super::output::{Output, Planes, Whole};
 use super::shape::{Shape, out_strides};
-use super::{Contract, Sum, Task, cells, rows};
+use super::tile::{Sink, Source, tiles};
+use super::{Contract, Sum, Task};
 use crate::Result;
-use crate::space::lanes::Real;
+use crate::space::lanes::{LANES, Lanes, Real};
 use crate::space::{HostMemory, HostSpace, Layout, View, ViewMut};
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -19,9 +18,9 @@ use std::ops::Range;
 
 /// An array and its shape.
 #[derive(Clone, Copy, Debug)]
-pub struct Operand<'a, T> {
-    pub data: &'a [T],
-    pub shape: Shape,
+struct Operand<'a, T> {
+    data: &'a [T],
+    shape: Shape,
 }
 
 impl<'a, T: Real> Operand<'a, T> {
@@ -37,32 +36,13 @@ impl<'a, T: Real> Operand<'a, T> {
         let rows = move |at: usize| (0..rows).map(move |i| at + i * row);
         (0..points).flat_map(|p| rows(p * point)).flat_map(columns).collect()
     }
-
-    /// What begins at a cell; nothing of an array without points, which may end before.
-    #[inline(always)]
-    pub fn from_cell(&self, cell: usize) -> &'a [T] {
-        self.data.get(cell * self.shape.strides[0]..).unwrap_or_default()
-    }
-
-    pub fn fields(&self) -> usize {
-        self.shape.extents[1]
-    }
 }
 
 /// The two operands, their offsets along k, and what to do with the old output.
-pub struct Job<'a, T> {
-    pub operands: [Operand<'a, T>; 2],
-    pub offsets: [Vec<usize>; 2],
-    pub sum: Sum,
-    /// Whether neighbouring cells are neighbours in all three arrays.
-    side_by_side: bool,
-}
-
-impl<T: Real> Job<'_, T> {
-    /// `[L, R, K]`.
-    pub fn sizes(&self) -> [usize; 3] {
-        [self.operands[0].fields(), self.operands[1].fields(), self.offsets[0].len()]
-    }
+struct Job<'a, T> {
+    operands: [Operand<'a, T>; 2],
+    offsets: [Vec<usize>; 2],
+    sum: Sum,
 }
 
 impl<S: HostSpace> Contract for S {
@@ -89,83 +69,131 @@ fn contract<T: Real, const RANK: usize>(
 ) {
     let strides = out_strides(out);
     let [cells, _, points @ ..] = right.shape.extents;
-    let per_cell = left.fields() * right.fields();
+    let per_cell = left.shape.extents[1] * right.shape.extents[1];
     if cells * per_cell == 0 {
         return;
     }
-    let side_by_side = left.shape.strides[0] == 1 && right.shape.strides[0] == 1 && strides[0] == 1;
-    let offsets = [left.offsets(points), right.offsets(points)];
-    let job = Job { operands: [left, right], offsets, sum, side_by_side };
-    let piece = cells_per_piece(per_cell * job.offsets[0].len().max(1));
+    let job = Job { operands: [left, right], offsets: [left.offsets(points), right.offsets(points)], sum };
     if out.is_packed(Layout::Right) {
-        let pieces = out.data_mut()[..cells * per_cell].par_chunks_mut(piece * per_cell).enumerate();
-        space.for_each(pieces, |(i, out)| {
-            let first = i * piece;
-            run(&job, first..first + out.len() / per_cell, &mut Whole { data: out, strides });
-        });
-    } else if side_by_side && out.is_packed(Layout::Left) {
-        let pieces = Planes::split(&mut out.data_mut()[..cells * per_cell], cells, piece, strides);
-        space.for_each(pieces.into_par_iter().enumerate(), |(i, mut out)| {
-            let first = i * piece;
-            run_cells(&job, first..(first + piece).min(cells), &mut out);
+        let chunk = HostCells::per_piece(per_cell * job.offsets[0].len().max(1));
+        let pieces = out.data_mut()[..cells * per_cell].par_chunks_mut(chunk * per_cell).enumerate();
+        space.for_each(pieces, |(piece, out)| {
+            let first = piece * chunk;
+            run(&job, first..first + out.len() / per_cell, out, strides);
         });
     } else {
-        run(&job, 0..cells, &mut Whole { data: out.data_mut(), strides });
+        run(&job, 0..cells, out.data_mut(), strides);
     }
 }
 
-/// Cells of a piece: about 1 M products, so that handing it to a thread costs little and streams are long.
-fn cells_per_piece(products: usize) -> usize {
-    (1_048_576 / products).next_multiple_of(cells::BLOCK).max(cells::BLOCK)
-}
+/// How cells are shared out.
+struct HostCells;
 
-fn run<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut Whole<'_, T>) {
-    if job.side_by_side { run_cells(job, cells, out) } else { run_rows(job, cells, out) }
+impl HostCells {
+    /// Cells of a piece: about 64 k products, so that handing it to a thread costs little.
+    fn per_piece(products: usize) -> usize {
+        (65_536 / products).next_multiple_of(LANES).max(LANES)
+    }
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn run_rows<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut Whole<'_, T>) {
+fn run<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut [T], strides: [usize; 3]) {
     match_target! {
-        "x86_64+avx512f" => by_rows::<true, 8, 16, T>(job, cells, out),
-        "x86_64+fma" => by_rows::<true, 4, 8, T>(job, cells, out),
-        _ => by_rows::<false, 2, 4, T>(job, cells, out),
+        "x86_64+avx512f" => each::<4, true, T>(job, cells, out, strides),
+        "x86_64+fma" => each::<2, true, T>(job, cells, out, strides),
+        _ => each::<2, false, T>(job, cells, out, strides),
     }
 }
 
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn run_cells<T: Real, O: Output<T>>(job: &Job<'_, T>, cells: Range<usize>, out: &mut O) {
-    match_target! {
-        "x86_64+avx512f" => by_cells::<true, 8, 16, 4, T, O>(job, cells, out),
-        "x86_64+fma" => by_cells::<true, 4, 8, 2, T, O>(job, cells, out),
-        _ => by_cells::<false, 2, 4, 2, T, O>(job, cells, out),
-    }
-}
-
-/// `W64` and `W32` are the numbers of a vector.
 #[inline(always)]
-fn by_rows<const FUSED: bool, const W64: usize, const W32: usize, T: Real>(
+fn each<const BLOCK: usize, const FUSED: bool, T: Real>(
     job: &Job<'_, T>,
-    range: Range<usize>,
-    out: &mut Whole<'_, T>,
+    cells: Range<usize>,
+    out: &mut [T],
+    strides: [usize; 3],
 ) {
-    match size_of::<T>() {
-        4 => rows::each::<FUSED, W32, T>(job, range, out),
-        _ => rows::each::<FUSED, W64, T>(job, range, out),
+    let [left, right] = &job.operands;
+    let sizes = [left.shape.extents[1], right.shape.extents[1], job.offsets[0].len()];
+    let side_by_side = left.shape.strides[0] == 1 && right.shape.strides[0] == 1 && strides[0] == 1;
+    let step = if side_by_side { LANES } else { 1 };
+    for cell in cells.clone().step_by(step) {
+        let used = step.min(cells.end - cell);
+        let [a, b] = [0, 1].map(|side| Cells {
+            // Nothing is read of an array without points, which may end before this cell.
+            data: job.operands[side].data.get(cell * job.operands[side].shape.strides[0]..).unwrap_or_default(),
+            field: job.operands[side].shape.strides[1],
+            offsets: &job.offsets[side],
+            used,
+        });
+        let start = (cell - cells.start) * strides[0];
+        let mut sink = Out { data: &mut out[start..], strides: [strides[1], strides[2]], sum: job.sum, used };
+        if side_by_side {
+            tiles::<Lanes<FUSED, T>, BLOCK, BLOCK>(sizes, &a, &b, &mut sink);
+        } else {
+            tiles::<T, BLOCK, BLOCK>(sizes, &a, &b, &mut sink);
+        }
     }
 }
 
-/// `B` is the right side of a tile.
-#[inline(always)]
-fn by_cells<const FUSED: bool, const W64: usize, const W32: usize, const B: usize, T: Real, O: Output<T>>(
-    job: &Job<'_, T>,
-    range: Range<usize>,
-    out: &mut O,
-) {
-    match size_of::<T>() {
-        4 => cells::each::<FUSED, W32, B, T, O>(job, range, out),
-        _ => cells::each::<FUSED, W64, B, T, O>(job, range, out),
+/// One operand from one cell on.
+struct Cells<'a, T> {
+    data: &'a [T],
+    field: usize,
+    offsets: &'a [usize],
+    used: usize,
+}
+
+impl<T: Real> Source<T> for Cells<'_, T> {
+    #[inline(always)]
+    fn at(&self, f: usize, k: usize) -> T {
+        self.data[f * self.field + self.offsets[k]]
+    }
+}
+
+impl<const FUSED: bool, T: Real> Source<Lanes<FUSED, T>> for Cells<'_, T> {
+    #[inline(always)]
+    fn at(&self, f: usize, k: usize) -> Lanes<FUSED, T> {
+        let from = &self.data[f * self.field + self.offsets[k]..];
+        let mut lanes = Lanes::splat(T::default());
+        if self.used == LANES {
+            lanes.0.copy_from_slice(&from[..LANES]);
+        } else {
+            lanes.0[..self.used].copy_from_slice(&from[..self.used]);
+        }
+        lanes
+    }
+}
+
+/// The output from one cell on.
+struct Out<'a, T> {
+    data: &'a mut [T],
+    strides: [usize; 2],
+    sum: Sum,
+    used: usize,
+}
+
+impl<T: Real> Sink<T> for Out<'_, T> {
+    #[inline(always)]
+    fn put(&mut self, l: usize, r: usize, sum: T) {
+        let out = &mut self.data[l * self.strides[0] + r * self.strides[1]];
+        match self.sum {
+            Sum::Overwrite => *out = sum,
+            Sum::Into => *out = *out + sum,
+        }
+    }
+}
+
+impl<const FUSED: bool, T: Real> Sink<Lanes<FUSED, T>> for Out<'_, T> {
+    #[inline(always)]
+    fn put(&mut self, l: usize, r: usize, sum: Lanes<FUSED, T>) {
+        let start = l * self.strides[0] + r * self.strides[1];
+        for (out, lane) in self.data[start..][..self.used].iter_mut().zip(sum.0) {
+            match self.sum {
+                Sum::Overwrite => *out = lane,
+                Sum::Into => *out = *out + lane,
+            }
+        }
     }
 }

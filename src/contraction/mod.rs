@@ -38,13 +38,10 @@
 //! the same at each run except for `segments-atomic`. `auto` chooses by `auto.csv`, measured times, and by a rule where
 //! nothing near was measured; `auto-in-order` among those that give the bits of `flat`.
 
-mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
 pub mod fixed;
 mod host;
-mod output;
-mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;

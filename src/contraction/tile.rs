@@ -73,63 +73,28 @@ pub trait Sink<V> {
     fn put(&mut self, l: usize, r: usize, sum: V);
 }
 
-/// All of `[L, R] = [fields_left, fields_right]`, in full tiles, then in tiles of 2 and 1 along the edges.
+/// All of `[L, R] = [fields_left, fields_right]`, in full tiles, then the edges that fill none one by one.
 #[inline(always)]
 pub fn tiles<V: Sums, const BL: usize, const BR: usize>(
-    sizes: [usize; 3],
+    [fields_left, fields_right, count]: [usize; 3],
     left: &impl Source<V>,
     right: &impl Source<V>,
     out: &mut impl Sink<V>,
 ) {
-    let mut l = 0;
-    while l + BL <= sizes[0] {
-        strip::<V, BL, BR>(sizes, (l, left), right, out);
-        l += BL;
+    let (whole_left, whole_right) = (fields_left / BL * BL, fields_right / BR * BR);
+    for l in (0..whole_left).step_by(BL) {
+        for r in (0..whole_right).step_by(BR) {
+            let sums = tile::<V, BL, BR>(count, (l, left), (r, right));
+            for i in 0..BL {
+                for j in 0..BR {
+                    out.put(l + i, r + j, sums[i][j]);
+                }
+            }
+        }
     }
-    while BL > 2 && l + 2 <= sizes[0] {
-        strip::<V, 2, BR>(sizes, (l, left), right, out);
-        l += 2;
-    }
-    while BL > 1 && l < sizes[0] {
-        strip::<V, 1, BR>(sizes, (l, left), right, out);
-        l += 1;
-    }
-}
-
-/// `BL` rows of left by all of right.
-#[inline(always)]
-fn strip<V: Sums, const BL: usize, const BR: usize>(
-    [_, fields_right, count]: [usize; 3],
-    (l, left): (usize, &impl Source<V>),
-    right: &impl Source<V>,
-    out: &mut impl Sink<V>,
-) {
-    let mut r = 0;
-    while r + BR <= fields_right {
-        put_tile::<V, BL, BR>(count, (l, left), (r, right), out);
-        r += BR;
-    }
-    while BR > 2 && r + 2 <= fields_right {
-        put_tile::<V, BL, 2>(count, (l, left), (r, right), out);
-        r += 2;
-    }
-    while BR > 1 && r < fields_right {
-        put_tile::<V, BL, 1>(count, (l, left), (r, right), out);
-        r += 1;
-    }
-}
-
-#[inline(always)]
-fn put_tile<V: Sums, const BL: usize, const BR: usize>(
-    count: usize,
-    (l, left): (usize, &impl Source<V>),
-    (r, right): (usize, &impl Source<V>),
-    out: &mut impl Sink<V>,
-) {
-    let sums = tile::<V, BL, BR>(count, (l, left), (r, right));
-    for i in 0..BL {
-        for j in 0..BR {
-            out.put(l + i, r + j, sums[i][j]);
+    for l in 0..fields_left {
+        for r in if l < whole_left { whole_right } else { 0 }..fields_right {
+            out.put(l, r, tile::<V, 1, 1>(count, (l, left), (r, right))[0][0]);
         }
     }
 }
