@@ -73,7 +73,8 @@ template <class T> INLINE void segments(Sizes n, u32 lanes, Operand<T> a, Operan
     T product = 0;
     if (place.cell < n.cells && k < terms(n)) {
         Term at = term(n, k);
-        product = at.of(a, row(a, place.cell, place.left)) * at.of(b, row(b, place.cell, place.right));
+        // Added to 0, as every sum begins: a product may be -0.
+        product += at.of(a, row(a, place.cell, place.left)) * at.of(b, row(b, place.cell, place.right));
     }
     T sum = lanes_sum(product, lanes);
     if (place.cell < n.cells && k == 0) finish(out, place.cell, place.left, place.right, sum);
