@@ -36,8 +36,11 @@ fn main() -> ExitCode {
     }
 }
 
+/// A job to do, or the exit code of what is done.
+type Prepared = ControlFlow<ExitCode, (Deck, Box<dyn Communicator>)>;
+
 /// The deck and the ranks, or the exit code where the flags ask for something that needs no run.
-fn prepare(args: &Args) -> anyhow::Result<ControlFlow<ExitCode, (Deck, Box<dyn Communicator>)>> {
+fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     if let Some(shell) = args.completions {
         return exit::show(&cli::args::completions(shell)).map(Break);
     }

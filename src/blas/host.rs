@@ -169,7 +169,7 @@ fn state_of(rr: f64, scalars: &[f64]) -> CgState {
 }
 
 /// `scalars[slot]` = sum of the partial sums, in order.
-fn total(operation: &'static str, partials: &[f64], slot: usize, scalars: &mut Vec<f64>) -> Result<()> {
+fn total(operation: &'static str, partials: &[f64], slot: usize, scalars: &mut [f64]) -> Result<()> {
     first_mut(operation, "scalars", scalars, slot + 1)?[slot] = partials.iter().sum();
     Ok(())
 }

@@ -110,7 +110,12 @@ fn of_samples<S: Clock, R>(
 fn a_slow_call_is_timed_once_and_a_fast_one_often() {
     use crate::space::Serial;
     let effort = Effort { seconds: 0.01, samples: [3, 9] };
-    let pause = |ms| move || Ok(std::thread::sleep(std::time::Duration::from_millis(ms)));
+    let pause = |ms| {
+        move || {
+            std::thread::sleep(std::time::Duration::from_millis(ms));
+            Ok(())
+        }
+    };
     let slow = median_within(&Serial, effort, pause(20)).unwrap();
     assert!(slow.samples == 1 && slow.seconds >= 0.02);
     let fast = median_within(&Serial, effort, pause(1)).unwrap();

@@ -108,7 +108,7 @@ impl Plan {
             }
             SegmentsAtomic => {
                 // Without terms nothing is added.
-                let warps = if terms == 0 { 0 } else { (cells * outputs).div_ceil(WARP / terms) };
+                let warps = WARP.checked_div(terms).map_or(0, |together| (cells * outputs).div_ceil(together));
                 let names = ["segments_atomic_f32", "segments_atomic_f64"];
                 let plan = plan("contraction_team", names, Grid::cover(warps * WARP, 256), 0)?;
                 Ok(Plan { clears: true, ..plan })

@@ -70,10 +70,11 @@ impl Expected {
 
     /// What is wrong with an output, if anything is.
     pub fn fault<T: Float>(&self, found: &[T]) -> Option<String> {
-        // A chunk at a time without a way out, which is a vector loop; x != x only for a NaN.
-        let is_bad = |chunk: &[T]| chunk.iter().fold(false, |is_bad, x| is_bad | (x != x));
+        let is_nan = |x: &T| Into::<f64>::into(*x).is_nan();
+        // A chunk at a time without a way out, which is a vector loop.
+        let is_bad = |chunk: &[T]| chunk.iter().fold(false, |is_bad, x| is_bad | is_nan(x));
         if let Some(chunk) = found.chunks(4096).position(is_bad) {
-            let at = chunk * 4096 + found[chunk * 4096..].iter().position(|x| x != x).unwrap_or(0);
+            let at = chunk * 4096 + found[chunk * 4096..].iter().position(is_nan).unwrap_or(0);
             return Some(format!("wrong: output {at} of {} is not written", found.len()));
         }
         self.0.iter().find_map(|&(at, value, bound)| {

@@ -45,13 +45,14 @@ impl PinnedPool {
         }
         // Two pieces in flight are enough for any long copy.
         let busy = free.iter().filter(|buffer| buffer.bytes == wanted).count();
-        if wanted >= PIECE && busy >= 2 {
-            if let Some(at) = free.iter().position(|buffer| buffer.bytes == wanted) {
-                let buffer = free.remove(at);
-                drop(free);
-                buffer.last_use.as_ref().map_or(Ok(()), Event::wait)?;
-                return Ok(buffer);
-            }
+        if wanted >= PIECE
+            && busy >= 2
+            && let Some(at) = free.iter().position(|buffer| buffer.bytes == wanted)
+        {
+            let buffer = free.remove(at);
+            drop(free);
+            buffer.last_use.as_ref().map_or(Ok(()), Event::wait)?;
+            return Ok(buffer);
         }
         self.device.bind()?;
         // SAFETY: freed in `drop`; ordinary cached memory, which the processor reads fast.

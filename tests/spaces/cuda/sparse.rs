@@ -21,7 +21,7 @@ pub fn matrix(rows: impl Iterator<Item = Vec<u32>>, columns: usize) -> CrsMatrix
 fn spread(rows: usize, columns: usize, length: impl Fn(usize) -> usize) -> CrsMatrix {
     let row = |i: usize| {
         let length = length(i).min(columns);
-        let step = if length == 0 { 1 } else { columns / length };
+        let step = columns.checked_div(length).unwrap_or(1);
         (0..length).map(|k| (k * step + i * 7 % step.max(1)) as u32).collect()
     };
     matrix((0..rows).map(row), columns)
