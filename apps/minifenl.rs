@@ -55,9 +55,10 @@ fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     if args.self_test {
         return cli::self_test::run(deck.run.device, deck.run.threads).map(Break);
     }
-    // 3. The ranks: those of mpirun, or this process alone.
+    // 3. The ranks: those of mpirun, or this process alone; and a device that is there.
     let comm = comm::world()?;
     comm.abort_on_panic();
+    deck.run.device.choose(comm.size())?;
     Ok(Continue((deck, comm)))
 }
 

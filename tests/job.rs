@@ -17,7 +17,8 @@ fn report(ranks: usize, threads: usize, nodes: &str) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let threads = threads.to_string();
-    let fixed = ["--nodes", nodes, "--map", "twist", "--fill", "gather", "--threads", &threads, "--report"];
+    let fixed =
+        ["--nodes", nodes, "--device", "cpu", "--map", "twist", "--fill", "gather", "--threads", &threads, "--report"];
     let output = job(ranks, &[&fixed[..], &[path.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "not a terminal, so silent: {}", String::from_utf8_lossy(&output.stderr));
