@@ -1,4 +1,4 @@
-//! Parallel assembly and solution of finite-element linear systems: on threads, and on MPI ranks of threads.
+//! Parallel assembly and solution of finite-element linear systems: on threads, on a GPU, and on MPI ranks of threads.
 //!
 //! One straight line leads from a mesh to a solution, and every stage of it is a public primitive: connectivity in, graph
 //! out ([`graph::build`]); element matrices in, matrix out ([`fill::Fill`]); products ([`sparse::Spmv`]) and conjugate
@@ -68,7 +68,8 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! Features: `cli` (default) has [`run`] and the program, `mpi` has `comm::Mpi`. Results are the same bits for any number
+//! Features: `cli` (default) has [`run`] and the programs, `cuda` (default) has `space::Cuda`, which looks for driver and
+//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number
 //! of threads, unless an item's documentation says otherwise.
 
 pub mod blas;
