@@ -1,8 +1,9 @@
 //! A result is looked at before it is timed: chosen outputs against sums in f64, and all outputs for what was not written.
 
 use super::case::Case;
-use crate::space::Layout;
 use crate::space::lanes::Real;
+use crate::space::{HostSpace, Layout};
+use rayon::prelude::*;
 
 /// Products that a check may cost.
 const PRODUCTS: usize = 2_000_000;
@@ -42,15 +43,22 @@ pub fn random<T: Float>(i: u64) -> T {
 pub struct Expected(Vec<(usize, f64, f64)>);
 
 impl Expected {
+    /// Place, value and bound of each chosen output.
+    #[cfg(feature = "cuda")]
+    pub fn entries(&self) -> &[(usize, f64, f64)] {
+        &self.0
+    }
+
     /// Of packed arrays in this layout.
-    pub fn new<T: Float>(case: &Case, layout: Layout, left: &[T], right: &[T]) -> Self {
+    pub fn new<T: Float>(host: &impl HostSpace, case: &Case, layout: Layout, left: &[T], right: &[T]) -> Self {
         let ([a, b], terms) = (case.extents().map(|extents| layout.strides(extents)), case.terms());
         let [.., outputs] = case.items();
         let places = layout.strides([case.cells, case.fields[0], case.fields[1]]);
         let count = (PRODUCTS / terms.max(1)).clamp(64, 1 << 20).min(outputs);
-        let [_, d1, d2] = [case.points, case.dims[0], case.dims[1]];
-        let chosen = (0..count).map(|i| if count == outputs { i } else { spread(i, count, outputs) });
-        let entries = chosen.map(|output| {
+        let [d1, d2] = case.dims;
+        let mut entries = vec![(0, 0.0, 0.0); count];
+        host.for_each(entries.par_iter_mut().enumerate(), |(i, entry)| {
+            let output = if count == outputs { i } else { spread(i, count, outputs) };
             let r = output % case.fields[1];
             let l = output / case.fields[1] % case.fields[0];
             let c = output / case.fields[1] / case.fields[0];
@@ -63,9 +71,9 @@ impl Expected {
                 size += product.abs();
             }
             let bound = (terms + 1) as f64 * (T::EPSILON + f64::EPSILON) * size;
-            (c * places[0] + l * places[1] + r * places[2], sum, bound)
+            *entry = (c * places[0] + l * places[1] + r * places[2], sum, bound);
         });
-        Expected(entries.collect())
+        Expected(entries)
     }
 
     /// What is wrong with an output, if anything is.
@@ -98,7 +106,7 @@ fn faults_are_found() {
     let [left, right] = [a, b].map(|n| (0..n as u64).map(random::<f32>).collect::<Vec<_>>());
     let mut out = vec![f32::NAN; c];
     contract(&case, &left, &right, &mut out);
-    let expected = Expected::new(&case, Layout::Right, &left, &right);
+    let expected = Expected::new(&crate::space::Serial, &case, Layout::Right, &left, &right);
     assert_eq!(expected.fault(&out), None);
     out[c - 1] += 1e-3;
     assert!(expected.fault(&out).unwrap().contains("off by"));

@@ -27,13 +27,13 @@ pub struct SweepDeck {
 pub struct Group {
     /// Names of the nine.
     pub kernels: Vec<String>,
-    /// Names of a GPU's variants; `*` stands for any letters. The host's are always run.
+    /// Names of a GPU's variants; `*` stands for any letters. The host's are run too.
     pub variants: Vec<String>,
     /// `f32`, `f64`.
     pub precisions: Vec<String>,
     /// `left`, `right`: of a GPU's variants.
     pub layouts: Vec<String>,
-    /// Of the host's variants.
+    /// Of the host's variants; without any, nothing is run on the host.
     #[serde(default = "right")]
     pub host_layouts: Vec<String>,
     /// L and R.

@@ -68,7 +68,9 @@ pub fn of(
             let mut add = |algorithm, variant: &str, order| {
                 jobs.push(Job { case, memory_mib, algorithm, variant: variant.into(), order });
             };
-            add(Algorithm::Loops, table::LOOPS, Order(Layout::Right));
+            if !host_orders.is_empty() {
+                add(Algorithm::Loops, table::LOOPS, Order(Layout::Right));
+            }
             for &order in &host_orders {
                 add(Algorithm::Serial, table::SERIAL, order);
                 add(Algorithm::Threads, table::THREADS, order);

@@ -3,6 +3,8 @@
 use super::case::{Case, Precision};
 use super::ceilings::Ceilings;
 use super::check::{Expected, Float, random};
+#[cfg(feature = "cuda")]
+use super::check_gpu::ExpectedOnGpu;
 use super::deck::SweepDeck;
 use super::jobs::{self, Algorithm, Job};
 use super::peers::Peers;
@@ -87,13 +89,30 @@ struct Arrays<T: Float> {
     on_gpu: Option<[CudaArray<T>; 3]>,
 }
 
+/// What a case's result must be, on the host and, once a GPU has a result, there.
+struct Right {
+    on_host: Expected,
+    #[cfg(feature = "cuda")]
+    on_gpu: Option<ExpectedOnGpu>,
+}
+
+#[cfg(feature = "cuda")]
+impl Right {
+    fn on(&mut self, gpu: &Cuda) -> Result<&ExpectedOnGpu> {
+        if self.on_gpu.is_none() {
+            self.on_gpu = Some(ExpectedOnGpu::new(gpu, &self.on_host)?);
+        }
+        self.on_gpu.as_ref().ok_or_else(|| Error::Device("no expected values on the GPU".into()))
+    }
+}
+
 impl<P: Peers> Run<'_, P> {
     fn jobs<T: Float>(&mut self, jobs: &[Job]) -> Result<()> {
         let fits = |case: &Case| (case.bytes() as u64) < self.free();
         let items = jobs.iter().filter(|job| fits(&job.case)).map(|job| job.case.items());
         let longest = items.fold([0; 3], |a, b| std::array::from_fn(|i| a[i].max(b[i])));
         let mut arrays = self.arrays::<T>(longest)?;
-        let mut expected: Option<(Case, Layout, Expected)> = None;
+        let mut expected: Option<(Case, Layout, Right)> = None;
         for job in jobs {
             (self.watch)(&Step { done: self.table.rows.len(), total: self.total, job });
             let (case, layout) = (&job.case, job.order.0);
@@ -106,9 +125,18 @@ impl<P: Peers> Run<'_, P> {
                 continue;
             }
             if expected.as_ref().is_none_or(|(of, order, _)| (of, order) != (case, &layout)) {
-                expected = Some((*case, layout, Expected::new(case, layout, &arrays.left, &arrays.right)));
+                let on_host = Expected::new(self.setting.host, case, layout, &arrays.left, &arrays.right);
+                expected = Some((
+                    *case,
+                    layout,
+                    Right {
+                        on_host,
+                        #[cfg(feature = "cuda")]
+                        on_gpu: None,
+                    },
+                ));
             }
-            if let Some((_, _, expected)) = &expected {
+            if let Some((_, _, expected)) = &mut expected {
                 let (device, outcome) = self.job(job, &mut arrays, expected);
                 #[cfg(feature = "cuda")]
                 if let (true, Err(_), Some(gpu)) = (job.algorithm.is_on_gpu(), &outcome, self.setting.gpu) {
@@ -167,7 +195,7 @@ impl<P: Peers> Run<'_, P> {
         &self,
         job: &Job,
         arrays: &mut Arrays<T>,
-        expected: &Expected,
+        expected: &mut Right,
     ) -> (String, Result<Result<Timing, String>>) {
         let (case, layout, host) = (&job.case, job.order.0, self.setting.host);
         let Arrays { left, right, out, .. } = arrays;
@@ -177,20 +205,20 @@ impl<P: Peers> Run<'_, P> {
                     loops::contract(case, left, right, out);
                     Ok(())
                 };
-                (Serial.label(), self.on_host(&Serial, case, out, expected, work))
+                (Serial.label(), self.on_host(&Serial, case, out, &expected.on_host, work))
             }
             Algorithm::Serial => {
                 let work = |out: &mut Vec<T>| call(&Serial, case, layout, left, right, out);
-                (Serial.label(), self.on_host(&Serial, case, out, expected, work))
+                (Serial.label(), self.on_host(&Serial, case, out, &expected.on_host, work))
             }
             Algorithm::Threads => {
                 let work = |out: &mut Vec<T>| call(host, case, layout, left, right, out);
-                (host.label(), self.on_host(host, case, out, expected, work))
+                (host.label(), self.on_host(host, case, out, &expected.on_host, work))
             }
             Algorithm::HostPeer(name) => {
                 let work =
                     |out: &mut Vec<T>| self.peers.on_host(name, host, case, layout, left, right, out.as_mut_slice());
-                (host.label(), self.on_host(host, case, out, expected, work))
+                (host.label(), self.on_host(host, case, out, &expected.on_host, work))
             }
             #[cfg(feature = "cuda")]
             Algorithm::Gpu(variant) => self.on_gpu(case, arrays, expected, |gpu, left, right, out| {
@@ -231,7 +259,7 @@ impl<P: Peers> Run<'_, P> {
         &self,
         case: &Case,
         arrays: &mut Arrays<T>,
-        expected: &Expected,
+        expected: &mut Right,
         mut work: impl FnMut(&Cuda, &CudaArray<T>, &CudaArray<T>, &mut CudaArray<T>) -> Result<()>,
     ) -> (String, Result<Result<Timing, String>>) {
         let Arrays { out: found, on_gpu: Some([left, right, out]), .. } = arrays else {
@@ -243,9 +271,10 @@ impl<P: Peers> Run<'_, P> {
             // All bits set: a NaN in either precision.
             gpu.fill_bytes(out, 0xff)?;
             work(gpu, left, right, out)?;
-            gpu.read(out, &mut found[..items])?;
-            if let Some(fault) = expected.fault(&found[..items]) {
-                return Ok(Err(fault));
+            if !expected.on(gpu)?.is_met(gpu, items, out)? {
+                gpu.read(out, &mut found[..items])?;
+                let fault = expected.on_host.fault(&found[..items]);
+                return Ok(Err(fault.unwrap_or_else(|| "wrong: on the GPU and right when read".into())));
             }
             let effort = Effort { seconds: self.setting.effort.seconds / 6.0, ..self.setting.effort };
             median_within(gpu, effort, || work(gpu, left, right, out)).map(Ok)

@@ -7,6 +7,8 @@ mod call;
 pub mod case;
 mod ceilings;
 mod check;
+#[cfg(feature = "cuda")]
+mod check_gpu;
 pub mod claims;
 pub mod deck;
 pub mod jobs;

@@ -38,6 +38,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "heat"
     "colour"
     "dirichlet"
+    "sweep"
 );
 
 /// Files that are compiled for the sizes of a call, behind the defines that tell them.
