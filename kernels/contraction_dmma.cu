@@ -1,42 +1,52 @@
 // One contraction in f64 with its sizes known to the compiler, on tensor cores: for layouts that have a cell's terms side by
 // side.
 //
-// LEFT, RIGHT fields, TERMS terms. A warp makes 8 ROWS x 8 COLUMNS outputs of each of CELLS cells, by m8n8k4 products: lane
-// (g, t) = (lane / 4, lane % 4) gives row g and term t of left, and row g and term t of right, and gets outputs (g, 2 t) and
-// (g, 2 t + 1). Which four terms meet in a product does not matter, as long as they are the same of both: where VECTOR is 2 a
-// lane loads terms 2 t and 2 t + 1 of eight together, for two products. Rows and terms past the end are zeros. A product adds
-// its four terms in an order of its own: not the bits of flat, but the same at each run.
+// LEFT, RIGHT fields, TERMS terms. A warp makes 8 ROWS x 8 COLUMNS outputs of each of CELLS cells; SPLIT warps share them,
+// each with every SPLIT-th step of eight terms, and the sums of the others are added to the first's, halves of them at a time.
+// Lane (g, t) = (lane / 4, lane % 4) loads two of the eight terms of row g of left and of right, one step ahead of the products
+// (AHEAD): 2 t and 2 t + 1 by one load of 16 bytes where VECTOR is 2, else t and t + 4. Which terms meet in a product does not
+// matter, as long as they are the same of both. It gets outputs (g, 2 t) and (g, 2 t + 1). Rows and terms past the end are zeros. Products are of
+// 16 x 8 outputs where the processor has them (sm_90; twice as fast as those of 8 x 8). A product adds its terms in an order
+// of its own: not the bits of flat, but the same at each run.
 // Bytes: left once for each column of tiles, right once for each row, from cache where they were there; out once.
 
 constexpr int I = (LEFT + 8 * ROWS - 1) / (8 * ROWS), J = (RIGHT + 8 * COLUMNS - 1) / (8 * COLUMNS);
-constexpr int STEP = 4 * VECTOR, STEPS = (TERMS + STEP - 1) / STEP;
+constexpr int STEP = 8, STEPS = (TERMS + STEP - 1) / STEP, WARPS = THREADS / WARP;
+static_assert(WARPS % SPLIT == 0 && (SPLIT & (SPLIT - 1)) == 0, "whole teams of a power of two of warps");
 
 struct alignas(sizeof(double) * VECTOR) Vector {
     double item[VECTOR];
 };
 
-INLINE void multiply(double (&c)[2], double a, double b) {
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
-}
-
-// Terms k to k + VECTOR of TILES rows, 8 apart, of which `rows` are there.
-template <int FIELDS, int TILES> INLINE void load(const Operand<double>& x, const double* row, int rows, int k, Vector (&item)[TILES]) {
+// A lane's terms, from k on, of TILES rows, 8 apart, of which `rows` are there.
+template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, int rows, int k, double (&item)[TILES][2]) {
     static_assert(TERMS % VECTOR == 0, "whole vectors");
 #pragma unroll
     for (int i = 0; i < TILES; ++i) {
-        bool is_in = (FIELDS % (8 * TILES) == 0 || 8 * i < rows) && (TERMS % STEP == 0 || k < TERMS);
-        if (is_in) item[i] = *reinterpret_cast<const Vector*>(row + 8 * i * x.field + k);
-        else item[i] = {};
+        bool is_row = FIELDS % (8 * TILES) == 0 || 8 * i < rows;
+#pragma unroll
+        for (int v = 0; v < 2; v += VECTOR) {
+            Vector x = {};
+            int at = k + v * (STEP / 2);
+            if (is_row && (TERMS % STEP == 0 || at < TERMS)) x = *reinterpret_cast<const Vector*>(row + 8 * i * field + at);
+#pragma unroll
+            for (int j = 0; j < VECTOR; ++j) item[i][v + j] = x.item[j];
+        }
     }
 }
 
+struct Step {
+    double x[CELLS][ROWS][2], y[CELLS][COLUMNS][2];
+};
+
 INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> out) {
-    u64 warp = thread_index() / WARP, group = warp / (I * J);
-    int tile = int(warp % (I * J)), g = lane_index() / 4, t = lane_index() % 4;
+    __shared__ double parts[SPLIT > 1 ? WARPS / 2 : 1][2 * CELLS * ROWS * COLUMNS][SPLIT > 1 ? WARP : 1];
+    u64 team = thread_index() / (WARP * SPLIT), group = team / (I * J);
+    int part = threadIdx.x / WARP % SPLIT, tile = int(team % (I * J)), g = lane_index() / 4, t = lane_index() % 4;
     int l = tile / J * (8 * ROWS) + g, r = tile % J * (8 * COLUMNS), rows = LEFT - l, columns = RIGHT - r - g;
     u64 first = group * CELLS;
-    // Whole warps leave together: the products are theirs.
-    if (first >= n.cells) return;
+    // Whole teams leave together: the products are theirs. Those that have sums to exchange stay for the barriers.
+    if (SPLIT == 1 && first >= n.cells) return;
     double sums[CELLS][ROWS][COLUMNS][2] = {};
     const double *left[CELLS], *right[CELLS];
 #pragma unroll
@@ -44,27 +54,50 @@ INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> o
         u64 cell = least(first + c, n.cells - 1);
         left[c] = row(a, cell, l), right[c] = row(b, cell, r + g);
     }
-#pragma unroll UNROLL
-    for (int step = 0; step < STEPS; ++step) {
-        int k = step * STEP + t * VECTOR;
-        Vector x[CELLS][ROWS], y[CELLS][COLUMNS];
+    auto load_step = [&](int step, Step& s) {
+        int k = step * STEP + VECTOR * t;
 #pragma unroll
         for (int c = 0; c < CELLS; ++c) {
-            load<LEFT>(a, left[c], rows, k, x[c]);
-            load<RIGHT>(b, right[c], columns, k, y[c]);
+            load<LEFT>(a.field, left[c], rows, k, s.x[c]);
+            load<RIGHT>(b.field, right[c], columns, k, s.y[c]);
         }
+    };
+    Step now;
+    if (AHEAD) load_step(part, now);
+#pragma unroll UNROLL
+    for (int step = part; step < STEPS; step += SPLIT) {
+        Step next;
+        if (!AHEAD) load_step(step, now);
+        else if (step + SPLIT < STEPS) load_step(step + SPLIT, next);
 #pragma unroll
         for (int c = 0; c < CELLS; ++c) {
 #pragma unroll
-            for (int v = 0; v < VECTOR; ++v) {
+            for (int j = 0; j < COLUMNS; ++j) {
 #pragma unroll
-                for (int i = 0; i < ROWS; ++i) {
-#pragma unroll
-                    for (int j = 0; j < COLUMNS; ++j) multiply(sums[c][i][j], x[c][i].item[v], y[c][j].item[v]);
+                for (int i = 0; i + 1 < ROWS; i += 2) {
+                    multiply(sums[c][i][j], sums[c][i + 1][j], now.x[c][i], now.x[c][i + 1], now.y[c][j]);
                 }
+                if (ROWS % 2 == 1) multiply(sums[c][ROWS - 1][j], now.x[c][ROWS - 1], now.y[c][j]);
             }
         }
+        if (AHEAD) now = next;
     }
+#pragma unroll
+    for (int half = SPLIT / 2; half > 0; half /= 2) {
+        int to = threadIdx.x / WARP / SPLIT * (SPLIT / 2) + part % half, lane = lane_index();
+        double* sum = &sums[0][0][0][0];
+        if (part >= half && part < 2 * half) {
+#pragma unroll
+            for (int i = 0; i < 2 * CELLS * ROWS * COLUMNS; ++i) parts[to][i][lane] = sum[i];
+        }
+        __syncthreads();
+        if (part < half) {
+#pragma unroll
+            for (int i = 0; i < 2 * CELLS * ROWS * COLUMNS; ++i) sum[i] += parts[to][i][lane];
+        }
+        __syncthreads();
+    }
+    if (part > 0) return;
 #pragma unroll
     for (int c = 0; c < CELLS; ++c) {
         if (first + c >= n.cells) break;

@@ -1,9 +1,9 @@
 // Peak rates: chains of fused products and sums in registers; nothing is read, and written only what cannot be.
 //
 // fma:  each thread has 8 independent sums, `rounds` x 16 steps: 2 x 8 x 16 x rounds operations a thread.
-// mma:  f64 tensor cores, tiles of 8 x 8 x 4: each warp has 8 independent tiles, `rounds` x 8 steps of 512 operations each.
+// mma:  f64 tensor cores: each warp has 4 independent tiles of 16 x 8, `rounds` x 4 steps of 8 terms: 2048 operations each.
 //
-// 256 threads, 4 blocks of them on a multiprocessor: 32 warps hide the latency of 8 chains.
+// 256 threads, 4 blocks of them on a multiprocessor: 32 warps hide the latency of 8 chains, or 4.
 
 template <class T> INLINE void fma_chains(u64 rounds, T factor, T* never) {
     T sums[8];
@@ -29,23 +29,34 @@ KERNEL __launch_bounds__(256, 4) fma_f64(u64 rounds, double factor, double* neve
     fma_chains(rounds, factor, never);
 }
 
+// Products of 16 x 8 x 8 where the processor has them, from sm_90 on: twice as fast as those of 8 x 8 x 4.
 KERNEL __launch_bounds__(256, 4) mma_f64(u64 rounds, double factor, double* never) {
-    double sums[8][2];
+    double sums[4][4];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) sums[i][0] = sums[i][1] = double(threadIdx.x + i);
+    for (int i = 0; i < 4; ++i) sums[i][0] = sums[i][1] = sums[i][2] = sums[i][3] = double(threadIdx.x + i);
+#pragma unroll 1
     for (u64 round = 0; round < rounds; ++round) {
 #pragma unroll
-        for (int step = 0; step < 8; ++step) {
+        for (int step = 0; step < 4; ++step) {
 #pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%2}, {%0, %1};"
-                             : "+d"(sums[i][0]), "+d"(sums[i][1])
+            for (int i = 0; i < 4; ++i) {
+#if __CUDA_ARCH__ >= 900
+                asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+                             : "+d"(sums[i][0]), "+d"(sums[i][1]), "+d"(sums[i][2]), "+d"(sums[i][3])
                              : "d"(factor));
+#else
+#pragma unroll
+                for (int part = 0; part < 8; part += 2) {
+                    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%2}, {%0, %1};"
+                                 : "+d"(sums[i][part % 4]), "+d"(sums[i][part % 4 + 1])
+                                 : "d"(factor));
+                }
+#endif
             }
         }
     }
     double sum = 0;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) sum += sums[i][0] + sums[i][1];
+    for (int i = 0; i < 4; ++i) sum += sums[i][0] + sums[i][1] + sums[i][2] + sums[i][3];
     if (sum < 0) *never = sum;
 }

@@ -177,7 +177,9 @@ mod tests {
             terms: Terms { extents: [1, 1, terms], strides },
             item,
             alignment: 16,
+            is_line: true,
             pairs: true,
+            is_output_line: true,
             by_cells: side == Side::Left,
         }
     }

@@ -4,9 +4,10 @@
 //! |---|---|---|
 //! | `contraction_lanes` | cells side by side; right for any strides | a tile of a cell's outputs |
 //! | `contraction_rows` | terms side by side | a part of some outputs' terms |
-//! | `contraction_staged` | small cells of fields, terms side by side | a tile of a cell's outputs, from shared memory |
+//! | `contraction_staged` | small cells of fields, terms side by side | a tile of a cell's outputs, or its part of their terms, from shared memory |
 //! | `contraction_blocked` | many fields, any strides | a tile of a block's tile, operands in shared memory |
 //! | `contraction_dmma` | fields in f64, terms side by side | its share of 8 x 8 products on tensor cores |
+//! | `contraction_dmma_blocked` | many fields in f64, terms side by side | the same, operands in shared memory |
 
 use super::plan::{Plan, tiled_warps};
 use super::work::{Family, Limits, WARP, Work};
@@ -106,8 +107,23 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
     ))
 }
 
-/// Cells in shared memory.
-pub fn staged(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+/// The side of a thread's tile of small cells.
+fn small_side(extent: usize) -> usize {
+    side(extent, if extent <= 16 && extent.is_multiple_of(4) { 4 } else { 8 })
+}
+
+/// The largest power of two that is not above `n`, 1 at least.
+fn power_of_two(n: usize) -> usize {
+    1 << n.max(1).ilog2()
+}
+
+/// Blocks of so many threads that a multiprocessor's registers hold, up to 16.
+fn blocks(threads: usize, registers: usize) -> usize {
+    (65_536 / (threads * registers).max(1)).clamp(1, 16)
+}
+
+/// Cells in shared memory; `is_split`: their terms shared out among groups of threads.
+pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'static str> {
     let [cells, left, right] = work.sizes;
     let terms = work.terms.count();
     match () {
@@ -115,18 +131,52 @@ pub fn staged(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
         () if !work.terms.are_packed() => return Err(NOT_PACKED),
         () => {}
     }
-    let vector = work.vector();
-    let pitch = ((terms / vector) | 1) * vector;
-    let (rows, columns) = (side(left, 4), side(right, 4));
-    let threads = left.div_ceil(rows) * right.div_ceil(columns);
-    let bytes = (left + right).saturating_mul(pitch).saturating_mul(work.item);
-    if bytes > limits.shared || threads > 512 {
+    let (rows, columns) = (small_side(left), small_side(right));
+    let tiles = left.div_ceil(rows) * right.div_ceil(columns);
+    if tiles > 512 {
+        return Err("a block has not enough threads for a cell");
+    }
+    let (vector, line) = (work.vector(), 16 / work.item);
+    let store = if work.is_output_line && (left * right).is_multiple_of(line) { line } else { 1 };
+    // Few cells have more threads each.
+    let threads = if cells < 2 * limits.multiprocessors { 256 } else { 128 };
+    // Groups cost memory traffic for their sums: at most two thirds of what the operands cost. Each has two vectors.
+    let groups = if is_split {
+        let most = (2 * (left + right) * terms / (3 * left * right)).min(terms / vector / 2).min(threads / tiles);
+        power_of_two(most)
+    } else {
+        1
+    };
+    // Bytes of a cell with `chunk` terms, and what its sums take afterwards.
+    let of_cell = |chunk: usize, is_flat: bool| {
+        let pitch = chunk.div_ceil(vector) | 1;
+        let items = |fields: usize| match is_flat {
+            true => (fields * terms + 2 * line) / line * line,
+            false => ((fields * pitch) | 1) * vector,
+        };
+        (items(left.div_ceil(rows) * rows) + items(right.div_ceil(columns) * columns)).saturating_mul(work.item)
+    };
+    let of_sums = (left * right + tiles.next_multiple_of(store)) * groups * work.item;
+    // All terms at once where four blocks fit; else parts of which two are there, in whole vectors for each group.
+    let is_whole = |is_flat| of_cell(terms, is_flat) <= limits.shared / 4;
+    let is_flat = vector == 1 && work.is_line && is_whole(true);
+    let chunk = if is_flat || is_whole(false) {
+        terms
+    } else {
+        let most = limits.shared / 6 / (2 * (left + right) * work.item);
+        (most / (groups * vector) * (groups * vector)).max(groups * vector)
+    };
+    let stages = if chunk < terms { 2 } else { 1 };
+    let bytes = (stages * of_cell(chunk, is_flat)).max(of_sums);
+    if bytes > limits.shared {
         return Err("a block does not hold a cell");
     }
-    // Blocks of up to 128 threads, and so much shared memory that a multiprocessor has four.
-    let together = (128 / threads).min((limits.shared / 4) / bytes.max(1)).max(1);
-    let unroll = if vector > 1 { 2 } else { 4 };
-    let blocks = if threads * together > 256 { 2 } else { 4 };
+    // Blocks of up to 128 threads, of which shared memory holds six, and two for each multiprocessor.
+    let together = (128 / (tiles * groups)).min(limits.shared / 6 / bytes).min(cells / (2 * limits.multiprocessors));
+    let together = power_of_two(together);
+    let unroll = if stages > 1 || rows * columns > 16 { 1 } else { 2 };
+    let threads = tiles * groups * together;
+    let registers = 40 + (rows * columns + (rows + columns) * vector) * work.item / 4;
     Ok(plan(
         "contraction_staged",
         real(work),
@@ -138,11 +188,15 @@ pub fn staged(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
             ("ROWS", rows),
             ("COLUMNS", columns),
             ("CELLS", together),
+            ("GROUPS", groups),
+            ("CHUNK", chunk),
+            ("FLAT", usize::from(is_flat)),
+            ("STORE", store),
             ("UNROLL", unroll),
-            ("THREADS", threads * together),
-            ("BLOCKS", blocks),
+            ("THREADS", threads),
+            ("BLOCKS", blocks(threads, registers)),
         ],
-        Grid::new(cells.div_ceil(together), (threads * together) as u32).shared(bytes * together),
+        Grid::new(cells.div_ceil(together), threads as u32).shared(bytes * together),
     ))
 }
 
@@ -182,28 +236,77 @@ pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
     ))
 }
 
+/// Why a contraction is not for f64 tensor cores.
+fn not_for_tensor_cores(work: &Work, limits: &Limits) -> Result<(), &'static str> {
+    match () {
+        () if work.item != 8 => Err("of f64 only"),
+        () if work.family != Family::FieldField => Err(NOT_FIELDS),
+        () if !work.terms.are_packed() => Err(NOT_PACKED),
+        () if !limits.dmma => Err("the device has no f64 tensor cores"),
+        () => Ok(()),
+    }
+}
+
+/// Tiles of tiles on tensor cores.
+pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+    not_for_tensor_cores(work, limits)?;
+    let [cells, left, right] = work.sizes;
+    // Warps of 32 x 32 outputs, up to 4 x 2 a block, two blocks a multiprocessor; where these are too few, 16 x 16 by 2 x 2.
+    let [down, across] = [left.div_ceil(32).min(4), right.div_ceil(32).min(2)];
+    let is_much = cells * left.div_ceil(32 * down) * right.div_ceil(32 * across) >= 2 * limits.multiprocessors;
+    let (tiles, down, across, chunk) = if is_much { (4, down, across, 16) } else { (2, 2, 2, 24) };
+    let (height, width) = (8 * tiles * down, 8 * tiles * across);
+    let blocks_of_all = cells.saturating_mul(left.div_ceil(height)).saturating_mul(right.div_ceil(width));
+    if blocks_of_all > i32::MAX as usize {
+        return Err("more tiles than a grid has blocks");
+    }
+    let chunk = work.terms.count().next_multiple_of(8).clamp(8, chunk);
+    let depth = if down * across > 4 || !is_much { 3 } else { 2 };
+    let threads = WARP * down * across;
+    let bytes = 8 * ((depth + 1) * (height + width) * chunk).max(height * (width + 4));
+    Ok(plan(
+        "contraction_dmma_blocked",
+        "double",
+        &[
+            ("LEFT", left),
+            ("RIGHT", right),
+            ("TERMS", work.terms.count()),
+            ("VECTOR", work.vector()),
+            ("ROWS", tiles),
+            ("COLUMNS", tiles),
+            ("WARPS_DOWN", down),
+            ("WARPS_ACROSS", across),
+            ("CHUNK", chunk),
+            ("DEPTH", depth),
+            ("THREADS", threads),
+            ("BLOCKS", if is_much { (512 / threads).min(3) } else { 4 }),
+        ],
+        Grid::new(blocks_of_all, threads as u32).shared(bytes),
+    ))
+}
+
 /// On tensor cores.
 pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+    not_for_tensor_cores(work, limits)?;
     let [cells, left, right] = work.sizes;
     let terms = work.terms.count();
-    match () {
-        () if work.item != 8 => return Err("of f64 only"),
-        () if work.family != Family::FieldField => return Err(NOT_FIELDS),
-        () if !work.terms.are_packed() => return Err(NOT_PACKED),
-        () if !limits.dmma => return Err("the device has no f64 tensor cores"),
-        () => {}
-    }
     let vector = work.vector();
     // Up to 4 x 4 products of 8 x 8 a warp: 64 registers of sums.
     let (rows, columns) = (side(left.div_ceil(8), 4), side(right.div_ceil(8), 4));
     let tiles = left.div_ceil(8 * rows) * right.div_ceil(8 * columns);
-    let steps = terms.div_ceil(4 * vector).max(1);
-    // Some 8 vectors of 16 bytes in flight a lane.
-    let flight = (rows + columns) * vector.div_ceil(2);
-    let together = (8 / (flight * steps.min(4))).clamp(1, 4);
-    let unroll = (8 / (flight * together)).clamp(1, steps);
-    let blocks = if rows * columns * together <= 4 { 8 } else { 3 };
-    let warps = cells.div_ceil(together) * tiles;
+    let steps = terms.div_ceil(8).max(1);
+    // Warps that share a tile have four steps each; a few tiles are shared by more.
+    let most = if cells * tiles < 2 * limits.multiprocessors && rows * columns <= 4 { 16 } else { 8 };
+    let split = power_of_two(steps / 4).min(most);
+    let is_ahead = steps / split > 1 && (rows * columns > 1 || split > 1);
+    // Small tiles have the loads of four steps in flight.
+    let unroll = match rows * columns {
+        1 if is_ahead => 2,
+        1 => steps.min(4),
+        _ => 1,
+    };
+    let threads = 128.max(WARP * split);
+    let registers = 32 + 4 * rows * columns + 8 * (rows + columns);
     Ok(plan(
         "contraction_dmma",
         "double",
@@ -214,12 +317,14 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
             ("VECTOR", vector),
             ("ROWS", rows),
             ("COLUMNS", columns),
-            ("CELLS", together),
+            ("CELLS", 1),
+            ("SPLIT", split),
             ("PAIRS", usize::from(work.pairs)),
+            ("AHEAD", usize::from(is_ahead)),
             ("UNROLL", unroll),
-            ("THREADS", 128),
-            ("BLOCKS", blocks),
+            ("THREADS", threads),
+            ("BLOCKS", blocks(threads, registers).min(8)),
         ],
-        Grid::cover(warps * WARP, 128),
+        Grid::cover(cells * tiles * split * WARP, threads as u32),
     ))
 }

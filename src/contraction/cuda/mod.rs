@@ -62,6 +62,11 @@ impl Contract for With<'_> {
         };
         let (cells, fields) = (b.extents[0], [a.extents[1], b.extents[1]]);
         let pairs = alignment(out.address(), &[(cells, to_cell), (fields[0], to_left)], item) == 16 && to_right == 1;
+        let is_output_line = alignment(out.address(), &[(cells, to_cell)], item) == 16
+            && (fields[1] == 1 || to_right == 1)
+            && (fields[0] == 1 || to_left == fields[1]);
+        let terms = Terms::new(&a, &b);
+        let is_line = [&a, &b].iter().all(|x| x.extents[1] == 1 || x.strides[1] == terms.count());
         let near = [nearest_cells(left), nearest_cells(right), nearest_cells(out)];
         let work = Work {
             family: match task.fields {
@@ -71,10 +76,12 @@ impl Contract for With<'_> {
             },
             sizes: [cells, fields[0], fields[1]],
             contracted: [b.extents[2], b.extents[3], b.extents[4]],
-            terms: Terms::new(&a, &b),
+            terms,
             item,
             alignment: rows(left.address(), &a).min(rows(right.address(), &b)),
+            is_line,
             pairs,
+            is_output_line,
             by_cells: near.into_iter().filter(|near| *near).count() > 1,
         };
         if work.sizes.contains(&0) {
@@ -185,7 +192,9 @@ pub fn element_sources() -> Vec<(String, String)> {
                         terms,
                         item,
                         alignment: if count.is_multiple_of(16 / item) { 16 } else { item },
+                        is_line: true,
                         pairs: fields.is_multiple_of(2),
+                        is_output_line: (left * right).is_multiple_of(16 / item),
                         by_cells: is_left,
                     };
                     for (variant, name) in Variant::ALL.into_iter().filter(|(variant, _)| variant.is_specialised()) {
@@ -238,7 +247,9 @@ mod tests {
             terms,
             item: 8,
             alignment: 16,
+            is_line: true,
             pairs: false,
+            is_output_line: false,
             by_cells: false,
         };
         let limits = Limits { multiprocessors: 1, shared: 48 << 10, dmma: false };

@@ -128,9 +128,11 @@ impl Plan {
             Tile32 => tiled(32, ["tile32_f32", "tile32_f64"]),
             FixedLanes => Ok(fixed::lanes(work)),
             FixedRows => fixed::rows(work),
-            FixedStaged => fixed::staged(work, limits),
+            FixedStaged => fixed::staged(work, limits, false),
+            FixedSplit => fixed::staged(work, limits, true),
             FixedBlocked => fixed::blocked(work),
             Dmma => fixed::dmma(work, limits),
+            DmmaBlocked => fixed::dmma_blocked(work, limits),
         }
     }
 }

@@ -57,15 +57,19 @@ pub enum Variant {
     FixedRows,
     /// Compiled for its sizes: some cells a block, copied to shared memory asynchronously, tiles in registers.
     FixedStaged,
+    /// The same with a cell's terms shared out among groups of threads, whose sums are added at the end.
+    FixedSplit,
     /// Compiled for its sizes: a block a tile of up to 128 x 128 outputs, operands in shared memory, tiles in registers.
     FixedBlocked,
     /// Compiled for its sizes: f64 tensor cores.
     Dmma,
+    /// Compiled for its sizes: f64 tensor cores, a block a tile of up to 128 x 64 outputs, operands in shared memory.
+    DmmaBlocked,
 }
 
 impl Variant {
     /// Every variant, with its name.
-    pub const ALL: [(Variant, &'static str); 27] = [
+    pub const ALL: [(Variant, &'static str); 29] = [
         (Variant::Auto, "auto"),
         (Variant::AutoInOrder, "auto-in-order"),
         (Variant::Flat, "flat"),
@@ -91,8 +95,10 @@ impl Variant {
         (Variant::FixedLanes, "fixed-lanes"),
         (Variant::FixedRows, "fixed-rows"),
         (Variant::FixedStaged, "fixed-staged"),
+        (Variant::FixedSplit, "fixed-split"),
         (Variant::FixedBlocked, "fixed-blocked"),
         (Variant::Dmma, "dmma"),
+        (Variant::DmmaBlocked, "dmma-blocked"),
     ];
 
     /// Whether it stands for one of the others.
@@ -103,7 +109,7 @@ impl Variant {
     /// Whether it is compiled at run time for the sizes of the call: its first call of a shape takes a second.
     pub fn is_specialised(self) -> bool {
         use Variant::*;
-        matches!(self, FixedLanes | FixedRows | FixedStaged | FixedBlocked | Dmma)
+        matches!(self, FixedLanes | FixedRows | FixedStaged | FixedSplit | FixedBlocked | Dmma | DmmaBlocked)
     }
 
     /// Whether an output's products are added one after the other in the order of (p, i, j), so that results have the bits
@@ -120,7 +126,9 @@ impl Variant {
                 | Segments
                 | SegmentsAtomic
                 | FixedRows
+                | FixedSplit
                 | Dmma
+                | DmmaBlocked
         )
     }
 

@@ -66,8 +66,12 @@ pub struct Work {
     pub item: usize,
     /// Largest power of two, up to 16, that the addresses of all rows of both inputs are multiples of.
     pub alignment: usize,
+    /// Whether the rows of a cell follow each other without gaps in both operands.
+    pub is_line: bool,
     /// Whether outputs with even right fields lie at multiples of 16 bytes, the next field beside each.
     pub pairs: bool,
+    /// Whether the outputs of a cell follow each other without gaps and begin at a multiple of 16 bytes.
+    pub is_output_line: bool,
     /// Whether cells are side by side in at least two of the three arrays.
     pub by_cells: bool,
 }

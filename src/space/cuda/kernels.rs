@@ -42,13 +42,20 @@ const SOURCES: &[(&str, &str)] = &sources!(
 );
 
 /// Files that are compiled for the sizes of a call, behind the defines that tell them.
-const SPECIALISED: &[(&str, &str)] =
-    &sources!("contraction_lanes" "contraction_rows" "contraction_staged" "contraction_blocked" "contraction_dmma");
+const SPECIALISED: &[(&str, &str)] = &sources!(
+    "contraction_lanes"
+    "contraction_rows"
+    "contraction_staged"
+    "contraction_blocked"
+    "contraction_dmma"
+    "contraction_dmma_blocked"
+);
 
 /// Parts that stand between the common one and the files whose name begins so: that, the part's name and text.
-const PARTS: [(&str, &str, &str); 2] = [
+const PARTS: [(&str, &str, &str); 3] = [
     ("heat", "element.cuh", include_str!("../../../kernels/element.cuh")),
     ("contraction", "contraction.cuh", include_str!("../../../kernels/contraction.cuh")),
+    ("contraction_dmma", "dmma.cuh", include_str!("../../../kernels/dmma.cuh")),
 ];
 
 /// The kernel files: name, and text as it is compiled.
