@@ -183,23 +183,31 @@ pub fn staged(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
 }
 
 /// Tiles of tiles.
-pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
+pub fn blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
     let [cells, left, right] = work.sizes;
     let [outer, middle, inner] = work.terms.extents;
     if work.family != Family::FieldField {
         return Err(NOT_FIELDS);
     }
-    let (rows, columns) = (side(left.div_ceil(16), 8), side(right.div_ceil(16), 8));
-    let tiles = left.div_ceil(16 * rows) * right.div_ceil(16 * columns);
-    // Registers of the sums, of 256 threads: one, two or four blocks.
-    let blocks = match rows * columns * work.item / 4 {
-        ..=16 => 4,
-        17..=64 => 2,
-        _ => 1,
+    // 16 x 16 threads; of up to 64 fields 8 x 8, so that a thread still has a large tile.
+    let across = if left.max(right) <= 64 { 8 } else { 16 };
+    let tile = |most: usize| [left, right].map(|extent| side(extent.div_ceil(across), most));
+    let blocks_of = |[rows, columns]: [usize; 2]| {
+        cells.saturating_mul(left.div_ceil(across * rows) * right.div_ceil(across * columns))
     };
-    if cells.saturating_mul(tiles) > i32::MAX as usize {
+    // The largest tiles that leave every multiprocessor a block.
+    let fills = [8, 4].map(tile).into_iter().find(|tile| blocks_of(*tile) >= limits.multiprocessors);
+    let [rows, columns] = fills.unwrap_or_else(|| tile(2));
+    let (threads, grid) = (across * across, blocks_of([rows, columns]));
+    if grid > i32::MAX as usize {
         return Err("more tiles than a grid has blocks");
     }
+    // Sums, a term of both operands, a thread's share of the next slab of 8 terms, addresses.
+    let loads = (across * rows * 8).div_ceil(threads) + (across * columns * 8).div_ceil(threads);
+    let registers = (rows * columns + rows + columns + loads) * work.item / 4 + 40;
+    let blocks = (65536 / (threads * registers)).clamp(1, 1024 / threads);
+    // Warps are shared out among four schedulers.
+    let blocks = if threads == 64 { (blocks / 2 * 2).max(2) } else { blocks };
     Ok(plan(
         "contraction_blocked",
         real(work),
@@ -209,12 +217,13 @@ pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
             ("OUTER", outer),
             ("MIDDLE", middle),
             ("INNER", inner),
+            ("ACROSS", across),
             ("ROWS", rows),
             ("COLUMNS", columns),
-            ("THREADS", 256),
+            ("THREADS", threads),
             ("BLOCKS", blocks),
         ],
-        Grid::new(cells * tiles, 256),
+        Grid::new(grid, threads as u32),
     ))
 }
 

@@ -129,7 +129,7 @@ impl Plan {
             FixedLanes => Ok(fixed::lanes(work)),
             FixedRows => fixed::rows(work),
             FixedStaged => fixed::staged(work, limits),
-            FixedBlocked => fixed::blocked(work),
+            FixedBlocked => fixed::blocked(work, limits),
             Dmma => fixed::dmma(work, limits),
         }
     }
