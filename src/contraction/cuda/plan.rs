@@ -126,7 +126,7 @@ impl Plan {
             Tile8 => tiled(8, ["tile8_f32", "tile8_f64"]),
             Tile16 => tiled(16, ["tile16_f32", "tile16_f64"]),
             Tile32 => tiled(32, ["tile32_f32", "tile32_f64"]),
-            FixedLanes => Ok(fixed::lanes(work)),
+            FixedLanes => Ok(fixed::lanes(work, limits)),
             FixedRows => fixed::rows(work),
             FixedStaged => fixed::staged(work, limits),
             FixedBlocked => fixed::blocked(work, limits),
