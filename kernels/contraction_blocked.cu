@@ -1,78 +1,108 @@
 // One contraction of many fields with its sizes known to the compiler: tiles in shared memory as tile8 to tile32 have them,
 // and in each thread a tile of them in registers.
 //
-// LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, REAL. 16 x 16 threads make 16 ROWS x 16 COLUMNS outputs of a cell, each
-// ROWS x COLUMNS of them, 16 apart; slabs of 8 terms of both operands go through shared memory, the next one on its way to
-// registers while the products of this one are added. Adds in the order of k: the bits of flat. Any strides.
-// Bytes: left once for each column of tiles, right once for each row of tiles, out once.
+// LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, REAL. ACROSS x ACROSS threads (16 or 8) make ACROSS ROWS x ACROSS COLUMNS
+// outputs of a cell, each ROWS x COLUMNS of them: vectors of neighbours, read as such, ACROSS vectors apart. Slabs of 8 terms
+// of both operands go through two buffers of shared memory: while the products of one are added the next is on its way to
+// registers, and then to the other buffer, so that a slab takes one barrier. A row of a buffer is longer by 16 bytes: reads
+// are of whole vectors, and what a warp stores, 8 terms of neighbouring lines, lies in different banks. Adds in the order of k:
+// the bits of flat. Any strides. Bytes: left once for each column of tiles, right once for each row of tiles, out once.
 
-constexpr int SLAB = 8, TERMS = OUTER * MIDDLE * INNER;
+constexpr int SLAB = 8, TERMS = OUTER * MIDDLE * INNER, PAD = 16 / sizeof(REAL);
+static_assert(THREADS == ACROSS * ACROSS && ACROSS % 8 == 0, "warps of 4 x 8 threads");
+
+// Items of the vectors that COUNT rows of a thread are made of.
+template <int COUNT> struct Of {
+    static constexpr int VECTOR = COUNT % PAD == 0 ? PAD : COUNT % 2 == 0 ? 2 : 1;
+    struct alignas(sizeof(REAL) * VECTOR) Vector {
+        REAL item[VECTOR];
+    };
+    // Row i of thread t.
+    static __device__ __forceinline__ int row(int t, int i) { return (i / VECTOR * ACROSS + t) * VECTOR + i % VECTOR; }
+    static __device__ __forceinline__ void read(const REAL* line, int t, REAL (&item)[COUNT]) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i += VECTOR) {
+            Vector some = *reinterpret_cast<const Vector*>(line + row(t, i));
+#pragma unroll
+            for (int v = 0; v < VECTOR; ++v) item[i + v] = some.item[v];
+        }
+    }
+};
 
 INLINE u64 offset(const Operand<REAL>& x, int k) {
+    if (OUTER * MIDDLE == 1) return k * x.inner;
     return k / (MIDDLE * INNER) * x.outer + k / INNER % MIDDLE * x.middle + k % INNER * x.inner;
 }
 
-// A slab of SIDE rows, by all threads: from memory to registers, from registers to shared memory.
+// A slab of SIDE rows, by all threads: from memory to registers, from registers to shared memory. A thread has one term of
+// the slab, of each LINES-th row.
 template <int SIDE> struct Slab {
-    static constexpr int ITEMS = SIDE * SLAB, LOADS = (ITEMS + THREADS - 1) / THREADS, PITCH = SIDE + 1;
+    static constexpr int LINES = THREADS / SLAB, LOADS = (SIDE + LINES - 1) / LINES, PITCH = SIDE + PAD;
     REAL item[LOADS];
 
     __device__ __forceinline__ void load(const Operand<REAL>& x, const REAL* row, int rows, int first) {
+        int k = first + threadIdx.x % SLAB, line = threadIdx.x / SLAB;
+        const REAL* from = row + line * x.field + offset(x, k);
 #pragma unroll
-        for (int i = 0; i < LOADS; ++i) {
-            int at = threadIdx.x + i * THREADS, k = first + at % SLAB, line = at / SLAB;
-            bool is_in = at < ITEMS && line < rows && k < TERMS;
-            item[i] = is_in ? row[line * x.field + offset(x, k)] : REAL(0);
+        for (int i = 0; i < LOADS; ++i, from += LINES * x.field) {
+            item[i] = k < TERMS && line + i * LINES < rows ? *from : REAL(0);
         }
     }
     __device__ __forceinline__ void store(REAL* shared) const {
+        int line = threadIdx.x / SLAB;
 #pragma unroll
         for (int i = 0; i < LOADS; ++i) {
-            int at = threadIdx.x + i * THREADS;
-            if (at < ITEMS) shared[at % SLAB * PITCH + at / SLAB] = item[i];
+            if (SIDE % LINES == 0 || line + i * LINES < SIDE) shared[threadIdx.x % SLAB * PITCH + line + i * LINES] = item[i];
         }
     }
 };
 
 INLINE void blocked(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) {
-    constexpr int HEIGHT = 16 * ROWS, WIDTH = 16 * COLUMNS;
-    __shared__ REAL left[SLAB * (HEIGHT + 1)], right[SLAB * (WIDTH + 1)];
+    constexpr int HEIGHT = ACROSS * ROWS, WIDTH = ACROSS * COLUMNS;
+    using X = Slab<HEIGHT>;
+    using Y = Slab<WIDTH>;
+    // Left, then right, of two slabs.
+    constexpr int BEHIND = SLAB * X::PITCH;
+    __shared__ __align__(16) REAL slabs[2][BEHIND + SLAB * Y::PITCH];
     constexpr int I = (LEFT + HEIGHT - 1) / HEIGHT, J = (RIGHT + WIDTH - 1) / WIDTH;
     Place at = outputs_in_lanes(blockIdx.x, I, J);
-    int l = int(at.left) * HEIGHT, r = int(at.right) * WIDTH, i0 = threadIdx.x / 16, j0 = threadIdx.x % 16;
+    int l = int(at.left) * HEIGHT, r = int(at.right) * WIDTH, warp = threadIdx.x / WARP;
+    int i0 = warp / (ACROSS / 8) * 4 + lane_index() / 8, j0 = warp % (ACROSS / 8) * 8 + lane_index() % 8;
     const REAL *a0 = row(a, at.cell, l), *b0 = row(b, at.cell, r);
-    Slab<HEIGHT> x;
-    Slab<WIDTH> y;
+    X x;
+    Y y;
     x.load(a, a0, LEFT - l, 0);
     y.load(b, b0, RIGHT - r, 0);
+    x.store(slabs[0]);
+    y.store(slabs[0] + BEHIND);
+    __syncthreads();
     REAL sums[ROWS][COLUMNS] = {};
 #pragma unroll 1
     for (int first = 0; first < TERMS; first += SLAB) {
-        x.store(left);
-        y.store(right);
-        __syncthreads();
+        const REAL* slab = slabs[first / SLAB % 2];
         x.load(a, a0, LEFT - l, first + SLAB);
         y.load(b, b0, RIGHT - r, first + SLAB);
 #pragma unroll
         for (int k = 0; k < SLAB; ++k) {
             REAL p[ROWS], q[COLUMNS];
-#pragma unroll
-            for (int i = 0; i < ROWS; ++i) p[i] = left[k * (HEIGHT + 1) + i0 + 16 * i];
-#pragma unroll
-            for (int j = 0; j < COLUMNS; ++j) q[j] = right[k * (WIDTH + 1) + j0 + 16 * j];
+            Of<ROWS>::read(slab + k * X::PITCH, i0, p);
+            Of<COLUMNS>::read(slab + BEHIND + k * Y::PITCH, j0, q);
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
                 for (int j = 0; j < COLUMNS; ++j) sums[i][j] += p[i] * q[j];
             }
         }
+        REAL* next = slabs[1 - first / SLAB % 2];
+        x.store(next);
+        y.store(next + BEHIND);
         __syncthreads();
     }
 #pragma unroll
     for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
         for (int j = 0; j < COLUMNS; ++j) {
-            int row = l + i0 + 16 * i, column = r + j0 + 16 * j;
+            int row = l + Of<ROWS>::row(i0, i), column = r + Of<COLUMNS>::row(j0, j);
             if (row < LEFT && column < RIGHT) finish(out, at.cell, row, column, sums[i][j]);
         }
     }

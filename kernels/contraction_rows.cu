@@ -1,50 +1,108 @@
 // One contraction with its sizes known to the compiler, terms in lanes: for layouts that have a cell's terms side by side.
 //
-// LEFT, RIGHT fields, TERMS terms, REAL. GROUP neighbouring lanes share an output: each loads vectors of VECTOR items of both
-// rows, BATCH outputs' loads in flight at once, then shuffles add up in a tree. Needs terms in one line with stride 1 and
-// rows that begin at multiples of a vector. Bytes: every row once where outputs do not share it (data_data, the fields of
-// data_field); what they share comes from the cache.
+// LEFT, RIGHT fields, TERMS terms, REAL. GROUP neighbouring lanes, or all threads of a block (GROUP > 32, THREADS = GROUP),
+// take BATCH outputs: right fields of the same left row, whose vectors they load once, or, of one right field, outputs of
+// several left rows. Each lane loads vectors of VECTOR items, FLIGHT of each row before it multiplies any: all of a row where
+// that is few, so that memory sees whole rows. Needs terms in one line with stride 1 and rows that begin at multiples of a
+// vector. Bytes: every row once where outputs do not share it (data_data, the fields of data_field); what they share comes
+// from the cache once for BATCH outputs.
+
+constexpr int VECTORS = TERMS / VECTOR, STEPS = (VECTORS + GROUP - 1) / GROUP;
+constexpr bool SHARES = RIGHT > 1;
+constexpr int CHUNKS = SHARES ? (RIGHT + BATCH - 1) / BATCH : 1, LEFTS = SHARES ? 1 : BATCH;
+static_assert(TERMS % VECTOR == 0, "whole vectors");
+static_assert(GROUP <= WARP ? WARP % GROUP == 0 : BATCH == 1 && GROUP == THREADS, "whole groups");
 
 struct alignas(sizeof(REAL) * VECTOR) Vector {
     REAL item[VECTOR];
 };
 
+// Adds the products of COUNT steps from `first` on. Only steps behind the whole ones may be past a row's end.
+template <int COUNT, bool WHOLE>
+INLINE void add(const Vector* const (&left)[LEFTS], const Vector* const (&right)[BATCH], int first, int lane, REAL (&sums)[BATCH]) {
+    Vector x[LEFTS][COUNT], y[BATCH][COUNT];
+#pragma unroll
+    for (int s = 0; s < COUNT; ++s) {
+        bool is_in = WHOLE || (first + s + 1) * GROUP <= VECTORS || (first + s) * GROUP + lane < VECTORS;
+#pragma unroll
+        for (int i = 0; i < LEFTS; ++i) x[i][s] = is_in ? left[i][(first + s) * GROUP] : Vector{};
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) y[i][s] = is_in ? right[i][(first + s) * GROUP] : Vector{};
+    }
+#pragma unroll
+    for (int s = 0; s < COUNT; ++s) {
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+#pragma unroll
+            for (int j = 0; j < VECTOR; ++j) sums[i] += x[SHARES ? 0 : i][s].item[j] * y[i][s].item[j];
+        }
+    }
+}
+
+// Adds over the lanes of a group: lanes STEP apart trade halves of their COUNT sums, then halves of those. Each sum is added
+// in the same tree as if it were alone.
+template <int COUNT, int STEP> INLINE void fold(REAL (&sums)[BATCH], int lane) {
+    if constexpr (STEP > 0) {
+        constexpr int HALF = (COUNT + 1) / 2;
+#pragma unroll
+        for (int i = 0; i < HALF; ++i) {
+            REAL low = sums[i], high = i + HALF < COUNT ? sums[i + HALF] : REAL(0);
+            REAL other = __shfl_xor_sync(ALL_LANES, lane & STEP ? low : high, STEP);
+            sums[i] = (lane & STEP ? high : low) + other;
+        }
+        fold<HALF, STEP / 2>(sums, lane);
+    }
+}
+// Which of them a lane has as its sum i afterwards; BATCH: none.
+template <int COUNT, int STEP> INLINE int folded(int lane, int i) {
+    if constexpr (STEP > 0) {
+        constexpr int HALF = (COUNT + 1) / 2;
+        i = folded<HALF, STEP / 2>(lane, i) + (lane & STEP ? HALF : 0);
+    }
+    return i < COUNT ? i : BATCH;
+}
+// How many of COUNT sums a lane has after log2(LANES) halvings.
+__device__ constexpr int left_over(int count, int lanes) { return lanes == 1 ? count : left_over((count + 1) / 2, lanes / 2); }
+
 INLINE void rows(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) {
-    constexpr int VECTORS = TERMS / VECTOR, STEPS = (VECTORS + GROUP - 1) / GROUP, OF_WARP = WARP / GROUP;
-    static_assert(TERMS % VECTOR == 0 && WARP % GROUP == 0, "whole vectors, whole groups");
-    u64 outputs = n.cells * (LEFT * RIGHT), first = thread_index() / WARP * (OF_WARP * BATCH) + lane_index() / GROUP;
-    int lane = lane_index() % GROUP;
+    constexpr int OF_WARP = GROUP < WARP ? WARP / GROUP : 1;
+    int lane = threadIdx.x % GROUP;
+    u64 group = thread_index() / GROUP, outputs = n.cells * (LEFT * RIGHT);
+    // Output i of the group: of groups of a warp side by side where they share nothing.
+    u64 first = group / OF_WARP * (OF_WARP * BATCH) + group % OF_WARP;
+    Place at = outputs_in_lanes(least(group, n.cells * (LEFT * CHUNKS) - 1), LEFT, CHUNKS);
+    const Vector *left[LEFTS], *right[BATCH];
+#pragma unroll
+    for (int i = 0; i < BATCH; ++i) {
+        Place of = {at.cell, at.left, SHARES ? least(at.right * BATCH + i, u64(RIGHT - 1)) : 0};
+        if (!SHARES) of = outputs_in_lanes(least(first + i * OF_WARP, outputs - 1), LEFT, 1);
+        if (i < LEFTS) left[i] = reinterpret_cast<const Vector*>(row(a, of.cell, of.left)) + lane;
+        right[i] = reinterpret_cast<const Vector*>(row(b, of.cell, of.right)) + lane;
+    }
+    constexpr int WHOLE = VECTORS / (GROUP * FLIGHT) * FLIGHT;
     REAL sums[BATCH] = {};
-    const Vector *left[BATCH], *right[BATCH];
-#pragma unroll
-    for (int i = 0; i < BATCH; ++i) {
-        Place at = outputs_in_lanes(least(first + i * OF_WARP, outputs - 1), LEFT, RIGHT);
-        left[i] = reinterpret_cast<const Vector*>(row(a, at.cell, at.left)) + lane;
-        right[i] = reinterpret_cast<const Vector*>(row(b, at.cell, at.right)) + lane;
-    }
-#pragma unroll UNROLL
-    for (int step = 0; step < STEPS; ++step) {
-        Vector x[BATCH], y[BATCH];
-        bool is_in = VECTORS % GROUP == 0 || step * GROUP + lane < VECTORS;
-#pragma unroll
-        for (int i = 0; i < BATCH; ++i) {
-            if (is_in) x[i] = left[i][step * GROUP], y[i] = right[i][step * GROUP];
+#pragma unroll 1
+    for (int step = 0; step < WHOLE; step += FLIGHT) add<FLIGHT, true>(left, right, step, lane, sums);
+    if constexpr (STEPS > WHOLE) add<STEPS - WHOLE, false>(left, right, WHOLE, lane, sums);
+    if constexpr (GROUP > WARP) {
+        REAL sum = block_sum<THREADS>(sums[0]);
+        if (threadIdx.x == 0 && group < outputs) {
+            Place of = outputs_in_lanes(group, LEFT, RIGHT);
+            finish(out, of.cell, of.left, of.right, sum);
         }
-#pragma unroll
-        for (int i = 0; i < BATCH; ++i) {
-#pragma unroll
-            for (int j = 0; j < VECTOR; ++j) {
-                if (is_in) sums[i] += x[i].item[j] * y[i].item[j];
-            }
-        }
+        return;
     }
+    fold<BATCH, (GROUP < WARP ? GROUP : WARP) / 2>(sums, lane);
 #pragma unroll
-    for (int i = 0; i < BATCH; ++i) {
-        REAL sum = lanes_sum(sums[i], GROUP);
-        u64 output = first + i * OF_WARP;
-        if (lane == 0 && output < outputs) {
-            Place at = outputs_in_lanes(output, LEFT, RIGHT);
-            finish(out, at.cell, at.left, at.right, sum);
+    for (int i = 0; i < left_over(BATCH, GROUP < WARP ? GROUP : WARP); ++i) {
+        int mine = folded<BATCH, (GROUP < WARP ? GROUP : WARP) / 2>(lane, i);
+        if (mine == BATCH) continue;
+        if (SHARES) {
+            u64 field = at.right * BATCH + mine;
+            if (group < n.cells * (LEFT * CHUNKS) && field < RIGHT) finish(out, at.cell, at.left, field, sums[i]);
+        } else if (first + mine * OF_WARP < outputs) {
+            Place of = outputs_in_lanes(first + mine * OF_WARP, LEFT, 1);
+            finish(out, of.cell, of.left, 0, sums[i]);
         }
     }
 }

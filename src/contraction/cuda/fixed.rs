@@ -36,22 +36,28 @@ fn side(extent: usize, most: usize) -> usize {
 }
 
 /// Cells in lanes.
-pub fn lanes(work: &Work) -> Plan {
+pub fn lanes(work: &Work, limits: &Limits) -> Plan {
     let [_, left, right] = work.sizes;
     let [outer, middle, inner] = work.terms.extents;
     // 9 x 9 sums of f64 leave room for the operands of one term, 8 x 8 for those of two.
     let most = if left.max(right) <= 8 { 8 } else { 9 };
     let (rows, columns) = (side(left, most), side(right, most));
     let registers = (rows * columns + rows + columns) * work.item / 4;
-    // As many blocks of 128 as leave a thread registers for sums, operands, the next operands and addresses.
+    let is_large = rows * columns > 16;
+    // Large tiles: three or four terms of operands a thread in shared memory.
+    let stage = (rows + columns) * 128 * work.item;
+    let is_staged = registers >= 72 && work.terms.count() >= 4 && 4 * stage <= limits.shared;
+    // As many blocks of 128 as leave a thread registers for sums, operands, the next operands and addresses; staged ones
+    // need no next operands.
     let blocks = match registers {
+        _ if is_staged => (512 / (registers + 8)).clamp(1, 5),
         ..=24 => 8,
         25..=48 => 5,
         49..=88 => 4,
         _ => 2,
     };
-    let is_large = rows * columns > 16;
-    let is_ahead = is_large && registers <= 160;
+    let stages = if is_staged { ((160 << 10) / blocks / stage).clamp(3, 4) } else { 0 };
+    let is_ahead = is_large && !is_staged && registers <= 160;
     // Small tiles have the loads of four terms in flight, large ones those of one term.
     let unroll = if is_large { 1 } else { 4 };
     plan(
@@ -66,13 +72,17 @@ pub fn lanes(work: &Work) -> Plan {
             ("ROWS", rows),
             ("COLUMNS", columns),
             ("AHEAD", usize::from(is_ahead)),
+            ("STAGES", stages),
             ("UNROLL", unroll),
             ("THREADS", 128),
             ("BLOCKS", blocks),
         ],
-        Grid::cover(tiled_warps(work, rows, columns) * WARP, 128),
+        Grid::cover(tiled_warps(work, rows, columns) * WARP, 128).shared(stages * stage),
     )
 }
+
+/// Threads, about, that a large GPU holds at once.
+const FILLS: usize = 1 << 18;
 
 /// Terms in lanes.
 pub fn rows(work: &Work) -> Result<Plan, &'static str> {
@@ -82,13 +92,46 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
         return Err(NOT_PACKED);
     }
     let vector = work.vector();
-    let vectors = terms / vector;
-    // The most lanes of which at most every eighth is idle.
-    let group = [32, 16, 8, 4, 2, 1].into_iter().find(|&n| vectors.next_multiple_of(n) * 8 <= vectors * 9).unwrap_or(1);
-    let steps = vectors.div_ceil(group).max(1);
-    // Some 4 vectors of each operand in flight.
-    let batch = (4 / steps).clamp(1, 4);
-    let warps = (cells * left * right).div_ceil(WARP / group * batch);
+    let (vectors, outputs) = (terms / vector, cells * left * right);
+    let registers = vector * work.item / 4;
+    // Steps of a row in flight at once: 20 registers of it.
+    let most = (20 / registers).clamp(1, 8);
+    let is_few = outputs.saturating_mul(64) < FILLS && vectors > 4 * WARP;
+    let group = if is_few {
+        // A block an output, with all its vectors in flight; smaller blocks where there are more.
+        let mut threads = vectors.div_ceil(5).next_power_of_two().clamp(64, 1024);
+        while threads > 64 && outputs * threads > FILLS {
+            threads /= 2;
+        }
+        threads
+    } else {
+        // Whole pieces of memory: 64 bytes where rows are made of such, else 128, or the row. Of the groups that have a row
+        // in flight the one with the fewest idle lanes, and then the smallest.
+        let piece = if (terms * work.item).is_multiple_of(64) { 64 } else { 128.min(terms * work.item) };
+        let groups = || [1, 2, 4, 8, 16, 32].into_iter().filter(|n| n * vector * work.item >= piece || *n == WARP);
+        let whole = groups().filter(|n| vectors.div_ceil(*n) <= most);
+        whole.min_by_key(|n| (vectors.next_multiple_of(*n), *n)).unwrap_or(WARP)
+    };
+    let flight = vectors.div_ceil(group).min(most);
+    let row = flight * registers;
+    let (batch, needed) = match right {
+        _ if is_few => (1, 0),
+        // Two operands, sums, two pointers.
+        1 => {
+            let batch = (16 / row).clamp(1, 8);
+            (batch, batch * (2 * row + work.item / 4 + 4) + 16)
+        }
+        _ => {
+            let batch = side(right, (28 / row).clamp(1, 9));
+            (batch, (batch + 1) * row + batch * work.item / 4 + 20)
+        }
+    };
+    let (threads, blocks) = if is_few { (group, 1024 / group) } else { (256, (256 / needed).clamp(3, 8)) };
+    let grid = match () {
+        () if is_few => Grid::new(outputs, threads as u32),
+        () if right > 1 => Grid::cover(cells * left * right.div_ceil(batch) * group, threads as u32),
+        () => Grid::cover(outputs.div_ceil(WARP / group * batch) * WARP, threads as u32),
+    };
     Ok(plan(
         "contraction_rows",
         real(work),
@@ -99,11 +142,11 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
             ("VECTOR", vector),
             ("GROUP", group),
             ("BATCH", batch),
-            ("UNROLL", steps.min(4)),
-            ("THREADS", 256),
-            ("BLOCKS", 4),
+            ("FLIGHT", flight),
+            ("THREADS", threads),
+            ("BLOCKS", blocks),
         ],
-        Grid::cover(warps * WARP, 256),
+        grid,
     ))
 }
 
@@ -201,23 +244,31 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'st
 }
 
 /// Tiles of tiles.
-pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
+pub fn blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
     let [cells, left, right] = work.sizes;
     let [outer, middle, inner] = work.terms.extents;
     if work.family != Family::FieldField {
         return Err(NOT_FIELDS);
     }
-    let (rows, columns) = (side(left.div_ceil(16), 8), side(right.div_ceil(16), 8));
-    let tiles = left.div_ceil(16 * rows) * right.div_ceil(16 * columns);
-    // Registers of the sums, of 256 threads: one, two or four blocks.
-    let blocks = match rows * columns * work.item / 4 {
-        ..=16 => 4,
-        17..=64 => 2,
-        _ => 1,
+    // 16 x 16 threads; of up to 64 fields 8 x 8, so that a thread still has a large tile.
+    let across = if left.max(right) <= 64 { 8 } else { 16 };
+    let tile = |most: usize| [left, right].map(|extent| side(extent.div_ceil(across), most));
+    let blocks_of = |[rows, columns]: [usize; 2]| {
+        cells.saturating_mul(left.div_ceil(across * rows) * right.div_ceil(across * columns))
     };
-    if cells.saturating_mul(tiles) > i32::MAX as usize {
+    // The largest tiles that leave every multiprocessor a block.
+    let fills = [8, 4].map(tile).into_iter().find(|tile| blocks_of(*tile) >= limits.multiprocessors);
+    let [rows, columns] = fills.unwrap_or_else(|| tile(2));
+    let (threads, grid) = (across * across, blocks_of([rows, columns]));
+    if grid > i32::MAX as usize {
         return Err("more tiles than a grid has blocks");
     }
+    // Sums, a term of both operands, a thread's share of the next slab of 8 terms, addresses.
+    let loads = (across * rows * 8).div_ceil(threads) + (across * columns * 8).div_ceil(threads);
+    let registers = (rows * columns + rows + columns + loads) * work.item / 4 + 40;
+    let blocks = (65536 / (threads * registers)).clamp(1, 1024 / threads);
+    // Warps are shared out among four schedulers.
+    let blocks = if threads == 64 { (blocks / 2 * 2).max(2) } else { blocks };
     Ok(plan(
         "contraction_blocked",
         real(work),
@@ -227,12 +278,13 @@ pub fn blocked(work: &Work) -> Result<Plan, &'static str> {
             ("OUTER", outer),
             ("MIDDLE", middle),
             ("INNER", inner),
+            ("ACROSS", across),
             ("ROWS", rows),
             ("COLUMNS", columns),
-            ("THREADS", 256),
+            ("THREADS", threads),
             ("BLOCKS", blocks),
         ],
-        Grid::new(cells * tiles, 256),
+        Grid::new(grid, threads as u32),
     ))
 }
 

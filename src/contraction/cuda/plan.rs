@@ -126,11 +126,11 @@ impl Plan {
             Tile8 => tiled(8, ["tile8_f32", "tile8_f64"]),
             Tile16 => tiled(16, ["tile16_f32", "tile16_f64"]),
             Tile32 => tiled(32, ["tile32_f32", "tile32_f64"]),
-            FixedLanes => Ok(fixed::lanes(work)),
+            FixedLanes => Ok(fixed::lanes(work, limits)),
             FixedRows => fixed::rows(work),
             FixedStaged => fixed::staged(work, limits, false),
             FixedSplit => fixed::staged(work, limits, true),
-            FixedBlocked => fixed::blocked(work),
+            FixedBlocked => fixed::blocked(work, limits),
             Dmma => fixed::dmma(work, limits),
             DmmaBlocked => fixed::dmma_blocked(work, limits),
         }
