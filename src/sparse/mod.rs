@@ -21,6 +21,6 @@ pub use format::Format;
 pub use slices::Slices;
 pub use spmv::Spmv;
 #[cfg(feature = "cuda")]
-pub use spmv::{DeviceValue, Lanes};
+pub use spmv::{DeviceValue, Lanes, ProductDot};
 #[cfg(feature = "cuda")]
 pub use storage::{Storage, Stored};
