@@ -12,8 +12,7 @@
 //! use minifenl::solve::{CgParams, CgWorkspace, cg};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
-//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along the axes from a corner to the
-//! // opposite one.
+//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along the axes from corner to corner.
 //! let id = |p: [u32; 3]| p[0] + 3 * p[1] + 9 * p[2];
 //! let at = |n: u32| [n % 3, n / 3 % 3, n / 9].map(f64::from);
 //! let coord: Vec<[f64; 3]> = (0..27).map(at).collect();
@@ -39,11 +38,10 @@
 //! let fixed: Vec<bool> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0)).collect();
 //! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] { exact(n) } else { 0.0 }).collect();
 //!
-//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and its product
-//! // with u.
+//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and that times u.
 //! let kernel = element_fn(|e| {
 //!     let nodes: Vec<usize> = elem_node.elem(e).iter().map(|&node| node as usize).collect();
-//!     let edge = |i| [0, 1, 2].map(|d| coord[nodes[i]][d] - coord[nodes[0]][d]);
+//!     let edge = |i: usize| [0, 1, 2].map(|d| coord[nodes[i]][d] - coord[nodes[0]][d]);
 //!     let [a, b, c] = [1, 2, 3].map(edge);
 //!     let cross = |p: [f64; 3], q: [f64; 3]| {
 //!         [[1, 2], [2, 0], [0, 1]].map(|[i, j]| p[i] * q[j] - p[j] * q[i])
