@@ -12,7 +12,7 @@
 //! use minifenl::solve::{CgParams, CgWorkspace, cg};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
-//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along the axes from corner to corner.
+//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along edges to the far corner.
 //! let id = |p: [u32; 3]| p[0] + 3 * p[1] + 9 * p[2];
 //! let at = |n: u32| [n % 3, n / 3 % 3, n / 9].map(f64::from);
 //! let coord: Vec<[f64; 3]> = (0..27).map(at).collect();
@@ -38,7 +38,7 @@
 //! let fixed: Vec<bool> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0)).collect();
 //! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] { exact(n) } else { 0.0 }).collect();
 //!
-//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and that times u.
+//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and K u.
 //! let kernel = element_fn(|e| {
 //!     let nodes: Vec<usize> = elem_node.elem(e).iter().map(|&node| node as usize).collect();
 //!     let edge = |i: usize| [0, 1, 2].map(|d| coord[nodes[i]][d] - coord[nodes[0]][d]);
