@@ -7,8 +7,9 @@ PACKAGES := openmpi-bin libopenmpi-dev libclang-dev
 TYPOS := target/tools/bin/typos
 TYPOS_VERSION := 1.52.0
 MATPLOTLIB_VERSION := 3.11.2
-# NVRTC and ptxas from NVIDIA's wheels: kernels are compiled and their registers counted without a GPU.
+# NVRTC, ptxas and nvdisasm from NVIDIA's wheels: kernels are compiled, counted and looked into without a GPU.
 CUDA_VERSION := 13.0.88
+NVDISASM_VERSION := 13.5.37
 CUDA := target/tools/cuda-$(CUDA_VERSION)
 RANKS ?= 4
 ARGS ?= --nodes 64
@@ -48,12 +49,16 @@ $(CUDA):
 	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvrtc==$(CUDA_VERSION) nvidia-cuda-nvcc==$(CUDA_VERSION)
 	ln -sfn "$$(target/tools/cuda/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13" $@
 
+$(CUDA)/bin/nvdisasm: | $(CUDA)
+	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvdisasm==$(NVDISASM_VERSION)
+
 # What is skipped for want of a GPU is counted: each test that is skipped adds a line to the file.
 test: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
 test: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
+test: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
 test: export MINIFENL_NEEDS_NVRTC := 1
 test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
-test: setup $(CUDA) ## every test, without MPI and with it
+test: setup $(CUDA)/bin/nvdisasm ## every test, without MPI and with it
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@cargo test 2>&1 | tee target/test.log
 	@cargo test --features mpi 2>&1 | tee -a target/test.log

@@ -12,9 +12,10 @@
 //! use minifenl::solve::{CgParams, CgWorkspace, cg};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
-//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along the axes from a corner to the opposite one.
+//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along edges to the far corner.
 //! let id = |p: [u32; 3]| p[0] + 3 * p[1] + 9 * p[2];
-//! let coord: Vec<[f64; 3]> = (0..27).map(|n| [n % 3, n / 3 % 3, n / 9].map(f64::from)).collect();
+//! let at = |n: u32| [n % 3, n / 3 % 3, n / 9].map(f64::from);
+//! let coord: Vec<[f64; 3]> = (0..27).map(at).collect();
 //! let mut nodes = Vec::new();
 //! for cube in 0..8 {
 //!     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -37,17 +38,21 @@
 //! let fixed: Vec<bool> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0)).collect();
 //! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] { exact(n) } else { 0.0 }).collect();
 //!
-//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and its product with u.
+//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and K u.
 //! let kernel = element_fn(|e| {
-//!     let nodes = elem_node.elem(e);
-//!     let [a, b, c] = [1, 2, 3].map(|i| [0, 1, 2].map(|d| coord[nodes[i] as usize][d] - coord[nodes[0] as usize][d]));
-//!     let cross = |p: [f64; 3], q: [f64; 3]| [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
+//!     let nodes: Vec<usize> = elem_node.elem(e).iter().map(|&node| node as usize).collect();
+//!     let edge = |i: usize| [0, 1, 2].map(|d| coord[nodes[i]][d] - coord[nodes[0]][d]);
+//!     let [a, b, c] = [1, 2, 3].map(edge);
+//!     let cross = |p: [f64; 3], q: [f64; 3]| {
+//!         [[1, 2], [2, 0], [0, 1]].map(|[i, j]| p[i] * q[j] - p[j] * q[i])
+//!     };
 //!     let dot = |p: [f64; 3], q: [f64; 3]| p[0] * q[0] + p[1] * q[1] + p[2] * q[2];
 //!     let det = dot(a, cross(b, c));
 //!     let grad = [cross(b, c), cross(c, a), cross(a, b)].map(|g| g.map(|x| x / det));
-//!     let grad = [[0, 1, 2].map(|d| -grad[0][d] - grad[1][d] - grad[2][d]), grad[0], grad[1], grad[2]];
+//!     let first = [0, 1, 2].map(|d| -grad[0][d] - grad[1][d] - grad[2][d]);
+//!     let grad = [first, grad[0], grad[1], grad[2]];
 //!     let matrix = grad.map(|gi| grad.map(|gj| det.abs() / 6.0 * dot(gi, gj)));
-//!     let residual = matrix.map(|row| (0..4).map(|j| row[j] * u[nodes[j] as usize]).sum());
+//!     let residual = matrix.map(|row| (0..4).map(|j| row[j] * u[nodes[j]]).sum());
 //!     (matrix, residual)
 //! });
 //! let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 27]);
@@ -69,8 +74,9 @@
 //! ```
 //!
 //! Features: `cli` (default) has [`run`] and the programs, `cuda` (default) has `space::Cuda`, which looks for driver and
-//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number
-//! of threads, unless an item's documentation says otherwise.
+//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. `peers` and `plot` (default) are of the programs alone:
+//! other libraries beside this one, and figures. Results are the same bits for any number of threads, unless an item's
+//! documentation says otherwise.
 
 pub mod blas;
 pub mod comm;

@@ -60,6 +60,8 @@ fn mistakes_are_one_line_and_code_2() {
     let dir = tempfile::tempdir().unwrap();
     let deck = dir.path().join("deck.toml");
     std::fs::write(&deck, "name = \"x\"\ntitle = \"\"\nsweeps = []\n").unwrap();
+    // A folder inside a file cannot be.
+    let inside = deck.join("x").to_str().unwrap().to_string();
     let (deck, good) = (deck.to_str().unwrap(), &decks()[0]);
     let cases: &[(&[&str], &str)] = &[
         (&[], "DECK"),
@@ -68,7 +70,7 @@ fn mistakes_are_one_line_and_code_2() {
         (&[good, "--device", "gpu"], "auto, cpu, cuda, cuda:K"),
         (&[good, "--device", "cuda:4096"], "cuda:4096"),
         (&[good, "--threads", "0"], "--threads"),
-        (&[good, "--out", "Cargo.toml/x"], "Cargo.toml"),
+        (&[good, "--out", &inside], "deck.toml"),
         (&["--claims", deck], "not the header"),
     ];
     for (args, part) in cases {

@@ -1,14 +1,15 @@
-//! Every kernel file compiles for every kind of GPU that we know, without a GPU; and no kernel takes more registers or
-//! spills more bytes than `kernels/limits.csv` allows it.
+//! Every kernel file compiles for every kind of GPU that we know, without a GPU; no kernel takes more registers or spills
+//! more bytes than `kernels/limits.csv` allows it; scattered additions wait for no answer.
 //!
-//! Needs NVRTC on the library path, and ptxas at `MINIFENL_PTXAS`; `make test` fetches both. Without them the tests say so
-//! and pass, unless `MINIFENL_NEEDS_NVRTC` is set.
+//! Needs NVRTC on the library path, ptxas at `MINIFENL_PTXAS` and nvdisasm at `MINIFENL_NVDISASM`; `make test` fetches all
+//! three. Without them the tests say so and pass, unless `MINIFENL_NEEDS_NVRTC` is set.
 
 #![cfg(feature = "cuda")]
 
 use minifenl::contraction::element_sources;
 use minifenl::space::cuda::{Target, sources};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::Command;
 
 /// A100, H200, B200.
@@ -63,6 +64,10 @@ fn is_skipped(test: &str, missing: Option<String>) -> bool {
     let Some(why) = missing else { return false };
     assert!(std::env::var_os("MINIFENL_NEEDS_NVRTC").is_none(), "{test}: {why}");
     eprintln!("skipped 1: {test}: {why}");
+    if let Some(path) = std::env::var_os("MINIFENL_SKIPPED") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(format!("{test}: {}\n", why.lines().next().unwrap_or("")).as_bytes()).unwrap();
+    }
     true
 }
 
@@ -167,6 +172,71 @@ fn registers_and_spills_keep_their_limits() {
     faults.extend(limits.keys().map(|(file, kernel)| format!("limits.csv: {file}.cu has no kernel {kernel}")));
     println!("{table}");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Kernels, by file, that add in no fixed order to what others add to as well.
+const ADDING: [(&str, &[&str]); 3] = [
+    ("fill", &["scatter_u8", "scatter_u16", "scatter_u32"]),
+    ("heat", &["scatter_heat"]),
+    ("contraction_team", &["segments_atomic_f32", "segments_atomic_f64"]),
+];
+
+/// Of each kernel that nvdisasm shows: floating-point additions in memory that return nothing, and atomics that return
+/// what was there (compare-and-swap loops too).
+fn atomics(code: &str) -> BTreeMap<&str, [usize; 2]> {
+    let (mut found, mut kernel) = (BTreeMap::new(), "");
+    for line in code.lines() {
+        if let Some(label) = line.strip_prefix(".text.") {
+            kernel = label.trim_end_matches(':');
+        }
+        let counts = found.entry(kernel).or_insert([0; 2]);
+        for word in line.split_whitespace() {
+            counts[0] += usize::from(word.starts_with("RED") && word.contains(".ADD.F"));
+            counts[1] += usize::from(word.starts_with("ATOM.") || word.starts_with("ATOMG."));
+        }
+    }
+    found
+}
+
+/// In machine code they are reductions (RED): the thread goes on, and the second-level cache adds.
+#[test]
+fn scattered_additions_return_nothing() {
+    let nvdisasm = std::env::var_os("MINIFENL_NVDISASM")
+        .ok_or("MINIFENL_NVDISASM names no nvdisasm (`make test` does)".to_string());
+    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string()).or(nvdisasm.clone().err());
+    if is_skipped("scattered_additions_return_nothing", missing) {
+        return;
+    }
+    let (nvdisasm, folder) = (nvdisasm.unwrap(), tempfile::tempdir().unwrap());
+    for architecture in ARCHITECTURES {
+        let target = Target::architecture(architecture).unwrap();
+        for (file, kernels) in ADDING {
+            let (_, text) = sources().find(|(name, _)| *name == file).unwrap();
+            let image = folder.path().join(format!("{file}-{architecture}.cubin"));
+            std::fs::write(&image, target.compile(file, &text).unwrap()).unwrap();
+            let output = Command::new(&nvdisasm).arg("-c").arg(&image).output().unwrap();
+            let code = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+            let found = atomics(&code);
+            for kernel in kernels {
+                let Some(&[additions, returning]) = found.get(kernel) else { panic!("no {kernel} in {file}.cu") };
+                println!("{file},{kernel},{architecture}: {additions} RED, {returning} ATOM");
+                assert!(
+                    additions > 0 && returning == 0,
+                    "{kernel} on {architecture}: {additions} RED, {returning} ATOM"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_nvdisasm_shows_is_read() {
+    let code = ".text.first:\n  /*0010*/  @!P0 REDG.E.ADD.F64.RN.STRONG.GPU desc[UR4][R2.64], R4 ;\n\
+                \x20 /*0020*/  ATOMS.ADD R0, [R1], R2 ;\n.L_x_1:\n  /*0030*/  RED.E.MAX.STRONG.GPU [R2.64], R4 ;\n\
+                .text.second:\n  /*0010*/  ATOMG.E.CAS.64.STRONG.GPU PT, R2, [R4], R6 ;\n";
+    let found = atomics(code);
+    assert_eq!((found["first"], found["second"]), ([1, 0], [0, 1]));
 }
 
 #[test]

@@ -195,53 +195,20 @@ impl<'a> Peers<'a> {
     ) -> Result<Product<'_>> {
         let (x, y) = (self.space.zeros::<f64>(graph.columns())?, self.space.zeros::<f64>(graph.rows())?);
         let (mut vectors, mut bytes) = ([null_mut(); 2], 0);
-        let (alpha, beta) = (1.0f64, 0.0f64);
-        let (alpha, beta) = ((&raw const alpha).cast::<c_void>(), (&raw const beta).cast::<c_void>());
-        let operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
-        // SAFETY: vectors as long as the matrix asks; scalars live during the calls; the buffer is as long as asked for.
-        unsafe {
-            sparse(
-                "x",
-                cusparse::sys::cusparseCreateDnVec(&mut vectors[0], graph.columns() as i64, pointer(&x), CUDA_R_64F),
-            )?;
-            sparse(
-                "y",
-                cusparse::sys::cusparseCreateDnVec(&mut vectors[1], graph.rows() as i64, pointer(&y), CUDA_R_64F),
-            )?;
-            let [dx, dy] = vectors;
-            let size = &mut bytes;
-            let status = cusparse::sys::cusparseSpMV_bufferSize(
-                self.sparse,
-                operation,
-                alpha,
-                matrix,
-                dx,
-                beta,
-                dy,
-                CUDA_R_64F,
-                algorithm,
-                size,
-            );
-            sparse("buffer", status)?;
-            let buffer = self.space.zeros::<u8>(bytes.max(1))?;
-            if is_preprocessed {
-                let (matrix, dx, buffer) = (matrix.cast_const(), dx.cast_const(), pointer(&buffer));
-                let status = cusparse::sys::cusparseSpMV_preprocess(
-                    self.sparse,
-                    operation,
-                    alpha,
-                    matrix,
-                    dx,
-                    beta,
-                    dy,
-                    CUDA_R_64F,
-                    algorithm,
-                    buffer,
-                );
-                sparse("preprocess", status)?;
-            }
-            Ok(Product { peers: self, matrix, vectors, algorithm, buffer, _arrays: arrays })
+        for (vector, array) in vectors.iter_mut().zip([&x, &y]) {
+            // SAFETY: the vector is as long as its array.
+            sparse("vector", unsafe {
+                cusparse::sys::cusparseCreateDnVec(vector, array.len() as i64, pointer(array), CUDA_R_64F)
+            })?;
         }
+        let none = self.space.zeros::<u8>(1)?;
+        let mut product = Product { peers: self, matrix, vectors, algorithm, buffer: none, _arrays: arrays };
+        product.call("buffer", cusparse::sys::cusparseSpMV_bufferSize, &mut bytes)?;
+        product.buffer = self.space.zeros::<u8>(bytes.max(1))?;
+        if is_preprocessed {
+            product.call("preprocess", cusparse::sys::cusparseSpMV_preprocess, pointer(&product.buffer))?;
+        }
+        Ok(product)
     }
 }
 
@@ -251,22 +218,41 @@ fn addresses(arrays: &Arrays) -> [*mut c_void; 3] {
     [pointer(&arrays.0), pointer(&arrays.1), pointer(&arrays.2)]
 }
 
+/// A function of cuSPARSE's about y = alpha A x + beta y; they differ in what comes last.
+type Call<L> = unsafe fn(
+    cusparse::sys::cusparseHandle_t,
+    cusparse::sys::cusparseOperation_t,
+    *const c_void,
+    cusparse::sys::cusparseConstSpMatDescr_t,
+    cusparse::sys::cusparseConstDnVecDescr_t,
+    *const c_void,
+    cusparse::sys::cusparseDnVecDescr_t,
+    cusparse::sys::cudaDataType,
+    Algorithm,
+    *mut L,
+) -> cusparse::sys::cusparseStatus_t;
+
 impl Product<'_> {
-    /// y = A x
-    pub fn apply(&self, x: &CudaArray<f64>, y: &CudaArray<f64>) -> Result<()> {
-        let (alpha, beta, [dx, dy]) = (1.0f64, 0.0f64, self.vectors);
+    /// Calls for y = A x; `last` is where a number goes, or the buffer.
+    fn call<L>(&self, what: &str, function: Call<L>, last: *mut L) -> Result<()> {
+        let (alpha, beta, [x, y]) = (1.0f64, 0.0f64, self.vectors);
         let (alpha, beta) = ((&raw const alpha).cast::<c_void>(), (&raw const beta).cast::<c_void>());
         let (handle, operation) = (self.peers.sparse, CUSPARSE_OPERATION_NON_TRANSPOSE);
-        let (matrix, algorithm, buffer) = (self.matrix, self.algorithm, pointer(&self.buffer));
-        // SAFETY: vectors as long as at the product's making; scalars live during the call.
+        // SAFETY: vectors as long as the matrix asks; scalars live during the call; the buffer is as long as asked for.
+        let status =
+            unsafe { function(handle, operation, alpha, self.matrix, x, beta, y, CUDA_R_64F, self.algorithm, last) };
+        sparse(what, status)
+    }
+
+    /// y = A x
+    pub fn apply(&self, x: &CudaArray<f64>, y: &CudaArray<f64>) -> Result<()> {
+        let [dx, dy] = self.vectors;
+        // SAFETY: vectors as long as at the product's making.
         unsafe {
             sparse("x", cusparse::sys::cusparseDnVecSetValues(dx, pointer(x)))?;
             sparse("y", cusparse::sys::cusparseDnVecSetValues(dy, pointer(y)))?;
-            let status = cusparse::sys::cusparseSpMV(
-                handle, operation, alpha, matrix, dx, beta, dy, CUDA_R_64F, algorithm, buffer,
-            );
-            sparse("spmv", status)
         }
+        self.call("spmv", cusparse::sys::cusparseSpMV, pointer(&self.buffer))
     }
 }
 

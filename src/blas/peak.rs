@@ -96,6 +96,7 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
 
 #[test]
 fn it_measures_something() {
-    let one = peak::<f64, _>(&crate::space::Serial);
-    assert!(one > 1e7 && peak::<f32, _>(&crate::space::Serial) > 0.5 * one);
+    // No ratio of the two: other tests run beside this one.
+    let rates = [peak::<f64, _>(&crate::space::Serial), peak::<f32, _>(&crate::space::Serial)];
+    assert!(rates.iter().all(|&rate| rate > 1e7 && rate.is_finite()), "{rates:?}");
 }

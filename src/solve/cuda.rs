@@ -12,7 +12,7 @@ use crate::comm::Communicator;
 use crate::error::check_at_least;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::{Cuda, CudaArray, ExecutionSpace};
-use crate::sparse::{DeviceValue, Stored};
+use crate::sparse::{DeviceValue, ProductDot, Stored};
 use crate::{Result, blas::cg_slot};
 
 /// Most blocks whose sums the kernel reads.
@@ -73,7 +73,8 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         slot: usize,
         scalars: &mut CudaArray<f64>,
     ) -> Result<()> {
-        self.spmv_dot(space, 0..self.matrix().graph().rows(), p, q, partials, slot, scalars)
+        let rows = 0..self.matrix().graph().rows();
+        self.spmv_dot(space, ProductDot { rows, x: p, y: q, partials, slot, scalars })
     }
 
     /// For one process: sums over ranks have no place in the launch.

@@ -1,5 +1,7 @@
-//! Iterative methods, written once for every space: they name no backend, loop over no data and allocate nothing inside
-//! an iteration. The operator of a matrix on a GPU is in `cuda`.
+//! Iterative methods, written once for every space: conjugate gradients and Newton's method.
+//!
+//! They name no backend, loop over no data and allocate nothing inside an iteration. The operator of a matrix on a GPU is in
+//! `cuda`.
 
 mod cg;
 #[cfg(feature = "cuda")]

@@ -5,6 +5,22 @@
 //! ([`HostSpace`]); a device adds a memory space, an execution space and a body of its own. The names follow Kokkos
 //! (Edwards, Trott, Sunderland 2014, section 3).
 //!
+//! ```
+//! use minifenl::space::{ExecutionSpace, Layout, Threads, View, offsets};
+//!
+//! let space = Threads::new(2)?;
+//! // Rows of 2, 0 and 3 entries.
+//! assert_eq!(offsets(&space, &[2, 0, 3]), [0, 2, 2, 5]);
+//!
+//! // The same six numbers, with the last index or the first one running fastest.
+//! let numbers = space.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let right = View::new(&numbers, [2, 3], Layout::Right)?;
+//! let left = View::new(&numbers, [2, 3], Layout::Left)?;
+//! assert_eq!((right[[1, 0]], left[[1, 0]]), (4.0, 2.0));
+//! assert!(View::new(&numbers, [2, 4], Layout::Left).is_err());
+//! # Ok::<(), minifenl::Error>(())
+//! ```
+//!
 //! All `unsafe` code of the host is in this room: [`atomic`], `memory` and `prefetch`.
 
 pub mod atomic;

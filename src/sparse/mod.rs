@@ -1,7 +1,26 @@
 //! Compressed-row graphs and matrices, and products with them.
 //!
 //! Rows and columns are local ids (32 bits), row offsets 64 bits. Columns of a row are sorted and unique, so a graph has
-//! one representation and two graphs are equal when their arrays are.
+//! one representation and two graphs are equal when their arrays are. Every space multiplies in this form; on a GPU a
+//! [`Format`] made from it may move fewer bytes.
+//!
+//! ```
+//! use minifenl::space::Serial;
+//! use minifenl::sparse::{CrsGraph, CrsMatrix, Spmv};
+//! use std::sync::Arc;
+//!
+//! // [ 2 -1  0]
+//! // [-1  2 -1]
+//! let graph = CrsGraph::new(vec![0, 2, 5], vec![0, 1, 0, 1, 2], 3)?;
+//! let a = CrsMatrix::new(Arc::new(graph), vec![2.0, -1.0, -1.0, 2.0, -1.0])?;
+//! assert_eq!((a.graph().row(1), a.get(1, 2), a.get(0, 2)), (&[0, 1, 2][..], Some(-1.0), None));
+//!
+//! // y = 1 A x + 0 y
+//! let (x, mut y) = (vec![1.0, 2.0, 4.0], vec![f64::NAN; 2]);
+//! Serial.spmv(1.0, &a, &x, 0.0, &mut y)?;
+//! assert_eq!(y, [0.0, -1.0]);
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 mod crs_graph;
 mod crs_matrix;
@@ -21,6 +40,6 @@ pub use format::Format;
 pub use slices::Slices;
 pub use spmv::Spmv;
 #[cfg(feature = "cuda")]
-pub use spmv::{DeviceValue, Lanes};
+pub use spmv::{DeviceValue, Lanes, ProductDot};
 #[cfg(feature = "cuda")]
 pub use storage::{Storage, Stored};

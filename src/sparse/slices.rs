@@ -9,7 +9,7 @@
 //! otherwise, and always in [`Format::Sell`], its columns are listed. Both are exact and sum a row in an order that depends on
 //! its slice alone. A padded entry of a table multiplies some item of x by zero, so x has to be finite.
 
-use super::spmv::{check_product_dot, update};
+use super::spmv::{ProductDot, update};
 use super::{CrsGraph, CrsMatrix, DeviceValue, Format};
 use crate::error::check_at_least;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
@@ -17,7 +17,6 @@ use crate::space::{ExecutionSpace, offsets};
 use crate::{Error, Result};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Threads of a block, rows of a slice, warps of a block that turns values, longest table: as in the kernels.
@@ -183,22 +182,14 @@ impl<V: DeviceValue> Slices<V> {
     ///
     /// # Errors
     /// [`Error::Shape`] for short vectors.
-    pub fn spmv_dot(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
-        slot: usize,
-        scalars: &mut CudaArray<f64>,
-    ) -> Result<()> {
-        let shape = (self.graph.rows(), self.graph.columns());
-        check_product_dot(shape, &rows, SLICE, x, y, partials, slot, scalars)?;
+    pub fn spmv_dot(&self, space: &Cuda, dot: ProductDot<'_>) -> Result<()> {
+        let columns = self.graph.columns();
+        dot.check((self.graph.rows(), columns), SLICE)?;
+        let ProductDot { rows, x, y, partials, slot, scalars } = dot;
         let name = V::SLICED_DOT[usize::from(self.tables)];
         let grid = space.product_grid("slices", name, rows.len().div_ceil(THREADS as usize))?;
         let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
-        let (first, last, columns) = (rows.start as u64, rows.end as u64, shape.1 as u64);
+        let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
         let (slot, ticket) = (slot as u32, space.ticket());
         let arguments = arguments![
             first,

@@ -6,11 +6,10 @@
 //! storage.view(matrix)                             products, and an operator for CG
 //! ```
 
-use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices};
+use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices};
 use crate::Result;
 use crate::error::check_length;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What a format keeps beside the CRS matrix.
@@ -83,19 +82,10 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    pub fn spmv_dot(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
-        slot: usize,
-        scalars: &mut CudaArray<f64>,
-    ) -> Result<()> {
+    pub fn spmv_dot(&self, space: &Cuda, dot: ProductDot<'_>) -> Result<()> {
         match self.slices {
-            Some(slices) => slices.spmv_dot(space, rows, x, y, partials, slot, scalars),
-            None => space.spmv_dot_lanes(self.lanes(), self.matrix, rows, x, y, partials, slot, scalars),
+            Some(slices) => slices.spmv_dot(space, dot),
+            None => space.spmv_dot_lanes(self.lanes(), self.matrix, dot),
         }
     }
 

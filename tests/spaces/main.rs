@@ -12,6 +12,7 @@ use minifenl::space;
 mod cuda {
     mod blas;
     mod contraction;
+    mod contraction_cases;
     mod contraction_variants;
     mod contraction_workset;
     mod fill;

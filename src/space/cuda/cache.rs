@@ -3,37 +3,41 @@
 //! A file holds a mark, a hash of all that its content depends on, a hash of the content, the content. Whatever does not
 //! fit is built anew and replaced. A cache that cannot be written costs time and nothing else.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 use xxhash_rust::xxh3::xxh3_128;
 
 const MARK: &[u8; 8] = b"mfenl01\n";
 const HEADER: usize = MARK.len() + 32;
 
-fn folder() -> Option<PathBuf> {
+/// The user's cache folder, where there is one.
+pub(super) fn folder() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("MINIFENL_CACHE")
         .or_else(|| Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("minifenl")))
 }
 
-fn path(name: &str, key: &str) -> Option<PathBuf> {
-    Some(folder()?.join(format!("{name}-{:032x}.bin", xxh3_128(key.as_bytes()))))
+fn path(folder: &Path, name: &str, key: &str) -> PathBuf {
+    folder.join(format!("{name}-{:032x}.bin", xxh3_128(key.as_bytes())))
 }
 
 /// The content stored under `key`, if it is there and whole.
-pub(super) fn load(name: &str, key: &str) -> Option<Vec<u8>> {
-    let file = fs::read(path(name, key)?).ok()?;
+pub(super) fn load(folder: &Path, name: &str, key: &str) -> Option<Vec<u8>> {
+    let file = fs::read(path(folder, name, key)).ok()?;
     let (header, image) = file.split_at_checked(HEADER)?;
     (header == self::header(key, image)).then(|| image.to_vec())
 }
 
 /// Stores content, whole or not at all.
-pub(super) fn store(name: &str, key: &str, image: &[u8]) {
-    let Some(path) = path(name, key) else { return };
+pub(super) fn store(folder: &Path, name: &str, key: &str, image: &[u8]) {
+    let path = path(folder, name, key);
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all);
     let file = [&header(key, image)[..], image].concat();
-    if written.and_then(|()| fs::write(&temporary, file)).and_then(|()| fs::rename(&temporary, &path)).is_err() {
+    if fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&temporary, file))
+        .and_then(|()| fs::rename(&temporary, &path))
+        .is_err()
+    {
         let _ = fs::remove_file(&temporary);
     }
 }
@@ -49,24 +53,23 @@ mod tests {
     #[test]
     fn what_is_stored_comes_back_and_damage_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
-        // SAFETY: no other test of this binary reads or writes this variable.
-        unsafe { env::set_var("MINIFENL_CACHE", dir.path()) };
-        assert_eq!(load("room", "key"), None);
-        store("room", "key", b"image");
-        assert_eq!(load("room", "key").unwrap(), b"image");
-        assert_eq!(load("room", "other key"), None);
-        let path = path("room", "key").unwrap();
+        // Made at the first store.
+        let folder = &dir.path().join("minifenl");
+        assert_eq!(load(folder, "room", "key"), None);
+        store(folder, "room", "key", b"image");
+        assert_eq!(load(folder, "room", "key").unwrap(), b"image");
+        assert_eq!(load(folder, "room", "other key"), None);
+        let path = path(folder, "room", "key");
         let whole = fs::read(&path).unwrap();
         for damaged in [&whole[..whole.len() - 1], &whole[..3], &[], &[b"x", &whole[1..]].concat()] {
             fs::write(&path, damaged).unwrap();
-            assert_eq!(load("room", "key"), None);
+            assert_eq!(load(folder, "room", "key"), None);
         }
-        store("room", "key", b"again");
-        assert_eq!(load("room", "key").unwrap(), b"again");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
-        // SAFETY: as above.
-        unsafe { env::set_var("MINIFENL_CACHE", "/proc/no/such/folder") };
-        store("room", "key", b"nowhere");
-        assert_eq!(load("room", "key"), None);
+        store(folder, "room", "key", b"again");
+        assert_eq!(load(folder, "room", "key").unwrap(), b"again");
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "no temporary file is left");
+        let nowhere = &path.join("no folder");
+        store(nowhere, "room", "key", b"nowhere");
+        assert_eq!(load(nowhere, "room", "key"), None);
     }
 }

@@ -132,11 +132,12 @@ impl Target {
             self.nvrtc.0,
             self.nvrtc.1,
         );
-        if let Some(image) = cache::load(name, &key) {
+        let Some(folder) = cache::folder() else { return self.compile(name, source) };
+        if let Some(image) = cache::load(&folder, name, &key) {
             return Ok(image);
         }
         let image = self.compile(name, source)?;
-        cache::store(name, &key, &image);
+        cache::store(&folder, name, &key, &image);
         Ok(image)
     }
 }

@@ -1,9 +1,9 @@
 //! GPUs of NVIDIA: a space whose kernels are CUDA C++ (folder `kernels/`), compiled at first use for the device found.
 //!
 //! ```text
-//! Device   context, loaded kernels             one a GPU, shared
-//!   Cuda   a stream: the execution space       any number a device; work of one is in order, of two is not
-//!     CudaArray<T>                             allocated and freed in the order of its stream
+//! Device   context, loaded kernels       one a GPU, shared
+//!   Cuda   stream, the execution space   any number a device; each in order, but not to others
+//!     CudaArray<T>                       allocated and freed in the order of its stream
 //! ```
 //! Nothing here blocks but what says so ([`fence`](ExecutionSpace::fence), reads, [`Event::wait`]). The driver and NVRTC are
 //! looked for at run time; what is missing is an [`Error::Device`](crate::Error::Device) that says what to install.

@@ -60,8 +60,9 @@ impl Lanes {
 }
 named_choice!(Lanes, "lanes");
 
-/// Types that the values of a matrix on a GPU may have. Sums are f64 for all. The constants are names of kernels.
+/// Types that the values of a matrix on a GPU may have. Sums are f64 for all.
 pub trait DeviceValue: Item + Into<f64> {
+    // The constants are names of kernels.
     /// In CRS: by what happens to y, by [`Lanes`].
     #[doc(hidden)]
     const SPMV: [[&'static str; 6]; 4];
@@ -170,15 +171,10 @@ impl Cuda {
         &self,
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
-        slot: usize,
-        scalars: &mut CudaArray<f64>,
+        dot: ProductDot<'_>,
     ) -> Result<()> {
-        let shape = (a.graph().rows(), a.graph().columns());
-        check_product_dot(shape, &rows, 1, x, y, partials, slot, scalars)?;
+        dot.check((a.graph().rows(), a.graph().columns()), 1)?;
+        let ProductDot { rows, x, y, partials, slot, scalars } = dot;
         let name = V::SPMV_DOT[lanes as usize];
         let grid = self.product_grid("sparse", name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
@@ -224,25 +220,36 @@ impl Cuda {
     }
 }
 
-/// Refuses what a product with a dot cannot work on; `block`: multiples at which `rows` may start.
-pub(crate) fn check_product_dot(
-    (all, columns): (usize, usize),
-    rows: &Range<usize>,
-    block: usize,
-    x: &CudaArray<f64>,
-    y: &CudaArray<f64>,
-    partials: &CudaArray<f64>,
-    slot: usize,
-    scalars: &CudaArray<f64>,
-) -> Result<()> {
-    if rows.start > rows.end || rows.end > all {
-        return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+/// What a product with a dot on a GPU works on, as [`Spmv::spmv_dot`] takes it.
+#[derive(Debug)]
+pub struct ProductDot<'a> {
+    /// Rows of the product.
+    pub rows: Range<usize>,
+    /// What the matrix is multiplied with.
+    pub x: &'a CudaArray<f64>,
+    /// The product.
+    pub y: &'a mut CudaArray<f64>,
+    /// Sums of blocks of rows.
+    pub partials: &'a mut CudaArray<f64>,
+    /// Where the dot goes in `scalars`.
+    pub slot: usize,
+    /// The scalars of CG.
+    pub scalars: &'a mut CudaArray<f64>,
+}
+
+impl ProductDot<'_> {
+    /// Refuses what does not fit the matrix; `block`: multiples at which `rows` may start.
+    pub(crate) fn check(&self, (all, columns): (usize, usize), block: usize) -> Result<()> {
+        let Self { rows, x, y, partials, slot, scalars } = self;
+        if rows.start > rows.end || rows.end > all {
+            return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+        }
+        check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
+        check_at_least("spmv_dot", "x", x.len(), columns.max(rows.end))?;
+        check_at_least("spmv_dot", "y", y.len(), rows.end)?;
+        check_at_least("spmv_dot", "partials", partials.len(), Cuda::partials_len(all))?;
+        check_at_least("spmv_dot", "scalars", scalars.len(), cg_slot::LEN.max(slot + 1))
     }
-    check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
-    check_at_least("spmv_dot", "x", x.len(), columns.max(rows.end))?;
-    check_at_least("spmv_dot", "y", y.len(), rows.end)?;
-    check_at_least("spmv_dot", "partials", partials.len(), Cuda::partials_len(all))?;
-    check_at_least("spmv_dot", "scalars", scalars.len(), cg_slot::LEN.max(slot + 1))
 }
 
 impl<V: DeviceValue> Spmv<V> for Cuda {
@@ -270,6 +277,6 @@ impl<V: DeviceValue> Spmv<V> for Cuda {
         slot: usize,
         scalars: &mut CudaArray<f64>,
     ) -> Result<()> {
-        self.spmv_dot_lanes(Lanes::of_matrix(a), a, rows, x, y, partials, slot, scalars)
+        self.spmv_dot_lanes(Lanes::of_matrix(a), a, ProductDot { rows, x, y, partials, slot, scalars })
     }
 }

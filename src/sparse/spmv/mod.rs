@@ -9,9 +9,9 @@ mod cuda;
 mod host;
 
 #[cfg(feature = "cuda")]
-pub use cuda::{DeviceValue, Lanes};
+pub(super) use cuda::update;
 #[cfg(feature = "cuda")]
-pub(super) use cuda::{check_product_dot, update};
+pub use cuda::{DeviceValue, Lanes, ProductDot};
 
 use super::CrsMatrix;
 use crate::Result;

@@ -3,7 +3,7 @@
 use super::{difference, gpu, wave};
 use minifenl::blas::{Blas, cg_slot};
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices, Spmv, Storage};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices, Spmv, Storage};
 use std::sync::Arc;
 
 /// A matrix on rows of given columns.
@@ -108,7 +108,7 @@ fn products_by_every_number_of_lanes() {
 }
 
 /// y and x.y of a product in parts, and what a set state leaves.
-fn dots(space: &Cuda, a: &CrsMatrix, block: usize, mut product: impl FnMut(std::ops::Range<usize>, &mut Vectors)) {
+fn dots(space: &Cuda, a: &CrsMatrix, block: usize, mut product: impl FnMut(ProductDot<'_>)) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let x = wave(columns.max(rows), 0.31);
     let (mut y, mut partials, mut scalars) = (vec![0.0; rows], vec![0.0; rows + 1], vec![0.0; cg_slot::LEN]);
@@ -125,13 +125,13 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, mut product: impl FnMut(std::
     };
     let scale = y.iter().zip(&x).map(|(y, x)| (y * x).abs()).sum::<f64>().max(f64::MIN_POSITIVE);
     let mut once = fresh(0.0);
-    product(0..rows, &mut once);
+    product(once.over(0..rows));
     let mut again = fresh(0.0);
-    product(0..rows, &mut again);
+    product(again.over(0..rows));
     let mut parts = fresh(0.0);
     let split = (rows / 2).next_multiple_of(block).min(rows);
-    product(0..split, &mut parts);
-    product(split..rows, &mut parts);
+    product(parts.over(0..split));
+    product(parts.over(split..rows));
     for found in [&once, &again, &parts] {
         let difference = difference(&space.download(&found.y).unwrap(), &y);
         assert!(difference < 1e-13, "{rows} rows: {difference}");
@@ -141,7 +141,7 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, mut product: impl FnMut(std::
     let bits = |vectors: &Vectors| space.download(&vectors.scalars).unwrap()[cg_slot::PQ].to_bits();
     assert_eq!(bits(&once), bits(&again), "{rows} rows: not the same bits twice");
     let mut stopped = fresh(1.0);
-    product(0..rows, &mut stopped);
+    product(stopped.over(0..rows));
     assert!(space.download(&stopped.y).unwrap().iter().all(|y| y.is_nan()));
     assert!(space.download(&stopped.scalars).unwrap()[cg_slot::PQ].is_nan());
 }
@@ -153,15 +153,20 @@ struct Vectors {
     scalars: minifenl::space::CudaArray<f64>,
 }
 
+impl Vectors {
+    fn over(&mut self, rows: std::ops::Range<usize>) -> ProductDot<'_> {
+        let Self { x, y, partials, scalars } = self;
+        ProductDot { rows, x, y, partials, slot: cg_slot::PQ, scalars }
+    }
+}
+
 #[test]
 fn products_with_dots() {
     let Some(space) = gpu("products_with_dots") else { return };
     for a in zoo() {
         let there = a.upload(&space).unwrap();
         for (lanes, _) in Lanes::ALL {
-            dots(&space, &a, 1, |rows, Vectors { x, y, partials, scalars }| {
-                space.spmv_dot_lanes(lanes, &there, rows, x, y, partials, cg_slot::PQ, scalars).unwrap();
-            });
+            dots(&space, &a, 1, |dot| space.spmv_dot_lanes(lanes, &there, dot).unwrap());
         }
     }
 }
@@ -201,9 +206,7 @@ fn products_by_every_format() {
         for (format, _) in Format::ALL {
             let mut storage = Storage::new(&space, format, there.graph()).unwrap();
             storage.update(&space, &there).unwrap();
-            dots(&space, &a, 32, |rows, Vectors { x, y, partials, scalars }| {
-                storage.view(&there).spmv_dot(&space, rows, x, y, partials, cg_slot::PQ, scalars).unwrap();
-            });
+            dots(&space, &a, 32, |dot| storage.view(&there).spmv_dot(&space, dot).unwrap());
         }
         let rounded = space.single(&there).unwrap();
         assert_eq!(&space.download(rounded.values()).unwrap(), single(&a).values());

@@ -1,0 +1,286 @@
+//! Cases of the nine contractions on the GPU against the host: arrays there, extents, and what has to be equal.
+//!
+//! Arrays begin behind a few items that belong to nobody; all of an output's memory is compared, gaps included.
+
+#[path = "../../../src/contraction/tests/arrays.rs"]
+#[allow(dead_code)]
+pub mod arrays;
+
+use arrays::{Array, Float, PACKED, PLACES, Place, indices, integer, random};
+use minifenl::Result;
+use minifenl::contraction::*;
+use minifenl::space::{Cuda, CudaArray, DeviceView, DeviceViewMut, ExecutionSpace, Serial};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    FieldField,
+    DataField,
+    DataData,
+}
+
+/// Extents of a case; a kernel takes as many of `dims` as it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    pub cells: usize,
+    pub fields: [usize; 2],
+    pub points: usize,
+    pub dims: [usize; 2],
+    /// Of the data of a data-field contraction: `points`, or 1.
+    pub data_points: usize,
+}
+
+pub const fn sizes(cells: usize, fields: [usize; 2], points: usize, dims: [usize; 2]) -> Sizes {
+    Sizes { cells, fields, points, dims, data_points: points }
+}
+
+/// Variants that apply to all shapes and strides without compiling for them.
+pub const ALWAYS: [Variant; 6] =
+    [Variant::Auto, Variant::AutoInOrder, Variant::Flat, Variant::Tile1x8, Variant::Tile4x4, Variant::Tile8x8];
+
+/// Items in front of an array.
+const FIRST: usize = 3;
+/// What lies between the items of an output, and must stay.
+pub const GAP: f64 = -77.0;
+
+/// An array in the GPU's memory, from item `FIRST` on.
+pub struct OnDevice<T: Float> {
+    array: CudaArray<T>,
+    extents: Vec<usize>,
+    strides: Vec<usize>,
+}
+
+impl<T: Float> OnDevice<T> {
+    pub fn new(space: &Cuda, host: &Array<T>) -> Self {
+        let items = [&[T::of(GAP); FIRST][..], &host.items].concat();
+        OnDevice { array: space.upload(&items).unwrap(), extents: host.extents.clone(), strides: host.strides.clone() }
+    }
+
+    fn view<const R: usize>(&self) -> DeviceView<'_, T, R> {
+        let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
+        DeviceView::strided(&self.array, FIRST, extents, strides).unwrap()
+    }
+
+    fn view_mut<const R: usize>(&mut self) -> DeviceViewMut<'_, T, R> {
+        let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
+        DeviceViewMut::strided(&mut self.array, FIRST, extents, strides).unwrap()
+    }
+
+    /// All of the memory, to be compared bit by bit.
+    pub fn bits(&self, space: &Cuda) -> Vec<u64> {
+        let items = space.download(&self.array).unwrap();
+        assert!(items[..FIRST].iter().all(|x| Into::<f64>::into(*x) == GAP), "written before the view");
+        items[FIRST..].iter().map(|&x| Into::<f64>::into(x).to_bits()).collect()
+    }
+}
+
+pub type Host<T> = fn(&Array<T>, &Array<T>, &mut Array<T>, Sum) -> Result<()>;
+pub type Device<T> = fn(&With<'_>, &OnDevice<T>, &OnDevice<T>, &mut OnDevice<T>, Sum) -> Result<()>;
+
+/// One of the nine, here and there.
+pub struct Kernel<T: Float> {
+    pub name: &'static str,
+    pub form: Form,
+    pub rank: usize,
+    pub host: Host<T>,
+    pub device: Device<T>,
+}
+
+macro_rules! nine {
+    ($($form:ident $rank:literal $kernel:ident;)*) => {
+        pub fn nine<T: Float>() -> [Kernel<T>; 9] {
+            [$(Kernel {
+                name: stringify!($kernel),
+                form: Form::$form,
+                rank: $rank,
+                host: |a, b, out, sum| $kernel(&Serial, &a.view(), &b.view(), &mut out.view_mut(), sum),
+                device: |with, a, b, out, sum| $kernel(with, &a.view(), &b.view(), &mut out.view_mut(), sum),
+            }),*]
+        }
+    };
+}
+nine! {
+    FieldField 0 field_field_scalar; FieldField 1 field_field_vector; FieldField 2 field_field_tensor;
+    DataField 0 data_field_scalar; DataField 1 data_field_vector; DataField 2 data_field_tensor;
+    DataData 0 data_data_scalar; DataData 1 data_data_vector; DataData 2 data_data_tensor;
+}
+
+impl<T: Float> Kernel<T> {
+    /// Extents of both inputs and the output.
+    pub fn extents(&self, sizes: &Sizes) -> [Vec<usize>; 3] {
+        let Sizes { cells, fields: [left, right], points, dims, data_points } = *sizes;
+        let field = |count| [&[cells, count, points][..], &dims[..self.rank]].concat();
+        let data = |points| [&[cells, points][..], &dims[..self.rank]].concat();
+        match self.form {
+            Form::FieldField => [field(left), field(right), vec![cells, left, right]],
+            Form::DataField => [data(data_points), field(right), vec![cells, right]],
+            Form::DataData => [data(points), data(points), vec![cells]],
+        }
+    }
+}
+
+/// The output's memory, or the refusal, which none of `ALWAYS` may give.
+pub fn run<T: Float>(
+    space: &Cuda,
+    kernel: &Kernel<T>,
+    variant: Variant,
+    inputs: &[OnDevice<T>; 2],
+    before: &Array<T>,
+    sum: Sum,
+) -> std::result::Result<Vec<u64>, String> {
+    let mut out = OnDevice::new(space, before);
+    let done = (kernel.device)(&With(space, variant), &inputs[0], &inputs[1], &mut out, sum);
+    let bits = out.bits(space);
+    done.map(|()| bits.clone()).map_err(|error| {
+        assert!(bits == before.bits(), "{} {variant}: refused, and the output has changed", kernel.name);
+        let error = error.to_string();
+        assert!(!ALWAYS.contains(&variant), "{}: {error}", kernel.name);
+        assert!(error.contains(&format!("variant {variant}:")), "{}: {error}", kernel.name);
+        error
+    })
+}
+
+/// Counts the cases in which each variant applied.
+#[derive(Default)]
+pub struct Applied(std::collections::BTreeMap<String, usize>);
+
+impl Applied {
+    fn note(&mut self, variant: Variant) {
+        *self.0.entry(variant.to_string()).or_default() += 1;
+    }
+
+    pub fn check<'a>(&self, variants: impl IntoIterator<Item = &'a Variant>) {
+        for variant in variants.into_iter().map(Variant::to_string) {
+            assert!(self.0.contains_key(&variant), "{variant} was never tried: {:?}", self.0);
+        }
+    }
+}
+
+/// Small integers: exact in any order.
+pub fn exact<T: Float>(
+    space: &Cuda,
+    kernel: &Kernel<T>,
+    sizes: &Sizes,
+    places: [Place; 3],
+    variants: &[Variant],
+    applied: &mut Applied,
+) {
+    let [a, b, out] = kernel.extents(sizes);
+    let a = Array::new(&a, places[0], f64::NAN, integer(1));
+    let b = Array::new(&b, places[1], f64::NAN, integer(2));
+    let inputs = [OnDevice::new(space, &a), OnDevice::new(space, &b)];
+    for (sum, old) in [(Sum::Overwrite, f64::NAN), (Sum::Into, 2.0)] {
+        let before = Array::new(&out, places[2], GAP, |_| T::of(old));
+        let mut wanted = before.clone();
+        (kernel.host)(&a, &b, &mut wanted, sum).unwrap();
+        for &variant in variants {
+            if let Ok(found) = run(space, kernel, variant, &inputs, &before, sum) {
+                assert!(found == wanted.bits(), "{} {variant} {sizes:?} {places:?} {sum:?}", kernel.name);
+                applied.note(variant);
+            }
+        }
+    }
+}
+
+/// Random numbers: within twice K eps sum|a||b| of the host's (each may be once), the same bits again, those of flat where
+/// promised.
+pub fn bounded<T: Float>(
+    space: &Cuda,
+    kernel: &Kernel<T>,
+    sizes: &Sizes,
+    place: Place,
+    variants: &[Variant],
+    applied: &mut Applied,
+) {
+    let extents = kernel.extents(sizes);
+    let a = Array::new(&extents[0], place, f64::NAN, random::<T>(3));
+    let b = Array::new(&extents[1], place, f64::NAN, random::<T>(4));
+    let absolute = |x: &Array<T>| Array::new(&x.extents, place, 0.0, |at| T::of(Into::<f64>::into(x.at(at)).abs()));
+    let (a_sizes, b_sizes) = (absolute(&a), absolute(&b));
+    let inputs = [OnDevice::new(space, &a), OnDevice::new(space, &b)];
+    let terms = sizes.points * sizes.dims[..kernel.rank].iter().product::<usize>() + 1;
+    for (sum, old) in [(Sum::Overwrite, f64::NAN), (Sum::Into, 2.0)] {
+        let before = Array::new(&extents[2], place, GAP, |_| T::of(old));
+        let (mut wanted, mut size) = (before.clone(), before.clone());
+        (kernel.host)(&a, &b, &mut wanted, sum).unwrap();
+        (kernel.host)(&a_sizes, &b_sizes, &mut size, sum).unwrap();
+        let what = |variant| format!("{} {variant} {sizes:?} {place:?} {sum:?}", kernel.name);
+        let within = |variant: Variant, found: &[u64]| {
+            for index in indices(&extents[2]) {
+                let at = wanted.offset(&index);
+                let bound = 2.0 * terms as f64 * T::EPSILON * Into::<f64>::into(size.items[at]);
+                let error = (f64::from_bits(found[at]) - Into::<f64>::into(wanted.items[at])).abs();
+                assert!(error <= bound, "{} {index:?}: {error} > {bound}", what(variant));
+            }
+        };
+        let flat = run(space, kernel, Variant::Flat, &inputs, &before, sum).unwrap();
+        within(Variant::Flat, &flat);
+        for &variant in variants {
+            let Ok(found) = run(space, kernel, variant, &inputs, &before, sum) else { continue };
+            applied.note(variant);
+            if found != flat {
+                within(variant, &found);
+            }
+            assert!(!variant.keeps_order() || found == flat, "{}: not the bits of flat", what(variant));
+            if variant.is_deterministic() {
+                let again = run(space, kernel, variant, &inputs, &before, sum).unwrap();
+                assert!(found == again, "{}: other bits at the second run", what(variant));
+            }
+        }
+    }
+}
+
+/// All places the same, and each place once in each position beside others.
+pub fn places() -> Vec<[Place; 3]> {
+    let mut places: Vec<[Place; 3]> = PLACES.map(|place| [place; 3]).into();
+    places.extend((0..4).map(|i| [PLACES[i], PLACES[(i + 1) % 4], PLACES[(i + 3) % 4]]));
+    places.push([PACKED[1], PACKED[1], PACKED[0]]);
+    places
+}
+
+/// Small integers in every kernel, place and kind of shape.
+pub fn integers<T: Float>(space: &Cuda, variants: &[Variant]) {
+    let mut applied = Applied::default();
+    let mut cases: Vec<Sizes> =
+        (1..=9).map(|n| sizes(4 * n - 3, [n, 10 - n], (n * 5) % 9 + 1, [n % 4 + 1, 2])).collect();
+    cases.extend([
+        sizes(0, [3, 2], 4, [3, 3]),
+        sizes(33, [3, 2], 0, [3, 3]),
+        sizes(5, [0, 0], 2, [3, 3]),
+        sizes(5, [2, 3], 2, [0, 3]),
+        sizes(65, [8, 8], 8, [3, 3]),
+        sizes(31, [17, 12], 1, [1, 5]),
+        sizes(2, [33, 40], 37, [1, 1]),
+        sizes(3, [16, 5], 16, [1, 1]),
+        sizes(1025, [2, 2], 5, [1, 1]),
+    ]);
+    for kernel in nine::<T>() {
+        for sizes in &cases {
+            for places in places() {
+                exact(space, &kernel, sizes, places, variants, &mut applied);
+                if kernel.form == Form::DataField {
+                    let constant = Sizes { data_points: 1, ..*sizes };
+                    exact(space, &kernel, &constant, places, variants, &mut applied);
+                }
+            }
+        }
+    }
+    applied.check(variants);
+}
+
+/// Random numbers in every kernel and place.
+pub fn random_numbers<T: Float>(space: &Cuda, variants: &[Variant]) {
+    let mut applied = Applied::default();
+    for kernel in nine::<T>() {
+        for place in PLACES {
+            for sizes in [
+                sizes(33, [8, 8], 8, [3, 3]),
+                sizes(17, [5, 7], 27, [2, 1]),
+                sizes(2, [20, 21], 33, [4, 4]),
+                sizes(9, [6, 3], 1025, [1, 1]),
+            ] {
+                bounded(space, &kernel, &sizes, place, variants, &mut applied);
+            }
+        }
+    }
+    applied.check(variants);
+}
