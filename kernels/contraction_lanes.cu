@@ -40,7 +40,7 @@ INLINE void commit() {
 // Until all but the STAGES - 1 newest groups are there.
 INLINE void wait() {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES > 0 ? STAGES - 1 : 0) : "memory");
 #endif
 }
 template <int TILE, int FIELDS> INLINE void take(const REAL* from, int rows, REAL (&item)[TILE]) {
@@ -86,8 +86,9 @@ INLINE void staged(const Operand<REAL>& a, const REAL* a0, int rows, const Opera
     extern __shared__ __align__(16) char shared[];
     constexpr int STAGE = (ROWS + COLUMNS) * THREADS;
     REAL* stages = reinterpret_cast<REAL*>(shared) + threadIdx.x;
+    constexpr int DEPTH = STAGES > 0 ? STAGES : 1;
     auto request = [&](int k) {
-        REAL* stage = stages + k % STAGES * STAGE;
+        REAL* stage = stages + k % DEPTH * STAGE;
         if (k < TERMS) {
             copy<ROWS, LEFT>(a, a0 + offset(a, k), rows, stage);
             copy<COLUMNS, RIGHT>(b, b0 + offset(b, k), columns, stage + ROWS * THREADS);
@@ -100,7 +101,7 @@ INLINE void staged(const Operand<REAL>& a, const REAL* a0, int rows, const Opera
     for (int k = 0; k < TERMS; ++k) {
         request(k + STAGES - 1);
         wait();
-        const REAL* stage = stages + k % STAGES * STAGE;
+        const REAL* stage = stages + k % DEPTH * STAGE;
         REAL x[ROWS], y[COLUMNS];
         take<ROWS, LEFT>(stage, rows, x);
         take<COLUMNS, RIGHT>(stage + ROWS * THREADS, columns, y);

@@ -2,10 +2,10 @@
 //
 // LEFT, RIGHT fields, TERMS terms, REAL. GROUP neighbouring lanes, or all threads of a block (GROUP > 32, THREADS = GROUP),
 // take BATCH outputs: right fields of the same left row, whose vectors they load once, or, of one right field, outputs of
-// several left rows. Each lane loads vectors of VECTOR items, FLIGHT of each row before it multiplies any: all of a row where
-// that is few, so that memory sees whole rows. Needs terms in one line with stride 1 and rows that begin at multiples of a
-// vector. Bytes: every row once where outputs do not share it (data_data, the fields of data_field); what they share comes
-// from the cache once for BATCH outputs.
+// several left rows; neighbouring groups have neighbouring rows. Each lane loads vectors of VECTOR items, FLIGHT of each row
+// before it multiplies any: all of a row where that is few, so that memory sees whole rows. Needs terms in one line with
+// stride 1 and rows that begin at multiples of a vector. Bytes: every row once where outputs do not share it (data_data, the
+// fields of data_field); what they share comes from the cache once for BATCH outputs.
 
 constexpr int VECTORS = TERMS / VECTOR, STEPS = (VECTORS + GROUP - 1) / GROUP;
 constexpr bool SHARES = RIGHT > 1;
@@ -74,7 +74,7 @@ INLINE void rows(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) {
     const Vector *left[LEFTS], *right[BATCH];
 #pragma unroll
     for (int i = 0; i < BATCH; ++i) {
-        Place of = {at.cell, at.left, SHARES ? least(at.right * BATCH + i, u64(RIGHT - 1)) : 0};
+        Place of = {at.cell, at.left, SHARES ? least(at.right + i * CHUNKS, u64(RIGHT - 1)) : 0};
         if (!SHARES) of = outputs_in_lanes(least(first + i * OF_WARP, outputs - 1), LEFT, 1);
         if (i < LEFTS) left[i] = reinterpret_cast<const Vector*>(row(a, of.cell, of.left)) + lane;
         right[i] = reinterpret_cast<const Vector*>(row(b, of.cell, of.right)) + lane;
@@ -98,7 +98,7 @@ INLINE void rows(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) {
         int mine = folded<BATCH, (GROUP < WARP ? GROUP : WARP) / 2>(lane, i);
         if (mine == BATCH) continue;
         if (SHARES) {
-            u64 field = at.right * BATCH + mine;
+            u64 field = at.right + mine * CHUNKS;
             if (group < n.cells * (LEFT * CHUNKS) && field < RIGHT) finish(out, at.cell, at.left, field, sums[i]);
         } else if (first + mine * OF_WARP < outputs) {
             Place of = outputs_in_lanes(first + mine * OF_WARP, LEFT, 1);
