@@ -11,15 +11,22 @@
 // Bytes: left once for each column of tiles, right once for each row, from cache where they were there; out once.
 
 constexpr int I = (LEFT + 8 * ROWS - 1) / (8 * ROWS), J = (RIGHT + 8 * COLUMNS - 1) / (8 * COLUMNS);
-constexpr int STEP = 8, STEPS = (TERMS + STEP - 1) / STEP, WARPS = THREADS / WARP;
+constexpr int STEP = 8, WHOLE = TERMS / STEP, WARPS = THREADS / WARP;
 static_assert(WARPS % SPLIT == 0 && (SPLIT & (SPLIT - 1)) == 0, "whole teams of a power of two of warps");
+
+// Two outputs leave in one store where they are side by side at a multiple of 16 bytes; else a warp's rows by way of shared
+// memory, so that neighbouring lanes store neighbours.
+constexpr bool BY_PAIRS = PAIRS && RIGHT % 2 == 0;
+constexpr int ACROSS = J == 1 ? RIGHT : 8 * COLUMNS, DOWN = I == 1 ? LEFT : 8 * ROWS, OF_LANE = 2 * CELLS * ROWS * COLUMNS;
+// Items of shared memory: half of the warps' sums, the outputs of a cell of each warp that stores.
+constexpr int EXCHANGE = SPLIT > 1 ? WARPS / 2 * OF_LANE * WARP : 1, STORED = BY_PAIRS ? 1 : WARPS / SPLIT * (DOWN * ACROSS);
 
 struct alignas(sizeof(double) * VECTOR) Vector {
     double item[VECTOR];
 };
 
-// A lane's terms, from k on, of TILES rows, 8 apart, of which `rows` are there.
-template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, int rows, int k, double (&item)[TILES][2]) {
+// A lane's terms, from k on, of TILES rows, 8 apart, of which `rows` are there; `is_whole`: all terms are.
+template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, int rows, bool is_whole, int k, double (&item)[TILES][2]) {
     static_assert(TERMS % VECTOR == 0, "whole vectors");
 #pragma unroll
     for (int i = 0; i < TILES; ++i) {
@@ -28,7 +35,7 @@ template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, 
         for (int v = 0; v < 2; v += VECTOR) {
             Vector x = {};
             int at = k + v * (STEP / 2);
-            if (is_row && (TERMS % STEP == 0 || at < TERMS)) x = *reinterpret_cast<const Vector*>(row + 8 * i * field + at);
+            if (is_row && (is_whole || at < TERMS)) x = *reinterpret_cast<const Vector*>(row + 8 * i * field + at);
 #pragma unroll
             for (int j = 0; j < VECTOR; ++j) item[i][v + j] = x.item[j];
         }
@@ -40,7 +47,7 @@ struct Step {
 };
 
 INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> out) {
-    __shared__ double parts[SPLIT > 1 ? WARPS / 2 : 1][2 * CELLS * ROWS * COLUMNS][SPLIT > 1 ? WARP : 1];
+    __shared__ double memory[EXCHANGE > STORED ? EXCHANGE : STORED];
     u64 team = thread_index() / (WARP * SPLIT), group = team / (I * J);
     int part = threadIdx.x / WARP % SPLIT, tile = int(team % (I * J)), g = lane_index() / 4, t = lane_index() % 4;
     int l = tile / J * (8 * ROWS) + g, r = tile % J * (8 * COLUMNS), rows = LEFT - l, columns = RIGHT - r - g;
@@ -54,75 +61,92 @@ INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> o
         u64 cell = least(first + c, n.cells - 1);
         left[c] = row(a, cell, l), right[c] = row(b, cell, r + g);
     }
-    auto load_step = [&](int step, Step& s) {
+    auto load_step = [&](bool is_whole, int step, Step& s) {
         int k = step * STEP + VECTOR * t;
 #pragma unroll
         for (int c = 0; c < CELLS; ++c) {
-            load<LEFT>(a.field, left[c], rows, k, s.x[c]);
-            load<RIGHT>(b.field, right[c], columns, k, s.y[c]);
+            load<LEFT>(a.field, left[c], rows, is_whole, k, s.x[c]);
+            load<RIGHT>(b.field, right[c], columns, is_whole, k, s.y[c]);
         }
     };
-    Step now;
-    if (AHEAD) load_step(part, now);
-#pragma unroll UNROLL
-    for (int step = part; step < STEPS; step += SPLIT) {
-        Step next;
-        if (!AHEAD) load_step(step, now);
-        else if (step + SPLIT < STEPS) load_step(step + SPLIT, next);
+    auto multiply_step = [&](const Step& s) {
 #pragma unroll
         for (int c = 0; c < CELLS; ++c) {
 #pragma unroll
             for (int j = 0; j < COLUMNS; ++j) {
 #pragma unroll
-                for (int i = 0; i + 1 < ROWS; i += 2) {
-                    multiply(sums[c][i][j], sums[c][i + 1][j], now.x[c][i], now.x[c][i + 1], now.y[c][j]);
-                }
-                if (ROWS % 2 == 1) multiply(sums[c][ROWS - 1][j], now.x[c][ROWS - 1], now.y[c][j]);
+                for (int i = 0; i + 1 < ROWS; i += 2) multiply(sums[c][i][j], sums[c][i + 1][j], s.x[c][i], s.x[c][i + 1], s.y[c][j]);
+                if (ROWS % 2 == 1) multiply(sums[c][ROWS - 1][j], s.x[c][ROWS - 1], s.y[c][j]);
             }
         }
+    };
+    Step now;
+    if (AHEAD && part < WHOLE) load_step(true, part, now);
+#pragma unroll UNROLL
+    for (int step = part; step < WHOLE; step += SPLIT) {
+        Step next;
+        if (!AHEAD) load_step(true, step, now);
+        else if (step + SPLIT < WHOLE) load_step(true, step + SPLIT, next);
+        multiply_step(now);
         if (AHEAD) now = next;
+    }
+    if (TERMS % STEP != 0 && part == WHOLE % SPLIT) {
+        load_step(false, WHOLE, now);
+        multiply_step(now);
     }
 #pragma unroll
     for (int half = SPLIT / 2; half > 0; half /= 2) {
-        int to = threadIdx.x / WARP / SPLIT * (SPLIT / 2) + part % half, lane = lane_index();
-        double* sum = &sums[0][0][0][0];
+        double *sum = &sums[0][0][0][0], *place = memory + (threadIdx.x / WARP / SPLIT * (SPLIT / 2) + part % half) * (OF_LANE * WARP) + lane_index();
         if (part >= half && part < 2 * half) {
 #pragma unroll
-            for (int i = 0; i < 2 * CELLS * ROWS * COLUMNS; ++i) parts[to][i][lane] = sum[i];
+            for (int i = 0; i < OF_LANE; ++i) place[i * WARP] = sum[i];
         }
         __syncthreads();
         if (part < half) {
 #pragma unroll
-            for (int i = 0; i < 2 * CELLS * ROWS * COLUMNS; ++i) sum[i] += parts[to][i][lane];
+            for (int i = 0; i < OF_LANE; ++i) sum[i] += place[i * WARP];
         }
         __syncthreads();
     }
-    if (part > 0) return;
+    double* stored = memory + threadIdx.x / WARP / SPLIT * (DOWN * ACROSS);
 #pragma unroll
     for (int c = 0; c < CELLS; ++c) {
-        if (first + c >= n.cells) break;
+        if (SPLIT == 1 && first + c >= n.cells) break;
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
-            if (LEFT % (8 * ROWS) != 0 && 8 * i >= rows) break;
-            double* line = out.data + (first + c) * out.cell + (l + 8 * i) * out.left;
+            if (part > 0 || first + c >= n.cells || (LEFT % (8 * ROWS) != 0 && 8 * i >= rows)) break;
 #pragma unroll
             for (int j = 0; j < COLUMNS; ++j) {
-                int column = r + 8 * j + 2 * t;
-                double *sum = sums[c][i][j], *item = line + column * out.right;
-                // Two outputs in one store where they are side by side at a multiple of 16 bytes.
-                if (PAIRS && RIGHT % 2 == 0) {
-                    if (RIGHT % (8 * COLUMNS) != 0 && column >= RIGHT) continue;
-                    double2* pair = reinterpret_cast<double2*>(item);
+                int column = 8 * j + 2 * t;
+                double* sum = sums[c][i][j];
+                if (BY_PAIRS) {
+                    if (RIGHT % (8 * COLUMNS) != 0 && r + column >= RIGHT) continue;
+                    double2* pair = reinterpret_cast<double2*>(out.data + (first + c) * out.cell + (l + 8 * i) * out.left + (r + column));
                     double2 old = out.into ? *pair : double2{0, 0};
                     *pair = out.into ? double2{old.x + sum[0], old.y + sum[1]} : double2{sum[0], sum[1]};
                 } else {
 #pragma unroll
-                    for (int v = 0; v < 2; ++v, item += out.right) {
-                        if (column + v < RIGHT) put(out, item, out.into ? *item : 0.0, sum[v]);
+                    for (int v = 0; v < 2; ++v) {
+                        if (column + v < ACROSS) stored[(8 * i + g) * ACROSS + column + v] = sum[v];
                     }
                 }
             }
         }
+        if (BY_PAIRS) continue;
+        // All warps of the team store.
+        if (SPLIT > 1) __syncthreads();
+        else __syncwarp();
+        double* line = out.data + (first + c) * out.cell + (l - g) * out.left + r * out.right;
+#pragma unroll 4
+        for (int i = part * WARP + lane_index(); i < DOWN * ACROSS; i += SPLIT * WARP) {
+            int row = i / ACROSS, column = i % ACROSS;
+            bool is_in = first + c < n.cells && (I == 1 || l - g + row < LEFT) && (J == 1 || r + column < RIGHT);
+            double* item = line + row * out.left + column * out.right;
+            if (is_in) put(out, item, out.into ? *item : 0.0, stored[i]);
+        }
+        if (CELLS == 1) continue;
+        if (SPLIT > 1) __syncthreads();
+        else __syncwarp();
     }
 }
 
