@@ -143,7 +143,8 @@ macro_rules! kernel {
         $left:expr, $right:expr, $out:expr, $k:expr) => {{
         let (l, r, k): (usize, usize, usize) = ($L, $R, $k);
         let cell = (l + r) * k + l * r;
-        let cells = ($bytes / (cell * size_of::<$T>())).next_multiple_of(16);
+        let group = if $layout == Layout::Left { vector_bytes() / size_of::<$T>() } else { 1 };
+        let cells = ($bytes / (cell * size_of::<$T>())).max(1).next_multiple_of(group);
         let name = format!("{} {l}x{r}x{k} {} {:?} {}", stringify!($call), <$T>::NAME, $layout, $place);
         if $run.words.iter().all(|word| name.contains(word.as_str())) {
             let array = |len: usize, value: f32| -> Array<Serial, $T> {
