@@ -2,8 +2,8 @@
 //!
 //! `cargo bench --no-default-features --bench contraction [-- WORDS]` runs the rows that hold all of the words. Rates are
 //! the best and the median of several passes; bytes are each input read once and each output written once. `in cache`
-//! holds 16 kB, `memory` 192 MB. On a shared machine compare ratios within one run. MINIFENL_THREADS=2 for more cores
-//! (peak, GEMM and rows in cache stay on one).
+//! holds 128 kB (a second-level cache), `memory` 192 MB. On a shared machine compare ratios within one run.
+//! MINIFENL_THREADS=2 for more cores (peak, GEMM and rows in cache stay on one).
 
 use minifenl::blas;
 use minifenl::contraction::*;

@@ -14,7 +14,7 @@ use std::ops::Range;
 pub const BLOCK: usize = 256;
 /// Cells whose numbers lie side by side in a copy: a line of memory in `f32`.
 const GROUP: usize = 16;
-/// Bytes that a copy may fill: half of a common second-level cache.
+/// Bytes that a copy may fill: a core's share of its caches.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Sums of the largest tile.
 const SUMS: usize = 9;
@@ -134,12 +134,13 @@ fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T:
             }
             let full = l + BL <= left.last + 1 && r + BR <= right.last + 1;
             let ([_, l_stride, r_stride], one_slice) = (out.strides, out.plane_strides == [0; 2]);
-            if full && used == W && sum == Sum::Overwrite && one_slice {
-                let to = out.from(cell, l, r);
-                tile::<FUSED, W, BL, BR, T>((a, left.offsets), (b, right.offsets), to, [l_stride, r_stride]);
+            let whole = full && used == W && sum == Sum::Overwrite && one_slice;
+            let (to, strides) =
+                if whole { (out.from(cell, l, r), [l_stride, r_stride]) } else { (&mut *sums, [BR * W, W]) };
+            tile::<FUSED, W, BL, BR, T>((a, left.offsets), (b, right.offsets), to, strides);
+            if whole {
                 continue;
             }
-            tile::<FUSED, W, BL, BR, T>((a, left.offsets), (b, right.offsets), sums, [BR * W, W]);
             for i in 0..BL.min(left.last + 1 - l) {
                 for j in 0..BR.min(right.last + 1 - r) {
                     let values: &[T; W] = sums[(i * BR + j) * W..].first_chunk().expect("a vector");

@@ -62,6 +62,8 @@ fn contract<T: Real>(
             T::contract(&job, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
         });
     } else if side_by_side && packed_left && space.concurrency() > 1 {
+        // Few pieces: each copies into memory of its own.
+        let piece = cells.div_ceil(4 * space.concurrency()).next_multiple_of(BLOCK);
         let pieces = Output::split(&mut out[..cells * per_cell], cells, piece, strides, sum);
         space.for_each(pieces.into_par_iter().enumerate(), |(i, mut out)| {
             let first = i * piece;

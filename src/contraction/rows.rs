@@ -57,15 +57,39 @@ impl<T: Real> Gather<T> {
     }
 }
 
-/// Bytes between what is computed and what is asked for.
+/// Bytes between what is computed and what is asked for, at least.
 const AHEAD: usize = 4096;
 
-/// Asks for the rows of a cell to come.
-#[inline(always)]
-fn prefetch_rows<T>(operand: &Operand<'_, T>, cell: usize) {
-    let start = cell * operand.cell_stride();
-    for at in (0..operand.fields() * operand.count).step_by(64 / size_of::<T>()) {
-        prefetch(operand.data, start + at);
+/// What is asked for while a cell is computed: the numbers of one that follows, some lines after each tile.
+#[derive(Debug)]
+struct Ahead<'a, T> {
+    operands: [&'a [T]; 2],
+    at: usize,
+    step: usize,
+}
+
+impl<'a, T> Ahead<'a, T> {
+    #[inline(always)]
+    fn new(job: &Job<'a, T>, cell: usize, tiles: usize) -> Self {
+        let [left, right] = &job.operands;
+        let of = |x: &Operand<'a, T>| {
+            let start = (cell * x.cell_stride()).min(x.data.len());
+            &x.data[start..(start + x.fields() * x.count).min(x.data.len())]
+        };
+        let operands = [of(left), of(right)];
+        let line = 64 / size_of::<T>();
+        let longest = operands[0].len().max(operands[1].len());
+        Ahead { operands, at: 0, step: if job.streams { longest.div_ceil(tiles).next_multiple_of(line) } else { 0 } }
+    }
+
+    #[inline(always)]
+    fn ask(&mut self) {
+        for data in self.operands {
+            for at in (self.at..(self.at + self.step).min(data.len())).step_by(64 / size_of::<T>()) {
+                prefetch(data, at);
+            }
+        }
+        self.at += self.step;
     }
 }
 
@@ -85,26 +109,28 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     let mut panel = vec![Lanes::splat(T::default()); WIDEST * count];
     let mut sums = vec![T::default(); SUMS * W];
     let cell_bytes = (left.fields() + right.fields()) * count * size_of::<T>();
-    let ahead = if job.streams { AHEAD.div_ceil(cell_bytes) } else { 0 };
+    let cells_ahead = AHEAD.div_ceil(cell_bytes);
+    // Of 8 x 1, or of 4 x 2 and 4 x 3 vectors.
+    let tiles = match right.fields().div_ceil(W) {
+        1 => left.fields().div_ceil(8),
+        vectors => left.fields().div_ceil(4) * vectors.div_ceil(3),
+    };
     for cell in cells.clone() {
-        if ahead > 0 {
-            prefetch_rows(left, cell + ahead);
-            prefetch_rows(right, cell + ahead);
-        }
+        let mut ahead = Ahead::new(job, cell + cells_ahead, tiles);
         let (a, b) = (left_gather.rows(left, cell), right_gather.rows(right, cell));
         let c = cell - cells.start;
         let mut first = 0;
         while first <= b.last {
             first += W * match (b.last + 1 - first).div_ceil(W) {
-                1 => strips::<FUSED, W, 1, 8, T>(&a, (&b, first), (&mut panel, &mut sums), (out, c)),
-                3 => strips::<FUSED, W, 3, 4, T>(&a, (&b, first), (&mut panel, &mut sums), (out, c)),
-                _ => strips::<FUSED, W, 2, 4, T>(&a, (&b, first), (&mut panel, &mut sums), (out, c)),
+                1 => strips::<FUSED, W, 1, 8, T>(&a, (&b, first), (&mut panel, &mut sums), &mut ahead, (out, c)),
+                3 => strips::<FUSED, W, 3, 4, T>(&a, (&b, first), (&mut panel, &mut sums), &mut ahead, (out, c)),
+                _ => strips::<FUSED, W, 2, 4, T>(&a, (&b, first), (&mut panel, &mut sums), &mut ahead, (out, c)),
             };
         }
     }
 }
 
-/// Vectors of fields in the widest panel, and sums of the largest tile, which follow the panel.
+/// Vectors of fields in the widest panel, and of sums in the largest tile.
 const WIDEST: usize = 3;
 const SUMS: usize = 12;
 
@@ -116,6 +142,7 @@ fn strips<const FUSED: bool, const W: usize, const V: usize, const H: usize, T: 
     left: &Rows<'_, T>,
     (right, first): (&Rows<'_, T>, usize),
     (panel, sums): (&mut [Lanes<FUSED, T, W>], &mut [T]),
+    ahead: &mut Ahead<'_, T>,
     (out, cell): (&mut Output<'_, T>, usize),
 ) -> usize {
     let count = right.count;
@@ -139,11 +166,13 @@ fn strips<const FUSED: bool, const W: usize, const V: usize, const H: usize, T: 
         for v in 0..V {
             columns[v] = &panel[v * count..][..count];
         }
-        if whole && l + H <= left.last + 1 {
-            tile::<FUSED, W, V, H, T>(rows, columns, out, l_stride);
+        ahead.ask();
+        let whole = whole && l + H <= left.last + 1;
+        let (to, stride) = if whole { (&mut *out, l_stride) } else { (&mut *sums, V * W) };
+        tile::<FUSED, W, V, H, T>(rows, columns, to, stride);
+        if whole {
             continue;
         }
-        tile::<FUSED, W, V, H, T>(rows, columns, sums, V * W);
         for i in 0..H.min(left.last + 1 - l) {
             for j in 0..used.min(V * W) {
                 let out = &mut out[i * l_stride + j * r_stride];
