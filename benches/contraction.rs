@@ -184,7 +184,7 @@ fn sizes<T: Number>(run: Run, space: &impl HostSpace, peak: f64) -> Run {
     let space = space.clone();
     for (f, p) in [(8, 8), (27, 27)] {
         for layout in [Layout::Right, Layout::Left] {
-            for (place, bytes) in [("in cache", 16 << 10), ("memory", 192 << 20)] {
+            for (place, bytes) in [("in cache", 128 << 10), ("memory", 192 << 20)] {
                 macro_rules! go {
                     ($call:ident $l:expr, $r:expr, $k:expr, $left:expr, $right:expr, $out:expr) => {
                         if place == "in cache" {

@@ -36,15 +36,16 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     let group_bytes = (rows[0] + rows[1]) * GROUP * size_of::<T>();
     let copied = job.streams && group_bytes <= BLOCK_BYTES;
     let block = if copied { (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK) } else { GROUP };
-    let mut copies = [0, 1]
-        .map(|side| if copied || cells.len() % W > 0 { vec![T::default(); block * rows[side]] } else { Vec::new() });
+    let mut copies = [0, 1].map(|side| {
+        if copied || !cells.len().is_multiple_of(W) { vec![T::default(); block * rows[side]] } else { Vec::new() }
+    });
     // In memory of its own: the compiler shall not take it for the registers that sums are in.
     let mut sums = vec![T::default(); SUMS * W];
     let offsets: Vec<usize> = (0..left.count).map(|k| k * GROUP).collect();
     for first in cells.clone().step_by(block) {
         let some = block.min(cells.end - first);
         // Vectors that cells do not fill are computed from a copy too.
-        let copied = copied || some % W > 0;
+        let copied = copied || !some.is_multiple_of(W);
         if copied {
             copy(left, first..first + some, &mut copies[0]);
             copy(right, first..first + some, &mut copies[1]);
@@ -56,13 +57,13 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
                     let data = &copies[side][at / GROUP * GROUP * rows[side] + at % GROUP..];
                     Numbers { data, stride: offsets.len() * GROUP, offsets: &offsets, last: operand.fields() - 1 }
                 } else {
-                    let data = operand.from_cell(first + at);
+                    let data = operand.at_cell(first + at);
                     let (stride, offsets) = (operand.field_stride(), &operand.offsets);
                     Numbers { data, stride, offsets, last: operand.fields() - 1 }
                 }
             });
             let to = (&mut *out, first + at - cells.start, W.min(some - at));
-            if left.fields() % 3 == 0 && right.fields() % 3 == 0 {
+            if left.fields().is_multiple_of(3) && right.fields().is_multiple_of(3) {
                 tiles::<FUSED, W, 3, 3, T>(&a, &b, &mut sums, to);
             } else {
                 tiles::<FUSED, W, 4, 2, T>(&a, &b, &mut sums, to);
@@ -136,7 +137,7 @@ fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T:
             let ([_, l_stride, r_stride], one_slice) = (out.strides, out.plane_strides == [0; 2]);
             let whole = full && used == W && sum == Sum::Overwrite && one_slice;
             let (to, strides) =
-                if whole { (out.from(cell, l, r), [l_stride, r_stride]) } else { (&mut *sums, [BR * W, W]) };
+                if whole { (out.at(cell, l, r), [l_stride, r_stride]) } else { (&mut *sums, [BR * W, W]) };
             tile::<FUSED, W, BL, BR, T>((a, left.offsets), (b, right.offsets), to, strides);
             if whole {
                 continue;
@@ -144,7 +145,7 @@ fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T:
             for i in 0..BL.min(left.last + 1 - l) {
                 for j in 0..BR.min(right.last + 1 - r) {
                     let values: &[T; W] = sums[(i * BR + j) * W..].first_chunk().expect("a vector");
-                    store(out.from(cell, l + i, r + j), 1, values, used, sum);
+                    store(out.at(cell, l + i, r + j), 1, values, used, sum);
                 }
             }
         }
@@ -212,7 +213,7 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
                 }
                 add_products::<FUSED, W, T>(a, b, sums);
             }
-            let out = &mut out.from(first - cells.start, l, r)[..sums.len()];
+            let out = &mut out.at(first - cells.start, l, r)[..sums.len()];
             match sum {
                 Sum::Overwrite => out.copy_from_slice(sums),
                 Sum::Into => out.iter_mut().zip(&*sums).for_each(|(out, sum)| *out = *out + *sum),

@@ -42,7 +42,7 @@ impl<'a, T> Operand<'a, T> {
 
     /// What begins at a cell.
     #[inline(always)]
-    pub fn from_cell(&self, cell: usize) -> &'a [T] {
+    pub fn at_cell(&self, cell: usize) -> &'a [T] {
         &self.data[cell * self.cell_stride()..]
     }
 
@@ -119,7 +119,7 @@ impl<'a, T: Real> Output<'a, T> {
 
     /// What begins at out[c, l, r].
     #[inline(always)]
-    pub fn from(&mut self, c: usize, l: usize, r: usize) -> &mut [T] {
+    pub fn at(&mut self, c: usize, l: usize, r: usize) -> &mut [T] {
         let plane = l * self.plane_strides[0] + r * self.plane_strides[1];
         &mut self.planes[plane][c * self.strides[0] + l * self.strides[1] + r * self.strides[2]..]
     }

@@ -38,7 +38,7 @@ impl<T: Real> Gather<T> {
     #[inline(always)]
     fn rows<'a>(&'a mut self, operand: &Operand<'a, T>, cell: usize) -> Rows<'a, T> {
         let (data, stride, count, last) =
-            (operand.from_cell(cell), operand.field_stride(), operand.count, operand.fields() - 1);
+            (operand.at_cell(cell), operand.field_stride(), operand.count, operand.fields() - 1);
         if operand.offsets.is_empty() {
             return Rows { data, stride, count, last };
         }
@@ -297,6 +297,7 @@ fn dots<const FUSED: bool, const W: usize, T: Real>(left: [&[T]; W], right: [&[T
         }
     }
     let mut sums = [Lanes::<FUSED, T, W>::splat(T::default()); W];
+    #[allow(clippy::manual_memcpy)]
     for i in 0..W {
         sums[i] = ends[i];
     }
@@ -319,7 +320,8 @@ fn dots<const FUSED: bool, const W: usize, T: Real>(left: [&[T]; W], right: [&[T
     while width > 1 {
         width /= 2;
         for i in 0..width {
-            columns[i] = columns[i] + columns[i + width];
+            let other = columns[i + width];
+            columns[i] += other;
         }
     }
     columns[0].0
