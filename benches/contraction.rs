@@ -2,8 +2,8 @@
 //!
 //! `cargo bench --no-default-features --bench contraction [-- WORDS]` runs the rows that hold all of the words. Rates are
 //! the best and the median of several passes; bytes are each input read once and each output written once. `in cache`
-//! holds 16 kB, `memory` 192 MB. On a shared machine compare ratios within one run. MINIFENL_THREADS=2 for more cores
-//! (peak, GEMM and rows in cache stay on one).
+//! holds 128 kB (a second-level cache), `memory` 192 MB. On a shared machine compare ratios within one run.
+//! MINIFENL_THREADS=2 for more cores (peak, GEMM and rows in cache stay on one).
 
 use minifenl::blas;
 use minifenl::contraction::*;
@@ -143,7 +143,8 @@ macro_rules! kernel {
         $left:expr, $right:expr, $out:expr, $k:expr) => {{
         let (l, r, k): (usize, usize, usize) = ($L, $R, $k);
         let cell = (l + r) * k + l * r;
-        let cells = ($bytes / (cell * size_of::<$T>())).next_multiple_of(16);
+        let group = if $layout == Layout::Left { vector_bytes() / size_of::<$T>() } else { 1 };
+        let cells = ($bytes / (cell * size_of::<$T>())).max(1).next_multiple_of(group);
         let name = format!("{} {l}x{r}x{k} {} {:?} {}", stringify!($call), <$T>::NAME, $layout, $place);
         if $run.words.iter().all(|word| name.contains(word.as_str())) {
             let array = |len: usize, value: f32| -> Array<Serial, $T> {
@@ -183,7 +184,7 @@ fn sizes<T: Number>(run: Run, space: &impl HostSpace, peak: f64) -> Run {
     let space = space.clone();
     for (f, p) in [(8, 8), (27, 27)] {
         for layout in [Layout::Right, Layout::Left] {
-            for (place, bytes) in [("in cache", 16 << 10), ("memory", 192 << 20)] {
+            for (place, bytes) in [("in cache", 128 << 10), ("memory", 192 << 20)] {
                 macro_rules! go {
                     ($call:ident $l:expr, $r:expr, $k:expr, $left:expr, $right:expr, $out:expr) => {
                         if place == "in cache" {

@@ -38,10 +38,13 @@
 //! the same at each run except for `segments-atomic`. `auto` chooses by `auto.csv`, measured times, and by a rule where
 //! nothing near was measured; `auto-in-order` among those that give the bits of `flat`.
 
+mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
 pub mod fixed;
 mod host;
+mod job;
+mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -53,6 +56,7 @@ use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Variant, With, element_sources};
+pub(crate) use job::Kernels;
 pub use tile::Sums;
 
 /// What becomes of the output's old values.

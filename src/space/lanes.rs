@@ -28,9 +28,15 @@ pub trait Number:
 }
 impl Number for f64 {}
 
-/// `f32` or `f64`: what a contraction's arrays and [`Lanes`] hold.
+/// `f32` or `f64`, and nothing else: what a contraction's arrays and [`Lanes`] hold.
 pub trait Real:
-    super::Item + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+    super::Item
+    + crate::contraction::Kernels
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
 {
     /// `self * factor + term`, rounded once: an instruction on processors that have it, else a slow library call.
     fn fused(self, factor: Self, term: Self) -> Self;
