@@ -22,6 +22,7 @@ mod cuda {
     mod solve;
     mod sparse;
     mod speed;
+    mod sweep;
 
     use minifenl::space::Cuda;
     use std::fs::OpenOptions;

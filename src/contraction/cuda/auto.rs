@@ -24,7 +24,7 @@ struct Case {
     family: Family,
     side: Side,
     item: usize,
-    /// Left and right fields, terms, points, cells.
+    /// Logarithms of left and right fields, terms, points, cells.
     sizes: [f64; 5],
     /// With medians in milliseconds.
     times: Vec<(Variant, f64)>,
@@ -63,7 +63,7 @@ fn case(line: &str, columns: &[usize; 10]) -> Option<Case> {
     let dims: Vec<f64> = field(7)?.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
     let dims: f64 = (0..power).map(|d| dims.get(d).or(dims.last()).copied().unwrap_or(1.0)).product();
     let terms = number(6)? * dims;
-    let sizes = [left, right, terms, number(6)?, number(8)?];
+    let sizes = [left, right, terms, number(6)?, number(8)?].map(f64::ln);
     Some(Case { family, side, item, sizes, times: vec![(field(1)?.parse().ok()?, number(9)?)] })
 }
 
@@ -88,11 +88,11 @@ fn cases(table: &str) -> Vec<Case> {
     cases
 }
 
-/// Sum of the logarithms of the sizes' ratios; twice as many cells are half as far as twice as many terms. Points only
+/// Of two cases: the sum of the logarithms of the sizes' ratios; twice as many cells are half as far as twice as many terms. Points only
 /// decide among cases of the same number of terms.
 fn distance(a: &[f64; 5], b: &[f64; 5]) -> f64 {
     let weights = [1.0, 1.0, 1.0, 0.01, 0.5];
-    a.iter().zip(b).zip(weights).map(|((a, b), weight)| weight * (a / b).ln().abs()).sum()
+    a.iter().zip(b).zip(weights).map(|((a, b), weight)| weight * (a - b).abs()).sum()
 }
 
 /// A case is near when all together it is off by less than a factor of 4.
@@ -112,7 +112,7 @@ fn from_table(work: &Work, cases: &[Case], applies: impl Fn(Variant) -> bool) ->
         (false, false) => return None,
     };
     let [cells, left, right] = work.sizes;
-    let sizes = [left, right, work.terms.count(), work.contracted[0], cells].map(|size| size as f64);
+    let sizes = [left, right, work.terms.count(), work.contracted[0], cells].map(|size| (size as f64).ln());
     let near = cases
         .iter()
         .filter(|case| (case.family, case.side, case.item) == (work.family, side, work.item))
@@ -122,11 +122,13 @@ fn from_table(work: &Work, cases: &[Case], applies: impl Fn(Variant) -> bool) ->
     near.1.times.iter().map(|(variant, _)| *variant).find(|variant| applies(*variant))
 }
 
-/// Bytes from which a second of compiling is worth it.
-const MANY_BYTES: usize = 16 << 20;
+/// Bytes from which compiling, a part of a second once, is worth it.
+const MANY_BYTES: usize = 1 << 20;
+/// Fields from which a block works on a tile of a cell.
+const MANY_FIELDS: usize = 33;
 
 /// Without measurements: by what limits a kernel. Cells side by side: the largest tile that leaves enough warps. Terms side
-/// by side: vectors over them. Few outputs of many terms: lanes over the terms. Else a thread an output.
+/// by side: tensor cores where they are, cells in shared memory, vectors over the terms. Else a thread an output.
 fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Variant {
     let [_, left, right] = work.sizes;
     // What keeps a multiprocessor busy: 8 warps of independent loads.
@@ -134,14 +136,15 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
     let is_much = work.bytes() >= MANY_BYTES;
     let first = |order: &[Variant]| order.iter().copied().find(|&variant| applies(variant)).unwrap_or(Variant::Flat);
     if !work.by_cells {
-        let fills_tiles = |extent: usize| extent.next_multiple_of(8) * 3 <= extent * 4;
         let few = work.sizes.iter().product::<usize>() < enough * 32 && work.terms.count() >= 32;
         return match work.family {
             _ if !work.terms.are_packed() => Variant::Flat,
-            Family::FieldField if is_much && fills_tiles(left) && fills_tiles(right) => {
-                first(&[Variant::Dmma, Variant::FixedStaged, Variant::FixedBlocked])
+            Family::FieldField if is_much && left.max(right) >= MANY_FIELDS => {
+                first(&[Variant::DmmaBlocked, Variant::FixedBlocked, Variant::FixedSplit])
             }
-            Family::FieldField if is_much => first(&[Variant::FixedStaged, Variant::FixedBlocked]),
+            Family::FieldField if is_much => {
+                first(&[Variant::Dmma, Variant::FixedSplit, Variant::FixedStaged, Variant::FixedBlocked])
+            }
             _ if is_much => first(&[Variant::FixedRows]),
             _ if few => first(&[Variant::Team2]),
             _ => Variant::Flat,
@@ -199,8 +202,8 @@ mod tests {
         assert_eq!(choose([100, 8, 8]), Variant::Flat);
         assert_eq!(choose([100_000, 8, 3]), Variant::Tile4x4);
         assert_eq!(choose([100_000, 1, 8]), Variant::FixedLanes);
-        // Too little for a second of compiling.
-        let little = work(Family::DataField, [40_000, 1, 2], 8, Side::Left, 8);
+        // Too little to compile for it.
+        let little = work(Family::DataField, [40_000, 1, 2], 1, Side::Left, 4);
         assert_eq!(ruled(&little), Variant::Tile1x8);
         assert_eq!(choose([100_000, 1, 1]), Variant::Flat);
         assert_eq!(tiled_warps(&work(Family::FieldField, [33, 9, 8], 24, Side::Left, 8), 8, 8), 4);
@@ -210,11 +213,12 @@ mod tests {
     fn terms_side_by_side_are_loaded_in_vectors() {
         let choose = |family, sizes, terms, item| ruled(&work(family, sizes, terms, Side::Right, item));
         assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 8), Variant::Dmma);
-        assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 4), Variant::FixedStaged);
-        assert_eq!(choose(Family::FieldField, [100_000, 10, 10], 24, 8), Variant::FixedStaged);
+        assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 4), Variant::FixedSplit);
+        assert_eq!(choose(Family::FieldField, [100_000, 10, 10], 24, 8), Variant::Dmma);
         assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 4), Variant::FixedBlocked);
+        assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 8), Variant::DmmaBlocked);
         assert_eq!(choose(Family::DataData, [1_000_000, 1, 1], 72, 8), Variant::FixedRows);
-        assert_eq!(choose(Family::DataData, [1000, 1, 1], 72, 8), Variant::Team2);
+        assert_eq!(choose(Family::DataData, [500, 1, 1], 72, 8), Variant::Team2);
         assert_eq!(choose(Family::FieldField, [100, 8, 8], 8, 8), Variant::Flat);
     }
 
@@ -246,7 +250,7 @@ mod tests {
     fn auto_is_never_far_behind_the_last_sweep() {
         let (cases, mut checked) = (cases(TABLE), 0);
         for case in &cases {
-            let [left, right, terms, points, cells] = case.sizes.map(|size| size as usize);
+            let [left, right, terms, points, cells] = case.sizes.map(|size| size.exp().round() as usize);
             let mut work = work(case.family, [cells, left, right], terms, case.side, case.item);
             work.contracted[0] = points;
             let chosen = choose(&work, &H200, false);

@@ -75,7 +75,8 @@ fn compiled<T: Float>(space: &Cuda) {
         exact(space, &kernel, &none, [PACKED[1]; 3], &variants, &mut applied);
     }
     // Tensor cores are of f64.
-    applied.check(variants.iter().filter(|variant| **variant != Variant::Dmma || T::EPSILON < 1e-10));
+    let tensor_cores = [Variant::Dmma, Variant::DmmaBlocked];
+    applied.check(variants.iter().filter(|variant| !tensor_cores.contains(variant) || T::EPSILON < 1e-10));
 }
 
 #[test]

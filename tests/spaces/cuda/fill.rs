@@ -177,7 +177,9 @@ fn check_matrices<const NN: usize>(space: &Cuda, name: &str, elem_node: ElemNode
                     assert!(*found == expected, "{name}: other bits than the host's");
                 }
                 let differences = (difference(&found.0, &expected.0), difference(&found.1, &expected.1));
-                assert!(differences.0 < 1e-13 && differences.1 < 1e-13, "{name}: {differences:?}");
+                // A hub's sums have a term of each element, in any order.
+                let bound = 1e-13_f64.max(elems as f64 * f64::EPSILON);
+                assert!(differences.0 < bound && differences.1 < bound, "{name}: {differences:?}");
             }
             assert!(strategy == Strategy::Scatter || found[0] == found[2], "{name}: not the same bits");
         }
