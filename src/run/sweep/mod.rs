@@ -12,6 +12,8 @@ mod check_gpu;
 pub mod claims;
 pub mod deck;
 pub mod jobs;
+#[cfg(feature = "cuda")]
+mod learn;
 mod loops;
 mod measure;
 mod peers;
@@ -19,6 +21,8 @@ pub mod table;
 
 pub use ceilings::Ceilings;
 pub use deck::SweepDeck;
+#[cfg(feature = "cuda")]
+pub use learn::learned;
 pub use measure::{Setting, Step, measure};
 pub use peers::{NoPeers, Peers};
 pub use table::Table;

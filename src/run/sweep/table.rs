@@ -71,7 +71,7 @@ pub struct Table {
 }
 
 /// D; both dimensions where they differ.
-fn dims(case: &Case) -> String {
+pub(super) fn dims(case: &Case) -> String {
     match case.dims {
         [d1, d2] if case.kernel.rank() == 2 && d1 != d2 => format!("{d1}x{d2}"),
         [d1, _] => d1.to_string(),
