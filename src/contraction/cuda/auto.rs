@@ -4,6 +4,8 @@
 use super::plan::{Plan, tiled_warps};
 use super::variant::Variant;
 use super::work::{Family, Limits, Work};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Measured times, written by the sweep named in its first lines.
@@ -95,11 +97,26 @@ fn distance(a: &[f64; 5], b: &[f64; 5]) -> f64 {
     a.iter().zip(b).zip(weights).map(|((a, b), weight)| weight * (a - b).abs()).sum()
 }
 
-/// A case is near when all together it is off by less than a factor of 4.
-const NEAR: f64 = 1.4;
+/// A case is near when all together it is off by less than a factor of 8.
+const NEAR: f64 = 2.1;
+
+/// Choices that a thread remembers.
+const REMEMBERED: usize = 4096;
 
 /// One of the others, which applies; `is_ordered`: of those that add in the order of the terms.
 pub fn choose(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
+    thread_local! {
+        static CHOSEN: RefCell<HashMap<(Work, Limits, bool), Variant>> = RefCell::default();
+    }
+    CHOSEN.with_borrow_mut(|chosen| {
+        if chosen.len() >= REMEMBERED {
+            chosen.clear();
+        }
+        *chosen.entry((*work, *limits, is_ordered)).or_insert_with(|| find(work, limits, is_ordered))
+    })
+}
+
+fn find(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
     static CASES: OnceLock<Vec<Case>> = OnceLock::new();
     let applies = |variant: Variant| (!is_ordered || variant.keeps_order()) && Plan::new(work, variant, limits).is_ok();
     from_table(work, CASES.get_or_init(|| cases(TABLE)), applies).unwrap_or_else(|| rule(work, limits, applies))
@@ -135,8 +152,8 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
     let enough = 8 * limits.multiprocessors;
     let is_much = work.bytes() >= MANY_BYTES;
     let first = |order: &[Variant]| order.iter().copied().find(|&variant| applies(variant)).unwrap_or(Variant::Flat);
+    let few = work.sizes.iter().product::<usize>() < enough * 32 && work.terms.count() >= 32;
     if !work.by_cells {
-        let few = work.sizes.iter().product::<usize>() < enough * 32 && work.terms.count() >= 32;
         return match work.family {
             _ if !work.terms.are_packed() => Variant::Flat,
             Family::FieldField if is_much && left.max(right) >= MANY_FIELDS => {
@@ -160,6 +177,8 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
     match tile {
         Some((Variant::Tile8x8 | Variant::Tile1x8, ..)) if is_much => first(&[Variant::FixedLanes]),
         Some((tile, ..)) => *tile,
+        // As many threads an output as there are terms for, where outputs are few.
+        None if few && work.terms.count() >= 256 => first(&[Variant::Teamstride128]),
         None => Variant::Flat,
     }
 }
@@ -242,23 +261,49 @@ mod tests {
         assert_eq!(near(Family::DataData, [500, 1, 1], 72, Side::Right, 4), Some(Variant::Teamstride64));
     }
 
-    /// Auto's choice for each recorded case is at most 10 % slower than the fastest recorded for it.
-    #[test]
-    fn auto_is_never_far_behind_the_last_sweep() {
-        let (cases, mut checked) = (cases(TABLE), 0);
-        for case in &cases {
+    /// Where a sweep has the choice: how much slower than the fastest recorded it is, by case.
+    fn behind(sweep: &str) -> Vec<(f64, String)> {
+        let ratio = |case: &Case| {
             let [left, right, terms, points, cells] = case.sizes.map(|size| size.exp().round() as usize);
             let mut work = work(case.family, [cells, left, right], terms, case.side, case.item);
             work.contracted[0] = points;
+            (work.is_line, work.pairs) = (true, right.is_multiple_of(2));
+            if !(terms * work.item).is_multiple_of(16) {
+                work.alignment = work.item;
+            }
             let chosen = choose(&work, &H200, false);
-            let time = case.times.iter().find(|(variant, _)| *variant == chosen);
+            let time = case.times.iter().find(|(variant, _)| *variant == chosen)?.1;
             let best = case.times[0];
-            let time = time.unwrap_or_else(|| panic!("{case:?}: {chosen} was not measured")).1;
-            assert!(time <= 1.1 * best.1, "{case:?}: {chosen} takes {time} ms, {} {} ms", best.0, best.1);
+            let text = format!("{case:?}: {chosen} takes {time} ms, {} {} ms", best.0, best.1);
+            Some((time / best.1, text))
+        };
+        cases(sweep).iter().filter_map(ratio).collect()
+    }
+
+    /// Auto's choice for each case of the sweeps that it learnt from is at most 10 % slower than the fastest recorded.
+    #[test]
+    fn auto_is_never_far_behind_the_last_sweep() {
+        let sweeps = [
+            ("auto", include_str!("../../../docs/contractions/auto.csv"), 352 - 72),
+            ("fem", include_str!("../../../docs/contractions/fem.csv"), 72),
+        ];
+        for (name, sweep, count) in sweeps {
+            let behind = behind(sweep);
+            assert!(behind.len() >= count, "{name}: {} of {count} cases", behind.len());
+            for (ratio, text) in behind {
+                assert!(ratio <= 1.1, "{name}: {ratio:.2}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_read() {
+        let (cases, mut checked) = (cases(TABLE), 0);
+        for case in &cases {
             checked += case.times.len();
         }
         println!("auto: {checked} rows of {} cases checked", cases.len());
         let written = TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).count();
-        assert!(written <= 1 || checked > 0, "auto.csv: no row of {written} could be read");
+        assert_eq!(checked + 1, written, "auto.csv");
     }
 }

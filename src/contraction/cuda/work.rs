@@ -6,7 +6,7 @@ use super::super::shape::Shape;
 pub const WARP: usize = 32;
 
 /// The contraction index: three nested extents in the order of (p, i, j), and the strides of left and right along them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
     pub extents: [usize; 3],
     pub strides: [[usize; 3]; 2],
@@ -54,7 +54,7 @@ pub enum Family {
 }
 
 /// One contraction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Work {
     pub family: Family,
     /// Cells, left fields, right fields.
@@ -77,7 +77,7 @@ pub struct Work {
 }
 
 /// What a device has that variants ask for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     pub multiprocessors: usize,
     /// Bytes of shared memory of a block.
