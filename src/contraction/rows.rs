@@ -257,17 +257,12 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
     let fields = left.fields().max(right.fields());
     let step = if fields == 1 { W } else { 1 };
     let cells_ahead = AHEAD.div_ceil((left.fields() + right.fields()) * left.count * size_of::<T>());
-    // Rows of a line that follow one another: the processor asks soon enough.
-    let short = fields == 1 && left.count * size_of::<T>() <= 64;
     let asks = fields.div_ceil(W) * left.count.div_ceil(W);
     let mut gathers: [[Gather<T>; 2]; W] = from_fn(|_| [Gather(Vec::new()), Gather(Vec::new())]);
     for cell in cells.clone().step_by(step) {
         let used = step.min(cells.end - cell);
         let out = out.cell(cell - cells.start);
         let mut ahead = Ahead::new(job, cell + cells_ahead, step, asks);
-        if short {
-            ahead.step = 0;
-        }
         // One of both has one field, which stands beside all of the other's.
         let stride = if fields == 1 {
             cell_stride
