@@ -11,15 +11,21 @@ use crate::space::prefetch;
 use std::ops::Range;
 
 /// Cells that are copied together at most; pieces for threads are multiples.
-pub const BLOCK: usize = 256;
+pub const BLOCK: usize = 512;
 /// Cells whose numbers lie side by side in a copy: a line of memory in `f32`.
 const GROUP: usize = 16;
 /// Bytes that a copy may fill: a core's share of its caches.
-const BLOCK_BYTES: usize = 1 << 20;
+const BLOCK_BYTES: usize = 1 << 21;
 /// Sums of the largest tile.
 const SUMS: usize = 9;
 /// Rows between what is read and what is asked for.
 const AHEAD: usize = 4;
+
+/// Rows from one group of a copy to the next: one more than there are, lest all groups of a row share a cache's sets.
+#[inline(always)]
+fn padded(rows: usize) -> usize {
+    rows + 1
+}
 
 /// Computes a range of cells, `W` at a time.
 #[inline(always)]
@@ -37,7 +43,11 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     let copied = job.streams && group_bytes <= BLOCK_BYTES;
     let block = if copied { (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK) } else { GROUP };
     let mut copies = [0, 1].map(|side| {
-        if copied || !cells.len().is_multiple_of(W) { vec![T::default(); block * rows[side]] } else { Vec::new() }
+        if copied || !cells.len().is_multiple_of(W) {
+            vec![T::default(); block * padded(rows[side])]
+        } else {
+            Vec::new()
+        }
     });
     // In memory of its own: the compiler shall not take it for the registers that sums are in.
     let mut sums = vec![T::default(); SUMS * W];
@@ -54,7 +64,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
             let [a, b] = [0, 1].map(|side| {
                 let operand = &job.operands[side];
                 if copied {
-                    let data = &copies[side][at / GROUP * GROUP * rows[side] + at % GROUP..];
+                    let data = &copies[side][at / GROUP * GROUP * padded(rows[side]) + at % GROUP..];
                     Numbers { data, stride: offsets.len() * GROUP, offsets: &offsets, last: operand.fields() - 1 }
                 } else {
                     let data = operand.at_cell(first + at);
@@ -76,17 +86,17 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
 #[inline(always)]
 fn copy<T: Real>(operand: &Operand<'_, T>, cells: Range<usize>, to: &mut [T]) {
     let (field, count) = (operand.field_stride(), operand.count);
-    let rows = operand.fields() * count;
+    let rows = padded(operand.fields() * count);
     for f in 0..operand.fields() {
         for k in 0..count {
             let from = &operand.data[f * field + operand.offsets[k] + cells.start..][..cells.len()];
             let soon = operand.number(f, k + AHEAD) + cells.start;
-            for line in (0..cells.len()).step_by(64 / size_of::<T>()) {
-                prefetch(operand.data, soon + line);
-            }
             let (whole, rest) = from.as_chunks::<GROUP>();
             let row = f * count + k;
             for (g, group) in whole.iter().enumerate() {
+                for line in (0..GROUP).step_by(64 / size_of::<T>()) {
+                    prefetch(operand.data, soon + g * GROUP + line);
+                }
                 *to[(g * rows + row) * GROUP..].first_chunk_mut().expect("a group") = *group;
             }
             if !rest.is_empty() {

@@ -60,7 +60,7 @@ impl<T: Real> Gather<T> {
 /// Bytes between what is computed and what is asked for, at least.
 const AHEAD: usize = 4096;
 
-/// What is asked for while a cell is computed: the numbers of one that follows, some lines after each tile.
+/// What is asked for while a cell is computed: the numbers of one that follows, some lines at every [`STEP`] of k.
 #[derive(Debug)]
 struct Ahead<'a, T> {
     operands: [&'a [T]; 2],
@@ -68,22 +68,29 @@ struct Ahead<'a, T> {
     step: usize,
 }
 
+/// Terms of a tile's sums between two calls of [`Ahead::ask`]: a line in `f64`.
+const STEP: usize = 8;
+
 impl<'a, T> Ahead<'a, T> {
+    /// The numbers of some cells from `first` on, in `asks` parts.
     #[inline(always)]
-    fn new(job: &Job<'a, T>, cell: usize, tiles: usize) -> Self {
+    fn new(job: &Job<'a, T>, first: usize, cells: usize, asks: usize) -> Self {
         let [left, right] = &job.operands;
         let of = |x: &Operand<'a, T>| {
-            let start = (cell * x.cell_stride()).min(x.data.len());
-            &x.data[start..(start + x.fields() * x.count).min(x.data.len())]
+            let start = (first * x.cell_stride()).min(x.data.len());
+            &x.data[start..(start + cells * x.fields() * x.count).min(x.data.len())]
         };
         let operands = [of(left), of(right)];
         let line = 64 / size_of::<T>();
         let longest = operands[0].len().max(operands[1].len());
-        Ahead { operands, at: 0, step: if job.streams { longest.div_ceil(tiles).next_multiple_of(line) } else { 0 } }
+        Ahead { operands, at: 0, step: if job.streams { longest.div_ceil(asks).next_multiple_of(line) } else { 0 } }
     }
 
     #[inline(always)]
     fn ask(&mut self) {
+        if self.step == 0 {
+            return;
+        }
         for data in self.operands {
             for at in (self.at..(self.at + self.step).min(data.len())).step_by(64 / size_of::<T>()) {
                 prefetch(data, at);
@@ -116,7 +123,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
         vectors => left.fields().div_ceil(4) * vectors.div_ceil(3),
     };
     for cell in cells.clone() {
-        let mut ahead = Ahead::new(job, cell + cells_ahead, tiles);
+        let mut ahead = Ahead::new(job, cell + cells_ahead, 1, tiles * count.div_ceil(STEP));
         let (a, b) = (left_gather.rows(left, cell), right_gather.rows(right, cell));
         let c = cell - cells.start;
         let mut first = 0;
@@ -166,10 +173,9 @@ fn strips<const FUSED: bool, const W: usize, const V: usize, const H: usize, T: 
         for v in 0..V {
             columns[v] = &panel[v * count..][..count];
         }
-        ahead.ask();
         let whole = whole && l + H <= left.last + 1;
         let (to, stride) = if whole { (&mut *out, l_stride) } else { (&mut *sums, V * W) };
-        tile::<FUSED, W, V, H, T>(rows, columns, to, stride);
+        tile::<FUSED, W, V, H, T>(rows, columns, ahead, to, stride);
         if whole {
             continue;
         }
@@ -189,6 +195,7 @@ fn strips<const FUSED: bool, const W: usize, const V: usize, const H: usize, T: 
 fn tile<const FUSED: bool, const W: usize, const V: usize, const H: usize, T: Real>(
     rows: [&[T]; H],
     columns: [&[Lanes<FUSED, T, W>]; V],
+    ahead: &mut Ahead<'_, T>,
     out: &mut [T],
     stride: usize,
 ) {
@@ -202,11 +209,14 @@ fn tile<const FUSED: bool, const W: usize, const V: usize, const H: usize, T: Re
     }
     let (rows, columns) = (a_rows, b_columns);
     let mut sums = [[Lanes::<FUSED, T, W>::splat(T::default()); V]; H];
-    for k in 0..count {
-        for i in 0..H {
-            let a = Lanes::splat(rows[i][k]);
-            for v in 0..V {
-                sums[i][v] = a.mul_add(columns[v][k], sums[i][v]);
+    for step in (0..count).step_by(STEP) {
+        ahead.ask();
+        for k in step..(step + STEP).min(count) {
+            for i in 0..H {
+                let a = Lanes::splat(rows[i][k]);
+                for v in 0..V {
+                    sums[i][v] = a.mul_add(columns[v][k], sums[i][v]);
+                }
             }
         }
     }
@@ -246,10 +256,13 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
     let ([cell_stride, l_stride, r_stride], sum) = (out.strides, out.sum);
     let fields = left.fields().max(right.fields());
     let step = if fields == 1 { W } else { 1 };
+    let cells_ahead = AHEAD.div_ceil((left.fields() + right.fields()) * left.count * size_of::<T>());
+    let asks = fields.div_ceil(W) * left.count.div_ceil(W);
     let mut gathers: [[Gather<T>; 2]; W] = from_fn(|_| [Gather(Vec::new()), Gather(Vec::new())]);
     for cell in cells.clone().step_by(step) {
         let used = step.min(cells.end - cell);
         let out = out.cell(cell - cells.start);
+        let mut ahead = Ahead::new(job, cell + cells_ahead, step, asks);
         // One of both has one field, which stands beside all of the other's.
         let stride = if fields == 1 {
             cell_stride
@@ -266,7 +279,7 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
                 for i in 0..W {
                     (pairs[0][i], pairs[1][i]) = (a.row(f + i), b.row(f + i));
                 }
-                let sums = dots::<FUSED, W, T>(pairs[0], pairs[1]);
+                let sums = dots::<FUSED, W, T>(pairs[0], pairs[1], &mut ahead);
                 store(&mut out[f * stride..], stride, &sums, fields - f, sum);
             }
             continue;
@@ -276,13 +289,17 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
             let cell = cell + i.min(used - 1);
             (pairs[0][i], pairs[1][i]) = (a.only(left, cell), b.only(right, cell));
         }
-        store(out, stride, &dots::<FUSED, W, T>(pairs[0], pairs[1]), used, sum);
+        store(out, stride, &dots::<FUSED, W, T>(pairs[0], pairs[1], &mut ahead), used, sum);
     }
 }
 
 /// `out[i] = sum_k left[i][k] right[i][k]`. Loops, not closures, which may be left behind as functions of their own.
 #[inline(always)]
-fn dots<const FUSED: bool, const W: usize, T: Real>(left: [&[T]; W], right: [&[T]; W]) -> [T; W] {
+fn dots<const FUSED: bool, const W: usize, T: Real>(
+    left: [&[T]; W],
+    right: [&[T]; W],
+    ahead: &mut Ahead<'_, T>,
+) -> [T; W] {
     let count = left[0].len();
     let (mut rows, mut others) = ([&[][..]; W], [&[][..]; W]);
     for i in 0..W {
@@ -303,6 +320,7 @@ fn dots<const FUSED: bool, const W: usize, T: Real>(left: [&[T]; W], right: [&[T
     }
     let mut k = 0;
     while k + W <= count {
+        ahead.ask();
         for i in 0..W {
             let a = Lanes(*rows[i][k..].first_chunk().expect("a whole part"));
             let b = Lanes(*others[i][k..].first_chunk().expect("a whole part"));
