@@ -72,18 +72,24 @@ struct Ahead<'a, T> {
 const STEP: usize = 8;
 
 impl<'a, T> Ahead<'a, T> {
-    /// The numbers of some cells from `first` on, in `asks` parts.
+    /// Items at a time of what `cells` cells have, asked for in `asks` parts; 0 where nothing is to be asked for.
+    fn step(job: &Job<'a, T>, cells: usize, asks: usize) -> usize {
+        let longest = job.operands.iter().map(|x| cells * x.fields() * x.count).max().unwrap_or(0);
+        if job.streams { longest.div_ceil(asks).next_multiple_of(64 / size_of::<T>()) } else { 0 }
+    }
+
+    /// The numbers of some cells from `first` on, `step` items at a time.
     #[inline(always)]
-    fn new(job: &Job<'a, T>, first: usize, cells: usize, asks: usize) -> Self {
+    fn new(job: &Job<'a, T>, first: usize, cells: usize, step: usize) -> Self {
+        if step == 0 {
+            return Ahead { operands: [&[], &[]], at: 0, step };
+        }
         let [left, right] = &job.operands;
         let of = |x: &Operand<'a, T>| {
             let start = (first * x.cell_stride()).min(x.data.len());
             &x.data[start..(start + cells * x.fields() * x.count).min(x.data.len())]
         };
-        let operands = [of(left), of(right)];
-        let line = 64 / size_of::<T>();
-        let longest = operands[0].len().max(operands[1].len());
-        Ahead { operands, at: 0, step: if job.streams { longest.div_ceil(asks).next_multiple_of(line) } else { 0 } }
+        Ahead { operands: [of(left), of(right)], at: 0, step }
     }
 
     #[inline(always)]
@@ -122,8 +128,9 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
         1 => left.fields().div_ceil(8),
         vectors => left.fields().div_ceil(4) * vectors.div_ceil(3),
     };
+    let items = Ahead::step(job, 1, tiles * count.div_ceil(STEP));
     for cell in cells.clone() {
-        let mut ahead = Ahead::new(job, cell + cells_ahead, 1, tiles * count.div_ceil(STEP));
+        let mut ahead = Ahead::new(job, cell + cells_ahead, 1, items);
         let (a, b) = (left_gather.rows(left, cell), right_gather.rows(right, cell));
         let c = cell - cells.start;
         let mut first = 0;
@@ -257,12 +264,12 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
     let fields = left.fields().max(right.fields());
     let step = if fields == 1 { W } else { 1 };
     let cells_ahead = AHEAD.div_ceil((left.fields() + right.fields()) * left.count * size_of::<T>());
-    let asks = fields.div_ceil(W) * left.count.div_ceil(W);
+    let items = Ahead::step(job, step, fields.div_ceil(W) * left.count.div_ceil(W));
     let mut gathers: [[Gather<T>; 2]; W] = from_fn(|_| [Gather(Vec::new()), Gather(Vec::new())]);
     for cell in cells.clone().step_by(step) {
         let used = step.min(cells.end - cell);
         let out = out.cell(cell - cells.start);
-        let mut ahead = Ahead::new(job, cell + cells_ahead, step, asks);
+        let mut ahead = Ahead::new(job, cell + cells_ahead, step, items);
         // One of both has one field, which stands beside all of the other's.
         let stride = if fields == 1 {
             cell_stride
