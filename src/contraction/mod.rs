@@ -29,14 +29,36 @@
 //! | `tile8`, `tile16`, `tile32` | a block a square of outputs, squares of both operands in shared memory | `field_field` | others have no second side |
 //! | `fixed-lanes` | as `tile-*`, compiled for its sizes | K > 0 | made for cells side by side |
 //! | `fixed-rows` | lanes over K, vector loads, compiled for its sizes | terms side by side in both operands, K > 0 | vectors along K |
-//! | `fixed-staged` | some cells a block, copied to shared memory asynchronously, compiled for their sizes | `field_field`, terms side by side, a cell fits, K > 0 | copies of 16 bytes along K |
+//! | `fixed-staged` | some cells a block, copied to shared memory asynchronously, compiled for their sizes | `field_field`, terms side by side, K > 0, a block has threads for a cell | copies of 16 bytes along K |
+//! | `fixed-split` | the same, a cell's terms shared out among groups of threads | as `fixed-staged` | pays when K is large or cells are few |
 //! | `fixed-blocked` | a block up to 128 x 128 outputs, operands in shared memory, tiles in registers, compiled for its sizes | `field_field`, K > 0 | made for 16 fields and more |
-//! | `dmma` | a warp 8 x 8 outputs or more on f64 tensor cores, compiled for its sizes | `field_field` in f64, terms side by side, K > 0, a GPU of capability 8.0 or later | a lane holds terms of a row |
+//! | `dmma` | one or more warps 8 x 8 to 32 x 32 outputs on f64 tensor cores, compiled for its sizes | `field_field` in f64, terms side by side, K > 0, a GPU of capability 8.0 or later | a lane holds terms of a row |
+//! | `dmma-blocked` | a block up to 128 x 64 outputs on f64 tensor cores, operands in shared memory, compiled for its sizes | as `dmma` | made for more than 32 fields |
 //!
 //! All of `flat`, `tile*`, `slicing`, `adaptive*`, `fixed-lanes`, `fixed-staged`, `fixed-blocked`, and `team1` of outputs with fields, add an
 //! output's products in the order of (p, i, j) and give the same bits. The others add in trees: other bits on general numbers,
-//! the same at each run except for `segments-atomic`. `auto` chooses by `auto.csv`, measured times, and by a rule where
-//! nothing near was measured; `auto-in-order` among those that give the bits of `flat`.
+//! the same at each run except for `segments-atomic`. `auto` chooses by `src/contraction/auto.csv`, measured times, and by a
+//! rule where nothing near was measured; `auto-in-order` among those that give the bits of `flat`. What is compiled for its
+//! sizes is compiled at the first call with them, in a part of a second, and kept on disk.
+//!
+//! ```
+//! use minifenl::contraction::{Sum, field_field_scalar};
+//! use minifenl::space::{Layout, Serial, View, ViewMut};
+//!
+//! // Two cells, two fields, three points: mass matrices of basis values and weighted values.
+//! let values = [1.0, 2.0, 3.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 0.0, 2.0];
+//! let weighted = values.map(|x| 0.5 * x);
+//! let mut masses = [0.0; 8];
+//! field_field_scalar(
+//!     &Serial,
+//!     &View::new(&values, [2, 2, 3], Layout::Right)?,
+//!     &View::new(&weighted, [2, 2, 3], Layout::Right)?,
+//!     &mut ViewMut::new(&mut masses, [2, 2, 2], Layout::Right)?,
+//!     Sum::Overwrite,
+//! )?;
+//! assert_eq!(masses, [7.0, 1.0, 1.0, 0.5, 1.5, 2.0, 2.0, 4.0]);
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 mod cells;
 #[cfg(feature = "cuda")]
