@@ -7,7 +7,7 @@
 //! Limits: only packed output is shared among threads, and [`Layout::Left`] only where all arrays are; the rest is one's.
 
 use super::cells::BLOCK;
-use super::job::{Job, Operand, Output};
+use super::job::{self, Job, Operand, Output};
 use super::shape::{Shape, out_strides};
 use super::{Contract, Sum, Task};
 use crate::Result;
@@ -59,7 +59,7 @@ fn contract<T: Real>(
         let pieces = out[..cells * per_cell].par_chunks_mut(piece * per_cell).enumerate();
         space.for_each(pieces, |(i, out)| {
             let first = i * piece;
-            T::contract(&job, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
+            job::contract(&job, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
         });
     } else if side_by_side && packed_left && space.concurrency() > 1 {
         // Few pieces: each copies into memory of its own.
@@ -67,10 +67,10 @@ fn contract<T: Real>(
         let pieces = Output::split(&mut out[..cells * per_cell], cells, piece, strides, sum);
         space.for_each(pieces.into_par_iter().enumerate(), |(i, mut out)| {
             let first = i * piece;
-            T::contract(&job, first..(first + piece).min(cells), &mut out);
+            job::contract(&job, first..(first + piece).min(cells), &mut out);
         });
     } else {
-        T::contract(&job, 0..cells, &mut Output::whole(out, strides, sum));
+        job::contract(&job, 0..cells, &mut Output::whole(out, strides, sum));
     }
 }
 

@@ -3,9 +3,10 @@
 
 use super::shape::Shape;
 use super::{Sum, cells, rows};
-use crate::space::lanes::Real;
+use crate::space::lanes::{Known, OfReal, Real};
 use multiversion::multiversion;
 use multiversion::target::match_target;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// An input: `count` numbers a field.
@@ -145,21 +146,18 @@ pub fn store<T: Real, const N: usize>(out: &mut [T], stride: usize, values: &[T;
     }
 }
 
-/// A type whose kernels are compiled: `f32` and `f64`.
-pub trait Kernels: Sized {
-    /// Computes a range of cells.
-    fn contract(job: &Job<'_, Self>, cells: Range<usize>, out: &mut Output<'_, Self>);
+/// A job and where its results go.
+struct Call<'a, 'b>(PhantomData<&'a &'b ()>);
+
+impl<'a, 'b: 'a> OfReal for Call<'a, 'b> {
+    type Of<T: Real> = (&'a Job<'a, T>, &'a mut Output<'b, T>);
 }
 
-impl Kernels for f64 {
-    fn contract(job: &Job<'_, Self>, cells: Range<usize>, out: &mut Output<'_, Self>) {
-        run_f64(job, cells, out);
-    }
-}
-
-impl Kernels for f32 {
-    fn contract(job: &Job<'_, Self>, cells: Range<usize>, out: &mut Output<'_, Self>) {
-        run_f32(job, cells, out);
+/// Computes a range of cells, by functions that are compiled here and not again by those who call.
+pub fn contract<T: Real>(job: &Job<'_, T>, cells: Range<usize>, out: &mut Output<'_, T>) {
+    match T::known::<Call<'_, '_>>((job, out)) {
+        Known::F64((job, out)) => run_f64(job, cells, out),
+        Known::F32((job, out)) => run_f32(job, cells, out),
     }
 }
 

@@ -78,7 +78,6 @@ use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Variant, With, element_sources};
-pub(crate) use job::Kernels;
 pub use tile::Sums;
 
 /// What becomes of the output's old values.

@@ -30,21 +30,36 @@ impl Number for f64 {}
 
 /// `f32` or `f64`, and nothing else: what a contraction's arrays and [`Lanes`] hold.
 pub trait Real:
-    super::Item
-    + crate::contraction::Kernels
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    super::Item + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
+    /// A value whose type is made of this one, with this one named: generic code comes to functions of `f32` and of `f64`
+    /// that are compiled once.
+    fn known<F: OfReal>(value: F::Of<Self>) -> Known<F>;
     /// `self * factor + term`, rounded once: an instruction on processors that have it, else a slow library call.
     fn fused(self, factor: Self, term: Self) -> Self;
 }
 
+/// A type for each [`Real`].
+pub trait OfReal {
+    /// That of `T`.
+    type Of<T: Real>;
+}
+
+/// A value of a type that is made of a [`Real`].
+#[allow(missing_debug_implementations)]
+pub enum Known<F: OfReal> {
+    /// Of `f32`.
+    F32(F::Of<f32>),
+    /// Of `f64`.
+    F64(F::Of<f64>),
+}
+
 macro_rules! real {
-    ($($real:ty)*) => {$(
+    ($($real:ty, $kind:ident;)*) => {$(
         impl Real for $real {
+            fn known<F: OfReal>(value: F::Of<Self>) -> Known<F> {
+                Known::$kind(value)
+            }
             #[inline(always)]
             fn fused(self, factor: Self, term: Self) -> Self {
                 self.mul_add(factor, term)
@@ -52,7 +67,7 @@ macro_rules! real {
         }
     )*};
 }
-real!(f32 f64);
+real!(f32, F32; f64, F64;);
 
 /// `[T; WIDTH]` with lane-wise arithmetic.
 ///
