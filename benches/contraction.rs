@@ -7,7 +7,7 @@
 
 use minifenl::blas;
 use minifenl::contraction::*;
-use minifenl::space::lanes::{Lanes, Real};
+use minifenl::space::lanes::Real;
 use minifenl::space::{Array, ExecutionSpace, HostSpace, Layout, Serial, Threads, View, ViewMut};
 use std::hint::black_box;
 use std::time::Instant;
@@ -24,35 +24,6 @@ fn time(mut pass: impl FnMut()) -> [f64; 2] {
     }
     times.sort_by(f64::total_cmp);
     [times[0], times[times.len() / 2]]
-}
-
-/// GF/s of twelve chains of fused multiply-adds, which no memory touches.
-fn peak<const W: usize, T: Real + From<f32>>(fused: impl Fn(&mut [Lanes<true, T, W>; 12])) -> f64 {
-    let mut sums = [Lanes::splat(T::default()); 12];
-    let [best, _] = time(|| {
-        fused(&mut sums);
-        black_box(&mut sums);
-    });
-    (CHAIN * 12 * W * 2) as f64 * 1e-9 / best
-}
-
-const CHAIN: usize = 1_000_000;
-
-#[allow(unsafe_code)]
-mod chains {
-    use super::{CHAIN, Lanes, Real, black_box};
-
-    #[multiversion::multiversion(targets("x86_64+avx512f+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-    pub fn run<const W: usize, T: Real + From<f32>>(sums: &mut [Lanes<true, T, W>; 12]) {
-        let (a, b) = (Lanes::splat(black_box(T::from(0.5))), Lanes::splat(black_box(T::from(0.25))));
-        let mut local = *sums;
-        for _ in 0..CHAIN {
-            for sum in &mut local {
-                *sum = sum.mul_add(a, b);
-            }
-        }
-        *sums = local;
-    }
 }
 
 /// Vectors of this processor, in bytes.
@@ -74,15 +45,11 @@ trait Number: Real + From<f32> {
 }
 
 macro_rules! number {
-    ($real:ident $gemm:ident $short:literal $long:literal) => {
+    ($real:ident $gemm:ident) => {
         impl Number for $real {
             const NAME: &'static str = stringify!($real);
             fn peak() -> f64 {
-                if vector_bytes() == 64 {
-                    peak(chains::run::<$long, $real>)
-                } else {
-                    peak(chains::run::<$short, $real>)
-                }
+                1e-9 * blas::peak::<$real, _>(&Serial)
             }
             #[allow(unsafe_code)]
             fn gemm([l, r, k]: [usize; 3], left: &[Self], right: &[Self], out: &mut [Self]) {
@@ -111,8 +78,8 @@ macro_rules! number {
         }
     };
 }
-number!(f64 dgemm 4 8);
-number!(f32 sgemm 8 16);
+number!(f64 dgemm);
+number!(f32 sgemm);
 
 /// What the rows are compared with, and which are wanted.
 struct Run {

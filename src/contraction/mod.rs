@@ -64,6 +64,7 @@ mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
 pub mod fixed;
+mod hex8;
 mod host;
 mod job;
 mod rows;

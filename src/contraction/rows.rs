@@ -6,8 +6,8 @@
 //!
 //! Shapes: left `[L, K]`, right `[R, K]`, out `[L, R]`. Cost: 2 L R K operations; turning moves the right rows once.
 
-use super::Sum;
 use super::job::{Job, Operand, Output, store};
+use super::{Sum, hex8};
 use crate::space::lanes::{Lanes, Real};
 use crate::space::prefetch;
 use std::array::from_fn;
@@ -114,8 +114,17 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     out: &mut Output<'_, T>,
 ) {
     let [left, right] = &job.operands;
-    if left.fields() == 1 || right.fields() == 1 {
-        return products::<FUSED, W, T>(job, cells, out);
+    let sizes = [left.fields(), right.fields(), left.count];
+    let packed = left.is_packed() && right.is_packed() && out.strides == [sizes[0] * sizes[1], sizes[1], 1];
+    match (sizes, W) {
+        ([1, ..] | [_, 1, _], _) => return products::<FUSED, W, T>(job, cells, out),
+        ([8, 8, 8], 4) if packed => return hex8::each::<8, FUSED, W, 2, 4, T>(job, cells, out),
+        ([8, 8, 24], 4) if packed => return hex8::each::<24, FUSED, W, 2, 4, T>(job, cells, out),
+        ([8, 8, 72], 4) if packed => return hex8::each::<72, FUSED, W, 2, 4, T>(job, cells, out),
+        ([8, 8, 8], 8) if packed => return hex8::each::<8, FUSED, W, 1, 8, T>(job, cells, out),
+        ([8, 8, 24], 8) if packed => return hex8::each::<24, FUSED, W, 1, 8, T>(job, cells, out),
+        ([8, 8, 72], 8) if packed => return hex8::each::<72, FUSED, W, 1, 8, T>(job, cells, out),
+        _ => {}
     }
     let [mut left_gather, mut right_gather] = [Gather(Vec::new()), Gather(Vec::new())];
     let count = left.count;

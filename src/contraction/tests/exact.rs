@@ -73,13 +73,19 @@ fn element<T: Float>(form: Form) {
     });
 }
 
-/// Pieces for several threads: more than 65 536 products.
+/// Pieces for several threads: more than 65 536 products. Elements as many as do not fit a cache near the core.
 fn many_cells<T: Float>(form: Form) {
     let points = if form == Form::DataData { 65 } else { 2 };
     check_form::<T>(form, &PACKED.map(|place| [place; 3]), |rank| {
         let dims = [[1, 1], [2, 1], [1, 2]][rank];
         vec![Sizes { cells: 1025, fields: [2, 40], points, dims, data_points: points }]
     });
+    if form == Form::FieldField {
+        check_form::<T>(form, &PACKED.map(|place| [place; 3]), |rank| {
+            let dims = [[1, 1], [3, 1], [3, 3]][rank];
+            vec![Sizes { cells: 1101, fields: [8, 8], points: 8, dims, data_points: 8 }]
+        });
+    }
 }
 
 /// No points: zeros, or what was there.
