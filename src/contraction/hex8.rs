@@ -7,6 +7,7 @@
 //! Shapes: left and right `[cells, 8, K]`, out `[cells, 8, 8]`. Cost a cell: 128 K operations, 16 K + 64 numbers.
 
 use super::Sum;
+use super::ahead::{AHEAD, STEP};
 use super::job::{Job, Output};
 use crate::space::lanes::{Lanes, Real};
 use crate::space::prefetch;
@@ -15,10 +16,6 @@ use std::ops::Range;
 
 /// Fields of an operand.
 const F: usize = 8;
-/// Bytes between what is computed and what is asked for, at least.
-const AHEAD: usize = 4096;
-/// Terms between two times of asking.
-const STEP: usize = 8;
 
 /// Computes a range of cells: tiles of `H` left fields by the `V` vectors that eight right ones are.
 #[inline(always)]

@@ -2,8 +2,9 @@
 //!
 //! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions through a table of offsets, so
 //! no stride is special. Where the cells of all three arrays are neighbours in memory ([`Layout::Left`]) vectors hold
-//! cells (`cells.rs`); else they hold fields or k of one cell (`rows.rs`). Neither the number of threads nor of cells
-//! changes a cell's bits. Here are ranks and spaces; kernels know neither (`job.rs`).
+//! cells (`cells.rs`); else fields of one cell (`rows.rs`; `hex8.rs` for its sizes), or k where a side has one field
+//! (`dots.rs`). Neither the number of threads nor of cells changes a cell's bits. Here are ranks and spaces; kernels know
+//! neither (`job.rs`).
 //! Limits: only packed output is shared among threads, and [`Layout::Left`] only where all arrays are; the rest is one's.
 
 use super::cells::BLOCK;

@@ -60,10 +60,13 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod ahead;
 mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod dots;
 pub mod fixed;
+mod gathered;
 mod hex8;
 mod host;
 mod job;
