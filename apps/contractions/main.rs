@@ -46,7 +46,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     // 1. Claims need no device, nor does learning: tables that were made before answer them.
     if !args.claims.is_empty() {
-        return exit::show(&Claims::parse(CLAIMS)?.markdown(&args.tables()?));
+        return exit::show(&Claims::parse(CLAIMS)?.markdown(&args.claimed()?));
     }
     #[cfg(feature = "cuda")]
     if !args.learn.is_empty() {
