@@ -43,6 +43,9 @@ pub struct Args {
     /// Small sizes and few samples, to see that all works
     #[arg(long)]
     pub quick: bool,
+    /// Write over tables with times of a GPU though this run has none
+    #[arg(long)]
+    pub force: bool,
     /// Draw the figures again from the tables in the folder
     #[arg(long)]
     pub redraw: bool,
