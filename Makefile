@@ -92,11 +92,19 @@ OUT ?= bandwidth
 plot: $(MATPLOTLIB) ## GB/s against size, GPU beside CPU (JSON="gpu.json cpu.json" OUT=bandwidth)
 	$(MATPLOTLIB) benches/plot.py $(JSON) --out $(OUT)
 
-# Every figure of the clinic report; on a GPU minutes, on a cpu (DEVICE=cpu) longer and without the GPU's variants.
+# Every figure of the clinic report; on a GPU minutes, on a cpu longer and without the GPU's variants, and not into the folder
+# that has a GPU's tables: make contractions DEVICE=cpu TABLES=/tmp/contractions. What `auto` chooses by is of the kept tables
+# and compiled in, so it is written beside and then moved.
 DEVICE ?= auto
-contractions: ## the contraction sweeps: tables, figures and claims in docs/contractions
-	cargo run --release --bin minifenl-contractions -- inputs/contractions/*.toml --device $(DEVICE) --out docs/contractions
-	cargo run -q --release --bin minifenl-contractions -- --claims docs/contractions/*.csv > docs/contractions/claims.md
+TABLES ?= docs/contractions
+contractions: ## the contraction sweeps: tables, figures, claims (DEVICE=auto TABLES=docs/contractions), and what auto learns
+	cargo run --release --bin minifenl-contractions -- inputs/contractions/*.toml --device $(DEVICE) --out $(TABLES)
+	cargo run -q --release --bin minifenl-contractions -- --claims $(TABLES)/*.csv > $(TABLES)/claims.md
+ifeq ($(TABLES),docs/contractions)
+	@mkdir -p target
+	cargo run -q --release --bin minifenl-contractions -- --learn $(TABLES)/*.csv > target/auto.csv
+	mv target/auto.csv src/contraction/auto.csv
+endif
 
 # Two programs: one without MPI, which runs where no MPI is, and one with it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)

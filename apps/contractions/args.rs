@@ -5,7 +5,7 @@ use clap_complete::Shell;
 use minifenl::run::Device;
 use minifenl::run::clock::Effort;
 use minifenl::run::sweep::Table;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 The nine tensor contractions, measured and drawn.
@@ -43,6 +43,9 @@ pub struct Args {
     /// Small sizes and few samples, to see that all works
     #[arg(long)]
     pub quick: bool,
+    /// Write over tables with times of a GPU though this run has none
+    #[arg(long)]
+    pub force: bool,
     /// Draw the figures again from the tables in the folder
     #[arg(long)]
     pub redraw: bool,
@@ -67,14 +70,17 @@ impl Args {
         }
     }
 
-    /// Tables to read instead of measuring.
+    /// The tables that answer the claims, by their names without the ending.
+    pub fn claimed(&self) -> minifenl::Result<Vec<(String, Table)>> {
+        let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.claims.iter().map(|path| Ok((name(path), Table::read(path)?))).collect()
+    }
+
+    /// The tables to learn from, as one.
+    #[cfg(feature = "cuda")]
     pub fn tables(&self) -> minifenl::Result<Table> {
-        #[cfg(feature = "cuda")]
-        let paths = self.claims.iter().chain(&self.learn);
-        #[cfg(not(feature = "cuda"))]
-        let paths = self.claims.iter();
         let mut all = Table::default();
-        for path in paths {
+        for path in &self.learn {
             all.rows.extend(Table::read(path)?.rows);
         }
         Ok(all)

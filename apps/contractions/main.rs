@@ -46,7 +46,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     // 1. Claims need no device, nor does learning: tables that were made before answer them.
     if !args.claims.is_empty() {
-        return exit::show(&Claims::parse(CLAIMS)?.markdown(&args.tables()?));
+        return exit::show(&Claims::parse(CLAIMS)?.markdown(&args.claimed()?));
     }
     #[cfg(feature = "cuda")]
     if !args.learn.is_empty() {
@@ -81,6 +81,13 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         effort: args.effort(),
         copies: args.copies(),
     };
+    #[cfg(feature = "cuda")]
+    let has_gpu = gpu.is_some();
+    #[cfg(not(feature = "cuda"))]
+    let has_gpu = false;
+    if !has_gpu && !args.force {
+        decks.iter().try_for_each(|deck| output::spare(deck, &args.out))?;
+    }
     // 4. A table and its figures for each deck.
     let mut wrong = 0;
     for deck in &decks {

@@ -1,21 +1,24 @@
 //! What is drawn, taken from the table: panels of a heat map, or lines.
 
+use super::names::{device, over_words};
 use minifenl::run::sweep::Table;
-use minifenl::run::sweep::case::{Case, Precision};
+use minifenl::run::sweep::case::{Case, Order, Precision};
 use minifenl::run::sweep::deck::{Plot, fits};
 use minifenl::run::sweep::table::Row;
 use std::collections::{BTreeMap, HashMap};
 
-/// Either kind.
-pub enum Figure {
-    Heat(Heat),
-    Lines(Lines),
+/// A picture with what it shows and on what.
+pub struct Figure {
+    pub title: String,
+    /// A line below the title: device, precision, what the numbers are.
+    pub note: String,
+    pub kind: Kind,
 }
 
-/// Panels of one scale.
-pub struct Heat {
-    pub title: String,
-    pub panels: Vec<Panel>,
+/// Either kind.
+pub enum Kind {
+    Heat(Vec<Panel>),
+    Lines(Lines),
 }
 
 /// Contraction size by memory size.
@@ -29,49 +32,88 @@ pub struct Panel {
 
 /// Lines on two logarithmic axes, each of the better of its layouts.
 pub struct Lines {
-    pub title: String,
     pub x: &'static str,
-    pub y: String,
-    pub lines: Vec<(String, Vec<(f64, f64)>)>,
+    pub y: &'static str,
+    pub lines: Vec<Line>,
+}
+
+/// One of them.
+pub struct Line {
+    pub name: String,
+    /// Dashed, if so.
+    pub is_on_host: bool,
+    pub points: Vec<(f64, f64)>,
 }
 
 /// The figures of a plot, one a precision, with the ending of its name.
 pub fn of(plot: &Plot, table: &Table) -> Vec<(String, Figure)> {
+    let base = plot.over.as_ref().map(|over| Base::new(over, table));
     let figures = Precision::ALL.into_iter().filter_map(|(precision, name)| {
-        let groups = groups(plot, table, precision);
-        let title = format!("{} ({name})", plot.title);
-        let unit = plot.over.as_ref().map_or("time, ms".to_string(), |over| format!("speedup over {over}"));
-        let figure = match &*plot.kind {
-            _ if groups.is_empty() => return None,
-            "heat" => {
-                let panels = groups.into_iter().map(|(title, rows)| panel(title, &rows)).collect();
-                let title = match plot.over {
-                    None => format!("{title}: ms"),
-                    Some(_) => title,
-                };
-                Figure::Heat(Heat { title, panels })
-            }
-            _ => {
-                let lines =
-                    groups.into_iter().map(|(name, rows)| (name, line(&plot.x, &rows, plot.over.is_some()))).collect();
-                let x = match &*plot.x {
-                    "memory" => "memory, MiB",
-                    "cells" => "cells",
-                    _ => "contraction size",
-                };
-                Figure::Lines(Lines { title, x, y: unit, lines })
-            }
+        let groups = groups(plot, base.as_ref(), table, precision);
+        let rows = || groups.iter().flat_map(|group| group.points.iter().map(|(row, _)| *row));
+        let what = match (&plot.over, &base) {
+            (Some(over), Some(base)) => format!("speedup over {}", over_words(over, base.host)),
+            _ => "time of a call".to_string(),
         };
-        Some((name.to_string(), figure))
+        let (device, title) = (device(rows())?, plot.title.clone());
+        Some((
+            name.to_string(),
+            match &*plot.kind {
+                "heat" => {
+                    let panels = groups.iter().map(panel).collect();
+                    Figure { title, note: format!("{device}, {name}: {what}"), kind: Kind::Heat(panels) }
+                }
+                _ => {
+                    let is_over = plot.over.is_some();
+                    let lines = groups.iter().map(|group| line(&plot.x, group, is_over)).collect();
+                    let dashed = if rows().any(is_on_host) { "; dashed: on the host" } else { "" };
+                    let x = match &*plot.x {
+                        "memory" => "memory, MiB",
+                        "cells" => "cells",
+                        _ => "contraction size",
+                    };
+                    let y = if is_over { "speedup" } else { "time, ms" };
+                    let note = format!("{device}, {name}: {what}, the better layout of each{dashed}");
+                    Figure { title, note, kind: Kind::Lines(Lines { x, y, lines }) }
+                }
+            },
+        ))
     });
     figures.collect()
 }
 
-type Points<'a> = Vec<(&'a Row, f64)>;
+fn is_on_host(row: &Row) -> bool {
+    !row.device.starts_with("cuda")
+}
 
-/// The rows of each panel or line with their numbers, in the order of the plot's variants.
-fn groups<'a>(plot: &Plot, table: &'a Table, precision: Precision) -> Vec<(String, Points<'a>)> {
-    let base = base(plot, table);
+/// The times that speedups are over: in the row's own layout; on the host, which has one, in that.
+struct Base {
+    times: HashMap<(Case, Order), f64>,
+    /// The host's layout, if the times are the host's.
+    host: Option<Order>,
+}
+
+impl Base {
+    fn new(over: &str, table: &Table) -> Self {
+        let rows = || table.rows.iter().filter(|row| row.variant == over);
+        let times = rows().filter_map(|row| row.timing.map(|(seconds, _)| ((row.case, row.order), seconds)));
+        Base { times: times.collect(), host: rows().find(|row| is_on_host(row)).map(|row| row.order) }
+    }
+
+    fn seconds(&self, row: &Row) -> Option<f64> {
+        let own = self.times.get(&(row.case, row.order));
+        own.or_else(|| self.times.get(&(row.case, self.host?))).copied()
+    }
+}
+
+/// The rows of a panel or of a line with their numbers.
+struct Group<'a> {
+    name: String,
+    points: Vec<(&'a Row, f64)>,
+}
+
+/// By variant in the order of the plot, then, of a heat map, by layout.
+fn groups<'a>(plot: &Plot, base: Option<&Base>, table: &'a Table, precision: Precision) -> Vec<Group<'a>> {
     let rows = || {
         let is_drawn =
             |row: &&Row| row.case.precision == precision && plot.memory_mib.is_none_or(|mib| mib == row.memory_mib);
@@ -83,60 +125,68 @@ fn groups<'a>(plot: &Plot, table: &'a Table, precision: Precision) -> Vec<(Strin
     };
     let (kernels, fields) =
         (several(|row| row.case.kernel.to_string()), several(|row| format!("{:?}", row.case.fields)));
-    let mut groups: Vec<(String, Points<'a>)> = Vec::new();
+    let mut variants: Vec<&str> = Vec::new();
     for pattern in &plot.variants {
         for row in rows().filter(|row| fits(pattern, &row.variant)) {
-            let Some((seconds, _)) = row.timing else { continue };
-            let number = match &base {
-                Some(base) => base.get(&row.case).map(|base| base / seconds),
-                None => Some(1e3 * seconds),
-            };
-            let Some(number) = number else { continue };
-            // A line is of the better layout.
-            let mut name = match &*plot.kind {
-                "heat" => format!("{} {}", row.variant, row.order),
-                _ => row.variant.clone(),
-            };
-            if kernels {
-                name = format!("{} {name}", row.case.kernel);
+            if !variants.contains(&&*row.variant) {
+                variants.push(&row.variant);
             }
-            if fields {
-                name += &format!(" {}x{}", row.case.fields[0], row.case.fields[1]);
-            }
-            match groups.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, points)) => points.push((row, number)),
-                None => groups.push((name, vec![(row, number)])),
+        }
+    }
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for variant in variants {
+        let of_variant = || rows().filter(|row| row.variant == variant);
+        let layouts: Vec<Option<Order>> = match &*plot.kind {
+            "heat" => Order::ALL.into_iter().map(|(order, _)| Some(order)).collect(),
+            _ => vec![None],
+        };
+        for layout in layouts {
+            for row in of_variant().filter(|row| layout.is_none_or(|order| order == row.order)) {
+                let Some((seconds, _)) = row.timing else { continue };
+                let number = match base {
+                    Some(base) => base.seconds(row).map(|base| base / seconds),
+                    None => Some(1e3 * seconds),
+                };
+                let Some(number) = number else { continue };
+                let mut name = layout.map_or(variant.to_string(), |order| format!("{variant}, {order} layout"));
+                if kernels {
+                    name = format!("{} {name}", row.case.kernel);
+                }
+                if fields {
+                    name += &format!(" {}x{}", row.case.fields[0], row.case.fields[1]);
+                }
+                match groups.iter_mut().find(|known| known.name == name) {
+                    Some(group) => group.points.push((row, number)),
+                    None => groups.push(Group { name, points: vec![(row, number)] }),
+                }
             }
         }
     }
     groups
 }
 
-fn base(plot: &Plot, table: &Table) -> Option<HashMap<Case, f64>> {
-    plot.over.as_ref().map(|over| table.best(over))
-}
-
-fn panel(title: String, points: &Points<'_>) -> Panel {
-    let mut terms: Vec<usize> = points.iter().map(|(row, _)| row.case.terms()).collect();
-    let mut memory: Vec<f64> = points.iter().map(|(row, _)| row.memory_mib).collect();
+fn panel(group: &Group<'_>) -> Panel {
+    let points = || group.points.iter();
+    let mut terms: Vec<usize> = points().map(|(row, _)| row.case.terms()).collect();
+    let mut memory: Vec<f64> = points().map(|(row, _)| row.memory_mib).collect();
     terms.sort_unstable();
     terms.dedup();
     memory.sort_by(f64::total_cmp);
     memory.dedup();
     let mut values = vec![vec![None; terms.len()]; memory.len()];
-    for (row, number) in points {
+    for (row, number) in points() {
         let at = |x: Option<usize>| x.unwrap_or(0);
         let x = at(terms.iter().position(|terms| *terms == row.case.terms()));
         let y = at(memory.iter().position(|memory| *memory == row.memory_mib));
         values[y][x] = Some(*number);
     }
-    Panel { title, terms, memory, values }
+    Panel { title: group.name.clone(), terms, memory, values }
 }
 
 /// The best number at each place.
-fn line(x: &str, points: &Points<'_>, is_speedup: bool) -> Vec<(f64, f64)> {
+fn line(x: &str, group: &Group<'_>, is_speedup: bool) -> Line {
     let mut by_x: BTreeMap<u64, f64> = BTreeMap::new();
-    for (row, number) in points {
+    for (row, number) in &group.points {
         let at = match x {
             "memory" => row.memory_mib,
             "cells" => row.case.cells as f64,
@@ -146,5 +196,9 @@ fn line(x: &str, points: &Points<'_>, is_speedup: bool) -> Vec<(f64, f64)> {
         let best = by_x.entry(at.to_bits()).or_insert(*number);
         *best = if is_speedup { best.max(*number) } else { best.min(*number) };
     }
-    by_x.into_iter().map(|(bits, number)| (f64::from_bits(bits), number)).collect()
+    Line {
+        name: group.name.clone(),
+        is_on_host: group.points.iter().all(|(row, _)| is_on_host(row)),
+        points: by_x.into_iter().map(|(bits, number)| (f64::from_bits(bits), number)).collect(),
+    }
 }

@@ -1,15 +1,19 @@
-//! Lines on two logarithmic axes, with the names beside them.
+//! Lines on two logarithmic axes, the host's dashed, each with a mark of its own and its name where it ends.
 
-use super::FONT;
-use super::figure::Lines;
+use super::figure::{Line, Lines};
+use super::names::plain;
+use super::{FONT, HEAD};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-const LEGEND: i32 = 210;
-const ROW: i32 = 18;
+/// For the names.
+const NAMES: i32 = 190;
+const ROW: i32 = 19;
+/// Half a mark.
+const MARK: i32 = 5;
 /// Of Okabe and Ito, told apart by everybody, then darker ones.
-const COLORS: [RGBColor; 8] = [
+const COLORS: [RGBColor; 10] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -18,11 +22,13 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(230, 159, 0),
     RGBColor(90, 90, 90),
     RGBColor(120, 60, 0),
+    RGBColor(0, 0, 0),
+    RGBColor(110, 50, 150),
 ];
 
 /// Width and height.
 pub fn size(lines: &Lines) -> (u32, u32) {
-    (860, (lines.lines.len() as u32 * ROW as u32 + 90).max(440))
+    (860, (lines.lines.len() as u32 * ROW as u32 + 90).max(440) + HEAD as u32)
 }
 
 /// A little more than all of the numbers.
@@ -31,27 +37,22 @@ fn range(numbers: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     if low <= high { low / 1.2..high * 1.2 } else { 1.0..10.0 }
 }
 
+type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+
 /// Draws axes, lines and names.
-pub fn draw<B: DrawingBackend>(
-    lines: &Lines,
-    root: &DrawingArea<B, Shift>,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    let (width, _) = root.dim_in_pixel();
-    let (plot, legend) = root.split_horizontally(width as i32 - LEGEND);
-    let points = || lines.lines.iter().flat_map(|(_, points)| points);
-    let mut chart = ChartBuilder::on(&plot)
-        .caption(&lines.title, (FONT, 17))
-        .margin(10)
-        .x_label_area_size(42)
-        .y_label_area_size(64)
-        .build_cartesian_2d(
-            range(points().map(|point| point.0)).log_scale().base(2.0),
-            range(points().map(|point| point.1)).log_scale(),
-        )?;
+pub fn draw<B: DrawingBackend>(lines: &Lines, root: &DrawingArea<B, Shift>) -> Drawn<B> {
+    let (width, height) = root.dim_in_pixel();
+    let (_, below) = root.split_vertically(HEAD);
+    let (plot, _) = below.split_horizontally(width as i32 - NAMES);
+    let points = || lines.lines.iter().flat_map(|line| &line.points);
+    let mut chart = ChartBuilder::on(&plot).margin(10).x_label_area_size(42).y_label_area_size(64).build_cartesian_2d(
+        range(points().map(|point| point.0)).log_scale().base(2.0),
+        range(points().map(|point| point.1)).log_scale(),
+    )?;
     chart
         .configure_mesh()
         .x_desc(lines.x)
-        .y_desc(&lines.y)
+        .y_desc(lines.y)
         .label_style((FONT, 13))
         .axis_desc_style((FONT, 14))
         .light_line_style(RGBColor(240, 240, 240))
@@ -60,36 +61,77 @@ pub fn draw<B: DrawingBackend>(
         .x_label_formatter(&|x| plain(*x))
         .y_label_formatter(&|y| plain(*y))
         .draw()?;
-    for (i, (name, points)) in lines.lines.iter().enumerate() {
-        let (color, mark) = (COLORS[i % COLORS.len()], i / COLORS.len());
-        chart.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?;
-        let y = 46 + i as i32 * ROW;
-        legend.draw(&PathElement::new([(0, y), (22, y)], color.stroke_width(2)))?;
-        let text = (FONT, 13).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
-        legend.draw(&Text::new(name.clone(), (28, y), text))?;
-        match mark {
-            0 => {
-                chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, color.filled())))?;
-                legend.draw(&Circle::new((11, y), 3, color.filled()))?;
-            }
-            1 => {
-                chart.draw_series(points.iter().map(|point| TriangleMarker::new(*point, 5, color.filled())))?;
-                legend.draw(&TriangleMarker::new((11, y), 5, color.filled()))?;
-            }
-            _ => {
-                chart.draw_series(points.iter().map(|point| Cross::new(*point, 4, color.stroke_width(2))))?;
-                legend.draw(&Cross::new((11, y), 4, color.stroke_width(2)))?;
-            }
+    let on_paper = |line: &Line| line.points.iter().map(|point| chart.backend_coord(point)).collect::<Vec<_>>();
+    let paths: Vec<Vec<(i32, i32)>> = lines.lines.iter().map(on_paper).collect();
+    let ends: Vec<i32> = paths.iter().map(|path| path.last().map_or(0, |end| end.1)).collect();
+    let x = width as i32 - NAMES + 4;
+    for (i, (line, y)) in lines.lines.iter().zip(beside(&ends, height as i32)).enumerate() {
+        let color = COLORS[i % COLORS.len()];
+        if let Some(&end) = paths[i].last() {
+            root.draw(&PathElement::new([end, (x, y)], RGBColor(190, 190, 190)))?;
         }
+        stroke(&paths[i], line.is_on_host, color, root)?;
+        stroke(&[(x, y), (x + 30, y)], line.is_on_host, color, root)?;
+        for &at in paths[i].iter().chain(&[(x + 15, y)]) {
+            mark(i, at, color, root)?;
+        }
+        let text = (FONT, 13).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+        root.draw(&Text::new(line.name.clone(), (x + 36, y), text))?;
     }
     Ok(())
 }
 
-/// Without a row of zeros.
-fn plain(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e5 || (size < 1e-3 && size > 0.0) => format!("{value:.0e}"),
-        size if size >= 10.0 => format!("{value:.0}"),
-        _ => format!("{}", (value * 1e3).round() / 1e3),
+/// Heights of the names: near the ends of their lines, in their order, none over another.
+fn beside(ends: &[i32], height: i32) -> Vec<i32> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by_key(|&i| ends[i]);
+    let mut heights = ends.to_vec();
+    let mut free = HEAD + 10;
+    for &i in &order {
+        heights[i] = heights[i].max(free);
+        free = heights[i] + ROW;
+    }
+    let mut free = height - 20;
+    for &i in order.iter().rev() {
+        heights[i] = heights[i].min(free);
+        free = heights[i] - ROW;
+    }
+    heights
+}
+
+fn stroke<B: DrawingBackend>(
+    path: &[(i32, i32)],
+    is_dashed: bool,
+    color: RGBColor,
+    root: &DrawingArea<B, Shift>,
+) -> Drawn<B> {
+    if is_dashed {
+        return root.draw(&plotters::element::DashedPathElement::new(path.to_vec(), 7, 5, color.stroke_width(2)));
+    }
+    root.draw(&PathElement::new(path.to_vec(), color.stroke_width(2)))
+}
+
+/// Eight shapes, so that a line is known without its colour.
+fn mark<B: DrawingBackend>(kind: usize, (x, y): (i32, i32), color: RGBColor, root: &DrawingArea<B, Shift>) -> Drawn<B> {
+    const M: i32 = MARK;
+    let shape = |corners: &[(i32, i32)]| {
+        let corners: Vec<_> = corners.iter().map(|corner| (x + corner.0, y + corner.1)).collect();
+        root.draw(&Polygon::new(corners, color.filled()))
+    };
+    match kind % 8 {
+        0 => root.draw(&Circle::new((x, y), M, color.filled())),
+        1 => shape(&[(-M, M), (M, M), (0, -M - 1)]),
+        2 => root.draw(&Rectangle::new([(x - M + 1, y - M + 1), (x + M - 1, y + M - 1)], color.filled())),
+        3 => shape(&[(-M - 1, 0), (0, M + 1), (M + 1, 0), (0, -M - 1)]),
+        4 => root.draw(&Cross::new((x, y), M, color.stroke_width(2))),
+        5 => {
+            root.draw(&Circle::new((x, y), M, WHITE.filled()))?;
+            root.draw(&Circle::new((x, y), M, color.stroke_width(2)))
+        }
+        6 => shape(&[(-M, -M), (M, -M), (0, M + 1)]),
+        _ => {
+            root.draw(&PathElement::new([(x - M - 1, y), (x + M + 1, y)], color.stroke_width(2)))?;
+            root.draw(&PathElement::new([(x, y - M - 1), (x, y + M + 1)], color.stroke_width(2)))
+        }
     }
 }

@@ -48,17 +48,17 @@ pub struct Group {
     pub memory_mib: Vec<f64>,
 }
 
-/// A figure: a picture for each precision, in it a panel (heat) or a line (lines) for each variant and layout.
+/// A figure: a picture for each precision.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
     /// Ending of its file name.
     pub name: String,
-    /// `heat`: contraction size by memory size; `lines`: by `x`.
+    /// `heat`: contraction size by memory size, a panel for each variant and layout; `lines`: by `x`, a line for each variant.
     pub kind: String,
     /// Names of variants, with `*`.
     pub variants: Vec<String>,
-    /// Speedup over this variant; without it the time in ms is drawn.
+    /// Speedup over this variant in the same layout, or in the host's; without it, which only lines can be, the time in ms.
     pub over: Option<String>,
     /// `terms` (contraction size), `memory`, `cells`, of lines.
     #[serde(default = "terms")]
@@ -119,6 +119,9 @@ impl SweepDeck {
         for plot in &deck.plot {
             if !["heat", "lines"].contains(&&*plot.kind) || !["terms", "memory", "cells"].contains(&&*plot.x) {
                 return bad("plot: kind is heat or lines, x is terms, memory or cells");
+            }
+            if plot.kind == "heat" && plot.over.is_none() {
+                return bad("plot: a heat map is of speedups, so it needs `over`");
             }
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -1,4 +1,5 @@
-//! What was measured: a row a measurement, as CSV and JSON.
+//! What was measured: a row a measurement, as CSV and JSON. A CSV starts with comments (`#`): the version and each device's
+//! ceilings, so that each fraction can be checked from the file alone.
 
 use super::case::{Case, Kernel, Order, Precision};
 use super::ceilings::Ceilings;
@@ -141,9 +142,17 @@ impl Table {
         })
     }
 
-    /// A header and a line a row; no cell has a comma.
+    /// Comments with the ceilings, a header and a line a row; no cell has a comma.
     pub fn csv(&self) -> String {
-        let mut text = COLUMNS.join(",") + "\n";
+        let mut text = format!("# minifenl {}\n", env!("CARGO_PKG_VERSION"));
+        if !self.ceilings.is_empty() {
+            text += "# device,copy_gb_per_s,peak_f32_gflop_per_s,peak_f64_gflop_per_s\n";
+        }
+        for Ceilings { device, copy, peak } in &self.ceilings {
+            let [copy, single, double] = [*copy, peak[0], peak[1]].map(|rate| number(Some(rate / 1e9)));
+            text += &format!("# {},{copy},{single},{double}\n", device.replace(',', ";"));
+        }
+        text += &(COLUMNS.join(",") + "\n");
         for cells in self.cells() {
             text += &cells.join(",");
             text.push('\n');
@@ -173,7 +182,7 @@ impl Table {
         json!({"ceilings": ceilings, "rows": rows})
     }
 
-    /// Reads what [`csv`](Self::csv) wrote; the ceilings are not in it.
+    /// Reads what [`csv`](Self::csv) wrote, but for its comments.
     ///
     /// # Errors
     /// [`Error::File`] or [`Error::Invalid`] with the line.
@@ -181,14 +190,13 @@ impl Table {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::File { path: name.clone(), reason: error.to_string() })?;
-        let mut lines = text.lines();
-        let header: Vec<&str> = lines.next().unwrap_or("").split(',').collect();
-        if header != COLUMNS {
-            return Err(Error::Invalid(format!("{name}: line 1 is not the header of a sweep")));
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
+        let (at, header) = lines.next().unwrap_or((0, ""));
+        let wrong = |at: usize, what: &str| Error::Invalid(format!("{name}: line {} is not {what} of a sweep", at + 1));
+        if header.split(',').ne(COLUMNS) {
+            return Err(wrong(at, "the header"));
         }
-        let rows = lines.enumerate().map(|(at, line)| {
-            row(line).ok_or_else(|| Error::Invalid(format!("{name}: line {} is not a row of a sweep", at + 2)))
-        });
+        let rows = lines.map(|(at, line)| row(line).ok_or_else(|| wrong(at, "a row")));
         Ok(Table { rows: rows.collect::<Result<_>>()?, ceilings: Vec::new() })
     }
 }
@@ -236,15 +244,22 @@ fn a_table_reads_itself() {
         checked: CHECKED.into(),
     };
     let rows = vec![row(SERIAL, Some((0.5, 3))), row("flat", Some((0.25, 5))), Row { case: other, ..row("odd", None) }];
+    let ceilings = vec![Ceilings { device: "a, b".into(), copy: 4.0e12, peak: [6.5e13, 6.25e13] }];
+    let text = Table { rows: rows.clone(), ceilings }.csv();
+    assert_eq!(text.lines().nth(2), Some("# a; b,4000,65000,62500"));
     let table = Table { rows, ceilings: Vec::new() };
-    let text = table.csv();
+    let text = text.lines().enumerate().filter(|(at, _)| ![1, 2].contains(at)).map(|(_, line)| format!("{line}\n"));
+    let text: String = text.collect();
+    assert_eq!(table.csv(), text);
     assert!(
-        text.contains(",250,") && text.lines().nth(2).is_some_and(|line| line.contains(",2,,1,5,a; b,yes")),
+        text.contains(",250,") && text.lines().nth(3).is_some_and(|line| line.contains(",2,,1,5,a; b,yes")),
         "{text}"
     );
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.csv");
     std::fs::write(&path, &text).unwrap();
     assert_eq!(Table::read(&path).unwrap().csv(), text);
+    std::fs::write(&path, text + "no row\n").unwrap();
+    assert!(Table::read(&path).unwrap_err().to_string().ends_with("line 6 is not a row of a sweep"));
     assert!(Table::read(Path::new("no-such.csv")).is_err());
 }
