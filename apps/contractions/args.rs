@@ -67,14 +67,10 @@ impl Args {
         }
     }
 
-    /// Tables to read instead of measuring.
+    /// Tables to hold the claims against.
     pub fn tables(&self) -> minifenl::Result<Table> {
-        #[cfg(feature = "cuda")]
-        let paths = self.claims.iter().chain(&self.learn);
-        #[cfg(not(feature = "cuda"))]
-        let paths = self.claims.iter();
         let mut all = Table::default();
-        for path in paths {
+        for path in &self.claims {
             all.rows.extend(Table::read(path)?.rows);
         }
         Ok(all)

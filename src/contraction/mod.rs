@@ -77,6 +77,8 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
+pub(crate) use cuda::learned;
+#[cfg(feature = "cuda")]
 pub use cuda::{Variant, With, element_sources};
 pub use tile::Sums;
 

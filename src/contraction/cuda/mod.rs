@@ -15,12 +15,12 @@ use super::shape::{Shape, out_strides};
 use super::{Contract, Sum, Task};
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments, specialised};
 use crate::space::lanes::Real;
-use crate::space::{DeviceView, DeviceViewMut, Strided};
+use crate::space::{DeviceView, DeviceViewMut};
 use crate::{Error, Result};
 use plan::Plan;
-use std::any::TypeId;
 use work::{Family, Limits, Terms, Work};
 
+pub(crate) use auto::learned;
 pub use variant::Variant;
 
 /// A GPU and how it is to contract: takes the place of the space in a call of the nine.
@@ -51,39 +51,11 @@ impl Contract for With<'_> {
         right: &DeviceView<'_, T, B>,
         out: &mut DeviceViewMut<'_, T, C>,
     ) -> Result<()> {
-        if ![TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<T>()) {
-            return Err(Error::Invalid("contractions on a GPU are of f32 or f64".into()));
-        }
         let [a, b] = [Shape::new(left, task.fields[0]), Shape::new(right, task.fields[1])];
         let [to_cell, to_left, to_right] = out_strides(out);
         let item = size_of::<T>();
-        let rows = |address: u64, shape: &Shape| {
-            alignment(address, &[(shape.extents[0], shape.strides[0]), (shape.extents[1], shape.strides[1])], item)
-        };
-        let (cells, fields) = (b.extents[0], [a.extents[1], b.extents[1]]);
-        let pairs = alignment(out.address(), &[(cells, to_cell), (fields[0], to_left)], item) == 16 && to_right == 1;
-        let is_output_line = alignment(out.address(), &[(cells, to_cell)], item) == 16
-            && (fields[1] == 1 || to_right == 1)
-            && (fields[0] == 1 || to_left == fields[1]);
-        let terms = Terms::new(&a, &b);
-        let is_line = [&a, &b].iter().all(|x| x.extents[1] == 1 || x.strides[1] == terms.count());
-        let near = [nearest_cells(left), nearest_cells(right), nearest_cells(out)];
-        let work = Work {
-            family: match task.fields {
-                [true, _] => Family::FieldField,
-                [false, true] => Family::DataField,
-                [false, false] => Family::DataData,
-            },
-            sizes: [cells, fields[0], fields[1]],
-            contracted: [b.extents[2], b.extents[3], b.extents[4]],
-            terms,
-            item,
-            alignment: rows(left.address(), &a).min(rows(right.address(), &b)),
-            is_line,
-            pairs,
-            is_output_line,
-            by_cells: near.into_iter().filter(|near| *near).count() > 1,
-        };
+        let inputs = [(left.address(), &a), (right.address(), &b)];
+        let work = Work::new(task.fields, inputs, (out.address(), [to_cell, to_left, to_right]), item);
         if work.sizes.contains(&0) {
             return Ok(());
         }
@@ -151,19 +123,6 @@ fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
     ))
 }
 
-/// Whether no items are nearer to each other than neighbouring cells are.
-fn nearest_cells<const R: usize>(view: &impl Strided<R>) -> bool {
-    let (extents, strides) = (view.extents(), view.strides());
-    (1..R).all(|d| extents[d] < 2 || strides[0] < strides[d])
-}
-
-/// Largest power of two, up to 16, that the addresses of all rows are multiples of: extents and strides of what tells rows
-/// apart.
-fn alignment(address: u64, rows: &[(usize, usize)], item: usize) -> usize {
-    let strides = rows.iter().filter(|(extent, _)| *extent > 1).map(|(_, stride)| (stride * item) as u64);
-    1 << strides.fold(address | 16, |bits, stride| bits | stride).trailing_zeros()
-}
-
 /// Sizes of trilinear and triquadratic hexahedra: fields, points.
 const ELEMENTS: [(usize, usize); 2] = [(8, 8), (27, 27)];
 
@@ -219,15 +178,6 @@ pub fn element_sources() -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rows_at_multiples_of_vectors() {
-        assert_eq!(alignment(64, &[(5, 192), (8, 24)], 8), 16);
-        assert_eq!(alignment(64, &[(5, 81), (9, 9)], 8), 8);
-        assert_eq!(alignment(64, &[(5, 81), (1, 9)], 4), 4);
-        assert_eq!(alignment(72, &[(1, 1)], 8), 8);
-        assert_eq!(alignment(64, &[(1, 81), (1, 9)], 4), 16);
-    }
 
     #[test]
     fn sources_for_elements() {

@@ -74,12 +74,6 @@ impl Plan {
             let tiles = cells * left.div_ceil(side) * right.div_ceil(side);
             plan("contraction_tile", names, Grid::new(tiles.min(BLOCKS), (side * side) as u32), 0)
         };
-        // What a single output's threads share: the last contracted indices that there are.
-        let last = |count: usize| {
-            let mut there = work.contracted.iter().rev().filter(|&&extent| extent > 1);
-            let product: usize = there.by_ref().take(count).product();
-            product.clamp(1, 1024)
-        };
         match variant {
             Auto | AutoInOrder => Err("to be chosen"),
             Flat => {
@@ -90,9 +84,9 @@ impl Plan {
             Tile1x8 => plan("contraction", ["tiled_1x8_f32", "tiled_1x8_f64"], by_warps(1, 8, 128), 0),
             Tile4x4 => plan("contraction", ["tiled_4x4_f32", "tiled_4x4_f64"], by_warps(4, 4, 128), 0),
             Tile8x8 => plan("contraction", ["tiled_8x8_f32", "tiled_8x8_f64"], by_warps(8, 8, 128), 0),
-            Team1 if work.family == Family::DataData => teamstride(last(1)),
+            Team1 if work.family == Family::DataData => teamstride(work.last(1)),
             Team1 => plan("contraction_team", ["team1_f32", "team1_f64"], teams(cells, outputs), 0),
-            Team2 if work.family == Family::DataData => teamstride(last(2)),
+            Team2 if work.family == Family::DataData => teamstride(work.last(2)),
             Team2 => {
                 let lanes = terms.next_power_of_two().clamp(1, WARP);
                 plan("contraction_team", ["team2_f32", "team2_f64"], teams(cells, outputs * lanes), lanes)
