@@ -82,8 +82,8 @@ pub struct Limits {
     pub multiprocessors: usize,
     /// Bytes of shared memory of a block.
     pub shared: usize,
-    /// f64 tensor cores.
-    pub dmma: bool,
+    /// Capability 8.0 or later: asynchronous copies to shared memory, f64 tensor cores.
+    pub ampere: bool,
 }
 
 impl Work {
@@ -139,10 +139,11 @@ impl Work {
         if self.alignment == 16 && self.terms.count().is_multiple_of(vector) { vector } else { 1 }
     }
 
-    /// Bytes of all three arrays, each number once.
+    /// Bytes of all three arrays, each number once; saturating.
     pub fn bytes(&self) -> usize {
         let [cells, left, right] = self.sizes;
-        cells * ((left + right) * self.terms.count() + left * right) * self.item
+        let inputs = (left + right).saturating_mul(self.terms.count());
+        cells.saturating_mul(inputs.saturating_add(left * right)).saturating_mul(self.item)
     }
 }
 

@@ -11,7 +11,7 @@ use super::{applies, by, rule};
 use std::collections::HashMap;
 
 /// An H200, on which the sweeps were recorded.
-pub const RECORDED_ON: Limits = Limits { multiprocessors: 132, shared: 227 << 10, dmma: true };
+pub const RECORDED_ON: Limits = Limits { multiprocessors: 132, shared: 227 << 10, ampere: true };
 /// How many times the fastest the choice without it may take before a case is kept.
 const KEEPS: f64 = 1.05;
 

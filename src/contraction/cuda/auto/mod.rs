@@ -12,9 +12,10 @@ use super::work::{Family, Limits, WARP, Work};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use table::{Case, Side, cases, fastest, side};
+use table::{Case, cases, fastest, side};
 
 pub use learn::learned;
+pub use table::{Key, Side};
 
 /// Measured times, written by the command in its first lines.
 const TABLE: &str = include_str!("../../auto.csv");

@@ -2,8 +2,6 @@
 
 use super::super::work::Terms;
 use super::learn::{RECORDED_ON, Recorded, condensed, recorded};
-
-use super::table::Key;
 use super::*;
 
 fn work(family: Family, sizes: [usize; 3], terms: usize, side: Side, item: usize) -> Work {
