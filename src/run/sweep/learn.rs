@@ -20,7 +20,7 @@ pub fn learned(paths: &[PathBuf]) -> Result<String> {
     let [device] = devices[..] else {
         return Err(Error::Invalid(format!("Auto learns from sweeps on one GPU, not {devices:?}")));
     };
-    let (text, [all, kept]) = contraction::learned(&tables.iter().map(|table| measured(table)).collect::<Vec<_>>());
+    let (text, [all, kept]) = contraction::learned(&tables.iter().map(measured).collect::<Vec<_>>());
     let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     Ok(format!(
         "# Times that Variant::Auto chooses by: of {all} cases measured on {device} the {kept} that the others and its rule\n\
