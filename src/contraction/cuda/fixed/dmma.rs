@@ -71,6 +71,7 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
             ("VECTOR", vector),
             ("ROWS", rows),
             ("COLUMNS", columns),
+            // Always: without it compilers make other code of tiles that warps share.
             ("CELLS", 1),
             ("SPLIT", split),
             ("PAIRS", usize::from(work.pairs)),
