@@ -1,4 +1,4 @@
-// The nine contractions: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k]; launched by src/contraction/cuda.rs.
+// The nine contractions: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k]; launched by src/contraction/cuda/.
 //
 // k runs over three nested extents in the order of (p, i, j); each entry adds its products in that order, so the result does
 // not depend on the grid. Any strides. A variant is one template over the structs of

@@ -6,24 +6,34 @@
 
 #![cfg(feature = "cuda")]
 
-use minifenl::contraction::element_sources;
+use minifenl::contraction::{ElementKernel, element_kernels};
 use minifenl::space::cuda::{Target, sources};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A100, H200, B200.
 const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 /// The one whose registers are counted, and as NVRTC calls it when it is to give PTX.
 const COUNTED: (&str, &str) = ("sm_90", "compute_90");
 const LIMITS: &str = include_str!("../kernels/limits.csv");
+/// Architecture, multiprocessors, KiB of shared memory of a block: A100, H200, B200, L40.
+const GPUS: [(&str, usize, usize); 4] =
+    [("sm_80", 108, 163), ("sm_90", 132, 227), ("sm_100", 148, 227), ("sm_89", 142, 99)];
+/// Of the kernels of finite elements on an H200: the name, registers, bytes spilled, bytes of shared memory, static and dynamic.
+const ELEMENTS: &str = include_str!("../kernels/limits-contraction.csv");
+/// By how many registers another compiler may differ.
+const NEAR: u32 = 8;
 /// For a kernel without a line in the table: the most registers that a thread can have, no spills.
-const DEFAULT: Limit = Limit { registers: 255, spill: 0 };
+const DEFAULT: Limit = Limit { registers: 255, spill: 0, shared: u32::MAX };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limit {
     registers: u32,
     spill: u32,
+    /// Static.
+    shared: u32,
 }
 
 /// `file,kernel,registers,spill bytes` a line; what follows a `#` is a comment.
@@ -33,7 +43,7 @@ fn limits(text: &str) -> BTreeMap<(String, String), Limit> {
         .map(|line| match line.split(',').map(str::trim).collect::<Vec<_>>()[..] {
             [file, kernel, registers, spill] => {
                 let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("limits.csv: {line}"));
-                ((file.into(), kernel.into()), Limit { registers: number(registers), spill: number(spill) })
+                ((file.into(), kernel.into()), Limit { registers: number(registers), spill: number(spill), ..DEFAULT })
             }
             _ => panic!("limits.csv: {line}"),
         })
@@ -49,11 +59,12 @@ fn usage(log: &str) -> Vec<(String, Limit)> {
             before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
         };
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
-            found.push((rest.split('\'').next().unwrap_or("").into(), Limit { registers: 0, spill: 0 }));
+            found.push((rest.split('\'').next().unwrap_or("").into(), Limit { registers: 0, spill: 0, shared: 0 }));
         } else if let Some((_, usage)) = found.last_mut() {
             usage.registers = usage.registers.max(number_before(" registers").unwrap_or(0));
             let spill = number_before(" bytes spill stores").max(number_before(" bytes spill loads"));
             usage.spill = usage.spill.max(spill.unwrap_or(0));
+            usage.shared = usage.shared.max(number_before(" bytes smem").unwrap_or(0));
         }
     }
     found
@@ -112,7 +123,19 @@ fn compiled(
     usage(&log)
 }
 
-/// The contractions of finite elements, compiled for their sizes: none spills, on any kind of GPU.
+/// What each GPU compiles for finite elements; of the one with the least shared memory what no other does.
+fn element_jobs() -> Vec<(&'static str, ElementKernel)> {
+    let mut texts = HashSet::new();
+    let of = |(architecture, multiprocessors, kib)| {
+        let mut kernels = element_kernels(multiprocessors, kib << 10);
+        kernels.retain(|kernel| texts.insert(kernel.text.clone()) || architecture != "sm_89");
+        kernels.into_iter().map(move |kernel| (architecture, kernel))
+    };
+    GPUS.into_iter().flat_map(of).collect()
+}
+
+/// The contractions of finite elements, compiled for their sizes: none spills, on any kind of GPU, and on an H200 they take
+/// what `kernels/limits-contraction.csv` says, which the test writes where `MINIFENL_WRITE_LIMITS` is set.
 #[test]
 fn contractions_of_elements_do_not_spill() {
     let ptxas =
@@ -121,29 +144,63 @@ fn contractions_of_elements_do_not_spill() {
     if is_skipped("contractions_of_elements_do_not_spill", missing) {
         return;
     }
-    let (ptxas, sources) = (ptxas.unwrap(), element_sources());
-    let faults: Vec<String> = std::thread::scope(|scope| {
-        let jobs = ARCHITECTURES.map(|architecture| {
-            let (ptxas, sources) = (&ptxas, &sources);
-            scope.spawn(move || {
-                let target = Target::architecture(&architecture.replace("sm", "compute")).unwrap();
-                let mut faults = Vec::new();
-                for (name, text) in sources {
-                    for (_, used) in compiled(&target, architecture, ptxas, name, text) {
-                        if architecture == COUNTED.0 {
-                            println!("{name},{},{}", used.registers, used.spill);
-                        }
-                        if used.spill > 0 {
-                            faults.push(format!("{name} on {architecture}: {} bytes spilled", used.spill));
-                        }
-                    }
-                }
-                faults
-            })
-        });
-        jobs.into_iter().flat_map(|job| job.join().unwrap()).collect()
+    let (ptxas, jobs, next, begin) = (ptxas.unwrap(), element_jobs(), AtomicUsize::new(0), std::time::Instant::now());
+    let work = || {
+        let targets = GPUS.map(|(name, ..)| (name, Target::architecture(&name.replace("sm", "compute")).unwrap()));
+        let mut found = Vec::new();
+        while let Some((architecture, kernel)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (_, target) = targets.iter().find(|(name, _)| name == architecture).unwrap();
+            for (_, used) in compiled(target, architecture, &ptxas, &kernel.name, &kernel.text) {
+                found.push((*architecture, kernel, used));
+            }
+        }
+        found
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut found: Vec<(&str, &ElementKernel, Limit)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
+    println!("{} kernels of finite elements in {:.0} s", found.len(), begin.elapsed().as_secs_f64());
+    let spilled = found.iter().filter(|(_, _, used)| used.spill > 0);
+    let mut faults: Vec<String> = spilled
+        .map(|(architecture, kernel, used)| format!("{} on {architecture}: {} bytes spilled", kernel.name, used.spill))
+        .collect();
+    found.retain(|(architecture, ..)| *architecture == COUNTED.0);
+    found.sort_by(|a, b| a.1.name.cmp(&b.1.name));
+    let lines = found.iter().map(|(_, kernel, used)| {
+        format!("{},{},{},{},{}\n", kernel.name, used.registers, used.spill, used.shared, kernel.shared)
+    });
+    let (comments, rows): (Vec<&str>, Vec<&str>) = ELEMENTS.lines().partition(|line| line.starts_with('#'));
+    if std::env::var_os("MINIFENL_WRITE_LIMITS").is_some() {
+        let text = comments.iter().map(|line| format!("{line}\n")).chain(lines).collect::<String>();
+        std::fs::write("kernels/limits-contraction.csv", text).unwrap();
+    } else {
+        faults.extend(differences(&rows, &lines.collect::<Vec<_>>()));
+    }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Where a table of kernels differs from what was found by more than a few registers.
+fn differences(recorded: &[&str], found: &[String]) -> Vec<String> {
+    let row = |line: &str| -> (String, Vec<u32>) {
+        let (name, numbers) = line.trim().split_once(',').unwrap_or((line, ""));
+        (name.into(), numbers.split(',').filter_map(|number| number.parse().ok()).collect())
+    };
+    let mut recorded: BTreeMap<_, _> = recorded.iter().map(|line| row(line)).collect();
+    let mut faults: Vec<String> = Vec::new();
+    for (name, used) in found.iter().map(|line| row(line)) {
+        let known = recorded.remove(&name).unwrap_or_default();
+        let is_same = known.len() == used.len() && known[0].abs_diff(used[0]) <= NEAR && known[1..] == used[1..];
+        if !is_same {
+            faults.push(format!("limits-contraction.csv: {name}: {known:?}, found {used:?}"));
+        }
+    }
+    faults.extend(recorded.keys().map(|name| format!("limits-contraction.csv: no kernel {name}")));
+    if !faults.is_empty() {
+        faults.push("MINIFENL_WRITE_LIMITS=1 writes the table again".into());
+    }
+    faults
 }
 
 #[test]
@@ -250,9 +307,14 @@ fn what_ptxas_says_is_read() {
                ptxas info    : Function properties for max_abs\n\
                \x20   0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
                ptxas info    : Used 18 registers\n";
-    let expected =
-        [("dot".into(), Limit { registers: 32, spill: 24 }), ("max_abs".into(), Limit { registers: 18, spill: 0 })];
+    let expected = [
+        ("dot".into(), Limit { registers: 32, spill: 24, shared: 65 }),
+        ("max_abs".into(), Limit { registers: 18, spill: 0, shared: 0 }),
+    ];
     assert_eq!(usage(log), expected);
     let read = limits("# comment\nblas,dot,32,0 # why\n\n");
-    assert_eq!(read[&("blas".into(), "dot".into())], Limit { registers: 32, spill: 0 });
+    assert_eq!(read[&("blas".into(), "dot".into())], Limit { registers: 32, spill: 0, ..DEFAULT });
+    let found = ["a,40,0,64,128\n", "b,40,0,0,0\n", "c,1,0,0,0\n"].map(String::from);
+    let faults = differences(&["a,33,0,64,128", "b,31,0,0,0", "d,1,0,0,0"], &found);
+    assert_eq!(faults.len(), 4, "{faults:?}");
 }

@@ -76,16 +76,6 @@ impl Args {
         self.claims.iter().map(|path| Ok((name(path), Table::read(path)?))).collect()
     }
 
-    /// The tables to learn from, as one.
-    #[cfg(feature = "cuda")]
-    pub fn tables(&self) -> minifenl::Result<Table> {
-        let mut all = Table::default();
-        for path in &self.learn {
-            all.rows.extend(Table::read(path)?.rows);
-        }
-        Ok(all)
-    }
-
     /// Numbers in the copies that give the bandwidth of the host and of the GPU.
     pub fn copies(&self) -> [usize; 2] {
         if self.quick { [1 << 18, 1 << 22] } else { [1 << 25, 1 << 27] }

@@ -7,7 +7,7 @@
 //!               `minifenl-contractions inputs/contractions/figure-3.24.toml --device cpu --quick`
 //!               `minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions`
 //!               `minifenl-contractions --claims docs/contractions/*.csv`
-//!               `minifenl-contractions --learn docs/contractions/{auto,fem}.csv`
+//!               `minifenl-contractions --learn docs/contractions/*.csv`
 //!
 //! A deck becomes NAME.csv, NAME.json and its figures as SVG and PNG. Each result is compared with a sum in f64 before it
 //! is timed. Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 else.
@@ -50,7 +50,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     #[cfg(feature = "cuda")]
     if !args.learn.is_empty() {
-        return exit::show(&minifenl::run::sweep::learned(&args.tables()?));
+        return exit::show(&minifenl::run::sweep::learned(&args.learn)?);
     }
     // 2. All decks, before any work is done.
     let mut decks = args.decks.iter().map(|path| SweepDeck::read(path)).collect::<minifenl::Result<Vec<_>>>()?;

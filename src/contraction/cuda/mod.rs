@@ -6,6 +6,7 @@
 //! A variant that does not apply is refused before anything is launched. All kernels have the same arguments.
 
 mod auto;
+mod elements;
 mod fixed;
 mod plan;
 mod variant;
@@ -13,14 +14,15 @@ mod work;
 
 use super::shape::{Shape, out_strides};
 use super::{Contract, Sum, Task};
-use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments, specialised};
+use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::space::lanes::Real;
-use crate::space::{DeviceView, DeviceViewMut, Strided};
+use crate::space::{DeviceView, DeviceViewMut};
 use crate::{Error, Result};
 use plan::Plan;
-use std::any::TypeId;
-use work::{Family, Limits, Terms, Work};
+use work::{Family, Limits, Work};
 
+pub(crate) use auto::learned;
+pub use elements::{ElementKernel, element_kernels};
 pub use variant::Variant;
 
 /// A GPU and how it is to contract: takes the place of the space in a call of the nine.
@@ -51,46 +53,18 @@ impl Contract for With<'_> {
         right: &DeviceView<'_, T, B>,
         out: &mut DeviceViewMut<'_, T, C>,
     ) -> Result<()> {
-        if ![TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<T>()) {
-            return Err(Error::Invalid("contractions on a GPU are of f32 or f64".into()));
-        }
         let [a, b] = [Shape::new(left, task.fields[0]), Shape::new(right, task.fields[1])];
         let [to_cell, to_left, to_right] = out_strides(out);
         let item = size_of::<T>();
-        let rows = |address: u64, shape: &Shape| {
-            alignment(address, &[(shape.extents[0], shape.strides[0]), (shape.extents[1], shape.strides[1])], item)
-        };
-        let (cells, fields) = (b.extents[0], [a.extents[1], b.extents[1]]);
-        let pairs = alignment(out.address(), &[(cells, to_cell), (fields[0], to_left)], item) == 16 && to_right == 1;
-        let is_output_line = alignment(out.address(), &[(cells, to_cell)], item) == 16
-            && (fields[1] == 1 || to_right == 1)
-            && (fields[0] == 1 || to_left == fields[1]);
-        let terms = Terms::new(&a, &b);
-        let is_line = [&a, &b].iter().all(|x| x.extents[1] == 1 || x.strides[1] == terms.count());
-        let near = [nearest_cells(left), nearest_cells(right), nearest_cells(out)];
-        let work = Work {
-            family: match task.fields {
-                [true, _] => Family::FieldField,
-                [false, true] => Family::DataField,
-                [false, false] => Family::DataData,
-            },
-            sizes: [cells, fields[0], fields[1]],
-            contracted: [b.extents[2], b.extents[3], b.extents[4]],
-            terms,
-            item,
-            alignment: rows(left.address(), &a).min(rows(right.address(), &b)),
-            is_line,
-            pairs,
-            is_output_line,
-            by_cells: near.into_iter().filter(|near| *near).count() > 1,
-        };
+        let inputs = [(left.address(), &a), (right.address(), &b)];
+        let work = Work::new(task.fields, inputs, (out.address(), [to_cell, to_left, to_right]), item);
         if work.sizes.contains(&0) {
             return Ok(());
         }
         let limits = Limits {
             multiprocessors: self.0.device().info().multiprocessors as usize,
             shared: self.0.shared_limit()?,
-            dmma: self.0.device().info().capability.0 >= 8,
+            ampere: self.0.device().info().capability.0 >= 8,
         };
         let variant = match self.1 {
             named if named.is_auto() => auto::choose(&work, &limits, named == Variant::AutoInOrder),
@@ -151,91 +125,10 @@ fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
     ))
 }
 
-/// Whether no items are nearer to each other than neighbouring cells are.
-fn nearest_cells<const R: usize>(view: &impl Strided<R>) -> bool {
-    let (extents, strides) = (view.extents(), view.strides());
-    (1..R).all(|d| extents[d] < 2 || strides[0] < strides[d])
-}
-
-/// Largest power of two, up to 16, that the addresses of all rows are multiples of: extents and strides of what tells rows
-/// apart.
-fn alignment(address: u64, rows: &[(usize, usize)], item: usize) -> usize {
-    let strides = rows.iter().filter(|(extent, _)| *extent > 1).map(|(_, stride)| (stride * item) as u64);
-    1 << strides.fold(address | 16, |bits, stride| bits | stride).trailing_zeros()
-}
-
-/// Sizes of trilinear and triquadratic hexahedra: fields, points.
-const ELEMENTS: [(usize, usize); 2] = [(8, 8), (27, 27)];
-
-/// Name and text of the kernels as they are compiled for the contractions of finite elements: hexahedra with 8 nodes (all
-/// nine) and 27 nodes (not the tensors) in three dimensions, both layouts, f32 and f64. For a look at what compilers make of them, without a GPU.
-pub fn element_sources() -> Vec<(String, String)> {
-    let limits = Limits { multiprocessors: 132, shared: 99 << 10, dmma: true };
-    let mut found = Vec::new();
-    for (fields, points) in ELEMENTS {
-        for (family, left, right) in
-            [(Family::FieldField, fields, fields), (Family::DataField, 1, fields), (Family::DataData, 1, 1)]
-        {
-            let ranks = [("scalar", [1, 1]), ("vector", [3, 1]), ("tensor", [3, 3])];
-            for (rank, dims) in ranks.into_iter().take(if fields == 8 { 3 } else { 2 }) {
-                for (item, is_left) in [(4, true), (4, false), (8, true), (8, false)] {
-                    let count = points * dims[0] * dims[1];
-                    let terms = if is_left {
-                        Terms { extents: [points, dims[0], dims[1]], strides: [[8, 64, 512]; 2] }
-                    } else {
-                        Terms { extents: [1, 1, count], strides: [[0, 0, 1]; 2] }
-                    };
-                    let work = Work {
-                        family,
-                        sizes: [1 << 20, left, right],
-                        contracted: [points, dims[0], dims[1]],
-                        terms,
-                        item,
-                        alignment: if count.is_multiple_of(16 / item) { 16 } else { item },
-                        is_line: true,
-                        pairs: fields.is_multiple_of(2),
-                        is_output_line: (left * right).is_multiple_of(16 / item),
-                        by_cells: is_left,
-                    };
-                    for (variant, name) in Variant::ALL.into_iter().filter(|(variant, _)| variant.is_specialised()) {
-                        let of_layout = is_left == (variant == Variant::FixedLanes);
-                        let of_layout = of_layout && (fields > 8 || variant != Variant::FixedBlocked);
-                        let Some(plan) = Plan::new(&work, variant, &limits).ok().filter(|_| of_layout) else {
-                            continue;
-                        };
-                        let Some(text) = plan.defines.and_then(|defines| specialised(plan.file, &defines)) else {
-                            continue;
-                        };
-                        let bits = 8 * item;
-                        found.push((format!("{name}_{family:?}_{rank}_{fields}x{points}_f{bits}"), text));
-                    }
-                }
-            }
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
+    use super::work::Terms;
     use super::*;
-
-    #[test]
-    fn rows_at_multiples_of_vectors() {
-        assert_eq!(alignment(64, &[(5, 192), (8, 24)], 8), 16);
-        assert_eq!(alignment(64, &[(5, 81), (9, 9)], 8), 8);
-        assert_eq!(alignment(64, &[(5, 81), (1, 9)], 4), 4);
-        assert_eq!(alignment(72, &[(1, 1)], 8), 8);
-        assert_eq!(alignment(64, &[(1, 81), (1, 9)], 4), 16);
-    }
-
-    #[test]
-    fn sources_for_elements() {
-        let sources = element_sources();
-        assert!(sources.len() > 60, "{}", sources.len());
-        assert!(sources.iter().any(|(name, _)| name == "dmma_FieldField_vector_8x8_f64"));
-        assert!(sources.iter().all(|(_, text)| text.contains("#define LEFT")));
-    }
 
     #[test]
     fn a_refusal_names_variant_and_shape() {
@@ -252,7 +145,7 @@ mod tests {
             is_output_line: false,
             by_cells: false,
         };
-        let limits = Limits { multiprocessors: 1, shared: 48 << 10, dmma: false };
+        let limits = Limits { multiprocessors: 1, shared: 48 << 10, ampere: false };
         for variant in [Variant::Slicing, Variant::Tile8, Variant::Segments, Variant::Dmma, Variant::Adaptive4] {
             let why = Plan::new(&work, variant, &limits).unwrap_err();
             let error = refusal(variant, &work, why).to_string();

@@ -26,21 +26,35 @@ const NO_ROOM: Refusal = "a block's shared memory does not hold the slices";
 
 /// Most blocks of a grid.
 const BLOCKS: usize = i32::MAX as usize;
-/// Most terms of the kernels that count them in 32 bits.
-const TERMS: usize = i32::MAX as usize;
+/// Most terms of the kernels that count them in 32 bits, up to a step past the last.
+const TERMS: usize = 1 << 30;
 
 impl Plan {
     /// The two automatic ones are none to launch.
     pub fn new(work: &Work, variant: Variant, limits: &Limits) -> Result<Self, Refusal> {
         use Variant::*;
-        let [cells, left, right] = work.sizes;
+        let [_, left, right] = work.sizes;
         let (outputs, terms) = (work.outputs(), work.terms.count());
         if terms > TERMS && !matches!(variant, Flat | Tile1x8 | Tile4x4 | Tile8x8) {
-            return Err("more than 2^31 terms");
+            return Err("more than 2^30 terms");
         }
         if terms == 0 && variant.is_specialised() {
             return Err("without terms there is nothing to compile for");
         }
+        if variant.is_specialised() && outputs.max((left + right).saturating_mul(terms)) > i32::MAX as usize {
+            return Err("a cell of 2^31 numbers or more");
+        }
+        let plan = Self::unchecked(work, variant, limits)?;
+        if plan.grid.blocks as usize > BLOCKS {
+            return Err("more blocks than a grid has");
+        }
+        Ok(plan)
+    }
+
+    fn unchecked(work: &Work, variant: Variant, limits: &Limits) -> Result<Self, Refusal> {
+        use Variant::*;
+        let [cells, left, right] = work.sizes;
+        let (outputs, terms) = (work.outputs(), work.terms.count());
         let is_field_field = work.family == Family::FieldField;
         // A block a thing, as many threads as it has use for.
         let teams = |teams: usize, threads: usize| {
@@ -74,12 +88,6 @@ impl Plan {
             let tiles = cells * left.div_ceil(side) * right.div_ceil(side);
             plan("contraction_tile", names, Grid::new(tiles.min(BLOCKS), (side * side) as u32), 0)
         };
-        // What a single output's threads share: the last contracted indices that there are.
-        let last = |count: usize| {
-            let mut there = work.contracted.iter().rev().filter(|&&extent| extent > 1);
-            let product: usize = there.by_ref().take(count).product();
-            product.clamp(1, 1024)
-        };
         match variant {
             Auto | AutoInOrder => Err("to be chosen"),
             Flat => {
@@ -90,9 +98,9 @@ impl Plan {
             Tile1x8 => plan("contraction", ["tiled_1x8_f32", "tiled_1x8_f64"], by_warps(1, 8, 128), 0),
             Tile4x4 => plan("contraction", ["tiled_4x4_f32", "tiled_4x4_f64"], by_warps(4, 4, 128), 0),
             Tile8x8 => plan("contraction", ["tiled_8x8_f32", "tiled_8x8_f64"], by_warps(8, 8, 128), 0),
-            Team1 if work.family == Family::DataData => teamstride(last(1)),
+            Team1 if work.family == Family::DataData => teamstride(work.last(1)),
             Team1 => plan("contraction_team", ["team1_f32", "team1_f64"], teams(cells, outputs), 0),
-            Team2 if work.family == Family::DataData => teamstride(last(2)),
+            Team2 if work.family == Family::DataData => teamstride(work.last(2)),
             Team2 => {
                 let lanes = terms.next_power_of_two().clamp(1, WARP);
                 plan("contraction_team", ["team2_f32", "team2_f64"], teams(cells, outputs * lanes), lanes)
@@ -141,4 +149,64 @@ impl Plan {
 pub fn tiled_warps(work: &Work, rows: usize, columns: usize) -> usize {
     let [cells, left, right] = work.sizes;
     cells.div_ceil(WARP) * left.div_ceil(rows) * right.div_ceil(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::auto::{Key, Side};
+    use super::super::work::Terms;
+    use super::*;
+
+    const LIMITS: Limits = Limits { multiprocessors: 132, shared: 227 << 10, ampere: true };
+
+    /// Of data and fields with terms side by side, made large afterwards: no view of such is at hand.
+    fn work(family: Family, sizes: [usize; 3], terms: usize) -> Work {
+        let key = Key { family, side: Side::Right, item: 4, sizes: [1; 3], rank: 0, contracted: [1; 3] };
+        let mut work = key.work();
+        (work.sizes, work.contracted) = (sizes, [terms, 1, 1]);
+        work.terms = Terms { extents: [1, 1, terms], strides: [[0, 0, 1]; 2] };
+        work
+    }
+
+    fn why(work: &Work, variant: Variant) -> &'static str {
+        Plan::new(work, variant, &LIMITS).err().unwrap_or("")
+    }
+
+    #[test]
+    fn grids_have_fewer_than_2_31_blocks() {
+        let most = i32::MAX as usize * 256;
+        assert_eq!(why(&work(Family::DataData, [most, 1, 1], 8), Variant::Flat), "");
+        for variant in [Variant::Flat, Variant::SegmentsAtomic, Variant::FixedRows] {
+            let work = work(Family::DataData, [64 * most, 1, 1], 16);
+            assert_eq!(why(&work, variant), "more blocks than a grid has", "{variant}");
+        }
+        // These go over their cells in rounds.
+        assert_eq!(why(&work(Family::DataData, [64 * most, 1, 1], 16), Variant::Teamstride32), "");
+    }
+
+    #[test]
+    fn kernels_count_terms_and_numbers_of_a_cell_in_32_bits() {
+        let long = work(Family::DataData, [1; 3], (1 << 30) + 1);
+        assert_eq!(why(&long, Variant::Flat), "");
+        assert_eq!(why(&long, Variant::Teamstride128), "more than 2^30 terms");
+        for (family, sizes, terms) in [
+            (Family::DataData, [1; 3], 1 << 30),
+            (Family::DataField, [1, 1, 1 << 16], 1 << 15),
+            (Family::FieldField, [1, 1 << 16, 1 << 15], 1),
+        ] {
+            let large = work(family, sizes, terms);
+            assert_eq!(why(&large, Variant::FixedRows), "a cell of 2^31 numbers or more", "{sizes:?} {terms}");
+        }
+    }
+
+    #[test]
+    fn before_capability_8_there_are_no_asynchronous_copies() {
+        let old = Limits { ampere: false, ..LIMITS };
+        for variant in [Variant::FixedStaged, Variant::FixedSplit, Variant::Dmma, Variant::DmmaBlocked] {
+            let mut work = work(Family::FieldField, [100, 8, 8], 24);
+            work.item = 8;
+            assert!(Plan::new(&work, variant, &LIMITS).is_ok(), "{variant}");
+            assert!(Plan::new(&work, variant, &old).unwrap_err().contains("capability 8.0"), "{variant}");
+        }
+    }
 }

@@ -106,7 +106,7 @@ impl Variant {
         matches!(self, Variant::Auto | Variant::AutoInOrder)
     }
 
-    /// Whether it is compiled at run time for the sizes of the call: its first call of a shape takes a second.
+    /// Whether it is compiled at run time for the sizes of the call: its first call of a shape takes half a second.
     pub fn is_specialised(self) -> bool {
         use Variant::*;
         matches!(self, FixedLanes | FixedRows | FixedStaged | FixedSplit | FixedBlocked | Dmma | DmmaBlocked)

@@ -82,14 +82,55 @@ pub struct Limits {
     pub multiprocessors: usize,
     /// Bytes of shared memory of a block.
     pub shared: usize,
-    /// f64 tensor cores.
-    pub dmma: bool,
+    /// Capability 8.0 or later: asynchronous copies to shared memory, f64 tensor cores.
+    pub ampere: bool,
 }
 
 impl Work {
+    /// Of operands and an output `[cell, left field, right field]`, each with its address; `fields` says which operand has
+    /// fields.
+    pub fn new(fields: [bool; 2], inputs: [(u64, &Shape); 2], out: (u64, [usize; 3]), item: usize) -> Self {
+        let [(a_address, a), (b_address, b)] = inputs;
+        let (out_address, [to_cell, to_left, to_right]) = out;
+        let [cells, left, right] = [b.extents[0], a.extents[1], b.extents[1]];
+        let rows = |address: u64, shape: &Shape| {
+            alignment(address, &[(shape.extents[0], shape.strides[0]), (shape.extents[1], shape.strides[1])], item)
+        };
+        let terms = Terms::new(a, b);
+        let near = [
+            nearest_cells(&a.extents, &a.strides),
+            nearest_cells(&b.extents, &b.strides),
+            nearest_cells(&[cells, left, right], &[to_cell, to_left, to_right]),
+        ];
+        Work {
+            family: match fields {
+                [true, _] => Family::FieldField,
+                [false, true] => Family::DataField,
+                [false, false] => Family::DataData,
+            },
+            sizes: [cells, left, right],
+            contracted: [b.extents[2], b.extents[3], b.extents[4]],
+            terms,
+            item,
+            alignment: rows(a_address, a).min(rows(b_address, b)),
+            is_line: [a, b].iter().all(|x| x.extents[1] == 1 || x.strides[1] == terms.count()),
+            pairs: alignment(out_address, &[(cells, to_cell), (left, to_left)], item) == 16 && to_right == 1,
+            is_output_line: alignment(out_address, &[(cells, to_cell)], item) == 16
+                && (right == 1 || to_right == 1)
+                && (left == 1 || to_left == right),
+            by_cells: near.into_iter().filter(|near| *near).count() > 1,
+        }
+    }
+
     /// Outputs of a cell.
     pub fn outputs(&self) -> usize {
         self.sizes[1] * self.sizes[2]
+    }
+
+    /// Threads for a single output, one for each index of the last `count` contracted extents that are not 1.
+    pub fn last(&self, count: usize) -> usize {
+        let there = self.contracted.iter().rev().filter(|&&extent| extent > 1);
+        there.take(count).product::<usize>().clamp(1, 1024)
     }
 
     /// Items of a vector of 16 bytes, where rows are of whole ones at their multiples; else 1.
@@ -98,11 +139,24 @@ impl Work {
         if self.alignment == 16 && self.terms.count().is_multiple_of(vector) { vector } else { 1 }
     }
 
-    /// Bytes of all three arrays, each number once.
+    /// Bytes of all three arrays, each number once; saturating.
     pub fn bytes(&self) -> usize {
         let [cells, left, right] = self.sizes;
-        cells * ((left + right) * self.terms.count() + left * right) * self.item
+        let inputs = (left + right).saturating_mul(self.terms.count());
+        cells.saturating_mul(inputs.saturating_add(left * right)).saturating_mul(self.item)
     }
+}
+
+/// Whether no items are nearer to each other than neighbouring cells are.
+fn nearest_cells(extents: &[usize], strides: &[usize]) -> bool {
+    (1..extents.len()).all(|d| extents[d] < 2 || strides[0] < strides[d])
+}
+
+/// Largest power of two, up to 16, that the addresses of all rows are multiples of: extents and strides of what tells rows
+/// apart. Wrapping: a view without items may have any strides.
+fn alignment(address: u64, rows: &[(usize, usize)], item: usize) -> usize {
+    let strides = rows.iter().filter(|(extent, _)| *extent > 1).map(|(_, stride)| stride.wrapping_mul(item) as u64);
+    1 << strides.fold(address | 16, |bits, stride| bits | stride).trailing_zeros()
 }
 
 #[cfg(test)]
@@ -110,8 +164,41 @@ mod tests {
     use super::*;
     use crate::space::{Layout, View};
 
+    #[test]
+    fn rows_at_multiples_of_vectors() {
+        assert_eq!(alignment(64, &[(5, 192), (8, 24)], 8), 16);
+        assert_eq!(alignment(64, &[(5, 81), (9, 9)], 8), 8);
+        assert_eq!(alignment(64, &[(5, 81), (1, 9)], 4), 4);
+        assert_eq!(alignment(72, &[(1, 1)], 8), 8);
+        assert_eq!(alignment(64, &[(1, 81), (1, 9)], 4), 16);
+    }
+
+    /// A view without items may have any strides.
+    #[test]
+    fn nothing_anywhere() {
+        for (extents, fields) in [([0, 5, 7, 3, 2], 5), ([9, 0, 7, 3, 2], 0), ([9, 5, 0, 3, 2], 5)] {
+            let nothing = Shape::new(&View::strided(&[0u8; 0], extents, [usize::MAX; 5]).unwrap(), true);
+            let out = [usize::MAX, usize::MAX, 1];
+            let work = Work::new([true; 2], [(64, &nothing), (64, &nothing)], (64, out), 8);
+            assert_eq!((work.sizes, work.contracted), ([extents[0], fields, fields], [extents[2], 3, 2]));
+        }
+    }
+
+    #[test]
+    fn what_a_single_output_s_threads_share() {
+        let of = |extents: [usize; 4]| {
+            let shape = shape(extents, Layout::Right.strides(extents));
+            let work = Work::new([false; 2], [(64, &shape), (64, &shape)], (64, [1, 0, 0]), 8);
+            [work.last(1), work.last(2)]
+        };
+        assert_eq!(of([2, 1500, 1, 1]), [1024, 1024]);
+        assert_eq!(of([2, 100, 3, 1]), [3, 300]);
+        assert_eq!(of([2, 100, 3, 2]), [2, 6]);
+        assert_eq!(of([2, 1, 1, 1]), [1, 1]);
+    }
+
     fn shape<const R: usize>(extents: [usize; R], strides: [usize; R]) -> Shape {
-        Shape::new(&View::strided(&[0u8; 100_000], extents, strides).unwrap(), true)
+        Shape::new(&View::strided(&[0u8; 100_000], extents, strides).unwrap(), R == 5)
     }
 
     #[test]

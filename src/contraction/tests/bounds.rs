@@ -3,20 +3,6 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Sum of the products (error-free transformations: the products' and sums' roundings are added up), and of their sizes.
-fn accurate<T: Float>(pairs: &[(T, T)], begin: f64) -> (f64, f64) {
-    let (mut sum, mut rest, mut size) = (begin, 0.0, begin.abs());
-    for &(a, b) in pairs {
-        let (a, b): (f64, f64) = (a.into(), b.into());
-        let product = a * b;
-        let next = sum + product;
-        let part = next - sum;
-        rest += a.mul_add(b, -product) + ((sum - (next - part)) + (product - part));
-        (sum, size) = (next, size + product.abs());
-    }
-    (sum + rest, size)
-}
-
 /// Numbers of many sizes.
 fn wide<T: Float>(seed: u64) -> impl FnMut(&[usize]) -> T {
     let (mut number, mut exponent) = (random::<f64>(seed), random::<f64>(!seed));

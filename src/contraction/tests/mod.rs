@@ -1,32 +1,16 @@
-//! What the tests share: the nine in one table, their extents, and the products behind each entry.
+//! What the tests share: the nine in one table.
 
 mod arrays;
 mod bounds;
 mod exact;
 mod identities;
+mod oracle;
 mod shapes;
 
 use super::*;
 use crate::space::{Layout, Serial, Threads};
 use arrays::{Array, Float, PACKED, PLACES, Place, indices, integer, random};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    FieldField,
-    DataField,
-    DataData,
-}
-
-/// Extents of a case; a kernel takes as many of `dims` as it has.
-#[derive(Clone, Copy, Debug)]
-struct Sizes {
-    cells: usize,
-    fields: [usize; 2],
-    points: usize,
-    dims: [usize; 2],
-    /// `points`, or 1: of the data of a data-field contraction.
-    data_points: usize,
-}
+use oracle::{Form, Formula, Sizes, accurate};
 
 /// Threads (or [`Serial`]), inputs, output.
 type Run<T> = fn(Option<&Threads>, &Array<T>, &Array<T>, &mut Array<T>, Sum) -> Result<()>;
@@ -42,37 +26,12 @@ struct Kernel<T> {
 impl<T: Float> Kernel<T> {
     /// Extents of both inputs and the output.
     fn extents(&self, sizes: &Sizes) -> [Vec<usize>; 3] {
-        let Sizes { cells, fields: [left, right], points, dims, data_points } = *sizes;
-        let field = |count| [&[cells, count, points][..], &dims[..self.rank]].concat();
-        let data = |points| [&[cells, points][..], &dims[..self.rank]].concat();
-        match self.form {
-            Form::FieldField => [field(left), field(right), vec![cells, left, right]],
-            Form::DataField => [data(data_points), field(right), vec![cells, right]],
-            Form::DataData => [data(points), data(points), vec![cells]],
-        }
+        Formula(self.form, self.rank).extents(sizes)
     }
 
-    /// Calls `entry` with each output index and the pairs of numbers whose products sum to it: the oracle's loops.
-    fn pairs(&self, sizes: &Sizes, a: &Array<T>, b: &Array<T>, mut entry: impl FnMut(&[usize], &[(T, T)])) {
-        let (rank, mut pairs) = (self.rank, vec![]);
-        let [rows, columns] = [0, 1].map(|d| if d < rank { sizes.dims[d] } else { 1 });
-        for out in indices(&self.extents(sizes)[2]) {
-            pairs.clear();
-            for p in 0..sizes.points {
-                for i in 0..rows {
-                    for j in 0..columns {
-                        let field = |x: &Array<T>, f| x.at(&[out[0], f, p, i, j][..3 + rank]);
-                        let data = |x: &Array<T>, p| x.at(&[out[0], p, i, j][..2 + rank]);
-                        pairs.push(match self.form {
-                            Form::FieldField => (field(a, out[1]), field(b, out[2])),
-                            Form::DataField => (data(a, p.min(sizes.data_points - 1)), field(b, out[1])),
-                            Form::DataData => (data(a, p), data(b, p)),
-                        });
-                    }
-                }
-            }
-            entry(&out, &pairs);
-        }
+    /// The oracle's loops.
+    fn pairs(&self, sizes: &Sizes, a: &Array<T>, b: &Array<T>, entry: impl FnMut(&[usize], &[(T, T)])) {
+        Formula(self.form, self.rank).pairs(sizes, a, b, entry);
     }
 
     /// A packed output, computed over NaNs.

@@ -1,76 +1,105 @@
-//! What `Variant::Auto` learns from tables of sweeps: `src/contraction/auto.csv`.
+//! What `Variant::Auto` learns from tables of sweeps: `src/contraction/auto.csv`, all of it.
 
-use super::table::{CHECKED, Row, Table, dims};
-use crate::contraction::Variant;
-use std::fmt::Write;
+use super::table::{CHECKED, Table, dims};
+use crate::contraction;
+use crate::{Error, Result};
+use std::path::PathBuf;
 
-/// How many times the fastest a variant may take to be kept: what is near may be the only one that applies.
-const NEAR: f64 = 1.25;
+/// The table for Auto, with the command that makes it in its first lines, of sweeps on one GPU.
+///
+/// # Errors
+/// Files that are no tables; tables of several GPUs.
+pub fn learned(paths: &[PathBuf]) -> Result<String> {
+    let mut paths = paths.to_vec();
+    paths.sort();
+    let tables = paths.iter().map(|path| Table::read(path)).collect::<Result<Vec<_>>>()?;
+    let mut devices: Vec<&str> = tables.iter().flat_map(|table| &table.rows).map(|row| row.device.as_str()).collect();
+    devices.retain(|device| device.starts_with("cuda"));
+    devices.sort_unstable();
+    devices.dedup();
+    let [device] = devices[..] else {
+        return Err(Error::Invalid(format!("Auto learns from sweeps on one GPU, not {devices:?}")));
+    };
+    let (text, [all, kept]) = contraction::learned(&tables.iter().map(measured).collect::<Vec<_>>());
+    let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    Ok(format!(
+        "# Times that Variant::Auto chooses by: of {all} cases measured on {device} the {kept} that the others and its rule\n\
+         # do not tell. Written, with these lines, in the folder of the tables by\n\
+         # minifenl-contractions --learn {}\n{text}",
+        names.join(" ")
+    ))
+}
 
-/// Of each case and layout on a GPU the fastest variants, and the fastest of those that add in the order of the terms.
-pub fn learned(table: &Table) -> String {
+/// Its checked times on a GPU.
+fn measured(table: &Table) -> String {
     let mut text = String::from("kernel,variant,layout,precision,L,R,P,D,cells,median_ms\n");
-    let mut rows: Vec<(&Row, Variant, f64)> = Vec::new();
     for row in table.rows.iter().filter(|row| row.checked == CHECKED && row.device.starts_with("cuda")) {
-        let variant = row.variant.parse::<Variant>().ok().filter(|variant| !variant.is_auto());
-        rows.extend(variant.zip(row.timing).map(|(variant, (seconds, _))| (row, variant, seconds)));
-    }
-    let mut groups: Vec<Vec<(&Row, Variant, f64)>> = Vec::new();
-    let mut place = std::collections::HashMap::new();
-    for found in rows {
-        let at = *place.entry((found.0.case, found.0.order)).or_insert(groups.len());
-        if at == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[at].push(found);
-    }
-    for group in &mut groups {
-        group.sort_by(|a, b| a.2.total_cmp(&b.2));
-        let first = |is_ordered: bool| group.iter().find(|(_, variant, _)| !is_ordered || variant.keeps_order());
-        let [best, ordered] = [false, true].map(|is_ordered| first(is_ordered).map_or(0.0, |found| NEAR * found.2));
-        for (row, variant, seconds) in group.iter() {
-            if *seconds <= best || (variant.keeps_order() && *seconds <= ordered) {
-                let (case, ms) = (&row.case, 1e3 * seconds);
-                let [l, r] = case.fields;
-                let (precision, d) = (case.precision, dims(case));
-                // Writing to a string cannot fail.
-                let _ = writeln!(
-                    text,
-                    "{},{variant},{},{precision},{l},{r},{},{d},{},{ms:.5}",
-                    case.kernel, row.order, case.points, case.cells,
-                );
-            }
-        }
+        let Some((seconds, _)) = row.timing else { continue };
+        let (case, [l, r], d) = (&row.case, row.case.fields, dims(&row.case));
+        let (kernel, variant, order, precision) = (case.kernel, &row.variant, row.order, case.precision);
+        let (points, cells, ms) = (case.points, case.cells, 1e3 * seconds);
+        text += &format!("{kernel},{variant},{order},{precision},{l},{r},{points},{d},{cells},{ms:.6}\n");
     }
     text
 }
 
-#[test]
-fn near_ones_and_ordered_ones_are_kept() {
-    use super::case::{Case, Kernel, Order, Precision};
-    let case = Case::filling(Kernel::FieldFieldVector, Precision::F64, [8, 8], 8, [3, 1], 1 << 20);
-    let row = |variant: &str, ms: f64, device: &str| Row {
-        case,
-        variant: variant.into(),
-        order: Order(crate::space::Layout::Right),
-        memory_mib: 1.0,
-        timing: Some((1e-3 * ms, 5)),
-        roofline: None,
-        device: device.into(),
-        checked: CHECKED.into(),
-    };
-    let rows = vec![
-        row("flat", 9.0, "cuda:0 (x)"),
-        row("fixed-staged", 4.0, "cuda:0 (x)"),
-        row("dmma", 1.0, "cuda:0 (x)"),
-        row("fixed-split", 1.2, "cuda:0 (x)"),
-        row("fixed-rows", 1.3, "cuda:0 (x)"),
-        row("auto", 0.5, "cuda:0 (x)"),
-        row("cublas-gemm", 0.5, "cuda:0 (x)"),
-        row("serial", 0.5, "serial"),
-    ];
-    let text = learned(&Table { rows, ceilings: Vec::new() });
-    let variants: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(',').nth(1)).collect();
-    assert_eq!(variants, ["dmma", "fixed-split", "fixed-staged"], "{text}");
-    assert_eq!(text.lines().nth(1), Some("field_field_vector,dmma,right,f64,8,8,8,3,292,1.00000"));
+#[cfg(test)]
+mod tests {
+    use super::super::case::{Case, Kernel, Order, Precision};
+    use super::super::table::Row;
+    use super::*;
+
+    #[test]
+    fn near_ones_and_ordered_ones_are_kept() {
+        let case = Case::filling(Kernel::FieldFieldVector, Precision::F64, [8, 8], 8, [3, 1], 1 << 20);
+        let row = |variant: &str, ms: f64, device: &str| Row {
+            case,
+            variant: variant.into(),
+            order: Order(crate::space::Layout::Right),
+            memory_mib: 1.0,
+            timing: Some((1e-3 * ms, 5)),
+            roofline: None,
+            device: device.into(),
+            checked: CHECKED.into(),
+        };
+        // The rule would take `dmma`.
+        let rows = |auto: f64| {
+            vec![
+                row("flat", 9.0, "cuda:0 (x)"),
+                row("fixed-staged", 4.0, "cuda:0 (x)"),
+                row("dmma", 1.3, "cuda:0 (x)"),
+                row("fixed-split", 1.2, "cuda:0 (x)"),
+                row("fixed-rows", 1.0, "cuda:0 (x)"),
+                row("auto", auto, "cuda:0 (x)"),
+                row("cublas-gemm", 0.5, "cuda:0 (x)"),
+                row("serial", 0.5, "serial"),
+            ]
+        };
+        let learned = |auto| contraction::learned(&[measured(&Table { rows: rows(auto), ceilings: Vec::new() })]);
+        let variants = |text: &str| -> Vec<String> {
+            text.lines().skip(1).filter_map(|line| Some(line.split(',').nth(1)?.into())).collect()
+        };
+        let (text, counts) = learned(1.0);
+        assert_eq!(
+            (&variants(&text)[..], counts),
+            (&["fixed-rows", "fixed-split", "fixed-staged"].map(String::from)[..], [1, 1])
+        );
+        assert_eq!(text.lines().nth(1), Some("field_field_vector,fixed-rows,right,f64,8,8,8,3,292,1.00000"));
+        // Something else was faster: of what was not measured, the rule's next.
+        assert_eq!(variants(&learned(0.5).0)[..2], ["fixed-blocked", "fixed-rows"]);
+    }
+
+    /// The table in the source is what these sweeps teach, byte for byte.
+    #[test]
+    fn the_table_of_auto_is_learnt_from_all_recorded_sweeps() {
+        let files = std::fs::read_dir("docs/contractions").unwrap().map(|entry| entry.unwrap().path());
+        let sweeps: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "csv")).collect();
+        let (text, recorded) = (learned(&sweeps).unwrap(), include_str!("../../contraction/auto.csv"));
+        let at = text.lines().zip(recorded.lines()).position(|(a, b)| a != b);
+        assert!(
+            text == recorded,
+            "line {:?} of src/contraction/auto.csv: run the command in its first lines",
+            at.map(|n| n + 1)
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The clinic report's serial code (its figures 2.2 to 2.10): plain loops over packed rows, one sum at a time.
 //!
-//! out[c, l, r] = sum_k left[c, l, k] right[c, r, k], all in the right layout, the products in the order of k. It is the
-//! oracle that every variant is checked against, and what the report's speedups are speedups over.
+//! out[c, l, r] = sum_k left[c, l, k] right[c, r, k], all in the right layout, the products in the order of k. It is
+//! what the report's speedups are speedups over; results are held against sums in f64 (`check`).
 
 use super::case::Case;
 use crate::space::lanes::Real;

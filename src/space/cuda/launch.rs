@@ -20,9 +20,9 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Blocks of `threads` threads.
+    /// Blocks of `threads` threads; more than the driver launches stay too many for it.
     pub fn new(blocks: usize, threads: u32) -> Self {
-        Grid { blocks: blocks as u32, threads, shared: 0, cooperative: false }
+        Grid { blocks: u32::try_from(blocks).unwrap_or(u32::MAX), threads, shared: 0, cooperative: false }
     }
 
     /// As many blocks as give each of `items` a thread.

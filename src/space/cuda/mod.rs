@@ -195,7 +195,7 @@ impl Cuda {
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
-    /// Queues kernel `name` of a file that is compiled for the sizes of a call, which `defines` tells: a second at the first
+    /// Queues kernel `name` of a file that is compiled for the sizes of a call, which `defines` tells: half a second at the first
     /// use of these sizes, unless the cache on disk has them.
     pub(crate) fn launch_specialised(
         &self,

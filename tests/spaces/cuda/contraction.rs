@@ -1,4 +1,4 @@
-//! The nine contractions against the host's by the variants that always apply: all layouts, ragged sizes, over NaNs and into
+//! The nine contractions against naive loops by the variants that always apply: all layouts, ragged sizes, over NaNs and into
 //! old values; wrong shapes and views are refused.
 
 use super::contraction_cases::arrays::{Array, Float, PACKED};
@@ -49,8 +49,8 @@ fn wrong_shapes_are_refused_as_on_the_host() {
                 let mut extents = right.clone();
                 extents[which][d] = extent;
                 let [a, b, out] = [0, 1, 2].map(|i| Array::new(&extents[i], PACKED[1], 0.0, |_| 1.0));
-                let on_device = [OnDevice::new(&space, &a), OnDevice::new(&space, &b)];
-                let (mut host, mut device) = (out.clone(), OnDevice::new(&space, &out));
+                let on_device = [OnDevice::new(&space, &a, 0), OnDevice::new(&space, &b, 0)];
+                let (mut host, mut device) = (out.clone(), OnDevice::new(&space, &out, 0));
                 let wanted = (kernel.host)(&a, &b, &mut host, Sum::Into).unwrap_err();
                 let with = With(&space, Variant::Auto);
                 let found = (kernel.device)(&with, &on_device[0], &on_device[1], &mut device, Sum::Into).unwrap_err();

@@ -1,33 +1,21 @@
-//! Cases of the nine contractions on the GPU against the host: arrays there, extents, and what has to be equal.
+//! Cases of the nine contractions on the GPU against naive loops: arrays there, extents, and what has to be equal.
 //!
-//! Arrays begin behind a few items that belong to nobody; all of an output's memory is compared, gaps included.
+//! Arrays begin at the beginning of their memory, so that rows may lie at multiples of 16 bytes, or behind a few items that
+//! belong to nobody, so that none does; all of an output's memory is compared, gaps included.
 
 #[path = "../../../src/contraction/tests/arrays.rs"]
 #[allow(dead_code)]
 pub mod arrays;
 
-use arrays::{Array, Float, PACKED, PLACES, Place, indices, integer, random};
+#[path = "../../../src/contraction/tests/oracle.rs"]
+pub mod oracle;
+
+use arrays::{Array, Float, PACKED, PLACES, Place, integer, random};
 use minifenl::Result;
 use minifenl::contraction::*;
 use minifenl::space::{Cuda, CudaArray, DeviceView, DeviceViewMut, ExecutionSpace, Serial};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    FieldField,
-    DataField,
-    DataData,
-}
-
-/// Extents of a case; a kernel takes as many of `dims` as it has.
-#[derive(Clone, Copy, Debug)]
-pub struct Sizes {
-    pub cells: usize,
-    pub fields: [usize; 2],
-    pub points: usize,
-    pub dims: [usize; 2],
-    /// Of the data of a data-field contraction: `points`, or 1.
-    pub data_points: usize,
-}
+pub use oracle::{Form, Sizes};
+use oracle::{Formula, accurate};
 
 pub const fn sizes(cells: usize, fields: [usize; 2], points: usize, dims: [usize; 2]) -> Sizes {
     Sizes { cells, fields, points, dims, data_points: points }
@@ -37,39 +25,41 @@ pub const fn sizes(cells: usize, fields: [usize; 2], points: usize, dims: [usize
 pub const ALWAYS: [Variant; 6] =
     [Variant::Auto, Variant::AutoInOrder, Variant::Flat, Variant::Tile1x8, Variant::Tile4x4, Variant::Tile8x8];
 
-/// Items in front of an array.
-const FIRST: usize = 3;
+/// Items in front of an array: rows at multiples of 16 bytes, where their lengths are, and rows that are at none.
+const FIRST: [usize; 2] = [0, 3];
 /// What lies between the items of an output, and must stay.
 pub const GAP: f64 = -77.0;
 
-/// An array in the GPU's memory, from item `FIRST` on.
+/// An array in the GPU's memory, from item `first` on.
 pub struct OnDevice<T: Float> {
     array: CudaArray<T>,
+    first: usize,
     extents: Vec<usize>,
     strides: Vec<usize>,
 }
 
 impl<T: Float> OnDevice<T> {
-    pub fn new(space: &Cuda, host: &Array<T>) -> Self {
-        let items = [&[T::of(GAP); FIRST][..], &host.items].concat();
-        OnDevice { array: space.upload(&items).unwrap(), extents: host.extents.clone(), strides: host.strides.clone() }
+    pub fn new(space: &Cuda, host: &Array<T>, first: usize) -> Self {
+        let items = [&vec![T::of(GAP); first][..], &host.items].concat();
+        let (extents, strides) = (host.extents.clone(), host.strides.clone());
+        OnDevice { array: space.upload(&items).unwrap(), first, extents, strides }
     }
 
     fn view<const R: usize>(&self) -> DeviceView<'_, T, R> {
         let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
-        DeviceView::strided(&self.array, FIRST, extents, strides).unwrap()
+        DeviceView::strided(&self.array, self.first, extents, strides).unwrap()
     }
 
     fn view_mut<const R: usize>(&mut self) -> DeviceViewMut<'_, T, R> {
         let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
-        DeviceViewMut::strided(&mut self.array, FIRST, extents, strides).unwrap()
+        DeviceViewMut::strided(&mut self.array, self.first, extents, strides).unwrap()
     }
 
     /// All of the memory, to be compared bit by bit.
     pub fn bits(&self, space: &Cuda) -> Vec<u64> {
         let items = space.download(&self.array).unwrap();
-        assert!(items[..FIRST].iter().all(|x| Into::<f64>::into(*x) == GAP), "written before the view");
-        items[FIRST..].iter().map(|&x| Into::<f64>::into(x).to_bits()).collect()
+        assert!(items[..self.first].iter().all(|x| Into::<f64>::into(*x) == GAP), "written before the view");
+        items[self.first..].iter().map(|&x| Into::<f64>::into(x).to_bits()).collect()
     }
 }
 
@@ -107,14 +97,7 @@ nine! {
 impl<T: Float> Kernel<T> {
     /// Extents of both inputs and the output.
     pub fn extents(&self, sizes: &Sizes) -> [Vec<usize>; 3] {
-        let Sizes { cells, fields: [left, right], points, dims, data_points } = *sizes;
-        let field = |count| [&[cells, count, points][..], &dims[..self.rank]].concat();
-        let data = |points| [&[cells, points][..], &dims[..self.rank]].concat();
-        match self.form {
-            Form::FieldField => [field(left), field(right), vec![cells, left, right]],
-            Form::DataField => [data(data_points), field(right), vec![cells, right]],
-            Form::DataData => [data(points), data(points), vec![cells]],
-        }
+        Formula(self.form, self.rank).extents(sizes)
     }
 }
 
@@ -127,7 +110,7 @@ pub fn run<T: Float>(
     before: &Array<T>,
     sum: Sum,
 ) -> std::result::Result<Vec<u64>, String> {
-    let mut out = OnDevice::new(space, before);
+    let mut out = OnDevice::new(space, before, inputs[0].first);
     let done = (kernel.device)(&With(space, variant), &inputs[0], &inputs[1], &mut out, sum);
     let bits = out.bits(space);
     done.map(|()| bits.clone()).map_err(|error| {
@@ -155,34 +138,40 @@ impl Applied {
     }
 }
 
-/// Small integers: exact in any order.
+/// Small integers: exact in any order, so every variant gives the naive loops' bits.
 pub fn exact<T: Float>(
     space: &Cuda,
     kernel: &Kernel<T>,
     sizes: &Sizes,
-    places: [Place; 3],
+    places: &[[Place; 3]],
     variants: &[Variant],
     applied: &mut Applied,
 ) {
-    let [a, b, out] = kernel.extents(sizes);
-    let a = Array::new(&a, places[0], f64::NAN, integer(1));
-    let b = Array::new(&b, places[1], f64::NAN, integer(2));
-    let inputs = [OnDevice::new(space, &a), OnDevice::new(space, &b)];
-    for (sum, old) in [(Sum::Overwrite, f64::NAN), (Sum::Into, 2.0)] {
-        let before = Array::new(&out, places[2], GAP, |_| T::of(old));
-        let mut wanted = before.clone();
-        (kernel.host)(&a, &b, &mut wanted, sum).unwrap();
-        for &variant in variants {
-            if let Ok(found) = run(space, kernel, variant, &inputs, &before, sum) {
-                assert!(found == wanted.bits(), "{} {variant} {sizes:?} {places:?} {sum:?}", kernel.name);
-                applied.note(variant);
+    let [a_extents, b_extents, out_extents] = kernel.extents(sizes);
+    let a = Array::new(&a_extents, PACKED[1], 0.0, integer(1));
+    let b = Array::new(&b_extents, PACKED[1], 0.0, integer(2));
+    let mut naive = Array::new(&out_extents, PACKED[1], 0.0, |_| T::of(0.0));
+    Formula(kernel.form, kernel.rank).pairs(sizes, &a, &b, |index, pairs| {
+        let at = naive.offset(index);
+        naive.items[at] = pairs.iter().fold(T::of(0.0), |sum, &(x, y)| sum + x * y);
+    });
+    for (places, first) in places.iter().flat_map(|places| FIRST.map(|first| (places, first))) {
+        let inputs = [(&a, places[0]), (&b, places[1])].map(|(x, place)| OnDevice::new(space, &x.moved(place), first));
+        for (sum, old, begin) in [(Sum::Overwrite, f64::NAN, 0.0), (Sum::Into, 2.0, 2.0)] {
+            let before = Array::new(&out_extents, places[2], GAP, |_| T::of(old));
+            let wanted = Array::new(&out_extents, places[2], GAP, |index| T::of(begin) + naive.at(index)).bits();
+            for &variant in variants {
+                if let Ok(found) = run(space, kernel, variant, &inputs, &before, sum) {
+                    let name = kernel.name;
+                    assert!(found == wanted, "{name} {variant} {sizes:?} {places:?} from {first} on, {sum:?}");
+                    applied.note(variant);
+                }
             }
         }
     }
 }
 
-/// Random numbers: within twice K eps sum|a||b| of the host's (each may be once), the same bits again, those of flat where
-/// promised.
+/// Random numbers: within K eps sum|a||b| of sums in twice the precision, the same bits again, those of flat where promised.
 pub fn bounded<T: Float>(
     space: &Cuda,
     kernel: &Kernel<T>,
@@ -194,36 +183,37 @@ pub fn bounded<T: Float>(
     let extents = kernel.extents(sizes);
     let a = Array::new(&extents[0], place, f64::NAN, random::<T>(3));
     let b = Array::new(&extents[1], place, f64::NAN, random::<T>(4));
-    let absolute = |x: &Array<T>| Array::new(&x.extents, place, 0.0, |at| T::of(Into::<f64>::into(x.at(at)).abs()));
-    let (a_sizes, b_sizes) = (absolute(&a), absolute(&b));
-    let inputs = [OnDevice::new(space, &a), OnDevice::new(space, &b)];
-    let terms = sizes.points * sizes.dims[..kernel.rank].iter().product::<usize>() + 1;
     for (sum, old) in [(Sum::Overwrite, f64::NAN), (Sum::Into, 2.0)] {
         let before = Array::new(&extents[2], place, GAP, |_| T::of(old));
-        let (mut wanted, mut size) = (before.clone(), before.clone());
-        (kernel.host)(&a, &b, &mut wanted, sum).unwrap();
-        (kernel.host)(&a_sizes, &b_sizes, &mut size, sum).unwrap();
-        let what = |variant| format!("{} {variant} {sizes:?} {place:?} {sum:?}", kernel.name);
-        let within = |variant: Variant, found: &[u64]| {
-            for index in indices(&extents[2]) {
-                let at = wanted.offset(&index);
-                let bound = 2.0 * terms as f64 * T::EPSILON * Into::<f64>::into(size.items[at]);
-                let error = (f64::from_bits(found[at]) - Into::<f64>::into(wanted.items[at])).abs();
-                assert!(error <= bound, "{} {index:?}: {error} > {bound}", what(variant));
-            }
-        };
-        let flat = run(space, kernel, Variant::Flat, &inputs, &before, sum).unwrap();
-        within(Variant::Flat, &flat);
-        for &variant in variants {
-            let Ok(found) = run(space, kernel, variant, &inputs, &before, sum) else { continue };
-            applied.note(variant);
-            if found != flat {
-                within(variant, &found);
-            }
-            assert!(!variant.keeps_order() || found == flat, "{}: not the bits of flat", what(variant));
-            if variant.is_deterministic() {
-                let again = run(space, kernel, variant, &inputs, &before, sum).unwrap();
-                assert!(found == again, "{}: other bits at the second run", what(variant));
+        // With `Sum::Into` the old value is one more term.
+        let (begin, more) = if sum == Sum::Into { (old, 1) } else { (0.0, 0) };
+        let mut wanted = Vec::new();
+        Formula(kernel.form, kernel.rank).pairs(sizes, &a, &b, |index, pairs| {
+            let (value, size) = accurate(pairs, begin);
+            wanted.push((before.offset(index), value, (pairs.len() + more) as f64 * T::EPSILON * size));
+        });
+        for first in FIRST {
+            let inputs = [OnDevice::new(space, &a, first), OnDevice::new(space, &b, first)];
+            let what = |variant| format!("{} {variant} {sizes:?} {place:?} from {first} on, {sum:?}", kernel.name);
+            let within = |variant: Variant, found: &[u64]| {
+                for &(at, value, bound) in &wanted {
+                    let error = (f64::from_bits(found[at]) - value).abs();
+                    assert!(error <= bound, "{} item {at}: {error} > {bound}", what(variant));
+                }
+            };
+            let flat = run(space, kernel, Variant::Flat, &inputs, &before, sum).unwrap();
+            within(Variant::Flat, &flat);
+            for &variant in variants {
+                let Ok(found) = run(space, kernel, variant, &inputs, &before, sum) else { continue };
+                applied.note(variant);
+                if found != flat {
+                    within(variant, &found);
+                }
+                assert!(!variant.keeps_order() || found == flat, "{}: not the bits of flat", what(variant));
+                if variant.is_deterministic() {
+                    let again = run(space, kernel, variant, &inputs, &before, sum).unwrap();
+                    assert!(found == again, "{}: other bits at the second run", what(variant));
+                }
             }
         }
     }
@@ -255,12 +245,10 @@ pub fn integers<T: Float>(space: &Cuda, variants: &[Variant]) {
     ]);
     for kernel in nine::<T>() {
         for sizes in &cases {
-            for places in places() {
-                exact(space, &kernel, sizes, places, variants, &mut applied);
-                if kernel.form == Form::DataField {
-                    let constant = Sizes { data_points: 1, ..*sizes };
-                    exact(space, &kernel, &constant, places, variants, &mut applied);
-                }
+            exact(space, &kernel, sizes, &places(), variants, &mut applied);
+            if kernel.form == Form::DataField {
+                let constant = Sizes { data_points: 1, ..*sizes };
+                exact(space, &kernel, &constant, &places(), variants, &mut applied);
             }
         }
     }

@@ -22,9 +22,6 @@ pub fn blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
     let fills = [8, 4].map(tile).into_iter().find(|tile| blocks_of(*tile) >= limits.multiprocessors);
     let [rows, columns] = fills.unwrap_or_else(|| tile(2));
     let (threads, grid) = (across * across, blocks_of([rows, columns]));
-    if grid > i32::MAX as usize {
-        return Err("more tiles than a grid has blocks");
-    }
     // Sums, a term of both operands, a thread's share of the next slab of 8 terms, addresses.
     let loads = (across * rows * 8).div_ceil(threads) + (across * columns * 8).div_ceil(threads);
     let registers = (rows * columns + rows + columns + loads) * work.item / 4 + 40;

@@ -11,7 +11,7 @@ fn not_for_tensor_cores(work: &Work, limits: &Limits) -> Result<(), &'static str
         () if work.item != 8 => Err("of f64 only"),
         () if work.family != Family::FieldField => Err(NOT_FIELDS),
         () if !work.terms.are_packed() => Err(NOT_PACKED),
-        () if !limits.dmma => Err("the device has no f64 tensor cores"),
+        () if !limits.ampere => Err("f64 tensor cores are of GPUs of capability 8.0 or later"),
         () => Ok(()),
     }
 }
@@ -22,15 +22,12 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> 
     let [cells, left, right] = work.sizes;
     // Warps of 32 x 32 outputs, up to 4 x 2 a block, two blocks a multiprocessor; where these are too few, 16 x 16 by 2 x 2.
     let [down, across] = [left.div_ceil(32).min(4), right.div_ceil(32).min(2)];
-    let is_much = cells * left.div_ceil(32 * down) * right.div_ceil(32 * across) >= 2 * limits.multiprocessors;
-    let (tiles, down, across, chunk) = if is_much { (4, down, across, 16) } else { (2, 2, 2, 24) };
+    let fills_device = cells * left.div_ceil(32 * down) * right.div_ceil(32 * across) >= 2 * limits.multiprocessors;
+    let (tiles, down, across, chunk) = if fills_device { (4, down, across, 16) } else { (2, 2, 2, 24) };
     let (height, width) = (8 * tiles * down, 8 * tiles * across);
     let blocks_of_all = cells.saturating_mul(left.div_ceil(height)).saturating_mul(right.div_ceil(width));
-    if blocks_of_all > i32::MAX as usize {
-        return Err("more tiles than a grid has blocks");
-    }
     let chunk = work.terms.count().next_multiple_of(8).clamp(8, chunk);
-    let depth = if down * across > 4 || !is_much { 3 } else { 2 };
+    let depth = if down * across > 4 || !fills_device { 3 } else { 2 };
     let threads = WARP * down * across;
     let bytes = 8 * ((depth + 1) * (height + width) * chunk).max(height * (width + 4));
     Ok(plan(
@@ -48,7 +45,7 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> 
             ("CHUNK", chunk),
             ("DEPTH", depth),
             ("THREADS", threads),
-            ("BLOCKS", if is_much { (512 / threads).min(3) } else { 4 }),
+            ("BLOCKS", if fills_device { (512 / threads).min(3) } else { 4 }),
         ],
         Grid::new(blocks_of_all, threads as u32).shared(bytes),
     ))
@@ -74,6 +71,7 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
             ("VECTOR", vector),
             ("ROWS", rows),
             ("COLUMNS", columns),
+            // Always: without it compilers make other code of tiles that warps share.
             ("CELLS", 1),
             ("SPLIT", split),
             ("PAIRS", usize::from(work.pairs)),

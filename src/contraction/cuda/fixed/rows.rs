@@ -20,8 +20,8 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
     let registers = vector * work.item / 4;
     // Steps of a row in flight at once: 20 registers of it.
     let most = (20 / registers).clamp(1, 8);
-    let is_few = outputs.saturating_mul(64) < FILLS && vectors > 4 * WARP;
-    let group = if is_few {
+    let few_outputs = outputs.saturating_mul(64) < FILLS && vectors > 4 * WARP;
+    let group = if few_outputs {
         // A block an output, with all its vectors in flight; smaller blocks where there are more.
         let mut threads = vectors.div_ceil(5).next_power_of_two().clamp(64, 1024);
         while threads > 64 && outputs * threads > FILLS {
@@ -39,7 +39,7 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
     let flight = vectors.div_ceil(group).min(most);
     let row = flight * registers;
     let (batch, needed) = match right {
-        _ if is_few => (1, 0),
+        _ if few_outputs => (1, 0),
         // Two operands, sums, two pointers.
         1 => {
             let batch = (16 / row).clamp(1, 8);
@@ -50,9 +50,9 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
             (batch, (batch + 1) * row + batch * work.item / 4 + 20)
         }
     };
-    let (threads, blocks) = if is_few { (group, 1024 / group) } else { (256, (256 / needed).clamp(3, 8)) };
+    let (threads, blocks) = if few_outputs { (group, 1024 / group) } else { (256, (256 / needed).clamp(3, 8)) };
     let grid = match () {
-        () if is_few => Grid::new(outputs, threads as u32),
+        () if few_outputs => Grid::new(outputs, threads as u32),
         () if right > 1 => Grid::cover(cells * left * right.div_ceil(batch) * group, threads as u32),
         () => Grid::cover(outputs.div_ceil(WARP / group * batch) * WARP, threads as u32),
     };

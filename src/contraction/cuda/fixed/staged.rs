@@ -17,6 +17,7 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'st
     match () {
         () if work.family != Family::FieldField => return Err(NOT_FIELDS),
         () if !work.terms.are_packed() => return Err(NOT_PACKED),
+        () if !limits.ampere => return Err("asynchronous copies are of GPUs of capability 8.0 or later"),
         () => {}
     }
     let (rows, columns) = (small_side(left), small_side(right));

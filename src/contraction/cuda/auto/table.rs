@@ -1,0 +1,202 @@
+//! Measured times by case, and which of them are near a contraction.
+
+use super::super::variant::Variant;
+use super::super::work::{Family, WARP, Work};
+use crate::contraction::shape::Shape;
+use crate::space::Layout;
+use std::collections::HashMap;
+
+/// Which index lies side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Cells.
+    Left,
+    /// Terms.
+    Right,
+}
+
+/// A contraction of packed arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub family: Family,
+    pub side: Side,
+    pub item: usize,
+    /// Cells, left fields, right fields.
+    pub sizes: [usize; 3],
+    /// Indices after the points: 0, 1 or 2.
+    pub rank: usize,
+    /// Points, dims, dims.
+    pub contracted: [usize; 3],
+}
+
+/// A case of a table with its variants, the fastest first.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub key: Key,
+    /// Logarithms of left and right fields, terms, points, cells.
+    near: [f64; 5],
+    /// With medians in milliseconds.
+    pub times: Vec<(Variant, f64)>,
+    /// The time of what an Auto of its day chose.
+    pub auto: Option<f64>,
+}
+
+const FAMILIES: [(Family, &str); 3] =
+    [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
+const RANKS: [&str; 3] = ["scalar", "vector", "tensor"];
+/// Columns of the table that are read.
+const COLUMNS: [&str; 10] = ["kernel", "variant", "layout", "precision", "L", "R", "P", "D", "cells", "median_ms"];
+
+impl Key {
+    /// What Auto is asked of arrays at multiples of 16 bytes.
+    pub fn work(&self) -> Work {
+        let (layout, [cells, left, right]) =
+            (if self.side == Side::Left { Layout::Left } else { Layout::Right }, self.sizes);
+        let [points, d1, d2] = self.contracted;
+        let shape = |fields: usize| {
+            let extents = [cells, fields, points, d1, d2];
+            Shape { extents, strides: layout.strides(extents) }
+        };
+        let fields = [self.family == Family::FieldField, self.family != Family::DataData];
+        let out = layout.strides([cells, left, right]);
+        Work::new(fields, [(16, &shape(left)), (16, &shape(right))], (16, out), self.item)
+    }
+
+    /// A line of a table without its newline.
+    pub fn line(&self, variant: Variant, ms: f64) -> String {
+        let family = FAMILIES.iter().find(|(family, _)| *family == self.family).map_or("", |(_, name)| name);
+        let (layout, bits) = (if self.side == Side::Left { "left" } else { "right" }, 8 * self.item);
+        let ([cells, left, right], [points, d1, d2]) = (self.sizes, self.contracted);
+        let dims = if self.rank == 2 { format!("{d1}x{d2}") } else { d1.to_string() };
+        let rank = RANKS[self.rank];
+        format!("{family}_{rank},{variant},{layout},f{bits},{left},{right},{points},{dims},{cells},{ms:.5}")
+    }
+}
+
+/// The first line of a table of [`Key::line`]s.
+pub fn header() -> String {
+    COLUMNS.join(",")
+}
+
+/// A line of a table: its case, the variant and its time.
+fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
+    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    let field = |at: usize| fields.get(columns[at]).copied();
+    let number = |at: usize| field(at)?.parse::<usize>().ok().filter(|n| *n > 0);
+    let (family, rank) = field(0)?.rsplit_once('_')?;
+    let family = FAMILIES.iter().find(|(_, name)| *name == family)?.0;
+    let rank = RANKS.iter().position(|name| *name == rank)?;
+    let side = match field(2)? {
+        "left" => Side::Left,
+        "right" => Side::Right,
+        _ => return None,
+    };
+    let item = match field(3)? {
+        "f32" => 4,
+        "f64" => 8,
+        _ => return None,
+    };
+    // Data have one field, whatever the table says of it.
+    let left = if family == Family::FieldField { number(4)? } else { 1 };
+    let right = if family == Family::DataData { 1 } else { number(5)? };
+    // "3" of vectors, "3x2" of tensors, or "3" for 3 x 3.
+    let dims: Vec<usize> = field(7)?.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
+    let dim = |d: usize| if d < rank { dims.get(d).or(dims.last()).copied().unwrap_or(1) } else { 1 };
+    let (sizes, contracted) = ([number(8)?, left, right], [number(6)?, dim(0), dim(1)]);
+    let ms = field(9)?.parse().ok().filter(|ms| *ms > 0.0)?;
+    Some((Key { family, side, item, sizes, rank, contracted }, field(1)?.parse().ok()?, ms))
+}
+
+/// Cases of a table with a line of names; passed over are lines that begin with `#`, and variants that are no more.
+pub fn cases(table: &str) -> Vec<Case> {
+    let mut lines = table.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let names: Vec<&str> = lines.next().unwrap_or("").split(',').map(str::trim).collect();
+    let columns = COLUMNS.map(|name| names.iter().position(|found| *found == name).unwrap_or(usize::MAX));
+    let (mut cases, mut places): (Vec<Case>, HashMap<Key, usize>) = Default::default();
+    for (key, variant, ms) in lines.filter_map(|text| line(text, &columns)) {
+        let at = *places.entry(key).or_insert(cases.len());
+        if at == cases.len() {
+            cases.push(Case::new(key, Vec::new()));
+        }
+        match variant {
+            Variant::Auto => cases[at].auto = Some(ms),
+            Variant::AutoInOrder => {}
+            _ => cases[at].times.push((variant, ms)),
+        }
+    }
+    for case in &mut cases {
+        case.times.sort_by(|a, b| a.1.total_cmp(&b.1));
+    }
+    cases
+}
+
+/// Where it stands among others: logarithms of left and right fields, terms, points, cells.
+fn near(sizes: [usize; 3], terms: usize, points: usize) -> [f64; 5] {
+    let [cells, left, right] = sizes;
+    [left, right, terms, points, cells].map(|size| (size as f64).ln())
+}
+
+/// Of two cases: the sum of the logarithms of the sizes' ratios; twice as many cells are half as far as twice as many terms.
+/// Points only decide among cases of the same number of terms.
+fn distance(a: &[f64; 5], b: &[f64; 5]) -> f64 {
+    let weights = [1.0, 1.0, 1.0, 0.01, 0.5];
+    a.iter().zip(b).zip(weights).map(|((a, b), weight)| weight * (a - b).abs()).sum()
+}
+
+/// A case is near when all together it is off by less than a factor of 8.
+const NEAR: f64 = 2.1;
+/// How many times the fastest of a case a variant takes at most that is chosen by it: it may be the only one that applies.
+pub const SLOWEST: f64 = 1.25;
+
+impl Case {
+    pub fn new(key: Key, times: Vec<(Variant, f64)>) -> Self {
+        let near = near(key.sizes, key.contracted.iter().product(), key.contracted[0]);
+        Case { key, near, times, auto: None }
+    }
+
+    /// Whether a variant gets threads here as it got there: the teams of data-data's outputs are as large as the last
+    /// extents are.
+    fn tells_of(&self, variant: Variant, work: &Work) -> bool {
+        let count = match variant {
+            Variant::Team1 => 1,
+            Variant::Team2 => 2,
+            _ => return true,
+        };
+        let there = Work { contracted: self.key.contracted, ..*work };
+        let [there, here] = [&there, work].map(|work| work.last(count).div_ceil(WARP));
+        work.family != Family::DataData || (here <= 2 * there && there <= 2 * here)
+    }
+}
+
+/// Which index of a contraction lies side by side; of a single cell that has no terms side by side, cells.
+pub fn side(work: &Work) -> Option<Side> {
+    match (work.by_cells, work.terms.are_packed(), work.sizes[0]) {
+        (true, ..) => Some(Side::Left),
+        (_, true, _) => Some(Side::Right),
+        (.., 1) => Some(Side::Left),
+        _ => None,
+    }
+}
+
+/// The fastest variant that `applies` of the nearest case that has one near its fastest; `is_ordered`: of those that add in
+/// the order of the terms.
+pub fn fastest<'a>(
+    work: &Work,
+    cases: impl IntoIterator<Item = &'a Case>,
+    is_ordered: bool,
+    applies: impl Fn(Variant) -> bool,
+) -> Option<Variant> {
+    let (side, here) = (side(work)?, near(work.sizes, work.terms.count(), work.contracted[0]));
+    let is_like = |case: &&Case| (case.key.family, case.key.side, case.key.item) == (work.family, side, work.item);
+    let of = |case: &'a Case| {
+        let mut times = case.times.iter().filter(|(variant, _)| !is_ordered || variant.keeps_order());
+        let most = SLOWEST * times.clone().next()?.1;
+        let found = times.find(|&&(variant, ms)| ms <= most && case.tells_of(variant, work) && applies(variant));
+        found.map(|(variant, _)| *variant)
+    };
+    let mut near: Vec<(f64, &Case)> =
+        cases.into_iter().filter(is_like).map(|case| (distance(&case.near, &here), case)).collect();
+    near.retain(|(distance, _)| *distance < NEAR);
+    near.sort_by(|a, b| a.0.total_cmp(&b.0));
+    near.into_iter().find_map(|(_, case)| of(case))
+}

@@ -1,0 +1,204 @@
+//! Auto against what was measured.
+
+use super::super::work::Terms;
+use super::learn::{RECORDED_ON, Recorded, condensed, recorded};
+use super::*;
+
+fn work(family: Family, sizes: [usize; 3], terms: usize, side: Side, item: usize) -> Work {
+    let strides = [[0, 0, if side == Side::Right { 1 } else { sizes[0] }]; 2];
+    Work {
+        family,
+        sizes,
+        contracted: [terms, 1, 1],
+        terms: Terms { extents: [1, 1, terms], strides },
+        item,
+        alignment: 16,
+        is_line: true,
+        pairs: true,
+        is_output_line: true,
+        by_cells: side == Side::Left,
+    }
+}
+
+fn ruled(work: &Work) -> Variant {
+    rule(work, &RECORDED_ON, |variant| Plan::new(work, variant, &RECORDED_ON).is_ok())
+}
+
+#[test]
+fn tiles_for_many_cells_side_by_side() {
+    let choose = |sizes: [usize; 3]| {
+        let family = if sizes[1] > 1 { Family::FieldField } else { Family::DataField };
+        ruled(&work(family, sizes, 24, Side::Left, 8))
+    };
+    assert_eq!(choose([100_000, 8, 8]), Variant::FixedLanes);
+    assert_eq!(choose([20_000, 8, 8]), Variant::Tile4x4);
+    assert_eq!(choose([100, 8, 8]), Variant::Flat);
+    assert_eq!(choose([100_000, 8, 3]), Variant::Tile4x4);
+    assert_eq!(choose([100_000, 1, 8]), Variant::FixedLanes);
+    assert_eq!(choose([100_000, 1, 1]), Variant::Flat);
+    assert_eq!(tiled_warps(&work(Family::FieldField, [33, 9, 8], 24, Side::Left, 8), 8, 8), 4);
+}
+
+#[test]
+fn terms_side_by_side_are_loaded_in_vectors() {
+    let choose = |family, sizes, terms, item| ruled(&work(family, sizes, terms, Side::Right, item));
+    assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 8), Variant::Dmma);
+    assert_eq!(choose(Family::FieldField, [100_000, 8, 8], 24, 4), Variant::FixedSplit);
+    assert_eq!(choose(Family::FieldField, [100_000, 10, 10], 24, 8), Variant::Dmma);
+    assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 4), Variant::FixedBlocked);
+    assert_eq!(choose(Family::FieldField, [1000, 125, 125], 2048, 8), Variant::DmmaBlocked);
+    assert_eq!(choose(Family::DataData, [1_000_000, 1, 1], 72, 8), Variant::FixedRows);
+    assert_eq!(choose(Family::DataData, [200, 1, 1], 72, 8), Variant::Teamstride32);
+    assert_eq!(choose(Family::FieldField, [50, 8, 8], 8, 8), Variant::Flat);
+}
+
+const SMALL: &str = "# made by hand\n\
+    kernel,variant,layout,precision,L,R,P,D,cells,median_ms,gb_per_s,gflop_per_s\n\
+    field_field_vector,flat,left,f64,8,8,8,3,1000,2.0,1,1\n\
+    field_field_vector,tile8,left,f64,8,8,8,3,1000,1.0,1,1\n\
+    field_field_vector,dmma,left,f64,8,8,8,3,1000,0.9,1,1\n\
+    field_field_vector,no-such,left,f64,8,8,8,3,1000,0.1,1,1\n\
+    data_data_tensor,teamstride64,right,f32,1,1,8,3x3,1000,1.0,1,1\n";
+
+#[test]
+fn the_fastest_that_applies_of_the_nearest_case() {
+    let cases = cases(SMALL);
+    assert_eq!(cases.len(), 2);
+    let near = |family, sizes, terms, side, item| {
+        let work = work(family, sizes, terms, side, item);
+        fastest(&work, &cases, false, |variant| Plan::new(&work, variant, &RECORDED_ON).is_ok())
+    };
+    // Cells side by side: tensor cores do not apply.
+    assert_eq!(near(Family::FieldField, [1100, 8, 8], 24, Side::Left, 8), Some(Variant::Tile8));
+    assert_eq!(near(Family::FieldField, [1100, 8, 8], 24, Side::Left, 4), None);
+    assert_eq!(near(Family::FieldField, [1100, 27, 27], 24, Side::Left, 8), None);
+    assert_eq!(near(Family::DataData, [500, 1, 1], 72, Side::Right, 4), Some(Variant::Teamstride64));
+}
+
+/// The tables of all recorded sweeps: one build, one GPU, one run.
+fn sweeps() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/contractions");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "csv")).collect();
+    paths.sort();
+    paths.iter().map(|path| checked(&std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The name of its columns and the rows of a GPU's checked times.
+fn checked(sweep: &str) -> String {
+    let is_wanted = |line: &&str| line.starts_with("kernel,") || (line.contains(",cuda:") && line.ends_with(",yes"));
+    sweep.lines().filter(is_wanted).map(|line| format!("{line}\n")).collect()
+}
+
+/// Choices held against the fastest recorded.
+#[derive(Default)]
+struct Losses {
+    /// How many times the fastest, and of what.
+    judged: Vec<(f64, String)>,
+    /// Chosen is what has no time by its name in this case, and something without a name was the fastest, or not.
+    unnamed: [usize; 2],
+}
+
+impl Losses {
+    fn note(&mut self, case: &Recorded, chosen: Variant, is_ordered: bool) {
+        match case.behind(chosen, is_ordered) {
+            Some(behind) => self.judged.push((behind, format!("{chosen} for {:?}", case.key))),
+            None => self.unnamed[usize::from(!case.is_topped())] += 1,
+        }
+    }
+
+    fn above(&self, limit: f64) -> usize {
+        self.judged.iter().filter(|(behind, _)| *behind > limit).count()
+    }
+
+    /// Sorts, the worst first, and prints.
+    fn print(&mut self, what: &str) {
+        self.judged.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (count, [topped, others]) = (self.judged.len(), self.unnamed);
+        println!(
+            "{what}: {count} choices with a time: {} above 1.05 x the fastest, {} above 1.10, median {:.3}, worst {:.3}; \
+             {topped} without one where something else without a name was the fastest, {others} elsewhere",
+            self.above(1.05),
+            self.above(1.10),
+            self.judged[count / 2].0,
+            self.judged[0].0
+        );
+        self.judged.iter().take(5).for_each(|(behind, text)| println!("  {behind:.3} {text}"));
+    }
+}
+
+/// Of every case of every recorded sweep, Auto's choice is at most 10 % slower than the fastest of the same table, where its
+/// variant was measured. No slack for short launches: two medians of one variant and case in two tables differ by 3 % at the
+/// median below 5 us, by 0.3 % at 30 to 100 us (of 937 pairs, 20 % at most, of flat).
+///
+/// A figure of the report has its few algorithms and few of ours; there Auto may choose what has no time by its name, and no
+/// test can judge it: at most the cases counted here. In 612 of the 723 of `auto` the Auto of that day, whose row has no name,
+/// was faster than all that have one. To learn the fastest of the few in the other 111 would make Auto worse elsewhere: of held
+/// out extents (below) 121 of 674 would be above 1.10.
+#[test]
+fn auto_is_never_far_behind_any_recorded_sweep() {
+    let recorded = recorded(&sweeps());
+    for (what, is_ordered, most) in [("auto", false, [612, 111]), ("auto-in-order", true, [568, 127])] {
+        let mut losses = Losses::default();
+        for case in &recorded {
+            losses.note(case, choose(&case.work, &RECORDED_ON, is_ordered), is_ordered);
+        }
+        losses.print(what);
+        assert_eq!(losses.above(1.1), 0, "{what}: {:?}", losses.judged[0]);
+        assert!(losses.unnamed.iter().zip(most).all(|(count, most)| *count <= most), "{what}: {:?}", losses.unnamed);
+    }
+}
+
+/// What memory alone cannot do: of five parts of the cases, by their extents, each is told by the other four. Measured: median
+/// 1.000, 91 of 565 above 1.05, 64 above 1.10, the worst 2.78 (data-field, 18 cells of 27 fields and 512 points).
+#[test]
+fn held_out_extents_are_told_by_the_others() {
+    let recorded = recorded(&sweeps());
+    let mut extents = Vec::new();
+    let mut part = |case: &Recorded| {
+        let of = (case.key.family, case.key.rank, [case.key.sizes[1], case.key.sizes[2]], case.key.contracted);
+        let known = extents.iter().position(|known| *known == of);
+        known.unwrap_or_else(|| {
+            extents.push(of);
+            extents.len() - 1
+        }) % 5
+    };
+    let parts: Vec<(&Recorded, usize)> = recorded.iter().map(|case| (case, part(case))).collect();
+    let mut losses = Losses::default();
+    for held in 0..5 {
+        let (out, told): (Vec<_>, Vec<_>) = parts.iter().partition(|(_, part)| *part == held);
+        let kept = condensed(&told.iter().map(|(case, _)| *case).collect::<Vec<_>>());
+        out.iter().for_each(|(case, _)| losses.note(case, by(&kept, &case.work, &RECORDED_ON, false), false));
+    }
+    losses.print("held out");
+    assert!(losses.judged[losses.judged.len() / 2].0 <= 1.02);
+    assert!(losses.above(1.1) * 8 <= losses.judged.len() && losses.judged[0].0 < 2.8, "{:?}", losses.judged[0]);
+}
+
+/// team2 of a scalar has a thread a point, of a tensor a thread an index after the points: one tells nothing of the other.
+#[test]
+fn teams_of_other_ranks_are_no_lesson() {
+    let cases = cases(
+        "kernel,variant,layout,precision,L,R,P,D,cells,median_ms\n\
+         data_data_scalar,team2,left,f32,1,1,9216,1,14,1.0\n\
+         data_data_scalar,teamstride128,left,f32,1,1,9216,1,14,1.2\n\
+         data_data_scalar,flat,left,f32,1,1,9216,1,14,9.0\n",
+    );
+    let choose = |rank, contracted| {
+        let key = Key { family: Family::DataData, side: Side::Left, item: 4, sizes: [14, 1, 1], rank, contracted };
+        by(&cases, &key.work(), &RECORDED_ON, false)
+    };
+    assert_eq!(choose(0, [8192, 1, 1]), Variant::Team2);
+    assert_eq!(choose(2, [1024, 3, 3]), Variant::Teamstride128);
+}
+
+#[test]
+fn every_row_of_the_table_is_read() {
+    let (cases, mut checked) = (cases(TABLE), 0);
+    for case in &cases {
+        checked += case.times.len();
+    }
+    println!("auto: {checked} rows of {} cases checked", cases.len());
+    let written = TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).count();
+    assert_eq!(checked + 1, written, "auto.csv");
+}

@@ -1,0 +1,104 @@
+//! The kernels that the contractions of finite elements are compiled to, for a look at what compilers make of them.
+
+use super::Variant;
+use super::auto::{Key, Side};
+use super::plan::Plan;
+use super::work::{Family, Limits};
+use crate::space::cuda::specialised;
+use std::collections::HashSet;
+
+/// Sizes of trilinear and triquadratic hexahedra: fields, points.
+const ELEMENTS: [(usize, usize); 2] = [(8, 8), (27, 27)];
+const RANKS: [(&str, [usize; 2]); 3] = [("scalar", [1, 1]), ("vector", [3, 1]), ("tensor", [3, 3])];
+const FAMILIES: [(Family, &str); 3] =
+    [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
+/// Few cells, and enough for every multiprocessor.
+const CELLS: [usize; 2] = [32, 1 << 20];
+
+/// A kernel as it is compiled for its sizes.
+#[derive(Clone, Debug)]
+pub struct ElementKernel {
+    /// Variant, contraction, fields x points, cells, number, alignment of the arrays.
+    pub name: String,
+    /// CUDA C++.
+    pub text: String,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+/// Those of the contractions of finite elements on a GPU with so many multiprocessors and bytes of shared memory for a block:
+/// hexahedra with 8 and with 27 nodes in three dimensions, all nine, few cells and many, both layouts, f32 and f64, arrays at
+/// multiples of 16 bytes and of a number. Each text once.
+pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKernel> {
+    let limits = Limits { multiprocessors, shared, ampere: true };
+    let (mut found, mut texts) = (Vec::new(), HashSet::new());
+    for key in keys() {
+        for alignment in [16, key.item] {
+            let mut work = key.work();
+            work.alignment = work.alignment.min(alignment);
+            work.pairs &= alignment == 16;
+            work.is_output_line &= alignment == 16;
+            for (variant, variant_name) in Variant::ALL.into_iter().filter(|(variant, _)| variant.is_specialised()) {
+                // In lanes go cells; small elements have no blocks to tile.
+                let is_made_for = (key.side == Side::Left) == (variant == Variant::FixedLanes);
+                if !is_made_for || (key.sizes[2] <= 8 && variant == Variant::FixedBlocked) {
+                    continue;
+                }
+                let Ok(Plan { file, defines: Some(defines), grid, .. }) = Plan::new(&work, variant, &limits) else {
+                    continue;
+                };
+                let Some(text) = specialised(file, &defines).filter(|text| texts.insert(text.clone())) else {
+                    continue;
+                };
+                let name = format!("{variant_name}_{}_align{alignment}", name(&key));
+                found.push(ElementKernel { name, text, shared: grid.shared });
+            }
+        }
+    }
+    found
+}
+
+fn name(key: &Key) -> String {
+    let family = FAMILIES.iter().find(|(family, _)| *family == key.family).map_or("", |(_, name)| name);
+    let (rank, [cells, _, right], bits) = (RANKS[key.rank].0, key.sizes, 8 * key.item);
+    format!("{family}_{rank}_{right}x{}_{cells}_f{bits}", key.contracted[0])
+}
+
+fn keys() -> impl Iterator<Item = Key> {
+    let sizes = ELEMENTS.into_iter().flat_map(|element| FAMILIES.map(|(family, _)| (element, family)));
+    let ranks = sizes.flat_map(|of| (0..RANKS.len()).map(move |rank| (of, rank)));
+    let places =
+        ranks.flat_map(|of| [(4, Side::Left), (4, Side::Right), (8, Side::Left), (8, Side::Right)].map(|at| (of, at)));
+    places.flat_map(|((((fields, points), family), rank), (item, side))| {
+        let left = if family == Family::FieldField { fields } else { 1 };
+        let right = if family == Family::DataData { 1 } else { fields };
+        let [d1, d2] = RANKS[rank].1;
+        CELLS.map(|cells| Key { family, side, item, sizes: [cells, left, right], rank, contracted: [points, d1, d2] })
+    })
+}
+
+#[test]
+fn kernels_of_elements() {
+    let kernels = element_kernels(132, 227 << 10);
+    println!("{} kernels", kernels.len());
+    let with = |part: &str| kernels.iter().filter(|kernel| kernel.name.contains(part)).count();
+    let parts = [
+        "dmma_",
+        "dmma-blocked",
+        "lanes",
+        "rows",
+        "staged",
+        "split",
+        "blocked",
+        "8x8",
+        "27x27",
+        "_32_",
+        "align4",
+        "align8",
+    ];
+    assert!(parts.iter().all(|part| with(part) > 0), "{:?}", parts.map(with));
+    assert!(kernels.iter().all(|kernel| kernel.text.contains("#define LEFT")));
+    for (multiprocessors, shared) in [(108, 163), (132, 227), (148, 227), (132, 99)] {
+        println!("{multiprocessors} {shared}: {}", element_kernels(multiprocessors, shared << 10).len());
+    }
+}
