@@ -126,12 +126,15 @@ pub fn condensed(recorded: &[&Recorded]) -> Vec<Case> {
     }
 }
 
-/// The table that Auto learns from tables of sweeps, and of how many cases how many it keeps. `tables`: CSV with at least the
-/// columns of the result, of checked times on one GPU.
-pub fn learned(tables: &[impl AsRef<str>]) -> (String, [usize; 2]) {
+/// The table that Auto learns from tables of sweeps; of how many cases; how many it keeps; in how many of these the first name
+/// is a guess. `tables`: CSV with at least the columns of the result, of checked times on one GPU.
+pub fn learned(tables: &[impl AsRef<str>]) -> (String, [usize; 3]) {
     let recorded = recorded(tables);
     let kept = condensed(&recorded.iter().collect::<Vec<_>>());
+    let is_guess =
+        |case: &&Case| recorded.iter().any(|r| r.key == case.key && time(&r.all.times, case.times[0].0).is_none());
+    let guesses = kept.iter().filter(is_guess).count();
     let lines = kept.iter().flat_map(|case| case.times.iter().map(|(variant, ms)| case.key.line(*variant, *ms)));
     let text = std::iter::once(header()).chain(lines).map(|line| line + "\n").collect();
-    (text, [recorded.len(), kept.len()])
+    (text, [recorded.len(), kept.len(), guesses])
 }
