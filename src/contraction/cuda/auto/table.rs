@@ -37,8 +37,6 @@ pub struct Case {
     near: [f64; 5],
     /// With medians in milliseconds.
     pub times: Vec<(Variant, f64)>,
-    /// The time of what an Auto of its day chose.
-    pub auto: Option<f64>,
 }
 
 const FAMILIES: [(Family, &str); 3] =
@@ -113,20 +111,16 @@ pub fn cases(table: &str) -> Vec<Case> {
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').map(str::trim).collect();
     let columns = COLUMNS.map(|name| names.iter().position(|found| *found == name).unwrap_or(usize::MAX));
     let (mut cases, mut places): (Vec<Case>, HashMap<Key, usize>) = Default::default();
-    for (key, variant, ms) in lines.filter_map(|text| line(text, &columns)) {
+    // Auto's own rows do not say what it chose.
+    for (key, variant, ms) in lines.filter_map(|text| line(text, &columns)).filter(|(_, variant, _)| !variant.is_auto())
+    {
         let at = *places.entry(key).or_insert(cases.len());
         if at == cases.len() {
             cases.push(Case::new(key, Vec::new()));
         }
-        match variant {
-            Variant::Auto => cases[at].auto = Some(ms),
-            Variant::AutoInOrder => {}
-            _ => cases[at].times.push((variant, ms)),
-        }
+        cases[at].times.push((variant, ms));
     }
-    for case in &mut cases {
-        case.times.sort_by(|a, b| a.1.total_cmp(&b.1));
-    }
+    cases.iter_mut().for_each(Case::sort);
     cases
 }
 
@@ -151,7 +145,22 @@ pub const SLOWEST: f64 = 1.25;
 impl Case {
     pub fn new(key: Key, times: Vec<(Variant, f64)>) -> Self {
         let near = near(key.sizes, key.contracted.iter().product(), key.contracted[0]);
-        Case { key, near, times, auto: None }
+        Case { key, near, times }
+    }
+
+    fn sort(&mut self) {
+        self.times.sort_by(|a, b| a.1.total_cmp(&b.1));
+    }
+
+    /// Takes over what another table has of it: of each variant the least time.
+    pub fn take(&mut self, other: &Case) {
+        for &(variant, ms) in &other.times {
+            match self.times.iter_mut().find(|(known, _)| *known == variant) {
+                Some((_, least)) => *least = least.min(ms),
+                None => self.times.push((variant, ms)),
+            }
+        }
+        self.sort();
     }
 
     /// Whether a variant gets threads here as it got there: the teams of data-data's outputs are as large as the last

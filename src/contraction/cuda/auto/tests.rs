@@ -90,62 +90,49 @@ fn checked(sweep: &str) -> String {
     sweep.lines().filter(is_wanted).map(|line| format!("{line}\n")).collect()
 }
 
-/// Choices held against the fastest recorded.
+/// Choices held against the fastest recorded: how many times the fastest, and of what.
 #[derive(Default)]
-struct Losses {
-    /// How many times the fastest, and of what.
-    judged: Vec<(f64, String)>,
-    /// Chosen is what has no time by its name in this case, and something without a name was the fastest, or not.
-    unnamed: [usize; 2],
-}
+struct Losses(Vec<(f64, String)>);
 
 impl Losses {
-    fn note(&mut self, case: &Recorded, chosen: Variant, is_ordered: bool) {
-        match case.behind(chosen, is_ordered) {
-            Some(behind) => self.judged.push((behind, format!("{chosen} for {:?}", case.key))),
-            None => self.unnamed[usize::from(!case.is_topped())] += 1,
-        }
+    fn note(&mut self, recorded: &Recorded, chosen: Variant, is_ordered: bool) {
+        let text = format!("{chosen} for {:?}", recorded.case.key);
+        // What was chosen and never measured in this case is behind all.
+        self.0.push((recorded.behind(chosen, is_ordered).unwrap_or(f64::INFINITY), text));
     }
 
     fn above(&self, limit: f64) -> usize {
-        self.judged.iter().filter(|(behind, _)| *behind > limit).count()
+        self.0.iter().filter(|(behind, _)| *behind > limit).count()
     }
 
     /// Sorts, the worst first, and prints.
     fn print(&mut self, what: &str) {
-        self.judged.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let (count, [topped, others]) = (self.judged.len(), self.unnamed);
+        self.0.sort_by(|a, b| b.0.total_cmp(&a.0));
         println!(
-            "{what}: {count} choices with a time: {} above 1.05 x the fastest, {} above 1.10, median {:.3}, worst {:.3}; \
-             {topped} without one where something else without a name was the fastest, {others} elsewhere",
+            "{what}: {} choices: {} above 1.05 x the fastest, {} above 1.10, median {:.3}, worst {:.3}",
+            self.0.len(),
             self.above(1.05),
             self.above(1.10),
-            self.judged[count / 2].0,
-            self.judged[0].0
+            self.0[self.0.len() / 2].0,
+            self.0[0].0
         );
-        self.judged.iter().take(5).for_each(|(behind, text)| println!("  {behind:.3} {text}"));
+        self.0.iter().take(5).for_each(|(behind, text)| println!("  {behind:.3} {text}"));
     }
 }
 
-/// Of every case of every recorded sweep, Auto's choice is at most 10 % slower than the fastest of the same table, where its
-/// variant was measured. No slack for short launches: two medians of one variant and case in two tables differ by 3 % at the
-/// median below 5 us, by 0.3 % at 30 to 100 us (of 937 pairs, 20 % at most, of flat).
-///
-/// A figure of the report has its few algorithms and few of ours; there Auto may choose what has no time by its name, and no
-/// test can judge it: at most the cases counted here. In 612 of the 723 of `auto` the Auto of that day, whose row has no name,
-/// was faster than all that have one. To learn the fastest of the few in the other 111 would make Auto worse elsewhere: of held
-/// out extents (below) 121 of 674 would be above 1.10.
+/// In every case of the recorded sweeps what Auto chooses was measured and is at most 10 % slower than the fastest: of the
+/// least times of all tables, since the same kernel is timed twice within 1 % from 10 us up (19 of 20 pairs) but within 9 %
+/// below, 54 % at most, where a launch takes as long as the kernel.
 #[test]
 fn auto_is_never_far_behind_any_recorded_sweep() {
     let recorded = recorded(&sweeps());
-    for (what, is_ordered, most) in [("auto", false, [612, 111]), ("auto-in-order", true, [568, 127])] {
+    for (what, is_ordered) in [("auto", false), ("auto-in-order", true)] {
         let mut losses = Losses::default();
         for case in &recorded {
             losses.note(case, choose(&case.work, &RECORDED_ON, is_ordered), is_ordered);
         }
         losses.print(what);
-        assert_eq!(losses.above(1.1), 0, "{what}: {:?}", losses.judged[0]);
-        assert!(losses.unnamed.iter().zip(most).all(|(count, most)| *count <= most), "{what}: {:?}", losses.unnamed);
+        assert!(losses.0.len() > 1000 && losses.above(1.1) == 0, "{what}: {:?}", losses.0[0]);
     }
 }
 
@@ -156,7 +143,8 @@ fn held_out_extents_are_told_by_the_others() {
     let recorded = recorded(&sweeps());
     let mut extents = Vec::new();
     let mut part = |case: &Recorded| {
-        let of = (case.key.family, case.key.rank, [case.key.sizes[1], case.key.sizes[2]], case.key.contracted);
+        let key = case.case.key;
+        let of = (key.family, key.rank, [key.sizes[1], key.sizes[2]], key.contracted);
         let known = extents.iter().position(|known| *known == of);
         known.unwrap_or_else(|| {
             extents.push(of);
@@ -171,8 +159,8 @@ fn held_out_extents_are_told_by_the_others() {
         out.iter().for_each(|(case, _)| losses.note(case, by(&kept, &case.work, &RECORDED_ON, false), false));
     }
     losses.print("held out");
-    assert!(losses.judged[losses.judged.len() / 2].0 <= 1.02);
-    assert!(losses.above(1.1) * 8 <= losses.judged.len() && losses.judged[0].0 < 2.8, "{:?}", losses.judged[0]);
+    assert!(losses.0[losses.0.len() / 2].0 <= 1.02);
+    assert!(losses.above(1.1) * 8 <= losses.0.len() && losses.0[0].0 < 4.0, "{:?}", losses.0[0]);
 }
 
 /// team2 of a scalar has a thread a point, of a tensor a thread an index after the points: one tells nothing of the other.
