@@ -4,6 +4,8 @@ mod figure;
 mod heat;
 mod lines;
 mod names;
+mod split;
+mod ticks;
 
 use figure::{Figure, Kind};
 use minifenl::run::sweep::{SweepDeck, Table};
