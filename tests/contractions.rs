@@ -106,7 +106,7 @@ fn mistakes_are_one_line_and_code_2() {
     let inside = deck.join("x").to_str().unwrap().to_string();
     let (deck, good) = (deck.to_str().unwrap(), &decks()[0]);
     let cases: &[(&[&str], &str)] = &[
-        (&[], "DECK"),
+        (&[], "not provided: <DECK>..."),
         (&["no-such.toml"], "no-such.toml"),
         (&[deck], "deck.toml: line 3: unknown field `sweeps`"),
         (&[good, "--device", "gpu"], "auto, cpu, cuda, cuda:K"),
@@ -122,18 +122,56 @@ fn mistakes_are_one_line_and_code_2() {
     }
 }
 
+/// A deck of its own name that runs in no time, with these lines of its sweep and of its plot changed.
+fn own(folder: &Path, file: &str, name: &str, changes: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "name = \"{name}\"\ntitle = \"\"\n[[sweep]]\nkernels = [\"data_data_scalar\"]\nvariants = [\"flat\"]\n\
+         precisions = [\"f64\"]\nlayouts = [\"left\"]\npoints = [8, 16]\nmemory_mib = [1, 2]\n\
+         [[plot]]\nname = \"time\"\ntitle = \"\"\nkind = \"lines\"\nvariants = [\"serial\", \"threads\"]\n"
+    );
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let path = folder.join(file);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+#[cfg(feature = "cuda")]
 #[test]
-fn what_nobody_knows_is_a_row_and_no_failure() {
+fn names_that_nobody_has_are_refused_before_any_work() {
     let dir = tempfile::tempdir().unwrap();
-    let deck = dir.path().join("deck.toml");
-    let text = "name = \"x\"\ntitle = \"\"\n[[sweep]]\nkernels = [\"data_data_scalar\"]\nvariants = [\"magic\"]\n\
-                precisions = [\"f64\"]\nlayouts = [\"left\"]\npoints = [8]\nmemory_mib = [1]\n";
-    std::fs::write(&deck, text).unwrap();
-    let args = [deck.to_str().unwrap(), "--device", "cpu", "--quick", "--out", dir.path().to_str().unwrap()];
+    let out = dir.path().join("out");
+    let good = own(dir.path(), "good.toml", "good", &[]);
+    for (file, change, parts) in [
+        ("a.toml", ("\"flat\"", "\"magic\""), ["a.toml: sweep 1: variants: \"magic\"", "auto, "]),
+        ("b.toml", ("\"flat\"", "\"tyle*\""), ["b.toml: sweep 1: variants: \"tyle*\"", "cublas-gemm"]),
+        ("c.toml", ("\"threads\"", "\"treads\""), ["c.toml: plot \"time\": variants: \"treads\"", "flat, "]),
+        ("d.toml", ("kind", "over = \"lops\"\nkind"), ["d.toml: plot \"time\": over: \"lops\"", "loops, serial"]),
+    ] {
+        let deck = own(dir.path(), file, "x", &[change]);
+        for more in [&["--quick"][..], &["--redraw"]] {
+            let mut args = vec![&*good, &*deck, "--device", "cpu", "--out", out.to_str().unwrap()];
+            args.extend(more);
+            let (code, text, err) = run(&args);
+            assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+            assert!(parts.iter().all(|part| err.contains(part)), "{err}");
+        }
+    }
+    assert!(!out.exists());
+}
+
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn names_of_a_gpu_are_rows_where_none_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = own(dir.path(), "a.toml", "x", &[("\"flat\"", "\"magic\"")]);
+    let args = [&*deck, "--quick", "--out", dir.path().to_str().unwrap()];
     let (code, _, err) = run(&args);
     assert_eq!((code, err.as_str()), (0, ""));
     let table = std::fs::read_to_string(dir.path().join("x.csv")).unwrap();
-    assert!(table.lines().any(|line| line.contains(",magic,left,") && line.ends_with("no such variant")), "{table}");
+    assert!(table.lines().any(|line| line.contains(",magic,left,") && line.ends_with("not in this build")), "{table}");
 }
 
 #[test]

@@ -53,7 +53,8 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return exit::show(&minifenl::run::sweep::learned(&args.learn)?);
     }
     // 2. All decks, before any work is done.
-    let mut decks = args.decks.iter().map(|path| SweepDeck::read(path)).collect::<minifenl::Result<Vec<_>>>()?;
+    let peers = peers::Libraries::new();
+    let mut decks = args.decks.iter().map(|path| SweepDeck::read(path, &peers)).collect::<minifenl::Result<Vec<_>>>()?;
     if args.quick {
         decks = decks.into_iter().map(SweepDeck::quick).collect();
     }
@@ -64,9 +65,8 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // 3. The device, and its peers.
+    // 3. The device.
     let host = Threads::with_current(args.threads.map_or_else(allowed_cores, usize::from))?;
-    let peers = peers::Libraries::new();
     #[cfg(feature = "cuda")]
     let gpu = match args.device.choose(1)? {
         Chosen::Cuda(ordinal) => Some(minifenl::space::Cuda::new(ordinal)?),
