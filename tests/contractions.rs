@@ -175,6 +175,43 @@ fn names_of_a_gpu_are_rows_where_none_is_known() {
 }
 
 #[test]
+fn two_decks_of_one_name_and_lists_without_items_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let rest = ["--device", "cpu", "--quick", "--out", out.to_str().unwrap()];
+    let [a, b] = ["a.toml", "b.toml"].map(|file| own(dir.path(), file, "x", &[]));
+    let (code, text, err) = run(&[&[&*a, &*b], &rest[..]].concat());
+    assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(err.contains("a.toml and ") && err.contains("b.toml are both named \"x\""), "{err}");
+    let empty = own(dir.path(), "c.toml", "x", &[("points = [8, 16]", "points = []")]);
+    let (code, _, err) = run(&[&[&*empty], &rest[..]].concat());
+    assert!(code == 2 && err.contains("c.toml: sweep 1: points is empty"), "{err}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_quick_run_does_not_write_over_a_full_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let changes = [("[1, 2]", "[0.25]"), ("\"left\"", "")];
+    let deck = own(dir.path(), "deck.toml", "x", &changes);
+    let full = [&*deck, "--device", "cpu", "--threads", "1", "--out", dir.path().to_str().unwrap()];
+    let quick = [&full[..], &["--quick"]].concat();
+    // Quick over quick, and full over quick.
+    assert_eq!([run(&quick).0, run(&quick).0, run(&full).0], [0; 3]);
+    let table = || std::fs::read_to_string(dir.path().join("x.csv")).unwrap();
+    let kept = table();
+    let (code, text, err) = run(&quick);
+    assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(
+        err.contains("x.csv has times of full sizes and this run is a quick one") && err.contains("--force"),
+        "{err}"
+    );
+    assert!(table() == kept);
+    assert_eq!(run(&[&quick[..], &["--force"]].concat()).0, 0);
+    assert!(table() != kept);
+}
+
+#[test]
 fn help_and_completions() {
     let (code, help, _) = run(&["--help"]);
     assert!(code == 0 && help.contains("Examples:") && help.contains("--claims"), "{help}");

@@ -43,7 +43,7 @@ pub struct Args {
     /// Small sizes and few samples, to see that all works
     #[arg(long)]
     pub quick: bool,
-    /// Write over tables with times of a GPU though this run has none
+    /// Write over tables with times of a GPU though this run has none, and over full ones with --quick
     #[arg(long)]
     pub force: bool,
     /// Draw the figures again from the tables in the folder

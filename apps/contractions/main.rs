@@ -13,9 +13,11 @@
 //! is timed. Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 else.
 
 mod args;
+mod decks;
 #[allow(dead_code)]
 #[path = "../cli/exit.rs"]
 mod exit;
+mod keep;
 mod output;
 mod peers;
 #[cfg(feature = "plot")]
@@ -54,10 +56,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     // 2. All decks, before any work is done.
     let peers = peers::Libraries::new();
-    let mut decks = args.decks.iter().map(|path| SweepDeck::read(path, &peers)).collect::<minifenl::Result<Vec<_>>>()?;
-    if args.quick {
-        decks = decks.into_iter().map(SweepDeck::quick).collect();
-    }
+    let decks = decks::read(args, &peers)?;
     output::prepare(&args.out)?;
     if args.redraw {
         for deck in &decks {
@@ -85,8 +84,8 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let has_gpu = gpu.is_some();
     #[cfg(not(feature = "cuda"))]
     let has_gpu = false;
-    if !has_gpu && !args.force {
-        decks.iter().try_for_each(|deck| output::spare(deck, &args.out))?;
+    if !args.force {
+        decks.iter().try_for_each(|deck| keep::spare(deck, args, has_gpu))?;
     }
     // 4. A table and its figures for each deck.
     let mut wrong = 0;

@@ -19,19 +19,6 @@ pub fn csv(folder: &Path, deck: &SweepDeck) -> PathBuf {
     folder.join(format!("{}.csv", deck.name))
 }
 
-/// Refuses to write over times of a GPU in a run that has none.
-pub fn spare(deck: &SweepDeck, folder: &Path) -> Result<()> {
-    let path = csv(folder, deck);
-    // What is not a table is no loss.
-    match Table::read(&path) {
-        Ok(table) if table.rows.iter().any(|row| row.device.starts_with("cuda")) => Err(Error::Invalid(format!(
-            "{} has times of a GPU and this run has no GPU: name another folder with --out (TABLES= of make), or --force",
-            path.display()
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// Writes both tables.
 pub fn write(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<()> {
     let path = csv(folder, deck);

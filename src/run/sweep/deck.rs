@@ -71,6 +71,9 @@ pub struct Plot {
     pub title: String,
 }
 
+/// Memory of a quick run's cases.
+const QUICK_MIB: [f64; 2] = [0.0625, 0.125];
+
 fn right() -> Vec<String> {
     vec!["right".into()]
 }
@@ -118,12 +121,17 @@ impl SweepDeck {
                 (first, _) => first.map(|&first| first.min(64)).into_iter().collect(),
             };
             group.points.dedup();
-            group.memory_mib = vec![0.0625, 0.125];
+            group.memory_mib = QUICK_MIB.to_vec();
         }
         for plot in &mut self.plot {
-            plot.memory_mib = plot.memory_mib.map(|_| 0.125);
+            plot.memory_mib = plot.memory_mib.map(|_| QUICK_MIB[1]);
         }
         self
+    }
+
+    /// Whether [`quick`](Self::quick) measures such a memory size.
+    pub fn is_quick(memory_mib: f64) -> bool {
+        QUICK_MIB.contains(&memory_mib)
     }
 }
 
