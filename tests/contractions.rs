@@ -212,9 +212,43 @@ fn a_quick_run_does_not_write_over_a_full_one() {
 }
 
 #[test]
+fn what_is_written_is_said_and_cases_have_lines_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = own(dir.path(), "deck.toml", "x", &[]);
+    let out = dir.path().to_str().unwrap();
+    let (code, text, _) = run(&[&deck, "--device", "cpu", "--quick", "--out", out]);
+    let figures = if cfg!(feature = "plot") { "1 figure (SVG and PNG)" } else { "no figures in this build" };
+    let last = text.trim_end().lines().last().unwrap();
+    assert_eq!((code, last), (0, &*format!("wrote {out}/x.csv, {out}/x.json and {figures}")));
+    assert_eq!(run(&[&deck, "--redraw", "--out", out]), (0, format!("{out}/x.csv: {figures}\n"), String::new()));
+    if cfg!(feature = "plot") {
+        let drawn = std::fs::read_to_string(dir.path().join("x-time-f64.svg")).unwrap();
+        for name in ["serial, 0.0625 MiB", "serial, 0.125 MiB", "threads, 0.0625 MiB", "threads, 0.125 MiB"] {
+            assert!(drawn.contains(&format!(">{name}</text>")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn redraw_makes_no_folder_and_says_which_table_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = own(dir.path(), "deck.toml", "x", &[]);
+    let out = dir.path().join("typo");
+    let (code, text, err) = run(&[&deck, "--redraw", "--out", out.to_str().unwrap()]);
+    assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    let command = format!("minifenl-contractions {deck} --out {}", out.display());
+    assert!(err.contains("typo/x.csv: there is no table of ") && err.contains(&command), "{err}");
+    assert!(!out.exists());
+}
+
+#[test]
 fn help_and_completions() {
     let (code, help, _) = run(&["--help"]);
     assert!(code == 0 && help.contains("Examples:") && help.contains("--claims"), "{help}");
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["docs/contractions/README.md, \"A deck of your own\"", "Draw the figures of the decks again"] {
+        assert!(words.contains(part), "{help}");
+    }
     let (code, script, _) = run(&["--completions", "bash"]);
     assert!(code == 0 && script.contains("--redraw"));
 }

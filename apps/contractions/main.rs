@@ -28,7 +28,7 @@ use args::Args;
 use clap::Parser;
 use minifenl::run::Chosen;
 use minifenl::run::sweep::claims::Claims;
-use minifenl::run::sweep::{Setting, SweepDeck, Table, measure};
+use minifenl::run::sweep::{Setting, SweepDeck, measure};
 use minifenl::space::{Threads, allowed_cores};
 use std::process::ExitCode;
 
@@ -57,13 +57,10 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // 2. All decks, before any work is done.
     let peers = peers::Libraries::new();
     let decks = decks::read(args, &peers)?;
-    output::prepare(&args.out)?;
     if args.redraw {
-        for deck in &decks {
-            output::draw(deck, &Table::read(&output::csv(&args.out, deck))?, &args.out)?;
-        }
-        return Ok(ExitCode::SUCCESS);
+        return redraw(args, &decks);
     }
+    output::prepare(&args.out)?;
     // 3. The device.
     let host = Threads::with_current(args.threads.map_or_else(allowed_cores, usize::from))?;
     #[cfg(feature = "cuda")]
@@ -93,10 +90,21 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut bar = progress::Bar::new(&deck.name);
         let table = measure(deck, &setting, &peers, &mut |step| bar.step(step))?;
         bar.end();
-        output::write(deck, &table, &args.out)?;
-        output::draw(deck, &table, &args.out)?;
-        exit::show(&output::summary(deck, &table))?;
+        let files = output::write(deck, &table, &args.out)?;
+        let figures = output::draw(deck, &table, &args.out)?;
+        exit::show(&output::summary(deck, &table, &files, figures))?;
         wrong += table.wrong();
     }
     Ok(exit::verdict(wrong == 0))
+}
+
+/// The figures from tables that are there; all are read before the first figure is drawn.
+fn redraw(args: &Args, decks: &[SweepDeck]) -> anyhow::Result<ExitCode> {
+    let tables = decks.iter().zip(&args.decks).map(|(deck, path)| output::read(deck, path, &args.out));
+    let tables = tables.collect::<minifenl::Result<Vec<_>>>()?;
+    for (deck, table) in decks.iter().zip(&tables) {
+        let figures = output::draw(deck, table, &args.out)?;
+        exit::show(&format!("{}: {}\n", output::csv(&args.out, deck).display(), output::drawn(figures)))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
