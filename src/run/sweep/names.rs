@@ -7,6 +7,9 @@ use super::table::{LOOPS, SERIAL, THREADS};
 use crate::contraction::Variant;
 use crate::{Error, Result};
 
+/// What a plot can draw.
+const MEASURED: &str = "those that the deck's sweeps measure: ";
+
 /// Refuses names and patterns that fit nothing: of a sweep no variant and no peer, of a plot nothing that the deck's sweeps
 /// measure. A build without `cuda` does not know the names of a GPU's variants, so it refuses none.
 ///
@@ -20,8 +23,8 @@ pub(super) fn check(deck: &SweepDeck, peers: &impl Peers) -> Result<()> {
     all.extend([LOOPS, SERIAL, THREADS]);
     all.extend([peers.host_names(), peers.gpu_names(), peers.absent_names()].concat());
     for (i, group) in deck.sweep.iter().enumerate() {
-        let of = || format!("sweep {}: variants", i + 1);
-        group.variants.iter().try_for_each(|pattern| find(&of(), pattern, &all, fits))?;
+        let of = format!("sweep {}: variants", i + 1);
+        group.variants.iter().try_for_each(|pattern| find(&of, pattern, "", &all, fits))?;
     }
     let mut measured: Vec<&str> = Vec::new();
     for name in deck.sweep.iter().flat_map(|group| measured_by(group, peers)) {
@@ -31,18 +34,20 @@ pub(super) fn check(deck: &SweepDeck, peers: &impl Peers) -> Result<()> {
     }
     for plot in &deck.plot {
         let of = |field: &str| format!("plot {:?}: {field}", plot.name);
-        plot.variants.iter().try_for_each(|pattern| find(&of("variants"), pattern, &measured, fits))?;
+        plot.variants.iter().try_for_each(|pattern| find(&of("variants"), pattern, MEASURED, &measured, fits))?;
         // Speedups are over one variant, so its name is no pattern.
-        plot.over.iter().try_for_each(|over| find(&of("over"), over, &measured, |over, name| over == name))?;
+        plot.over
+            .iter()
+            .try_for_each(|over| find(&of("over"), over, MEASURED, &measured, |over, name| over == name))?;
     }
     Ok(())
 }
 
-fn find(of: &str, pattern: &str, names: &[&str], is_one: fn(&str, &str) -> bool) -> Result<()> {
+/// An error unless one of the names fits.
+fn find(of: &str, pattern: &str, whose: &str, names: &[&str], is_one: fn(&str, &str) -> bool) -> Result<()> {
     if names.iter().any(|name| is_one(pattern, name)) {
         return Ok(());
     }
-    let whose = if of.starts_with("plot") { "what the deck's sweeps measure: " } else { "" };
     Err(Error::Invalid(format!("{of}: {pattern:?} fits none of {whose}{}", names.join(", "))))
 }
 
@@ -92,16 +97,22 @@ mod tests {
         for (variants, more, drawn, over, part) in [
             ("'magic'", "", "'serial'", "", "sweep 1: variants: \"magic\" fits none of auto, "),
             ("'flat', 'tyle-*'", "", "'flat'", "", "sweep 1: variants: \"tyle-*\" fits none of auto, "),
-            ("'flat'", "", "'flat', 'magic'", "", "plot \"p\": variants: \"magic\" fits none of what"),
+            (
+                "'flat'",
+                "",
+                "'flat', 'magic'",
+                "",
+                "plot \"p\": variants: \"magic\" fits none of those that the deck's sweeps measure: flat, ",
+            ),
             (
                 "'flat'",
                 "",
                 "'tile16'",
                 "",
-                "\"tile16\" fits none of what the deck's sweeps measure: flat, loops, serial, threads",
+                "\"tile16\" fits none of those that the deck's sweeps measure: flat, loops, serial, threads",
             ),
             ("'flat'", "host_layouts=[]", "'serial'", "", "measure: flat"),
-            ("'flat'", "", "'flat'", "over='lops'", "plot \"p\": over: \"lops\" fits none of what"),
+            ("'flat'", "", "'flat'", "over='lops'", "plot \"p\": over: \"lops\" fits none of those"),
             ("'*'", "", "'flat'", "over='fl*'", "plot \"p\": over: \"fl*\""),
             ("'cublas-gemm'", "", "'serial'", "", "\"cublas-gemm\" fits none"),
         ] {
