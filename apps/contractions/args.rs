@@ -29,7 +29,9 @@ Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a r
 #[command(max_term_width = 100)]
 pub struct Args {
     /// Decks (TOML); their format: docs/contractions/README.md, "A deck of your own"
-    #[arg(value_name = "DECK", value_hint = ValueHint::FilePath, required_unless_present_any = ["claims", "learn", "completions"])]
+    #[arg(value_name = "DECK", value_hint = ValueHint::FilePath)]
+    #[cfg_attr(feature = "cuda", arg(required_unless_present_any = ["claims", "learn", "completions"]))]
+    #[cfg_attr(not(feature = "cuda"), arg(required_unless_present_any = ["claims", "completions"]))]
     pub decks: Vec<PathBuf>,
     /// Where to compute: auto, cpu, cuda, cuda:K; on the cpu only the host's variants run
     #[arg(long, value_name = "DEVICE", default_value_t)]
