@@ -106,7 +106,7 @@ fn mistakes_are_one_line_and_code_2() {
     let inside = deck.join("x").to_str().unwrap().to_string();
     let (deck, good) = (deck.to_str().unwrap(), &decks()[0]);
     let cases: &[(&[&str], &str)] = &[
-        (&[], "DECK"),
+        (&[], "not provided: <DECK>..."),
         (&["no-such.toml"], "no-such.toml"),
         (&[deck], "deck.toml: line 3: unknown field `sweeps`"),
         (&[good, "--device", "gpu"], "auto, cpu, cuda, cuda:K"),
@@ -122,24 +122,133 @@ fn mistakes_are_one_line_and_code_2() {
     }
 }
 
+/// A deck of its own name that runs in no time, with these lines of its sweep and of its plot changed.
+fn own(folder: &Path, file: &str, name: &str, changes: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "name = \"{name}\"\ntitle = \"\"\n[[sweep]]\nkernels = [\"data_data_scalar\"]\nvariants = [\"flat\"]\n\
+         precisions = [\"f64\"]\nlayouts = [\"left\"]\npoints = [8, 16]\nmemory_mib = [1, 2]\n\
+         [[plot]]\nname = \"time\"\ntitle = \"\"\nkind = \"lines\"\nvariants = [\"serial\", \"threads\"]\n"
+    );
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let path = folder.join(file);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+#[cfg(feature = "cuda")]
 #[test]
-fn what_nobody_knows_is_a_row_and_no_failure() {
+fn names_that_nobody_has_are_refused_before_any_work() {
     let dir = tempfile::tempdir().unwrap();
-    let deck = dir.path().join("deck.toml");
-    let text = "name = \"x\"\ntitle = \"\"\n[[sweep]]\nkernels = [\"data_data_scalar\"]\nvariants = [\"magic\"]\n\
-                precisions = [\"f64\"]\nlayouts = [\"left\"]\npoints = [8]\nmemory_mib = [1]\n";
-    std::fs::write(&deck, text).unwrap();
-    let args = [deck.to_str().unwrap(), "--device", "cpu", "--quick", "--out", dir.path().to_str().unwrap()];
+    let out = dir.path().join("out");
+    let good = own(dir.path(), "good.toml", "good", &[]);
+    for (file, change, parts) in [
+        ("a.toml", ("\"flat\"", "\"magic\""), ["a.toml: sweep 1: variants: \"magic\"", "auto, "]),
+        ("b.toml", ("\"flat\"", "\"tyle*\""), ["b.toml: sweep 1: variants: \"tyle*\"", "cublas-gemm"]),
+        ("c.toml", ("\"threads\"", "\"treads\""), ["c.toml: plot \"time\": variants: \"treads\"", "flat, "]),
+        ("d.toml", ("kind", "over = \"lops\"\nkind"), ["d.toml: plot \"time\": over: \"lops\"", "loops, serial"]),
+    ] {
+        let deck = own(dir.path(), file, "x", &[change]);
+        for more in [&["--quick"][..], &["--redraw"]] {
+            let mut args = vec![&*good, &*deck, "--device", "cpu", "--out", out.to_str().unwrap()];
+            args.extend(more);
+            let (code, text, err) = run(&args);
+            assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+            assert!(parts.iter().all(|part| err.contains(part)), "{err}");
+        }
+    }
+    assert!(!out.exists());
+}
+
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn names_of_a_gpu_are_rows_where_none_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = own(dir.path(), "a.toml", "x", &[("\"flat\"", "\"magic\"")]);
+    let args = [&*deck, "--quick", "--out", dir.path().to_str().unwrap()];
     let (code, _, err) = run(&args);
     assert_eq!((code, err.as_str()), (0, ""));
     let table = std::fs::read_to_string(dir.path().join("x.csv")).unwrap();
-    assert!(table.lines().any(|line| line.contains(",magic,left,") && line.ends_with("no such variant")), "{table}");
+    assert!(table.lines().any(|line| line.contains(",magic,left,") && line.ends_with("not in this build")), "{table}");
+}
+
+#[test]
+fn two_decks_of_one_name_and_lists_without_items_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let rest = ["--device", "cpu", "--quick", "--out", out.to_str().unwrap()];
+    let [a, b] = ["a.toml", "b.toml"].map(|file| own(dir.path(), file, "x", &[]));
+    let (code, text, err) = run(&[&[&*a, &*b], &rest[..]].concat());
+    assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(err.contains("a.toml and ") && err.contains("b.toml are both named \"x\""), "{err}");
+    let empty = own(dir.path(), "c.toml", "x", &[("points = [8, 16]", "points = []")]);
+    let (code, _, err) = run(&[&[&*empty], &rest[..]].concat());
+    assert!(code == 2 && err.contains("c.toml: sweep 1: points is empty"), "{err}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_quick_run_does_not_write_over_a_full_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let changes = [("[1, 2]", "[0.25]"), ("\"left\"", "")];
+    let deck = own(dir.path(), "deck.toml", "x", &changes);
+    let full = [&*deck, "--device", "cpu", "--threads", "1", "--out", dir.path().to_str().unwrap()];
+    let quick = [&full[..], &["--quick"]].concat();
+    // Quick over quick, and full over quick.
+    assert_eq!([run(&quick).0, run(&quick).0, run(&full).0], [0; 3]);
+    let table = || std::fs::read_to_string(dir.path().join("x.csv")).unwrap();
+    let kept = table();
+    let (code, text, err) = run(&quick);
+    assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(
+        err.contains("x.csv has times of full sizes and this run is a quick one") && err.contains("--force"),
+        "{err}"
+    );
+    assert!(table() == kept);
+    assert_eq!(run(&[&quick[..], &["--force"]].concat()).0, 0);
+    assert!(table() != kept);
+}
+
+#[test]
+fn what_is_written_is_said_and_cases_have_lines_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = own(dir.path(), "deck.toml", "x", &[]);
+    let out = dir.path().to_str().unwrap();
+    let (code, text, _) = run(&[&deck, "--device", "cpu", "--quick", "--out", out]);
+    let figures = if cfg!(feature = "plot") { "1 figure (SVG and PNG)" } else { "no figures in this build" };
+    let last = text.trim_end().lines().last().unwrap();
+    assert_eq!((code, last), (0, &*format!("wrote {out}/x.csv, {out}/x.json and {figures}")));
+    assert_eq!(run(&[&deck, "--redraw", "--out", out]), (0, format!("{out}/x.csv: {figures}\n"), String::new()));
+    if cfg!(feature = "plot") {
+        let drawn = std::fs::read_to_string(dir.path().join("x-time-f64.svg")).unwrap();
+        for name in ["serial, 0.0625 MiB", "serial, 0.125 MiB", "threads, 0.0625 MiB", "threads, 0.125 MiB"] {
+            assert!(drawn.contains(&format!(">{name}</text>")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn redraw_makes_no_folder_and_says_which_table_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = own(dir.path(), "deck.toml", "x", &[]);
+    let out = dir.path().join("typo");
+    let (code, text, err) = run(&[&deck, "--redraw", "--out", out.to_str().unwrap()]);
+    assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    let command = format!("minifenl-contractions {deck} --out {}", out.display());
+    assert!(err.contains("typo/x.csv: there is no table of ") && err.contains(&command), "{err}");
+    assert!(!out.exists());
 }
 
 #[test]
 fn help_and_completions() {
     let (code, help, _) = run(&["--help"]);
     assert!(code == 0 && help.contains("Examples:") && help.contains("--claims"), "{help}");
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["docs/contractions/README.md, \"A deck of your own\"", "Draw the figures of the decks again"] {
+        assert!(words.contains(part), "{help}");
+    }
     let (code, script, _) = run(&["--completions", "bash"]);
     assert!(code == 0 && script.contains("--redraw"));
 }

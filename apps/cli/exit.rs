@@ -33,10 +33,29 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return show(&text).unwrap_or(ExitCode::FAILURE);
     }
-    let line: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
-    let line: Vec<&str> = line.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
-    complain(&line.join("; "));
+    complain(&in_one_line(&text));
     ExitCode::from(2)
+}
+
+/// The lines before the usage joined; a list, whose first line ends with a colon, as a list.
+fn in_one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let (mut joined, mut is_list) = (String::new(), false);
+    for line in lines.filter(|line| !line.starts_with("For more")) {
+        if !joined.is_empty() && !line.is_empty() {
+            joined += match () {
+                () if joined.ends_with(':') => " ",
+                () if is_list => ", ",
+                // Possible values.
+                () if line.starts_with('[') => " ",
+                () => "; ",
+            };
+        }
+        joined += line;
+        // An empty line ends it.
+        is_list = !line.is_empty() && (is_list || line.ends_with(':'));
+    }
+    joined
 }
 
 /// Before the job: the first rank prints the line that all have, and each ends with its code. A device that is not there is
@@ -85,4 +104,28 @@ fn codes_by_kind() {
     assert_eq!(code(Error::Mpi("x".into())), 1);
     assert_eq!(code(Error::Device("x".into())), 1, "during the job");
     assert_eq!(early_code(&Error::Device("x".into()).into()), 2);
+}
+
+#[test]
+fn a_mistake_reads_as_a_line() {
+    for (text, line) in [
+        (
+            "error: the following required arguments were not provided:\n  <DECK>...\n  --out <DIR>\n\nUsage: x <DECK>...",
+            "error: the following required arguments were not provided: <DECK>..., --out <DIR>",
+        ),
+        (
+            "error: unexpected argument '--redrw' found\n\n  tip: a similar argument exists: '--redraw'\n\nUsage: x",
+            "error: unexpected argument '--redrw' found; tip: a similar argument exists: '--redraw'",
+        ),
+        (
+            "error: the argument '--claims <CSV>...' cannot be used with:\n  [DECK]...\n  --redraw\n\nUsage: x",
+            "error: the argument '--claims <CSV>...' cannot be used with: [DECK]..., --redraw",
+        ),
+        (
+            "error: invalid value 'a' for '--x <X>'\n  [possible values: b, c]\n\nFor more information, try '--help'.",
+            "error: invalid value 'a' for '--x <X>' [possible values: b, c]",
+        ),
+    ] {
+        assert_eq!(in_one_line(text), line);
+    }
 }

@@ -28,8 +28,10 @@ Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a r
 #[command(name = "minifenl-contractions", version, about = ABOUT, long_about = None, after_help = EXAMPLES)]
 #[command(max_term_width = 100)]
 pub struct Args {
-    /// Decks (TOML)
-    #[arg(value_name = "DECK", value_hint = ValueHint::FilePath, required_unless_present_any = ["claims", "learn", "completions"])]
+    /// Decks (TOML); their format: docs/contractions/README.md, "A deck of your own"
+    #[arg(value_name = "DECK", value_hint = ValueHint::FilePath)]
+    #[cfg_attr(feature = "cuda", arg(required_unless_present_any = ["claims", "learn", "completions"]))]
+    #[cfg_attr(not(feature = "cuda"), arg(required_unless_present_any = ["claims", "completions"]))]
     pub decks: Vec<PathBuf>,
     /// Where to compute: auto, cpu, cuda, cuda:K; on the cpu only the host's variants run
     #[arg(long, value_name = "DEVICE", default_value_t)]
@@ -43,10 +45,10 @@ pub struct Args {
     /// Small sizes and few samples, to see that all works
     #[arg(long)]
     pub quick: bool,
-    /// Write over tables with times of a GPU though this run has none
+    /// Write over tables with times of a GPU though this run has none, and over full ones with --quick
     #[arg(long)]
     pub force: bool,
-    /// Draw the figures again from the tables in the folder
+    /// Draw the figures of the decks again from their tables in the folder, and stop
     #[arg(long)]
     pub redraw: bool,
     /// Print the report's claims beside what these tables (CSV) say, and stop

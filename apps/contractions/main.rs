@@ -13,9 +13,11 @@
 //! is timed. Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 else.
 
 mod args;
+mod decks;
 #[allow(dead_code)]
 #[path = "../cli/exit.rs"]
 mod exit;
+mod keep;
 mod output;
 mod peers;
 #[cfg(feature = "plot")]
@@ -26,7 +28,7 @@ use args::Args;
 use clap::Parser;
 use minifenl::run::Chosen;
 use minifenl::run::sweep::claims::Claims;
-use minifenl::run::sweep::{Setting, SweepDeck, Table, measure};
+use minifenl::run::sweep::{Setting, SweepDeck, measure};
 use minifenl::space::{Threads, allowed_cores};
 use std::process::ExitCode;
 
@@ -53,20 +55,14 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return exit::show(&minifenl::run::sweep::learned(&args.learn)?);
     }
     // 2. All decks, before any work is done.
-    let mut decks = args.decks.iter().map(|path| SweepDeck::read(path)).collect::<minifenl::Result<Vec<_>>>()?;
-    if args.quick {
-        decks = decks.into_iter().map(SweepDeck::quick).collect();
+    let peers = peers::Libraries::new();
+    let decks = decks::read(args, &peers)?;
+    if args.redraw {
+        return redraw(args, &decks);
     }
     output::prepare(&args.out)?;
-    if args.redraw {
-        for deck in &decks {
-            output::draw(deck, &Table::read(&output::csv(&args.out, deck))?, &args.out)?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    // 3. The device, and its peers.
+    // 3. The device.
     let host = Threads::with_current(args.threads.map_or_else(allowed_cores, usize::from))?;
-    let peers = peers::Libraries::new();
     #[cfg(feature = "cuda")]
     let gpu = match args.device.choose(1)? {
         Chosen::Cuda(ordinal) => Some(minifenl::space::Cuda::new(ordinal)?),
@@ -85,8 +81,8 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let has_gpu = gpu.is_some();
     #[cfg(not(feature = "cuda"))]
     let has_gpu = false;
-    if !has_gpu && !args.force {
-        decks.iter().try_for_each(|deck| output::spare(deck, &args.out))?;
+    if !args.force {
+        decks.iter().try_for_each(|deck| keep::spare(deck, args, has_gpu))?;
     }
     // 4. A table and its figures for each deck.
     let mut wrong = 0;
@@ -94,10 +90,21 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut bar = progress::Bar::new(&deck.name);
         let table = measure(deck, &setting, &peers, &mut |step| bar.step(step))?;
         bar.end();
-        output::write(deck, &table, &args.out)?;
-        output::draw(deck, &table, &args.out)?;
-        exit::show(&output::summary(deck, &table))?;
+        let files = output::write(deck, &table, &args.out)?;
+        let figures = output::draw(deck, &table, &args.out)?;
+        exit::show(&output::summary(deck, &table, &files, figures))?;
         wrong += table.wrong();
     }
     Ok(exit::verdict(wrong == 0))
+}
+
+/// The figures from tables that are there; all are read before the first figure is drawn.
+fn redraw(args: &Args, decks: &[SweepDeck]) -> anyhow::Result<ExitCode> {
+    let tables = decks.iter().zip(&args.decks).map(|(deck, path)| output::read(deck, path, &args.out));
+    let tables = tables.collect::<minifenl::Result<Vec<_>>>()?;
+    for (deck, table) in decks.iter().zip(&tables) {
+        let figures = output::draw(deck, table, &args.out)?;
+        exit::show(&format!("{}: {}\n", output::csv(&args.out, deck).display(), output::drawn(figures)))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -19,45 +19,53 @@ pub fn csv(folder: &Path, deck: &SweepDeck) -> PathBuf {
     folder.join(format!("{}.csv", deck.name))
 }
 
-/// Refuses to write over times of a GPU in a run that has none.
-pub fn spare(deck: &SweepDeck, folder: &Path) -> Result<()> {
+/// The table that is there; if none is, whose it is and what makes it.
+pub fn read(deck: &SweepDeck, of: &Path, folder: &Path) -> Result<Table> {
     let path = csv(folder, deck);
-    // What is not a table is no loss.
-    match Table::read(&path) {
-        Ok(table) if table.rows.iter().any(|row| row.device.starts_with("cuda")) => Err(Error::Invalid(format!(
-            "{} has times of a GPU and this run has no GPU: name another folder with --out (TABLES= of make), or --force",
-            path.display()
-        ))),
-        _ => Ok(()),
+    if !path.exists() {
+        let (path, of, folder) = (path.display().to_string(), of.display(), folder.display());
+        let reason = format!("there is no table of {of}; minifenl-contractions {of} --out {folder} makes it");
+        return Err(Error::File { path, reason });
     }
+    Table::read(&path)
 }
 
-/// Writes both tables.
-pub fn write(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<()> {
-    let path = csv(folder, deck);
-    std::fs::write(&path, table.csv()).map_err(failed(&path))?;
-    let path = path.with_extension("json");
-    let mut json = table.json();
-    (json["name"], json["title"]) = (deck.name.clone().into(), deck.title.clone().into());
-    json["version"] = env!("CARGO_PKG_VERSION").into();
-    let text = serde_json::to_string(&json).unwrap_or_default().replace("{\"D\"", "\n{\"D\"") + "\n";
-    std::fs::write(&path, text).map_err(failed(&path))
+/// Writes both tables, and names them.
+pub fn write(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<[PathBuf; 2]> {
+    let [csv, json] = [csv(folder, deck), folder.join(format!("{}.json", deck.name))];
+    std::fs::write(&csv, table.csv()).map_err(failed(&csv))?;
+    let mut value = table.json();
+    (value["name"], value["title"]) = (deck.name.clone().into(), deck.title.clone().into());
+    value["version"] = env!("CARGO_PKG_VERSION").into();
+    let text = serde_json::to_string(&value).unwrap_or_default().replace("{\"D\"", "\n{\"D\"") + "\n";
+    std::fs::write(&json, text).map_err(failed(&json))?;
+    Ok([csv, json])
 }
 
-/// Draws every figure of the deck.
+/// Draws every figure of the deck, and counts them.
 #[cfg(feature = "plot")]
-pub fn draw(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<()> {
+pub fn draw(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<usize> {
     crate::plot::all(deck, table, folder)
 }
 
 /// Without figures in the build there are none.
 #[cfg(not(feature = "plot"))]
-pub fn draw(_: &SweepDeck, _: &Table, _: &Path) -> Result<()> {
-    Ok(())
+pub fn draw(_: &SweepDeck, _: &Table, _: &Path) -> Result<usize> {
+    Ok(0)
 }
 
-/// Ceilings, and for each variant how much was measured and the best of it.
-pub fn summary(deck: &SweepDeck, table: &Table) -> String {
+/// How many figures there are now.
+pub fn drawn(figures: usize) -> String {
+    match figures {
+        0 if cfg!(not(feature = "plot")) => "no figures in this build".into(),
+        0 => "no figures".into(),
+        1 => "1 figure (SVG and PNG)".into(),
+        _ => format!("{figures} figures (SVG and PNG)"),
+    }
+}
+
+/// Ceilings, for each variant how much was measured and the best of it, and what was written.
+pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: &[PathBuf; 2], figures: usize) -> String {
     let mut text = format!("{}: {}\n", deck.name, deck.title);
     for c in &table.ceilings {
         text += &format!(
@@ -87,5 +95,5 @@ pub fn summary(deck: &SweepDeck, table: &Table) -> String {
         }
         text.push('\n');
     }
-    text + "\n"
+    text + &format!("wrote {}, {} and {}\n\n", csv.display(), json.display(), drawn(figures))
 }

@@ -65,4 +65,12 @@ impl Peers for Libraries {
     ) -> minifenl::Result<()> {
         self.cublas.contract(name, space, case, layout, left, right, out)
     }
+
+    fn absent_names(&self) -> &'static [&'static str] {
+        match (cfg!(feature = "peers"), cfg!(feature = "cuda")) {
+            (false, _) => &["matrixmultiply", "cublas-gemm", "cublas-gemv"],
+            (true, false) => &["cublas-gemm", "cublas-gemv"],
+            (true, true) => &[],
+        }
+    }
 }

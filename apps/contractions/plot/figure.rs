@@ -1,6 +1,7 @@
 //! What is drawn, taken from the table: panels of a heat map, or lines.
 
 use super::names::{device, over_words};
+use super::split::{place, sizes};
 use minifenl::run::sweep::Table;
 use minifenl::run::sweep::case::{Case, Order, Precision};
 use minifenl::run::sweep::deck::{Plot, fits};
@@ -112,19 +113,17 @@ struct Group<'a> {
     points: Vec<(&'a Row, f64)>,
 }
 
-/// By variant in the order of the plot, then, of a heat map, by layout.
+/// By variant in the order of the plot, then, of a heat map, by layout, then by the sizes that differ.
 fn groups<'a>(plot: &Plot, base: Option<&Base>, table: &'a Table, precision: Precision) -> Vec<Group<'a>> {
     let rows = || {
         let is_drawn =
             |row: &&Row| row.case.precision == precision && plot.memory_mib.is_none_or(|mib| mib == row.memory_mib);
         table.rows.iter().filter(is_drawn)
     };
-    let several = |of: fn(&Row) -> String| {
-        let mut first = None;
-        rows().any(|row| *first.get_or_insert_with(|| of(row)) != of(row))
-    };
-    let (kernels, fields) =
-        (several(|row| row.case.kernel.to_string()), several(|row| format!("{:?}", row.case.fields)));
+    let is_named = |row: &&Row| plot.variants.iter().any(|pattern| fits(pattern, &row.variant));
+    let timed: Vec<&Row> = rows().filter(is_named).filter(|row| row.timing.is_some()).collect();
+    let kernels = timed.iter().any(|row| row.case.kernel != timed[0].case.kernel);
+    let sizes = sizes(plot, &timed);
     let mut variants: Vec<&str> = Vec::new();
     for pattern in &plot.variants {
         for row in rows().filter(|row| fits(pattern, &row.variant)) {
@@ -152,9 +151,7 @@ fn groups<'a>(plot: &Plot, base: Option<&Base>, table: &'a Table, precision: Pre
                 if kernels {
                     name = format!("{} {name}", row.case.kernel);
                 }
-                if fields {
-                    name += &format!(" {}x{}", row.case.fields[0], row.case.fields[1]);
-                }
+                sizes.iter().for_each(|size| name += &size.words(row));
                 match groups.iter_mut().find(|known| known.name == name) {
                     Some(group) => group.points.push((row, number)),
                     None => groups.push(Group { name, points: vec![(row, number)] }),
@@ -183,17 +180,12 @@ fn panel(group: &Group<'_>) -> Panel {
     Panel { title: group.name.clone(), terms, memory, values }
 }
 
-/// The best number at each place.
+/// The best number at each place, of the layouts of one case.
 fn line(x: &str, group: &Group<'_>, is_speedup: bool) -> Line {
     let mut by_x: BTreeMap<u64, f64> = BTreeMap::new();
     for (row, number) in &group.points {
-        let at = match x {
-            "memory" => row.memory_mib,
-            "cells" => row.case.cells as f64,
-            _ => row.case.terms() as f64,
-        };
         // Positive numbers are in the order of their bits.
-        let best = by_x.entry(at.to_bits()).or_insert(*number);
+        let best = by_x.entry(place(x, row).to_bits()).or_insert(*number);
         *best = if is_speedup { best.max(*number) } else { best.min(*number) };
     }
     Line {

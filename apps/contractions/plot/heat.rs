@@ -37,7 +37,9 @@ const COLORS: [[u8; 3]; 12] = [
 fn extent(panels: &[Panel]) -> (i32, i32) {
     let most = |of: fn(&Panel) -> usize| panels.iter().map(of).max().unwrap_or(0) as i32;
     let (columns, rows) = (most(|panel| panel.terms.len()), most(|panel| panel.memory.len()));
-    ((columns * CELL.0).max(220) + MARGIN.0 + MARGIN.2, rows * CELL.1 + MARGIN.1 + MARGIN.3)
+    // Room for the title, which starts with the fields.
+    let letters = most(|panel| 7 * panel.title.len());
+    ((columns * CELL.0).max(220).max(letters) + MARGIN.0 + MARGIN.2, rows * CELL.1 + MARGIN.1 + MARGIN.3)
 }
 
 /// Panels side by side: the layouts of a variant.

@@ -4,6 +4,8 @@ mod figure;
 mod heat;
 mod lines;
 mod names;
+mod split;
+mod ticks;
 
 use figure::{Figure, Kind};
 use minifenl::run::sweep::{SweepDeck, Table};
@@ -21,20 +23,22 @@ const FONT: &str = "sans-serif";
 /// Height of title and note.
 const HEAD: i32 = 50;
 
-/// Draws every figure that the table has numbers for.
-pub fn all(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<()> {
+/// Draws every figure that the table has numbers for, and counts them.
+pub fn all(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<usize> {
     static FONTS: Once = Once::new();
     FONTS.call_once(|| {
         // A font that is not one is noticed by the first text that is drawn.
         let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     });
+    let mut count = 0;
     for plot in &deck.plot {
         for (ending, figure) in figure::of(plot, table) {
             let path = folder.join(format!("{}-{}-{ending}", deck.name, plot.name));
             draw(&figure, &path).map_err(|reason| Error::File { path: path.display().to_string(), reason })?;
+            count += 1;
         }
     }
-    Ok(())
+    Ok(count)
 }
 
 fn draw(figure: &Figure, path: &Path) -> std::result::Result<(), String> {

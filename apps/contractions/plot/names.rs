@@ -40,6 +40,6 @@ pub fn plain(value: f64) -> String {
     match value.abs() {
         size if size >= 1e6 || (size < 1e-3 && size > 0.0) => format!("{value:.1e}"),
         size if size >= 10.0 => format!("{value:.0}"),
-        _ => format!("{}", (value * 1e3).round() / 1e3),
+        _ => format!("{}", (value * 1e4).round() / 1e4),
     }
 }

@@ -1,6 +1,8 @@
 //! Decks of sweeps: groups of cases, each the product of its lists, and the figures that are drawn of them.
 
-use super::case::{Case, Kernel, Order, Precision};
+use super::case::{Case, Order, Precision};
+use super::peers::Peers;
+use super::{mistakes, names};
 use crate::{Error, Result};
 use serde::Deserialize;
 use std::path::Path;
@@ -27,7 +29,7 @@ pub struct SweepDeck {
 pub struct Group {
     /// Names of the nine.
     pub kernels: Vec<String>,
-    /// Names of a GPU's variants; `*` stands for any letters. The host's are run too.
+    /// Names of a GPU's variants; `*` stands for any letters. The host's and all peers are run too, named or not.
     pub variants: Vec<String>,
     /// `f32`, `f64`.
     pub precisions: Vec<String>,
@@ -56,7 +58,7 @@ pub struct Plot {
     pub name: String,
     /// `heat`: contraction size by memory size, a panel for each variant and layout; `lines`: by `x`, a line for each variant.
     pub kind: String,
-    /// Names of variants, with `*`.
+    /// Names of variants that a sweep measures, with `*`.
     pub variants: Vec<String>,
     /// Speedup over this variant in the same layout, or in the host's; without it, which only lines can be, the time in ms.
     pub over: Option<String>,
@@ -68,6 +70,9 @@ pub struct Plot {
     /// A line for people.
     pub title: String,
 }
+
+/// Memory of a quick run's cases.
+const QUICK_MIB: [f64; 2] = [0.0625, 0.125];
 
 fn right() -> Vec<String> {
     vec!["right".into()]
@@ -81,53 +86,30 @@ fn terms() -> String {
     "terms".into()
 }
 
-fn parse<T: FromStr<Err = Error>>(names: &[String]) -> Result<Vec<T>> {
+/// Names by those that the choices have.
+pub(super) fn parse<T: FromStr<Err = Error>>(names: &[String]) -> Result<Vec<T>> {
     names.iter().map(|name| name.parse()).collect()
 }
 
 impl SweepDeck {
-    /// Reads and checks a deck.
+    /// Reads and checks a deck; `peers` are whom it may name beside this library.
     ///
     /// # Errors
     /// [`Error::File`] when it cannot be read, [`Error::Invalid`] naming the file and what is wrong in it.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path, peers: &impl Peers) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::File { path: path.display().to_string(), reason: error.to_string() })?;
-        Self::parse(&text).map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))
+        Self::parse(&text, peers).map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))
     }
 
     /// Reads a deck from its text.
     ///
     /// # Errors
     /// [`Error::Invalid`] saying what is wrong.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str, peers: &impl Peers) -> Result<Self> {
         let deck: SweepDeck = toml::from_str(text).map_err(|error| at_line(&error, text))?;
-        let bad = |what: &str| Err(Error::Invalid(format!("sweep: {what}")));
-        for group in &deck.sweep {
-            group.orders()?;
-            parse::<Order>(&group.host_layouts)?;
-            parse::<Kernel>(&group.kernels)?;
-            parse::<Precision>(&group.precisions)?;
-            let sizes = group.points.iter().chain(group.fields.iter().flatten()).chain(group.dims.iter().flatten());
-            if sizes.clone().any(|&size| size == 0 || size > 1 << 20) {
-                return bad("points, fields and dims are from 1 to 2^20");
-            }
-            if !group.memory_mib.iter().all(|&mib| mib > 0.0 && mib <= 1e6) {
-                return bad("memory_mib: sizes are above 0 and up to 1e6");
-            }
-        }
-        for plot in &deck.plot {
-            if !["heat", "lines"].contains(&&*plot.kind) || !["terms", "memory", "cells"].contains(&&*plot.x) {
-                return bad("plot: kind is heat or lines, x is terms, memory or cells");
-            }
-            if plot.kind == "heat" && plot.over.is_none() {
-                return bad("plot: a heat map is of speedups, so it needs `over`");
-            }
-        }
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if !deck.name.chars().chain(deck.plot.iter().flat_map(|plot| plot.name.chars())).all(plain) {
-            return bad("names are of letters, digits, `-`, `_` and `.`");
-        }
+        mistakes::check(&deck)?;
+        names::check(&deck, peers)?;
         Ok(deck)
     }
 
@@ -139,12 +121,17 @@ impl SweepDeck {
                 (first, _) => first.map(|&first| first.min(64)).into_iter().collect(),
             };
             group.points.dedup();
-            group.memory_mib = vec![0.0625, 0.125];
+            group.memory_mib = QUICK_MIB.to_vec();
         }
         for plot in &mut self.plot {
-            plot.memory_mib = plot.memory_mib.map(|_| 0.125);
+            plot.memory_mib = plot.memory_mib.map(|_| QUICK_MIB[1]);
         }
         self
+    }
+
+    /// Whether [`quick`](Self::quick) measures such a memory size.
+    pub fn is_quick(memory_mib: f64) -> bool {
+        QUICK_MIB.contains(&memory_mib)
     }
 }
 
@@ -190,10 +177,15 @@ impl Group {
     }
 }
 
-/// What is wrong with a text, and in which of its lines.
+/// What is wrong with a text, and in which of its lines, of which key's value.
 pub(super) fn at_line(error: &toml::de::Error, text: &str) -> Error {
-    let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-    Error::Invalid(format!("line {line}: {}", error.message().replace('\n', ", ")))
+    let before = &text[..error.span().map_or(0, |span| span.start)];
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let key = before[start..].split_once('=').map_or(String::new(), |(key, _)| format!("{}: ", key.trim()));
+    // Rust's word for a size, in the words of a deck.
+    let message =
+        error.message().replace('\n', ", ").replace("expected usize", "expected a whole number from 1 to 2^20");
+    Error::Invalid(format!("line {}: {key}{message}", before.matches('\n').count() + 1))
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.
@@ -212,20 +204,5 @@ fn patterns() {
         [("*", "", true), ("tiling-*", "tiling-8", true), ("*-8", "tiling-16", false), ("a", "ab", false)]
     {
         assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
-    }
-}
-
-#[test]
-fn mistakes_are_named() {
-    for (text, part) in [
-        ("name = 'x'\ntitle = ''\n[[sweep]]\nkernels = ['dot']", "line 3"),
-        ("name = 'a/b'\ntitle = ''\nsweep = []", "letters"),
-        (
-            "name='x'\ntitle=''\n[[sweep]]\nkernels=['dot']\nvariants=[]\nprecisions=[]\nlayouts=[]\npoints=[]\nmemory_mib=[]",
-            "field_field_scalar",
-        ),
-    ] {
-        let error = SweepDeck::parse(text).unwrap_err().to_string();
-        assert!(error.contains(part), "{error}");
     }
 }

@@ -1,7 +1,9 @@
 //! The measurements that a deck asks for, in the order in which they are made: by precision, then case, then algorithm.
 
 use super::case::{Case, Order, Precision};
-use super::deck::{Group, SweepDeck, fits};
+#[cfg(feature = "cuda")]
+use super::deck::fits;
+use super::deck::{Group, SweepDeck};
 use super::table;
 use crate::Result;
 #[cfg(feature = "cuda")]
@@ -24,8 +26,9 @@ pub enum Algorithm {
     Gpu(Variant),
     /// Another library on a GPU.
     GpuPeer(&'static str),
-    /// A name in the deck that no variant has.
-    Unknown,
+    /// A name or pattern of the deck in a build that does not know the GPU's variants.
+    #[cfg(not(feature = "cuda"))]
+    NotBuilt,
 }
 
 /// One measurement.
@@ -85,29 +88,24 @@ pub fn of(
     Ok(jobs)
 }
 
-/// The variants that the group's patterns name, each once.
-fn variants(group: &Group) -> Vec<(Algorithm, String)> {
-    let mut named: Vec<(Algorithm, String)> = Vec::new();
+/// The GPU's variants that the group's patterns name, each once. A name of the host's or of a peer, which run unasked, adds none.
+#[cfg(feature = "cuda")]
+fn variants(group: &Group) -> Vec<(Algorithm, &str)> {
+    let mut named: Vec<(Algorithm, &str)> = Vec::new();
     for pattern in &group.variants {
-        let known = known().filter(|(_, name)| fits(pattern, name)).collect::<Vec<_>>();
-        if known.is_empty() {
-            named.push((Algorithm::Unknown, pattern.clone()));
-        }
-        for (algorithm, name) in known {
-            if named.iter().all(|(_, given)| given != name) {
-                named.push((algorithm, name.into()));
+        for &(variant, name) in Variant::ALL.iter().filter(|(_, name)| fits(pattern, name)) {
+            if named.iter().all(|(_, given)| *given != name) {
+                named.push((Algorithm::Gpu(variant), name));
             }
         }
     }
     named
 }
 
-#[cfg(feature = "cuda")]
-fn known() -> impl Iterator<Item = (Algorithm, &'static str)> {
-    Variant::ALL.iter().map(|&(variant, name)| (Algorithm::Gpu(variant), name))
-}
-
+/// The names as they stand in the deck, but for the host's own.
 #[cfg(not(feature = "cuda"))]
-fn known() -> impl Iterator<Item = (Algorithm, &'static str)> {
-    std::iter::empty()
+fn variants(group: &Group) -> Vec<(Algorithm, &str)> {
+    let names = group.variants.iter().map(String::as_str);
+    let others = names.filter(|name| ![table::LOOPS, table::SERIAL, table::THREADS].contains(name));
+    others.map(|name| (Algorithm::NotBuilt, name)).collect()
 }

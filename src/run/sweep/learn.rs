@@ -17,8 +17,18 @@ pub fn learned(paths: &[PathBuf]) -> Result<String> {
     devices.retain(|device| device.starts_with("cuda"));
     devices.sort_unstable();
     devices.dedup();
-    let [device] = devices[..] else {
-        return Err(Error::Invalid(format!("Auto learns from sweeps on one GPU, not {devices:?}")));
+    let device = match devices[..] {
+        [device] => device,
+        [] => {
+            return Err(Error::Invalid("auto learns from sweeps on a GPU, and these tables have no row of one".into()));
+        }
+        _ => {
+            let all = devices.join(", ");
+            let count = devices.len();
+            return Err(Error::Invalid(format!(
+                "auto learns from sweeps on one GPU, and these tables are of {count}: {all}"
+            )));
+        }
     };
     let (text, [all, kept]) = contraction::learned(&tables.iter().map(measured).collect::<Vec<_>>());
     let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()?.to_str()).collect();
@@ -79,6 +89,25 @@ mod tests {
         let variants: Vec<_> = text.lines().skip(1).filter_map(|line| line.split(',').nth(1)).collect();
         assert_eq!((&variants[..], counts), (&["fixed-rows", "fixed-split", "fixed-staged"][..], [1, 1]));
         assert_eq!(text.lines().nth(1), Some("field_field_vector,fixed-rows,right,f64,8,8,8,3,292,1.00000"));
+    }
+
+    #[test]
+    fn no_gpu_and_several_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let case = Case::filling(Kernel::DataDataScalar, Precision::F64, [1, 1], 8, [1, 1], 1 << 10);
+        let write = |name: &str, device: &str| {
+            let (path, order) = (dir.path().join(name), Order(crate::space::Layout::Left));
+            let [variant, device, checked] = ["flat", device, CHECKED].map(String::from);
+            let row =
+                Row { case, variant, order, memory_mib: 1.0, timing: Some((1.0, 1)), roofline: None, device, checked };
+            std::fs::write(&path, Table { rows: vec![row], ceilings: Vec::new() }.csv()).unwrap();
+            path
+        };
+        let [host, one, other] =
+            [("a.csv", "serial"), ("b.csv", "cuda:0 (x)"), ("c.csv", "cuda:0 (y)")].map(|(a, b)| write(a, b));
+        let error = |paths: &[PathBuf]| learned(paths).unwrap_err().to_string();
+        assert!(error(std::slice::from_ref(&host)).ends_with("have no row of one"));
+        assert!(error(&[host, one, other]).ends_with("are of 2: cuda:0 (x), cuda:0 (y)"));
     }
 
     /// The table in the source is what these sweeps teach, byte for byte.

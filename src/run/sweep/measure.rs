@@ -183,7 +183,8 @@ impl<P: Peers> Run<'_, P> {
         #[cfg(not(feature = "cuda"))]
         let is_there = false;
         match algorithm {
-            Algorithm::Unknown => Some("no such variant".into()),
+            #[cfg(not(feature = "cuda"))]
+            Algorithm::NotBuilt => Some("not in this build".into()),
             other if other.is_on_gpu() && !is_there => Some("not on this device".into()),
             other if other.is_on_gpu() => self.lost.clone(),
             _ => None,
@@ -228,6 +229,7 @@ impl<P: Peers> Run<'_, P> {
             Algorithm::GpuPeer(name) => self.on_gpu(case, arrays, expected, |gpu, left, right, out| {
                 self.peers.on_gpu(name, gpu, case, layout, left, right, out)
             }),
+            #[cfg(not(feature = "cuda"))]
             _ => (String::new(), Err(Error::Invalid("not in this build".into()))),
         }
     }

@@ -16,6 +16,8 @@ pub mod jobs;
 mod learn;
 mod loops;
 mod measure;
+mod mistakes;
+mod names;
 mod peers;
 pub mod table;
 

@@ -53,6 +53,11 @@ pub trait Peers {
     ) -> Result<()> {
         Err(Error::Invalid(format!("no peer {name}")))
     }
+
+    /// Names that decks may have though this build has nothing behind them.
+    fn absent_names(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// None.

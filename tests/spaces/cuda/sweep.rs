@@ -53,7 +53,7 @@ fn wrong_results_are_named_and_not_timed() {
     let host = Threads::with_current(2).unwrap();
     let effort = Effort { seconds: 0.002, samples: [1, 3] };
     let setting = Setting { host: &host, gpu: Some(&space), effort, copies: [1 << 16, 1 << 20] };
-    let table = measure(&SweepDeck::parse(DECK).unwrap(), &setting, &Wrong, &mut |_| {}).unwrap();
+    let table = measure(&SweepDeck::parse(DECK, &Wrong).unwrap(), &setting, &Wrong, &mut |_| {}).unwrap();
     assert_eq!((table.rows.len(), table.wrong()), (24, 16));
     for row in &table.rows {
         let expected = match row.variant.as_str() {
