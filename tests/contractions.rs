@@ -182,7 +182,11 @@ fn two_decks_of_one_name_and_lists_without_items_are_refused() {
     let [a, b] = ["a.toml", "b.toml"].map(|file| own(dir.path(), file, "x", &[]));
     let (code, text, err) = run(&[&[&*a, &*b], &rest[..]].concat());
     assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
-    assert!(err.contains("a.toml and ") && err.contains("b.toml are both named \"x\""), "{err}");
+    assert!(err.contains("a.toml and ") && err.contains("b.toml would both write x.csv"), "{err}");
+    let figures = own(dir.path(), "d.toml", "x-time", &[("name = \"time\"", "name = \"late\"")]);
+    let figure = own(dir.path(), "e.toml", "x", &[("name = \"time\"", "name = \"time-late\"")]);
+    let (code, _, err) = run(&[&[&*figures, &*figure], &rest[..]].concat());
+    assert!(code == 2 && err.contains("would both write x-time-late-*.svg"), "{err}");
     let empty = own(dir.path(), "c.toml", "x", &[("points = [8, 16]", "points = []")]);
     let (code, _, err) = run(&[&[&*empty], &rest[..]].concat());
     assert!(code == 2 && err.contains("c.toml: sweep 1: points is empty"), "{err}");
@@ -203,7 +207,7 @@ fn a_quick_run_does_not_write_over_a_full_one() {
     let (code, text, err) = run(&quick);
     assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
     assert!(
-        err.contains("x.csv has times of full sizes and this run is a quick one") && err.contains("--force"),
+        err.contains("x.csv has times of a full run and this run is a quick one") && err.contains("--force"),
         "{err}"
     );
     assert!(table() == kept);
@@ -239,6 +243,24 @@ fn redraw_makes_no_folder_and_says_which_table_is_missing() {
     let command = format!("minifenl-contractions {deck} --out {}", out.display());
     assert!(err.contains("typo/x.csv: there is no table of ") && err.contains(&command), "{err}");
     assert!(!out.exists());
+}
+
+/// The deck that the documentation shows is one.
+#[test]
+fn the_example_in_the_documentation_runs() {
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let text = std::fs::read_to_string(Path::new(&root).join("docs/contractions/README.md")).unwrap();
+    let lines = text.lines().skip_while(|line| !line.starts_with("    name = "));
+    let block = lines.take_while(|line| line.is_empty() || line.starts_with("    "));
+    let dir = tempfile::tempdir().unwrap();
+    let deck = dir.path().join("deck.toml");
+    std::fs::write(&deck, block.map(|line| line.trim_start().to_string() + "\n").collect::<String>()).unwrap();
+    let args = [deck.to_str().unwrap(), "--device", "cpu", "--quick", "--out", dir.path().to_str().unwrap()];
+    let (code, text, err) = run(&args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(text.contains("my-sizes.csv") && text.contains("of 8 measured"), "{text}");
+    let nothing = text.contains("no figures; of \"speedup\", \"time\" no times");
+    assert_eq!(nothing, cfg!(feature = "plot"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::output::csv;
+use minifenl::run::sweep::table::Row;
 use minifenl::run::sweep::{SweepDeck, Table};
 use minifenl::{Error, Result};
 
@@ -10,11 +11,15 @@ pub fn spare(deck: &SweepDeck, args: &Args, has_gpu: bool) -> Result<()> {
     let path = csv(&args.out, deck);
     // What is not a table is no loss.
     let Ok(table) = Table::read(&path) else { return Ok(()) };
-    let mut timed = table.rows.iter().filter(|row| row.timing.is_some());
+    // More samples or other sizes than a quick run's.
+    let is_full = |row: &Row| {
+        let samples = row.timing.map(|(_, samples)| samples);
+        samples.is_some_and(|samples| samples > args.effort().samples[1] || !SweepDeck::is_quick(row.memory_mib))
+    };
     let why = if !has_gpu && table.rows.iter().any(|row| row.device.starts_with("cuda")) {
         "has times of a GPU and this run has no GPU"
-    } else if args.quick && timed.any(|row| !SweepDeck::is_quick(row.memory_mib)) {
-        "has times of full sizes and this run is a quick one"
+    } else if args.quick && table.rows.iter().any(is_full) {
+        "has times of a full run and this run is a quick one"
     } else {
         return Ok(());
     };

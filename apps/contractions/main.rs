@@ -92,7 +92,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bar.end();
         let files = output::write(deck, &table, &args.out)?;
         let figures = output::draw(deck, &table, &args.out)?;
-        exit::show(&output::summary(deck, &table, &files, figures))?;
+        exit::show(&output::summary(deck, &table, &files, &figures))?;
         wrong += table.wrong();
     }
     Ok(exit::verdict(wrong == 0))
@@ -104,7 +104,7 @@ fn redraw(args: &Args, decks: &[SweepDeck]) -> anyhow::Result<ExitCode> {
     let tables = tables.collect::<minifenl::Result<Vec<_>>>()?;
     for (deck, table) in decks.iter().zip(&tables) {
         let figures = output::draw(deck, table, &args.out)?;
-        exit::show(&format!("{}: {}\n", output::csv(&args.out, deck).display(), output::drawn(figures)))?;
+        exit::show(&format!("{}: {}\n", output::csv(&args.out, deck).display(), output::drawn(deck, &figures)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -42,30 +42,35 @@ pub fn write(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<[PathBuf;
     Ok([csv, json])
 }
 
-/// Draws every figure of the deck, and counts them.
+/// Draws every figure of the deck; of each plot, how many.
 #[cfg(feature = "plot")]
-pub fn draw(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<usize> {
+pub fn draw(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<Vec<usize>> {
     crate::plot::all(deck, table, folder)
 }
 
 /// Without figures in the build there are none.
 #[cfg(not(feature = "plot"))]
-pub fn draw(_: &SweepDeck, _: &Table, _: &Path) -> Result<usize> {
-    Ok(0)
+pub fn draw(_: &SweepDeck, _: &Table, _: &Path) -> Result<Vec<usize>> {
+    Ok(Vec::new())
 }
 
-/// How many figures there are now.
-pub fn drawn(figures: usize) -> String {
-    match figures {
-        0 if cfg!(not(feature = "plot")) => "no figures in this build".into(),
+/// How many figures there are now, and for which plots there was nothing to draw.
+pub fn drawn(deck: &SweepDeck, figures: &[usize]) -> String {
+    if cfg!(not(feature = "plot")) {
+        return "no figures in this build".into();
+    }
+    let count = match figures.iter().sum() {
         0 => "no figures".into(),
         1 => "1 figure (SVG and PNG)".into(),
-        _ => format!("{figures} figures (SVG and PNG)"),
-    }
+        count => format!("{count} figures (SVG and PNG)"),
+    };
+    let empty = deck.plot.iter().zip(figures).filter(|(_, count)| **count == 0);
+    let names: Vec<String> = empty.map(|(plot, _)| format!("{:?}", plot.name)).collect();
+    if names.is_empty() { count } else { format!("{count}; of {} no times", names.join(", ")) }
 }
 
 /// Ceilings, for each variant how much was measured and the best of it, and what was written.
-pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: &[PathBuf; 2], figures: usize) -> String {
+pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: &[PathBuf; 2], figures: &[usize]) -> String {
     let mut text = format!("{}: {}\n", deck.name, deck.title);
     for c in &table.ceilings {
         text += &format!(
@@ -95,5 +100,5 @@ pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: &[PathBuf; 2], figu
         }
         text.push('\n');
     }
-    text + &format!("wrote {}, {} and {}\n\n", csv.display(), json.display(), drawn(figures))
+    text + &format!("wrote {}, {} and {}\n\n", csv.display(), json.display(), drawn(deck, figures))
 }

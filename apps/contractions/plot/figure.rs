@@ -87,18 +87,19 @@ fn is_on_host(row: &Row) -> bool {
     !row.device.starts_with("cuda")
 }
 
-/// The times that speedups are over: in the row's own layout; on the host, which has one, in that.
+/// The times that speedups are over: in the row's own layout; of a host's that have one layout, in that.
 struct Base {
     times: HashMap<(Case, Order), f64>,
-    /// The host's layout, if the times are the host's.
+    /// The layout, if the times are the host's and all of one.
     host: Option<Order>,
 }
 
 impl Base {
     fn new(over: &str, table: &Table) -> Self {
-        let rows = || table.rows.iter().filter(|row| row.variant == over);
+        let rows = || table.rows.iter().filter(|row| row.variant == over && row.timing.is_some());
         let times = rows().filter_map(|row| row.timing.map(|(seconds, _)| ((row.case, row.order), seconds)));
-        Base { times: times.collect(), host: rows().find(|row| is_on_host(row)).map(|row| row.order) }
+        let host = rows().find(|row| is_on_host(row)).map(|row| row.order);
+        Base { times: times.collect(), host: host.filter(|order| rows().all(|row| row.order == *order)) }
     }
 
     fn seconds(&self, row: &Row) -> Option<f64> {
@@ -110,10 +111,12 @@ impl Base {
 /// The rows of a panel or of a line with their numbers.
 struct Group<'a> {
     name: String,
+    /// What its layouts have in common.
+    family: String,
     points: Vec<(&'a Row, f64)>,
 }
 
-/// By variant in the order of the plot, then, of a heat map, by layout, then by the sizes that differ.
+/// By variant in the order of the plot, then by the sizes that differ, then, of a heat map, by layout.
 fn groups<'a>(plot: &Plot, base: Option<&Base>, table: &'a Table, precision: Precision) -> Vec<Group<'a>> {
     let rows = || {
         let is_drawn =
@@ -147,18 +150,24 @@ fn groups<'a>(plot: &Plot, base: Option<&Base>, table: &'a Table, precision: Pre
                     None => Some(1e3 * seconds),
                 };
                 let Some(number) = number else { continue };
-                let mut name = layout.map_or(variant.to_string(), |order| format!("{variant}, {order} layout"));
-                if kernels {
-                    name = format!("{} {name}", row.case.kernel);
-                }
-                sizes.iter().for_each(|size| name += &size.words(row));
+                let kernel = if kernels { format!("{} ", row.case.kernel) } else { String::new() };
+                let words: String = sizes.iter().map(|size| size.words(row)).collect();
+                let side = layout.map_or(String::new(), |order| format!(", {order} layout"));
+                let (name, family) = (format!("{kernel}{variant}{side}{words}"), format!("{kernel}{variant}{words}"));
                 match groups.iter_mut().find(|known| known.name == name) {
                     Some(group) => group.points.push((row, number)),
-                    None => groups.push(Group { name, points: vec![(row, number)] }),
+                    None => groups.push(Group { name, family, points: vec![(row, number)] }),
                 }
             }
         }
     }
+    let mut families: Vec<String> = Vec::new();
+    for group in &groups {
+        if !families.contains(&group.family) {
+            families.push(group.family.clone());
+        }
+    }
+    groups.sort_by_key(|group| families.iter().position(|family| *family == group.family));
     groups
 }
 

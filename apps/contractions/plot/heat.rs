@@ -1,7 +1,7 @@
 //! Panels of coloured fields with their numbers: blue above 1, red below, white about 1, the same colours in every picture.
 
 use super::figure::Panel;
-use super::names::short;
+use super::names::{plain, short};
 use super::{FONT, HEAD};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -42,7 +42,7 @@ fn extent(panels: &[Panel]) -> (i32, i32) {
     ((columns * CELL.0).max(220).max(letters) + MARGIN.0 + MARGIN.2, rows * CELL.1 + MARGIN.1 + MARGIN.3)
 }
 
-/// Panels side by side: the layouts of a variant.
+/// Panels side by side: the layouts of a variant and its sizes.
 fn columns(panels: &[Panel]) -> usize {
     panels.len().clamp(1, 2)
 }
@@ -96,7 +96,7 @@ fn panel<B: DrawingBackend>(panel: &Panel, (left, top): (i32, i32), root: &Drawi
     for (row, values) in panel.values.iter().enumerate() {
         // The largest memory on top.
         let y = y0 + (rows - 1 - row as i32) * CELL.1;
-        let name = short(panel.memory[row]);
+        let name = plain(panel.memory[row]);
         root.draw(&Text::new(name, (x0 - 6, y + CELL.1 / 2), text(SMALL, BLACK, HPos::Right)))?;
         let fills: Vec<Option<RGBColor>> = values.iter().map(|value| Some(fill_of((*value)?))).collect();
         let mut x = x0;

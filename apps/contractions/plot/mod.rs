@@ -23,22 +23,22 @@ const FONT: &str = "sans-serif";
 /// Height of title and note.
 const HEAD: i32 = 50;
 
-/// Draws every figure that the table has numbers for, and counts them.
-pub fn all(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<usize> {
+/// Draws every figure that the table has numbers for; of each plot, how many.
+pub fn all(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<Vec<usize>> {
     static FONTS: Once = Once::new();
     FONTS.call_once(|| {
         // A font that is not one is noticed by the first text that is drawn.
         let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     });
-    let mut count = 0;
-    for plot in &deck.plot {
-        for (ending, figure) in figure::of(plot, table) {
+    let drawn = deck.plot.iter().map(|plot| {
+        let figures = figure::of(plot, table);
+        for (ending, figure) in &figures {
             let path = folder.join(format!("{}-{}-{ending}", deck.name, plot.name));
-            draw(&figure, &path).map_err(|reason| Error::File { path: path.display().to_string(), reason })?;
-            count += 1;
+            draw(figure, &path).map_err(|reason| Error::File { path: path.display().to_string(), reason })?;
         }
-    }
-    Ok(count)
+        Ok(figures.len())
+    });
+    drawn.collect()
 }
 
 fn draw(figure: &Figure, path: &Path) -> std::result::Result<(), String> {

@@ -133,8 +133,49 @@ mod tests {
         let panels = drawn("heat", "terms", &[8, 32], &[[2, 2], [4, 4]], &[1.0, 64.0]);
         let titles: Vec<&str> = panels.iter().map(|(title, _)| title.as_str()).collect();
         let [left, right] = ["flat, left layout", "flat, right layout"];
-        let expected = [left, left, right, right].into_iter().zip(["2x2", "4x4", "2x2", "4x4"]);
+        let expected = [left, right, left, right].into_iter().zip(["2x2", "2x2", "4x4", "4x4"]);
         assert_eq!(titles, expected.map(|(title, dims)| format!("{title}, D = {dims}")).collect::<Vec<_>>());
         assert!(panels.iter().all(|(_, fields)| *fields == 4));
+    }
+
+    #[test]
+    fn what_speedups_are_over_is_what_was_timed() {
+        let case = Case::filling(Kernel::DataDataScalar, Precision::F64, [1, 1], 8, [1, 1], 1 << 20);
+        let row = |variant: &str, device: &str, layout, timing| Row {
+            case,
+            variant: variant.into(),
+            order: Order(layout),
+            memory_mib: 1.0,
+            timing,
+            roofline: None,
+            device: device.into(),
+            checked: String::new(),
+        };
+        let note = |left: Option<(f64, usize)>| {
+            let plot = Plot {
+                name: "p".into(),
+                kind: "heat".into(),
+                variants: vec!["flat".into()],
+                over: Some("serial".into()),
+                x: "terms".into(),
+                memory_mib: None,
+                title: String::new(),
+            };
+            let gpu = |layout| row("flat", "cuda:0 (x)", layout, Some((1e-3, 3)));
+            let host = |layout, timing| row("serial", "serial", layout, timing);
+            let rows = vec![
+                host(Layout::Left, left),
+                host(Layout::Right, Some((1.0, 3))),
+                gpu(Layout::Left),
+                gpu(Layout::Right),
+            ];
+            let (_, figure) = of(&plot, &Table { rows, ceilings: Vec::new() }).remove(0);
+            let Kind::Heat(panels) = figure.kind else { panic!("no heat map") };
+            (figure.note, panels.iter().map(|panel| panel.values[0][0].unwrap().round()).collect::<Vec<_>>())
+        };
+        let (text, speedups) = note(Some((2.0, 3)));
+        assert!(text.ends_with("in the same layout") && speedups == [2000.0, 1000.0], "{text} {speedups:?}");
+        let (text, speedups) = note(None);
+        assert!(text.ends_with("(right layout)") && speedups == [1000.0, 1000.0], "{text} {speedups:?}");
     }
 }

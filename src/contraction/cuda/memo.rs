@@ -22,7 +22,7 @@ pub fn plan(work: &Work, variant: Variant, limits: &Limits) -> Result<Rc<Plan>, 
         return Ok(plan);
     }
     let chosen = match variant {
-        auto if auto.is_auto() => auto::choose(work, limits, auto == Variant::AutoInOrder),
+        automatic if automatic.is_auto() => auto::choose(work, limits, automatic == Variant::AutoInOrder),
         named => named,
     };
     let plan = Rc::new(Plan::new(work, chosen, limits).map_err(|why| (chosen, why))?);

@@ -4,7 +4,8 @@ use super::case::{Case, Order, Precision};
 use super::peers::Peers;
 use super::{mistakes, names};
 use crate::{Error, Result};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -39,12 +40,12 @@ pub struct Group {
     #[serde(default = "right")]
     pub host_layouts: Vec<String>,
     /// L and R.
-    #[serde(default = "one_pair")]
+    #[serde(default = "one_pair", deserialize_with = "pairs")]
     pub fields: Vec<[usize; 2]>,
     /// P.
     pub points: Vec<usize>,
     /// D1 and D2.
-    #[serde(default = "one_pair")]
+    #[serde(default = "one_pair", deserialize_with = "pairs")]
     pub dims: Vec<[usize; 2]>,
     /// MiB of left, right and output together.
     pub memory_mib: Vec<f64>,
@@ -57,6 +58,7 @@ pub struct Plot {
     /// Ending of its file name.
     pub name: String,
     /// `heat`: contraction size by memory size, a panel for each variant and layout; `lines`: by `x`, a line for each variant.
+    /// Cases that differ in other sizes than the axes' have panels or lines of their own.
     pub kind: String,
     /// Names of variants that a sweep measures, with `*`.
     pub variants: Vec<String>,
@@ -86,9 +88,24 @@ fn terms() -> String {
     "terms".into()
 }
 
-/// Names by those that the choices have.
-pub(super) fn parse<T: FromStr<Err = Error>>(names: &[String]) -> Result<Vec<T>> {
-    names.iter().map(|name| name.parse()).collect()
+/// An array would pass over a third number.
+fn pairs<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<[usize; 2]>, D::Error> {
+    let pair = |numbers: Vec<usize>| {
+        numbers.try_into().map_err(|numbers: Vec<usize>| D::Error::custom(format!("{numbers:?} is not two numbers")))
+    };
+    Vec::deserialize(from)?.into_iter().map(pair).collect()
+}
+
+/// Names by those that the choices have, each once.
+pub(super) fn parse<T: FromStr<Err = Error> + PartialEq>(names: &[String]) -> Result<Vec<T>> {
+    let mut parsed = Vec::new();
+    for name in names {
+        let one = name.parse()?;
+        if !parsed.contains(&one) {
+            parsed.push(one);
+        }
+    }
+    Ok(parsed)
 }
 
 impl SweepDeck {
@@ -113,13 +130,11 @@ impl SweepDeck {
         Ok(deck)
     }
 
-    /// The deck as a test has it: the smallest and the largest contraction up to 64 points, on 64 and 128 KiB.
+    /// The deck as a test has it: the fewest and the most points, of each at most 64, on 64 and 128 KiB.
     pub fn quick(mut self) -> Self {
         for group in &mut self.sweep {
-            group.points = match (group.points.first(), group.points.last()) {
-                (Some(&first), Some(&last)) if first != last => vec![first.min(64), last.min(64)],
-                (first, _) => first.map(|&first| first.min(64)).into_iter().collect(),
-            };
+            let ends = [group.points.iter().min(), group.points.iter().max()];
+            group.points = ends.into_iter().flatten().map(|&points| points.min(64)).collect();
             group.points.dedup();
             group.memory_mib = QUICK_MIB.to_vec();
         }
@@ -136,7 +151,7 @@ impl SweepDeck {
 }
 
 impl Group {
-    /// Every case, by precision, the smaller ones first.
+    /// Every case once, by kernel, memory, fields, dims and points; `data_data` has no fields to differ in.
     ///
     /// # Errors
     /// [`Error::Invalid`] for names that nobody has.
@@ -151,7 +166,10 @@ impl Group {
                 for &fields in &self.fields {
                     for &dims in &self.dims {
                         for &points in &self.points {
-                            cases.push((Case::filling(kernel, precision, fields, points, dims, bytes), mib));
+                            let next = (Case::filling(kernel, precision, fields, points, dims, bytes), mib);
+                            if !cases.contains(&next) {
+                                cases.push(next);
+                            }
                         }
                     }
                 }
@@ -182,9 +200,16 @@ pub(super) fn at_line(error: &toml::de::Error, text: &str) -> Error {
     let before = &text[..error.span().map_or(0, |span| span.start)];
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let key = before[start..].split_once('=').map_or(String::new(), |(key, _)| format!("{}: ", key.trim()));
-    // Rust's word for a size, in the words of a deck.
-    let message =
-        error.message().replace('\n', ", ").replace("expected usize", "expected a whole number from 1 to 2^20");
+    // Rust's words, in those of a file.
+    let mut message = error.message().replace('\n', ", ");
+    for (rust, words) in [
+        ("invalid type: map, expected a sequence", "a table that there may be several of is written [[...]]"),
+        ("expected a sequence", "expected a list, in [ ]"),
+        ("expected usize", "expected a whole number, 1 or more"),
+        ("expected f64", "expected a number"),
+    ] {
+        message = message.replace(rust, words);
+    }
     Error::Invalid(format!("line {}: {key}{message}", before.matches('\n').count() + 1))
 }
 
@@ -205,4 +230,16 @@ fn patterns() {
     {
         assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
     }
+}
+
+#[test]
+fn cases_come_once_and_quick_ones_are_of_both_ends() {
+    let text = "name = 'x'\ntitle = ''\n[[sweep]]\nkernels = ['field_field_scalar', 'data_data_scalar']\nvariants = []\n\
+        precisions = ['f64', 'f64']\nlayouts = ['left', 'left']\nfields = [[4, 4], [8, 8]]\npoints = [64, 8, 512]\n\
+        memory_mib = [1, 1]\n";
+    let deck = SweepDeck::parse(text, &super::NoPeers).unwrap();
+    let count = |deck: &SweepDeck| deck.sweep[0].cases(Precision::F64).unwrap().len();
+    assert_eq!((count(&deck), deck.sweep[0].orders().unwrap().len()), (9, 1));
+    let quick = deck.quick();
+    assert_eq!((&quick.sweep[0].points[..], count(&quick)), (&[8, 64][..], 12));
 }

@@ -65,7 +65,7 @@ pub fn of(
 ) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for group in &deck.sweep {
-        let named = variants(group);
+        let named = variants(group, host_peers);
         let (orders, host_orders) = (group.orders()?, group.host_orders()?);
         for (case, memory_mib) in group.cases(precision)? {
             let mut add = |algorithm, variant: &str, order| {
@@ -90,7 +90,7 @@ pub fn of(
 
 /// The GPU's variants that the group's patterns name, each once. A name of the host's or of a peer, which run unasked, adds none.
 #[cfg(feature = "cuda")]
-fn variants(group: &Group) -> Vec<(Algorithm, &str)> {
+fn variants<'a>(group: &'a Group, _: &[&str]) -> Vec<(Algorithm, &'a str)> {
     let mut named: Vec<(Algorithm, &str)> = Vec::new();
     for pattern in &group.variants {
         for &(variant, name) in Variant::ALL.iter().filter(|(_, name)| fits(pattern, name)) {
@@ -102,10 +102,12 @@ fn variants(group: &Group) -> Vec<(Algorithm, &str)> {
     named
 }
 
-/// The names as they stand in the deck, but for the host's own.
+/// The names as they stand in the deck, but for those that run unasked.
 #[cfg(not(feature = "cuda"))]
-fn variants(group: &Group) -> Vec<(Algorithm, &str)> {
+fn variants<'a>(group: &'a Group, host_peers: &[&str]) -> Vec<(Algorithm, &'a str)> {
     let names = group.variants.iter().map(String::as_str);
-    let others = names.filter(|name| ![table::LOOPS, table::SERIAL, table::THREADS].contains(name));
+    let unasked =
+        |name: &&str| [table::LOOPS, table::SERIAL, table::THREADS].contains(name) || host_peers.contains(name);
+    let others = names.filter(|name| !unasked(name));
     others.map(|name| (Algorithm::NotBuilt, name)).collect()
 }
