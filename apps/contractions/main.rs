@@ -28,7 +28,7 @@ use args::Args;
 use clap::Parser;
 use minifenl::run::Chosen;
 use minifenl::run::sweep::claims::Claims;
-use minifenl::run::sweep::{Setting, SweepDeck, measure};
+use minifenl::run::sweep::{Setting, SweepDeck, Table, measure};
 use minifenl::space::{Threads, allowed_cores};
 use std::process::ExitCode;
 
@@ -91,7 +91,8 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let table = measure(deck, &setting, &peers, &mut |step| bar.step(step))?;
         bar.end();
         let files = output::write(deck, &table, &args.out)?;
-        let figures = output::draw(deck, &table, &args.out)?;
+        // From what was written, of fewer digits: `--redraw` makes the same to the byte.
+        let figures = output::draw(deck, &Table::read(&files[0])?, &args.out)?;
         exit::show(&output::summary(deck, &table, &files, &figures))?;
         wrong += table.wrong();
     }
