@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gathers a folder that runs without Rust: programs, tests, bench gpu, decks, README, run-tests.sh; and a tar.gz of it.
+"""Gathers a folder that runs without Rust: programs, tests, bench gpu, decks, recorded sweeps, README, run-tests.sh; and a tar.gz of it.
 
     { cargo test --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } |
         .ci/dist.py FOLDER NAME=PROGRAM...
@@ -36,7 +36,8 @@ def main():
     for name, path in list(programs.items()) + [(f"tests/{name}", path) for name, path in tests.items()]:
         shutil.copy2(path, f"{folder}/{name}")
         strip(f"{folder}/{name}")
-    shutil.copytree("inputs", f"{folder}/inputs")
+    for path in ["inputs", "docs/contractions"]:
+        shutil.copytree(path, f"{folder}/{path}")
     for path in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "tests/run-tests.sh"]:
         shutil.copy2(path, folder)
     name = os.path.basename(folder)

@@ -77,8 +77,7 @@ fn the_fastest_that_applies_of_the_nearest_case() {
 
 /// The tables of all recorded sweeps: one build, two machines with the same GPU.
 fn sweeps() -> Vec<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/contractions");
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let paths = std::fs::read_dir("docs/contractions").unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "csv")).collect();
     paths.sort();
     paths.iter().map(|path| checked(&std::fs::read_to_string(path).unwrap())).collect()
