@@ -1,14 +1,13 @@
 //! The nine on a GPU: launches of `kernels/contraction*.cu`.
 //!
 //! ```text
-//! call -> Work (sizes, strides) -> Variant (the named one, or Auto's choice) -> Plan (kernel, grid; remembered) -> launch
+//! call -> Work (sizes, strides) -> Variant (the named one, or Auto's choice) -> Plan (kernel, grid) -> launch
 //! ```
 //! A variant that does not apply is refused before anything is launched. All kernels have the same arguments.
 
 mod auto;
 mod elements;
 mod fixed;
-mod memo;
 mod plan;
 mod variant;
 mod work;
@@ -19,6 +18,7 @@ use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::space::lanes::Real;
 use crate::space::{DeviceView, DeviceViewMut};
 use crate::{Error, Result};
+use plan::Plan;
 use work::{Family, Limits, Work};
 
 pub(crate) use auto::learned;
@@ -66,7 +66,11 @@ impl Contract for With<'_> {
             shared: self.0.shared_limit()?,
             ampere: self.0.device().info().capability.0 >= 8,
         };
-        let plan = memo::plan(&work, self.1, &limits).map_err(|(variant, why)| refusal(variant, &work, why))?;
+        let variant = match self.1 {
+            named if named.is_auto() => auto::choose(&work, &limits, named == Variant::AutoInOrder),
+            named => named,
+        };
+        let plan = Plan::new(&work, variant, &limits).map_err(|why| refusal(variant, &work, why))?;
         let Work { sizes: [cells, fields_left, fields_right], terms, .. } = work;
         let [outer, middle, inner] = terms.extents;
         let [[a0, a1, a2], [b0, b1, b2]] = terms.strides;
@@ -123,7 +127,6 @@ fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::plan::Plan;
     use super::work::Terms;
     use super::*;
 

@@ -5,7 +5,8 @@
 //! layout; [`RULE`] says when it holds.
 
 use super::case::Order;
-use super::deck::{at_line, fits};
+use super::deck::fits;
+use super::read::at_line;
 use super::table::{Row, Table};
 use crate::Result;
 use serde::Deserialize;

@@ -1,12 +1,9 @@
 //! Decks of sweeps: groups of cases, each the product of its lists, and the figures that are drawn of them.
 
 use super::case::{Case, Order, Precision};
-use super::peers::Peers;
-use super::{mistakes, names};
 use crate::{Error, Result};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use std::path::Path;
 use std::str::FromStr;
 
 /// A figure of the clinic report: what is measured for it and how it is drawn.
@@ -109,27 +106,6 @@ pub(super) fn parse<T: FromStr<Err = Error> + PartialEq>(names: &[String]) -> Re
 }
 
 impl SweepDeck {
-    /// Reads and checks a deck; `peers` are whom it may name beside this library.
-    ///
-    /// # Errors
-    /// [`Error::File`] when it cannot be read, [`Error::Invalid`] naming the file and what is wrong in it.
-    pub fn read(path: &Path, peers: &impl Peers) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::File { path: path.display().to_string(), reason: error.to_string() })?;
-        Self::parse(&text, peers).map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))
-    }
-
-    /// Reads a deck from its text.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] saying what is wrong.
-    pub fn parse(text: &str, peers: &impl Peers) -> Result<Self> {
-        let deck: SweepDeck = toml::from_str(text).map_err(|error| at_line(&error, text))?;
-        mistakes::check(&deck)?;
-        names::check(&deck, peers)?;
-        Ok(deck)
-    }
-
     /// The deck as a test has it: the fewest and the most points, of each at most 64, on 64 and 128 KiB.
     pub fn quick(mut self) -> Self {
         for group in &mut self.sweep {
@@ -193,24 +169,6 @@ impl Group {
     pub fn host_orders(&self) -> Result<Vec<Order>> {
         parse(&self.host_layouts)
     }
-}
-
-/// What is wrong with a text, and in which of its lines, of which key's value.
-pub(super) fn at_line(error: &toml::de::Error, text: &str) -> Error {
-    let before = &text[..error.span().map_or(0, |span| span.start)];
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let key = before[start..].split_once('=').map_or(String::new(), |(key, _)| format!("{}: ", key.trim()));
-    // Rust's words, in those of a file.
-    let mut message = error.message().replace('\n', ", ");
-    for (rust, words) in [
-        ("invalid type: map, expected a sequence", "a table that there may be several of is written [[...]]"),
-        ("expected a sequence", "expected a list, in [ ]"),
-        ("expected usize", "expected a whole number, 1 or more"),
-        ("expected f64", "expected a number"),
-    ] {
-        message = message.replace(rust, words);
-    }
-    Error::Invalid(format!("line {}: {key}{message}", before.matches('\n').count() + 1))
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.

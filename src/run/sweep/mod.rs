@@ -19,6 +19,7 @@ mod measure;
 mod mistakes;
 mod names;
 mod peers;
+mod read;
 pub mod table;
 
 pub use ceilings::Ceilings;

@@ -9,6 +9,8 @@ mod tests;
 use super::plan::{Plan, tiled_warps};
 use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 use table::{Case, cases, fastest, side};
 
@@ -18,8 +20,23 @@ pub use table::{Key, Side};
 /// Measured times, written by the command in its first lines.
 const TABLE: &str = include_str!("../../auto.csv");
 
+/// Choices that a thread remembers.
+const REMEMBERED: usize = 4096;
+
 /// One of the others, which applies; `is_ordered`: of those that add in the order of the terms.
 pub fn choose(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
+    thread_local! {
+        static CHOSEN: RefCell<HashMap<(Work, Limits, bool), Variant>> = RefCell::default();
+    }
+    CHOSEN.with_borrow_mut(|chosen| {
+        if chosen.len() >= REMEMBERED {
+            chosen.clear();
+        }
+        *chosen.entry((*work, *limits, is_ordered)).or_insert_with(|| find(work, limits, is_ordered))
+    })
+}
+
+fn find(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
     static CASES: OnceLock<Vec<Case>> = OnceLock::new();
     by(CASES.get_or_init(|| cases(TABLE)), work, limits, is_ordered)
 }
