@@ -129,7 +129,7 @@ impl Claims {
             for (order, name) in Order::ALL {
                 let ratios = table.map_or(Vec::new(), |table| claim.ratios(table, order));
                 let [Some(min), Some(max)] = [ratios.first(), ratios.last()] else { continue };
-                let (median, verdict) = (ratios[ratios.len() / 2], claim.verdict(&ratios));
+                let (median, verdict) = (median(&ratios), claim.verdict(&ratios));
                 let because = if verdict == "yes" { "" } else { std::mem::take(&mut remark) };
                 let share = match claim.comparable {
                     true => format!("{:.0} %", 100.0 * claim.share_in_range(&ratios)),
@@ -217,7 +217,7 @@ impl Claim {
     fn verdict(&self, ratios: &[f64]) -> &'static str {
         let share = match self.of {
             Of::Each => self.share_in_range(ratios),
-            Of::Median => self.share_in_range(&[ratios[ratios.len() / 2]]),
+            Of::Median => self.share_in_range(&[median(ratios)]),
             Of::Min => self.share_in_range(&ratios[..1]),
             Of::Max => self.share_in_range(&ratios[ratios.len() - 1..]),
         };
@@ -228,6 +228,12 @@ impl Claim {
             _ => "mixed",
         }
     }
+}
+
+/// Of numbers in rising order, one at least.
+fn median(sorted: &[f64]) -> f64 {
+    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    0.5 * (low + high)
 }
 
 #[cfg(test)]
@@ -276,11 +282,12 @@ mod tests {
         let tables = [("t".to_string(), table(rows)), ("u".to_string(), other)];
         let flat = "variant = ['flat']\nover = ['loops']\n";
         for (claim, expected) in [
-            ("of = 'max'\nlow = 2.0\nhigh = 4.0", "largest 2 to 4|left|2|0.50|3.00|3.00|50 %|yes||"),
-            ("of = 'min'\nlow = 1.0", "smallest at least 1|left|2|0.50|3.00|3.00|50 %|no|why|"),
-            ("low = 1.0\nshare = 1.0", "each at least 1|left|2|0.50|3.00|3.00|50 %|mixed|why|"),
-            ("low = 1.0\nshare = 0.5", "50 % of them at least 1|left|2|0.50|3.00|3.00|50 %|yes||"),
-            ("comparable = false", "none|left|2|0.50|3.00|3.00||not comparable|why|"),
+            ("of = 'max'\nlow = 2.0\nhigh = 4.0", "largest 2 to 4|left|2|0.50|1.75|3.00|50 %|yes||"),
+            ("of = 'min'\nlow = 1.0", "smallest at least 1|left|2|0.50|1.75|3.00|50 %|no|why|"),
+            ("of = 'median'\nhigh = 2.0", "median at most 2|left|2|0.50|1.75|3.00|50 %|yes||"),
+            ("low = 1.0\nshare = 1.0", "each at least 1|left|2|0.50|1.75|3.00|50 %|mixed|why|"),
+            ("low = 1.0\nshare = 0.5", "50 % of them at least 1|left|2|0.50|1.75|3.00|50 %|yes||"),
+            ("comparable = false", "none|left|2|0.50|1.75|3.00||not comparable|why|"),
         ] {
             let lines = lines(&tables, &[&format!("{flat}{claim}")]);
             assert_eq!(lines[0], expected);
