@@ -1,4 +1,4 @@
-// Looks at a result where it lies; launched by src/run/sweep/check_gpu.rs.
+// Looks at a result where it lies; launched by src/contraction/cuda/check.rs.
 //
 // faults[0] counts outputs that are not a number, faults[1] chosen outputs, at `places`, that are not within `bounds` of
 // `values`. Bytes: each output once, 24 an entry.
