@@ -82,9 +82,9 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
-pub(crate) use cuda::learned;
-#[cfg(feature = "cuda")]
 pub use cuda::{ElementKernel, Variant, With, element_kernels};
+#[cfg(feature = "cuda")]
+pub(crate) use cuda::{KERNEL_FILES, learned};
 pub use tile::Sums;
 
 /// What becomes of the output's old values.

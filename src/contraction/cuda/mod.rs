@@ -8,6 +8,7 @@
 mod auto;
 mod elements;
 mod fixed;
+mod kernel_files;
 mod plan;
 mod variant;
 mod work;
@@ -23,6 +24,7 @@ use work::{Family, Limits, Work};
 
 pub(crate) use auto::learned;
 pub use elements::{ElementKernel, element_kernels};
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
 
 /// A GPU and how it is to contract: takes the place of the space in a call of the nine.

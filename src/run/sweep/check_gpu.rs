@@ -1,6 +1,7 @@
 //! The same look at a result on a GPU, where it lies: only what is wrong is read back.
 
 use super::check::{Expected, Float};
+use super::kernel_files::SWEEP;
 use crate::Result;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::{Cuda, CudaArray, ExecutionSpace};
@@ -39,7 +40,7 @@ impl ExpectedOnGpu {
         let entries = self.places.len() as u64;
         let arguments =
             arguments![outputs as u64, entries, found, &self.places, &self.values, &self.bounds, &mut faults];
-        gpu.launch("sweep", kernel, grid, arguments)?;
+        gpu.launch(&SWEEP, kernel, grid, arguments)?;
         Ok(gpu.download(&faults)? == [0, 0])
     }
 }

@@ -13,6 +13,8 @@ pub mod claims;
 pub mod deck;
 pub mod jobs;
 #[cfg(feature = "cuda")]
+mod kernel_files;
+#[cfg(feature = "cuda")]
 mod learn;
 mod loops;
 mod measure;
@@ -24,6 +26,8 @@ pub mod table;
 
 pub use ceilings::Ceilings;
 pub use deck::SweepDeck;
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 #[cfg(feature = "cuda")]
 pub use learn::learned;
 pub use measure::{Setting, Step, measure};
