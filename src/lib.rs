@@ -93,6 +93,20 @@ pub mod sparse;
 
 pub use error::{Error, Result};
 
+/// Returns the CUDA kernel files of all modules, without those that are compiled for the sizes of a call.
+#[cfg(feature = "cuda")]
+pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
+    let mut files = vec![&space::cuda::SPACE];
+    files.extend(blas::KERNEL_FILES);
+    files.extend(contraction::KERNEL_FILES);
+    files.extend(sparse::KERNEL_FILES);
+    files.extend(mesh::KERNEL_FILES);
+    files.extend(graph::KERNEL_FILES);
+    files.extend(fill::KERNEL_FILES);
+    files.extend(solve::KERNEL_FILES);
+    files
+}
+
 /// Index of a row, column, node or element that this rank holds. 32 bits: half the traffic of a matrix is column indices.
 pub type LocalOrdinal = u32;
 /// Index of a node or element of the whole problem, over all ranks.

@@ -7,7 +7,8 @@
 #![cfg(feature = "cuda")]
 
 use minifenl::contraction::{ElementKernel, element_kernels};
-use minifenl::space::cuda::{Target, sources};
+use minifenl::kernel_files;
+use minifenl::space::cuda::Target;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::process::Command;
@@ -92,8 +93,9 @@ fn every_file_compiles_for_every_architecture() {
         let jobs = ARCHITECTURES.map(|architecture| {
             scope.spawn(move || {
                 let target = Target::architecture(architecture).unwrap();
-                sources()
-                    .filter_map(|(name, text)| target.compile(name, &text).err())
+                let files = kernel_files().into_iter();
+                files
+                    .filter_map(|file| target.compile(file.name(), &file.source("")).err())
                     .map(|error| error.to_string())
                     .collect::<Vec<_>>()
             })
@@ -214,7 +216,7 @@ fn registers_and_spills_keep_their_limits() {
     }
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap());
     let (mut limits, mut faults, mut table) = (limits(LIMITS), Vec::new(), String::new());
-    for (file, text) in sources() {
+    for (file, text) in kernel_files().into_iter().map(|file| (file.name(), file.source(""))) {
         for (kernel, used) in compiled(&target, COUNTED.0, &ptxas, file, &text) {
             let limit = limits.remove(&(file.into(), kernel.clone())).unwrap_or(DEFAULT);
             table += &format!("{file},{kernel},{},{}\n", used.registers, used.spill);
@@ -268,7 +270,7 @@ fn scattered_additions_return_nothing() {
     for architecture in ARCHITECTURES {
         let target = Target::architecture(architecture).unwrap();
         for (file, kernels) in ADDING {
-            let (_, text) = sources().find(|(name, _)| *name == file).unwrap();
+            let text = kernel_files().into_iter().find(|known| known.name() == file).unwrap().source("");
             let image = folder.path().join(format!("{file}-{architecture}.cubin"));
             std::fs::write(&image, target.compile(file, &text).unwrap()).unwrap();
             let output = Command::new(&nvdisasm).arg("-c").arg(&image).output().unwrap();

@@ -19,7 +19,7 @@ fn on_gpu(ordinal: usize) -> Result<String> {
 
     let Chosen::Cuda(ordinal) = Device::Cuda(ordinal).choose(1)? else { return Ok(String::new()) };
     let space = Cuda::new(ordinal)?;
-    let rows = space.kernel_info()?.into_iter().map(|kernel| {
+    let rows = space.kernel_info(&minifenl::kernel_files())?.into_iter().map(|kernel| {
         vec![
             format!("{}/{}", kernel.module, kernel.name),
             kernel.registers.to_string(),

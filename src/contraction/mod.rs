@@ -82,6 +82,8 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
+pub(crate) use cuda::KERNEL_FILES;
+#[cfg(feature = "cuda")]
 pub use cuda::{ElementKernel, Reference, Variant, With, element_kernels, tuning};
 pub use tile::Sums;
 

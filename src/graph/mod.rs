@@ -18,6 +18,8 @@ mod cuda;
 mod dashmap;
 mod elem_graph;
 mod gather;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod map;
 mod network;
 mod node_elem;
@@ -26,6 +28,8 @@ mod pairs;
 mod sort;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use node_elem::NodeElem;
 pub use pair_map::{Homes, Inserted, PairMap, PairMapView};
 

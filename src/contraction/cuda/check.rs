@@ -1,7 +1,8 @@
 //! Compares a contraction's output with reference values in device memory; only two counts are read back.
 //!
-//! Launches `kernels/sweep.cu`. Bytes: each output once, 24 per reference value.
+//! Launches `kernels/contraction_check.cu`. Bytes: each output once, 24 per reference value.
 
+use super::kernel_files::CONTRACTION_CHECK;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::lanes::Real;
 use crate::space::{Cuda, CudaArray, ExecutionSpace};
@@ -55,7 +56,7 @@ impl Reference {
         let entries = self.places.len() as u64;
         let arguments =
             arguments![outputs as u64, entries, found, &self.places, &self.values, &self.bounds, &mut faults];
-        gpu.launch("sweep", kernel, grid, arguments)?;
+        gpu.launch(&CONTRACTION_CHECK, kernel, grid, arguments)?;
         Ok(gpu.download(&faults)? == [0, 0])
     }
 }

@@ -9,6 +9,7 @@ mod auto;
 mod check;
 mod elements;
 mod fixed;
+mod kernel_files;
 mod plan;
 mod variant;
 mod work;
@@ -24,6 +25,7 @@ use work::{Family, Limits, Work};
 
 pub use check::Reference;
 pub use elements::{ElementKernel, element_kernels};
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
 
 /// The measured times by which [`Variant::Auto`] chooses, for programs that make or check them.

@@ -3,6 +3,7 @@
 //! As on the host, but a node's pair with itself is not stored: a row that has any pair has its own column.
 
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
+use crate::graph::kernel_files::GRAPH_MAP;
 use crate::graph::map::{ATTEMPTS, BY_ROW};
 use crate::graph::pair_map::PairMap;
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
@@ -37,7 +38,7 @@ impl Builder<'_> {
     }
 
     fn pairs(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
-        self.space.launch("graph_map", name, Grid::cover(items, THREADS), arguments)
+        self.space.launch(&GRAPH_MAP, name, Grid::cover(items, THREADS), arguments)
     }
 
     /// The set with every pair in it.
@@ -73,12 +74,12 @@ impl Builder<'_> {
         let (rows, nnz) = (self.rows as u64, entries.len());
         if longest <= SHORT {
             let grid = Grid::cover(self.rows, super::TEAM);
-            return self.space.launch("graph_map", "sort_short_rows", grid, arguments![rows, row_map, entries]);
+            return self.space.launch(&GRAPH_MAP, "sort_short_rows", grid, arguments![rows, row_map, entries]);
         }
         if longest <= SHARED_KEYS {
             let capacity = longest.next_power_of_two();
             let arguments = arguments![rows, capacity as u32, row_map, entries];
-            return self.sorting_warps("graph_map", "sort_rows", capacity, arguments);
+            return self.sorting_warps(&GRAPH_MAP, "sort_rows", capacity, arguments);
         }
         let mut keys = self.space.unfilled::<u64>(nnz)?;
         let arguments = arguments![rows, row_map, &*entries, &mut keys];

@@ -20,10 +20,11 @@ mod short;
 mod sort;
 
 use super::elem_graph::with_position_type;
+use super::kernel_files::GRAPH;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
 use crate::error::check_at_least;
 use crate::mesh::ElemNode;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{Laps, MemorySpace};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
@@ -98,13 +99,13 @@ impl<'a> Builder<'a> {
     /// The same with shared memory for `capacity` keys a warp.
     fn sorting_warps(
         &self,
-        module: &'static str,
+        file: &'static KernelFile,
         name: &'static str,
         capacity: usize,
         arguments: &mut [Argument],
     ) -> Result<()> {
         let shared = TEAM as usize / WARP * capacity * size_of::<u32>();
-        self.space.launch(module, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
+        self.space.launch(file, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
     }
 
     /// Scan, allocate and fill from the rows' counts, then the element graph. Waits for the number of entries. `fill` gets
@@ -155,7 +156,7 @@ impl<'a> Builder<'a> {
 impl Cuda {
     /// One thread an item.
     fn graph_items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
-        self.launch("graph", name, Grid::cover(items, THREADS), arguments)
+        self.launch(&GRAPH, name, Grid::cover(items, THREADS), arguments)
     }
 }
 
