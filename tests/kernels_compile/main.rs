@@ -2,13 +2,17 @@
 //! more bytes than `kernels/limits.csv` allows it; scattered additions wait for no answer.
 //!
 //! Needs NVRTC on the library path, ptxas at `MINIFENL_PTXAS` and nvdisasm at `MINIFENL_NVDISASM`; `make test` fetches all
-//! three. Without them the tests say so and pass, unless `MINIFENL_NEEDS_NVRTC` is set.
+//! three. Without them the tests say so and pass, unless `MINIFENL_NEEDS_NVRTC` is set. What a compilation gave is kept until
+//! its source, options or tools change (`kept`).
 
 #![cfg(feature = "cuda")]
 
+mod kept;
+
+use kept::{Tool, kept};
 use minifenl::contraction::{ElementKernel, element_kernels};
 use minifenl::kernel_files;
-use minifenl::space::cuda::Target;
+use minifenl::space::cuda::{KernelFile, Target};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::process::Command;
@@ -18,12 +22,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 /// The one whose registers are counted, and as NVRTC calls it when it is to give PTX.
 const COUNTED: (&str, &str) = ("sm_90", "compute_90");
-const LIMITS: &str = include_str!("../kernels/limits.csv");
+const LIMITS: &str = include_str!("../../kernels/limits.csv");
 /// Architecture, multiprocessors, KiB of shared memory of a block: A100, H200, B200, L40.
 const GPUS: [(&str, usize, usize); 4] =
     [("sm_80", 108, 163), ("sm_90", 132, 227), ("sm_100", 148, 227), ("sm_89", 142, 99)];
 /// Of the kernels of finite elements on an H200: the name, registers, bytes spilled, bytes of shared memory, static and dynamic.
-const ELEMENTS: &str = include_str!("../kernels/limits-contraction.csv");
+const ELEMENTS: &str = include_str!("../../kernels/limits-contraction.csv");
 /// By how many registers another compiler may differ.
 const NEAR: u32 = 8;
 /// For a kernel without a line in the table: the most registers that a thread can have, no spills.
@@ -93,11 +97,12 @@ fn every_file_compiles_for_every_architecture() {
         let jobs = ARCHITECTURES.map(|architecture| {
             scope.spawn(move || {
                 let target = Target::architecture(architecture).unwrap();
-                let files = kernel_files().into_iter();
-                files
-                    .filter_map(|file| target.compile(file.name(), &file.source("")).err())
-                    .map(|error| error.to_string())
-                    .collect::<Vec<_>>()
+                let compiled = |file: &KernelFile| {
+                    let text = file.source("");
+                    let compile = || target.compile(file.name(), &text).map(|_| String::new());
+                    kept("compiles", &target, "", &text, || compile().map_err(|error| error.to_string()))
+                };
+                kernel_files().into_iter().filter_map(|file| compiled(file).err()).collect::<Vec<_>>()
             })
         });
         jobs.into_iter().flat_map(|job| job.join().unwrap()).collect()
@@ -105,24 +110,21 @@ fn every_file_compiles_for_every_architecture() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What ptxas makes of a file's kernels; `target` gives PTX.
-fn compiled(
-    target: &Target,
-    architecture: &str,
-    ptxas: &std::ffi::OsStr,
-    file: &str,
-    text: &str,
-) -> Vec<(String, Limit)> {
-    let folder = tempfile::tempdir().unwrap();
-    let ptx = folder.path().join("kernels.ptx");
-    let image = target.compile(file, text).unwrap();
-    std::fs::write(&ptx, image.strip_suffix(b"\0").unwrap_or(&image)).unwrap();
-    let mut command = Command::new(ptxas);
-    command.args(["-v", "-arch", architecture]).arg(&ptx).arg("-o").arg(ptx.with_extension("cubin"));
-    let output = command.output().unwrap_or_else(|error| panic!("{ptxas:?}: {error}"));
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{file}.cu: {log}");
-    usage(&log)
+/// Returns what ptxas reports of a file's kernels; `target` gives PTX.
+fn compiled(target: &Target, architecture: &str, ptxas: &Tool, file: &str, text: &str) -> Vec<(String, Limit)> {
+    let assemble = || {
+        let folder = tempfile::tempdir().unwrap();
+        let ptx = folder.path().join("kernels.ptx");
+        let image = target.compile(file, text).map_err(|error| error.to_string())?;
+        std::fs::write(&ptx, image.strip_suffix(b"\0").unwrap_or(&image)).unwrap();
+        let mut command = Command::new(&ptxas.path);
+        command.args(["-v", "-arch", architecture]).arg(&ptx).arg("-o").arg(ptx.with_extension("cubin"));
+        let output = command.output().map_err(|error| format!("{:?}: {error}", ptxas.path))?;
+        let log = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(log.into_owned()) } else { Err(format!("{file}.cu: {log}")) }
+    };
+    let check = format!("ptxas -v -arch {architecture}");
+    usage(&kept(&check, target, &ptxas.version, text, assemble).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// What each GPU compiles for finite elements; of the one with the least shared memory what no other does.
@@ -140,13 +142,14 @@ fn element_jobs() -> Vec<(&'static str, ElementKernel)> {
 /// what `kernels/limits-contraction.csv` says, which the test writes where `MINIFENL_WRITE_LIMITS` is set.
 #[test]
 fn contractions_of_elements_do_not_spill() {
-    let ptxas =
-        std::env::var_os("MINIFENL_PTXAS").ok_or("MINIFENL_PTXAS names no ptxas (`make test` does)".to_string());
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string()).or(ptxas.clone().err());
+    let ptxas = Tool::named_by("MINIFENL_PTXAS");
+    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string());
+    let missing = missing.or(ptxas.as_ref().err().cloned());
     if is_skipped("contractions_of_elements_do_not_spill", missing) {
         return;
     }
-    let (ptxas, jobs, next, begin) = (ptxas.unwrap(), element_jobs(), AtomicUsize::new(0), std::time::Instant::now());
+    let ptxas = ptxas.unwrap_or_else(|why| panic!("{why}"));
+    let (jobs, next, begin) = (element_jobs(), AtomicUsize::new(0), std::time::Instant::now());
     let work = || {
         let targets = GPUS.map(|(name, ..)| (name, Target::architecture(&name.replace("sm", "compute")).unwrap()));
         let mut found = Vec::new();
@@ -208,13 +211,12 @@ fn differences(recorded: &[&str], found: &[String]) -> Vec<String> {
 #[test]
 fn registers_and_spills_keep_their_limits() {
     let target = Target::architecture(COUNTED.1);
-    let ptxas =
-        std::env::var_os("MINIFENL_PTXAS").ok_or("MINIFENL_PTXAS names no ptxas (`make test` does)".to_string());
-    let missing = target.as_ref().err().map(ToString::to_string).or(ptxas.clone().err());
+    let ptxas = Tool::named_by("MINIFENL_PTXAS");
+    let missing = target.as_ref().err().map(ToString::to_string).or(ptxas.as_ref().err().cloned());
     if is_skipped("registers_and_spills_keep_their_limits", missing) {
         return;
     }
-    let (target, ptxas) = (target.unwrap(), ptxas.unwrap());
+    let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (mut limits, mut faults, mut table) = (limits(LIMITS), Vec::new(), String::new());
     for (file, text) in kernel_files().into_iter().map(|file| (file.name(), file.source(""))) {
         for (kernel, used) in compiled(&target, COUNTED.0, &ptxas, file, &text) {
@@ -257,26 +259,37 @@ fn atomics(code: &str) -> BTreeMap<&str, [usize; 2]> {
     found
 }
 
+/// Reads lines of a kernel's name and the two numbers of [`atomics`].
+fn counts(lines: &str) -> BTreeMap<&str, [usize; 2]> {
+    let words = lines.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    words.map(|words| (words[0], [1, 2].map(|i| words[i].parse().unwrap()))).collect()
+}
+
 /// In machine code they are reductions (RED): the thread goes on, and the second-level cache adds.
 #[test]
 fn scattered_additions_return_nothing() {
-    let nvdisasm = std::env::var_os("MINIFENL_NVDISASM")
-        .ok_or("MINIFENL_NVDISASM names no nvdisasm (`make test` does)".to_string());
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string()).or(nvdisasm.clone().err());
+    let nvdisasm = Tool::named_by("MINIFENL_NVDISASM");
+    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string());
+    let missing = missing.or(nvdisasm.as_ref().err().cloned());
     if is_skipped("scattered_additions_return_nothing", missing) {
         return;
     }
-    let (nvdisasm, folder) = (nvdisasm.unwrap(), tempfile::tempdir().unwrap());
+    let (nvdisasm, folder) = (nvdisasm.unwrap_or_else(|why| panic!("{why}")), tempfile::tempdir().unwrap());
     for architecture in ARCHITECTURES {
         let target = Target::architecture(architecture).unwrap();
         for (file, kernels) in ADDING {
             let text = kernel_files().into_iter().find(|known| known.name() == file).unwrap().source("");
-            let image = folder.path().join(format!("{file}-{architecture}.cubin"));
-            std::fs::write(&image, target.compile(file, &text).unwrap()).unwrap();
-            let output = Command::new(&nvdisasm).arg("-c").arg(&image).output().unwrap();
-            let code = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
-            let found = atomics(&code);
+            let disassemble = || {
+                let image = folder.path().join(format!("{file}-{architecture}.cubin"));
+                std::fs::write(&image, target.compile(file, &text).map_err(|error| error.to_string())?).unwrap();
+                let output = Command::new(&nvdisasm.path).arg("-c").arg(&image).output().unwrap();
+                let code = String::from_utf8_lossy(&output.stdout);
+                assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+                let lines = atomics(&code).into_iter().map(|(kernel, [red, atom])| format!("{kernel} {red} {atom}\n"));
+                Ok(lines.collect())
+            };
+            let lines = kept("nvdisasm", &target, &nvdisasm.version, &text, disassemble).unwrap();
+            let found = counts(&lines);
             for kernel in kernels {
                 let Some(&[additions, returning]) = found.get(kernel) else { panic!("no {kernel} in {file}.cu") };
                 println!("{file},{kernel},{architecture}: {additions} RED, {returning} ATOM");
