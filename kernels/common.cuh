@@ -130,10 +130,10 @@ template <int LOW, int N, int STEP, int KEYS> INLINE void merge_halves(u32 (&key
         order(key[LOW], key[LOW + STEP]);
     }
 }
-template <int LOW, int N, int KEYS> INLINE void sort_network(u32 (&key)[KEYS]) {
+template <int LOW, int N, int KEYS> INLINE void sorting_network(u32 (&key)[KEYS]) {
     if constexpr (N > 1) {
-        sort_network<LOW, N / 2>(key);
-        sort_network<LOW + N / 2, N / 2>(key);
+        sorting_network<LOW, N / 2>(key);
+        sorting_network<LOW + N / 2, N / 2>(key);
         merge_halves<LOW, N, 1>(key);
     }
 }

@@ -130,7 +130,7 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
                 distances |= distance;
             }
         }
-        sort_network<0, HEX * HEX>(key);
+        sorting_network<0, HEX * HEX>(key);
         u32* column = columns[threadIdx.x];
         const u32 mine = threadIdx.x * (HEX * HEX) + 4 * swap;
 #pragma unroll

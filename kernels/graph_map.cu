@@ -129,7 +129,7 @@ KERNEL __launch_bounds__(TEAM) sort_short_rows(u64 rows, const u64* row_map, u32
     u32 key[SHORT];
 #pragma unroll
     for (int k = 0; k < SHORT; k++) key[k] = columns[threadIdx.x][k];
-    sort_network<0, SHORT>(key);
+    sorting_network<0, SHORT>(key);
 #pragma unroll
     for (int k = 0; k < SHORT; k++) columns[threadIdx.x][k] = key[k];
     __syncwarp();

@@ -6,12 +6,13 @@
 //! (a piece's own list, then the graph) and 1 byte a position.
 
 use super::elem_graph::{ElemGraph, Position, Positions, with_position_type};
-use super::network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
 use super::node_elem::NodeElem;
+use super::sorting_network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
+use super::step;
 use crate::LocalOrdinal;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
@@ -19,10 +20,10 @@ pub(super) fn build<S: HostSpace>(
     space: &S,
     elem_node: &ElemNode,
     rows: usize,
-    laps: &mut Laps,
+    times: &mut StepTimes,
 ) -> (CrsGraph, ElemGraph) {
     let lists = NodeElem::new(space, elem_node, rows);
-    laps.mark("graph/lists");
+    times.mark(step::LISTS);
     let per_elem = elem_node.nodes_per_elem();
     let most = (0..rows).map(|row| lists.slots(row).len()).max().unwrap_or(0) * per_elem;
     let mut counts = zeroed::<u32>(rows);
@@ -38,17 +39,17 @@ pub(super) fn build<S: HostSpace>(
         });
         positions
     });
-    laps.mark("graph/count");
+    times.mark(step::COUNT);
     let row_map = offsets(space, &counts);
-    laps.mark("graph/scan");
+    times.mark(step::SCAN);
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
-    laps.mark("graph/allocate");
+    times.mark(step::ALLOCATE);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
-    laps.mark("graph/fill");
+    times.mark(step::COLUMNS);
     let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
     let elem = ElemGraph::from_positions(per_elem, positions, crs.longest_row());
-    laps.mark("graph/elem_graph");
+    times.mark(step::ELEM_GRAPH);
     (crs, elem)
 }
 
@@ -122,7 +123,7 @@ impl<C> Rows<'_, C> {
     fn load<const NN: usize>(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
         let (per_elem, table) = (self.per_elem::<NN>(), self.elem_node.as_slice());
         let mut gathered = [0; ROWS];
-        let mut misfit = 0;
+        let mut overflow = 0;
         for (lane, row) in batch.enumerate() {
             let slots = self.lists.slots(self.first + row);
             gathered[lane] = slots.len() * per_elem;
@@ -135,14 +136,14 @@ impl<C> Rows<'_, C> {
                 let elem = slot as usize / per_elem * per_elem;
                 for &node in &table[elem..elem + per_elem] {
                     let distance = node.wrapping_sub(origin);
-                    misfit |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
+                    overflow |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
                     keys[place][lane] = distance << PLACE_BITS | place as u32;
                     place += 1;
                 }
             }
             keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
         }
-        (misfit == 0).then_some(gathered)
+        (overflow == 0).then_some(gathered)
     }
 
     /// Columns and positions of a row whose sorted keys lie in `lane`.

@@ -19,22 +19,44 @@ mod dashmap;
 mod elem_graph;
 mod gather;
 mod map;
-mod network;
 mod node_elem;
 mod pair_map;
 mod pairs;
 mod sort;
+mod sorting_network;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
 pub use node_elem::NodeElem;
-pub use pair_map::{Homes, Inserted, PairMap, PairMapView};
+pub use pair_map::{HashPlacement, Inserted, PairMap, PairMapView};
 
 use crate::Result;
 use crate::error::check_at_least;
 use crate::mesh::ElemNode;
-use crate::space::{ExecutionSpace, HostMemory, HostSpace, Laps, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, HostSpace, MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
+
+/// Names of the steps in [`Graph::step_times`]; a report shows them as they are.
+///
+/// A strategy marks only the steps that it has. On a GPU a step holds all kernels launched since the last wait.
+pub mod step {
+    /// Node -> element lists.
+    pub const LISTS: &str = "graph/lists";
+    /// Keys of all node pairs.
+    pub const PAIRS: &str = "graph/pairs";
+    /// Entries per row, and whatever finds them (inserts into the pair map, sorting a row).
+    pub const COUNT: &str = "graph/count";
+    /// Row offsets, by an exclusive prefix sum of the counts.
+    pub const SCAN: &str = "graph/scan";
+    /// Memory for the columns.
+    pub const ALLOCATE: &str = "graph/allocate";
+    /// Columns of all rows. Not "fill", which names the assembly of values in a report.
+    pub const COLUMNS: &str = "graph/columns";
+    /// Sorting, of pairs or of the columns of each row.
+    pub const SORT: &str = "graph/sort";
+    /// Position of each element-matrix entry in its row.
+    pub const ELEM_GRAPH: &str = "graph/elem_graph";
+}
 
 /// How to find the unique node pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +90,7 @@ pub struct Graph<M: MemorySpace = HostMemory> {
     /// Position of each element-matrix entry in its row.
     pub elem: ElemGraph<M>,
     /// Time of each step.
-    pub laps: Laps,
+    pub step_times: StepTimes,
 }
 
 #[cfg(feature = "cuda")]
@@ -83,7 +105,7 @@ impl Graph<crate::space::CudaMemory> {
         Ok(Graph {
             crs,
             elem: ElemGraph::<crate::space::CudaMemory>::upload(space, &graph.elem)?,
-            laps: Laps::default(),
+            step_times: StepTimes::default(),
         })
     }
 }
@@ -119,18 +141,20 @@ pub fn build<S: BuildGraph>(
 
 impl<S: HostSpace> BuildGraph for S {
     fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
-        let mut laps = Laps::default();
+        let mut times = StepTimes::default();
         let (crs, elem) = match strategy {
-            Strategy::Gather => gather::build(self, elem_node, rows, &mut laps),
-            Strategy::Map => with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut laps)?, &mut laps),
+            Strategy::Gather => gather::build(self, elem_node, rows, &mut times),
+            Strategy::Map => {
+                with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut times)?, &mut times)
+            }
             Strategy::DashMap => {
-                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut laps), &mut laps)
+                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times), &mut times)
             }
             Strategy::Sort => {
-                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut laps), &mut laps)
+                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times), &mut times)
             }
         };
-        Ok(Graph { crs: Arc::new(crs), elem, laps })
+        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
     }
 }
 
@@ -138,10 +162,10 @@ fn with_elem_graph<S: HostSpace>(
     space: &S,
     elem_node: &ElemNode,
     crs: CrsGraph,
-    laps: &mut Laps,
+    times: &mut StepTimes,
 ) -> (CrsGraph, ElemGraph) {
     let elem = ElemGraph::locate(space, elem_node, &crs);
-    laps.mark("graph/elem_graph");
+    times.mark(step::ELEM_GRAPH);
     (crs, elem)
 }
 

@@ -2,9 +2,9 @@
 //!
 //! The host twin of what Kokkos MiniFENL does with `UnorderedMap<pair, void>`: an insert either succeeds, finds the key,
 //! or fails, and the caller, who knows what to do about it, reduces over the failures, grows and starts again. Open
-//! addressing with linear probing; one 8-byte word a slot. With [`Homes::ByRow`] the home of a pair lies in its smaller
+//! addressing with linear probing; one 8-byte word a slot. With [`HashPlacement::ByRow`] the home of a pair lies in its smaller
 //! node's share of the table, so pairs of one neighbourhood share cache lines (3-4 times the rate of a scattered hash);
-//! a node of hundreds of neighbours overfills its share, which [`Homes::Scattered`] does not know.
+//! a node of hundreds of neighbours overfills its share, which [`HashPlacement::Scattered`] does not know.
 
 use crate::Result;
 use crate::space::atomic::atomic_view;
@@ -24,7 +24,7 @@ pub enum Inserted {
 
 /// Where in the table the search for a pair begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Homes {
+pub enum HashPlacement {
     /// In the smaller node's share of the table: fast while rows are of like length.
     ByRow,
     /// Anywhere, by a hash of both nodes: fails only when the table as a whole is too full.
@@ -36,7 +36,7 @@ pub enum Homes {
 pub struct PairMap {
     slots: Vec<u64>,
     slots_per_row: f64,
-    homes: Homes,
+    placement: HashPlacement,
 }
 
 /// Shared access to a [`PairMap`]: inserts from any number of threads.
@@ -45,7 +45,7 @@ pub struct PairMapView<'a> {
     slots: &'a [AtomicU64],
     slots_per_row: f64,
     window: u64,
-    homes: Homes,
+    placement: HashPlacement,
 }
 
 impl PairMap {
@@ -56,10 +56,10 @@ impl PairMap {
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
-    pub fn new(capacity: usize, rows: usize, homes: Homes) -> Result<Self> {
+    pub fn new(capacity: usize, rows: usize, placement: HashPlacement) -> Result<Self> {
         let slots = Serial.zeros(capacity.max(Self::PROBES))?;
         let slots_per_row = slots.len() as f64 / rows.max(1) as f64;
-        Ok(PairMap { slots, slots_per_row, homes })
+        Ok(PairMap { slots, slots_per_row, placement })
     }
 
     /// Number of slots.
@@ -69,15 +69,15 @@ impl PairMap {
 
     /// Lends the set to threads.
     pub fn view(&mut self) -> PairMapView<'_> {
-        let window = match self.homes {
-            Homes::ByRow => (self.slots_per_row as u64).clamp(1, Self::PROBES as u64),
-            Homes::Scattered => self.slots.len() as u64,
+        let window = match self.placement {
+            HashPlacement::ByRow => (self.slots_per_row as u64).clamp(1, Self::PROBES as u64),
+            HashPlacement::Scattered => self.slots.len() as u64,
         };
         PairMapView {
             slots: atomic_view(&mut self.slots),
             slots_per_row: self.slots_per_row,
             window,
-            homes: self.homes,
+            placement: self.placement,
         }
     }
 
@@ -96,9 +96,11 @@ impl PairMapView<'_> {
     pub fn insert(&self, low: u32, high: u32) -> Inserted {
         let key = stored(low, high);
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        let (share, hash) = match self.homes {
-            Homes::ByRow => ((f64::from(low) * self.slots_per_row) as usize, u64::from(high).wrapping_mul(GOLDEN)),
-            Homes::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
+        let (share, hash) = match self.placement {
+            HashPlacement::ByRow => {
+                ((f64::from(low) * self.slots_per_row) as usize, u64::from(high).wrapping_mul(GOLDEN))
+            }
+            HashPlacement::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
         };
         let home = share + ((u128::from(hash) * u128::from(self.window)) >> 64) as usize;
         let length = self.slots.len();
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_full_map_counts_its_failures_and_keeps_what_it_has() {
-        let mut map = PairMap::new(0, 10, Homes::ByRow).unwrap();
+        let mut map = PairMap::new(0, 10, HashPlacement::ByRow).unwrap();
         let view = map.view();
         let outcomes: Vec<Inserted> = (0..100).map(|high| view.insert(0, high)).collect();
         let first = outcomes.iter().filter(|&&o| o == Inserted::First).count();
@@ -149,11 +151,11 @@ mod tests {
 
     #[test]
     fn racing_threads_insert_each_pair_once() {
-        [Homes::ByRow, Homes::Scattered].into_iter().for_each(race);
+        [HashPlacement::ByRow, HashPlacement::Scattered].into_iter().for_each(race);
     }
 
-    fn race(homes: Homes) {
-        let mut map = PairMap::new(4096, 64, homes).unwrap();
+    fn race(placement: HashPlacement) {
+        let mut map = PairMap::new(4096, 64, placement).unwrap();
         let view = map.view();
         let first = AtomicUsize::new(0);
         Threads::new(4).unwrap().for_each((0..40_000u32).into_par_iter(), |i| {

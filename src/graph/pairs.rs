@@ -1,9 +1,10 @@
 //! Steps that the pair strategies share: from unique node pairs to a sorted CRS graph.
 
+use super::step;
 use crate::LocalOrdinal;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
@@ -42,13 +43,13 @@ pub(super) fn to_graph<S: HostSpace>(
     mut counts: Vec<u32>,
     keys: &[u64],
     absent: u64,
-    laps: &mut Laps,
+    times: &mut StepTimes,
 ) -> CrsGraph {
     let rows = counts.len();
     let row_map = offsets(space, &counts);
-    laps.mark("graph/scan");
+    times.mark(step::SCAN);
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
-    laps.mark("graph/allocate");
+    times.mark(step::ALLOCATE);
     let (places, cells) = (atomic_view(&mut counts), atomic_view(&mut entries));
     let put = |row: u32, column: u32| {
         if let Some(left) = places.get(row as usize) {
@@ -64,7 +65,7 @@ pub(super) fn to_graph<S: HostSpace>(
             }
         }
     });
-    laps.mark("graph/fill");
+    times.mark(step::COLUMNS);
     let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     space.for_each(pieces.into_par_iter().enumerate(), |(piece, mut entries)| {
@@ -74,6 +75,6 @@ pub(super) fn to_graph<S: HostSpace>(
             entries = rest;
         }
     });
-    laps.mark("graph/sort");
+    times.mark(step::SORT);
     CrsGraph::trusted(row_map, entries, elem_node.node_count())
 }

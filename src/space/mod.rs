@@ -30,20 +30,20 @@ mod choice;
 pub mod cuda;
 mod host;
 pub mod lanes;
-mod laps;
 mod memory;
 mod prefetch;
 mod scan;
+mod step_times;
 mod view;
 
 pub(crate) use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
-pub use laps::Laps;
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};
+pub use step_times::StepTimes;
 pub use view::{Layout, Strided, View, ViewMut};
 
 use crate::Result;

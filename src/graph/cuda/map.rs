@@ -5,8 +5,9 @@
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
 use crate::graph::map::{ATTEMPTS, BY_ROW};
 use crate::graph::pair_map::PairMap;
+use crate::graph::step;
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
-use crate::space::{ExecutionSpace, Laps};
+use crate::space::{ExecutionSpace, StepTimes};
 use crate::{Error, Result};
 
 /// Slots a row in the first attempt: an inner node of a box of hexahedra has 13 pairs with larger nodes.
@@ -15,9 +16,9 @@ const SLOTS: usize = 16;
 const SHORT: usize = 32;
 
 impl Builder<'_> {
-    pub(super) fn map(&self, laps: &mut Laps) -> Result<Built> {
+    pub(super) fn map(&self, times: &mut StepTimes) -> Result<Built> {
         let (space, rows) = (self.space, self.rows as u64);
-        let table = self.insert_all(laps)?;
+        let table = self.insert_all(times)?;
         let slots = table.len() as u64;
         let mut counts = space.zeros::<u32>(self.rows)?;
         self.pairs("count_pairs", table.len(), arguments![slots, rows, &table, &mut counts])?;
@@ -25,7 +26,7 @@ impl Builder<'_> {
         if has_diagonal {
             self.pairs("count_diagonal", self.rows, arguments![rows, &mut counts])?;
         }
-        self.finish(&mut counts, laps, |row_map, longest, counts, entries| {
+        self.finish(&mut counts, times, |row_map, longest, counts, entries| {
             let arguments = arguments![slots, rows, &table, row_map, counts, &mut *entries];
             self.pairs("fill_pairs", table.len(), arguments)?;
             drop(table);
@@ -41,7 +42,7 @@ impl Builder<'_> {
     }
 
     /// The set with every pair in it.
-    fn insert_all(&self, laps: &mut Laps) -> Result<CudaArray<u64>> {
+    fn insert_all(&self, times: &mut StepTimes) -> Result<CudaArray<u64>> {
         let (space, nn, rows) = (self.space, self.per_elem, self.rows);
         let upper = self.slots * (nn + 1) / 2;
         let mut wanted = (rows * SLOTS).min(upper + upper / 4);
@@ -59,7 +60,7 @@ impl Builder<'_> {
                 arguments![sizes.0, sizes.1, sizes.2, sizes.3, share, self.nodes, &mut table, &mut failures];
             self.pairs(name, self.slots, arguments)?;
             space.read(&failures, &mut failed)?;
-            laps.mark("graph/count");
+            times.mark(step::COUNT);
             if failed[0] == 0 {
                 return Ok(table);
             }

@@ -22,9 +22,10 @@ mod sort;
 use super::elem_graph::with_position_type;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
 use crate::error::check_at_least;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{Laps, MemorySpace};
+use crate::space::{MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -46,17 +47,17 @@ impl BuildGraph for Cuda {
         strategy: Strategy,
     ) -> Result<Graph<CudaMemory>> {
         let builder = Builder::new(self, elem_node, rows)?;
-        let mut laps = Laps::default();
+        let mut times = StepTimes::default();
         let (crs, elem) = match strategy {
-            Strategy::Gather => builder.gather(&mut laps)?,
-            Strategy::Map => builder.map(&mut laps)?,
-            Strategy::Sort => builder.sort(&mut laps)?,
+            Strategy::Gather => builder.gather(&mut times)?,
+            Strategy::Map => builder.map(&mut times)?,
+            Strategy::Sort => builder.sort(&mut times)?,
             Strategy::DashMap => {
                 let advice = "a map of the host; choose map, gather or sort on a GPU";
                 return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
             }
         };
-        Ok(Graph { crs: Arc::new(crs), elem, laps })
+        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
     }
 }
 
@@ -112,13 +113,13 @@ impl<'a> Builder<'a> {
     fn finish(
         &self,
         counts: &mut CudaArray<u32>,
-        laps: &mut Laps,
+        times: &mut StepTimes,
         fill: impl FnOnce(&CudaArray<u64>, usize, &mut CudaArray<u32>, &mut CudaArray<u32>) -> Result<()>,
     ) -> Result<Built> {
         let map = self.space.offsets(self.rows, counts)?;
-        laps.mark("graph/count");
+        times.mark(step::COUNT);
         let mut entries = self.space.unfilled(map.total)?;
-        laps.mark("graph/allocate");
+        times.mark(step::ALLOCATE);
         fill(&map.offsets, map.longest, counts, &mut entries)?;
         let positions = self.locate(map.longest, &map.offsets, &entries)?;
         let crs = CrsGraph::from_parts(self.rows, self.elem_node.node_count(), map.total, map.offsets, entries);

@@ -7,9 +7,10 @@
 
 use super::{Builder, Built};
 use crate::Result;
+use crate::graph::step;
 use crate::graph::{ElemGraph, Positions};
 use crate::space::cuda::{Grid, arguments};
-use crate::space::{ExecutionSpace, Laps};
+use crate::space::{ExecutionSpace, StepTimes};
 use crate::sparse::CrsGraph;
 
 /// Nodes of an element, and most elements of a row.
@@ -18,12 +19,12 @@ const HEX: usize = 8;
 const SHORT: usize = 32;
 /// Rows of a block.
 const TILE: usize = 128;
-/// Words before the tiles': ticket, total, misfits, lists that are too long.
+/// Words before the tiles': ticket, total, overflows, lists that are too long.
 const STATE: usize = 4;
 
 impl Builder<'_> {
     /// Both graphs, or nothing where some row does not fit. The memory of the entries is that of 32 a row.
-    pub(super) fn short_rows(&self, laps: &mut Laps) -> Result<Option<Built>> {
+    pub(super) fn short_rows(&self, times: &mut StepTimes) -> Result<Option<Built>> {
         if self.per_elem != HEX {
             return Ok(None);
         }
@@ -53,12 +54,12 @@ impl Builder<'_> {
         space.launch("graph", "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
         let mut numbers = [0; STATE];
         space.read(&state, &mut numbers)?;
-        let [_, total, misfits, long_lists] = numbers;
-        if misfits != 0 || long_lists != 0 {
-            laps.mark("graph/lists");
+        let [_, total, overflows, long_lists] = numbers;
+        if overflows != 0 || long_lists != 0 {
+            times.mark(step::LISTS);
             return Ok(None);
         }
-        laps.mark("graph/fill");
+        times.mark(step::COLUMNS);
         entries.truncate(total as usize);
         let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total as usize, row_map, entries);
         Ok(Some((crs, ElemGraph::from_parts(HEX, Positions::U8(positions)))))

@@ -5,11 +5,11 @@
 
 use super::{Builder, Built, bits_of};
 use crate::Result;
-use crate::space::Laps;
+use crate::space::StepTimes;
 use crate::space::cuda::arguments;
 
 impl Builder<'_> {
-    pub(super) fn sort(&self, laps: &mut Laps) -> Result<Built> {
+    pub(super) fn sort(&self, times: &mut StepTimes) -> Result<Built> {
         let (space, rows, pairs) = (self.space, self.rows as u64, self.slots * self.per_elem);
         let column_bits = bits_of(self.elem_node.node_count().saturating_sub(1));
         let mut keys = space.unfilled::<u64>(pairs)?;
@@ -21,7 +21,7 @@ impl Builder<'_> {
         self.items("row_starts", self.rows + 1, arguments)?;
         let mut counts = space.unfilled::<u32>(self.rows)?;
         self.warps("count_unique", arguments![rows, &keys, &starts, &mut counts])?;
-        self.finish(&mut counts, laps, |row_map, _, _, entries| {
+        self.finish(&mut counts, times, |row_map, _, _, entries| {
             self.warps("fill_unique", arguments![rows, column_bits, &keys, &starts, row_map, entries])
         })
     }
