@@ -1,7 +1,8 @@
 //! Where each entry of an element matrix lies in the CRS matrix.
 
+use crate::Result;
 use crate::mesh::ElemNode;
-use crate::space::{HostMemory, HostSpace, Item, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, HostSpace, Item, MemorySpace};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
@@ -122,11 +123,24 @@ impl ElemGraph {
         };
         (row < crs.rows()).then(|| crs.row_range(row).start + position)
     }
+
+    /// Copies the positions into the memory of a space.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemGraph<S::Memory>> {
+        let positions = match &self.positions {
+            Positions::U8(positions) => Positions::U8(space.upload(positions)?),
+            Positions::U16(positions) => Positions::U16(space.upload(positions)?),
+            Positions::U32(positions) => Positions::U32(space.upload(positions)?),
+        };
+        Ok(ElemGraph::from_parts(self.nodes_per_elem, positions))
+    }
 }
 
 impl<M: MemorySpace> ElemGraph<M> {
     /// Takes positions `[elem, i, j]` in the type that the longest row needs.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn from_parts(nodes_per_elem: usize, positions: Positions<M>) -> Self {
         ElemGraph { nodes_per_elem, positions }
     }
@@ -139,24 +153,6 @@ impl<M: MemorySpace> ElemGraph<M> {
     /// The positions `[elem, i, j]`.
     pub fn positions(&self) -> &Positions<M> {
         &self.positions
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl ElemGraph<crate::space::CudaMemory> {
-    /// A copy of the positions in a GPU's memory.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had, [`Error::Device`](crate::Error::Device)
-    /// for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, graph: &ElemGraph) -> crate::Result<Self> {
-        use crate::space::ExecutionSpace;
-        let positions = match &graph.positions {
-            Positions::U8(positions) => Positions::U8(space.upload(positions)?),
-            Positions::U16(positions) => Positions::U16(space.upload(positions)?),
-            Positions::U32(positions) => Positions::U32(space.upload(positions)?),
-        };
-        Ok(Self::from_parts(graph.nodes_per_elem, positions))
     }
 }
 

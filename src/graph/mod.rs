@@ -93,20 +93,15 @@ pub struct Graph<M: MemorySpace = HostMemory> {
     pub step_times: StepTimes,
 }
 
-#[cfg(feature = "cuda")]
-impl Graph<crate::space::CudaMemory> {
-    /// A copy of a graph in a GPU's memory.
+impl Graph {
+    /// Copies a graph into the memory of a space. The copy has no step times: nothing was built.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had, [`Error::Device`](crate::Error::Device)
-    /// for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, graph: &Graph) -> Result<Self> {
-        let crs = Arc::new(CrsGraph::<crate::space::CudaMemory>::upload(space, &graph.crs)?);
-        Ok(Graph {
-            crs,
-            elem: ElemGraph::<crate::space::CudaMemory>::upload(space, &graph.elem)?,
-            step_times: StepTimes::default(),
-        })
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Graph<S::Memory>> {
+        let (crs, elem) = (Arc::new(self.crs.upload(space)?), self.elem.upload(space)?);
+        Ok(Graph { crs, elem, step_times: StepTimes::default() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which nodes each element has: the one table from which a graph is built.
 
-use crate::space::{HostMemory, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result};
 
 /// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. Elements of any kind, all of one kind.
@@ -73,11 +73,19 @@ impl ElemNode {
     pub fn as_slice(&self) -> &[LocalOrdinal] {
         &self.nodes
     }
+
+    /// Copies the table into the memory of a space.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when the memory is not available, [`Error::Device`] when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemNode<S::Memory>> {
+        let nodes = space.upload(&self.nodes)?;
+        Ok(ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count))
+    }
 }
 
 impl<M: MemorySpace> ElemNode<M> {
     /// Takes a table of `elem_count` elements that is known to be in order.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn from_parts(
         nodes: M::Array<LocalOrdinal>,
         elem_count: usize,
@@ -105,18 +113,6 @@ impl<M: MemorySpace> ElemNode<M> {
     /// Number of nodes that the table speaks of: owned and ghost.
     pub fn node_count(&self) -> usize {
         self.node_count
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl ElemNode<crate::space::CudaMemory> {
-    /// A copy of a table in a GPU's memory.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Device`] for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, table: &ElemNode) -> Result<Self> {
-        let nodes = crate::space::ExecutionSpace::upload(space, &table.nodes)?;
-        Ok(Self::from_parts(nodes, table.elem_count, table.nodes_per_elem, table.node_count))
     }
 }
 

@@ -73,10 +73,10 @@ impl CrsGraph {
         self.row_map.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
     }
 
-    /// A copy in the memory of another space.
+    /// Copies the graph into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had.
+    /// [`Error::TooLarge`] when the memory is not available, [`Error::Device`] when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsGraph<S::Memory>> {
         let (row_map, entries) = (space.upload(&self.row_map)?, space.upload(&self.entries)?);
         Ok(CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries))
@@ -123,19 +123,6 @@ impl<M: MemorySpace> CrsGraph<M> {
     /// Column of each entry.
     pub fn entries(&self) -> &M::Array<LocalOrdinal> {
         &self.entries
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl CrsGraph<crate::space::CudaMemory> {
-    /// A copy of a graph in a GPU's memory.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Device`] for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, graph: &CrsGraph) -> Result<Self> {
-        use crate::space::ExecutionSpace;
-        let (row_map, entries) = (space.upload(&graph.row_map)?, space.upload(&graph.entries)?);
-        Ok(Self::from_parts(graph.rows, graph.columns, graph.nnz, row_map, entries))
     }
 }
 

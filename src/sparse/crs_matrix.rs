@@ -29,10 +29,11 @@ impl<V: Item> CrsMatrix<V> {
         CrsMatrix { graph, values }
     }
 
-    /// A copy in the memory of another space, with a graph of its own.
+    /// Copies the matrix into the memory of a space. The copy has its own graph, so it shares none with other copies.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsMatrix<V, S::Memory>> {
         Ok(CrsMatrix { graph: Arc::new(self.graph.upload(space)?), values: space.upload(&self.values)? })
     }
