@@ -1,23 +1,24 @@
-//! Which indices a rank owns, which it only reads, and who has them.
+//! Distribution of indices among ranks: which ones a rank owns, which ones it only reads, and their owners.
 //!
-//! Local indices are `0..owned` (this rank's) and then `owned..owned + ghosts` (copies of other ranks'), the ghosts
-//! grouped by their owner, lowest rank first. Rows of a distributed matrix are the owned indices, its columns are both.
+//! Local indices are `0..owned` (owned by this rank), then `owned..owned + ghosts` (copies of indices of other ranks),
+//! with the ghosts grouped by owner, lowest rank first. Grouping lets a receive write directly behind the owned part of
+//! a vector. Rows of a distributed matrix are the owned indices; its columns are the owned and ghost indices.
 
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
-/// One rank that this rank exchanges values with.
+/// A rank with which this rank exchanges values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// The other rank.
     pub rank: usize,
-    /// Owned indices whose values it reads, in the order of its ghosts.
+    /// Owned indices whose values the neighbour reads, in the order of its ghosts.
     pub send: Vec<LocalOrdinal>,
-    /// The ghosts that it owns.
+    /// Ghosts of this rank that the neighbour owns.
     pub receive: Range<LocalOrdinal>,
 }
 
-/// Owned and ghost indices of one rank, with its neighbours.
+/// Owned and ghost indices of one rank, with the neighbouring ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     global: GlobalOrdinal,
@@ -27,12 +28,12 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map of `owned` of `global` indices; the neighbours bring the ghosts.
+    /// Makes a map that owns `owned` of `global` indices. The neighbours define the ghosts.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the neighbour when ranks do not ascend, ghosts are not packed behind the owned indices
-    /// in the neighbours' order, or a value to send is not owned; or when there are more local than global indices.
-    /// [`Error::TooLarge`] when local indices pass 32 bits.
+    /// [`Error::Invalid`], naming the neighbour, when ranks do not ascend, when ghosts do not follow the owned indices
+    /// in the order of the neighbours, or when an index to send is not owned; also when there are more local than
+    /// global indices. [`Error::TooLarge`] when local indices exceed 32 bits.
     pub fn new(global: GlobalOrdinal, owned: usize, neighbours: Vec<Neighbour>) -> Result<Self> {
         let mut end = local(owned)?;
         let mut previous = None;
@@ -56,27 +57,27 @@ impl Map {
         Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
     }
 
-    /// Number of indices over all ranks.
+    /// Returns the number of indices over all ranks.
     pub fn global_count(&self) -> GlobalOrdinal {
         self.global
     }
 
-    /// Number of indices that this rank owns.
+    /// Returns the number of indices that this rank owns.
     pub fn owned_count(&self) -> usize {
         self.owned
     }
 
-    /// Number of indices that other ranks own and this rank reads.
+    /// Returns the number of indices that this rank reads and other ranks own.
     pub fn ghost_count(&self) -> usize {
         self.ghosts
     }
 
-    /// Owned and ghosts: the length of a vector to exchange.
+    /// Returns the number of owned and ghost indices, which is the length of a distributed vector on this rank.
     pub fn local_count(&self) -> usize {
         self.owned + self.ghosts
     }
 
-    /// The neighbours, lowest rank first.
+    /// Returns the neighbours, lowest rank first.
     pub fn neighbours(&self) -> &[Neighbour] {
         &self.neighbours
     }

@@ -1,4 +1,7 @@
-//! Where each entry of an element matrix lies in the CRS matrix.
+//! Position of each entry of an element matrix in the CRS matrix.
+//!
+//! Assembly adds element matrices to rows; these positions spare it a search per entry. Building them once pays off
+//! because every Newton step assembles on the same sparsity pattern.
 
 use crate::Result;
 use crate::mesh::ElemNode;
@@ -10,9 +13,9 @@ use rayon::prelude::*;
 pub trait Position: Item + Send + Sync {
     /// Mark of an element row whose node is not owned.
     const NONE: Self;
-    /// From a position that fits.
+    /// Converts a position, which must fit.
     fn new(position: usize) -> Self;
-    /// As an index.
+    /// Converts to an index.
     fn get(self) -> usize;
 }
 macro_rules! position {
@@ -32,7 +35,7 @@ macro_rules! position {
 }
 position!(u8, u16, u32);
 
-/// Positions in the smallest integer that holds the longest row.
+/// Positions in the smallest integer type that fits the longest row.
 #[derive(Clone, Debug)]
 pub enum Positions<M: MemorySpace = HostMemory> {
     /// Rows of up to 255 entries.
@@ -54,8 +57,9 @@ impl PartialEq for Positions {
     }
 }
 
-/// `[elem, i, j]` -> position of (node i, node j) within the row of node i, `j` fastest. With the row's offset that is the
-/// entry of the CRS matrix; 1 byte an entry for rows of up to 255 (64 bytes a hexahedron, a quarter of a table of entries).
+/// Positions `[elem, i, j]` of (node i, node j) within the row of node i, `j` fastest. The row's offset plus the
+/// position is the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per position: 64 bytes
+/// per hexahedron, a quarter of a table of 32-bit indices.
 #[derive(Clone, Debug)]
 pub struct ElemGraph<M: MemorySpace = HostMemory> {
     nodes_per_elem: usize,
@@ -90,14 +94,16 @@ macro_rules! with_position_type {
 pub(super) use with_position_type;
 
 impl ElemGraph {
-    /// Looks every pair up in its sorted row. Reads the table and, per element, its rows; writes the positions.
+    /// Finds the position of each pair by binary search in its sorted row. Reads the table and, per element, its rows;
+    /// writes the positions.
     pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Self {
         let nodes_per_elem = elem_node.nodes_per_elem();
         let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs));
         ElemGraph { nodes_per_elem, positions }
     }
 
-    /// Takes positions found on the way, in a type chosen by a bound of the row length, and narrows it to the rows' need.
+    /// Takes positions that a strategy found while it built the rows. The strategy chose their type by an upper bound
+    /// of the row length; this function narrows it to the type that the longest row needs.
     pub(super) fn from_positions(nodes_per_elem: usize, positions: Positions, longest_row: usize) -> Self {
         fn narrow<A: Position, B: Position>(wide: &[A]) -> Vec<B> {
             wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) }).collect()
@@ -112,7 +118,7 @@ impl ElemGraph {
         ElemGraph { nodes_per_elem, positions }
     }
 
-    /// Entry of the CRS matrix for `(elem, i, j)`, or `None` where the row is not owned.
+    /// Returns the index in the CRS matrix of entry `(elem, i, j)`, or `None` if the row is not owned.
     pub fn entry(&self, crs: &CrsGraph, elem_node: &ElemNode, elem: usize, i: usize, j: usize) -> Option<usize> {
         let row = elem_node.elem(elem)[i] as usize;
         let at = (elem * self.nodes_per_elem + i) * self.nodes_per_elem + j;
@@ -145,12 +151,12 @@ impl<M: MemorySpace> ElemGraph<M> {
         ElemGraph { nodes_per_elem, positions }
     }
 
-    /// Nodes of each element.
+    /// Returns the number of nodes per element.
     pub fn nodes_per_elem(&self) -> usize {
         self.nodes_per_elem
     }
 
-    /// The positions `[elem, i, j]`.
+    /// Returns the positions `[elem, i, j]`.
     pub fn positions(&self) -> &Positions<M> {
         &self.positions
     }

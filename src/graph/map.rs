@@ -1,4 +1,8 @@
-//! Strategy `map`: unique pairs in the fixed-capacity table, grown and retried until no insert fails.
+//! Strategy `map`: finds the unique pairs with the fixed-capacity table, which grows and is filled again until no
+//! insert fails.
+//!
+//! Cost: 8 bytes per slot, 7/6 slots per expected pair, and one random access per pair of each element. The number of
+//! attempts may depend on the order of the inserts; the graph does not.
 
 use super::pair_map::{HashPlacement, Inserted, PairMap};
 use super::pairs;
@@ -11,12 +15,13 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Rounds before giving up; each makes the table at least half as large again.
+/// Attempts before giving up. Each attempt enlarges the table by at least one half.
 pub(super) const ATTEMPTS: usize = 32;
-/// Rounds after which pairs are scattered over the table: growth alone does not help a node of very many neighbours.
+/// Attempts that place pairs by row; later ones scatter them. Growth alone does not help a node with very many
+/// neighbours, because its share of the table overflows while other shares are empty.
 pub(super) const BY_ROW: usize = 2;
 
-/// Elements of one task.
+/// Elements per task.
 const BLOCK: usize = 512;
 
 pub(super) fn build<S: HostSpace>(
@@ -25,7 +30,8 @@ pub(super) fn build<S: HostSpace>(
     rows: usize,
     times: &mut StepTimes,
 ) -> Result<CrsGraph> {
-    // Undirected pairs of a row: 14 for an inner node of a box of hexahedra (27 neighbours); a sixth more keeps probes short.
+    // An inner node of a box of hexahedra has 27 neighbours and 14 undirected pairs. A sixth more slots keeps probe
+    // sequences short.
     let per_elem = elem_node.nodes_per_elem();
     let upper = elem_node.elem_count() * per_elem * (per_elem + 1) / 2;
     let mut capacity = (rows * 14).min(upper) * 7 / 6;
@@ -48,7 +54,7 @@ pub(super) fn build<S: HostSpace>(
     Err(Error::MapFull { capacity, failed, attempts: ATTEMPTS })
 }
 
-/// Inserts every pair, counts new ones in their rows and returns how many inserts failed.
+/// Inserts all pairs, counts the new ones in their rows and returns the number of failed inserts.
 fn insert_all<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap, counts: &mut [u32]) -> usize {
     let rows = counts.len();
     let failed = AtomicUsize::new(0);

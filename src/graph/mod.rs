@@ -1,17 +1,18 @@
-//! From an element-node table to a CRS graph: count, scan, allocate, fill, sort.
+//! Builds a CRS graph from an element-node table: count, scan, allocate, fill, sort.
 //!
-//! Row i of the graph has column j when some element has both nodes; rows are the owned nodes (local ids below `rows`),
-//! columns all nodes. Four strategies build the identical [`CrsGraph`] and [`ElemGraph`] (tested); they differ in cost:
+//! Row i of the graph has column j if some element contains both nodes. Rows are the owned nodes (local ids below
+//! `rows`); columns are all nodes. The four strategies build identical [`CrsGraph`]s and [`ElemGraph`]s (tested) and
+//! differ in cost:
 //!
-//! | strategy | how | source |
+//! | strategy | method | source |
 //! |---|---|---|
 //! | [`Map`](Strategy::Map) | unique node pairs in a fixed-capacity lock-free table that reports failed inserts | Kokkos MiniFENL; Hoemmen and Edwards 2014, slides 15-17 |
-//! | [`DashMap`](Strategy::DashMap) | the same on a general concurrent map that grows under locks | crate dashmap |
+//! | [`DashMap`](Strategy::DashMap) | unique node pairs in a general concurrent map that grows under locks | crate dashmap |
 //! | [`Gather`](Strategy::Gather) | node -> element lists; each row gathers its elements' nodes, sorts, drops duplicates | |
 //! | [`Sort`](Strategy::Sort) | all pairs, one sort, duplicates dropped | COO -> CSR as in PETSc, CuPy |
 //!
-//! None depends on threads or chance: the result has one representation. A GPU has all but `dashmap`; how, and what its laps
-//! mean, is said in `graph/cuda`.
+//! The result depends neither on the number of threads nor on their timing, because columns are sorted and unique. A
+//! GPU offers all strategies except `dashmap`; `graph/cuda` describes them and the meaning of their step times.
 
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -58,22 +59,23 @@ pub mod step {
     pub const ELEM_GRAPH: &str = "graph/elem_graph";
 }
 
-/// How to find the unique node pairs.
+/// Method that finds the unique node pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Lock-free insert-only table of pairs with bounded probing; grown and retried when inserts fail.
+    /// A lock-free, insert-only table of pairs with bounded probing. The table grows and is filled again when inserts
+    /// fail.
     Map,
-    /// Concurrent hash map of crate dashmap.
+    /// The concurrent hash map of crate dashmap.
     DashMap,
-    /// Rows gather from node -> element lists.
+    /// Each row gathers its columns from node -> element lists.
     #[default]
     Gather,
-    /// Sort all pairs.
+    /// Sorts all pairs.
     Sort,
 }
 
 impl Strategy {
-    /// Every strategy, with its name.
+    /// All strategies with their names.
     pub const ALL: [(Strategy, &'static str); 4] = [
         (Strategy::Map, "map"),
         (Strategy::DashMap, "dashmap"),
@@ -82,10 +84,10 @@ impl Strategy {
     ];
 }
 
-/// What the assembly needs of the connectivity: the pattern, and where each element's entries lie in it.
+/// The sparsity pattern, and the position of each element-matrix entry in it: what assembly needs of the connectivity.
 #[derive(Clone, Debug)]
 pub struct Graph<M: MemorySpace = HostMemory> {
-    /// Pattern: owned rows, owned and ghost columns.
+    /// Sparsity pattern: owned rows, owned and ghost columns.
     pub crs: Arc<CrsGraph<M>>,
     /// Position of each element-matrix entry in its row.
     pub elem: ElemGraph<M>,

@@ -1,4 +1,7 @@
 //! Node -> element lists: the transpose of the element-node table.
+//!
+//! Cost: two passes over the table (count, fill), 4 bytes per slot and 8 per row written. Both passes skip blocks of
+//! elements that touch none of a thread's nodes.
 
 use crate::mesh::ElemNode;
 use crate::space::{HostMemory, HostSpace, MemorySpace, even_bounds, split_at, zeroed};
@@ -6,8 +9,8 @@ use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// For each row node the *slots* of the element-node table that hold it, ascending. Slot `e * nodes_per_elem + i` is node
-/// `i` of element `e`. 4 bytes a slot and 8 a row.
+/// The *slots* of the element-node table that contain each row's node, in ascending order. Slot
+/// `e * nodes_per_elem + i` is node `i` of element `e`. Uses 4 bytes per slot and 8 per row.
 #[derive(Clone, Debug)]
 pub struct NodeElem<M: MemorySpace = HostMemory> {
     rows: usize,
@@ -21,15 +24,15 @@ impl PartialEq for NodeElem {
     }
 }
 
-/// Elements in one block of the table, of which the range of nodes is kept.
+/// Elements per block of the table. Each block's range of nodes is computed once, so that threads can skip blocks.
 const BLOCK: usize = 1024;
 
 impl NodeElem {
-    /// Lists of nodes `0..rows`: count, scan, fill.
+    /// Builds the lists of nodes `0..rows`: count, scan, fill.
     ///
-    /// Each thread owns a range of nodes and walks only the blocks of elements that touch it, so nothing is shared, no
-    /// atomics are needed and lists come out ascending. With a local numbering each element is visited about once; with a
-    /// scattered one by every thread.
+    /// Each thread owns a range of nodes and visits only the blocks of elements that touch the range. Threads therefore
+    /// share nothing, need no atomics and write ascending lists. With a local numbering each element is visited about
+    /// once; with a scattered numbering every thread visits every element.
     pub fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Self {
         let block_slots = BLOCK * elem_node.nodes_per_elem();
         let table = elem_node.as_slice();
@@ -72,7 +75,7 @@ impl NodeElem {
         NodeElem { rows, row_map, slots }
     }
 
-    /// Slots of the element-node table that hold `node`, ascending.
+    /// Returns the slots of the element-node table that contain `node`, in ascending order.
     #[inline(always)]
     pub fn slots(&self, node: usize) -> &[LocalOrdinal] {
         &self.slots[self.row_map[node] as usize..self.row_map[node + 1] as usize]
@@ -80,23 +83,23 @@ impl NodeElem {
 }
 
 impl<M: MemorySpace> NodeElem<M> {
-    /// Takes the lists of `rows` nodes, which are known to be in order.
+    /// Takes the lists of `rows` nodes. The caller guarantees that they are ascending.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn from_parts(rows: usize, row_map: M::Array<RowOffset>, slots: M::Array<LocalOrdinal>) -> Self {
         NodeElem { rows, row_map, slots }
     }
 
-    /// Number of nodes with a list.
+    /// Returns the number of nodes with a list.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Offsets of the lists in [`slots_array`](Self::slots_array), length rows + 1.
+    /// Returns the offsets of the lists in [`slots_array`](Self::slots_array), of length rows + 1.
     pub fn row_map(&self) -> &M::Array<RowOffset> {
         &self.row_map
     }
 
-    /// The lists, one after the other.
+    /// Returns the lists, one after the other.
     pub fn slots_array(&self) -> &M::Array<LocalOrdinal> {
         &self.slots
     }

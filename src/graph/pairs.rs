@@ -1,4 +1,4 @@
-//! Steps that the pair strategies share: from unique node pairs to a sorted CRS graph.
+//! Steps shared by the pair strategies: from unique node pairs to a sorted CRS graph.
 
 use super::step;
 use crate::LocalOrdinal;
@@ -9,20 +9,20 @@ use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// An undirected node pair as one key: the smaller node in the high half, so that keys sort by row.
+/// Returns the key of an undirected node pair. The smaller node is in the upper half, so that keys sort by row.
 #[inline(always)]
 pub(super) fn key(a: u32, b: u32) -> u64 {
     u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
-/// The two nodes of a key, smaller first.
+/// Returns the two nodes of a key, smaller node first.
 #[inline(always)]
 pub(super) fn nodes(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// Calls `insert` on each undirected pair, a node with itself included, of which at least one node is a row. An element
-/// comes up once, its pairs in order.
+/// Calls `insert` for each undirected pair of an element of which at least one node is a row, including each node with
+/// itself.
 #[inline(always)]
 pub(super) fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: impl FnMut(u64)) {
     for (i, &a) in nodes.iter().enumerate() {
@@ -34,9 +34,11 @@ pub(super) fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: imp
     }
 }
 
-/// Scan, allocate, fill and sort from row counts and pieces of unique keys (`absent` marks an empty slot).
+/// Scans, allocates, fills and sorts, from the entries per row and the unique keys. `absent` marks an empty slot among
+/// the keys.
 ///
-/// Each pair puts its two nodes in each other's rows: an atomic counter a row gives the place, sorting restores order.
+/// Each pair stores each of its nodes in the other's row. An atomic counter per row gives the place; sorting the row
+/// then makes the result independent of the order of the threads.
 pub(super) fn to_graph<S: HostSpace>(
     space: &S,
     elem_node: &ElemNode,

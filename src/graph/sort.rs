@@ -1,4 +1,6 @@
-//! Strategy `sort`: every pair of every element, sorted, duplicates dropped. 512 bytes of keys a hexahedron.
+//! Strategy `sort`: lists all pairs of all elements, sorts them and drops duplicates.
+//!
+//! Cost: 8 bytes per pair, which is 512 bytes per hexahedron of 8 nodes.
 
 use super::step;
 use crate::LocalOrdinal;
@@ -7,7 +9,7 @@ use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed}
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
-/// Key of a pair whose row is not owned: sorts behind all others.
+/// Key of a pair whose row is not owned; it sorts behind all other keys.
 const NO_ROW: u64 = u64::MAX;
 
 pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> CrsGraph {
@@ -27,7 +29,7 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
     space.sort(&mut keys);
     keys.truncate(keys.partition_point(|&key| key != NO_ROW));
     times.mark(step::SORT);
-    // Pieces end where a row ends, so that each row is counted and copied by one task.
+    // Pieces end at row boundaries, so that one task counts and copies a whole row.
     let row_start = |row: usize| keys.partition_point(|&key| key < (row as u64) << 32);
     let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
     let starts: Vec<usize> = bounds.iter().map(|&row| row_start(row)).collect();

@@ -1,4 +1,7 @@
-//! Strategy `gather`: lists, then rows of up to 1024 gathered nodes in shared memory, a warp a row.
+//! Strategy `gather`: short rows in one pass where [`short`](super::short) applies; otherwise node -> element lists,
+//! then rows of up to 1024 gathered nodes sorted in shared memory, one warp per row.
+//!
+//! Longer rows go to strategy `sort`. The limit of 1024 keys keeps a block of four warps at 16 KiB of shared memory.
 
 use super::{Builder, Built, SHARED_KEYS};
 use crate::Result;

@@ -1,6 +1,8 @@
-//! Strategy `map`: unique undirected pairs in the fixed-capacity set, grown and retried until no insert fails.
+//! Strategy `map`: finds unique undirected pairs with the fixed-capacity set, which grows and is filled again until no
+//! insert fails.
 //!
-//! As on the host, but a node's pair with itself is not stored: a row that has any pair has its own column.
+//! The algorithm is the host's, except that the pair of a node with itself is not stored: a row that has any pair also
+//! has its own column. This saves 8 of the 36 inserts per hexahedron.
 
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
 use crate::graph::map::{ATTEMPTS, BY_ROW};
@@ -10,9 +12,9 @@ use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
 use crate::{Error, Result};
 
-/// Slots a row in the first attempt: an inner node of a box of hexahedra has 13 pairs with larger nodes.
+/// Slots per row in the first attempt. An inner node of a box of hexahedra has 13 pairs with larger nodes.
 const SLOTS: usize = 16;
-/// Longest row that one thread sorts.
+/// Longest row that a single thread sorts.
 const SHORT: usize = 32;
 
 impl Builder<'_> {
@@ -41,7 +43,7 @@ impl Builder<'_> {
         self.space.launch("graph_map", name, Grid::cover(items, THREADS), arguments)
     }
 
-    /// The set with every pair in it.
+    /// Returns a set that contains all pairs.
     fn insert_all(&self, times: &mut StepTimes) -> Result<CudaArray<u64>> {
         let (space, nn, rows) = (self.space, self.per_elem, self.rows);
         let upper = self.slots * (nn + 1) / 2;
@@ -50,7 +52,7 @@ impl Builder<'_> {
         for attempt in 0..ATTEMPTS {
             let slots_per_row = wanted.div_ceil(rows.max(1)).max(1);
             let capacity = (slots_per_row * rows).max(PairMap::PROBES);
-            // None a row: scattered.
+            // 0 slots per row: the pairs are scattered over the whole table.
             let share = if attempt < BY_ROW { slots_per_row as u32 } else { 0 };
             let mut table = space.zeros::<u64>(capacity)?;
             let mut failures = space.zeros::<u64>(1)?;
@@ -69,7 +71,7 @@ impl Builder<'_> {
         Err(Error::MapFull { capacity: wanted, failed: failed[0] as usize, attempts: ATTEMPTS })
     }
 
-    /// Puts each row in order.
+    /// Sorts the columns of each row, by the method that fits the longest row.
     fn sort_rows(&self, row_map: &CudaArray<u64>, longest: usize, entries: &mut CudaArray<u32>) -> Result<()> {
         let (rows, nnz) = (self.rows as u64, entries.len());
         if longest <= SHORT {
@@ -84,7 +86,7 @@ impl Builder<'_> {
         let mut keys = self.space.unfilled::<u64>(nnz)?;
         let arguments = arguments![rows, row_map, &*entries, &mut keys];
         self.pairs("entry_keys", self.rows * WARP, arguments)?;
-        // Rows are in order already: by column, then by row again.
+        // A radix sort is stable: sorting by column and then by row orders the columns within each row.
         let keys = self.space.sort_keys(keys, 0..bits_of(self.elem_node.node_count()))?;
         let keys = self.space.sort_keys(keys, 32..32 + bits_of(self.rows))?;
         self.items("lower_halves", nnz, arguments![nnz as u64, &keys, entries])

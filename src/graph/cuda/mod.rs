@@ -1,17 +1,17 @@
-//! Graphs on a GPU: launches of `kernels/graph.cu` and `kernels/graph_map.cu`.
+//! Builds graphs on a GPU, with the kernels in `kernels/graph.cu` and `kernels/graph_map.cu`.
 //!
-//! | strategy | how |
+//! | strategy | method |
 //! |---|---|
-//! | gather | tables of 8 nodes an element, rows of at most 8 elements and 32 columns: a thread a row, one pass ([`short`]) |
-//! | | up to 1024 gathered nodes a row: a warp a row in shared memory, count and fill ([`gather`]) |
-//! | | anything else: as sort |
-//! | map | undirected pairs in a lock-free table, grown and retried ([`map`]) |
-//! | sort | all pairs, one radix sort ([`sort`]): 1 KiB an element of 8 nodes |
-//! | dashmap | of the host only |
+//! | gather | tables of 8 nodes per element, rows of at most 8 elements and 32 columns: one thread per row, one pass ([`short`]) |
+//! | | up to 1024 gathered nodes per row: one warp per row in shared memory, count and fill ([`gather`]) |
+//! | | longer rows: as sort |
+//! | map | undirected pairs in a lock-free table that grows and is filled again ([`map`]) |
+//! | sort | all pairs, one radix sort ([`sort`]): 1 KiB per element of 8 nodes |
+//! | dashmap | not available: the map is a host data structure |
 //!
-//! Results are those of the host, entry for entry. Launches do not wait, so a lap is booked only where a size is read, and
-//! holds all that was launched before it; what is launched after the last size belongs to no lap. Gather on short rows reads
-//! one size at its end: the lap `graph/fill` is the whole of it.
+//! The graphs equal the host's, entry for entry. Launches are asynchronous: a step's time is recorded at the next size
+//! read-back and covers all launches before it; launches after the last read-back belong to no step. Gather on short
+//! rows reads one size at its end, so its step `graph/columns` covers the whole build.
 
 mod gather;
 mod lists;
@@ -30,13 +30,13 @@ use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use std::sync::Arc;
 
-/// Threads of a block, as in the kernels.
+/// Threads per block, as in the kernels.
 const THREADS: u32 = 256;
-/// Threads of a block of kernels that sort in shared memory.
+/// Threads per block of kernels that sort in shared memory: 4 warps of up to 4 KiB of keys each.
 const TEAM: u32 = 128;
-/// Threads that share a row in some kernels.
+/// Threads that share a row in the warp-per-row kernels.
 const WARP: usize = 32;
-/// Most keys of a row that are sorted in shared memory.
+/// Longest row, in keys, that is sorted in shared memory.
 const SHARED_KEYS: usize = 1024;
 
 impl BuildGraph for Cuda {
@@ -61,18 +61,18 @@ impl BuildGraph for Cuda {
     }
 }
 
-/// Both graphs.
+/// The sparsity pattern and the positions of the elements' entries in it.
 type Built = (CrsGraph<CudaMemory>, ElemGraph<CudaMemory>);
 
-/// What every strategy starts from.
+/// The input that all strategies share.
 #[derive(Clone, Copy)]
 struct Builder<'a> {
     space: &'a Cuda,
     elem_node: &'a ElemNode<CudaMemory>,
     nodes: &'a CudaArray<u32>,
-    /// Nodes of an element.
+    /// Nodes per element.
     per_elem: usize,
-    /// Length of the table.
+    /// Length of the element-node table.
     slots: usize,
     rows: usize,
 }
@@ -86,17 +86,17 @@ impl<'a> Builder<'a> {
         Ok(Builder { space, elem_node, nodes: elem_node.nodes(), per_elem, slots, rows })
     }
 
-    /// Launches a kernel with a thread an item.
+    /// Launches a kernel with one thread per item.
     fn items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.space.graph_items(name, items, arguments)
     }
 
-    /// Launches a kernel with a warp a row.
+    /// Launches a kernel with one warp per row.
     fn warps(&self, name: &'static str, arguments: &mut [Argument]) -> Result<()> {
         self.items(name, self.rows * WARP, arguments)
     }
 
-    /// The same with shared memory for `capacity` keys a warp.
+    /// Launches a kernel with one warp per row and shared memory for `capacity` keys per warp.
     fn sorting_warps(
         &self,
         module: &'static str,
@@ -108,8 +108,8 @@ impl<'a> Builder<'a> {
         self.space.launch(module, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
     }
 
-    /// Scan, allocate and fill from the rows' counts, then the element graph. Waits for the number of entries. `fill` gets
-    /// the row offsets, the longest row and the entries.
+    /// Scans the rows' counts, allocates and fills the entries, then builds the element graph. Waits once, for the
+    /// number of entries. `fill` receives the row offsets, the length of the longest row, the counts and the entries.
     fn finish(
         &self,
         counts: &mut CudaArray<u32>,
@@ -126,7 +126,7 @@ impl<'a> Builder<'a> {
         Ok((crs, ElemGraph::from_parts(self.per_elem, positions)))
     }
 
-    /// Looks every pair up in its sorted row.
+    /// Finds the position of each pair in its sorted row.
     fn locate(
         &self,
         longest: usize,
@@ -154,13 +154,13 @@ impl<'a> Builder<'a> {
 }
 
 impl Cuda {
-    /// One thread an item.
+    /// Launches a kernel of module `graph` with one thread per item.
     fn graph_items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.launch("graph", name, Grid::cover(items, THREADS), arguments)
     }
 }
 
-/// Bits that hold the numbers `0..=largest`.
+/// Returns the number of bits that represent `0..=largest`.
 fn bits_of(largest: usize) -> u32 {
     usize::BITS - largest.leading_zeros()
 }

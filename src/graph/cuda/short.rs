@@ -1,9 +1,13 @@
-//! Strategy `gather`, hexahedral tables with rows of at most 8 elements and 32 columns, the usual ones: two kernels.
+//! Strategy `gather` for the usual tables: hexahedra, rows of at most 8 elements and 32 columns. Two kernels and one
+//! read-back.
 //!
-//! The first puts each slot into its node's list of 8 places by an atomic counter. The second sorts the 64 gathered nodes of
-//! a row in the registers of one thread, each with the place it came from, so that the unique columns and the element graph
-//! fall out of one sort; offsets come from a look-back over the tiles before. 32 bytes a node written and read for the lists,
-//! 32 gathered 8 times from the caches, 128 written for the columns, 64 for the positions.
+//! The first kernel stores each slot in its node's list of 8 places; an atomic counter gives the place. The second
+//! kernel sorts the 64 gathered nodes of a row in the registers of one thread. Each key carries its place, so one sort
+//! yields the unique columns and the element graph. Row offsets come from a decoupled look-back over the preceding
+//! tiles.
+//!
+//! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
+//! the columns, 64 for the positions.
 
 use super::{Builder, Built};
 use crate::Result;
@@ -13,17 +17,18 @@ use crate::space::cuda::{Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
 use crate::sparse::CrsGraph;
 
-/// Nodes of an element, and most elements of a row.
+/// Nodes per element, and the largest number of elements per row.
 const HEX: usize = 8;
-/// Most columns of a row.
+/// Largest number of columns per row.
 const SHORT: usize = 32;
-/// Rows of a block.
+/// Rows per block.
 const TILE: usize = 128;
-/// Words before the tiles': ticket, total, overflows, lists that are too long.
+/// Words before the tiles' words: ticket, total, overflow (a row that does not fit), overlong list.
 const STATE: usize = 4;
 
 impl Builder<'_> {
-    /// Both graphs, or nothing where some row does not fit. The memory of the entries is that of 32 a row.
+    /// Builds both graphs, or returns `None` if some row does not fit. Memory for the entries is allocated for 32 per
+    /// row, because the number of entries is known only at the end.
     pub(super) fn short_rows(&self, times: &mut StepTimes) -> Result<Option<Built>> {
         if self.per_elem != HEX {
             return Ok(None);

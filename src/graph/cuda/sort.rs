@@ -1,7 +1,7 @@
-//! Strategy `sort`: every pair of every element as a key, a radix sort, duplicates dropped.
+//! Strategy `sort`: writes each pair of each element as a key, sorts the keys by radix and drops duplicates.
 //!
-//! Memory for the keys twice, 8 bytes each: 1 KiB an element of 8 nodes. 24 bytes a key are moved for each 8 bits of row and
-//! column.
+//! Memory: two arrays of 8-byte keys, 1 KiB per element of 8 nodes. The sort moves 24 bytes per key for every 8 bits of
+//! row and column.
 
 use super::{Builder, Built, bits_of};
 use crate::Result;
