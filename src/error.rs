@@ -46,7 +46,7 @@ pub enum Error {
     },
     /// A coordinate map folds an element: the Jacobian determinant is not positive at some point.
     #[error(
-        "element {element}: the Jacobian determinant is {determinant:.3e} at integration point {point}: the map folds it"
+        "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} at quadrature point {point}"
     )]
     Folded {
         /// Element id, global if the caller has global ids.

@@ -88,7 +88,11 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
             let seconds = space.record()?.since(&before)?.as_secs_f64();
             rate = rate.max(per_warp_round * rounds as f64 * (blocks * THREADS as usize / 32) as f64 / seconds);
         }
-        if rate.is_finite() { Ok(rate) } else { Err(Error::Device(format!("{name}: took no time"))) }
+        if rate.is_finite() {
+            Ok(rate)
+        } else {
+            Err(Error::Device(format!("{name}: the kernel took no measurable time")))
+        }
     };
     let (single, double) = (Argument::from(&mut single), Argument::from(&mut double));
     Ok(Peaks {

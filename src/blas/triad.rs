@@ -36,7 +36,7 @@ const HOST_CHUNK: usize = 4096;
 /// [`Error::TooLarge`] when the memory is not available, [`Error::Invalid`] when `len` is 0.
 pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
     if len == 0 {
-        return Err(Error::Invalid("triad: arrays of 0 items".into()));
+        return Err(Error::Invalid("triad: array length is 0, expected 1 or more".into()));
     }
     let (mut a, mut b, mut c) = (space.zeros::<f64>(len)?, space.zeros::<f64>(len)?, space.zeros::<f64>(len)?);
     for (array, value) in [(&mut b, 1.0), (&mut c, 2.0)] {
@@ -50,7 +50,7 @@ pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
         rates.push(24e-9 * len as f64 / begin.elapsed().as_secs_f64());
     }
     if a[len / 2] != 7.0 {
-        return Err(Error::Invalid(format!("triad: 1 + 3 * 2 gave {}", a[len / 2])));
+        return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", a[len / 2])));
     }
     rates.sort_by(f64::total_cmp);
     Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
@@ -76,7 +76,7 @@ pub fn triad_on_gpu(space: &crate::space::Cuda, len: usize) -> Result<Triad> {
     let mut value = [0.0];
     space.read(&a, &mut value)?;
     if value[0] != 7.0 {
-        return Err(Error::Invalid(format!("triad: 1 + 3 * 2 gave {}", value[0])));
+        return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", value[0])));
     }
     rates.sort_by(f64::total_cmp);
     Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })

@@ -33,7 +33,7 @@ fn world_of(started: Option<usize>) -> Result<Box<dyn Communicator>> {
         Some(_) => Ok(Box::new(super::Mpi::init()?)),
         #[cfg(not(feature = "mpi"))]
         Some(ranks) if ranks > 1 => Err(crate::Error::Mpi(format!(
-            "{ranks} ranks were started, but this build has no MPI; build with `--features mpi`, or start one"
+            "{ranks} ranks were started, but this build has no MPI: build with `--features mpi` or start 1 rank"
         ))),
         _ => Ok(Box::new(Solo)),
     }

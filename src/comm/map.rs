@@ -43,16 +43,16 @@ impl Map {
                 return refused("neighbours must ascend by rank".into());
             }
             if receive.start != end || receive.end < receive.start {
-                return refused(format!("its ghosts are {receive:?}, they must start at {end}"));
+                return refused(format!("its ghosts are {receive:?}, expected to start at {end}"));
             }
             if let Some(index) = send.iter().find(|&&index| index as usize >= owned) {
-                return refused(format!("index {index} is to be sent, this rank owns 0..{owned}"));
+                return refused(format!("index {index} to be sent is not owned, expected 0..{owned}"));
             }
             previous = Some(*rank);
             end = local(receive.end as usize)?;
         }
         if u64::from(end) > global {
-            return Err(Error::Invalid(format!("map: {end} local indices of {global} global ones")));
+            return Err(Error::Invalid(format!("map: {end} local indices exceed the {global} global ones")));
         }
         Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
     }
@@ -110,12 +110,12 @@ mod tests {
     fn what_is_wrong_is_named() {
         let refused = |owned, neighbours| Map::new(9, owned, neighbours).unwrap_err().to_string();
         assert!(refused(4, vec![neighbour(2, &[], 4..5), neighbour(1, &[], 5..6)]).contains("neighbour 1: neighbours"));
-        assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, they must start at 4"));
+        assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, expected to start at 4"));
         #[expect(clippy::reversed_empty_ranges)]
         let reversed = 4..3;
-        assert!(refused(4, vec![neighbour(2, &[], reversed)]).contains("must start at 4"));
-        assert!(refused(4, vec![neighbour(2, &[4], 4..5)]).contains("index 4 is to be sent"));
-        assert!(refused(10, vec![]).contains("10 local indices of 9"));
+        assert!(refused(4, vec![neighbour(2, &[], reversed)]).contains("expected to start at 4"));
+        assert!(refused(4, vec![neighbour(2, &[4], 4..5)]).contains("index 4 to be sent"));
+        assert!(refused(10, vec![]).contains("10 local indices exceed the 9"));
         assert!(refused(usize::MAX, vec![]).contains("32 bits"));
     }
 }

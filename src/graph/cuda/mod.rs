@@ -53,7 +53,7 @@ impl BuildGraph for Cuda {
             Strategy::Map => builder.map(&mut times)?,
             Strategy::Sort => builder.sort(&mut times)?,
             Strategy::DashMap => {
-                let advice = "a map of the host; choose map, gather or sort on a GPU";
+                let advice = "available on the host only; choose map, gather or sort on a GPU";
                 return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
             }
         };
