@@ -1,4 +1,4 @@
-// Strategy map: a fixed-capacity, lock-free set of undirected pairs (twin of src/graph/pair_map.rs) and the rows made from
+// Strategy map: a fixed-capacity, lock-free set of undirected pairs (twin of src/graph/host/pair_map.rs) and the rows made from
 // it; launched by src/graph/cuda/map.rs. Inserts are random accesses: they are bound by the rate and the latency of atomics
 // in the L2 cache.
 

@@ -29,8 +29,8 @@ INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const d
     moments(coord, at_nodes, conductivity, put, residual);
 }
 
-// Stores all element matrices, [packed(i, j), elem], and residuals, [i, elem]. Writes 352 bytes per element, past the
-// caches.
+// Stores all element matrices, [packed(i, j), elem], and residuals, [i, elem]. Writes 352 bytes per element, with
+// streaming stores.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     store_heat(u64 elems, const u32* elem_node, const double* node_coord, const double* temperature, double conductivity,
                double* matrices, double* residuals) {

@@ -16,48 +16,22 @@
 
 #[cfg(feature = "cuda")]
 mod cuda;
-mod dashmap;
 mod elem_graph;
-mod gather;
-mod map;
+mod growth;
+mod host;
 mod node_elem;
-mod pair_map;
-mod pairs;
-mod sort;
-mod sorting_network;
+pub mod step;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
+pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
 pub use node_elem::NodeElem;
-pub use pair_map::{HashPlacement, Inserted, PairMap, PairMapView};
 
 use crate::Result;
 use crate::error::check_at_least;
 use crate::mesh::ElemNode;
-use crate::space::{ExecutionSpace, HostMemory, HostSpace, MemorySpace, StepTimes};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
-
-/// Names of the steps in [`Graph::step_times`]; a report shows them as they are.
-///
-/// A strategy marks only the steps that it has. On a GPU a step holds all kernels launched since the last wait.
-pub mod step {
-    /// Node -> element lists.
-    pub const LISTS: &str = "graph/lists";
-    /// Keys of all node pairs.
-    pub const PAIRS: &str = "graph/pairs";
-    /// Entries per row, and whatever finds them (inserts into the pair map, sorting a row).
-    pub const COUNT: &str = "graph/count";
-    /// Row offsets, by an exclusive prefix sum of the counts.
-    pub const SCAN: &str = "graph/scan";
-    /// Memory for the columns.
-    pub const ALLOCATE: &str = "graph/allocate";
-    /// Columns of all rows. Not "fill", which names the assembly of values in a report.
-    pub const COLUMNS: &str = "graph/columns";
-    /// Sorting, of pairs or of the columns of each row.
-    pub const SORT: &str = "graph/sort";
-    /// Position of each element-matrix entry in its row.
-    pub const ELEM_GRAPH: &str = "graph/elem_graph";
-}
 
 /// Method that finds the unique node pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,12 +81,12 @@ impl Graph {
     }
 }
 
-/// A space that can build graphs.
+/// An execution space that can build graphs.
 pub trait BuildGraph: ExecutionSpace {
-    /// [`build`], once the sizes are checked.
+    /// Builds the graph as [`build`], which checks the sizes first.
     ///
     /// # Errors
-    /// As [`build`].
+    /// Those of [`build`].
     fn build_graph(
         &self,
         elem_node: &ElemNode<Self::Memory>,
@@ -124,8 +98,9 @@ pub trait BuildGraph: ExecutionSpace {
 /// Builds the graph of rows `0..rows` from an element-node table.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when `rows` passes the table's nodes, [`Error::MapFull`](crate::Error::MapFull)
-/// when the pair map stays too small, [`Error::Invalid`](crate::Error::Invalid) for a strategy that the space has not.
+/// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes, [`Error::MapFull`](crate::Error::MapFull)
+/// when inserts into the pair map fail in every attempt, [`Error::Invalid`](crate::Error::Invalid) when the space does not
+/// offer the strategy.
 pub fn build<S: BuildGraph>(
     space: &S,
     elem_node: &ElemNode<S::Memory>,
@@ -136,156 +111,7 @@ pub fn build<S: BuildGraph>(
     space.build_graph(elem_node, rows, strategy)
 }
 
-impl<S: HostSpace> BuildGraph for S {
-    fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
-        let mut times = StepTimes::default();
-        let (crs, elem) = match strategy {
-            Strategy::Gather => gather::build(self, elem_node, rows, &mut times),
-            Strategy::Map => {
-                with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut times)?, &mut times)
-            }
-            Strategy::DashMap => {
-                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times), &mut times)
-            }
-            Strategy::Sort => {
-                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times), &mut times)
-            }
-        };
-        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
-    }
-}
-
-fn with_elem_graph<S: HostSpace>(
-    space: &S,
-    elem_node: &ElemNode,
-    crs: CrsGraph,
-    times: &mut StepTimes,
-) -> (CrsGraph, ElemGraph) {
-    let elem = ElemGraph::locate(space, elem_node, &crs);
-    times.mark(step::ELEM_GRAPH);
-    (crs, elem)
-}
-
 crate::space::named_choice!(Strategy, "graph strategy");
 
 #[cfg(test)]
-mod tests {
-    use super::Strategy;
-    use super::*;
-    use crate::space::{Serial, Threads};
-    use proptest::prelude::{ProptestConfig, any, proptest};
-
-    /// The pattern by definition: every pair of every element, in an ordered set.
-    fn oracle(elem_node: &ElemNode, rows: usize) -> CrsGraph {
-        let mut pairs = std::collections::BTreeSet::new();
-        for nodes in elem_node.iter() {
-            for &row in nodes.iter().filter(|&&row| (row as usize) < rows) {
-                pairs.extend(nodes.iter().map(|&column| (row, column)));
-            }
-        }
-        let mut row_map = vec![0u64; rows + 1];
-        pairs.iter().for_each(|&(row, _)| row_map[row as usize + 1] += 1);
-        (0..rows).for_each(|row| row_map[row + 1] += row_map[row]);
-        CrsGraph::new(row_map, pairs.iter().map(|&(_, column)| column).collect(), elem_node.node_count()).unwrap()
-    }
-
-    fn check(elem_node: &ElemNode, rows: usize) {
-        let expected = oracle(elem_node, rows);
-        let mut first: Option<ElemGraph> = None;
-        for (strategy, name) in Strategy::ALL {
-            for threads in [1, 3] {
-                let space = Threads::new(threads).unwrap();
-                let graph = build(&space, elem_node, rows, strategy).unwrap();
-                assert!(*graph.crs == expected, "{name}, {threads} threads: other pattern");
-                for (elem, nodes) in elem_node.iter().enumerate() {
-                    for (i, &row) in nodes.iter().enumerate() {
-                        for (j, &column) in nodes.iter().enumerate() {
-                            let entry = graph.elem.entry(&graph.crs, elem_node, elem, i, j);
-                            assert_eq!(entry.is_some(), (row as usize) < rows);
-                            assert!(entry.is_none_or(|e| graph.crs.row_range(row as usize).contains(&e)));
-                            assert!(entry.is_none_or(|e| graph.crs.entries()[e] == column));
-                        }
-                    }
-                }
-                let first = first.get_or_insert_with(|| graph.elem.clone());
-                assert!(*first == graph.elem, "{name}: other element graph");
-            }
-        }
-    }
-
-    /// Box of hexahedra, nodes numbered by `number`.
-    fn hexes(n: usize, number: impl Fn(usize) -> u32) -> ElemNode {
-        let id = |i: usize, j: usize, k: usize| number((k * n + j) * n + i);
-        let mut nodes = Vec::new();
-        for k in 0..n - 1 {
-            for j in 0..n - 1 {
-                for i in 0..n - 1 {
-                    for k in [k, k + 1] {
-                        nodes.extend([id(i, j, k), id(i + 1, j, k), id(i + 1, j + 1, k), id(i, j + 1, k)]);
-                    }
-                }
-            }
-        }
-        ElemNode::new(nodes, 8, n * n * n).unwrap()
-    }
-
-    #[test]
-    fn one_element_and_no_element() {
-        check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 5);
-        check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 1);
-        check(&ElemNode::new(vec![], 8, 3).unwrap(), 3);
-        check(&ElemNode::new(vec![], 8, 0).unwrap(), 0);
-    }
-
-    #[test]
-    fn a_box_has_27_entries_in_an_inner_row() {
-        let elem_node = hexes(7, |node| node as u32);
-        check(&elem_node, 343);
-        check(&elem_node, 200);
-        let graph = build(&Serial, &elem_node, 343, Strategy::default()).unwrap();
-        assert_eq!((graph.crs.nnz(), graph.crs.longest_row()), (19 * 19 * 19, 27));
-    }
-
-    #[test]
-    fn a_scattered_numbering() {
-        check(&hexes(8, |node| (node * 197 % 512) as u32), 512);
-    }
-
-    #[test]
-    fn a_node_of_many_elements_and_long_rows() {
-        let fan = (0..300u32).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect();
-        check(&ElemNode::new(fan, 3, 601).unwrap(), 601);
-    }
-
-    #[test]
-    fn columns_far_from_their_row() {
-        let far = 1 << 27;
-        let nodes = vec![0, 1, far, far + 1, 1, 2, far + 1, far + 2];
-        check(&ElemNode::new(nodes, 4, (1 << 27) + 3).unwrap(), 3);
-    }
-
-    #[test]
-    fn more_rows_than_nodes_is_an_error() {
-        let elem_node = ElemNode::new(vec![0, 1], 2, 2).unwrap();
-        assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("elem_node"));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-        #[test]
-        fn any_table(nodes_per_elem in 1usize..10, elems in proptest::collection::vec(any::<u64>(), 0..60), spread in 10u64..200, owned in 0.0..1.0) {
-            let mut nodes = Vec::new();
-            for seed in elems {
-                let (mut state, start) = (seed, nodes.len());
-                while nodes.len() < start + nodes_per_elem {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    let node = ((state >> 33) % spread) as u32;
-                    if !nodes[start..].contains(&node) {
-                        nodes.push(node);
-                    }
-                }
-            }
-            check(&ElemNode::new(nodes, nodes_per_elem, spread as usize).unwrap(), (owned * spread as f64) as usize);
-        }
-    }
-}
+mod tests;

@@ -5,8 +5,8 @@
 //! has its own column. This saves 8 of the 36 inserts per hexahedron.
 
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
-use crate::graph::map::{ATTEMPTS, BY_ROW};
-use crate::graph::pair_map::PairMap;
+use crate::graph::PairMap;
+use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::step;
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
@@ -66,7 +66,7 @@ impl Builder<'_> {
             if failed[0] == 0 {
                 return Ok(table);
             }
-            wanted = capacity + (failed[0] as usize).max(capacity / 2);
+            wanted = grown(capacity, failed[0] as usize);
         }
         Err(Error::MapFull { capacity: wanted, failed: failed[0] as usize, attempts: ATTEMPTS })
     }

@@ -2,8 +2,8 @@
 //!
 //! Cost: 8 bytes per pair, which is 512 bytes per hexahedron of 8 nodes.
 
-use super::step;
 use crate::LocalOrdinal;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;

@@ -4,7 +4,7 @@
 //! pair plus the map's own overhead.
 
 use super::pairs;
-use super::step;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, StepTimes, zeroed};

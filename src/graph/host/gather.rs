@@ -7,11 +7,11 @@
 //! Cost: reads 4 bytes per gathered node; writes 4 bytes per column twice (a list per piece of rows, then the graph)
 //! and 1 byte per position.
 
-use super::elem_graph::{ElemGraph, Position, Positions, with_position_type};
-use super::node_elem::NodeElem;
 use super::sorting_network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
-use super::step;
 use crate::LocalOrdinal;
+use crate::graph::NodeElem;
+use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{Atomic, atomic_view};
 use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};

@@ -6,7 +6,8 @@
 
 use super::pair_map::{HashPlacement, Inserted, PairMap};
 use super::pairs;
-use super::step;
+use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, StepTimes, zeroed};
@@ -14,12 +15,6 @@ use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-/// Attempts before giving up. Each attempt enlarges the table by at least one half.
-pub(super) const ATTEMPTS: usize = 32;
-/// Attempts that place pairs by row; later ones scatter them. Growth alone does not help a node with very many
-/// neighbours, because its share of the table overflows while other shares are empty.
-pub(super) const BY_ROW: usize = 2;
 
 /// Elements per task.
 const BLOCK: usize = 512;
@@ -49,7 +44,7 @@ pub(super) fn build<S: HostSpace>(
             });
             return Ok(pairs::to_graph(space, elem_node, counts, &keys, PairMap::ABSENT.wrapping_sub(1), times));
         }
-        capacity = map.capacity() + failed.max(map.capacity() / 2);
+        capacity = grown(map.capacity(), failed);
     }
     Err(Error::MapFull { capacity, failed, attempts: ATTEMPTS })
 }

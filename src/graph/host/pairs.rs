@@ -1,7 +1,7 @@
 //! Steps shared by the pair strategies: from unique node pairs to a sorted CRS graph.
 
-use super::step;
 use crate::LocalOrdinal;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
