@@ -9,7 +9,7 @@
 //! ```
 //! use minifenl::comm::{Communicator, Solo};
 //! use minifenl::fill::{self, Dirichlet, Fill, element_fn};
-//! use minifenl::solve::{CgParams, CgWorkspace, cg};
+//! use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
 //! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along edges to the far corner.
@@ -65,7 +65,8 @@
 //! let mut work = CgWorkspace::new(&space, 27, 27)?;
 //! let mut delta = vec![0.0; 27];
 //! let params = CgParams { tolerance: 1e-12, max_iterations: 10 };
-//! cg(&space, comm, &mut &matrix, &residual, &mut delta, params, &mut work, &mut |_, _| {})?;
+//! let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm, rhs: &residual };
+//! cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
 //! for (n, delta) in delta.iter().enumerate() {
 //!     u[n] -= delta;
 //!     assert!((u[n] - exact(n)).abs() < 1e-12);
@@ -98,6 +99,7 @@ pub use error::{Error, Result};
 pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
     let mut files = vec![&space::cuda::SPACE];
     files.extend(blas::KERNEL_FILES);
+    files.extend(comm::KERNEL_FILES);
     files.extend(contraction::KERNEL_FILES);
     files.extend(sparse::KERNEL_FILES);
     files.extend(mesh::KERNEL_FILES);

@@ -66,7 +66,7 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let host = Threads::with_current(args.threads.unwrap_or_else(allowed_cores))?;
     let mut table = Table::default();
-    let machine = match args.device.choose(1)? {
+    let machine = match args.device.choose(&Solo, false)? {
         Chosen::Cuda(ordinal) => on_gpu(&args, &host, &Cuda::new(ordinal)?, &mut table)?,
         Chosen::Cpu { notice } => {
             notice.into_iter().for_each(|text| table.note(text));
@@ -96,7 +96,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
         if args.has("cg") {
             groups::cg_iteration(host, table, &case, "crs", &mut &case.matrix)?;
         }
-        let mesh = Mesh::new(host, groups::part(edge)?, u64::MAX)?;
+        let mesh = host.generate_mesh(groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
             groups::graphs(host, table, &case, &mesh)?;
         }
@@ -139,7 +139,7 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
                 groups::cg_iteration(space, table, &case, name, &mut stored)?;
             }
         }
-        let mesh = Mesh::generate(space, groups::part(edge)?, u64::MAX)?;
+        let mesh = space.generate_mesh(groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
             groups::graphs(space, table, &case, &mesh)?;
         }

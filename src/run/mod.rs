@@ -9,6 +9,7 @@ pub mod cost;
 mod cuda;
 pub mod deck;
 mod driver;
+mod heat;
 mod host;
 mod job;
 mod phases;
@@ -21,7 +22,8 @@ mod summary;
 
 pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};
-pub use job::{Given, Job, Problem};
+pub use heat::{HeatProblem, ProblemInput};
+pub use job::Job;
 pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};
