@@ -5,18 +5,14 @@ use super::job::{Given, Job, Problem};
 use super::{Analytic, Phases, Progress};
 use crate::blas;
 use crate::comm::{Communicator, Solo};
-use crate::element::HEX8;
-use crate::fill::{self, ContractionWorkset, CudaFill, Dirichlet, ElementMatrices};
+use crate::fill::{self, Assemble, CudaHeatAssembly, Dirichlet, HeatInput};
 use crate::graph::Graph;
-use crate::mesh::{BoxPart, Face, Mesh};
+use crate::mesh::{BoxPart, Face, Mesh, MeshSpace};
 use crate::solve::{CgInfo, CgParams, CgWorkspace, NonlinearProblem, cg};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Event};
 use crate::space::{Array, ExecutionSpace};
 use crate::sparse::{CrsMatrix, Format, Storage};
 use crate::{Error, Result};
-
-/// Elements whose arrays the contraction kernel keeps at once: 27 KiB each.
-const WORKSET: usize = 65_536;
 
 /// Products that are timed where bandwidth is asked for.
 const PRODUCTS: usize = 20;
@@ -24,7 +20,7 @@ const PRODUCTS: usize = 20;
 impl Job for Cuda {
     type Problem<'a> = Heat<'a>;
 
-    const FILL: fill::Strategy = fill::Strategy::Gather;
+    const FILL: fill::Strategy = <Cuda as Assemble>::STRATEGY;
 
     fn device(&self) -> String {
         self.device().info().name.clone()
@@ -48,24 +44,23 @@ impl Job for Cuda {
     }
 
     fn mesh(&self, part: BoxPart, free: u64) -> Result<Mesh<CudaMemory>> {
-        let mesh = Mesh::generate(self, part, free)?;
-        mesh.check_folding(self, &HEX8.gradients).map(|()| mesh)
+        let mesh = Mesh::new(self, part, free)?;
+        self.check_folding(&mesh).map(|()| mesh)
     }
 
     fn mesh_longest_edge(&self, mesh: &Mesh<CudaMemory>) -> Result<f64> {
-        mesh.longest_edge(self)
+        self.longest_edge(mesh)
     }
 
     fn start(&self, mesh: &Mesh<CudaMemory>, problem: &ProblemDeck) -> Result<CudaArray<f64>> {
         let mut temperature = self.zeros(mesh.map.local_count())?;
-        mesh.set_on_face(self, Face::ZMin, problem.t_min, &mut temperature)?;
-        mesh.set_on_face(self, Face::ZMax, problem.t_max, &mut temperature)?;
+        self.set_on_face(mesh, Face::ZMin, problem.t_min, &mut temperature)?;
+        self.set_on_face(mesh, Face::ZMax, problem.t_max, &mut temperature)?;
         Ok(temperature)
     }
 
     fn exact(&self, mesh: &Mesh<CudaMemory>, exact: &Analytic) -> Result<CudaArray<f64>> {
-        let [a, zmin, b] = exact.coefficients();
-        mesh.inverse_square(self, a, zmin, b)
+        self.sample(exact, &mesh.node_coord, mesh.map.owned_count())
     }
 
     fn problem<'a>(&'a self, given: Given<'a, Self>) -> Result<Heat<'a>> {
@@ -73,24 +68,15 @@ impl Job for Cuda {
         if comm.size() > 1 {
             return Err(Error::Invalid("several ranks on GPUs: not yet; use one rank, or --device cpu".into()));
         }
-        let (rows, elems) = (graph.crs.rows(), mesh.elem_count());
-        let kernel = match deck.fill.kernel {
-            fill::Kernel::Fused => Kernel::Fused,
-            fill::Kernel::Contraction => Kernel::Contraction {
-                workset: Box::new(ContractionWorkset::new(self, WORKSET.min(elems))?),
-                matrices: self.unfilled(64 * elems)?,
-                residuals: self.unfilled(8 * elems)?,
-            },
-        };
-        let fixed = mesh.on_faces(self, [Face::ZMin, Face::ZMax])?;
+        let rows = graph.crs.rows();
+        let fixed = self.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
         Ok(Heat {
             space: self,
             mesh,
             graph,
-            fill: CudaFill::new(self, deck.fill.strategy.or(Self::FILL), &mesh.elem_node, graph)?,
-            kernel,
+            fill: self.heat_assembly(deck.fill.strategy.or(Self::FILL), deck.fill.kernel, &mesh.elem_node, graph)?,
             conductivity,
-            boundary: Dirichlet::on_device(self, &graph.crs, &fixed)?,
+            boundary: Dirichlet::new(self, &graph.crs, &fixed)?,
             jacobian: CrsMatrix::from_parts(graph.crs.clone(), self.unfilled(graph.crs.nnz())?),
             storage: Storage::new(self, deck.device.format.or(Format::default()), &graph.crs)?,
             cg: CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations },
@@ -108,8 +94,7 @@ pub struct Heat<'a> {
     space: &'a Cuda,
     mesh: &'a Mesh<CudaMemory>,
     graph: &'a Graph<CudaMemory>,
-    fill: CudaFill,
-    kernel: Kernel,
+    fill: CudaHeatAssembly,
     conductivity: f64,
     boundary: Dirichlet<CudaMemory>,
     jacobian: CrsMatrix<f64, CudaMemory>,
@@ -122,12 +107,6 @@ pub struct Heat<'a> {
     measured: bool,
     phases: &'a Phases,
     progress: &'a dyn Progress,
-}
-
-/// The element kernel with what it needs.
-enum Kernel {
-    Fused,
-    Contraction { workset: Box<ContractionWorkset>, matrices: CudaArray<f64>, residuals: CudaArray<f64> },
 }
 
 impl std::fmt::Debug for Heat<'_> {
@@ -146,19 +125,13 @@ impl Heat<'_> {
     }
 
     fn fill(&mut self, temperature: &CudaArray<f64>, residual: &mut CudaArray<f64>) -> Result<()> {
-        let (space, table, coord) = (self.space, &self.mesh.elem_node, &self.mesh.node_coord);
-        let (graph, conductivity, jacobian) = (self.graph, self.conductivity, &mut self.jacobian);
-        match &mut self.kernel {
-            Kernel::Fused => {
-                self.fill.assemble_heat(space, table, graph, coord, temperature, conductivity, jacobian, residual)
-            }
-            Kernel::Contraction { workset, matrices, residuals } => {
-                let elems = 0..table.elem_count();
-                workset.evaluate(space, table, elems, coord, temperature, conductivity, matrices, residuals)?;
-                let elements = ElementMatrices { matrices, residuals, symmetric: false };
-                self.fill.assemble_matrices(space, table, graph, elements, jacobian, residual)
-            }
-        }
+        let input = HeatInput {
+            elem_node: &self.mesh.elem_node,
+            node_coord: &self.mesh.node_coord,
+            temperature,
+            conductivity: self.conductivity,
+        };
+        self.space.assemble_heat(&mut self.fill, input, self.graph, &mut self.jacobian, residual)
     }
 }
 

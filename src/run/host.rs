@@ -3,15 +3,15 @@
 use super::deck::ProblemDeck;
 use super::job::{Given, Job, Problem};
 use super::{Analytic, Phases, Progress};
+use crate::Result;
 use crate::blas::{self, Blas};
 use crate::comm::{Communicator, Halo};
-use crate::fill::{self, Dirichlet, Elements, Fill, FusedKernel};
+use crate::fill::{self, Assemble, Dirichlet, HeatInput};
 use crate::graph::Graph;
-use crate::mesh::{BoxPart, Face, Mesh, check_folding, longest_edge};
+use crate::mesh::{BoxPart, Face, Mesh, MeshSpace};
 use crate::solve::{CgInfo, CgParams, CgWorkspace, DistributedOperator, NonlinearProblem, cg};
 use crate::space::{HostSpace, available_bytes, peak_bytes};
 use crate::sparse::CrsMatrix;
-use crate::{Result, element};
 
 impl<S: HostSpace> Job for S {
     type Problem<'a>
@@ -19,7 +19,7 @@ impl<S: HostSpace> Job for S {
     where
         S: 'a;
 
-    const FILL: fill::Strategy = fill::Strategy::Colour;
+    const FILL: fill::Strategy = <S as Assemble>::STRATEGY;
 
     fn device(&self) -> String {
         "cpu".into()
@@ -43,22 +43,22 @@ impl<S: HostSpace> Job for S {
 
     fn mesh(&self, part: BoxPart, free: u64) -> Result<Mesh> {
         let mesh = Mesh::new(self, part, free)?;
-        check_folding(self, &mesh, element::determinants).map(|()| mesh)
+        self.check_folding(&mesh).map(|()| mesh)
     }
 
     fn mesh_longest_edge(&self, mesh: &Mesh) -> Result<f64> {
-        longest_edge(self, mesh)
+        self.longest_edge(mesh)
     }
 
     fn start(&self, mesh: &Mesh, problem: &ProblemDeck) -> Result<Vec<f64>> {
         let mut temperature = self.zeros(mesh.map.local_count())?;
-        mesh.set_on_face(Face::ZMin, problem.t_min, &mut temperature);
-        mesh.set_on_face(Face::ZMax, problem.t_max, &mut temperature);
+        self.set_on_face(mesh, Face::ZMin, problem.t_min, &mut temperature)?;
+        self.set_on_face(mesh, Face::ZMax, problem.t_max, &mut temperature)?;
         Ok(temperature)
     }
 
     fn exact(&self, mesh: &Mesh, exact: &Analytic) -> Result<Vec<f64>> {
-        Ok(mesh.sample(self, |[_, _, z]| exact.at(z)))
+        self.sample(exact, &mesh.node_coord, mesh.map.owned_count())
     }
 
     fn problem<'a>(&'a self, given: Given<'a, Self>) -> Result<Heat<'a, S>> {
@@ -69,10 +69,9 @@ impl<S: HostSpace> Job for S {
             comm,
             mesh,
             graph,
-            fill: Fill::new(self, deck.fill.strategy.or(Self::FILL), &mesh.elem_node, graph)?,
-            kernel: deck.fill.kernel,
+            fill: self.heat_assembly(deck.fill.strategy.or(Self::FILL), deck.fill.kernel, &mesh.elem_node, graph)?,
             conductivity,
-            boundary: Dirichlet::new(self, &graph.crs, &mesh.on_faces([Face::ZMin, Face::ZMax]))?,
+            boundary: Dirichlet::new(self, &graph.crs, &self.on_faces(mesh, [Face::ZMin, Face::ZMax])?)?,
             jacobian: CrsMatrix::zero(graph.crs.clone()),
             halo: Halo::new(comm, &mesh.map)?,
             cg: CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations },
@@ -89,8 +88,7 @@ pub struct Heat<'a, S: HostSpace + Blas> {
     comm: &'a dyn Communicator,
     mesh: &'a Mesh,
     graph: &'a Graph,
-    fill: Fill<8>,
-    kernel: fill::Kernel,
+    fill: fill::HostHeatAssembly,
     conductivity: f64,
     boundary: Dirichlet,
     jacobian: CrsMatrix,
@@ -103,7 +101,7 @@ pub struct Heat<'a, S: HostSpace + Blas> {
 
 impl<S: HostSpace + Blas> std::fmt::Debug for Heat<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Heat").field("kernel", &self.kernel).field("cg", &self.cg).finish_non_exhaustive()
+        f.debug_struct("Heat").field("cg", &self.cg).finish_non_exhaustive()
     }
 }
 
@@ -125,18 +123,13 @@ impl<S: HostSpace + Blas> NonlinearProblem<S> for Heat<'_, S> {
         let (space, mesh, graph) = (self.space, self.mesh, self.graph);
         self.phases.time("halo", || self.halo.update(temperature))?;
         self.phases.time("fill", || {
-            let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, temperature, self.conductivity)?;
-            let jacobian = &mut self.jacobian;
-            match self.kernel {
-                fill::Kernel::Fused => {
-                    let kernel = FusedKernel::new(elements);
-                    self.fill.assemble(space, &kernel, &mesh.elem_node, graph, jacobian, residual)
-                }
-                fill::Kernel::Contraction => {
-                    let kernel = fill::ContractionKernel::new(elements);
-                    self.fill.assemble(space, &kernel, &mesh.elem_node, graph, jacobian, residual)
-                }
-            }
+            let input = HeatInput {
+                elem_node: &mesh.elem_node,
+                node_coord: &mesh.node_coord,
+                temperature: &*temperature,
+                conductivity: self.conductivity,
+            };
+            space.assemble_heat(&mut self.fill, input, graph, &mut self.jacobian, residual)
         })?;
         self.phases.time("boundary", || self.boundary.apply(space, &mut self.jacobian, residual))
     }

@@ -4,7 +4,7 @@
 use minifenl::blas::{Blas, cg_slot};
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::space::{ExecutionSpace, HostSpace, Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsMatrix, Spmv};
 
@@ -77,7 +77,7 @@ fn assembled<S: HostSpace>(
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; graph.crs.rows()]);
     let mut fill = Fill::new(space, strategy, &mesh.elem_node, graph).unwrap();
     fill.assemble(space, kernel, &mesh.elem_node, graph, &mut matrix, &mut residual).unwrap();
-    let fixed = mesh.on_faces([Face::ZMin, Face::XMax]);
+    let fixed = space.on_faces(mesh, [Face::ZMin, Face::XMax]).unwrap();
     Dirichlet::new(space, &graph.crs, &fixed).unwrap().apply(space, &mut matrix, &mut residual).unwrap();
     (matrix.into_parts().1, residual)
 }
