@@ -35,8 +35,8 @@
 //!
 //! // u = x + 2 y + 3 z on the boundary, 0 at the one node inside.
 //! let exact = |n: usize| coord[n][0] + 2.0 * coord[n][1] + 3.0 * coord[n][2];
-//! let fixed: Vec<bool> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0)).collect();
-//! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] { exact(n) } else { 0.0 }).collect();
+//! let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0).into()).collect();
+//! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] == 1 { exact(n) } else { 0.0 }).collect();
 //!
 //! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and K u.
 //! let kernel = element_fn(|e| {

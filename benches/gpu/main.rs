@@ -19,9 +19,10 @@ mod rows;
 use clap::Parser;
 use groups::Case;
 use minifenl::Result;
-use minifenl::fill::ContractionWorkset;
+use minifenl::comm::Solo;
+use minifenl::fill::{ContractionWorkset, HeatInput};
 use minifenl::graph;
-use minifenl::mesh::Mesh;
+use minifenl::mesh::{Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
 use minifenl::space::cuda::Target;
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
@@ -139,7 +140,7 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
                 groups::cg_iteration(space, table, &case, name, &mut stored)?;
             }
         }
-        let mesh = space.generate_mesh(groups::part(edge)?, u64::MAX)?;
+        let mesh = Mesh::new(space, groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
             groups::graphs(space, table, &case, &mesh)?;
         }
@@ -173,10 +174,9 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
     let (mut matrices, mut residuals) = (space.zeros(64 * elems)?, space.zeros(8 * elems)?);
     for (layout, name) in [(Layout::Left, "layout left"), (Layout::Right, "layout right")] {
         let mut workset = ContractionWorkset::new(space, WORKSET.min(elems))?.layout(layout);
-        let (nodes, coord) = (&mesh.elem_node, &mesh.node_coord);
-        let timing = clock::median(space, || {
-            workset.evaluate(space, nodes, 0..elems, coord, &temperature, 1.0, &mut matrices, &mut residuals)
-        })?;
+        let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
+        let input = HeatInput { elem_node, node_coord, temperature: &temperature, conductivity: 1.0 };
+        let timing = clock::median(space, || workset.evaluate(space, input, 0..elems, &mut matrices, &mut residuals))?;
         // Matrices and residuals out, nodes, coordinates and temperatures in.
         let bytes = (elems * (72 * 8 + 32) + case.nodes() * 32) as u64;
         table.add(case.row("element matrices", name, timing, bytes));

@@ -21,8 +21,12 @@ pub trait Clock: ExecutionSpace {
     fn between(&self, before: &Self::Mark, after: &Self::Mark) -> Result<f64>;
 }
 
-/// Seconds of `samples` runs of `calls` calls each. The value that the last call of a run returns is dropped outside its time.
-fn seconds<S: Clock, R>(
+/// Measures `samples` runs of `calls` calls each, in seconds. The value that the last call of a run returns is dropped outside its
+/// time.
+///
+/// # Errors
+/// Those of the work, and a device's failure.
+pub fn seconds<S: Clock, R>(
     space: &S,
     samples: usize,
     calls: usize,

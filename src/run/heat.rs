@@ -124,7 +124,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
             let (rows, columns) = (self.jacobian.graph().rows(), self.jacobian.graph().columns());
             let (x, mut y) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
             for _ in 0..TIMED_PRODUCTS {
-                self.timed("spmv", |this| S::stored(&this.storage, &this.jacobian).multiply(this.space, &x, &mut y))?;
+                self.timed("spmv", |this| S::operator(&this.storage, &this.jacobian).multiply(this.space, &x, &mut y))?;
             }
         }
         self.book()
@@ -173,13 +173,15 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         }
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
-        let matrix = S::stored(&self.storage, &self.jacobian);
+        let matrix = S::operator(&self.storage, &self.jacobian);
         let operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: residual };
         let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
         let info = cg(space, &mut system, delta, params, &mut self.workspace, observe)?;
-        if let Some(times) = system.operator.times() {
+        let times = system.operator.times();
+        drop(system);
+        if let Some(times) = times {
             phases.add("spmv", times.calls, times.spmv.as_secs_f64());
             phases.add("halo", times.calls, times.halo.as_secs_f64());
         }

@@ -6,11 +6,10 @@ use crate::comm::{Communicator, Staging};
 use crate::fill::{Assemble, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
-use crate::solve::CgSteps;
-use crate::sparse::Formats;
+use crate::solve::{CgSteps, MatrixOperator};
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + Formats + CgSteps + Staging + Clock {
+pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + CgSteps + Staging + Clock {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;
 

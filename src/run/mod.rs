@@ -17,9 +17,9 @@ pub mod program;
 mod progress;
 pub mod report;
 mod self_test;
-mod solution;
 mod summary;
 
+pub use crate::element::Analytic;
 pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};
 pub use heat::{HeatProblem, ProblemInput};
@@ -28,4 +28,3 @@ pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};
 pub use self_test::{Check, self_test};
-pub use solution::Analytic;

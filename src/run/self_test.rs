@@ -7,7 +7,7 @@ use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Report, Sile
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Solo};
 use crate::graph::{self, Positions};
-use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::solve::{CgSlot, CgSteps, CgVectors, NonlinearProblem, Quotient};
 use crate::space::{Array, HostMemory, MemorySpace, Serial};
 use crate::{Error, Result, fill};

@@ -11,6 +11,6 @@ mod newton;
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearOperator,
-    LinearSystem, OperatorTimes, Preconditioner, Quotient, SolveInfo, cg,
+    LinearSystem, MatrixOperator, OperatorTimes, Preconditioner, Quotient, SolveInfo, cg,
 };
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};

@@ -4,7 +4,7 @@
 use minifenl::blas::Reductions;
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
 use minifenl::space::{ExecutionSpace, HostSpace, Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsMatrix, Spmv};

@@ -6,6 +6,7 @@
 
 mod cg;
 mod distributed;
+mod host;
 mod preconditioner;
 
 pub use cg::{CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, LinearSystem, Quotient, cg};
@@ -15,7 +16,7 @@ pub use preconditioner::{Identity, Preconditioner};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, Item};
-use crate::sparse::{CrsMatrix, Product, Spmv};
+use crate::sparse::{CrsMatrix, Formats, Product, Spmv};
 
 /// A square linear operator whose rows are this rank's unknowns and whose columns are its unknowns and ghosts.
 pub trait LinearOperator<S: Blas> {
@@ -65,6 +66,15 @@ pub trait LinearOperator<S: Blas> {
     ) -> Result<bool> {
         Ok(false)
     }
+}
+
+/// A space whose stored matrices are operators.
+pub trait MatrixOperator: Formats {
+    /// A matrix in its storage format, borrowed.
+    type Operator<'a>: Product<Self> + LinearOperator<Self>;
+
+    /// The matrix whose values were copied to `storage` last, in its format.
+    fn operator<'a>(storage: &'a Self::Storage, a: &'a CrsMatrix<f64, Self::Memory>) -> Self::Operator<'a>;
 }
 
 /// Result of a linear solve.

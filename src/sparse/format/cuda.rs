@@ -158,7 +158,6 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
 
 impl Formats for Cuda {
     type Storage = Storage;
-    type Stored<'a> = Stored<'a>;
 
     fn storage(&self, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Storage> {
         Storage::new(self, format, graph)
@@ -167,9 +166,5 @@ impl Formats for Cuda {
     fn update(&self, storage: &mut Storage, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
         storage.update(self, a)?;
         Ok(storage.slices.is_some())
-    }
-
-    fn stored<'a>(storage: &'a Storage, a: &'a CrsMatrix<f64, CudaMemory>) -> Stored<'a> {
-        storage.view(a)
     }
 }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 impl<S: HostSpace> Formats for S {
     type Storage = ();
-    type Stored<'a> = &'a CrsMatrix;
 
     fn storage(&self, _: Format, _: &Arc<CrsGraph>) -> Result<()> {
         Ok(())
@@ -18,10 +17,6 @@ impl<S: HostSpace> Formats for S {
 
     fn update(&self, (): &mut (), _: &CrsMatrix) -> Result<bool> {
         Ok(false)
-    }
-
-    fn stored<'a>((): &'a (), a: &'a CrsMatrix) -> &'a CrsMatrix {
-        a
     }
 }
 

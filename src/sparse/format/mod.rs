@@ -3,7 +3,6 @@
 //! ```text
 //! storage = space.storage(format, graph)          once per graph
 //! space.update(storage, matrix)                   after each change of the values
-//! matrix in that format = S::stored(storage, matrix)
 //! ```
 
 #[cfg(feature = "cuda")]
@@ -78,9 +77,6 @@ pub trait Formats: Blas {
     /// The data that a format keeps beside the CRS matrix.
     type Storage: std::fmt::Debug;
 
-    /// A matrix in its format, borrowed.
-    type Stored<'a>: Product<Self>;
-
     /// Builds the part of a format that depends on the graph only.
     ///
     /// # Errors
@@ -93,7 +89,4 @@ pub trait Formats: Blas {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph than the storage's.
     fn update(&self, storage: &mut Self::Storage, a: &CrsMatrix<f64, Self::Memory>) -> Result<bool>;
-
-    /// The matrix whose values were copied last, in its format.
-    fn stored<'a>(storage: &'a Self::Storage, a: &'a CrsMatrix<f64, Self::Memory>) -> Self::Stored<'a>;
 }

@@ -11,11 +11,11 @@ use super::CgSlot;
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::solve::LinearOperator;
 use crate::solve::kernel_files::CG_AT_ONCE;
+use crate::solve::krylov::{LinearOperator, MatrixOperator};
 use crate::space::cuda::{Grid, arguments};
-use crate::space::{Cuda, CudaArray};
-use crate::sparse::{DeviceValue, Stored};
+use crate::space::{Cuda, CudaArray, CudaMemory};
+use crate::sparse::{CrsMatrix, DeviceValue, Storage, Stored};
 
 /// Most blocks whose sums the kernel reads.
 const BLOCKS: usize = 160;
@@ -119,5 +119,13 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
             arguments![rows, capacity, row_map, entries, values, x, r, &mut sums.scalars, &mut vectors, &mut slots];
         space.launch(&CG_AT_ONCE, name, grid, arguments)?;
         Ok(true)
+    }
+}
+
+impl MatrixOperator for Cuda {
+    type Operator<'a> = Stored<'a>;
+
+    fn operator<'a>(storage: &'a Storage, a: &'a CrsMatrix<f64, CudaMemory>) -> Stored<'a> {
+        storage.view(a)
     }
 }
