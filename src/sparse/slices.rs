@@ -100,6 +100,7 @@ impl<V: DeviceValue> Slices<V> {
         if format == Format::Crs {
             return Err(Error::Invalid("invalid format `crs` for a sliced matrix: expected sell or pattern".into()));
         }
+        // Tables hold column - row in 32 bits.
         let small = graph.rows().max(graph.columns()) <= i32::MAX as usize;
         let tables = format == Format::Pattern && small;
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
