@@ -73,10 +73,9 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! Features: `cli` (default) has [`run`] and the programs, `cuda` (default) has `space::Cuda`, which looks for driver and
-//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. `peers` and `plot` (default) are of the programs alone:
-//! other libraries beside this one, and figures. Results are the same bits for any number of threads, unless an item's
-//! documentation says otherwise.
+//! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
+//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number of threads, unless
+//! an item's documentation says otherwise.
 
 pub mod blas;
 pub mod comm;
@@ -93,6 +92,20 @@ pub mod space;
 pub mod sparse;
 
 pub use error::{Error, Result};
+
+/// Returns the CUDA kernel files of all modules, without those that are compiled for the sizes of a call.
+#[cfg(feature = "cuda")]
+pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
+    let mut files = vec![&space::cuda::SPACE];
+    files.extend(blas::KERNEL_FILES);
+    files.extend(contraction::KERNEL_FILES);
+    files.extend(sparse::KERNEL_FILES);
+    files.extend(mesh::KERNEL_FILES);
+    files.extend(graph::KERNEL_FILES);
+    files.extend(fill::KERNEL_FILES);
+    files.extend(solve::KERNEL_FILES);
+    files
+}
 
 /// Index of a row, column, node or element that this rank holds. 32 bits: half the traffic of a matrix is column indices.
 pub type LocalOrdinal = u32;

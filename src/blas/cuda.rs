@@ -1,5 +1,6 @@
 //! Vector operations on a GPU: launches of `kernels/blas.cu`.
 
+use super::kernel_files::BLAS;
 use super::{Blas, cg_slot};
 use crate::Result;
 use crate::error::check_at_least;
@@ -21,7 +22,7 @@ impl Cuda {
     }
 
     fn blas(&self, name: &'static str, grid: Grid, arguments: &mut [crate::space::cuda::Argument]) -> Result<()> {
-        self.launch("blas", name, grid, arguments)
+        self.launch(&BLAS, name, grid, arguments)
     }
 
     /// STREAM's triad a = b + factor c, once.

@@ -7,9 +7,13 @@
 #[cfg(feature = "cuda")]
 mod cuda;
 mod host;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod peak;
 mod triad;
 
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use peak::peak;
 #[cfg(feature = "cuda")]
 pub use peak::{Peaks, peak_on_gpu};

@@ -75,6 +75,7 @@ pub struct Peaks {
 /// Returns a failure of the device.
 #[cfg(feature = "cuda")]
 pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
+    use super::kernel_files::PEAK;
     use crate::space::ExecutionSpace;
     use crate::space::cuda::{Argument, Grid, arguments};
     const THREADS: u32 = 256;
@@ -85,7 +86,7 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
         let mut rate = 0.0f64;
         for _ in 0..6 {
             let before = space.record()?;
-            space.launch("peak", name, Grid::new(blocks, THREADS), arguments![rounds, factor, never])?;
+            space.launch(&PEAK, name, Grid::new(blocks, THREADS), arguments![rounds, factor, never])?;
             let seconds = space.record()?.since(&before)?.as_secs_f64();
             rate = rate.max(per_warp_round * rounds as f64 * (blocks * THREADS as usize / 32) as f64 / seconds);
         }

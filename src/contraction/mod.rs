@@ -82,9 +82,9 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
-pub(crate) use cuda::learned;
+pub(crate) use cuda::KERNEL_FILES;
 #[cfg(feature = "cuda")]
-pub use cuda::{ElementKernel, Variant, With, element_kernels};
+pub use cuda::{ElementKernel, Reference, Variant, With, element_kernels, tuning};
 pub use tile::Sums;
 
 /// What becomes of the output's old values.

@@ -19,6 +19,8 @@ mod dirichlet;
 mod element_fn;
 mod gather;
 mod kernel;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod place;
 mod scatter;
 mod window;
@@ -28,6 +30,8 @@ pub use cuda::{ContractionWorkset, CudaFill, ElementMatrices};
 pub use dirichlet::Dirichlet;
 pub use element_fn::{ElementFn, element_fn};
 pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 
 use crate::Result;
 use crate::error::check_length;

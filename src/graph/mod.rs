@@ -19,11 +19,15 @@ mod cuda;
 mod elem_graph;
 mod growth;
 mod host;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod node_elem;
 pub mod step;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
 pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use node_elem::NodeElem;
 
 use crate::Result;

@@ -2,6 +2,7 @@
 //!
 //! The tables of a box that one process has as a whole are made on the GPU; parts of a box and other meshes are uploaded.
 
+use super::kernel_files::MESH;
 use super::{BoxPart, CoordinateMap, ElemNode, Face, Mesh};
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
@@ -36,10 +37,10 @@ impl Mesh<CudaMemory> {
             CoordinateMap::Twist(amplitude) => (2, amplitude),
         };
         let grid = Grid::cover(elems as usize, THREADS);
-        space.launch("mesh", "elem_node", grid, arguments![elems, nx, ny, &mut table])?;
+        space.launch(&MESH, "elem_node", grid, arguments![elems, nx, ny, &mut table])?;
         let arguments = arguments![nodes, nx, ny, nz, size_x, size_y, size_z, kind, amplitude, &mut node_coord];
-        space.launch("mesh", "node_coord", per_node, arguments)?;
-        space.launch("mesh", "node_faces", per_node, arguments![nodes, nx, ny, nz, &mut node_faces])?;
+        space.launch(&MESH, "node_coord", per_node, arguments)?;
+        space.launch(&MESH, "node_faces", per_node, arguments![nodes, nx, ny, nz, &mut node_faces])?;
         let elem_node = ElemNode::from_parts(table, elems as usize, 8, nodes as usize);
         Ok(Mesh { elem_node, node_coord, node_faces, map, part })
     }
@@ -72,7 +73,7 @@ impl Mesh<CudaMemory> {
         let count = self.node_faces.len();
         check_at_least("set_on_face", "vector", vector.len(), count)?;
         let arguments = arguments![count as u64, &self.node_faces, face as u32, value, vector];
-        space.launch("mesh", "set_on_face", Grid::cover(count, THREADS), arguments)
+        space.launch(&MESH, "set_on_face", Grid::cover(count, THREADS), arguments)
     }
 
     /// Twin of [`Mesh::on_faces`]: 1 or 0 for each node.
@@ -84,7 +85,7 @@ impl Mesh<CudaMemory> {
         let mut on = space.unfilled(count)?;
         let mask = faces.into_iter().fold(0, |mask, face| mask | face as u32);
         let arguments = arguments![count as u64, &self.node_faces, mask, &mut on];
-        space.launch("mesh", "on_faces", Grid::cover(count, THREADS), arguments)?;
+        space.launch(&MESH, "on_faces", Grid::cover(count, THREADS), arguments)?;
         Ok(on)
     }
 
@@ -99,7 +100,7 @@ impl Mesh<CudaMemory> {
         space.fill_bytes(&mut first, 0xff)?;
         let (table, coord) = (self.elem_node.nodes(), &self.node_coord);
         let arguments = arguments![elems as u64, table, coord, &gradients, &mut first];
-        space.launch("mesh", "check_folding", Grid::cover(elems, THREADS), arguments)?;
+        space.launch(&MESH, "check_folding", Grid::cover(elems, THREADS), arguments)?;
         let mut found = [0];
         space.read(&first, &mut found)?;
         if found[0] == u64::MAX {
@@ -107,7 +108,7 @@ impl Mesh<CudaMemory> {
         }
         let mut determinant = space.zeros::<f64>(1)?;
         let arguments = arguments![&first, table, coord, &gradients, &mut determinant];
-        space.launch("mesh", "folded", Grid::new(1, 1), arguments)?;
+        space.launch(&MESH, "folded", Grid::new(1, 1), arguments)?;
         let mut value = [0.0];
         space.read(&determinant, &mut value)?;
         let [elem, point] = [found[0] / 8, found[0] % 8].map(|part| part as usize);
@@ -124,7 +125,7 @@ impl Mesh<CudaMemory> {
         let mut longest = space.zeros::<f64>(1)?;
         let grid = Grid::new(elems.div_ceil(THREADS as usize).min(4096), THREADS);
         let arguments = arguments![elems as u64, self.elem_node.nodes(), &self.node_coord, &mut longest];
-        space.launch("mesh", "longest_edge", grid, arguments)?;
+        space.launch(&MESH, "longest_edge", grid, arguments)?;
         let mut square = [0.0];
         space.read(&longest, &mut square)?;
         Ok(f64::sqrt(square[0]))
@@ -138,7 +139,7 @@ impl Mesh<CudaMemory> {
         let count = self.map.owned_count();
         let mut out = space.unfilled(count)?;
         let arguments = arguments![count as u64, &self.node_coord, a, zmin, b, &mut out];
-        space.launch("mesh", "inverse_square", Grid::cover(count, THREADS), arguments)?;
+        space.launch(&MESH, "inverse_square", Grid::cover(count, THREADS), arguments)?;
         Ok(out)
     }
 }

@@ -15,6 +15,8 @@ mod coordinate_map;
 mod cuda;
 mod elem_node;
 mod index_box;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod meshed_box;
 mod quality;
 mod reorder;
@@ -27,6 +29,8 @@ pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
 pub use index_box::IndexBox;
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use meshed_box::{Face, Mesh};
 pub use quality::{check_folding, longest_edge};
 pub use reorder::Numbering;

@@ -7,6 +7,7 @@
 //! and close to the last digits it can be many more. So it is used only where launches dominate: where matrix and vectors fit
 //! into the shared memories of the GPU, on an H200 up to about 40^3 unknowns of 27 entries. [`Stored::at_once`] turns it off.
 
+use super::kernel_files::CG;
 use super::{LinearOperator, Sums};
 use crate::comm::Communicator;
 use crate::error::check_at_least;
@@ -50,7 +51,7 @@ impl Layout {
         }
         let kernel = V::ITERATE[usize::from(share > FEW)];
         let shared = fixed + capacity * entry;
-        let resident = space.resident_blocks("cg", kernel.0, kernel.1, shared)?;
+        let resident = space.resident_blocks(&CG, kernel.0, kernel.1, shared)?;
         Ok((resident >= blocks).then_some(Layout { kernel, blocks, capacity, shared }))
     }
 }
@@ -102,7 +103,7 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         let (capacity, rows) = (layout.capacity as u32, rows as u64);
         let (row_map, entries, values) = (graph.row_map(), graph.entries(), a.values());
         let arguments = arguments![rows, capacity, row_map, entries, values, x, r, scalars, &mut vectors, &mut slots];
-        space.launch("cg", name, grid, arguments)?;
+        space.launch(&CG, name, grid, arguments)?;
         Ok(true)
     }
 }

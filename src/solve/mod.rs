@@ -6,9 +6,13 @@
 mod cg;
 #[cfg(feature = "cuda")]
 mod cuda;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod newton;
 mod operator;
 
 pub use cg::{CgInfo, CgParams, CgWorkspace, LinearOperator, Sums, cg};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};
 pub use operator::{DistributedOperator, OperatorTimes};

@@ -36,7 +36,7 @@ mod scan;
 mod step_times;
 mod view;
 
-pub(crate) use choice::named_choice;
+pub use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};

@@ -27,6 +27,8 @@ mod crs_matrix;
 mod exchange;
 mod format;
 #[cfg(feature = "cuda")]
+mod kernel_files;
+#[cfg(feature = "cuda")]
 mod slices;
 mod spmv;
 #[cfg(feature = "cuda")]
@@ -36,6 +38,8 @@ pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
 pub use format::Format;
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 #[cfg(feature = "cuda")]
 pub use slices::Slices;
 pub use spmv::Spmv;

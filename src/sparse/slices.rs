@@ -13,6 +13,7 @@
 //! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
 //! some item of x by zero, so x must be finite.
 
+use super::kernel_files::SLICES;
 use super::spmv::{ProductDot, update};
 use super::{CrsGraph, CrsMatrix, DeviceValue, Format};
 use crate::error::check_at_least;
@@ -108,7 +109,7 @@ impl<V: DeviceValue> Slices<V> {
         let mut hashes = space.unfilled::<u64>(slices)?;
         let (grid, row_map, entries) = (Grid::cover(slices * SLICE, THREADS), graph.row_map(), graph.entries());
         space.launch(
-            "slices",
+            &SLICES,
             "slice_patterns",
             grid,
             arguments![rows, row_map, entries, &mut longest, &mut widths, &mut hashes],
@@ -136,13 +137,13 @@ impl<V: DeviceValue> Slices<V> {
         let (rows, row_map, entries) = (graph.rows() as u64, graph.row_map(), graph.entries());
         let count = plan.owners.len();
         space.launch(
-            "slices",
+            &SLICES,
             "slice_tables",
             Grid::cover(count * SLICE, THREADS),
             arguments![rows, count as u64, row_map, entries, &owners, &starts, &mut offsets],
         )?;
         space.launch(
-            "slices",
+            &SLICES,
             "slice_columns",
             Grid::cover(plan.words.len() * SLICE, THREADS),
             arguments![rows, row_map, entries, &slice_offsets, &words, &offsets, &mut columns, &mut misses],
@@ -169,7 +170,7 @@ impl<V: DeviceValue> Slices<V> {
         let grid = Grid { threads: WARPS * SLICE as u32, ..grid };
         let (offsets, from) = (&*offsets, a.values());
         let arguments = arguments![rows, row_map, entries, from, &*slice_offsets, &*words, offsets, values];
-        space.launch("slices", V::UPDATE, grid, arguments)
+        space.launch(&SLICES, V::UPDATE, grid, arguments)
     }
 
     /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](super::Spmv::spmv).
@@ -184,7 +185,7 @@ impl<V: DeviceValue> Slices<V> {
         let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
         let (rows, columns, grid) = (rows as u64, columns as u64, Grid::cover(rows, THREADS));
         let arguments = arguments![rows, columns, alpha, slice_offsets, words, offsets, listed, values, x, beta, y];
-        space.launch("slices", name, grid, arguments)
+        space.launch(&SLICES, name, grid, arguments)
     }
 
     /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot), in blocks of 32 rows.
@@ -196,7 +197,7 @@ impl<V: DeviceValue> Slices<V> {
         dot.check((self.graph.rows(), columns), SLICE)?;
         let ProductDot { rows, x, y, partials, slot, scalars } = dot;
         let name = V::SLICED_DOT[usize::from(self.tables)];
-        let grid = space.product_grid("slices", name, rows.len().div_ceil(THREADS as usize))?;
+        let grid = space.product_grid(&SLICES, name, rows.len().div_ceil(THREADS as usize))?;
         let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
         let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
         let (slot, ticket) = (slot as u32, space.ticket());
@@ -216,7 +217,7 @@ impl<V: DeviceValue> Slices<V> {
             scalars,
             ticket
         ];
-        space.launch("slices", name, grid, arguments)
+        space.launch(&SLICES, name, grid, arguments)
     }
 
     /// Returns the bytes of the matrix that one product reads.

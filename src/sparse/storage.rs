@@ -6,6 +6,7 @@
 //! storage.view(matrix)                             products, and an operator for CG
 //! ```
 
+use super::kernel_files::SLICES;
 use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices};
 use crate::Result;
 use crate::error::check_length;
@@ -115,6 +116,6 @@ impl Cuda {
     pub fn to_single(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
         let (from, (_, to)) = (a.values(), single.parts_mut());
         check_length("to_single", "single", to.len(), from.len())?;
-        self.launch("slices", "to_single", Grid::cover(from.len(), 256), arguments![from.len() as u64, from, to])
+        self.launch(&SLICES, "to_single", Grid::cover(from.len(), 256), arguments![from.len() as u64, from, to])
     }
 }

@@ -4,7 +4,6 @@ use super::Variant;
 use super::auto::{Key, Side};
 use super::plan::Plan;
 use super::work::{Family, Limits};
-use crate::space::cuda::specialised;
 use std::collections::HashSet;
 
 /// Sizes of trilinear and triquadratic hexahedra: fields, points.
@@ -47,9 +46,10 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKern
                 let Ok(Plan { file, defines: Some(defines), grid, .. }) = Plan::new(&work, variant, &limits) else {
                     continue;
                 };
-                let Some(text) = specialised(file, &defines).filter(|text| texts.insert(text.clone())) else {
+                let text = file.source(&defines);
+                if !texts.insert(text.clone()) {
                     continue;
-                };
+                }
                 let name = format!("{variant_name}_{}_align{alignment}", name(&key));
                 found.push(ElementKernel { name, text, shared: grid.shared });
             }

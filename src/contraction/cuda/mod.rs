@@ -6,8 +6,10 @@
 //! A variant that does not apply is refused before anything is launched. All kernels have the same arguments.
 
 mod auto;
+mod check;
 mod elements;
 mod fixed;
+mod kernel_files;
 mod plan;
 mod variant;
 mod work;
@@ -21,9 +23,16 @@ use crate::{Error, Result};
 use plan::Plan;
 use work::{Family, Limits, Work};
 
-pub(crate) use auto::learned;
+pub use check::Reference;
 pub use elements::{ElementKernel, element_kernels};
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
+
+/// The measured times by which [`Variant::Auto`] chooses, for programs that make or check them.
+pub mod tuning {
+    pub use super::auto::{Case, Key, SLOWEST, Side, TABLE, cases, chosen, chosen_by, header};
+    pub use super::work::Family;
+}
 
 /// A GPU and how it is to contract: takes the place of the space in a call of the nine.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,15 @@
 //! A variant made launchable for one contraction, or why it cannot be.
 
 use super::fixed;
+use super::kernel_files::{CONTRACTION, CONTRACTION_TEAM, CONTRACTION_TILE};
 use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
-use crate::space::cuda::Grid;
+use crate::space::cuda::{Grid, KernelFile};
 
 /// A launch but for its arguments.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub file: &'static str,
+    pub file: &'static KernelFile,
     /// Of a file that is compiled for its sizes.
     pub defines: Option<String>,
     pub kernel: &'static str,
@@ -61,12 +62,12 @@ impl Plan {
             Grid::new(teams.min(BLOCKS), threads.next_multiple_of(WARP).clamp(WARP, 256) as u32)
         };
         let by_warps = |rows, columns, threads| Grid::cover(tiled_warps(work, rows, columns) * WARP, threads);
-        let plan = |file, names: [&'static str; 2], grid, option| {
+        let plan = |file: &'static KernelFile, names: [&'static str; 2], grid, option| {
             Ok(Plan { file, defines: None, kernel: names[usize::from(work.item == 8)], grid, option, clears: false })
         };
         let teamstride = |threads: usize| {
             let grid = Grid::new((cells * outputs).min(BLOCKS), threads.next_multiple_of(WARP) as u32);
-            plan("contraction_team", ["teamstride_f32", "teamstride_f64"], grid, threads)
+            plan(&CONTRACTION_TEAM, ["teamstride_f32", "teamstride_f64"], grid, threads)
         };
         let sliced = |slices: usize| {
             let bytes = slices.saturating_mul(terms).saturating_mul(work.item);
@@ -74,7 +75,7 @@ impl Plan {
                 return Err(NO_ROOM);
             }
             let grid = teams(cells * left.div_ceil(slices), slices * right).shared(bytes);
-            plan("contraction_tile", ["slicing_f32", "slicing_f64"], grid, slices)
+            plan(&CONTRACTION_TILE, ["slicing_f32", "slicing_f64"], grid, slices)
         };
         let adaptive = |slices: usize| match (is_field_field, slices <= left) {
             (false, _) => Err(NOT_FIELDS),
@@ -86,24 +87,24 @@ impl Plan {
                 return Err(NOT_FIELDS);
             }
             let tiles = cells * left.div_ceil(side) * right.div_ceil(side);
-            plan("contraction_tile", names, Grid::new(tiles.min(BLOCKS), (side * side) as u32), 0)
+            plan(&CONTRACTION_TILE, names, Grid::new(tiles.min(BLOCKS), (side * side) as u32), 0)
         };
         match variant {
             Auto | AutoInOrder => Err("to be chosen"),
             Flat => {
                 let grid =
                     if work.by_cells { by_warps(1, 1, 256) } else { Grid::cover(work.sizes.iter().product(), 256) };
-                plan("contraction", ["flat_f32", "flat_f64"], grid, usize::from(work.by_cells))
+                plan(&CONTRACTION, ["flat_f32", "flat_f64"], grid, usize::from(work.by_cells))
             }
-            Tile1x8 => plan("contraction", ["tiled_1x8_f32", "tiled_1x8_f64"], by_warps(1, 8, 128), 0),
-            Tile4x4 => plan("contraction", ["tiled_4x4_f32", "tiled_4x4_f64"], by_warps(4, 4, 128), 0),
-            Tile8x8 => plan("contraction", ["tiled_8x8_f32", "tiled_8x8_f64"], by_warps(8, 8, 128), 0),
+            Tile1x8 => plan(&CONTRACTION, ["tiled_1x8_f32", "tiled_1x8_f64"], by_warps(1, 8, 128), 0),
+            Tile4x4 => plan(&CONTRACTION, ["tiled_4x4_f32", "tiled_4x4_f64"], by_warps(4, 4, 128), 0),
+            Tile8x8 => plan(&CONTRACTION, ["tiled_8x8_f32", "tiled_8x8_f64"], by_warps(8, 8, 128), 0),
             Team1 if work.family == Family::DataData => teamstride(work.last(1)),
-            Team1 => plan("contraction_team", ["team1_f32", "team1_f64"], teams(cells, outputs), 0),
+            Team1 => plan(&CONTRACTION_TEAM, ["team1_f32", "team1_f64"], teams(cells, outputs), 0),
             Team2 if work.family == Family::DataData => teamstride(work.last(2)),
             Team2 => {
                 let lanes = terms.next_power_of_two().clamp(1, WARP);
-                plan("contraction_team", ["team2_f32", "team2_f64"], teams(cells, outputs * lanes), lanes)
+                plan(&CONTRACTION_TEAM, ["team2_f32", "team2_f64"], teams(cells, outputs * lanes), lanes)
             }
             Teamstride32 => teamstride(32),
             Teamstride64 => teamstride(64),
@@ -112,13 +113,13 @@ impl Plan {
             Segments => {
                 let lanes = terms.next_power_of_two();
                 let grid = Grid::cover(cells * outputs * lanes, 256);
-                plan("contraction_team", ["segments_f32", "segments_f64"], grid, lanes)
+                plan(&CONTRACTION_TEAM, ["segments_f32", "segments_f64"], grid, lanes)
             }
             SegmentsAtomic => {
                 // Without terms nothing is added.
                 let warps = WARP.checked_div(terms).map_or(0, |together| (cells * outputs).div_ceil(together));
                 let names = ["segments_atomic_f32", "segments_atomic_f64"];
-                let plan = plan("contraction_team", names, Grid::cover(warps * WARP, 256), 0)?;
+                let plan = plan(&CONTRACTION_TEAM, names, Grid::cover(warps * WARP, 256), 0)?;
                 Ok(Plan { clears: true, ..plan })
             }
             Slicing if work.family == Family::DataData => Err("of data_data no number is used twice"),

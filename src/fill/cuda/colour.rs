@@ -7,6 +7,7 @@
 use super::scatter::{HEAT_THREADS, add_matrices};
 use super::{ElementMatrices, Heat, Target, WIDTHS};
 use crate::Result;
+use crate::fill::kernel_files::{COLOUR, HEAT};
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
@@ -31,7 +32,7 @@ impl Plan {
         let grid = Grid::cover(elems, THREADS);
         let (colours, bound) = colours(space, elem_node)?;
         let mut counts = space.zeros::<u32>(bound)?;
-        space.launch("colour", "colour_count", grid, arguments![elems as u64, &colours, &mut counts])?;
+        space.launch(&COLOUR, "colour_count", grid, arguments![elems as u64, &colours, &mut counts])?;
         let counts = space.download(&counts)?;
         let mut bounds = vec![0];
         let mut next = Vec::with_capacity(bound);
@@ -43,7 +44,7 @@ impl Plan {
             }
         }
         let (mut next, mut list) = (space.upload(&next)?, space.unfilled::<u32>(elems)?);
-        space.launch("colour", "colour_list", grid, arguments![elems as u64, &colours, &mut next, &mut list])?;
+        space.launch(&COLOUR, "colour_list", grid, arguments![elems as u64, &colours, &mut next, &mut list])?;
         Ok(Plan { list, bounds })
     }
 
@@ -63,7 +64,7 @@ impl Plan {
                 count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, conductivity,
                 &mut *target.values, &mut *target.residual,
             ];
-            target.space.launch("heat", "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
+            target.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
         }
         Ok(())
     }
@@ -96,11 +97,11 @@ fn colours(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<(CudaArray<
         for _ in 0..ROUNDS {
             space.fill_bytes(&mut best, 0)?;
             space.fill_bytes(&mut left, 0)?;
-            space.launch("colour", "colour_claim", grid, arguments![count, nn, nodes, &colours, &mut best])?;
+            space.launch(&COLOUR, "colour_claim", grid, arguments![count, nn, nodes, &colours, &mut best])?;
             #[rustfmt::skip]
             let arguments =
                 arguments![count, nn, base, nodes, &best, &mut masks, &mut colours, &mut left, &mut waiting];
-            space.launch("colour", "colour_choose", grid, arguments)?;
+            space.launch(&COLOUR, "colour_choose", grid, arguments)?;
         }
         if is_set(&left)? {
             continue;
@@ -111,6 +112,6 @@ fn colours(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<(CudaArray<
         base += MASKED;
         space.fill_bytes(&mut masks, 0)?;
         space.fill_bytes(&mut waiting, 0)?;
-        space.launch("colour", "colour_wake", grid, arguments![count, &mut colours])?;
+        space.launch(&COLOUR, "colour_wake", grid, arguments![count, &mut colours])?;
     }
 }

@@ -15,6 +15,7 @@ use crate::contraction::{
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::{DIM, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
+use crate::fill::kernel_files::WORKSET;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Grid, arguments};
 use crate::space::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut, Layout};
@@ -136,7 +137,7 @@ impl ContractionWorkset {
             Layout::Right => "workset_right",
         };
         space.launch(
-            "workset",
+            &WORKSET,
             name,
             Grid::new(cells.div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
             arguments![

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::error::{check_at_least, check_length};
 use crate::fill::Dirichlet;
+use crate::fill::kernel_files::DIRICHLET;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -30,7 +31,7 @@ impl Dirichlet<CudaMemory> {
             let arguments = arguments![
                 graph.rows() as u64, limits[0], limits[1], row_map, columns, fixed, &mut counts, rows, entries,
             ];
-            space.launch("dirichlet", "list_fixed", Grid::cover(graph.rows() * LANES, THREADS), arguments)?;
+            space.launch(&DIRICHLET, "list_fixed", Grid::cover(graph.rows() * LANES, THREADS), arguments)?;
             let mut lengths = [0; 2];
             if limits == [0, 0] {
                 space.read(&counts, &mut lengths)?;
@@ -61,9 +62,9 @@ impl Dirichlet<CudaMemory> {
         check_at_least("Dirichlet::apply", "residual", residual.len(), self.row_count)?;
         let ((rows, entries), values) = (self.lengths, matrix.parts_mut().1);
         let grid = Grid::cover(entries, THREADS);
-        space.launch("dirichlet", "clear_entries", grid, arguments![entries as u64, &self.entries, values])?;
+        space.launch(&DIRICHLET, "clear_entries", grid, arguments![entries as u64, &self.entries, values])?;
         space.launch(
-            "dirichlet",
+            &DIRICHLET,
             "clear_rows",
             Grid::cover(rows, THREADS),
             arguments![rows as u64, &self.rows, residual],

@@ -7,6 +7,7 @@ use super::scatter::HEAT_THREADS;
 use super::{ElementMatrices, Heat, Target};
 use crate::Result;
 use crate::element::HEX8_NODES;
+use crate::fill::kernel_files::{FILL, HEAT};
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
@@ -43,7 +44,7 @@ impl Plan {
         let mut largest = space.zeros::<u32>(1)?;
         let grid = Grid::cover(rows.div_ceil(ROWS as usize), 256);
         let row_map = graph.crs.row_map();
-        space.launch("fill", "largest_span", grid, arguments![rows as u64, limit as u64, row_map, &mut largest])?;
+        space.launch(&FILL, "largest_span", grid, arguments![rows as u64, limit as u64, row_map, &mut largest])?;
         let mut capacity = [0];
         space.read(&largest, &mut capacity)?;
         Ok(Plan { lists, capacity: capacity[0], arrays: None })
@@ -64,7 +65,7 @@ impl Plan {
         #[rustfmt::skip]
         let arguments =
             arguments![elems as u64, nodes, node_coord, temperature, conductivity, &mut *matrices, &mut *residuals];
-        space.launch("heat", "store_heat", Grid::cover(elems, HEAT_THREADS), arguments)?;
+        space.launch(&HEAT, "store_heat", Grid::cover(elems, HEAT_THREADS), arguments)?;
         let done = self.matrices(target, ElementMatrices { matrices, residuals, symmetric: true });
         self.arrays = Some(arrays);
         done
@@ -85,6 +86,6 @@ impl Plan {
             slots, positions, target.graph.crs.row_map(), elements.matrices, elements.residuals, target.values,
             target.residual,
         ];
-        target.space.launch("fill", names[kind], grid, arguments)
+        target.space.launch(&FILL, names[kind], grid, arguments)
     }
 }

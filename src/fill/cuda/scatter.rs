@@ -5,6 +5,7 @@
 
 use super::{ElementMatrices, Heat, Target, WIDTHS, blocks};
 use crate::Result;
+use crate::fill::kernel_files::{FILL, HEAT};
 use crate::space::cuda::{Argument, Grid, arguments};
 
 /// Threads of a block of `heat.cu`.
@@ -25,7 +26,7 @@ pub(super) fn heat(mut target: Target<'_>, heat: Heat<'_>) -> Result<()> {
         elems as u64, rows as u64, WIDTHS[kind], nodes, positions, row_map, node_coord, temperature, conductivity,
         target.values, target.residual,
     ];
-    target.space.launch("heat", "scatter_heat", grid, arguments)
+    target.space.launch(&HEAT, "scatter_heat", grid, arguments)
 }
 
 pub(super) fn matrices(mut target: Target<'_>, elements: ElementMatrices<'_>) -> Result<()> {
@@ -51,5 +52,5 @@ pub(super) fn add_matrices(
         count as u64, elems, rows, nn as u32, u32::from(elements.symmetric), list, nodes, positions, row_map,
         elements.matrices, elements.residuals, &mut *target.values, &mut *target.residual,
     ];
-    target.space.launch("fill", names[kind], Grid::new(blocks(tiles)?, THREADS), arguments)
+    target.space.launch(&FILL, names[kind], Grid::new(blocks(tiles)?, THREADS), arguments)
 }

@@ -6,6 +6,7 @@
 use super::{Builder, Built, SHARED_KEYS};
 use crate::Result;
 use crate::graph::NodeElem;
+use crate::graph::kernel_files::GRAPH;
 use crate::graph::step;
 use crate::space::StepTimes;
 use crate::space::cuda::arguments;
@@ -27,10 +28,10 @@ impl Builder<'_> {
         let (nodes, map, lists) = (self.nodes, lists.row_map(), lists.slots_array());
         let mut counts = self.space.unfilled::<u32>(self.rows)?;
         let arguments = arguments![rows, nn, most, nodes, map, lists, &mut counts];
-        self.sorting_warps("graph", "count_columns", capacity, arguments)?;
+        self.sorting_warps(&GRAPH, "count_columns", capacity, arguments)?;
         self.finish(&mut counts, times, |row_map, _, _, entries| {
             let arguments = arguments![rows, nn, most, nodes, map, lists, row_map, entries];
-            self.sorting_warps("graph", "fill_columns", capacity, arguments)
+            self.sorting_warps(&GRAPH, "fill_columns", capacity, arguments)
         })
     }
 }

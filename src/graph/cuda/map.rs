@@ -7,6 +7,7 @@
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
 use crate::graph::PairMap;
 use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
+use crate::graph::kernel_files::GRAPH_MAP;
 use crate::graph::step;
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
@@ -42,7 +43,7 @@ impl Builder<'_> {
     }
 
     fn pairs(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
-        self.space.launch("graph_map", name, Grid::cover(items, THREADS), arguments)
+        self.space.launch(&GRAPH_MAP, name, Grid::cover(items, THREADS), arguments)
     }
 
     /// Returns a set that contains all pairs.
@@ -80,12 +81,12 @@ impl Builder<'_> {
         let (rows, nnz) = (self.rows as u64, entries.len());
         if longest <= SHORT {
             let grid = Grid::cover(self.rows, super::TEAM);
-            return self.space.launch("graph_map", "sort_short_rows", grid, arguments![rows, row_map, entries]);
+            return self.space.launch(&GRAPH_MAP, "sort_short_rows", grid, arguments![rows, row_map, entries]);
         }
         if longest <= SHARED_KEYS {
             let capacity = longest.next_power_of_two();
             let arguments = arguments![rows, capacity as u32, row_map, entries];
-            return self.sorting_warps("graph_map", "sort_rows", capacity, arguments);
+            return self.sorting_warps(&GRAPH_MAP, "sort_rows", capacity, arguments);
         }
         let mut keys = self.space.unfilled::<u64>(nnz)?;
         let arguments = arguments![rows, row_map, &*entries, &mut keys];

@@ -20,11 +20,12 @@ mod short;
 mod sort;
 
 use super::elem_graph::with_position_type;
+use super::kernel_files::GRAPH;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
 use crate::error::check_at_least;
 use crate::graph::step;
 use crate::mesh::ElemNode;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
@@ -99,13 +100,13 @@ impl<'a> Builder<'a> {
     /// Launches a kernel with one warp per row and shared memory for `capacity` keys per warp.
     fn sorting_warps(
         &self,
-        module: &'static str,
+        file: &'static KernelFile,
         name: &'static str,
         capacity: usize,
         arguments: &mut [Argument],
     ) -> Result<()> {
         let shared = TEAM as usize / WARP * capacity * size_of::<u32>();
-        self.space.launch(module, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
+        self.space.launch(file, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
     }
 
     /// Scans the rows' counts, allocates and fills the entries, then builds the element graph. Waits once, for the
@@ -158,7 +159,7 @@ impl<'a> Builder<'a> {
 impl Cuda {
     /// Launches a kernel of module `graph` with one thread per item.
     fn graph_items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
-        self.launch("graph", name, Grid::cover(items, THREADS), arguments)
+        self.launch(&GRAPH, name, Grid::cover(items, THREADS), arguments)
     }
 }
 

@@ -11,6 +11,7 @@
 
 use super::{Builder, Built};
 use crate::Result;
+use crate::graph::kernel_files::GRAPH;
 use crate::graph::step;
 use crate::graph::{ElemGraph, Positions};
 use crate::space::cuda::{Grid, arguments};
@@ -56,7 +57,7 @@ impl Builder<'_> {
             &mut positions,
             &mut state
         ];
-        space.launch("graph", "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
+        space.launch(&GRAPH, "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
         let mut numbers = [0; STATE];
         space.read(&state, &mut numbers)?;
         let [_, total, overflows, long_lists] = numbers;

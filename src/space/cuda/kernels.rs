@@ -1,89 +1,25 @@
-//! The kernels: their sources, their compiled modules, their entry points.
+//! Compiled kernel files: their modules, loaded at first use, and their entry points.
 
 use super::compile::Target;
 use super::device::Device;
 use super::error::OrDevice;
+use super::source::KernelFile;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{result, sys};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
-
-/// What every kernel file may use.
-const COMMON: &str = include_str!("../../../kernels/common.cuh");
-
-/// Name and text of a kernel file, one a room.
-macro_rules! sources {
-    ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../../kernels/", $name, ".cu")))),*]
-    };
-}
-const SOURCES: &[(&str, &str)] = &sources!(
-    "space"
-    "blas"
-    "mesh"
-    "sparse"
-    "slices"
-    "cg"
-    "contraction"
-    "contraction_team"
-    "contraction_tile"
-    "peak"
-    "workset"
-    "graph"
-    "graph_map"
-    "fill"
-    "heat"
-    "colour"
-    "dirichlet"
-    "sweep"
-);
-
-/// Files that are compiled for the sizes of a call, behind the defines that tell them.
-const SPECIALISED: &[(&str, &str)] = &sources!(
-    "contraction_lanes"
-    "contraction_rows"
-    "contraction_staged"
-    "contraction_blocked"
-    "contraction_dmma"
-    "contraction_dmma_blocked"
-);
-
-/// Parts that stand between the common one and the files whose name begins so: that, the part's name and text.
-const PARTS: [(&str, &str, &str); 3] = [
-    ("heat", "element.cuh", include_str!("../../../kernels/element.cuh")),
-    ("contraction", "contraction.cuh", include_str!("../../../kernels/contraction.cuh")),
-    ("contraction_dmma", "dmma.cuh", include_str!("../../../kernels/dmma.cuh")),
-];
-
-/// The kernel files: name, and text as it is compiled.
-pub fn sources() -> impl Iterator<Item = (&'static str, String)> {
-    SOURCES.iter().copied().map(|(name, text)| (name, whole(name, "", text)))
-}
-
-/// The text, as it is compiled, of a file for the sizes that `defines` tells; `None` where there is no such file.
-pub(crate) fn specialised(name: &str, defines: &str) -> Option<String> {
-    SPECIALISED.iter().find(|(known, _)| *known == name).map(|(_, text)| whole(name, defines, text))
-}
-
-/// The common part, the file's other parts, its defines, then the file, with line numbers of their own in messages.
-fn whole(name: &str, defines: &str, text: &str) -> String {
-    let mut whole = format!("#line 1 \"common.cuh\"\n{COMMON}\n");
-    for (_, part, text) in PARTS.iter().filter(|(file, _, _)| name.starts_with(file)) {
-        whole += &format!("#line 1 \"{part}\"\n{text}\n");
-    }
-    whole + &format!("{defines}#line 1 \"{name}.cu\"\n{text}")
-}
 
 /// The modules loaded so far on one device.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     target: OnceLock<Target>,
-    /// By name; those of files that are compiled for sizes by name, end of line, defines.
-    loaded: Mutex<HashMap<Cow<'static, str>, Loaded>>,
+    loaded: Mutex<ByFile>,
 }
+
+/// The modules of each file by the defines that it was compiled with. The key is the address of the file's `static`.
+type ByFile = HashMap<usize, HashMap<String, Loaded>>;
 
 #[derive(Debug)]
 struct Loaded {
@@ -144,24 +80,23 @@ pub struct KernelInfo {
 }
 
 impl Modules {
-    /// The entry point `name` of file `module`, compiled with `defines` where it is for the sizes of a call; compiles and
-    /// loads the file at its first use.
+    /// Returns the entry point `name` of `file` compiled with `defines`; compiles and loads the file at its first use.
     pub fn function(
         &self,
         device: &Device,
-        module: &'static str,
-        defines: Option<&str>,
+        file: &'static KernelFile,
+        defines: &str,
         name: &'static str,
     ) -> Result<Function> {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let entry = self.module(device, &mut loaded, module, defines)?;
+        let entry = self.module(device, &mut loaded, file, defines)?;
         if let Some(function) = entry.functions.get(name) {
             return Ok(*function);
         }
         let symbol = CString::new(name).map_err(|_| Error::Device(format!("{name}: no name of a kernel")))?;
         // SAFETY: the module is loaded.
         let handle = unsafe { result::module::get_function(entry.module, symbol) };
-        let handle = handle.or_device(&format!("kernel {name} of {module}.cu"))?;
+        let handle = handle.or_device(&format!("kernel {name} of {}.cu", file.name()))?;
         let function = Function { handle, parameters: parameters(handle, device.info().driver)? };
         entry.functions.insert(name, function);
         Ok(function)
@@ -170,17 +105,12 @@ impl Modules {
     fn module<'a>(
         &self,
         device: &Device,
-        loaded: &'a mut HashMap<Cow<'static, str>, Loaded>,
-        name: &'static str,
-        defines: Option<&str>,
+        loaded: &'a mut ByFile,
+        file: &'static KernelFile,
+        defines: &str,
     ) -> Result<&'a mut Loaded> {
-        let missing = || Error::Device(format!("no kernel file {name}.cu"));
-        let key = defines.map_or(Cow::Borrowed(name), |defines| Cow::Owned(format!("{name}\n{defines}")));
-        if !loaded.contains_key(&key) {
-            let text = match defines {
-                Some(defines) => specialised(name, defines),
-                None => SOURCES.iter().find(|(known, _)| *known == name).map(|(_, text)| whole(name, "", text)),
-            };
+        let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
+        if !of_file.contains_key(defines) {
             let target = match self.target.get() {
                 Some(target) => target,
                 None => {
@@ -188,25 +118,25 @@ impl Modules {
                     self.target.get_or_init(|| target)
                 }
             };
-            let mut image = target.cached(name, &text.ok_or_else(missing)?, device.info().driver)?;
+            let mut image = target.cached(file.name(), &file.source(defines), device.info().driver)?;
             image.push(0);
             // SAFETY: a whole image (PTX ends with a zero), read during the call only.
             let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
-            let module = module.or_device(&format!("loading {name}.cu"))?;
-            loaded.insert(key.clone(), Loaded { module, functions: HashMap::new() });
+            let module = module.or_device(&format!("loading {}.cu", file.name()))?;
+            of_file.insert(defines.into(), Loaded { module, functions: HashMap::new() });
         }
-        loaded.get_mut(&key).ok_or_else(missing)
+        of_file.get_mut(defines).ok_or_else(|| Error::Device(format!("{}.cu: not loaded", file.name())))
     }
 
-    /// What the compiler made of every kernel of every file.
-    pub fn info(&self, device: &Device) -> Result<Vec<KernelInfo>> {
+    /// Returns what the compiler made of every kernel of `files`, sorted by file and name.
+    pub fn info(&self, device: &Device, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
         if device.info().driver < ENUMERATES {
             return Err(Error::Device("listing kernels needs a driver for CUDA 12.4 or later".into()));
         }
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut all = Vec::new();
-        for &(module, _) in SOURCES {
-            let handle = self.module(device, &mut loaded, module, None)?.module;
+        for file in files {
+            let handle = self.module(device, &mut loaded, file, "")?.module;
             let mut count = 0;
             // SAFETY: the module is loaded; the driver writes a count, and then that many handles.
             let functions = unsafe {
@@ -219,7 +149,7 @@ impl Modules {
             for handle in functions {
                 // SAFETY: the driver's own handle; it loads what it had put off.
                 unsafe { sys::cuFuncLoad(handle) }.or_device("cuFuncLoad")?;
-                all.push(kernel_info(device, module, Function { handle, parameters: None })?);
+                all.push(kernel_info(device, file.name(), Function { handle, parameters: None })?);
             }
         }
         all.sort_by(|a, b| (a.module, &a.name).cmp(&(b.module, &b.name)));
@@ -228,7 +158,8 @@ impl Modules {
 
     /// Unloads all; nothing runs any more.
     pub fn unload(&self) {
-        for (_, loaded) in self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).drain() {
+        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for loaded in loaded.drain().flat_map(|(_, of_file)| of_file.into_values()) {
             // SAFETY: loaded by `module`, used by nobody.
             let _ = unsafe { result::module::unload(loaded.module) };
         }

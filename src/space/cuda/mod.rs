@@ -21,18 +21,21 @@ mod pinned;
 mod probe;
 mod recording;
 mod scan;
+mod source;
 mod stream;
 mod view;
 
 pub use array::CudaArray;
 pub use compile::{Target, architectures};
 pub use device::Device;
-pub(crate) use kernels::specialised;
-pub use kernels::{KernelInfo, sources};
+pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
 pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
 pub use scan::Offsets;
+pub(crate) use scan::SPACE;
+pub use source::KernelFile;
+pub(crate) use source::kernel_file;
 pub use stream::{Event, Status};
 pub use view::{DeviceView, DeviceViewMut};
 
@@ -143,13 +146,13 @@ impl Cuda {
         unsafe { result::stream::wait_event(self.stream.handle, event.handle, flags) }.or_device("cuStreamWaitEvent")
     }
 
-    /// What the compiler made of every kernel; compiles those that were not needed yet.
+    /// Returns registers, memory and occupancy of every kernel of `files`, which are compiled unless they were launched before.
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver is older than 12.4.
-    pub fn kernel_info(&self) -> Result<Vec<KernelInfo>> {
+    pub fn kernel_info(&self, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
         self.device().bind()?;
-        self.device().modules.info(self.device())
+        self.device().modules.info(self.device(), files)
     }
 
     /// An array with arbitrary content, for a kernel that writes all of it.
@@ -181,25 +184,25 @@ impl Cuda {
             .or_device("cuMemcpyDtoDAsync")
     }
 
-    /// Queues kernel `name` of file `module`.kernels/; `arguments!` makes the list.
+    /// Enqueues kernel `name` of `file`; `arguments!` makes the list.
     pub(crate) fn launch(
         &self,
-        module: &'static str,
+        file: &'static KernelFile,
         name: &'static str,
         grid: Grid,
         arguments: &mut [Argument],
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, module, None, name)?;
+        let function = device.modules.function(device, file, "", name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
-    /// Queues kernel `name` of a file that is compiled for the sizes of a call, which `defines` tells: half a second at the first
-    /// use of these sizes, unless the cache on disk has them.
+    /// Enqueues kernel `name` of a file that is compiled for the sizes of a call, which `defines` states. The first call with
+    /// these sizes compiles the file, in about half a second, unless the cache on disk has it.
     pub(crate) fn launch_specialised(
         &self,
-        module: &'static str,
+        file: &'static KernelFile,
         defines: &str,
         name: &'static str,
         grid: Grid,
@@ -207,21 +210,21 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, module, Some(defines), name)?;
+        let function = device.modules.function(device, file, defines, name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
     /// Blocks of `threads` threads and `shared` bytes of dynamic shared memory that all multiprocessors hold at once.
     pub(crate) fn resident_blocks(
         &self,
-        module: &'static str,
+        file: &'static KernelFile,
         name: &'static str,
         threads: u32,
         shared: usize,
     ) -> Result<usize> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, module, None, name)?;
+        let function = device.modules.function(device, file, "", name)?;
         Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
     }
 

@@ -1,10 +1,13 @@
 //! Scan and sort on a GPU: launches of `kernels/space.cu`. Results are exact, so they depend on nothing.
 
-use super::{Cuda, CudaArray, Grid, arguments};
+use super::{Cuda, CudaArray, Grid, KernelFile, arguments, kernel_file};
 use crate::Result;
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
 use std::ops::Range;
+
+/// The kernel file that `space` launches: scans, sorting by digits.
+pub static SPACE: KernelFile = kernel_file!("space");
 
 const THREADS: u32 = 256;
 /// Items of a block in the scan, as in the kernel.
@@ -37,7 +40,7 @@ impl Cuda {
         let mut state = self.zeros::<u64>(STATE + tiles)?;
         let mut offsets = self.unfilled(n + 1)?;
         let grid = Grid::new(tiles, THREADS);
-        self.launch("space", "scan", grid, arguments![n as u64, counts, &mut offsets, &mut state])?;
+        self.launch(&SPACE, "scan", grid, arguments![n as u64, counts, &mut offsets, &mut state])?;
         Ok((offsets, state))
     }
 
@@ -71,10 +74,10 @@ impl Cuda {
         let (size, of_tiles) = (n as u64, tiles as u64);
         for shift in bits.clone().step_by(DIGIT as usize) {
             let mask = (1u32 << DIGIT.min(bits.end - shift)) - 1;
-            self.launch("space", "digit_count", grid, arguments![size, shift, mask, of_tiles, &keys, &mut counts])?;
+            self.launch(&SPACE, "digit_count", grid, arguments![size, shift, mask, of_tiles, &keys, &mut counts])?;
             let (offsets, _) = self.scan(counts.len(), &counts)?;
             let arguments = arguments![size, shift, mask, of_tiles, &keys, &offsets, &mut moved];
-            self.launch("space", "digit_move", grid, arguments)?;
+            self.launch(&SPACE, "digit_move", grid, arguments)?;
             std::mem::swap(&mut keys, &mut moved);
         }
         Ok(keys)

@@ -6,8 +6,9 @@
 use super::{CrsMatrix, Spmv};
 use crate::blas::{Blas, cg_slot};
 use crate::error::{check_at_least, check_length};
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{Item, named_choice};
+use crate::sparse::kernel_files::SPARSE;
 use crate::{Error, Result};
 use std::ops::Range;
 
@@ -160,7 +161,7 @@ impl Cuda {
         let (row_map, entries) = (a.graph().row_map(), a.graph().entries());
         let grid = Grid::cover(rows, THREADS / lanes.count() as u32);
         let grid = Grid { threads: THREADS, ..grid };
-        self.launch("sparse", name, grid, arguments![rows as u64, alpha, row_map, entries, a.values(), x, beta, y])
+        self.launch(&SPARSE, name, grid, arguments![rows as u64, alpha, row_map, entries, a.values(), x, beta, y])
     }
 
     /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads a row.
@@ -176,12 +177,12 @@ impl Cuda {
         dot.check((a.graph().rows(), a.graph().columns()), 1)?;
         let ProductDot { rows, x, y, partials, slot, scalars } = dot;
         let name = V::SPMV_DOT[lanes as usize];
-        let grid = self.product_grid("sparse", name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
+        let grid = self.product_grid(&SPARSE, name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
         let ticket = self.ticket();
         self.launch(
-            "sparse",
+            &SPARSE,
             name,
             grid,
             arguments![first, last, row_map, entries, values, x, y, partials, slot, scalars, ticket],
@@ -214,8 +215,8 @@ impl Cuda {
     }
 
     /// Blocks that stay until the end, at most one a tile and one a partial sum; one at least, to store the sum.
-    pub(crate) fn product_grid(&self, module: &'static str, name: &'static str, tiles: usize) -> Result<Grid> {
-        let resident = self.resident_blocks(module, name, THREADS, 0)?;
+    pub(crate) fn product_grid(&self, file: &'static KernelFile, name: &'static str, tiles: usize) -> Result<Grid> {
+        let resident = self.resident_blocks(file, name, THREADS, 0)?;
         Ok(Grid::new(tiles.min(resident).min(Self::partials_len(0)).max(1), THREADS))
     }
 }

@@ -1,5 +1,6 @@
 //! Plans of `contraction_blocked`.
 
+use super::super::kernel_files::CONTRACTION_BLOCKED;
 use super::super::plan::Plan;
 use super::super::work::{Family, Limits, Work};
 use super::{NOT_FIELDS, plan, real, side};
@@ -29,7 +30,7 @@ pub fn blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
     // Warps are shared out among four schedulers.
     let blocks = if threads == 64 { (blocks / 2 * 2).max(2) } else { blocks };
     Ok(plan(
-        "contraction_blocked",
+        &CONTRACTION_BLOCKED,
         real(work),
         &[
             ("LEFT", left),

@@ -1,5 +1,6 @@
 //! Plans of `contraction_dmma` and `contraction_dmma_blocked`.
 
+use super::super::kernel_files::{CONTRACTION_DMMA, CONTRACTION_DMMA_BLOCKED};
 use super::super::plan::Plan;
 use super::super::work::{Family, Limits, WARP, Work};
 use super::{NOT_FIELDS, NOT_PACKED, blocks, plan, power_of_two, side};
@@ -31,7 +32,7 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> 
     let threads = WARP * down * across;
     let bytes = 8 * ((depth + 1) * (height + width) * chunk).max(height * (width + 4));
     Ok(plan(
-        "contraction_dmma_blocked",
+        &CONTRACTION_DMMA_BLOCKED,
         "double",
         &[
             ("LEFT", left),
@@ -62,7 +63,7 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
     let tiles = left.div_ceil(8 * rows) * right.div_ceil(8 * columns);
     let Steps { split, is_ahead, unroll, threads, blocks } = steps(cells * tiles, [rows, columns], terms / 8, limits);
     Ok(plan(
-        "contraction_dmma",
+        &CONTRACTION_DMMA,
         "double",
         &[
             ("LEFT", left),

@@ -1,5 +1,6 @@
 //! Plans of `contraction_lanes`.
 
+use super::super::kernel_files::CONTRACTION_LANES;
 use super::super::plan::{Plan, tiled_warps};
 use super::super::work::{Limits, WARP, Work};
 use super::{plan, real, side};
@@ -31,7 +32,7 @@ pub fn lanes(work: &Work, limits: &Limits) -> Plan {
     // Small tiles have the loads of four terms in flight, large ones those of one term.
     let unroll = if is_large { 1 } else { 4 };
     plan(
-        "contraction_lanes",
+        &CONTRACTION_LANES,
         real(work),
         &[
             ("LEFT", left),

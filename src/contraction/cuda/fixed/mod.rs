@@ -17,7 +17,7 @@ mod staged;
 
 use super::plan::Plan;
 use super::work::{WARP, Work};
-use crate::space::cuda::Grid;
+use crate::space::cuda::{Grid, KernelFile};
 use std::fmt::Write;
 
 pub use blocked::blocked;
@@ -33,7 +33,7 @@ fn real(work: &Work) -> &'static str {
     if work.item == 8 { "double" } else { "float" }
 }
 
-fn plan(file: &'static str, real: &str, values: &[(&str, usize)], grid: Grid) -> Plan {
+fn plan(file: &'static KernelFile, real: &str, values: &[(&str, usize)], grid: Grid) -> Plan {
     let mut defines = format!("#define REAL {real}\n");
     for (name, value) in values {
         // Writing to a string cannot fail.

@@ -1,5 +1,6 @@
 //! Plans of `contraction_rows`.
 
+use super::super::kernel_files::CONTRACTION_ROWS;
 use super::super::plan::Plan;
 use super::super::work::{WARP, Work};
 use super::{NOT_PACKED, plan, real, side};
@@ -57,7 +58,7 @@ pub fn rows(work: &Work) -> Result<Plan, &'static str> {
         () => Grid::cover(outputs.div_ceil(WARP / group * batch) * WARP, threads as u32),
     };
     Ok(plan(
-        "contraction_rows",
+        &CONTRACTION_ROWS,
         real(work),
         &[
             ("LEFT", left),

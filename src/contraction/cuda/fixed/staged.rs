@@ -1,5 +1,6 @@
 //! Plans of `contraction_staged`.
 
+use super::super::kernel_files::CONTRACTION_STAGED;
 use super::super::plan::Plan;
 use super::super::work::{Family, Limits, Work};
 use super::{NOT_FIELDS, NOT_PACKED, blocks, plan, power_of_two, real, side};
@@ -67,7 +68,7 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'st
     let threads = tiles * groups * together;
     let registers = 40 + (rows * columns + (rows + columns) * vector) * work.item / 4;
     Ok(plan(
-        "contraction_staged",
+        &CONTRACTION_STAGED,
         real(work),
         &[
             ("LEFT", left),

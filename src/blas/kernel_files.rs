@@ -1,0 +1,11 @@
+//! The kernel files that `blas` launches.
+
+use crate::space::cuda::{KernelFile, kernel_file};
+
+/// Vector operations and the steps of CG.
+pub static BLAS: KernelFile = kernel_file!("blas");
+/// Arithmetic throughput of the GPU.
+pub static PEAK: KernelFile = kernel_file!("peak");
+
+/// Files that are compiled as they are, for a list of all kernels.
+pub static KERNEL_FILES: [&KernelFile; 2] = [&BLAS, &PEAK];

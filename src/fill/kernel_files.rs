@@ -1,0 +1,17 @@
+//! The kernel files that `fill` launches.
+
+use crate::space::cuda::{KernelFile, kernel_file};
+
+/// Scatter and gather of element matrices.
+pub static FILL: KernelFile = kernel_file!("fill");
+/// The equation on hexahedra, fused with scatter, gather or colouring.
+pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
+/// Colouring of elements.
+pub static COLOUR: KernelFile = kernel_file!("colour");
+/// Dirichlet conditions.
+pub static DIRICHLET: KernelFile = kernel_file!("dirichlet");
+/// Operands of the contractions for a batch of elements.
+pub static WORKSET: KernelFile = kernel_file!("workset");
+
+/// Files that are compiled as they are, for a list of all kernels.
+pub static KERNEL_FILES: [&KernelFile; 5] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &WORKSET];
