@@ -29,7 +29,7 @@ mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 #[cfg(feature = "cuda")]
-mod slices;
+mod sliced_ell;
 mod spmv;
 #[cfg(feature = "cuda")]
 mod storage;
@@ -41,7 +41,7 @@ pub use format::Format;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 #[cfg(feature = "cuda")]
-pub use slices::Slices;
+pub use sliced_ell::SlicedEll;
 pub use spmv::Spmv;
 #[cfg(feature = "cuda")]
 pub use spmv::{DeviceValue, Lanes, ProductDot};

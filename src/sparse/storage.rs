@@ -7,7 +7,7 @@
 //! ```
 
 use super::kernel_files::SLICES;
-use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices};
+use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, SlicedEll};
 use crate::Result;
 use crate::error::check_length;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What a format keeps beside the CRS matrix.
 #[derive(Clone, Debug)]
 pub struct Storage<V: DeviceValue = f64> {
-    slices: Option<Slices<V>>,
+    slices: Option<SlicedEll<V>>,
     /// Threads a row of products in CRS; `None`: as many as suit the mean row.
     pub lanes: Option<Lanes>,
 }
@@ -29,7 +29,7 @@ impl<V: DeviceValue> Storage<V> {
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
         let slices = match format {
             Format::Crs => None,
-            Format::Sell | Format::Pattern => Some(Slices::new(space, format, graph)?),
+            Format::Sell | Format::Pattern => Some(SlicedEll::new(space, format, graph)?),
         };
         Ok(Storage { slices, lanes: None })
     }
@@ -52,7 +52,7 @@ impl<V: DeviceValue> Storage<V> {
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'a, V: DeviceValue = f64> {
     matrix: &'a CrsMatrix<V, CudaMemory>,
-    slices: Option<&'a Slices<V>>,
+    slices: Option<&'a SlicedEll<V>>,
     lanes: Option<Lanes>,
     /// Whether CG on a small system may run in one launch; by default it may.
     pub at_once: bool,
@@ -94,7 +94,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
     pub fn bytes(&self) -> usize {
         let graph = self.matrix.graph();
         let crs = || self.matrix.values().bytes() + graph.entries().bytes() + graph.row_map().bytes();
-        self.slices.map_or_else(crs, Slices::bytes) + 8 * (graph.rows() + graph.columns())
+        self.slices.map_or_else(crs, SlicedEll::bytes) + 8 * (graph.rows() + graph.columns())
     }
 }
 

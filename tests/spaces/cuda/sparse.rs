@@ -3,7 +3,7 @@
 use super::{difference, gpu, wave};
 use minifenl::blas::{Blas, cg_slot};
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices, Spmv, Storage};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, SlicedEll, Spmv, Storage};
 use std::sync::Arc;
 
 /// A matrix on rows of given columns.
@@ -218,7 +218,7 @@ fn patterns_are_found_and_shared() {
     let Some(space) = gpu("patterns_are_found_and_shared") else { return };
     let slices = |a: &CrsMatrix, format| {
         let there = a.upload(&space).unwrap();
-        Slices::<f64>::new(&space, format, there.graph()).unwrap()
+        SlicedEll::<f64>::new(&space, format, there.graph()).unwrap()
     };
     let a = neighbours([64, 9, 8]);
     let (pattern, sell) = (slices(&a, Format::Pattern), slices(&a, Format::Sell));
