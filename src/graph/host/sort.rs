@@ -1,15 +1,18 @@
-//! Strategy `sort`: every pair of every element, sorted, duplicates dropped. 512 bytes of keys a hexahedron.
+//! Strategy `sort`: lists all pairs of all elements, sorts them and drops duplicates.
+//!
+//! Cost: 8 bytes per pair, which is 512 bytes per hexahedron of 8 nodes.
 
 use crate::LocalOrdinal;
+use crate::graph::step;
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
-/// Key of a pair whose row is not owned: sorts behind all others.
+/// Key of a pair whose row is not owned; it sorts behind all other keys.
 const NO_ROW: u64 = u64::MAX;
 
-pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> CrsGraph {
+pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> CrsGraph {
     let per_elem = elem_node.nodes_per_elem();
     let mut keys = zeroed::<u64>(elem_node.as_slice().len() * per_elem);
     let table = elem_node.as_slice().par_chunks(per_elem * 64).zip(keys.par_chunks_mut(per_elem * per_elem * 64));
@@ -22,11 +25,11 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
             }
         }
     });
-    laps.mark("graph/pairs");
+    times.mark(step::PAIRS);
     space.sort(&mut keys);
     keys.truncate(keys.partition_point(|&key| key != NO_ROW));
-    laps.mark("graph/sort");
-    // Pieces end where a row ends, so that each row is counted and copied by one task.
+    times.mark(step::SORT);
+    // Pieces end at row boundaries, so that one task counts and copies a whole row.
     let row_start = |row: usize| keys.partition_point(|&key| key < (row as u64) << 32);
     let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
     let starts: Vec<usize> = bounds.iter().map(|&row| row_start(row)).collect();
@@ -39,14 +42,14 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
     space.for_each(pieces.into_par_iter().enumerate(), |(piece, counts)| {
         unique(piece).for_each(|key| counts[(key >> 32) as usize - bounds[piece]] += 1);
     });
-    laps.mark("graph/count");
+    times.mark(step::COUNT);
     let row_map = offsets(space, &counts);
-    laps.mark("graph/scan");
+    times.mark(step::SCAN);
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     space.for_each(pieces.into_par_iter().enumerate(), |(piece, entries)| {
         entries.iter_mut().zip(unique(piece)).for_each(|(entry, key)| *entry = key as LocalOrdinal);
     });
-    laps.mark("graph/fill");
+    times.mark(step::COLUMNS);
     CrsGraph::trusted(row_map, entries, elem_node.node_count())
 }

@@ -1,22 +1,26 @@
-//! Strategy `dashmap`: unique pairs in the concurrent map of crate dashmap, the baseline that a Rust user would try first.
+//! Strategy `dashmap`: finds the unique pairs with the concurrent map of crate dashmap.
+//!
+//! This strategy is the baseline: what a Rust user would try first. The map grows under locks and stores 8 bytes per
+//! pair plus the map's own overhead.
 
 use super::pairs;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, Laps, zeroed};
+use crate::space::{HostSpace, StepTimes, zeroed};
 use crate::sparse::CrsGraph;
 use ::dashmap::DashMap;
 use foldhash::fast::FixedState;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Locks of the map; with fewer, a preempted holder stalls everyone.
+/// Number of locks in the map. With fewer shards, one preempted lock holder stalls all threads.
 const SHARDS: usize = 1024;
 
-/// Elements of one task.
+/// Elements per task: enough inserts to hide the cost of starting a task.
 const BLOCK: usize = 512;
 
-pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, laps: &mut Laps) -> CrsGraph {
+pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> CrsGraph {
     let map = DashMap::with_capacity_and_hasher_and_shard_amount(rows * 14, FixedState::default(), SHARDS);
     let mut counts = zeroed::<u32>(rows);
     let cells = atomic_view(&mut counts);
@@ -35,6 +39,6 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
         }
     });
     let keys: Vec<u64> = map.into_iter().map(|(key, ())| key).collect();
-    laps.mark("graph/count");
-    pairs::to_graph(space, elem_node, counts, &keys, u64::MAX, laps)
+    times.mark(step::COUNT);
+    pairs::to_graph(space, elem_node, counts, &keys, u64::MAX, times)
 }

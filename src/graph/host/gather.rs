@@ -1,17 +1,20 @@
 //! Strategy `gather`: each row gathers the nodes of its elements, sorts them and drops duplicates.
 //!
-//! Rows with at most 64 gathered nodes (8 hexahedra of 8) go 16 at a time through a sorting network; any other row is
-//! sorted on its own. A key carries the place it came from in its low bits, so the position of every element's node in
-//! the row, the element graph, falls out of the same sort. Reads 4 bytes a gathered node, writes 4 bytes a column twice
-//! (a piece's own list, then the graph) and 1 byte a position.
+//! Rows with at most 64 gathered nodes (8 hexahedra of 8 nodes) are sorted 16 at a time by a sorting network; longer
+//! rows are sorted one by one. The low bits of a key hold the place that the node was gathered from. One sort therefore
+//! yields both graphs: the unique columns, and the position of each element's node in the row.
+//!
+//! Cost: reads 4 bytes per gathered node; writes 4 bytes per column twice (a list per piece of rows, then the graph)
+//! and 1 byte per position.
 
-use super::elem_graph::{ElemGraph, Position, Positions, with_position_type};
-use super::network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
-use super::node_elem::NodeElem;
+use super::sorting_network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
 use crate::LocalOrdinal;
+use crate::graph::NodeElem;
+use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
@@ -19,10 +22,10 @@ pub(super) fn build<S: HostSpace>(
     space: &S,
     elem_node: &ElemNode,
     rows: usize,
-    laps: &mut Laps,
+    times: &mut StepTimes,
 ) -> (CrsGraph, ElemGraph) {
     let lists = NodeElem::new(space, elem_node, rows);
-    laps.mark("graph/lists");
+    times.mark(step::LISTS);
     let per_elem = elem_node.nodes_per_elem();
     let most = (0..rows).map(|row| lists.slots(row).len()).max().unwrap_or(0) * per_elem;
     let mut counts = zeroed::<u32>(rows);
@@ -38,21 +41,22 @@ pub(super) fn build<S: HostSpace>(
         });
         positions
     });
-    laps.mark("graph/count");
+    times.mark(step::COUNT);
     let row_map = offsets(space, &counts);
-    laps.mark("graph/scan");
+    times.mark(step::SCAN);
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
-    laps.mark("graph/allocate");
+    times.mark(step::ALLOCATE);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
-    laps.mark("graph/fill");
+    times.mark(step::COLUMNS);
     let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
     let elem = ElemGraph::from_positions(per_elem, positions, crs.longest_row());
-    laps.mark("graph/elem_graph");
+    times.mark(step::ELEM_GRAPH);
     (crs, elem)
 }
 
-/// Positions before any row is gathered: only rows that are not owned keep the mark.
+/// Returns the positions before any row is gathered. Only rows of other ranks keep the mark, so a table without such
+/// rows needs no fill.
 fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: usize, len: usize) -> Vec<P> {
     let mut positions = zeroed::<P>(len);
     if rows < elem_node.node_count() {
@@ -61,24 +65,24 @@ fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: us
     positions
 }
 
-/// A piece of the rows at work.
+/// A piece of the rows, processed by one task.
 struct Rows<'a, C> {
     elem_node: &'a ElemNode,
     lists: &'a NodeElem,
-    /// Entries of each row of the piece.
+    /// Entries per row of the piece.
     counts: &'a mut [u32],
-    /// The piece's first row.
+    /// First row of the piece.
     first: usize,
-    /// Columns of the piece's rows, one after the other.
+    /// Columns of the piece's rows, row after row.
     columns: &'a mut Vec<LocalOrdinal>,
-    /// `[elem, i, j]`: positions of all elements, shared with the other pieces.
+    /// Positions `[elem, i, j]` of all elements, shared with the other pieces.
     cells: &'a [C],
 }
 
-/// Bound of a column's distance from its row, which takes the upper bits of a key.
+/// Bound on the distance of a column from its row. The distance takes the upper bits of a key.
 const FARTHEST: u32 = 1 << (31 - PLACE_BITS);
 
-/// Stands for a number of nodes an element that is known only at run time.
+/// Stands for a number of nodes per element that is known at run time only.
 const ANY: usize = 0;
 
 impl<C> Rows<'_, C> {
@@ -88,7 +92,8 @@ impl<C> Rows<'_, C> {
     }
 
     fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) {
-        // The same code with the hexahedron's and the tetrahedron's number of nodes known: no divisions, loops unrolled.
+        // The same code for hexahedra and tetrahedra, with the number of nodes a constant: no divisions, unrolled
+        // loops.
         match self.elem_node.nodes_per_elem() {
             8 => self.gather_elems::<P, 8>(),
             4 => self.gather_elems::<P, 4>(),
@@ -99,7 +104,8 @@ impl<C> Rows<'_, C> {
     fn gather_elems<P: Position + Atomic<Cell = C> + StoreIn<C>, const NN: usize>(&mut self) {
         let per_elem = self.per_elem::<NN>();
         let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
-        // Half of what is gathered is more than remains of hexahedra or tetrahedra; the rest of the pages is never touched.
+        // A hexahedral or tetrahedral mesh keeps less than half of the gathered nodes. Pages beyond that are never
+        // touched.
         self.columns.reserve(gathered.sum::<usize>() / 2);
         let (mut keys, mut ranks): (Keys, Keys) = ([[0; ROWS]; KEYS], [[0; ROWS]; KEYS]);
         let mut long = Vec::new();
@@ -116,13 +122,13 @@ impl<C> Rows<'_, C> {
         }
     }
 
-    /// Gathers the keys of a batch of rows, or nothing when a row is too long or a column too far away. Returns the number
-    /// of keys in each row.
+    /// Gathers the keys of a batch of rows and returns the number of keys per row. Returns `None` when a row has too
+    /// many keys for the network or a column is too far from its row for a 32-bit key.
     #[inline(always)]
     fn load<const NN: usize>(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
         let (per_elem, table) = (self.per_elem::<NN>(), self.elem_node.as_slice());
         let mut gathered = [0; ROWS];
-        let mut misfit = 0;
+        let mut overflow = 0;
         for (lane, row) in batch.enumerate() {
             let slots = self.lists.slots(self.first + row);
             gathered[lane] = slots.len() * per_elem;
@@ -135,17 +141,17 @@ impl<C> Rows<'_, C> {
                 let elem = slot as usize / per_elem * per_elem;
                 for &node in &table[elem..elem + per_elem] {
                     let distance = node.wrapping_sub(origin);
-                    misfit |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
+                    overflow |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
                     keys[place][lane] = distance << PLACE_BITS | place as u32;
                     place += 1;
                 }
             }
             keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
         }
-        (misfit == 0).then_some(gathered)
+        (overflow == 0).then_some(gathered)
     }
 
-    /// Columns and positions of a row whose sorted keys lie in `lane`.
+    /// Stores the columns and positions of a row whose sorted keys are in `lane`.
     #[inline(always)]
     fn store_short<P: Position + StoreIn<C>, const NN: usize>(
         &mut self,
@@ -173,7 +179,7 @@ impl<C> Rows<'_, C> {
         }
     }
 
-    /// A row of any length.
+    /// Sorts and stores one row of any length, with 64-bit keys.
     fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, keys: &mut Vec<u64>) {
         let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
         let nodes = slots.iter().flat_map(|&slot| self.elem_node.elem(slot as usize / per_elem));
@@ -193,7 +199,7 @@ impl<C> Rows<'_, C> {
     }
 }
 
-/// A plain store into a shared cell: each cell belongs to one row, so one thread writes it.
+/// A plain store into a shared cell. Each cell belongs to one row, so only one thread writes it.
 trait StoreIn<C>: Copy {
     fn store_in(self, cell: &C);
 }

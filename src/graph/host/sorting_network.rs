@@ -1,25 +1,26 @@
-//! Sorts the keys of 16 rows at once: a sorting network whose every comparison is one vector instruction.
+//! A sorting network that sorts the keys of 16 rows at once: each comparison is a pair of vector instructions.
 //!
-//! Batcher's odd-even merge sort of 64 keys has 543 comparators; each is a minimum and a maximum of two vectors that hold
-//! one key of each row, so a row of up to 64 keys costs 68 vector instructions and no branch.
+//! Batcher's odd-even merge sort of 64 keys has 543 comparators. Each comparator is one minimum and one maximum of two
+//! vectors that hold one key per row. A row of up to 64 keys therefore costs 68 vector instructions and no branch.
 
 use multiversion::multiversion;
 
-/// Rows sorted at once: the 32-bit numbers of an AVX-512 register.
+/// Rows sorted at once: the number of 32-bit lanes in an AVX-512 register.
 pub(super) const ROWS: usize = 16;
-/// Keys of one row.
+/// Keys per row.
 pub(super) const KEYS: usize = 64;
 
-/// `[key, row]`: one key of each row side by side.
+/// Keys `[key, row]`, so that one vector holds the same key of all rows.
 pub(super) type Keys = [[u32; ROWS]; KEYS];
 
-/// The comparators (a < b: the smaller key goes to a), in an order that sorts.
+/// Comparators (a < b: the smaller key goes to a), in execution order.
 const COMPARATORS: [(u8, u8); 543] = odd_even_merge();
 
-/// Low bits of a key that say where it was gathered; keys that differ there alone are duplicates.
+/// Number of low bits that hold the place a key was gathered from. Keys that differ in these bits only are duplicates.
 pub(super) const PLACE_BITS: u32 = KEYS.ilog2();
 
-/// Sorts each row's keys, smallest first, and counts the different ones up to and with each: `ranks [key, row]`.
+/// Sorts the keys of each row in ascending order. Writes `ranks [key, row]`: the number of distinct columns up to and
+/// including each key.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2", "x86_64+sse4.1"))]
 pub(super) fn sort_rows(keys: &mut Keys, ranks: &mut Keys) {
     for (a, b) in COMPARATORS {
@@ -43,7 +44,7 @@ pub(super) fn sort_rows(keys: &mut Keys, ranks: &mut Keys) {
     }
 }
 
-/// Knuth, The Art of Computer Programming 3, 5.3.4, algorithm as a table.
+/// Returns the comparators of Batcher's odd-even merge sort (Knuth, The Art of Computer Programming 3, section 5.3.4).
 const fn odd_even_merge() -> [(u8, u8); 543] {
     let mut out = [(0, 0); 543];
     let (mut count, mut p) = (0, 1);
@@ -100,8 +101,8 @@ mod tests {
         }
     }
 
-    /// A network that sorts every sequence of zeros and ones sorts everything; sequences with one step suffice per merge,
-    /// here all 2^64 are out of reach, so all with at most two ones or two zeros are tried.
+    /// A network sorts everything if it sorts all sequences of zeros and ones. Trying all 2^64 is out of reach, so the
+    /// test tries those with at most two ones or at most two zeros.
     #[test]
     fn zeros_and_ones() {
         let mut batch = Vec::new();

@@ -1,10 +1,13 @@
-//! A fixed-capacity, insert-only, lock-free set of node pairs that reports a full neighbourhood instead of growing.
+//! A lock-free, insert-only set of node pairs with a fixed capacity. An insert that finds no free slot nearby fails;
+//! the set never grows by itself.
 //!
-//! The host twin of what Kokkos MiniFENL does with `UnorderedMap<pair, void>`: an insert either succeeds, finds the key,
-//! or fails, and the caller, who knows what to do about it, reduces over the failures, grows and starts again. Open
-//! addressing with linear probing; one 8-byte word a slot. With [`Homes::ByRow`] the home of a pair lies in its smaller
-//! node's share of the table, so pairs of one neighbourhood share cache lines (3-4 times the rate of a scattered hash);
-//! a node of hundreds of neighbours overfills its share, which [`Homes::Scattered`] does not know.
+//! The design follows `UnorderedMap<pair, void>` in Kokkos MiniFENL. An insert succeeds, finds the key, or fails; the
+//! caller sums the failures, enlarges the set and starts again. Collisions are resolved by open addressing with linear
+//! probing; a slot is one 8-byte word.
+//!
+//! With [`HashPlacement::ByRow`] a pair is placed in its smaller node's share of the table. Pairs of one neighbourhood
+//! then share cache lines, which gives 3 to 4 times the insert rate of a scattered hash. A node with hundreds of
+//! neighbours overfills its share; [`HashPlacement::Scattered`] has no shares to overfill.
 
 use crate::Result;
 use crate::space::atomic::atomic_view;
@@ -14,29 +17,29 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// The key is new.
+    /// The key is new and was stored.
     First,
-    /// The key was there.
+    /// The key was stored before.
     Existing,
-    /// No free slot within [`PairMap::PROBES`] of the key's home; nothing was stored.
+    /// No slot within [`PairMap::PROBES`] of the key's first slot is free. Nothing was stored.
     Failed,
 }
 
-/// Where in the table the search for a pair begins.
+/// Part of the table in which the probe sequence of a pair begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Homes {
-    /// In the smaller node's share of the table: fast while rows are of like length.
+pub enum HashPlacement {
+    /// The smaller node's share of the table: fast if rows have similar lengths.
     ByRow,
-    /// Anywhere, by a hash of both nodes: fails only when the table as a whole is too full.
+    /// Any slot, by a hash of both nodes: fails only if the whole table is too full.
     Scattered,
 }
 
-/// Storage of the set; [`view`](Self::view) lends it to threads.
+/// Storage of the set. [`view`](Self::view) lends it to threads.
 #[derive(Debug)]
 pub struct PairMap {
     slots: Vec<u64>,
     slots_per_row: f64,
-    homes: Homes,
+    placement: HashPlacement,
 }
 
 /// Shared access to a [`PairMap`]: inserts from any number of threads.
@@ -45,60 +48,64 @@ pub struct PairMapView<'a> {
     slots: &'a [AtomicU64],
     slots_per_row: f64,
     window: u64,
-    homes: Homes,
+    placement: HashPlacement,
 }
 
 impl PairMap {
-    /// Slots that an insert looks at before it gives up.
+    /// Length of a probe sequence: slots that an insert tries before it fails.
     pub const PROBES: usize = 64;
 
-    /// A set of `capacity` slots for pairs whose smaller node is below `rows`.
+    /// Makes an empty set of `capacity` slots (at least [`PROBES`](Self::PROBES)) for pairs whose smaller node is below
+    /// `rows`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
-    pub fn new(capacity: usize, rows: usize, homes: Homes) -> Result<Self> {
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    pub fn new(capacity: usize, rows: usize, placement: HashPlacement) -> Result<Self> {
         let slots = Serial.zeros(capacity.max(Self::PROBES))?;
         let slots_per_row = slots.len() as f64 / rows.max(1) as f64;
-        Ok(PairMap { slots, slots_per_row, homes })
+        Ok(PairMap { slots, slots_per_row, placement })
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub fn capacity(&self) -> usize {
         self.slots.len()
     }
 
-    /// Lends the set to threads.
+    /// Lends the set to threads for inserts.
     pub fn view(&mut self) -> PairMapView<'_> {
-        let window = match self.homes {
-            Homes::ByRow => (self.slots_per_row as u64).clamp(1, Self::PROBES as u64),
-            Homes::Scattered => self.slots.len() as u64,
+        let window = match self.placement {
+            HashPlacement::ByRow => (self.slots_per_row as u64).clamp(1, Self::PROBES as u64),
+            HashPlacement::Scattered => self.slots.len() as u64,
         };
         PairMapView {
             slots: atomic_view(&mut self.slots),
             slots_per_row: self.slots_per_row,
             window,
-            homes: self.homes,
+            placement: self.placement,
         }
     }
 
-    /// The slots: a key plus one, or [`ABSENT`](Self::ABSENT), so that fresh zero pages are empty slots.
+    /// Returns the slots. Each holds a key plus one, or [`ABSENT`](Self::ABSENT), so that fresh zero pages are empty
+    /// slots.
     pub(super) fn into_keys(self) -> Vec<u64> {
         self.slots
     }
 
-    /// An empty slot.
+    /// Content of an empty slot.
     pub const ABSENT: u64 = 0;
 }
 
 impl PairMapView<'_> {
-    /// Adds the pair `low <= high`, `low` below the map's rows.
+    /// Inserts the pair `low <= high`, where `low` is below the number of rows.
     #[inline(always)]
     pub fn insert(&self, low: u32, high: u32) -> Inserted {
         let key = stored(low, high);
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        let (share, hash) = match self.homes {
-            Homes::ByRow => ((f64::from(low) * self.slots_per_row) as usize, u64::from(high).wrapping_mul(GOLDEN)),
-            Homes::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
+        let (share, hash) = match self.placement {
+            HashPlacement::ByRow => {
+                ((f64::from(low) * self.slots_per_row) as usize, u64::from(high).wrapping_mul(GOLDEN))
+            }
+            HashPlacement::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
         };
         let home = share + ((u128::from(hash) * u128::from(self.window)) >> 64) as usize;
         let length = self.slots.len();
@@ -120,7 +127,7 @@ impl PairMapView<'_> {
     }
 }
 
-/// What a slot holds for a pair: never zero.
+/// Returns the content of a pair's slot, which is never zero.
 #[inline(always)]
 fn stored(low: u32, high: u32) -> u64 {
     (u64::from(low) << 32 | u64::from(high)) + 1
@@ -135,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_full_map_counts_its_failures_and_keeps_what_it_has() {
-        let mut map = PairMap::new(0, 10, Homes::ByRow).unwrap();
+        let mut map = PairMap::new(0, 10, HashPlacement::ByRow).unwrap();
         let view = map.view();
         let outcomes: Vec<Inserted> = (0..100).map(|high| view.insert(0, high)).collect();
         let first = outcomes.iter().filter(|&&o| o == Inserted::First).count();
@@ -149,11 +156,11 @@ mod tests {
 
     #[test]
     fn racing_threads_insert_each_pair_once() {
-        [Homes::ByRow, Homes::Scattered].into_iter().for_each(race);
+        [HashPlacement::ByRow, HashPlacement::Scattered].into_iter().for_each(race);
     }
 
-    fn race(homes: Homes) {
-        let mut map = PairMap::new(4096, 64, homes).unwrap();
+    fn race(placement: HashPlacement) {
+        let mut map = PairMap::new(4096, 64, placement).unwrap();
         let view = map.view();
         let first = AtomicUsize::new(0);
         Threads::new(4).unwrap().for_each((0..40_000u32).into_par_iter(), |i| {

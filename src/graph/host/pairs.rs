@@ -1,27 +1,28 @@
-//! Steps that the pair strategies share: from unique node pairs to a sorted CRS graph.
+//! Steps shared by the pair strategies: from unique node pairs to a sorted CRS graph.
 
 use crate::LocalOrdinal;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, Laps, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// An undirected node pair as one key: the smaller node in the high half, so that keys sort by row.
+/// Returns the key of an undirected node pair. The smaller node is in the upper half, so that keys sort by row.
 #[inline(always)]
 pub(super) fn key(a: u32, b: u32) -> u64 {
     u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
-/// The two nodes of a key, smaller first.
+/// Returns the two nodes of a key, smaller node first.
 #[inline(always)]
 pub(super) fn nodes(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// Calls `insert` on each undirected pair, a node with itself included, of which at least one node is a row. An element
-/// comes up once, its pairs in order.
+/// Calls `insert` for each undirected pair of an element of which at least one node is a row, including each node with
+/// itself.
 #[inline(always)]
 pub(super) fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: impl FnMut(u64)) {
     for (i, &a) in nodes.iter().enumerate() {
@@ -33,22 +34,24 @@ pub(super) fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: imp
     }
 }
 
-/// Scan, allocate, fill and sort from row counts and pieces of unique keys (`absent` marks an empty slot).
+/// Scans, allocates, fills and sorts, from the entries per row and the unique keys. `absent` marks an empty slot among
+/// the keys.
 ///
-/// Each pair puts its two nodes in each other's rows: an atomic counter a row gives the place, sorting restores order.
+/// Each pair stores each of its nodes in the other's row. An atomic counter per row gives the place; sorting the row
+/// then makes the result independent of the order of the threads.
 pub(super) fn to_graph<S: HostSpace>(
     space: &S,
     elem_node: &ElemNode,
     mut counts: Vec<u32>,
     keys: &[u64],
     absent: u64,
-    laps: &mut Laps,
+    times: &mut StepTimes,
 ) -> CrsGraph {
     let rows = counts.len();
     let row_map = offsets(space, &counts);
-    laps.mark("graph/scan");
+    times.mark(step::SCAN);
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
-    laps.mark("graph/allocate");
+    times.mark(step::ALLOCATE);
     let (places, cells) = (atomic_view(&mut counts), atomic_view(&mut entries));
     let put = |row: u32, column: u32| {
         if let Some(left) = places.get(row as usize) {
@@ -64,7 +67,7 @@ pub(super) fn to_graph<S: HostSpace>(
             }
         }
     });
-    laps.mark("graph/fill");
+    times.mark(step::COLUMNS);
     let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     space.for_each(pieces.into_par_iter().enumerate(), |(piece, mut entries)| {
@@ -74,6 +77,6 @@ pub(super) fn to_graph<S: HostSpace>(
             entries = rest;
         }
     });
-    laps.mark("graph/sort");
+    times.mark(step::SORT);
     CrsGraph::trusted(row_map, entries, elem_node.node_count())
 }
