@@ -8,7 +8,7 @@
 
 use minifenl::contraction::{ElementKernel, element_kernels};
 use minifenl::kernel_files;
-use minifenl::space::cuda::Target;
+use minifenl::space::cuda::Architecture;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::process::Command;
@@ -85,14 +85,14 @@ fn is_skipped(test: &str, missing: Option<String>) -> bool {
 
 #[test]
 fn every_file_compiles_for_every_architecture() {
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string());
+    let missing = Architecture::new(COUNTED.0).err().map(|error| error.to_string());
     if is_skipped("every_file_compiles_for_every_architecture", missing) {
         return;
     }
     let faults: Vec<String> = std::thread::scope(|scope| {
         let jobs = ARCHITECTURES.map(|architecture| {
             scope.spawn(move || {
-                let target = Target::architecture(architecture).unwrap();
+                let target = Architecture::new(architecture).unwrap();
                 let files = kernel_files().into_iter();
                 files
                     .filter_map(|file| target.compile(file.name(), &file.source("")).err())
@@ -107,7 +107,7 @@ fn every_file_compiles_for_every_architecture() {
 
 /// What ptxas makes of a file's kernels; `target` gives PTX.
 fn compiled(
-    target: &Target,
+    target: &Architecture,
     architecture: &str,
     ptxas: &std::ffi::OsStr,
     file: &str,
@@ -142,13 +142,13 @@ fn element_jobs() -> Vec<(&'static str, ElementKernel)> {
 fn contractions_of_elements_do_not_spill() {
     let ptxas =
         std::env::var_os("MINIFENL_PTXAS").ok_or("MINIFENL_PTXAS names no ptxas (`make test` does)".to_string());
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string()).or(ptxas.clone().err());
+    let missing = Architecture::new(COUNTED.0).err().map(|error| error.to_string()).or(ptxas.clone().err());
     if is_skipped("contractions_of_elements_do_not_spill", missing) {
         return;
     }
     let (ptxas, jobs, next, begin) = (ptxas.unwrap(), element_jobs(), AtomicUsize::new(0), std::time::Instant::now());
     let work = || {
-        let targets = GPUS.map(|(name, ..)| (name, Target::architecture(&name.replace("sm", "compute")).unwrap()));
+        let targets = GPUS.map(|(name, ..)| (name, Architecture::new(&name.replace("sm", "compute")).unwrap()));
         let mut found = Vec::new();
         while let Some((architecture, kernel)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (_, target) = targets.iter().find(|(name, _)| name == architecture).unwrap();
@@ -207,7 +207,7 @@ fn differences(recorded: &[&str], found: &[String]) -> Vec<String> {
 
 #[test]
 fn registers_and_spills_keep_their_limits() {
-    let target = Target::architecture(COUNTED.1);
+    let target = Architecture::new(COUNTED.1);
     let ptxas =
         std::env::var_os("MINIFENL_PTXAS").ok_or("MINIFENL_PTXAS names no ptxas (`make test` does)".to_string());
     let missing = target.as_ref().err().map(ToString::to_string).or(ptxas.clone().err());
@@ -262,13 +262,13 @@ fn atomics(code: &str) -> BTreeMap<&str, [usize; 2]> {
 fn scattered_additions_return_nothing() {
     let nvdisasm = std::env::var_os("MINIFENL_NVDISASM")
         .ok_or("MINIFENL_NVDISASM names no nvdisasm (`make test` does)".to_string());
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string()).or(nvdisasm.clone().err());
+    let missing = Architecture::new(COUNTED.0).err().map(|error| error.to_string()).or(nvdisasm.clone().err());
     if is_skipped("scattered_additions_return_nothing", missing) {
         return;
     }
     let (nvdisasm, folder) = (nvdisasm.unwrap(), tempfile::tempdir().unwrap());
     for architecture in ARCHITECTURES {
-        let target = Target::architecture(architecture).unwrap();
+        let target = Architecture::new(architecture).unwrap();
         for (file, kernels) in ADDING {
             let text = kernel_files().into_iter().find(|known| known.name() == file).unwrap().source("");
             let image = folder.path().join(format!("{file}-{architecture}.cubin"));

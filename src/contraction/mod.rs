@@ -61,16 +61,18 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
-mod ahead;
 mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod dispatch;
 mod dots;
 pub mod fixed;
 mod gathered;
 mod hex8;
 mod host;
-mod job;
+mod operands;
+mod output;
+mod prefetch;
 mod rows;
 mod shape;
 #[cfg(test)]
@@ -85,7 +87,7 @@ use crate::{Error, Result};
 pub use cuda::{ElementKernel, Variant, With, element_kernels};
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::{KERNEL_FILES, learned};
-pub use tile::Sums;
+pub use tile::Accumulator;
 
 /// What becomes of the output's old values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use super::Variant;
 use super::auto::{Key, Side};
-use super::plan::Plan;
+use super::configure::configure;
+use super::launch::Launch;
 use super::work::{Family, Limits};
 use std::collections::HashSet;
 
@@ -43,7 +44,7 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKern
                 if !is_made_for || (key.sizes[2] <= 8 && variant == Variant::FixedBlocked) {
                     continue;
                 }
-                let Ok(Plan { file, defines: Some(defines), grid, .. }) = Plan::new(&work, variant, &limits) else {
+                let Ok(Launch { file, defines: Some(defines), grid, .. }) = configure(&work, variant, &limits) else {
                     continue;
                 };
                 let text = file.source(&defines);

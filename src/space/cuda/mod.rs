@@ -26,7 +26,7 @@ mod stream;
 mod view;
 
 pub use array::CudaArray;
-pub use compile::{Target, architectures};
+pub use compile::{Architecture, architectures};
 pub use device::Device;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
@@ -151,8 +151,10 @@ impl Cuda {
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver is older than 12.4.
     pub fn kernel_info(&self, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
-        self.device().bind()?;
-        self.device().modules.info(self.device(), files)
+        let device = self.device();
+        device.bind()?;
+        let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        device.modules.info(device.info(), device.attribute(which)?, files)
     }
 
     /// An array with arbitrary content, for a kernel that writes all of it.
@@ -194,7 +196,7 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, file, "", name)?;
+        let function = device.modules.function(device.info(), file, "", name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
@@ -210,7 +212,7 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, file, defines, name)?;
+        let function = device.modules.function(device.info(), file, defines, name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
@@ -224,7 +226,7 @@ impl Cuda {
     ) -> Result<usize> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, file, "", name)?;
+        let function = device.modules.function(device.info(), file, "", name)?;
         Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
     }
 
@@ -326,7 +328,7 @@ impl ExecutionSpace for Cuda {
 
     fn repeat(&self, recording: &mut Recording, work: impl FnMut() -> Result<()>) -> Result<()> {
         self.device().bind()?;
-        recording.run(self, work)
+        recording.run(&self.stream, &self.ticket, work)
     }
 
     fn fence(&self) -> Result<()> {

@@ -6,7 +6,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::plan::{Plan, tiled_warps};
+use super::configure::configure;
+use super::launch::tiled_warps;
 use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
 use std::cell::RefCell;
@@ -43,7 +44,7 @@ fn find(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
 
 /// Whether it may be chosen.
 fn applies(variant: Variant, work: &Work, limits: &Limits, is_ordered: bool) -> bool {
-    (!is_ordered || variant.keeps_order()) && Plan::new(work, variant, limits).is_ok()
+    (!is_ordered || variant.keeps_order()) && configure(work, variant, limits).is_ok()
 }
 
 /// By these cases.
