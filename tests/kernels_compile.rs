@@ -6,7 +6,7 @@
 
 #![cfg(feature = "cuda")]
 
-use minifenl::contraction::{ElementKernel, element_kernels};
+use minifenl::contraction::{SpecialisedKernel, element_kernels};
 use minifenl::kernel_files;
 use minifenl::space::cuda::Architecture;
 use std::collections::{BTreeMap, HashSet};
@@ -126,7 +126,7 @@ fn compiled(
 }
 
 /// What each GPU compiles for finite elements; of the one with the least shared memory what no other does.
-fn element_jobs() -> Vec<(&'static str, ElementKernel)> {
+fn element_jobs() -> Vec<(&'static str, SpecialisedKernel)> {
     let mut texts = HashSet::new();
     let of = |(architecture, multiprocessors, kib)| {
         let mut kernels = element_kernels(multiprocessors, kib << 10);
@@ -159,7 +159,7 @@ fn contractions_of_elements_do_not_spill() {
         found
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found: Vec<(&str, &ElementKernel, Limit)> = std::thread::scope(|scope| {
+    let mut found: Vec<(&str, &SpecialisedKernel, Limit)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });

@@ -84,9 +84,9 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
-pub use cuda::{ElementKernel, Variant, With, element_kernels};
-#[cfg(feature = "cuda")]
 pub(crate) use cuda::{KERNEL_FILES, learned};
+#[cfg(feature = "cuda")]
+pub use cuda::{SpecialisedKernel, Variant, With, element_kernels};
 pub use tile::Accumulator;
 
 /// What becomes of the output's old values.

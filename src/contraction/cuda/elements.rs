@@ -17,7 +17,7 @@ const CELLS: [usize; 2] = [32, 1 << 20];
 
 /// A kernel as it is compiled for its sizes.
 #[derive(Clone, Debug)]
-pub struct ElementKernel {
+pub struct SpecialisedKernel {
     /// Variant, contraction, fields x points, cells, number, alignment of the arrays.
     pub name: String,
     /// CUDA C++.
@@ -29,7 +29,7 @@ pub struct ElementKernel {
 /// Those of the contractions of finite elements on a GPU with so many multiprocessors and bytes of shared memory for a block:
 /// hexahedra with 8 and with 27 nodes in three dimensions, all nine, few cells and many, both layouts, f32 and f64, arrays at
 /// multiples of 16 bytes and of a number. Each text once.
-pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKernel> {
+pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<SpecialisedKernel> {
     let limits = Limits { multiprocessors, shared, ampere: true };
     let (mut found, mut texts) = (Vec::new(), HashSet::new());
     for key in keys() {
@@ -52,7 +52,7 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKern
                     continue;
                 }
                 let name = format!("{variant_name}_{}_align{alignment}", name(&key));
-                found.push(ElementKernel { name, text, shared: grid.shared });
+                found.push(SpecialisedKernel { name, text, shared: grid.shared });
             }
         }
     }

@@ -24,7 +24,7 @@ use configure::configure;
 use work::{Family, Limits, Work};
 
 pub(crate) use auto::learned;
-pub use elements::{ElementKernel, element_kernels};
+pub use elements::{SpecialisedKernel, element_kernels};
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
 
