@@ -38,8 +38,8 @@ setup: ## an MPI and libclang
 	else echo "missing packages; run: sudo apt-get install $(PACKAGES)"; exit 1; fi; \
 	$$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy --no-install-recommends $(PACKAGES)
 
-build: setup ## the program with MPI, optimised
-	cargo build --release --features mpi
+build: setup ## both programs, optimised, with MPI
+	cargo build --release --workspace --features minifenl/mpi
 
 run: build ## the main job on 4 ranks (RANKS=4 ARGS="--nodes 64")
 	mpirun -n $(RANKS) target/release/minifenl $(ARGS)
@@ -52,29 +52,31 @@ $(CUDA):
 $(CUDA)/bin/nvdisasm: | $(CUDA)
 	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvdisasm==$(NVDISASM_VERSION)
 
-# What is skipped for want of a GPU is counted: each test that is skipped adds a line to the file.
+# Every test runs once: all of both packages without MPI, then those that need it. A test that lacks a GPU adds a line to the
+# file MINIFENL_SKIPPED.
 test: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
 test: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
 test: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
 test: export MINIFENL_NEEDS_NVRTC := 1
 test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
-test: setup $(CUDA)/bin/nvdisasm ## every test, without MPI and with it
+test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and were skipped
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
-	@cargo test 2>&1 | tee target/test.log
-	@cargo test --features mpi 2>&1 | tee -a target/test.log
-	@sed 's/^[^:]*: //' "$$MINIFENL_SKIPPED" | sort | uniq -c | while read -r count why; do echo "skipped: $$count tests: $$why"; done
-	@awk '/^test result:/ { p += $$4; f += $$6; i += $$8 } \
-	    END { printf "test result: ok. %d passed; %d failed; %d ignored\n", p, f, i }' target/test.log
+	@failed=0; \
+	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
+	cargo test --workspace --features minifenl/mpi --no-fail-fast --test mpi --test job 2>&1 | tee -a target/test.log || failed=1; \
+	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
+	exit $$failed
 
 $(TYPOS):
 	python3 -m venv target/tools
 	target/tools/bin/pip install -q typos==$(TYPOS_VERSION)
 
 lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
-	cargo fmt --check
-	cargo clippy -q --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy -q --workspace --all-targets -- -D warnings
 	cargo clippy -q --all-targets --features mpi -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
+	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
 	$(TYPOS)
 	cargo test -q --test layers
@@ -92,28 +94,28 @@ OUT ?= bandwidth
 plot: $(MATPLOTLIB) ## GB/s against size, GPU beside CPU (JSON="gpu.json cpu.json" OUT=bandwidth)
 	$(MATPLOTLIB) benches/plot.py $(JSON) --out $(OUT)
 
-# Every figure of the clinic report; on a GPU minutes, on a cpu longer and without the GPU's variants, and not into the folder
-# that has a GPU's tables: make contractions DEVICE=cpu TABLES=/tmp/contractions. What `auto` chooses by is of the kept tables
-# and compiled in, so it is written beside and then moved.
+# Every figure of the clinic report: minutes on a GPU, longer on a CPU. A CPU run lacks the GPU variants and never overwrites GPU
+# tables: make contractions DEVICE=cpu TABLES=/tmp/contractions. The tuning table of `auto` is compiled into the program that
+# makes it, so it is written elsewhere and then moved.
 DEVICE ?= auto
 TABLES ?= docs/contractions
-contractions: ## the contraction sweeps: tables, figures, claims (DEVICE=auto TABLES=docs/contractions), and what auto learns
-	cargo run --release --bin minifenl-contractions -- inputs/contractions/*.toml --device $(DEVICE) --out $(TABLES)
-	cargo run -q --release --bin minifenl-contractions -- --claims $(TABLES)/*.csv > $(TABLES)/claims.md
+contractions: ## the contraction sweeps: tables, figures, claims, tuning table of auto (DEVICE=auto TABLES=docs/contractions)
+	cargo run --release -p minifenl-contractions -- inputs/contractions/*.toml --device $(DEVICE) --out $(TABLES)
+	cargo run -q --release -p minifenl-contractions -- --claims $(TABLES)/*.csv > $(TABLES)/claims.md
 ifeq ($(TABLES),docs/contractions)
 	@mkdir -p target
-	cargo run -q --release --bin minifenl-contractions -- --learn $(TABLES)/*.csv > target/auto.csv
+	cargo run -q --release -p minifenl-contractions -- --learn $(TABLES)/*.csv > target/auto.csv
 	mv target/auto.csv src/contraction/auto.csv
 endif
 
-# Two programs: one without MPI, which runs where no MPI is, and one with it.
+# The main program twice: without MPI, for machines that have none, and with it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DIST := dist/minifenl-$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)-$(shell uname -m)
 dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, bench gpu, decks
-	cargo build --release
+	cargo build --release --workspace
 	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
 	cargo build --release --features mpi
-	{ cargo test --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } | \
+	{ cargo test --workspace --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } | \
 	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl \
 	    minifenl-contractions=$(TARGET)/release/minifenl-contractions
 	rm dist/minifenl-solo

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Gathers a folder that runs without Rust: programs, tests, bench gpu, decks, recorded sweeps, README, run-tests.sh; and a tar.gz of it.
 
-    { cargo test --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } |
+    { cargo test --workspace --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } |
         .ci/dist.py FOLDER NAME=PROGRAM...
 
 The folder is made anew. Tests that read the repository's sources or start an MPI themselves stay here.
@@ -29,8 +29,9 @@ def main():
             name = target["name"] if target["kind"][0] in ("test", "bin") else target["kind"][0]
             if name not in LEFT_OUT:
                 tests[name] = message["executable"]
-    if not {"lib", "spaces"} <= tests.keys():
-        raise SystemExit(f"dist: no test executables of lib and spaces among {sorted(tests)}")
+    missing = {"lib", "spaces", "contractions", "minifenl-contractions"} - tests.keys()
+    if missing:
+        raise SystemExit(f"dist: no test executables {sorted(missing)} among {sorted(tests)}")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(f"{folder}/tests")
     for name, path in list(programs.items()) + [(f"tests/{name}", path) for name, path in tests.items()]:
@@ -38,7 +39,7 @@ def main():
         strip(f"{folder}/{name}")
     for path in ["inputs", "docs/contractions"]:
         shutil.copytree(path, f"{folder}/{path}")
-    for path in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "tests/run-tests.sh"]:
+    for path in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "tests/run-tests.sh", "tests/summary.sh"]:
         shutil.copy2(path, folder)
     name = os.path.basename(folder)
     with tarfile.open(f"{folder}.tar.gz", "w:gz", compresslevel=6) as archive:

@@ -1,14 +1,14 @@
-// Colours of elements, so that those of one colour share no node.
+// Colours the elements so that elements of one colour share no node; launched by src/fill/cuda/colour.rs.
 //
 // Rounds after Luby (SIAM Journal on Computing 15, 1986) and Jones and Plassmann (SIAM Journal on Scientific Computing 14,
-// 1993): an element whose priority is the largest at each of its nodes takes the smallest colour that none of them has.
-// Priorities are hashes of the element's number, so the colours are the same in every run. Nodes remember 64 colours from
-// `base` on in a mask; an element that finds none of these free waits for the next base.
+// 1993): an element whose priority is the largest at each of its nodes takes the smallest colour that is free at all of
+// them. Priorities are hashes of the element number, so the colours are the same in every run. A mask per node holds 64
+// colours from `base` on; an element that finds all of them taken waits for the next base.
 
 constexpr u32 THREADS = 256;
 constexpr u32 NONE = ~0u, WAITS = NONE - 1;
 
-// No two elements have the same.
+// Returns a pseudo-random priority. The element number in the lower half makes it unique.
 INLINE u64 priority(u32 elem) {
     u32 hash = elem * 0x9e3779b9u;
     hash = (hash ^ hash >> 16) * 0x85ebca6bu;
@@ -16,14 +16,15 @@ INLINE u64 priority(u32 elem) {
     return u64(hash ^ hash >> 16) << 32 | elem;
 }
 
-// best[node] = largest priority of its elements without a colour; zero before.
+// best[node] = largest priority among the node's elements without a colour; zero on entry.
 KERNEL __launch_bounds__(THREADS) colour_claim(u64 elems, u32 nn, const u32* elem_node, const u32* colours, u64* best) {
     u64 elem = thread_index();
     if (elem >= elems || colours[elem] != NONE) return;
     for (u32 i = 0; i < nn; i++) atomicMax(best + __ldg(elem_node + (elem * nn + i)), priority(u32(elem)));
 }
 
-// Colours the elements that have the best claim at all nodes. *left tells of others, *waiting of those that now wait.
+// Colours the elements whose priority is the largest at all nodes. Sets *left if others remain, *waiting if an element now
+// waits.
 KERNEL __launch_bounds__(THREADS) colour_choose(u64 elems, u32 nn, u32 base, const u32* elem_node, const u64* best,
                                                 u64* masks, u32* colours, u32* left, u32* waiting) {
     u64 elem = thread_index();
@@ -47,13 +48,13 @@ KERNEL __launch_bounds__(THREADS) colour_choose(u64 elems, u32 nn, u32 base, con
     colours[elem] = base + u32(colour);
 }
 
-// Elements that wait do so no longer.
+// Returns waiting elements to the uncoloured ones, for the next base.
 KERNEL __launch_bounds__(THREADS) colour_wake(u64 elems, u32* colours) {
     u64 elem = thread_index();
     if (elem < elems && colours[elem] == WAITS) colours[elem] = NONE;
 }
 
-// counts[colour] += number of its elements.
+// counts[colour] += number of its elements. Lanes of one colour add with one atomic.
 KERNEL __launch_bounds__(THREADS) colour_count(u64 elems, const u32* colours, u32* counts) {
     u64 elem = thread_index();
     if (elem >= elems) return;
@@ -61,8 +62,8 @@ KERNEL __launch_bounds__(THREADS) colour_count(u64 elems, const u32* colours, u3
     if (lane_index() == u32(__ffs(same)) - 1) atomicAdd(counts + colour, u32(__popc(same)));
 }
 
-// Lists elements by colour; next[colour] is where its list goes on. The order within a colour is open, and of no
-// consequence to sums, in which each number is added to once a colour.
+// Lists elements by colour; next[colour] is the next place in the colour's list. The order within a colour is not fixed. It
+// does not affect sums, because each number receives one term per colour.
 KERNEL __launch_bounds__(THREADS) colour_list(u64 elems, const u32* colours, u32* next, u32* list) {
     u64 elem = thread_index();
     if (elem >= elems) return;

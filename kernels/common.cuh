@@ -1,8 +1,8 @@
-// What every kernel file may use. Each file is compiled by itself, behind this text, by NVRTC; nothing is included.
+// Definitions for all kernel files. NVRTC compiles each file separately, with this text in front; files include nothing.
 //
 // Conventions. A kernel has the name and the argument order of the Rust function that it serves: sizes, inputs, outputs.
-// Sizes of arrays are 64 bits, local ids 32. Blocks are one-dimensional. What is said of determinism holds for a given GPU
-// model: grids follow the number of its multiprocessors.
+// Array sizes are 64-bit, local ids 32-bit. Blocks are one-dimensional. Statements on determinism hold per GPU model,
+// because grids follow the number of multiprocessors.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -23,14 +23,14 @@ template <class T> INLINE T least(T a, T b) { return b < a ? b : a; }
 template <class T> INLINE T most(T a, T b) { return a < b ? b : a; }
 INLINE double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
 
-// Sum over the lanes of a warp, in lane 0; a tree, so always in the same order.
+// Returns the sum over the lanes of a warp, in lane 0. The tree fixes the order, so the bits do not vary.
 template <class T> INLINE T warp_sum(T value) {
 #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_down_sync(ALL_LANES, value, step);
     return value;
 }
 
-// Sum over the threads of a block of THREADS threads, in thread 0.
+// Returns the sum over the threads of a block of THREADS threads, in thread 0.
 template <int THREADS, class T> INLINE T block_sum(T value) {
     __shared__ T of_warp[THREADS / WARP];
     value = warp_sum(value);
@@ -41,8 +41,9 @@ template <int THREADS, class T> INLINE T block_sum(T value) {
     return value;
 }
 
-// Ends a reduction: stores this block's part; the last block to come adds up all parts in the order of the blocks, and only
-// its thread 0 returns true, with the total. `ticket` is zero before and after.
+// Ends a reduction. Each block stores its partial sum; the last block to arrive sums all of them in block order, so the
+// bits do not depend on timing. Returns true, with the total, in thread 0 of that block only. `ticket` is zero on entry and
+// on exit.
 template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* ticket, double& total) {
     __shared__ bool is_last;
     part = block_sum<THREADS>(part);
@@ -61,14 +62,14 @@ template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* 
     return threadIdx.x == 0;
 }
 
-// Largest over the lanes of a warp, in lane 0.
+// Returns the maximum over the lanes of a warp, in lane 0.
 template <class T> INLINE T warp_max(T value) {
 #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) value = most(value, __shfl_down_sync(ALL_LANES, value, step));
     return value;
 }
 
-// Inclusive sum over the lanes up to this one.
+// Returns the inclusive sum over the lanes up to this one.
 template <class T> INLINE T warp_scan(T value) {
 #pragma unroll
     for (int step = 1; step < WARP; step *= 2) {
@@ -78,9 +79,10 @@ template <class T> INLINE T warp_scan(T value) {
     return value;
 }
 
-// Sums over the tiles of a one-pass scan (decoupled look-back: Merrill and Garland 2016). A tile's word has in its upper two
-// bits what its lower ones are: nothing yet, the tile's own sum, the sum up to and with the tile. Word and mark are one
-// 64-bit access, so no fence is needed. Tiles are handed out by a ticket: those before this one have begun and will end.
+// Prefix over the tiles of a one-pass scan (decoupled look-back: Merrill and Garland 2016). The upper two bits of a tile's
+// word tell its content: nothing yet, the tile's own sum, or the sum up to and including the tile. Content and tag are one
+// 64-bit access, so no fence is needed. A ticket hands out the tiles: all tiles before this one have started, so waiting
+// for them terminates.
 constexpr u64 TILE_SUM = 1ull << 62, TILE_PREFIX = 2ull << 62;
 
 INLINE void publish(u64* word, u64 value) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory"); }
@@ -90,7 +92,8 @@ INLINE u64 peek(const u64* word) {
     return value;
 }
 
-// Sum of the tiles before `tile`, whose own sum (below 2^62) is `sum`. Called by all lanes of one warp; same in all lanes.
+// Returns the sum of the tiles before `tile`, whose own sum is `sum` (below 2^62). All lanes of one warp call it and get
+// the same value.
 INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
     u64 before = 0;
     if (tile > 0) {
@@ -101,7 +104,7 @@ INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
             do word = at >= 0 ? peek(words + at) : TILE_PREFIX;
             while (__any_sync(ALL_LANES, word < TILE_SUM));
             u32 whole = __ballot_sync(ALL_LANES, word >= TILE_PREFIX);
-            // Lanes behind the first whole prefix are in it.
+            // The first complete prefix includes the tiles of the lanes behind it.
             u64 part = whole != 0 && lane_index() > u32(__ffs(whole) - 1) ? 0 : word & (TILE_SUM - 1);
             before += __shfl_sync(ALL_LANES, warp_sum(part), 0);
             if (whole != 0) break;
@@ -111,7 +114,8 @@ INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
     return before;
 }
 
-// Sorting networks in registers: Batcher's odd-even merge sort, 543 comparators for 64 keys, 191 for 32.
+// Sorting networks in registers: Batcher's odd-even merge sort, 543 comparators for 64 keys, 191 for 32. Constant indices
+// keep the keys in registers, and no branch diverges.
 
 INLINE void order(u32& a, u32& b) {
     u32 low = min(a, b);
@@ -119,7 +123,7 @@ INLINE void order(u32& a, u32& b) {
     a = low;
 }
 
-// Merges the sorted halves of the N keys from LOW on; compares keys STEP apart.
+// Merges the sorted halves of the N keys from LOW on, comparing keys that are STEP apart.
 template <int LOW, int N, int STEP, int KEYS> INLINE void merge_halves(u32 (&key)[KEYS]) {
     if constexpr (2 * STEP < N) {
         merge_halves<LOW, N, 2 * STEP>(key);
@@ -130,15 +134,15 @@ template <int LOW, int N, int STEP, int KEYS> INLINE void merge_halves(u32 (&key
         order(key[LOW], key[LOW + STEP]);
     }
 }
-template <int LOW, int N, int KEYS> INLINE void sort_network(u32 (&key)[KEYS]) {
+template <int LOW, int N, int KEYS> INLINE void sorting_network(u32 (&key)[KEYS]) {
     if constexpr (N > 1) {
-        sort_network<LOW, N / 2>(key);
-        sort_network<LOW + N / 2, N / 2>(key);
+        sorting_network<LOW, N / 2>(key);
+        sorting_network<LOW + N / 2, N / 2>(key);
         merge_halves<LOW, N, 1>(key);
     }
 }
 
-// Sorts the first `size`, a power of two, of the warp's keys (bitonic).
+// Sorts the first `size` of the warp's keys in shared memory (bitonic sort); `size` is a power of two.
 INLINE void sort_shared(u32* key, u32 size) {
     for (u32 run = 2; run <= size; run *= 2) {
         for (u32 step = run / 2; step > 0; step /= 2) {
@@ -150,5 +154,5 @@ INLINE void sort_shared(u32* key, u32 size) {
         }
     }
 }
-// The power of two that holds n.
+// Returns the smallest power of two that is not below n.
 INLINE u32 power_of_two(u32 n) { return n <= 1 ? 1 : 1u << (32 - __clz(n - 1)); }

@@ -1,9 +1,11 @@
 // Dirichlet conditions; twin of src/fill/dirichlet.rs.
+//
+// The entries to be cleared are listed once per sparsity pattern, so that each Newton step only stores zeros.
 
 constexpr u32 THREADS = 256;
 constexpr u32 LANES = 8;
 
-// The next place of a list for each lane that calls this together; *count is the list's length.
+// Returns the next place of a list for each active lane, with one atomic for all of them. *count is the list's length.
 INLINE u64 next_place(u64* count) {
     u32 together = __activemask(), leader = __ffs(together) - 1;
     u64 first = 0;
@@ -12,8 +14,9 @@ INLINE u64 next_place(u64* count) {
     return first + __popc(together & ((1u << lane_index()) - 1));
 }
 
-// Lists fixed rows, and the entries that they and fixed columns clear; diagonals stay. Eight lanes a row. Lists are written
-// up to their capacity and counted beyond it; their order is open.
+// Lists the fixed rows, and the off-diagonal entries of fixed rows and fixed columns. Eight lanes per row: the 27 entries
+// of an inner row take four rounds. Lists are written up to their capacity and counted beyond it, so that the host can
+// allocate and repeat. Their order is not fixed and does not matter.
 KERNEL __launch_bounds__(THREADS)
     list_fixed(u64 rows, u64 row_capacity, u64 entry_capacity, const u64* row_map, const u32* entries, const u8* fixed,
                u64* counts, u32* fixed_rows, u64* cleared) {

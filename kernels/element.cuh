@@ -1,20 +1,20 @@
-// Residual and matrix of a trilinear hexahedron by sum-factorised moments; twin of src/element/moments.rs, which has the
-// formula and the names. One thread an element, all in registers: every loop is unrolled and every index is constant.
-// About 1500 double-precision instructions. Sums over an axis are taken as the points come, so that 52 numbers of them
-// live at once, and not 64.
+// Residual and matrix of a trilinear hexahedron by sum-factorised moments; twin of src/element/moments.rs, which states the
+// formula and the names. One thread per element, all in registers: every loop is unrolled and every index is constant.
+// About 1500 double-precision instructions. Sums along an axis are accumulated point by point, so that 52 of their values
+// live at once instead of 64.
 
 constexpr int NODES = 8, PAIRS = 36;
 constexpr double GAUSS = 0.5773502691896258;
 constexpr double NEAR = 0.5 * (1 + GAUSS), FAR = 0.5 * (1 - GAUSS);
 constexpr double SCALE = 6;
 
-// Corner of node m along the axes.
+// Corner of node m along each axis.
 constexpr __device__ int corner_x(int m) { return m % 4 == 1 || m % 4 == 2; }
 constexpr __device__ int corner_y(int m) { return m % 4 >= 2; }
 constexpr __device__ int corner_z(int m) { return m / 4; }
 // Node at a corner.
 constexpr __device__ int node_at(int i, int j, int k) { return 4 * k + (j ? 3 - i : i); }
-// Place of entry (row, column) among the 36 with row <= column.
+// Index of entry (row, column) among the 36 with row <= column.
 constexpr __device__ int packed(int row, int column) {
     return row <= column ? row * (2 * NODES + 1 - row) / 2 + column - row : packed(column, row);
 }
@@ -27,12 +27,12 @@ INLINE Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y, a.z - b
 INLINE double dot(Point a, Point b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 INLINE Point cross(Point a, Point b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 
-// sum_q n_i(q) v_q, i = 0, 1; also interpolates nodal values to the points.
+// Returns sum_q n_i(q) v_q for i = 0, 1. Also interpolates nodal values to the points.
 INLINE Two linear(double v, double w) {
     double difference = v - w;
     return {difference * NEAR + w, difference * FAR + w};
 }
-// SCALE sum_q p_b(q) v_q, b = 0, 1, 2.
+// Returns SCALE sum_q p_b(q) v_q for b = 0, 1, 2.
 INLINE Three products(double v, double w) {
     double sum = v + w, common = sum * (SCALE * FAR * FAR);
     return {v * (SCALE * GAUSS) + common, sum, w * (SCALE * GAUSS) + common};
@@ -42,7 +42,7 @@ INLINE void products(double v, double w, double (&out)[3]) {
     Three three = products(v, w);
     out[0] = three.a, out[1] = three.b, out[2] = three.c;
 }
-// Along both axes of a 2 x 2 face.
+// Applies `linear` along both axes of a 2 x 2 face.
 INLINE void linear_face(const double (&v)[2][2], double (&out)[2][2]) {
     Two left = linear(v[0][0], v[1][0]), right = linear(v[0][1], v[1][1]);
     linear(left.a, right.a, out[0][0], out[0][1]);
@@ -56,7 +56,7 @@ INLINE void linear_cube(double (&v)[2][2][2]) {
 #pragma unroll
         for (int k = 0; k < 2; k++) linear(v[0][j][k], v[1][j][k], v[0][j][k], v[1][j][k]);
 }
-// A column of J at the points, from the four edges along its axis, [first, second of the other axes].
+// Computes a column of J at the points from the four edges along its axis, [first, second of the other axes].
 INLINE void column(Point e00, Point e10, Point e01, Point e11, Point (&out)[2][2]) {
     double x[2][2] = {{e00.x, e01.x}, {e10.x, e11.x}}, y[2][2] = {{e00.y, e01.y}, {e10.y, e11.y}};
     double z[2][2] = {{e00.z, e01.z}, {e10.z, e11.z}};
@@ -66,10 +66,10 @@ INLINE void column(Point e00, Point e10, Point e01, Point e11, Point (&out)[2][2
 #pragma unroll
         for (int b = 0; b < 2; b++) out[a][b] = {x[a][b], y[a][b], z[a][b]};
 }
-// value + s_i s_I term where i + I = index.
+// Returns value + s_i s_I term for i + I = index.
 INLINE double add_sign_of(int index, double value, double term) { return index == 1 ? value - term : value + term; }
 
-// What the moments are taken of, at the points.
+// Integrands of the moments at the points.
 struct AtPoints {
     // G_xx summed over x [y, z], G_yy over y [x, z], G_zz over z [x, y]; over SCALE^2.
     double xx[2][2], yy[2][2], zz[2][2];
@@ -109,7 +109,7 @@ INLINE void at_points(const Point (&coord)[NODES], const double (&temperature)[N
     }
 }
 
-// D, [a, b, c].
+// Computes D, [a, b, c].
 INLINE void equal_axes(const AtPoints& at, double (&moments)[3][3][3]) {
     double along_x[3][2][2], along_y[3][3][2], sum[3][3];
 #pragma unroll
@@ -148,7 +148,7 @@ INLINE void equal_axes(const AtPoints& at, double (&moments)[3][3][3]) {
     }
 }
 
-// XY (or XZ, YZ), [third axis; first, second]; `point` is the value at (first, second, third).
+// Computes XY (or XZ, YZ), [third axis; first, second]. `point` returns the value at (first, second, third).
 template <class F> INLINE void mixed(F point, double (&lines)[3][2][2]) {
     double faces[2][2][2];
 #pragma unroll
@@ -167,7 +167,7 @@ template <class F> INLINE void mixed(F point, double (&lines)[3][2][2]) {
         }
 }
 
-// entry + s_i s_J V[I, j] + s_j s_I V[i, J]; sums that entries share are found by the compiler.
+// Returns entry + s_i s_J V[I, j] + s_j s_I V[i, J]. The compiler finds the sums that entries share.
 INLINE double add_mixed(const double (&v)[2][2], double entry, int i, int ii, int j, int jj) {
     if (i == ii && j == jj) return entry + (i == j ? 2.0 : -2.0) * v[i][j];
     if (i == ii) {
@@ -181,7 +181,8 @@ INLINE double add_mixed(const double (&v)[2][2], double entry, int i, int ii, in
     return i == j ? entry - (v[0][1] + v[1][0]) : entry + (v[0][0] + v[1][1]);
 }
 
-// Residual of one element; its matrix goes to put(row, column, entry), row <= column, in the order of `packed`.
+// Computes the residual of one element and passes its matrix to put(row, column, entry), row <= column, in the order of
+// `packed`.
 template <class Put>
 INLINE void moments(const Point (&coord)[NODES], const double (&temperature)[NODES], double conductivity, Put put,
                     double (&residual)[NODES]) {

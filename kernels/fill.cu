@@ -1,19 +1,19 @@
-// From stored element matrices to matrix values and a residual; twin of
-// src/fill/{gather,scatter,colour}.rs. Element matrices are [entry, elem], elements side by side: entry is
-// i * nn + j, or `packed` where matrices are symmetric and only row <= column is stored. Residuals are [i, elem].
+// Assembles stored element matrices into matrix values and a residual; twin of src/fill/{gather,scatter,colour}.rs. Element
+// matrices are [entry, elem] with neighbouring elements adjacent, so that warps read them coalesced. The entry is i * nn +
+// j, or `packed` for symmetric matrices, of which only row <= column is stored. Residuals are [i, elem].
 
 constexpr u32 THREADS = 256;
 
-// Place of entry (i, j) among those with row <= column.
+// Returns the index of entry (i, j) among the entries with row <= column.
 __device__ constexpr u64 packed(u64 nn, u64 i, u64 j) {
     return i <= j ? i * (2 * nn + 1 - i) / 2 + j - i : packed(nn, j, i);
 }
 
-// ---- gather: each row adds its own up
+// ---- gather: each row sums its own parts
 
 constexpr int ROWS = 128;
 
-// Eight positions, taken in loads of eight bytes.
+// Eight positions, read in loads of eight bytes.
 template <class Position> struct EightPositions {
     u64 words[sizeof(Position)];
     __device__ __forceinline__ void load(const Position* positions, u64 slot) {
@@ -28,7 +28,8 @@ template <class Position> struct EightPositions {
     }
 };
 
-// Adds up the slots of one row of elements of eight nodes, FLIGHT slots' loads at once. Returns the residual.
+// Sums the slots of one row for elements of eight nodes, with the loads of FLIGHT slots in flight at once. Returns the
+// residual.
 template <class Position, bool SYMMETRIC>
 INLINE double sum_eight(u64 slot, u64 end, u64 elems, const u32* slots, const Position* positions, const double* matrices,
                         const double* residuals, double* row) {
@@ -64,7 +65,7 @@ INLINE double sum_eight(u64 slot, u64 end, u64 elems, const u32* slots, const Po
     return sum;
 }
 
-// The same for any number of nodes.
+// Sums the slots of one row for any number of nodes. Returns the residual.
 template <class Position>
 INLINE double sum_any(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, const u32* slots, const Position* positions,
                       const double* matrices, const double* residuals, double* row) {
@@ -93,7 +94,7 @@ INLINE double sum_any(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, cons
     return sum;
 }
 
-// A row of any length by one warp, a lane a column, in device memory.
+// Sums a row of any length with one warp, one lane per column, in device memory. Returns the residual.
 template <class Position>
 INLINE double sum_long(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, const u32* slots, const Position* positions,
                        const double* matrices, const double* residuals, double* row) {
@@ -106,15 +107,15 @@ INLINE double sum_long(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, con
             double term = __ldg(matrices + (entry * elems + elem));
             row[__ldg(positions + (u64(from) * nn + j))] += term;
         }
-        // Another lane may have this column next.
+        // Another lane may hold the same column in the next slot.
         __syncwarp();
     }
     return sum;
 }
 
-// A thread a row; the block's rows are added up in shared memory, laid out as in the matrix, and stored once. Rows of a
-// block that are longer together than `capacity` are added up in device memory. Elements ascend in each row, additions
-// are separate: the bits are those of the host's gather.
+// One thread per row. The rows of a block are summed in shared memory, in the layout of the matrix, and stored once. If the
+// rows of a block together exceed `capacity`, they are summed in device memory. Elements ascend in each row and additions
+// are not fused, so the result has the same bits as the host's gather.
 template <class Position, int KIND>
 INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, const u64* slot_map, const u32* slots,
                    const Position* positions, const u64* row_map, const double* matrices, const double* residuals,
@@ -151,8 +152,9 @@ INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, con
     for (u32 i = threadIdx.x; i < u32(span); i += ROWS) __stcs(values + i, sums[i]);
 }
 
-// Four blocks leave 128 registers a thread, enough for the loads of four slots at once; more warps with fewer loads each
-// read element matrices again from device memory before their neighbours have used them (measured).
+// Four blocks per multiprocessor leave 128 registers per thread, enough for the loads of four slots at once. With more
+// warps and fewer loads each, element matrices are evicted before neighbouring rows use them, and are read from device
+// memory again (measured).
 #define GATHER(name, Position, KIND)                                                                                       \
     KERNEL __launch_bounds__(ROWS, 4)                                                                                      \
         name(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, const u64* slot_map, const u32* slots,              \
@@ -171,7 +173,8 @@ GATHER(gather_any_u8, u8, 2)
 GATHER(gather_any_u16, u16, 2)
 GATHER(gather_any_u32, u32, 2)
 
-// largest = most entries of the rows of one block that fit in `limit`; zero before.
+// largest = largest number of entries in the rows of one block that is within `limit`; zero on entry. It sets the block's
+// shared memory.
 KERNEL __launch_bounds__(THREADS) largest_span(u64 rows, u64 limit, const u64* row_map, u32* largest) {
     u64 first = thread_index() * ROWS;
     if (first >= rows) return;
@@ -181,8 +184,9 @@ KERNEL __launch_bounds__(THREADS) largest_span(u64 rows, u64 limit, const u64* r
 
 // ---- scatter and colour: elements add to their rows
 
-// A tile of 32 elements and 64 entries passes through shared memory: lanes lie along elements where it is read, along the
-// columns of a row where it is added. Elements are list[0..count], or 0..count without a list.
+// A tile of 32 elements and 64 entries passes through shared memory. It is read with lanes along elements and added with
+// lanes along the columns of a row, so that both accesses are coalesced. The elements are list[0..count], or 0..count if
+// there is no list.
 template <class Position, bool ATOMIC>
 INLINE void add_matrices(u64 count, u64 elems, u64 rows, u32 nn, u32 symmetric, const u32* list, const u32* elem_node,
                          const Position* positions, const u64* row_map, const double* matrices, const double* residuals,

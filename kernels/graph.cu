@@ -1,13 +1,13 @@
-// From an element-node table to a CRS graph; launched by src/graph/cuda. A slot e * nn + i of the table is node i of
-// element e; rows are nodes below `rows`. What the arrays mean is said in src/graph/mod.rs.
+// Builds a CRS graph from an element-node table; launched by src/graph/cuda. Slot e * nn + i of the table is node i of
+// element e; rows are the nodes below `rows`. src/graph/mod.rs defines the arrays.
 
 constexpr int THREADS = 256;
-// Behind all nodes.
+// Sorts behind all nodes.
 constexpr u32 MISSING = 0xffffffffu;
 
 // ---- Node -> element lists
 
-// counts[node] = slots that hold the node; zero before.
+// counts[node] = number of slots that hold the node; zero on entry.
 KERNEL __launch_bounds__(THREADS) count_slots(u64 slots, u64 rows, const u32* nodes, u32* counts) {
     u64 slot = thread_index();
     if (slot >= slots) return;
@@ -15,7 +15,7 @@ KERNEL __launch_bounds__(THREADS) count_slots(u64 slots, u64 rows, const u32* no
     if (node < rows) atomicAdd(counts + node, 1u);
 }
 
-// lists: the slots of each node in any order; counts fall to zero.
+// lists = the slots of each node in any order. counts gives the places from the end of each list and falls to zero.
 KERNEL __launch_bounds__(THREADS) fill_slots(u64 slots, u64 rows, const u32* nodes, const u64* row_map, u32* counts, u32* lists) {
     u64 slot = thread_index();
     if (slot >= slots) return;
@@ -23,7 +23,8 @@ KERNEL __launch_bounds__(THREADS) fill_slots(u64 slots, u64 rows, const u32* nod
     if (node < rows) lists[row_map[node] + atomicSub(counts + node, 1u) - 1] = u32(slot);
 }
 
-// ascending: the same lists in order; a slot's place is the number of smaller ones. Reads a list as often as it is long.
+// ascending = the same lists in ascending order. The place of a slot is the number of smaller slots in its list, so each
+// list is read once per slot in it; the host limits the length.
 KERNEL __launch_bounds__(THREADS) rank_slots(u64 slots, u64 rows, const u32* nodes, const u64* row_map, const u32* lists,
                                              u32* ascending) {
     u64 slot = thread_index();
@@ -35,29 +36,31 @@ KERNEL __launch_bounds__(THREADS) rank_slots(u64 slots, u64 rows, const u32* nod
     ascending[place] = u32(slot);
 }
 
-// keys[slot] = node above slot; nodes that are no rows sort behind all others.
+// keys[slot] = (node, slot). Nodes that are not rows sort behind all others.
 KERNEL __launch_bounds__(THREADS) slot_keys(u64 slots, u64 rows, const u32* nodes, u64* keys) {
     u64 slot = thread_index();
     if (slot < slots) keys[slot] = u64(least(nodes[slot], u32(rows))) << 32 | slot;
 }
 
-// lower[i] = the lower half of key i.
+// lower[i] = lower half of key i.
 KERNEL __launch_bounds__(THREADS) lower_halves(u64 n, const u64* keys, u32* lower) {
     u64 i = thread_index();
     if (i < n) lower[i] = u32(keys[i]);
 }
 
-// ---- Gather, rows of at most 8 hexahedra and 32 columns: a thread a row
+// ---- Gather: rows of at most 8 hexahedra and 32 columns, one thread per row
 
-// Bits of a key below the column's distance from the row: the place [element of the row, node of the element].
+// A key is (distance of the column from its row, place): the low 6 bits hold the place [element of the row, node of the
+// element].
 constexpr u32 PLACE_BITS = 6, FARTHEST = 1u << (31 - PLACE_BITS);
 constexpr int HEX = 8, SHORT = 32, TILE = 128;
-// Words of the state before the tiles': ticket, total, misfits, lists that are too long.
+// Words of the state before the tiles' words: ticket, total, overflow (a row that does not fit), overlong list.
 constexpr int STATE = 4;
 
-// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero before. A thread an
-// element; where the next element of the warp has this one's right nodes on its left, as in a line along x, one addition
-// takes places for both. Bound by additions that return their place: 4 instead of 8 an element of a box.
+// lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero on entry. One thread per
+// element. The kernel is bound by atomic additions that return a value. Neighbouring elements in a line along x share four
+// nodes: if the next lane's element has this one's right nodes on its left, one addition takes places for both. A box needs
+// 4 instead of 8 additions per element.
 KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* nodes, u32* counts, u32* lists, u64* state) {
     constexpr u32 NONE = ~0u;
     const int left[4] = {0, 3, 4, 7}, right[4] = {1, 2, 5, 6};
@@ -96,15 +99,16 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
     }
 }
 
-// Columns and offsets of all rows in one pass (decoupled look-back over tiles of 128 rows), and the positions of the
-// elements' nodes in them, 8 bytes at a time; positions[slot, 8]. A key is a column's distance from the row, then the place
-// it came from: one sort finds the unique columns and where each of the 64 went. A row of fewer elements takes its first
-// one again, which adds no column. Nothing of the result may be used when the state's misfits or long lists are not 0.
-// Four blocks a multiprocessor: 128 registers hold the 64 keys and let all loads of a row leave together, nothing is spilled.
+// Computes columns and offsets of all rows in one pass (decoupled look-back over tiles of 128 rows), and the positions of
+// the elements' nodes in the rows: positions[slot, 8], stored 8 bytes at a time. A key is a column's distance from the row,
+// then the place it came from, so one sort finds the unique columns and the target of each of the 64 places. A row of fewer
+// elements loads its first element again, which adds no column. The result is invalid if the state reports an overflow or
+// an overlong list; the host then takes another strategy. Four blocks per multiprocessor leave 128 registers per thread,
+// which hold the 64 keys and let all loads of a row be in flight at once without spills.
 KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
                                               u32* entries, u64* positions, u64* state) {
-    // Threads that are at the same place of their rows use different banks: rows of keys are padded by a word, words of
-    // places are swapped with each other by an exclusive or.
+    // Padding against bank conflicts between threads at the same place of their rows: rows of columns are padded by one
+    // word, words of places are permuted by an exclusive or.
     __shared__ u32 columns[TILE][HEX * HEX + 1], places[TILE * 2 * HEX], of_warp[TILE / WARP];
     __shared__ u64 ticket, before_tile;
     if (state[3] != 0) return;
@@ -130,7 +134,7 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
                 distances |= distance;
             }
         }
-        sort_network<0, HEX * HEX>(key);
+        sorting_network<0, HEX * HEX>(key);
         u32* column = columns[threadIdx.x];
         const u32 mine = threadIdx.x * (HEX * HEX) + 4 * swap;
 #pragma unroll
@@ -175,12 +179,13 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
     }
 }
 
-// ---- Sorting in shared memory, a warp a row, up to 1024 keys
+// ---- Sorting in shared memory: one warp per row, up to 1024 keys
 
 constexpr int TEAM = 128;
 extern __shared__ u32 shared_keys[];
 
-// Calls f(column, place) for each unique column of a row, from the nodes of its elements.
+// Calls f(column, place) for each unique column of a row, in ascending order; returns their number. The columns are the
+// nodes of the row's elements.
 template <class F> INLINE u32 merge_row(u32 nn, u64 row, const u32* nodes, const u64* list_map, const u32* lists, u32* key, F f) {
     const u64 begin = list_map[row];
     const u32 gathered = u32(list_map[row + 1] - begin) * nn, size = power_of_two(gathered), lane = lane_index();
@@ -201,7 +206,8 @@ template <class F> INLINE u32 merge_row(u32 nn, u64 row, const u32* nodes, const
     return found;
 }
 
-// counts[row] = unique columns; `capacity` keys of shared memory a warp hold the longest row's.
+// counts[row] = number of unique columns. `capacity` is the number of keys per warp in shared memory, enough for the
+// longest row.
 KERNEL __launch_bounds__(TEAM) count_columns(u64 rows, u32 nn, u32 capacity, const u32* nodes, const u64* list_map,
                                              const u32* lists, u32* counts) {
     u64 row = thread_index() / WARP;
@@ -210,7 +216,7 @@ KERNEL __launch_bounds__(TEAM) count_columns(u64 rows, u32 nn, u32 capacity, con
     if (lane_index() == 0) counts[row] = count;
 }
 
-// entries of each row: its unique columns, ascending.
+// entries of each row = its unique columns, ascending. Sorts a second time, because offsets are known only after the count.
 KERNEL __launch_bounds__(TEAM) fill_columns(u64 rows, u32 nn, u32 capacity, const u32* nodes, const u64* list_map,
                                             const u32* lists, const u64* row_map, u32* entries) {
     u64 row = thread_index() / WARP;
@@ -220,9 +226,9 @@ KERNEL __launch_bounds__(TEAM) fill_columns(u64 rows, u32 nn, u32 capacity, cons
               [&](u32 column, u32 place) { out[place] = column; });
 }
 
-// ---- Sort: all pairs as keys, row above column
+// ---- Sort: all pairs as keys (row, column)
 
-// keys[slot, j]; pairs of a node that is no row sort behind all others.
+// keys[slot, j] = (row, column). Pairs whose row is not owned sort behind all others.
 KERNEL __launch_bounds__(THREADS) pair_keys(u64 pairs, u32 nn, u64 rows, u32 column_bits, const u32* nodes, u64* keys) {
     u64 pair = thread_index();
     if (pair >= pairs) return;
@@ -230,7 +236,7 @@ KERNEL __launch_bounds__(THREADS) pair_keys(u64 pairs, u32 nn, u64 rows, u32 col
     keys[pair] = row < rows ? u64(row) << column_bits | nodes[slot / nn * nn + j] : rows << column_bits;
 }
 
-// starts[row] = keys of rows before it, rows + 1 of them; binary search.
+// starts[row] = number of keys before the row's first key, rows + 1 of them; by binary search.
 KERNEL __launch_bounds__(THREADS) row_starts(u64 rows, u64 n, u32 column_bits, const u64* keys, u64* starts) {
     u64 row = thread_index();
     if (row > rows) return;
@@ -243,7 +249,7 @@ KERNEL __launch_bounds__(THREADS) row_starts(u64 rows, u64 n, u32 column_bits, c
     starts[row] = low;
 }
 
-// Calls f(key, place) for each unique key of a row of sorted keys.
+// Calls f(key, place) for each unique key of a row of sorted keys, with one warp; returns their number.
 template <class F> INLINE u32 unique_keys(u64 begin, u64 end, const u64* keys, F f) {
     u32 found = 0;
     for (u64 first = begin; first < end; first += WARP) {
@@ -256,7 +262,7 @@ template <class F> INLINE u32 unique_keys(u64 begin, u64 end, const u64* keys, F
     return found;
 }
 
-// counts[row] = unique keys; a warp a row.
+// counts[row] = number of unique keys; one warp per row.
 KERNEL __launch_bounds__(THREADS) count_unique(u64 rows, const u64* keys, const u64* starts, u32* counts) {
     u64 row = thread_index() / WARP;
     if (row >= rows) return;
@@ -264,7 +270,7 @@ KERNEL __launch_bounds__(THREADS) count_unique(u64 rows, const u64* keys, const 
     if (lane_index() == 0) counts[row] = count;
 }
 
-// entries of each row: the columns of its unique keys.
+// entries of each row = the columns of its unique keys; one warp per row.
 KERNEL __launch_bounds__(THREADS) fill_unique(u64 rows, u32 column_bits, const u64* keys, const u64* starts, const u64* row_map,
                                               u32* entries) {
     u64 row = thread_index() / WARP;
@@ -274,9 +280,9 @@ KERNEL __launch_bounds__(THREADS) fill_unique(u64 rows, u32 column_bits, const u
                 [&](u64 key, u32 place) { out[place] = u32(key & ((1ull << column_bits) - 1)); });
 }
 
-// ---- Element graph of a finished pattern
+// ---- Element graph of a finished sparsity pattern
 
-// Position of a column in its sorted row.
+// Returns the position of a column in its sorted row, by binary search.
 INLINE u32 position_in(const u32* row, u32 length, u32 column) {
     u32 low = 0, high = length;
     while (low < high) {
@@ -287,7 +293,7 @@ INLINE u32 position_in(const u32* row, u32 length, u32 column) {
     return low;
 }
 
-// positions[slot, j]; all bits set where the slot's node is no row.
+// positions[slot, j]; all bits are set if the slot's node is not a row. One thread per pair.
 template <class P> INLINE void locate(u64 pairs, u32 nn, u64 rows, const u32* nodes, const u64* row_map, const u32* entries,
                                       P* positions) {
     u64 pair = thread_index();
@@ -309,7 +315,7 @@ LOCATE(locate_u8, u8)
 LOCATE(locate_u16, u16)
 LOCATE(locate_u32, u32)
 
-// locate_u8 for hexahedra: a thread a slot, its 8 positions in one store.
+// locate_u8 for hexahedra: one thread per slot stores its 8 positions at once.
 KERNEL __launch_bounds__(THREADS) locate_hex(u64 slots, u64 rows, const u32* nodes, const u64* row_map, const u32* entries,
                                              u64* positions) {
     u64 slot = thread_index();

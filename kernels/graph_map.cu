@@ -1,15 +1,16 @@
-// Strategy map: a fixed-capacity, lock-free set of undirected pairs, the twin of src/graph/pair_map.rs, and rows from it;
-// launched by src/graph/cuda/map.rs. Reads and writes of the set are limited by the L2 cache's atomics and latency.
+// Strategy map: a fixed-capacity, lock-free set of undirected pairs (twin of src/graph/host/pair_map.rs) and the rows made from
+// it; launched by src/graph/cuda/map.rs. Inserts are random accesses: they are bound by the rate and the latency of atomics
+// in the L2 cache.
 
 constexpr int THREADS = 256, TEAM = 128, HEX = 8, SHORT = 32;
-// Behind all nodes.
+// Sorts behind all nodes.
 constexpr u32 MISSING = 0xffffffffu;
 extern __shared__ u32 shared_keys[];
 
 constexpr u32 PROBES = 64;
 constexpr u64 ABSENT = 0, GOLDEN = 0x9e3779b97f4a7c15ull;
 
-// First slot to look at. With slots_per_row > 0 in the share of the smaller node, otherwise anywhere.
+// Returns the first slot to probe: in the smaller node's share of the table if slots_per_row > 0, otherwise anywhere.
 INLINE u64 home_of(u32 low, u32 high, u64 key, u64 capacity, u32 slots_per_row) {
     if (slots_per_row == 0) {
         u64 mixed = key * GOLDEN;
@@ -18,7 +19,8 @@ INLINE u64 home_of(u32 low, u32 high, u64 key, u64 capacity, u32 slots_per_row) 
     return u64(low) * slots_per_row + __umulhi(high * 2654435769u, least(slots_per_row, PROBES));
 }
 
-// Whether the pair is in the set now; `found` is what its home held a while ago.
+// Inserts a key; returns false if no slot within PROBES is free. `found` is an earlier read of the first slot, which may be
+// out of date: only a slot read as empty is written, by compare-and-swap.
 INLINE bool insert(u64* table, u64 capacity, u64 home, u64 key, u64 found) {
     for (u32 probe = 1;; probe++) {
         if (found == ABSENT) {
@@ -32,9 +34,10 @@ INLINE bool insert(u64* table, u64 capacity, u64 home, u64 key, u64 found) {
     }
 }
 
-// Inserts the pairs of different nodes of each element (of a node with itself where elements are single nodes), one of
-// which is a row: slot i has the partners i + 1, i + 2 .. up to half way around the element. table is 0 before; a slot then
-// holds smaller node << 32 | larger node, plus one. failed += inserts that found no free slot within 64 probes.
+// Inserts the pairs of each element of which at least one node is a row: pairs of different nodes, or each node with itself
+// if elements are single nodes. One thread per slot: slot i has the partners i + 1, i + 2, ... up to half way around the
+// element, so that each pair belongs to one thread. table is 0 on entry; a full slot holds (smaller node << 32 | larger
+// node) + 1. failed += number of inserts that found no free slot within 64 probes.
 template <int NN> INLINE void insert_pairs(u64 slots, u32 nodes_per_elem, u64 rows, u64 capacity, u32 slots_per_row,
                                            const u32* nodes, u64* table, u64* failed) {
     constexpr u32 BATCH = NN > 0 ? NN / 2 : 1;
@@ -44,7 +47,8 @@ template <int NN> INLINE void insert_pairs(u64 slots, u32 nodes_per_elem, u64 ro
     const u32 elem = u32(slot) / nn, i = u32(slot) - elem * nn, mine = nodes[slot];
     const u32 farthest = nn % 2 == 0 && i >= nn / 2 ? nn / 2 - 1 : nn / 2;
     u64 failures = 0;
-    // The homes of a batch are read together.
+    // Reads the first slots of a batch together, so that their latencies overlap. Most pairs are present already, and then
+    // the read suffices.
     for (u32 first = nn == 1 ? 0 : 1; first <= farthest; first += BATCH) {
         u64 key[BATCH], home[BATCH], found[BATCH];
 #pragma unroll
@@ -73,7 +77,7 @@ KERNEL __launch_bounds__(THREADS) insert_hex(u64 slots, u32 nn, u64 rows, u64 ca
     insert_pairs<HEX>(slots, nn, rows, capacity, slots_per_row, nodes, table, failed);
 }
 
-// counts[row] = pairs of the row; zero before.
+// counts[row] = number of pairs of the row; zero on entry.
 KERNEL __launch_bounds__(THREADS) count_pairs(u64 capacity, u64 rows, const u64* table, u32* counts) {
     for (u64 at = thread_index(); at < capacity; at += thread_count()) {
         u64 stored = table[at];
@@ -84,16 +88,17 @@ KERNEL __launch_bounds__(THREADS) count_pairs(u64 capacity, u64 rows, const u64*
     }
 }
 
-// A row that has a pair has its own column too.
+// A row that has a pair also has its own column.
 KERNEL __launch_bounds__(THREADS) count_diagonal(u64 rows, u32* counts) {
     u64 row = thread_index();
     if (row < rows && counts[row] > 0) counts[row]++;
 }
 
-// Each pair puts its two nodes in each other's rows, in any order, from the end of the rows; counts fall by as many.
+// Each pair stores each of its nodes in the other's row, in any order, from the end of the row. counts falls by the number
+// of entries.
 KERNEL __launch_bounds__(THREADS) fill_pairs(u64 capacity, u64 rows, const u64* table, const u64* row_map, u32* counts,
                                              u32* entries) {
-    // Whole warps: lanes with the same row take their places by one atomic.
+    // Whole warps iterate together, so that lanes with the same row take their places with one atomic.
     const u64 ends = (capacity + WARP - 1) / WARP * WARP;
     for (u64 at = thread_index(); at < ends; at += thread_count()) {
         u64 stored = at < capacity ? table[at] : ABSENT;
@@ -107,13 +112,14 @@ KERNEL __launch_bounds__(THREADS) fill_pairs(u64 capacity, u64 rows, const u64* 
     }
 }
 
-// The first entry of each row that has some, which `fill_pairs` left free: its own column.
+// Stores the row's own column in its first entry, which `fill_pairs` left free.
 KERNEL __launch_bounds__(THREADS) fill_diagonal(u64 rows, const u64* row_map, u32* entries) {
     u64 row = thread_index();
     if (row < rows && row_map[row] < row_map[row + 1]) entries[row_map[row]] = u32(row);
 }
 
-// Sorts each row, of at most 32 entries: a warp brings 32 rows into shared memory, each thread sorts one in registers.
+// Sorts rows of at most 32 entries. A warp loads 32 rows into shared memory with coalesced reads, then each thread sorts
+// one row in registers.
 KERNEL __launch_bounds__(TEAM) sort_short_rows(u64 rows, const u64* row_map, u32* entries) {
     __shared__ u32 columns[TEAM][SHORT + 1];
     const u64 row = thread_index();
@@ -129,7 +135,7 @@ KERNEL __launch_bounds__(TEAM) sort_short_rows(u64 rows, const u64* row_map, u32
     u32 key[SHORT];
 #pragma unroll
     for (int k = 0; k < SHORT; k++) key[k] = columns[threadIdx.x][k];
-    sort_network<0, SHORT>(key);
+    sorting_network<0, SHORT>(key);
 #pragma unroll
     for (int k = 0; k < SHORT; k++) columns[threadIdx.x][k] = key[k];
     __syncwarp();
@@ -140,7 +146,8 @@ KERNEL __launch_bounds__(TEAM) sort_short_rows(u64 rows, const u64* row_map, u32
     }
 }
 
-// Sorts each row, a warp a row; `capacity`, a power of two, keys of shared memory a warp hold the longest.
+// Sorts rows with one warp each. `capacity`, a power of two, is the number of keys per warp in shared memory, enough for
+// the longest row.
 KERNEL __launch_bounds__(TEAM) sort_rows(u64 rows, u32 capacity, const u64* row_map, u32* entries) {
     const u64 row = thread_index() / WARP;
     if (row >= rows) return;
@@ -153,7 +160,7 @@ KERNEL __launch_bounds__(TEAM) sort_rows(u64 rows, u32 capacity, const u64* row_
     for (u32 i = lane_index(); i < length; i += WARP) columns[i] = key[i];
 }
 
-// keys of all entries: row above column; a warp a row.
+// keys of all entries = (row, column); one warp per row.
 KERNEL __launch_bounds__(THREADS) entry_keys(u64 rows, const u64* row_map, const u32* entries, u64* keys) {
     const u64 row = thread_index() / WARP;
     if (row >= rows) return;

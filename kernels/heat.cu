@@ -1,9 +1,9 @@
-// Element matrices of the heat equation, computed from nodes (element.cuh) and stored or added up; twin of
-// src/fill/kernel/fused.rs with src/fill/{gather,scatter,colour}.rs. Bound by arithmetic where they are stored, by the
-// rate of additions in the second-level cache where they are scattered.
+// Element matrices of the heat equation, computed from nodes (element.cuh) and then stored or added to the matrix; twin of
+// src/fill/kernel/fused.rs with src/fill/{gather,scatter,colour}.rs. Storing is bound by arithmetic, scattering by the rate
+// of atomic additions in the L2 cache.
 //
-// Blocks of two warps: a thread needs about 200 registers, and so a multiprocessor holds ten warps. A bound of five or
-// more blocks would make the compiler spill.
+// Blocks have two warps: a thread needs about 200 registers, so ten warps fit on a multiprocessor. A launch bound of five
+// or more blocks would make the compiler spill.
 
 constexpr int THREADS = 64, WARPS = THREADS / WARP, BLOCKS = 4;
 constexpr u64 NOT_OWNED = ~0ull;
@@ -29,7 +29,8 @@ INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const d
     moments(coord, at_nodes, conductivity, put, residual);
 }
 
-// Stores all element matrices, [packed(i, j), elem], and residuals, [i, elem]. 352 bytes an element written.
+// Stores all element matrices, [packed(i, j), elem], and residuals, [i, elem]. Writes 352 bytes per element, with
+// streaming stores.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     store_heat(u64 elems, const u32* elem_node, const double* node_coord, const double* temperature, double conductivity,
                double* matrices, double* residuals) {
@@ -44,16 +45,16 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     for (int m = 0; m < NODES; m++) __stcs(residuals + m * elems + elem, residual[m]);
 }
 
-// The elements of a warp, one a lane, as all its lanes see them. The stride keeps lanes in different banks.
+// The elements of a warp, one per lane, readable by all its lanes. The stride of 33 puts lanes in different banks.
 struct Staged {
     double entries[PAIRS][WARP + 1];
-    // Offset of the row of each node.
+    // Offset of each node's row.
     u64 first[NODES][WARP + 1];
-    // Positions of one byte, on their way while the elements are computed.
+    // One-byte positions, copied asynchronously while the elements are computed.
     alignas(16) u8 positions[WARP][NODES * NODES];
 };
 
-// Starts copying the positions of the warp's elements: 64 bytes each, in their order.
+// Starts the copy of the positions of the warp's elements: 64 bytes each, in element order.
 INLINE void fetch_positions(Staged& staged, int count, const u8* positions) {
     constexpr int BYTES = 16, COPIES = WARP * NODES * NODES / BYTES / WARP;
 #pragma unroll
@@ -67,7 +68,7 @@ INLINE void fetch_positions(Staged& staged, int count, const u8* positions) {
 
 INLINE void await_positions() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// One position, of those in shared memory or in the whole table.
+// Returns one position, from shared memory (one byte each) or from the table in device memory.
 template <class Position> INLINE u32 look_up(const Position* positions, int index) {
     if constexpr (sizeof(Position) == 1) return positions[index];
     else return __ldg(positions + index);
@@ -80,8 +81,8 @@ INLINE void stage_rows(Staged& staged, u64 rows, const u32 (&nodes)[NODES], cons
     }
 }
 
-// A row and a column of an element: lanes 0 to 31 have the rows on one side in x, lanes with neighbouring columns side by
-// side, so that they leave together.
+// A row and a column of an element. Lanes 0 to 31 hold the rows on one side in x; lanes with neighbouring columns are
+// adjacent, so that their accesses coalesce.
 struct Place {
     int row, entry, position;
     __device__ __forceinline__ explicit Place(int side) {
@@ -92,11 +93,12 @@ struct Place {
     }
 };
 
-// Adds rows that element q and element q - 1 of the warp share, where `links` says so, after adding them up: 12 columns a
-// row, three in a line along x. Else the 8 columns of q alone.
+// Adds the left rows of each element. Where `links` marks that elements q and q - 1 of the warp share these rows, both are
+// summed first: 12 columns per row, three in a line along x. Otherwise adds the 8 columns of q alone. Summing first saves a
+// quarter of the atomic additions of a linked pair of rows.
 template <class Position>
 INLINE void add_left_rows(const Staged& staged, int count, u32 links, const Position* positions, double* values) {
-    // Lanes take two elements of 48 (row, column) in three steps.
+    // Lanes cover two elements of 48 (row, column) pairs in three steps.
     constexpr int STEPS = 3, COLUMNS = 12, ENTRIES = 4 * COLUMNS, AT_ONCE = 4;
     int elem[STEPS], row[STEPS], own[STEPS], before[STEPS], position[STEPS], third[STEPS];
 #pragma unroll
@@ -135,7 +137,7 @@ INLINE void add_left_rows(const Staged& staged, int count, u32 links, const Posi
 template <class Position>
 INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Position* positions, double* values) {
     add_left_rows(staged, count, links, positions, values);
-    // The right rows of elements that the next one does not take along.
+    // The right rows of elements whose next element in the warp does not include them.
     Place place(1);
     u32 ends = (count < WARP ? (1u << count) - 1 : ALL_LANES) & ~(links >> 1);
     for (; ends != 0; ends &= ends - 1) {
@@ -147,7 +149,7 @@ INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Posit
     }
 }
 
-// Adds all elements to their rows, in no fixed order; values and residual are zero before.
+// Adds all elements to their rows, in no fixed order. values and residual are zero on entry.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     scatter_heat(u64 elems, u64 rows, u32 width, const u32* elem_node, const void* positions, const u64* row_map,
                  const double* node_coord, const double* temperature, double conductivity, double* values,
@@ -157,7 +159,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     const u32 lane = lane_index();
     u64 elem = thread_index(), first = elem - lane;
     if (first >= elems) return;
-    // Lanes past the end repeat the last element and add nothing.
+    // Lanes past the end repeat the last element and add nothing, so that warp operations see all lanes.
     bool active = elem < elems;
     int count = int(least(elems - first, u64(WARP)));
     u64 table = first * (NODES * NODES);
@@ -169,7 +171,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     auto put = [&](int i, int j, double entry) { staged.entries[packed(i, j)][lane] = entry; };
     element(nodes, node_coord, temperature, conductivity, put, residual);
 
-    // Whether the element before has this one's left nodes on its right.
+    // True if the previous lane's element has this element's left nodes on its right.
     bool linked = lane > 0 && active;
 #pragma unroll
     for (int m = 0; m < 4; m++) {
@@ -193,7 +195,8 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     else scatter_warp(staged, count, links, (const u32*)positions + table, values);
 }
 
-// Adds the staged elements of a warp, which share no node, with plain additions.
+// Adds the staged elements of a warp, which share no node, with plain additions. All loads of four elements precede their
+// stores, so that latencies overlap.
 template <class Position>
 INLINE void colour_warp(const Staged& staged, int count, u32 elem, const Position* positions, double* values) {
     constexpr int AT_ONCE = 4;
@@ -225,8 +228,8 @@ INLINE void colour_warp(const Staged& staged, int count, u32 elem, const Positio
     }
 }
 
-// Adds elements list[0..count] of one colour, which share no node: each number is added to once, so the bits are the same
-// in every run.
+// Adds the elements list[0..count] of one colour, which share no node. Each number receives one term per colour, so the
+// result has the same bits in every run.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     colour_heat(u64 count, u64 rows, u32 width, const u32* list, const u32* elem_node, const void* positions,
                 const u64* row_map, const double* node_coord, const double* temperature, double conductivity,

@@ -1,9 +1,9 @@
-// Tables of a box of hexahedra that one process owns as a whole, and checks of any mesh of hexahedra; twins of
-// src/mesh/{meshed_box, quality}.rs. Nodes and elements are lexicographic, x fastest.
+// Tables of a box of hexahedra owned by one process, and checks of any hexahedral mesh; twins of src/mesh/{meshed_box,
+// quality}.rs. Nodes and elements are in lexicographic order, x fastest.
 
 constexpr int THREADS = 256;
 
-// Nodes of each element, [elem, 8]; nx, ny: nodes along x and y.
+// Nodes of each element, [elem, 8]. nx, ny: nodes along x and y.
 KERNEL __launch_bounds__(THREADS) elem_node(u64 elems, u32 nx, u32 ny, u32* nodes) {
     u64 elem = thread_index();
     if (elem >= elems) return;
@@ -16,8 +16,8 @@ KERNEL __launch_bounds__(THREADS) elem_node(u64 elems, u32 nx, u32 ny, u32* node
 
 constexpr u32 BUBBLE = 1, TWIST = 2;
 
-// Coordinates [node][3]; map 0 none, 1 bubble, 2 twist. Products and sums are not fused, as on the host: where the host takes
-// no sine, the bits are the same.
+// Coordinates [node][3]; map 0 none, 1 bubble, 2 twist. Products and sums are not fused, as on the host: without the sine
+// of the twist, the bits equal the host's.
 KERNEL __launch_bounds__(THREADS) node_coord(u64 count, u32 nx, u32 ny, u32 nz, double size_x, double size_y, double size_z,
                                              u32 map, double amplitude, double* coord) {
     u64 node = thread_index();
@@ -46,7 +46,7 @@ KERNEL __launch_bounds__(THREADS) node_coord(u64 count, u32 nx, u32 ny, u32 nz, 
     for (int d = 0; d < 3; d++) coord[3 * node + d] = __dmul_rn(size[d], unit[d]);
 }
 
-// Faces of the box that a node lies on: bits x low, x high, y low, ...
+// Faces of the box that contain a node, as bits: x low, x high, y low, ...
 KERNEL __launch_bounds__(THREADS) node_faces(u64 count, u32 nx, u32 ny, u32 nz, u8* faces) {
     u64 node = thread_index();
     if (node >= count) return;
@@ -54,13 +54,13 @@ KERNEL __launch_bounds__(THREADS) node_faces(u64 count, u32 nx, u32 ny, u32 nz, 
     faces[node] = u8((i == 0) | (i + 1 == nx) << 1 | (j == 0) << 2 | (j + 1 == ny) << 3 | (k == 0) << 4 | (k + 1 == nz) << 5);
 }
 
-// vector = value at the nodes that lie on a face of `mask`
+// vector = value at the nodes on a face in `mask`.
 KERNEL __launch_bounds__(THREADS) set_on_face(u64 count, const u8* faces, u32 mask, double value, double* vector) {
     u64 node = thread_index();
     if (node < count && (faces[node] & mask)) vector[node] = value;
 }
 
-// 1 at the nodes that lie on a face of `mask`, else 0
+// on = 1 at the nodes on a face in `mask`, else 0.
 KERNEL __launch_bounds__(THREADS) on_faces(u64 count, const u8* faces, u32 mask, u8* on) {
     u64 node = thread_index();
     if (node < count) on[node] = (faces[node] & mask) != 0;
@@ -75,7 +75,7 @@ INLINE void corners(u64 elem, const u32* nodes, const double* coord, double (&x)
     }
 }
 
-// det J at one point; `gradients` [node][axis] of the basis there
+// Returns det J at one point. gradients [node][axis] are those of the basis at the point.
 INLINE double determinant_at(const double (&x)[8][3], const double* gradients) {
     double j[3][3] = {};
 #pragma unroll
@@ -88,7 +88,8 @@ INLINE double determinant_at(const double (&x)[8][3], const double* gradients) {
            j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
 }
 
-// first = the lowest elem * 8 + point whose determinant is not positive; all ones before. gradients [point][node][axis]
+// first = lowest elem * 8 + point with a determinant that is not positive; all ones on entry. gradients
+// [point][node][axis].
 KERNEL __launch_bounds__(THREADS) check_folding(u64 elems, const u32* nodes, const double* coord, const double* gradients,
                                                 u64* first) {
     u64 elem = thread_index();
@@ -103,14 +104,15 @@ KERNEL __launch_bounds__(THREADS) check_folding(u64 elems, const u32* nodes, con
     }
 }
 
-// The determinant that check_folding found.
+// Computes the determinant that check_folding found.
 KERNEL folded(const u64* first, const u32* nodes, const double* coord, const double* gradients, double* determinant) {
     double x[8][3];
     corners(*first / 8, nodes, coord, x);
     *determinant = determinant_at(x, gradients + 24 * (*first % 8));
 }
 
-// longest = square of the longest edge; zero before
+// longest = square of the longest edge; zero on entry. Non-negative doubles order like their bits, so an integer maximum
+// suffices.
 KERNEL __launch_bounds__(THREADS) longest_edge(u64 elems, const u32* nodes, const double* coord, double* longest) {
     const int ends[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
     u64 largest = 0;
@@ -133,7 +135,7 @@ KERNEL __launch_bounds__(THREADS) longest_edge(u64 elems, const u32* nodes, cons
     if (lane_index() == 0) atomicMax((u64*)longest, largest);
 }
 
-// The exact temperature (a (z - zmin) + b)^-2
+// out = exact temperature (a (z - zmin) + b)^-2 at each node.
 KERNEL __launch_bounds__(THREADS) inverse_square(u64 count, const double* coord, double a, double zmin, double b, double* out) {
     u64 node = thread_index();
     if (node >= count) return;

@@ -1,9 +1,11 @@
-// Peak rates: chains of fused products and sums in registers; nothing is read, and written only what cannot be.
+// Peak rates: chains of fused multiply-adds in registers. The kernels read no memory and write only what the compiler
+// cannot remove.
 //
-// fma:  each thread has 8 independent sums, `rounds` x 16 steps: 2 x 8 x 16 x rounds operations a thread.
-// mma:  f64 tensor cores: each warp has 4 independent tiles of 16 x 8, `rounds` x 4 steps of 8 terms: 2048 operations each.
+// fma: each thread has 8 independent sums and takes `rounds` x 16 steps: 2 x 8 x 16 x rounds operations per thread.
+// mma: f64 tensor cores. Each warp has 4 independent tiles of 16 x 8 and takes `rounds` x 4 steps of 8 terms: 2048
+// operations per tile and step.
 //
-// 256 threads, 4 blocks of them on a multiprocessor: 32 warps hide the latency of 8 chains, or 4.
+// 4 blocks of 256 threads per multiprocessor: 32 warps hide the latency of the 8 (fma) or 4 (mma) chains.
 
 template <class T> INLINE void fma_chains(u64 rounds, T factor, T* never) {
     T sums[8];
@@ -19,7 +21,7 @@ template <class T> INLINE void fma_chains(u64 rounds, T factor, T* never) {
     T sum = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) sum += sums[i];
-    // The sums are not negative, which the compiler does not know.
+    // The sums are never negative, but the compiler cannot know this and keeps them.
     if (sum < 0) *never = sum;
 }
 
@@ -29,7 +31,7 @@ KERNEL __launch_bounds__(256, 4) fma_f64(u64 rounds, double factor, double* neve
     fma_chains(rounds, factor, never);
 }
 
-// Products of 16 x 8 x 8 where the processor has them, from sm_90 on: twice as fast as those of 8 x 8 x 4.
+// Uses products of 16 x 8 x 8 on sm_90 and later, where they are twice as fast as those of 8 x 8 x 4.
 KERNEL __launch_bounds__(256, 4) mma_f64(u64 rounds, double factor, double* never) {
     double sums[4][4];
 #pragma unroll

@@ -1,7 +1,8 @@
-// Primitives that every room may use: scan and sort; launched by src/space/cuda/scan.rs.
+// Scan and radix sort, used by several modules; launched by src/space/cuda/scan.rs.
 //
-// scan: one pass, 12 bytes an item. Sort: least significant digit first, 8 bits a pass; a pass reads the keys twice and
-// writes them once (24 bytes a key), tiles are sorted in shared memory so that keys of one digit leave side by side.
+// scan: one pass, 12 bytes per item (4 read, 8 written). Sort: least significant digit first, 8 bits per pass. A pass reads
+// the keys twice and writes them once (24 bytes per key). Tiles are sorted in shared memory, so that keys of one digit are
+// written contiguously.
 
 constexpr int THREADS = 256, WARPS = THREADS / WARP;
 constexpr int ROUNDS = 4, ROUND = 4 * WARP;
@@ -9,8 +10,8 @@ constexpr int SCAN_TILE = THREADS * ROUNDS * 4;
 constexpr int DIGITS = 256, KEYS = 16;
 constexpr int SORT_TILE = THREADS * KEYS;
 
-// offsets[i] = sum of counts[..i], n + 1 of them. state: ticket, total, longest, then a word a tile; zero before, with the
-// total and the largest count afterwards.
+// offsets[i] = sum of counts[..i], n + 1 of them. state: ticket, total, longest, then one word per tile. The state is zero
+// on entry; afterwards it holds the total and the largest count, so that the host reads both in one copy.
 KERNEL __launch_bounds__(THREADS) scan(u64 n, const u32* counts, u64* offsets, u64* state) {
     __shared__ u64 ticket, before_tile, of_warp[WARPS], largest_of_warp[WARPS];
     if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
@@ -31,7 +32,7 @@ KERNEL __launch_bounds__(THREADS) scan(u64 n, const u32* counts, u64* offsets, u
         count[k][0] = four.x, count[k][1] = four.y, count[k][2] = four.z, count[k][3] = four.w;
         largest = most(largest, most(most(four.x, four.y), most(four.z, four.w)));
     }
-    // What comes before each round's four, within the warp.
+    // Sum of the counts before each round's four, within the warp.
     u64 before[ROUNDS], sum = 0;
 #pragma unroll
     for (int k = 0; k < ROUNDS; k++) {
@@ -74,7 +75,7 @@ KERNEL __launch_bounds__(THREADS) scan(u64 n, const u32* counts, u64* offsets, u
     }
 }
 
-// counts[digit * tiles + tile] = keys of the tile with that digit, `mask` at most; a block a tile.
+// counts[digit * tiles + tile] = number of the tile's keys with this digit. Digits are at most `mask`. One block per tile.
 KERNEL __launch_bounds__(THREADS) digit_count(u64 n, u32 shift, u32 mask, u64 tiles, const u64* keys, u32* counts) {
     __shared__ u32 of_digit[DIGITS];
     of_digit[threadIdx.x] = 0;
@@ -88,9 +89,9 @@ KERNEL __launch_bounds__(THREADS) digit_count(u64 n, u32 shift, u32 mask, u64 ti
     counts[threadIdx.x * tiles + blockIdx.x] = of_digit[threadIdx.x];
 }
 
-// Moves each key to the place that `offsets`, the scan of `digit_count`'s counts, gives its digit and tile; keys of one
-// digit keep their order.
-// Two blocks a multiprocessor: keys and ranks need more than the 80 registers that three would leave.
+// Moves each key to its place. `offsets`, the scan of `digit_count`'s counts, gives the first place of a digit in a tile.
+// Keys with the same digit keep their order, which makes the passes compose. Two blocks per multiprocessor: keys and ranks
+// need more than the 80 registers that three blocks would leave.
 KERNEL __launch_bounds__(THREADS, 2) digit_move(u64 n, u32 shift, u32 mask, u64 tiles, const u64* keys, const u64* offsets,
                                              u64* sorted) {
     __shared__ u64 tile_keys[SORT_TILE], target[DIGITS];
@@ -119,7 +120,7 @@ KERNEL __launch_bounds__(THREADS, 2) digit_move(u64 n, u32 shift, u32 mask, u64 
         __syncwarp();
     }
     __syncthreads();
-    // Thread d: keys of digit d in the warps before each warp, then in the digits before d.
+    // Thread d sums the keys of digit d in the preceding warps, then the keys of the preceding digits.
     u32 total = 0;
     for (int w = 0; w < WARPS; w++) {
         u32 mine = of_warp[w][threadIdx.x];

@@ -1,19 +1,20 @@
-// Geometry of trilinear hexahedra at their 2x2x2 points: the arrays from which contractions make element matrices; launched
-// by src/fill/cuda_contraction.rs.
+// Geometry of trilinear hexahedra at their 2x2x2 points: the input arrays of the contractions that make element matrices;
+// launched by src/fill/cuda/contraction.rs.
 //
 //     fluxes = k m g [c, f, p, d]   gradients = g [c, f, p, d]   slope = grad T [c, p, d]       m = det J (weights are 1)
 //     masses = 2 T m phi [c, f, p]  phi [c, f, p]                load = T^2 m [c, p]
 //
-// Cells first in memory (left) or last (right). A thread a point of a cell. Bytes a cell: 4352 written, 288 read.
+// The cell is the first index in memory (left) or the last (right). One thread per point of a cell. Bytes per cell: 4352
+// written, 288 read.
 
 constexpr int NODES = 8, POINTS = 8, DIM = 3, THREADS = 256;
 // 1/sqrt(3), and the 1-D basis at a Gauss point for the nearer and the farther end.
 constexpr double GAUSS = 0.5773502691896258, NEAR = 0.5 * (1 + GAUSS), FAR = 0.5 * (1 - GAUSS);
 
-// Whether node m is at +1 on axis d; point p lies beside node p.
+// Returns true if node m is at +1 on axis d. Point p is the one nearest to node p, so it serves points too.
 INLINE bool is_upper(int m, int d) { return d == 0 ? (m + 1) / 2 % 2 == 1 : d == 1 ? m / 2 % 2 == 1 : m / 4 == 1; }
 
-// Positions in the arrays of `cells` cells.
+// A point of a cell in the arrays of `cells` cells.
 template <bool LEFT> struct Place {
     u64 cells, c;
     int p;
@@ -31,14 +32,14 @@ template <bool LEFT> INLINE u64 data_scalar(Place<LEFT> at) {
     return LEFT ? at.c + at.cells * u64(at.p) : at.c * POINTS + at.p;
 }
 
-// a x b, as src/element/geometry.rs.
+// out = a x b, as in src/element/geometry.rs.
 INLINE void cross(const double (&a)[3], const double (&b)[3], double (&out)[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-// Derivatives of phi_m by the reference coordinates; ends[d][1] is the 1-D basis of the upper end.
+// g = derivatives of phi_m with respect to the reference coordinates. ends[d][1] is the 1-D basis of the upper end.
 INLINE void reference_gradient(const double (&ends)[3][2], int m, double (&g)[3]) {
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
@@ -51,7 +52,7 @@ INLINE double basis(const double (&ends)[3][2], int m) {
     return ends[0][is_upper(m, 0)] * ends[1][is_upper(m, 1)] * ends[2][is_upper(m, 2)];
 }
 
-// Axis a of the transposed rows times g.
+// Returns component a of the transposed rows times g.
 INLINE double transformed(const double (&rows)[3][3], const double (&g)[3], int a) {
     return rows[0][a] * g[0] + rows[1][a] * g[1] + rows[2][a] * g[2];
 }
@@ -60,7 +61,8 @@ template <bool LEFT>
 INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const double* node_coord,
                             const double* temperature, double* fluxes, double* gradients, double* masses, double* phi,
                             double* slope, double* load) {
-    // The 8 warps of a block take one point each of 32 cells, or neighbouring threads take the points of a cell.
+    // Left layout: the 8 warps of a block take one point each of 32 cells, so that a warp writes 32 neighbouring cells.
+    // Right layout: neighbouring threads take the points of a cell, which are adjacent.
     u64 thread = thread_index();
     Place<LEFT> at = {cells, LEFT ? thread / (WARP * POINTS) * WARP + thread % WARP : thread / POINTS,
                       int(LEFT ? thread / WARP % POINTS : thread % POINTS)};
@@ -89,7 +91,7 @@ INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const 
 #pragma unroll
         for (int b = 0; b < DIM; ++b) reference_slope[b] += t * g[b];
     }
-    // The rows of the inverse are the cross products of the columns over the determinant.
+    // The rows of the inverse are the cross products of the columns, divided by the determinant.
     double rows[3][3];
     cross(columns[1], columns[2], rows[0]);
     cross(columns[2], columns[0], rows[1]);
@@ -114,7 +116,7 @@ INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const 
     load[data_scalar(at)] = at_point * half;
 }
 
-// 2 blocks a multiprocessor, 128 registers: nothing spills, and the 32 loads of a thread go out together.
+// 2 blocks per multiprocessor leave 128 registers: nothing spills, and the 32 loads of a thread are in flight at once.
 #define WORKSET(name, LEFT)                                                                                                 \
     KERNEL __launch_bounds__(THREADS, 2)                                                                                    \
         name(u64 cells, double conductivity, const u32* elem_node, const double* node_coord, const double* temperature,     \

@@ -1,133 +1,135 @@
-//! The one error type: every failure is a value that names the operation, the thing and the numbers.
+//! The crate's error type. Every failure is a value that names the operation, the array or quantity, and the numbers.
+//!
+//! The library never panics on bad input and never exits; a program decides what to print and with which code to end.
 
-/// Short for a result with this crate's [`Error`].
+/// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation could not be done.
+/// The reason why an operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An array has other extents than the operation needs.
+    /// An array has extents other than those that the operation needs.
     #[error("{operation}: `{array}` has extents {actual:?}, expected {expected:?}")]
     Shape {
-        /// The operation that refused.
+        /// Operation that refused the array.
         operation: &'static str,
-        /// The name of the array in that operation's signature.
+        /// Name of the array in the operation's signature.
         array: &'static str,
-        /// The extents it has.
+        /// Extents of the array.
         actual: Vec<usize>,
-        /// The extents it should have.
+        /// Extents that the operation needs.
         expected: Vec<usize>,
     },
-    /// A value is outside what the operation accepts (input by a person, or a malformed table).
+    /// A value is outside the range that the operation accepts: user input or a malformed table.
     #[error("{0}")]
     Invalid(String),
-    /// An index type or the memory of this machine is too small for the size asked for.
+    /// An index type or the machine's memory is too small for the requested size.
     #[error("{what} needs {needed}, the limit is {limit}")]
     TooLarge {
-        /// What was to be made.
+        /// What was to be allocated or numbered.
         what: String,
-        /// What it needs, with its unit.
+        /// Amount needed, with its unit.
         needed: String,
-        /// What there is, with its unit.
+        /// Amount available, with its unit.
         limit: String,
     },
-    /// The fixed-capacity node-pair map was full more often than the caller was ready to grow it.
+    /// Inserts into the fixed-capacity node-pair map still failed in the last attempt.
     #[error("node-pair map of {capacity} slots: {failed} inserts failed after {attempts} attempts")]
     MapFull {
-        /// Slots of the last attempt.
+        /// Slots in the last attempt.
         capacity: usize,
-        /// Inserts that failed in it.
+        /// Inserts that failed in the last attempt.
         failed: usize,
-        /// Attempts made, each with a larger map.
+        /// Number of attempts, each with a larger map.
         attempts: usize,
     },
-    /// A coordinate map turned an element inside out.
+    /// A coordinate map folds an element: the Jacobian determinant is not positive at some point.
     #[error(
-        "element {element}: the Jacobian determinant is {determinant:.3e} at integration point {point}: the map folds it"
+        "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} at quadrature point {point}"
     )]
     Folded {
-        /// The element's id (global where the caller has global ids).
+        /// Element id, global if the caller has global ids.
         element: u64,
-        /// Integration point, 0-based.
+        /// Quadrature point, 0-based.
         point: usize,
-        /// The determinant found there.
+        /// Determinant at the point.
         determinant: f64,
     },
-    /// A linear or nonlinear iteration ended without reaching its tolerance.
+    /// A linear or nonlinear iteration ended before it reached its tolerance.
     #[error("{method} did not converge: residual {residual:.3e} > {tolerance:.3e} after {iterations} iterations")]
     NotConverged {
         /// "CG" or "Newton".
         method: &'static str,
-        /// Iterations done.
+        /// Number of iterations.
         iterations: usize,
         /// Norm of the last residual.
         residual: f64,
-        /// The norm it had to reach.
+        /// Norm to be reached.
         tolerance: f64,
     },
-    /// CG met a direction p with p.Ap <= 0: the matrix is not positive definite.
+    /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite.
     #[error("CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}")]
     Breakdown {
-        /// The iteration, 0-based.
+        /// Iteration, 0-based.
         iteration: usize,
-        /// p.Ap.
+        /// The value of p.Ap.
         curvature: f64,
-        /// Norm of the residual at that iteration.
+        /// Norm of the residual in that iteration.
         residual: f64,
     },
-    /// A NaN or an infinity appeared.
+    /// A quantity is NaN or infinite.
     #[error("{method}: {quantity} is {value} at iteration {iteration}")]
     NotFinite {
         /// "CG" or "Newton".
         method: &'static str,
-        /// What was not finite.
+        /// Name of the quantity.
         quantity: &'static str,
         /// Its value.
         value: f64,
-        /// The iteration, 0-based.
+        /// Iteration, 0-based.
         iteration: usize,
     },
     /// A file could not be read or written.
     #[error("{path}: {reason}")]
     File {
-        /// The path as given.
+        /// Path as the caller gave it.
         path: String,
-        /// Why not.
+        /// Reason, from the operating system or the parser.
         reason: String,
     },
-    /// Ranks could not be started or do not agree.
+    /// MPI could not be started, or the ranks disagree.
     #[error("MPI: {0}")]
     Mpi(String),
-    /// A GPU is missing, or what it needs is, or its driver reports a failure.
+    /// A GPU or a library that it needs is missing, or its driver reports a failure.
     #[error("{0}")]
     Device(String),
-    /// Another rank failed and says why; this rank only stops. A program prints nothing for it.
+    /// Another rank failed and reports the reason; this rank only stops. A program prints nothing for this error.
     #[error("rank {rank} failed; its message says why")]
     Elsewhere {
-        /// The rank that has the error itself.
+        /// Rank that holds the original error.
         rank: usize,
     },
 }
 
 impl Error {
-    /// Whether all ranks meet this error at the same time, since it is decided by sums over all of them.
+    /// Returns true if all ranks meet this error at the same time, because sums over all ranks decide it.
     pub fn is_collective(&self) -> bool {
         matches!(self, Error::NotConverged { .. } | Error::Breakdown { .. } | Error::NotFinite { .. })
     }
 
-    /// [`Error::Shape`] for a one-dimensional array.
+    /// Makes an [`Error::Shape`] for a one-dimensional array.
     pub(crate) fn length(operation: &'static str, array: &'static str, actual: usize, expected: usize) -> Self {
         Error::Shape { operation, array, actual: vec![actual], expected: vec![expected] }
     }
 }
 
-/// `Err(Error::Shape)` unless a one-dimensional array has the expected length.
+/// Returns [`Error::Shape`] unless a one-dimensional array has the expected length.
 pub(crate) fn check_length(operation: &'static str, array: &'static str, actual: usize, expected: usize) -> Result<()> {
     if actual == expected { Ok(()) } else { Err(Error::length(operation, array, actual, expected)) }
 }
 
-/// `Err(Error::Shape)` unless a one-dimensional array has at least the expected length.
+/// Returns [`Error::Shape`] if a one-dimensional array is shorter than `least`.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 pub(crate) fn check_at_least(operation: &'static str, array: &'static str, actual: usize, least: usize) -> Result<()> {
     if actual >= least { Ok(()) } else { Err(Error::length(operation, array, actual, least)) }

@@ -73,10 +73,9 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! Features: `cli` (default) has [`run`] and the programs, `cuda` (default) has `space::Cuda`, which looks for driver and
-//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. `peers` and `plot` (default) are of the programs alone:
-//! other libraries beside this one, and figures. Results are the same bits for any number of threads, unless an item's
-//! documentation says otherwise.
+//! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
+//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number of threads, unless
+//! an item's documentation says otherwise.
 
 pub mod blas;
 pub mod comm;
@@ -105,8 +104,6 @@ pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
     files.extend(graph::KERNEL_FILES);
     files.extend(fill::KERNEL_FILES);
     files.extend(solve::KERNEL_FILES);
-    #[cfg(feature = "cli")]
-    files.extend(run::sweep::KERNEL_FILES);
     files
 }
 

@@ -12,7 +12,5 @@ for test in tests/*; do
     env "CARGO_BIN_EXE_minifenl-contractions=$PWD/minifenl-contractions" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
     [ "${PIPESTATUS[0]}" = 0 ] || { failed=1; echo "FAILED: $test"; }
 done
-sed 's/^[^:]*: //' "$skipped" | sort | uniq -c | while read -r count why; do echo "skipped: $count tests: $why"; done
-awk -v failed=$failed '/^test result:/ { p += $4; f += $6; i += $8 }
-    END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed ? "FAILED" : "ok", p, f, i }' "$log"
+./summary.sh "$log" "$skipped" || failed=1
 exit $failed

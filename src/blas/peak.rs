@@ -1,6 +1,7 @@
-//! Peak arithmetic: how many fused products and sums a space does in a second when nothing is read.
+//! Peak arithmetic: fused multiply-adds per second on registers only, as the roofline's upper bound.
 //!
-//! Independent sums in registers, as many as hide an instruction's latency; two operations each. About 50 ms.
+//! Each thread accumulates as many independent sums as hide the latency of an instruction, at two operations per fused
+//! multiply-add. Takes about 50 ms.
 
 use crate::space::HostSpace;
 use crate::space::lanes::{Lanes, Real};
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::time::Instant;
 
-/// Operations a second of `f32` or `f64` on all threads of a host space; the best of 5 passes.
+/// Measures operations per second in `f32` or `f64` on all threads of a host space; the best of 5 passes.
 pub fn peak<T: Real, S: HostSpace>(space: &S) -> f64 {
     let rounds = 200_000;
     let mut operations = vec![0u64; space.concurrency()];
@@ -26,7 +27,7 @@ pub fn peak<T: Real, S: HostSpace>(space: &S) -> f64 {
     best
 }
 
-// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+// The attribute expands to unsafe calls of the versions, each after a check that the processor has the instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn chains<T: Real>(rounds: u64) -> u64 {
@@ -38,8 +39,9 @@ fn chains<T: Real>(rounds: u64) -> u64 {
     }
 }
 
-/// Ten sums of `WIDTH` lanes, which hide a latency of five with two units; returns the operations done. The ten are
-/// written out: of a loop over them LLVM makes vectors of first lanes, gathered and scattered at every step.
+/// Accumulates ten sums of `WIDTH` lanes, which hide a latency of five cycles with two units, and returns the number of
+/// operations. The ten are written out, because LLVM turns a loop over them into vectors of first lanes, gathered and
+/// scattered at every step.
 #[inline(always)]
 fn sums<T: Real, const FUSED: bool, const WIDTH: usize>(rounds: u64) -> u64 {
     let zero = std::hint::black_box(T::default());
@@ -54,11 +56,11 @@ fn sums<T: Real, const FUSED: bool, const WIDTH: usize>(rounds: u64) -> u64 {
     2 * rounds * (WIDTH * 10) as u64
 }
 
-/// What a GPU computes at most.
+/// Peak arithmetic of a GPU, in operations per second.
 #[cfg(feature = "cuda")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peaks {
-    /// Operations a second in f32.
+    /// In f32.
     pub f32: f64,
     /// In f64 without tensor cores.
     pub f64: f64,
@@ -66,17 +68,17 @@ pub struct Peaks {
     pub f64_tensor: f64,
 }
 
-/// Measures a GPU by its own clock, the best of 5 passes each.
+/// Measures the peaks of a GPU by its own clock; the best of 5 passes each.
 ///
 /// # Errors
-/// A device's failure.
+/// Returns a failure of the device.
 #[cfg(feature = "cuda")]
 pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
     use super::kernel_files::PEAK;
     use crate::space::ExecutionSpace;
     use crate::space::cuda::{Argument, Grid, arguments};
     const THREADS: u32 = 256;
-    // As many as are resident at once for certain, so that no block comes after the others.
+    // A grid that is certainly resident at once, so that no block waits for others to finish.
     let blocks = 4 * space.device().info().multiprocessors as usize;
     let (mut single, mut double) = (space.zeros::<f32>(1)?, space.zeros::<f64>(1)?);
     let best = |name: &'static str, per_warp_round: f64, rounds: u64, factor: Argument, never: Argument| {
@@ -87,7 +89,11 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
             let seconds = space.record()?.since(&before)?.as_secs_f64();
             rate = rate.max(per_warp_round * rounds as f64 * (blocks * THREADS as usize / 32) as f64 / seconds);
         }
-        if rate.is_finite() { Ok(rate) } else { Err(Error::Device(format!("{name}: took no time"))) }
+        if rate.is_finite() {
+            Ok(rate)
+        } else {
+            Err(Error::Device(format!("{name}: the kernel took no measurable time")))
+        }
     };
     let (single, double) = (Argument::from(&mut single), Argument::from(&mut double));
     Ok(Peaks {
@@ -99,7 +105,7 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
 
 #[test]
 fn it_measures_something() {
-    // No ratio of the two: other tests run beside this one.
+    // The test does not compare the two rates, because other tests run beside it and disturb the times.
     let rates = [peak::<f64, _>(&crate::space::Serial), peak::<f32, _>(&crate::space::Serial)];
     assert!(rates.iter().all(|&rate| rate > 1e7 && rate.is_finite()), "{rates:?}");
 }

@@ -1,24 +1,26 @@
-//! STREAM triad a = b + s c: the bandwidth that everything else is measured against.
+//! STREAM triad a = b + s c: the memory bandwidth that the report compares every phase with.
 //!
-//! 24 bytes an item, STREAM's count (without the write-allocate that some processors add). Pages are touched first by
-//! the same chunks on the same space. About half a second; allocates three arrays, so take peak memory before.
+//! 24 bytes per item, STREAM's own count, without the write-allocate traffic that some processors add. The same chunks
+//! on the same space touch the pages first, so that memory is local to its thread. Takes about half a second. Allocates
+//! three arrays, so peak memory must be read before.
 
 use crate::space::{HostSpace, available_bytes};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Bandwidth in GB/s (1e9 bytes).
+/// Bandwidth in GB/s (1e9 bytes per second).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triad {
-    /// Of the fastest pass.
+    /// Bandwidth of the fastest pass.
     pub best: f64,
-    /// Of the middle pass.
+    /// Median over the passes.
     pub median: f64,
 }
 
-/// Items for each array so that the arrays of all `processes` on this machine are 4 times its last-level cache (64 MiB
-/// at least, a sixteenth of the free memory at most).
+/// Returns the items per array for which each array of all `processes` on this machine takes 4 times the last-level cache
+/// in total, so that caches do not raise the result. The total is at least 64 MiB and at most a sixteenth of the free
+/// memory.
 pub fn triad_length(processes: usize) -> usize {
     let cache = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size").ok();
     let kib = cache.and_then(|text| text.trim().trim_end_matches('K').parse::<u64>().ok()).unwrap_or(32 << 10);
@@ -28,13 +30,13 @@ pub fn triad_length(processes: usize) -> usize {
 
 const HOST_CHUNK: usize = 4096;
 
-/// Measures with arrays of `len` items: one pass to warm up, then up to 15 or 0.4 s.
+/// Measures with arrays of `len` items: one pass to warm up, then up to 15 passes or 0.4 s.
 ///
 /// # Errors
-/// [`Error::TooLarge`] where the memory cannot be had, [`Error::Invalid`] for `len` 0.
+/// [`Error::TooLarge`] when the memory is not available, [`Error::Invalid`] when `len` is 0.
 pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
     if len == 0 {
-        return Err(Error::Invalid("triad: arrays of 0 items".into()));
+        return Err(Error::Invalid("triad: array length is 0, expected 1 or more".into()));
     }
     let (mut a, mut b, mut c) = (space.zeros::<f64>(len)?, space.zeros::<f64>(len)?, space.zeros::<f64>(len)?);
     for (array, value) in [(&mut b, 1.0), (&mut c, 2.0)] {
@@ -48,16 +50,16 @@ pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
         rates.push(24e-9 * len as f64 / begin.elapsed().as_secs_f64());
     }
     if a[len / 2] != 7.0 {
-        return Err(Error::Invalid(format!("triad: 1 + 3 * 2 gave {}", a[len / 2])));
+        return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", a[len / 2])));
     }
     rates.sort_by(f64::total_cmp);
     Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
 }
 
-/// Measures on a GPU with arrays of `len` items: by its own clock, the median of 15 passes after one to warm up.
+/// Measures a GPU with arrays of `len` items by its own clock: the median of 15 passes after one to warm up.
 ///
 /// # Errors
-/// As [`triad`], and a device's failure.
+/// Returns the errors of [`triad`] and failures of the device.
 #[cfg(feature = "cuda")]
 pub fn triad_on_gpu(space: &crate::space::Cuda, len: usize) -> Result<Triad> {
     use crate::space::ExecutionSpace;
@@ -74,13 +76,13 @@ pub fn triad_on_gpu(space: &crate::space::Cuda, len: usize) -> Result<Triad> {
     let mut value = [0.0];
     space.read(&a, &mut value)?;
     if value[0] != 7.0 {
-        return Err(Error::Invalid(format!("triad: 1 + 3 * 2 gave {}", value[0])));
+        return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", value[0])));
     }
     rates.sort_by(f64::total_cmp);
     Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
 }
 
-/// a = b + 3 c.
+/// Computes a = b + 3 c.
 fn pass<S: HostSpace>(space: &S, a: &mut [f64], b: &[f64], c: &[f64]) {
     let pieces = a.par_chunks_mut(S::CHUNK).zip(b.par_chunks(S::CHUNK)).zip(c.par_chunks(S::CHUNK));
     space.for_each(pieces, |((a, b), c)| {

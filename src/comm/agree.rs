@@ -1,18 +1,20 @@
-//! One failing rank is everybody's failure, told once.
+//! Turns the failure of one rank into a failure of all, reported once.
+//!
+//! Without it, the surviving ranks would wait forever in their next collective operation.
 
 use super::Communicator;
 use crate::{Error, Result};
 
-/// Makes a result the same on all ranks: `Ok` everywhere, or `Err` everywhere.
+/// Makes a result the same on all ranks: `Ok` everywhere or `Err` everywhere.
 ///
-/// Where some ranks failed, the lowest of them keeps its error and all others get [`Error::Elsewhere`], which a program
-/// does not print: all ranks then end in order, with one message. Collective; for set-up steps that may fail on some
-/// ranks only (memory, a folded element, a device). One reduction of 8 bytes.
+/// If some ranks failed, the lowest of them keeps its error and all others return [`Error::Elsewhere`], which a program
+/// does not print: all ranks then end in order, with one message. Collective. Intended for set-up steps that may fail
+/// on some ranks only (memory, a folded element, a device). Costs one all-reduce of 8 bytes.
 ///
 /// # Errors
-/// As described.
+/// Returns the error of the lowest failed rank on that rank, and [`Error::Elsewhere`] on all others.
 pub fn agree<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
-    // Ranks are below 2^31, so they are exact in f64; the largest of the negated ranks is the lowest rank.
+    // Ranks are below 2^31 and therefore exact in f64. The maximum of the negated ranks is the lowest rank.
     let mut lowest = [if result.is_err() { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
     comm.all_max(&mut lowest);
     if lowest[0] == f64::NEG_INFINITY {

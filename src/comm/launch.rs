@@ -1,15 +1,15 @@
-//! How this process was started: alone or as one of many, and how many threads it should use then.
+//! Detects how this process was started, alone or by a launcher, and chooses its number of threads.
 
 use super::{Communicator, Solo};
 use crate::{Result, space::allowed_cores};
 
-/// Variables in which launchers tell a process how many were started. SLURM_NTASKS is not among them: it is set in a
-/// batch script too, where a program may well run alone; `srun` sets the step's number.
+/// Environment variables in which launchers state the number of processes. SLURM_NTASKS is not among them: batch
+/// scripts set it too, where a program may run alone. `srun` sets the task count of the step.
 const RANK_COUNTS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// How many copies of this process a launcher (`mpirun`, `srun`) started; `None` without a launcher.
+/// Returns the number of processes that a launcher (`mpirun`, `srun`) started, or `None` without a launcher.
 ///
-/// Needs no MPI, so a build without the feature `mpi` can refuse to compute the same thing many times.
+/// Needs no MPI, so a build without the feature `mpi` can refuse to run the same computation several times.
 pub fn started_by_mpirun() -> Option<usize> {
     rank_count(|name| std::env::var(name).ok())
 }
@@ -18,10 +18,11 @@ fn rank_count(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     RANK_COUNTS.iter().filter_map(|name| variable(name)?.trim().parse().ok()).max()
 }
 
-/// The communicator of this run: `Mpi` where a launcher started this process, else [`Solo`].
+/// Returns the communicator of this run: `Mpi` if a launcher started this process, else [`Solo`].
 ///
 /// # Errors
-/// [`Error::Mpi`](crate::Error::Mpi) when a launcher started several copies and this build has no MPI, or MPI does not start.
+/// [`Error::Mpi`](crate::Error::Mpi) when a launcher started several processes and this build has no MPI, or when MPI
+/// fails to start.
 pub fn world() -> Result<Box<dyn Communicator>> {
     world_of(started_by_mpirun())
 }
@@ -32,39 +33,39 @@ fn world_of(started: Option<usize>) -> Result<Box<dyn Communicator>> {
         Some(_) => Ok(Box::new(super::Mpi::init()?)),
         #[cfg(not(feature = "mpi"))]
         Some(ranks) if ranks > 1 => Err(crate::Error::Mpi(format!(
-            "{ranks} ranks were started, but this build has no MPI; build with `--features mpi`, or start one"
+            "{ranks} ranks were started, but this build has no MPI: build with `--features mpi` or start 1 rank"
         ))),
         _ => Ok(Box::new(Solo)),
     }
 }
 
-/// Threads for each rank so that the ranks of a node fill its cores once.
+/// Returns the number of threads per rank that fills the cores of a compute node once.
 ///
-/// A rank that is bound to cores of its own uses those. Ranks that may all run on the same cores share them: launchers
-/// differ in this, and Open MPI binds two ranks to one core each but eight ranks not at all. Collective.
+/// A rank bound to its own cores uses all of them. Ranks that may run on the same cores share them evenly. Launchers
+/// differ here: Open MPI binds each of two ranks to one core but does not bind eight ranks at all. Collective.
 pub fn default_threads(comm: &dyn Communicator) -> usize {
     let allowed = allowed_cores();
     let sum = comm.node_sum(allowed as u64);
-    // A control group's quota is below the affinity mask, and common to the ranks inside it.
+    // A control-group quota is below the affinity mask, and all ranks inside the group share it.
     let masked = cores_in("/proc/self/status", "Cpus_allowed_list:").unwrap_or(allowed);
     let online = cores_in("/sys/devices/system/cpu/online", "").unwrap_or(allowed);
     threads_per_rank(allowed as u64, sum, if allowed < masked { allowed } else { online } as u64)
 }
 
-/// `allowed` where the ranks' cores, `sum` together, fit into `cores`; else a fair share of those, rounded down.
+/// Returns `allowed` if the allowed cores of all ranks, `sum`, fit into `cores`; otherwise a fair share, rounded down.
 fn threads_per_rank(allowed: u64, sum: u64, cores: u64) -> usize {
     let threads = if sum <= cores { allowed } else { (allowed * cores / sum).max(1) };
     threads as usize
 }
 
-/// The number of cores in the list that follows `key` in a file of the system.
+/// Returns the number of cores in the list that follows `key` in a system file.
 fn cores_in(file: &str, key: &str) -> Option<usize> {
     let text = std::fs::read_to_string(file).ok()?;
     let list = text.lines().find_map(|line| line.strip_prefix(key))?;
     count_list(list.trim())
 }
 
-/// The length of a list such as `0-3,8,10-11`.
+/// Returns the number of items in a list such as `0-3,8,10-11`.
 fn count_list(list: &str) -> Option<usize> {
     list.split(',')
         .map(|range| {
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn ranks_of_a_node_share_its_cores() {
-        // (allowed, ranks that are allowed as many, cores of the node) -> threads
+        // (allowed, ranks with as many allowed cores, cores of the compute node) -> threads
         for (allowed, ranks, cores, threads) in
             [(2, 4, 2, 1), (8, 2, 16, 8), (16, 2, 16, 8), (1, 2, 2, 1), (16, 1, 16, 16), (12, 5, 12, 2), (1, 9, 1, 1)]
         {

@@ -1,23 +1,24 @@
-//! Which indices a rank owns, which it only reads, and who has them.
+//! Distribution of indices among ranks: which ones a rank owns, which ones it only reads, and their owners.
 //!
-//! Local indices are `0..owned` (this rank's) and then `owned..owned + ghosts` (copies of other ranks'), the ghosts
-//! grouped by their owner, lowest rank first. Rows of a distributed matrix are the owned indices, its columns are both.
+//! Local indices are `0..owned` (owned by this rank), then `owned..owned + ghosts` (copies of indices of other ranks),
+//! with the ghosts grouped by owner, lowest rank first. Grouping lets a receive write directly behind the owned part of
+//! a vector. Rows of a distributed matrix are the owned indices; its columns are the owned and ghost indices.
 
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
-/// One rank that this rank exchanges values with.
+/// A rank with which this rank exchanges values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// The other rank.
     pub rank: usize,
-    /// Owned indices whose values it reads, in the order of its ghosts.
+    /// Owned indices whose values the neighbour reads, in the order of its ghosts.
     pub send: Vec<LocalOrdinal>,
-    /// The ghosts that it owns.
+    /// Ghosts of this rank that the neighbour owns.
     pub receive: Range<LocalOrdinal>,
 }
 
-/// Owned and ghost indices of one rank, with its neighbours.
+/// Owned and ghost indices of one rank, with the neighbouring ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     global: GlobalOrdinal,
@@ -27,12 +28,12 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map of `owned` of `global` indices; the neighbours bring the ghosts.
+    /// Makes a map that owns `owned` of `global` indices. The neighbours define the ghosts.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the neighbour when ranks do not ascend, ghosts are not packed behind the owned indices
-    /// in the neighbours' order, or a value to send is not owned; or when there are more local than global indices.
-    /// [`Error::TooLarge`] when local indices pass 32 bits.
+    /// [`Error::Invalid`], naming the neighbour, when ranks do not ascend, when ghosts do not follow the owned indices
+    /// in the order of the neighbours, or when an index to send is not owned; also when there are more local than
+    /// global indices. [`Error::TooLarge`] when local indices exceed 32 bits.
     pub fn new(global: GlobalOrdinal, owned: usize, neighbours: Vec<Neighbour>) -> Result<Self> {
         let mut end = local(owned)?;
         let mut previous = None;
@@ -42,41 +43,41 @@ impl Map {
                 return refused("neighbours must ascend by rank".into());
             }
             if receive.start != end || receive.end < receive.start {
-                return refused(format!("its ghosts are {receive:?}, they must start at {end}"));
+                return refused(format!("its ghosts are {receive:?}, expected to start at {end}"));
             }
             if let Some(index) = send.iter().find(|&&index| index as usize >= owned) {
-                return refused(format!("index {index} is to be sent, this rank owns 0..{owned}"));
+                return refused(format!("index {index} to be sent is not owned, expected 0..{owned}"));
             }
             previous = Some(*rank);
             end = local(receive.end as usize)?;
         }
         if u64::from(end) > global {
-            return Err(Error::Invalid(format!("map: {end} local indices of {global} global ones")));
+            return Err(Error::Invalid(format!("map: {end} local indices exceed the {global} global ones")));
         }
         Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
     }
 
-    /// Number of indices over all ranks.
+    /// Returns the number of indices over all ranks.
     pub fn global_count(&self) -> GlobalOrdinal {
         self.global
     }
 
-    /// Number of indices that this rank owns.
+    /// Returns the number of indices that this rank owns.
     pub fn owned_count(&self) -> usize {
         self.owned
     }
 
-    /// Number of indices that other ranks own and this rank reads.
+    /// Returns the number of indices that this rank reads and other ranks own.
     pub fn ghost_count(&self) -> usize {
         self.ghosts
     }
 
-    /// Owned and ghosts: the length of a vector to exchange.
+    /// Returns the number of owned and ghost indices, which is the length of a distributed vector on this rank.
     pub fn local_count(&self) -> usize {
         self.owned + self.ghosts
     }
 
-    /// The neighbours, lowest rank first.
+    /// Returns the neighbours, lowest rank first.
     pub fn neighbours(&self) -> &[Neighbour] {
         &self.neighbours
     }
@@ -109,12 +110,12 @@ mod tests {
     fn what_is_wrong_is_named() {
         let refused = |owned, neighbours| Map::new(9, owned, neighbours).unwrap_err().to_string();
         assert!(refused(4, vec![neighbour(2, &[], 4..5), neighbour(1, &[], 5..6)]).contains("neighbour 1: neighbours"));
-        assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, they must start at 4"));
+        assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, expected to start at 4"));
         #[expect(clippy::reversed_empty_ranges)]
         let reversed = 4..3;
-        assert!(refused(4, vec![neighbour(2, &[], reversed)]).contains("must start at 4"));
-        assert!(refused(4, vec![neighbour(2, &[4], 4..5)]).contains("index 4 is to be sent"));
-        assert!(refused(10, vec![]).contains("10 local indices of 9"));
+        assert!(refused(4, vec![neighbour(2, &[], reversed)]).contains("expected to start at 4"));
+        assert!(refused(4, vec![neighbour(2, &[4], 4..5)]).contains("index 4 to be sent"));
+        assert!(refused(10, vec![]).contains("10 local indices exceed the 9"));
         assert!(refused(usize::MAX, vec![]).contains("32 bits"));
     }
 }

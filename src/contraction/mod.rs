@@ -84,9 +84,9 @@ use crate::space::{MemorySpace, Strided};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
-pub(crate) use cuda::{KERNEL_FILES, learned};
+pub(crate) use cuda::KERNEL_FILES;
 #[cfg(feature = "cuda")]
-pub use cuda::{SpecialisedKernel, Variant, With, element_kernels};
+pub use cuda::{Reference, SpecialisedKernel, Variant, With, element_kernels, tuning};
 pub use tile::Accumulator;
 
 /// What becomes of the output's old values.

@@ -1,15 +1,17 @@
-//! The trilinear basis of the hexahedron on [-1, 1]^3.
+//! Trilinear basis of the hexahedron on [-1, 1]^3.
 //!
 //! phi_m(xi) = prod_d (1 + s_md xi_d) / 2, where s_m is the corner of node m. Nodes are in the order of VTK and Exodus:
-//! around the face zeta = -1, counter-clockwise seen from inside the next face, then the same at zeta = 1.
-//! Shapes: values `[node]`, gradients `[node, axis]` by the reference coordinates.
+//! around the face zeta = -1, counter-clockwise seen from the face zeta = 1, then the same at zeta = 1. Shapes: values
+//! `[node]`, gradients `[node, axis]` with respect to the reference coordinates.
+//!
+//! The functions are `const`, so that tables of the basis are computed at compile time.
 
-/// Space dimensions.
+/// Number of space dimensions.
 pub const DIM: usize = 3;
 /// Nodes of the trilinear hexahedron.
 pub const HEX8_NODES: usize = 8;
 
-/// Corner of each node, `[node, axis]`.
+/// Reference coordinates of each node, `[node, axis]`.
 pub const CORNERS: [[f64; DIM]; HEX8_NODES] = [
     [-1.0, -1.0, -1.0],
     [1.0, -1.0, -1.0],
@@ -21,7 +23,7 @@ pub const CORNERS: [[f64; DIM]; HEX8_NODES] = [
     [-1.0, 1.0, 1.0],
 ];
 
-/// Basis functions at reference point `xi`.
+/// Returns the basis functions at reference point `xi`.
 pub const fn values(xi: [f64; DIM]) -> [f64; HEX8_NODES] {
     let mut phi = [0.0; HEX8_NODES];
     let mut m = 0;
@@ -32,7 +34,7 @@ pub const fn values(xi: [f64; DIM]) -> [f64; HEX8_NODES] {
     phi
 }
 
-/// Derivatives of the basis functions by the reference coordinates at `xi`.
+/// Returns the derivatives of the basis functions with respect to the reference coordinates at `xi`.
 pub const fn gradients(xi: [f64; DIM]) -> [[f64; DIM]; HEX8_NODES] {
     let mut gradients = [[0.0; DIM]; HEX8_NODES];
     let mut m = 0;
@@ -48,7 +50,7 @@ pub const fn gradients(xi: [f64; DIM]) -> [[f64; DIM]; HEX8_NODES] {
     gradients
 }
 
-/// The factor of phi_m that varies along axis `d`.
+/// Returns the factor of phi_m that depends on axis `d`.
 const fn factor(m: usize, d: usize, xi: [f64; DIM]) -> f64 {
     0.5 * (1.0 + CORNERS[m][d] * xi[d])
 }

@@ -1,4 +1,4 @@
-//! A number that counts its operations, so that the costs in the documentation are counted and not guessed.
+//! A number type that counts its operations, so that documented flop counts are measured.
 
 use crate::space::lanes::Number;
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 thread_local!(static FLOPS: Cell<usize> = const { Cell::new(0) });
 
-/// An `f64` each of whose sums, differences, products and quotients counts as one operation; a sign change is free.
+/// An `f64` that counts one operation per sum, difference, product and quotient. A sign change is free.
 #[derive(Clone, Copy)]
 struct Counted(f64);
 

@@ -1,12 +1,12 @@
 //! Gauss cubature of the hexahedron, and the basis tabulated at its points.
 //!
-//! Two points an axis at +-1/sqrt(3) with weight 1 integrate x^a y^b z^c exactly for a, b, c <= 3 (Gauss-Legendre).
-//! Point p lies beside node p: the points have the nodes' order.
-//! Shapes: points `[point, axis]`, weights `[point]`, [`Tables`] as its fields say.
+//! Two points per axis at +-1/sqrt(3) with weight 1 integrate x^a y^b z^c exactly for a, b, c <= 3 (Gauss-Legendre).
+//! Point p is the one nearest to node p, so points and nodes have the same order. Shapes: points `[point, axis]`,
+//! weights `[point]`, [`Tables`] as stated at its fields.
 
 use super::basis::{self, CORNERS, DIM, HEX8_NODES};
 
-/// 1/sqrt(3), where the two Gauss points of an axis lie.
+/// 1/sqrt(3), the coordinate of the two Gauss points per axis.
 pub const GAUSS: f64 = 0.577_350_269_189_625_8;
 /// Points of the 2x2x2 rule.
 pub const HEX8_POINTS: usize = 8;
@@ -16,13 +16,13 @@ pub const HEX8_POINTS: usize = 8;
 pub struct Tables<const NN: usize, const NP: usize> {
     /// phi_m at point p, `[p, m]`.
     pub values: [[f64; NN]; NP],
-    /// Derivatives of phi_m by the reference coordinates at point p, `[p, m, axis]`.
+    /// Derivatives of phi_m with respect to the reference coordinates at point p, `[p, m, axis]`.
     pub gradients: [[[f64; DIM]; NN]; NP],
     /// Cubature weights, `[p]`.
     pub weights: [f64; NP],
 }
 
-/// Trilinear hexahedron, 2x2x2 Gauss points.
+/// Tables of the trilinear hexahedron at the 2x2x2 Gauss points.
 pub const HEX8: Tables<HEX8_NODES, HEX8_POINTS> = {
     let points = points();
     let mut tables = Tables {
@@ -39,7 +39,7 @@ pub const HEX8: Tables<HEX8_NODES, HEX8_POINTS> = {
     tables
 };
 
-/// The 2x2x2 Gauss points.
+/// Returns the 2x2x2 Gauss points, `[point, axis]`.
 pub const fn points() -> [[f64; DIM]; HEX8_POINTS] {
     let mut points = CORNERS;
     let mut p = 0;

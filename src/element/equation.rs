@@ -1,18 +1,20 @@
-//! The equation at a point: -K laplace(T) + T^2 = 0, in weak form.
+//! The equation at a quadrature point: -K laplace(T) + T^2 = 0, in weak form.
 //!
 //! ```text
 //! R_m  += w det J (K grad phi_m . grad T   + phi_m T^2)
 //! A_mn += w det J (K grad phi_m . grad phi_n + 2 T phi_m phi_n)
 //! ```
 //!
-//! Shapes: values and temperature `[m]`, gradients `[m, axis]` in space, residual `[m]`, matrix `[m, n]`. Source: the
-//! miniFENL example of Kokkos (its fenl functors). Another equation is another file with the same signature.
+//! A = dR/dT, so Newton's method converges quadratically. Shapes: values and temperature `[m]`, gradients `[m, axis]`
+//! in physical space, residual `[m]`, matrix `[m, n]`. Source: the fenl functors of Kokkos MiniFENL. Another equation
+//! is another file with the same signature.
 
 use super::basis::DIM;
 use super::geometry::dot;
 use crate::space::lanes::Number;
 
-/// Adds one point's share to an element's residual and matrix; `measure` is w det J there.
+/// Adds the contribution of one quadrature point to an element's residual and matrix. `measure` is w det J at the
+/// point.
 #[inline(always)]
 pub fn add_point<N: Number, const NN: usize>(
     values: &[f64; NN],

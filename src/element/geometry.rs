@@ -1,14 +1,15 @@
-//! The isoparametric map x(xi) = sum_m phi_m(xi) x_m: Jacobian, determinant, inverse, gradients in space.
+//! The isoparametric map x(xi) = sum_m phi_m(xi) x_m: Jacobian, determinant, inverse, physical gradients.
 //!
 //! J_ab = dx_a/dxi_b; grad phi = J^-T grad_xi phi. Shapes: J and its inverse `[3, 3]`, gradients `[node, axis]`.
-//! Limits: three dimensions. A determinant <= 0 at any point means that the map folds the element there; nothing here
-//! refuses it, [`min_determinant`] is for the mesh to ask.
+//! Limits: three dimensions. A determinant <= 0 at a point means that the map folds the element there. These functions
+//! do not check the sign, because they run once per element and iteration; the mesh checks it once with
+//! [`min_determinant`].
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, HEX8_POINTS};
 use crate::space::lanes::Number;
 
-/// Jacobian of the map at a point where the basis has these reference gradients.
+/// Returns the Jacobian of the map at a point, given the reference gradients of the basis at that point.
 #[inline(always)]
 pub fn jacobian<N: Number, const NN: usize>(coords: &[[N; DIM]; NN], gradients: &[[f64; DIM]; NN]) -> [[N; DIM]; DIM] {
     let mut jacobian = [[N::from(0.0); DIM]; DIM];
@@ -22,7 +23,7 @@ pub fn jacobian<N: Number, const NN: usize>(coords: &[[N; DIM]; NN], gradients: 
     jacobian
 }
 
-/// a x b.
+/// Returns the cross product a x b.
 #[inline(always)]
 pub fn cross<N: Number>(a: [N; DIM], b: [N; DIM]) -> [N; DIM] {
     [
@@ -32,18 +33,18 @@ pub fn cross<N: Number>(a: [N; DIM], b: [N; DIM]) -> [N; DIM] {
     ]
 }
 
-/// a . b.
+/// Returns the dot product a . b.
 #[inline(always)]
 pub fn dot<N: Number>(a: [N; DIM], b: [N; DIM]) -> N {
     a[2].times_plus(b[2], a[1].times_plus(b[1], a[0] * b[0]))
 }
 
-/// Determinant and inverse of a Jacobian (the inverse is not finite where the determinant is zero).
+/// Returns the determinant and the inverse of a Jacobian. The inverse is not finite if the determinant is zero.
 #[inline(always)]
 pub fn determinant_inverse<N: Number>(jacobian: &[[N; DIM]; DIM]) -> (N, [[N; DIM]; DIM]) {
     let column = |b: usize| [jacobian[0][b], jacobian[1][b], jacobian[2][b]];
     let (u, v, w) = (column(0), column(1), column(2));
-    // The rows of the inverse are the cross products of the columns over the determinant.
+    // The rows of the inverse are the cross products of the columns, divided by the determinant.
     let rows = [cross(v, w), cross(w, u), cross(u, v)];
     let determinant = dot(u, rows[0]);
     let reciprocal = N::from(1.0) / determinant;
@@ -56,7 +57,7 @@ pub fn determinant_inverse<N: Number>(jacobian: &[[N; DIM]; DIM]) -> (N, [[N; DI
     (determinant, inverse)
 }
 
-/// Gradients in space: J^-T times the reference gradients.
+/// Returns the physical gradients: J^-T times the reference gradients.
 #[inline(always)]
 pub fn transform<N: Number, const NN: usize>(
     inverse: &[[N; DIM]; DIM],
@@ -72,7 +73,7 @@ pub fn transform<N: Number, const NN: usize>(
     transformed
 }
 
-/// det J of a trilinear hexahedron at its 2x2x2 Gauss points.
+/// Returns det J of a trilinear hexahedron at its 2x2x2 Gauss points.
 pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
     HEX8.gradients.map(|gradients| {
         let [x, y, z] = jacobian(&coords, &gradients);
@@ -80,7 +81,7 @@ pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
     })
 }
 
-/// The smallest of [`determinants`] and the point where it is; NaN coordinates give NaN.
+/// Returns the smallest of the [`determinants`] and its point. NaN coordinates give NaN, so that a check fails.
 pub fn min_determinant(coords: [[f64; DIM]; HEX8_NODES]) -> (usize, f64) {
     let smaller =
         |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
@@ -127,7 +128,7 @@ mod tests {
                         prop_assert!((product - f64::from(u8::from(a == b))).abs() < 1e-13);
                     }
                 }
-                // The gradients of a basis that can represent x_a reproduce it: sum_m x_ma grad phi_m = e_a.
+                // Gradients of a basis that represents x_a reproduce it: sum_m x_ma grad phi_m = e_a.
                 let physical = transform(&inverse, gradients);
                 for a in 0..DIM {
                     for b in 0..DIM {

@@ -1,8 +1,9 @@
-//! Residual and matrix of a trilinear hexahedron by sum-factorised moments; equals [`reference`](super::reference()).
+//! Residual and matrix of a trilinear hexahedron by sum-factorised moments. Equals [`reference`](super::reference()) up
+//! to rounding at 18 % of its operations.
 //!
-//! On the unit cube the basis is phi = n_i(x) n_j(y) n_k(z) with n_0 = 1 - x, n_1 = x and derivatives s_i = -1, +1.
-//! Where two functions (i, j, k), (I, J, K) meet, n_i n_I depends on i + I alone. So with the metric
-//! G = w K det J J^-1 J^-T and r = 2 w det J T at the points,
+//! On the unit cube the basis is phi = n_i(x) n_j(y) n_k(z) with n_0 = 1 - x, n_1 = x and derivatives s_i = -1, +1. The
+//! product of two functions (i, j, k) and (I, J, K) depends on the sums i + I, j + J, k + K only, since n_0 n_1 = n_1
+//! n_0. With the metric G = w K det J J^-1 J^-T and r = 2 w det J T at the points,
 //!
 //! ```text
 //! A = D[i+I, j+J, k+K] + s_i s_J XY[I, j, k+K] + s_j s_I XY[i, J, k+K] + (the same for xz, yz)
@@ -10,37 +11,39 @@
 //! XY[a, b, c] = sum_p G_xy n_a(x) n_b(y) p_c(z)      p_0 = n_0 n_0, p_1 = n_0 n_1, p_2 = n_1 n_1
 //! ```
 //!
-//! and each sum is taken one axis at a time, so that G_xx joins r once x is summed out, G_yy once y is. 27 + 36 moments
-//! replace 64 sums over 8 points of 4 products; the residual is A T minus the integral of T^2 phi, which A T has twice.
-//! Source: sum factorisation (Orszag, Journal of Computational Physics 37, 1980), here for degree one. Limits: this
-//! equation, eight nodes, 2x2x2 points.
+//! Each sum is taken one axis at a time: G_xx joins r once x is summed out, G_yy once y is. 27 + 36 moments replace 64
+//! sums of 4 products over 8 points. The residual is A T minus the integral of T^2 phi, because A T contains that
+//! integral twice. Source: sum factorisation (Orszag, Journal of Computational Physics 37, 1980), here for degree one.
+//! Limits: this equation, 8 nodes, 2x2x2 points.
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::GAUSS;
 use super::geometry::{cross, dot};
 use crate::space::lanes::Number;
 
-/// n_0 at the point beside node 0 (n_1 at the point beside node 1), and at the other one.
+/// n_0 at the point nearest to node 0 (equal to n_1 at the point nearest to node 1), then n_0 at the other point.
 const NEAR: f64 = 0.5 * (1.0 + GAUSS);
 const FAR: f64 = 0.5 * (1.0 - GAUSS);
-/// 1 / (n_0 n_1), the same at both points: [`products`] are this much too large, which the weights make up for.
+/// 1 / (n_0 n_1), the same at both points. [`products`] returns its sums times this factor, which saves a
+/// multiplication per sum; the weights divide by it.
 const SCALE: f64 = 6.0;
 
-/// Corner of each node.
+/// Corner of each node, `[node, axis]`.
 const CORNER: [[usize; DIM]; HEX8_NODES] =
     [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
 
-/// A value at each point (or corner), `[x, y, z]`.
+/// A value per point (or corner), `[x, y, z]`.
 type Cube<N> = [[[N; 2]; 2]; 2];
 
-/// sum_q n_i(q) v_q, i = 0, 1. The points lie symmetrically, so it also interpolates nodal values to the points.
+/// Returns sum_q n_i(q) v_q for i = 0, 1. The points lie symmetrically, so the function also interpolates nodal values
+/// to the points.
 #[inline(always)]
 fn linear<N: Number>(v: [N; 2]) -> [N; 2] {
     let difference = v[0] - v[1];
     [difference.times_plus(N::from(NEAR), v[1]), difference.times_plus(N::from(FAR), v[1])]
 }
 
-/// SCALE sum_q p_b(q) v_q, b = 0, 1, 2; by n_0 + n_1 = 1 the first is FAR^2 (v_0 + v_1) + GAUSS v_0.
+/// Returns SCALE sum_q p_b(q) v_q for b = 0, 1, 2. By n_0 + n_1 = 1 the first sum is FAR^2 (v_0 + v_1) + GAUSS v_0.
 #[inline(always)]
 fn products<N: Number>(v: [N; 2]) -> [N; 3] {
     let sum = v[0] + v[1];
@@ -48,7 +51,7 @@ fn products<N: Number>(v: [N; 2]) -> [N; 3] {
     [v[0].times_plus(own, common), sum, v[1].times_plus(own, common)]
 }
 
-/// Applies a rule along the first axis of a 2 x 2 face, then one along the second.
+/// Applies one rule along the first axis of a 2 x 2 face and another along the second.
 #[inline(always)]
 fn on_face<N: Number, const A: usize, const B: usize>(
     v: [[N; 2]; 2],
@@ -63,7 +66,7 @@ fn on_face<N: Number, const A: usize, const B: usize>(
     out
 }
 
-/// [`linear`] along all axes.
+/// Applies [`linear`] along all three axes.
 #[inline(always)]
 fn linear_cube<N: Number>(v: &Cube<N>) -> Cube<N> {
     let (low, high) = (on_face(v[0], linear, linear), on_face(v[1], linear, linear));
@@ -76,9 +79,9 @@ fn linear_cube<N: Number>(v: &Cube<N>) -> Cube<N> {
     out
 }
 
-/// Where finished entries go; the matrix is symmetric, so each is given once, with `row <= column`.
+/// Receives the entries of an element matrix. The matrix is symmetric: each entry is given once, with `row <= column`.
 pub trait SymmetricSink<N> {
-    /// Takes A[row, column] = A[column, row].
+    /// Stores A[row, column] = A[column, row].
     fn put(&mut self, row: usize, column: usize, entry: N);
 }
 
@@ -90,7 +93,7 @@ impl<N: Copy> SymmetricSink<N> for [[N; HEX8_NODES]; HEX8_NODES] {
     }
 }
 
-/// Residual (returned) and matrix of one element; the matrix is symmetric to the bit.
+/// Computes the matrix of one element and returns its residual. The matrix is symmetric to the last bit.
 #[inline(always)]
 pub fn moments<N: Number>(
     coords: &[[N; DIM]; HEX8_NODES],
@@ -111,7 +114,7 @@ pub fn moments<N: Number>(
         let [i, j, k] = CORNER[m];
         residual[m] = -load[i][j][k];
     }
-    // Unrolled by hand: with constant corners the indices and signs below cost nothing.
+    // Unrolled by a macro: with constant corners, the indices and signs of an entry cost nothing at run time.
     macro_rules! row {
         ($m:literal: $($n:literal)*) => {$(
             let entry = moments.entry::<$m, $n>();
@@ -133,7 +136,7 @@ pub fn moments<N: Number>(
     residual
 }
 
-/// The moments of the formula above.
+/// The moments of the formula in the module's documentation.
 struct Moments<N> {
     /// D, `[a, b, c]`.
     equal: [[[N; 3]; 3]; 3],
@@ -146,7 +149,7 @@ struct Moments<N> {
 }
 
 impl<N: Number> Moments<N> {
-    /// Entry of the matrix for nodes `P` and `Q`.
+    /// Returns the matrix entry of nodes `P` and `Q`.
     #[inline(always)]
     fn entry<const P: usize, const Q: usize>(&self) -> N {
         let ([i, j, k], [ii, jj, kk]) = (CORNER[P], CORNER[Q]);
@@ -157,15 +160,15 @@ impl<N: Number> Moments<N> {
     }
 }
 
-/// The two terms of a pair of axes, V[u, v] = XY[u, v, c] for one c, added up as entries use them.
+/// The two terms of a pair of axes, V[u, v] = XY[u, v, c] for one c, with the sums that several entries use.
 struct Mixed<N> {
     /// V.
     value: [[N; 2]; 2],
-    /// V[u, 0] - V[u, 1], where the corners differ along the second axis.
+    /// V[u, 0] - V[u, 1], for corners that differ along the second axis.
     second: [N; 2],
-    /// V[0, v] - V[1, v], where they differ along the first.
+    /// V[0, v] - V[1, v], for corners that differ along the first axis.
     first: [N; 2],
-    /// V[0, 0] + V[1, 1] and V[0, 1] + V[1, 0], where they differ along both.
+    /// V[0, 0] + V[1, 1] and V[0, 1] + V[1, 0], for corners that differ along both axes.
     diagonals: [N; 2],
 }
 
@@ -180,7 +183,7 @@ impl<N: Number> Mixed<N> {
         }
     }
 
-    /// `entry` + s_i s_J V[I, j] + s_j s_I V[i, J].
+    /// Returns `entry` + s_i s_J V[I, j] + s_j s_I V[i, J].
     #[inline(always)]
     fn add_to(&self, entry: N, [i, ii]: [usize; 2], [j, jj]: [usize; 2]) -> N {
         let (plus, sum) = match (i == ii, j == jj) {
@@ -193,7 +196,7 @@ impl<N: Number> Mixed<N> {
     }
 }
 
-/// What the moments are taken of.
+/// Integrands of the moments at the points.
 struct AtPoints<N> {
     /// G_xx, G_yy, G_zz over SCALE^2.
     diagonal: [Cube<N>; DIM],
@@ -223,7 +226,7 @@ impl<N: Number> AtPoints<N> {
         let (scale, over) = (N::from(weight * conductivity / SCALE), N::from(1.0 / SCALE));
         for [i, j, k] in CORNER {
             let (u, v, w) = (edge_x[j][k], edge_y[i][k], edge_z[i][j]);
-            // det J J^-1 has these rows.
+            // The rows of det J J^-1.
             let rows = [cross(v, w), cross(w, u), cross(u, v)];
             let determinant = dot(u, rows[0]);
             let scale = scale / determinant;
@@ -241,7 +244,7 @@ impl<N: Number> AtPoints<N> {
         at
     }
 
-    /// D, `[a, b, c]`.
+    /// Returns D, `[a, b, c]`.
     #[inline(always)]
     fn equal_axes(&self) -> [[[N; 3]; 3]; 3] {
         let [xx, yy, zz] = &self.diagonal;
@@ -280,8 +283,8 @@ impl<N: Number> AtPoints<N> {
         moments
     }
 
-    /// XY (or XZ, YZ: number `pair`), [`linear`] along two axes, [`products`] along the third, which comes first in the
-    /// result; `point` puts indices along these axes in the order x, y, z.
+    /// Returns XY (or XZ, YZ: number `pair`): [`linear`] along two axes and [`products`] along the third, which is the
+    /// first index of the result. `point` sorts the indices along these axes into the order x, y, z.
     #[inline(always)]
     fn mixed(&self, point: impl Fn(usize, usize, usize) -> [usize; DIM], pair: usize) -> [Mixed<N>; 3] {
         let zero = N::from(0.0);
@@ -309,18 +312,19 @@ impl<N: Number> AtPoints<N> {
     }
 }
 
-/// `value` + s_i s_I `term` where i + I = `index`.
+/// Returns `value` + s_i s_I `term` for i + I = `index`.
 #[inline(always)]
 fn add_sign_of<N: Number>(index: usize, value: N, term: N) -> N {
     if index == 1 { value - term } else { value + term }
 }
 
-/// The columns of J at the points, each of which varies along two axes: `[column][first, second of the axes][component]`.
+/// Returns the columns of J at the points, `[column][first, second axis][component]`. Each column varies along two axes
+/// only.
 #[inline(always)]
 fn columns<N: Number>(coords: &[[N; DIM]; HEX8_NODES]) -> [[[[N; DIM]; 2]; 2]; DIM] {
     let mut columns = [[[[N::from(0.0); DIM]; 2]; 2]; DIM];
     for c in 0..DIM {
-        // Edges along an axis from the nodes where it begins, in the order of the other two axes.
+        // The edges along an axis, by their first nodes, in the order of the two other axes.
         macro_rules! column {
             ($axis:literal: $($p:literal $q:literal)*) => {{
                 let [e00, e10, e01, e11] = [$(coords[$q][c] - coords[$p][c]),*];

@@ -1,15 +1,15 @@
-//! The specification: residual and matrix of one element, point by point in plain loops.
+//! The specification: residual and matrix of one element, summed over the points in plain loops.
 //!
 //! Shapes: `coords [node, axis]`, `temperature [node]` -> (`residual [m]`, `matrix [m, n]`). The matrix is the exact
-//! derivative of the residual by the temperatures; run on dual numbers, the residual shows it (see the tests).
-//! Cost for 8 nodes and points: [`REFERENCE_FLOPS`](super::REFERENCE_FLOPS).
+//! derivative of the residual with respect to the temperatures; the tests confirm it by automatic differentiation with
+//! dual numbers. Cost for 8 nodes and points: [`REFERENCE_FLOPS`](super::REFERENCE_FLOPS).
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, Tables};
 use super::{equation, geometry};
 use crate::space::lanes::Number;
 
-/// Residual and matrix of an element with any tables.
+/// Returns the residual and the matrix of an element with any tables.
 #[inline(always)]
 pub fn integrate<N: Number, const NN: usize, const NP: usize>(
     tables: &Tables<NN, NP>,
@@ -34,7 +34,7 @@ pub fn integrate<N: Number, const NN: usize, const NP: usize>(
     (residual, matrix)
 }
 
-/// [`integrate`] for the trilinear hexahedron with 2x2x2 points.
+/// Calls [`integrate`] for the trilinear hexahedron with 2x2x2 points.
 pub fn reference<N: Number>(
     coords: [[N; DIM]; HEX8_NODES],
     temperature: [N; HEX8_NODES],
@@ -55,7 +55,7 @@ mod tests {
 
     impl Number for DualSVec64<HEX8_NODES> {}
 
-    /// Axes along which two nodes of a cube differ.
+    /// Returns the number of axes along which two nodes of a cube differ.
     fn steps(m: usize, n: usize) -> usize {
         (0..DIM).filter(|&d| CORNERS[m][d] != CORNERS[n][d]).count()
     }
@@ -64,7 +64,8 @@ mod tests {
     fn stiffness_of_a_cube_of_side_h() {
         let h = 0.25;
         let coords = CORNERS.map(|corner| corner.map(|s| 0.5 * h * s));
-        // At T = 0 the matrix is K times the Laplacian's: 1/3, and 0, -1/12, -1/12 across an edge, a face, the body.
+        // At T = 0 the matrix is K times that of the Laplacian: 1/3 on the diagonal; 0, -1/12, -1/12 across an edge, a
+        // face, the body.
         let (residual, matrix) = reference(coords, [0.0; HEX8_NODES], 2.0);
         assert_eq!(residual, [0.0; HEX8_NODES]);
         for m in 0..HEX8_NODES {
@@ -118,8 +119,8 @@ mod tests {
 
         #[test]
         fn patch_test(coords in distorted_hex(), slope in prop::array::uniform3(-2.0..2.0f64)) {
-            // For linear T, stiffness times T is the boundary flux: integral of grad phi_m . slope, which is linear in
-            // the slope and adds up to the flux of x_a through the element, volume times slope.
+            // For linear T, stiffness times T is the boundary flux: the integral of grad phi_m . slope. It is linear in
+            // the slope, and its sum weighted by x_a is the volume times slope_a.
             let t = coords.map(|x| geometry::dot(x, slope));
             let stiffness = reference(coords, [0.0; HEX8_NODES], 1.0).1;
             let volume: f64 = determinants(coords).iter().sum();

@@ -4,8 +4,8 @@ use super::basis::{CORNERS, DIM, HEX8_NODES};
 use super::geometry::min_determinant;
 use proptest::prelude::*;
 
-/// Hexahedra of size about one whose nodes are moved by up to 0.18 an axis (no face stays plane), turned inside out by
-/// none, anywhere near the origin.
+/// Generates hexahedra of size about one, anywhere near the origin. Nodes move by up to 0.18 per axis: no face stays
+/// plane, and no element is folded.
 pub fn distorted_hex() -> impl Strategy<Value = [[f64; DIM]; HEX8_NODES]> {
     let moves = prop::array::uniform8(prop::array::uniform3(-0.18..0.18f64));
     (moves, prop::array::uniform3(-2.0..2.0f64))
@@ -16,7 +16,7 @@ pub fn distorted_hex() -> impl Strategy<Value = [[f64; DIM]; HEX8_NODES]> {
         .prop_filter("folded", |coords| min_determinant(*coords).1 > 0.01)
 }
 
-/// Temperatures at the nodes, of both signs.
+/// Generates nodal temperatures of both signs.
 pub fn temperatures() -> impl Strategy<Value = [f64; HEX8_NODES]> {
     prop::array::uniform8(-3.0..3.0f64)
 }

@@ -1,8 +1,8 @@
-//! Strategy `colour`: blocks of one colour share no node, so they run at once with plain adds.
+//! Strategy `colour`: blocks of one colour share no node, so they are assembled in parallel without atomics.
 //!
-//! Blocks of consecutive elements, not single elements, get colours: their data stay together in the caches. The colours
-//! are greedy, in the order of the blocks, and depend on the mesh alone; a row is added to in the order of colours, so the
-//! sums do not depend on the threads.
+//! Colours belong to blocks of consecutive elements rather than to single elements, so that the data of a block stay in
+//! cache. Colouring is greedy in block order and depends on the mesh only. Each row receives its terms colour by
+//! colour, so its sums do not depend on the number of threads.
 
 use super::kernel::ElementKernel;
 use super::place::{Target, add_elems};
@@ -12,10 +12,10 @@ use crate::space::HostSpace;
 use crate::space::atomic::add_unshared;
 use rayon::prelude::*;
 
-/// Elements of one block.
+/// Elements per block.
 const BLOCK: usize = 256;
 
-/// Colours with a bit in a node's mask; blocks beyond have a colour each.
+/// Colours that have a bit in a node's mask. A block that finds all of them taken gets a colour of its own.
 const MASKED: u32 = 63;
 
 /// Blocks of each colour.

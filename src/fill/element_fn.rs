@@ -1,9 +1,11 @@
-//! An element kernel from a function of the element's index: a user's own equation, or matrices made elsewhere.
+//! An element kernel made from a function of the element index, for a user's own equation or for precomputed matrices.
+//!
+//! One element is evaluated at a time, so such a kernel gains nothing from vector lanes.
 
 use super::kernel::{ElementBatch, ElementKernel};
 use std::ops::Range;
 
-/// [`ElementKernel`] made by [`element_fn`].
+/// The [`ElementKernel`] that [`element_fn`] makes.
 #[derive(Clone, Copy)]
 pub struct ElementFn<F>(F);
 
@@ -13,7 +15,7 @@ impl<F> std::fmt::Debug for ElementFn<F> {
     }
 }
 
-/// Makes a kernel of `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`.
+/// Makes a kernel from `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`.
 pub fn element_fn<F, const NN: usize>(f: F) -> ElementFn<F>
 where
     F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,

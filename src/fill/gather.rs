@@ -1,12 +1,12 @@
-//! Strategy `gather`: element matrices first, then each row adds its own up in the order of its elements.
+//! Strategy `gather`: element matrices are computed first; then each row sums its own parts in element order.
 //!
-//! Bitwise reproducible on any number of threads, and on any number of ranks that keep the order of elements. A row's
-//! share of an element matrix is NN numbers side by side.
+//! The sums have the same bits on any number of threads, and on any number of ranks that keep the order of elements. A
+//! row's part of an element matrix is NN adjacent numbers.
 //!
-//! With a local numbering a row needs only elements that lie close together. Then each thread walks its rows with a
-//! *window* of element matrices that moves along and stays in the caches; elements that rows of two threads need are
-//! computed by both. Where that would compute more than [`SLACK`] times the elements (scattered numberings, few rows a
-//! thread), all element matrices go through memory: 16 NN (NN + 1) bytes an element, written and read.
+//! With a local numbering a row needs only elements that are close together. Each thread then moves a *window* of
+//! element matrices along its rows, which stays in cache; elements on the boundary between two threads are computed by
+//! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
+//! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
 use super::ElementBatch;
 use super::kernel::ElementKernel;
@@ -19,24 +19,24 @@ use crate::space::{ExecutionSpace, HostSpace, Serial, even_bounds, split_at};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
-/// Elements computed with windows, over elements, above which the element arrays are stored instead.
+/// Largest ratio of evaluated to mesh elements for which windows are used; above it all element matrices are stored.
 const SLACK: f64 = 1.25;
 
-/// Elements of one task where all element arrays are stored.
+/// Elements per task if all element matrices are stored.
 const BLOCK: usize = 32 * LANES;
 
-/// Lists of the rows' elements, and where their matrices are kept.
+/// Lists of each row's elements, and the storage of the element matrices.
 #[derive(Debug)]
 pub(super) struct Plan<const NN: usize> {
     lists: NodeElem,
-    /// Pieces of the rows.
+    /// Bounds of the pieces of rows.
     bounds: Vec<usize>,
     arrays: Arrays<NN>,
 }
 
 #[derive(Debug)]
 enum Arrays<const NN: usize> {
-    /// One window a piece of rows.
+    /// One window per piece of rows.
     Windows(Vec<Window<NN>>),
     /// `[elem, i, j]` and `[elem, i]` of all elements.
     All(Vec<f64>, Vec<f64>),
@@ -102,7 +102,8 @@ impl<const NN: usize> Plan<NN> {
     }
 }
 
-/// Overwrites a row with the sum of its terms, `terms(slot)` = (matrix row, residual), and returns the residual's sum.
+/// Overwrites a row with the sum of its terms and returns the sum of its residuals. `terms(slot)` returns the matrix
+/// row and the residual of a slot.
 #[inline(always)]
 fn add_up<'a, P: Position>(
     slots: &[LocalOrdinal],

@@ -1,4 +1,4 @@
-//! Puts the lanes of a batch in their rows.
+//! Adds the lanes of a batch of element matrices to the rows of the matrix and the residual.
 
 use super::ElementBatch;
 use super::kernel::ElementKernel;
@@ -12,7 +12,7 @@ use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Where a fill's sums go: values and residual, shared by all threads.
+/// Output of an assembly, shared by all threads.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub crs: &'a CrsGraph,
@@ -21,7 +21,7 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Zeroes values and residual and lends them to all threads.
+    /// Zeroes the values and the residual and lends them to all threads.
     pub(super) fn zeroed<S: HostSpace>(
         space: &S,
         crs: &'a CrsGraph,
@@ -34,7 +34,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Calls `$body` with `$positions` bound to the slice of positions, whatever its integer.
+/// Evaluates `$body` with `$positions` bound to the slice of positions, for each of the integer types.
 macro_rules! with_positions {
     ($elem_graph:expr, $positions:ident => $body:expr) => {
         match $elem_graph.positions() {
@@ -46,7 +46,7 @@ macro_rules! with_positions {
 }
 pub(super) use with_positions;
 
-/// Evaluates elements `elems` in batches and adds each to its rows with `add(row, cell, term)`.
+/// Evaluates the elements `elems` in batches and adds each to its rows with `add(row, cell, term)`.
 #[inline(always)]
 pub(super) fn add_elems<const NN: usize>(
     kernel: &impl ElementKernel<NN>,
@@ -70,7 +70,8 @@ pub(super) fn add_elems<const NN: usize>(
     });
 }
 
-/// Adds one lane of a batch to its owned rows.
+/// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same
+/// element.
 #[inline(always)]
 fn add_elem<const NN: usize, P: Position>(
     batch: &ElementBatch<NN>,

@@ -1,9 +1,9 @@
-//! Strategy `scatter`: elements add to their rows as they come, atomically only where it matters.
+//! Strategy `scatter`: elements add to their rows in element order, with atomics only where two threads may meet.
 //!
-//! Elements are cut into a few long blocks, each done by one thread. A row whose elements all lie in one block is touched
-//! by one thread only and takes a plain add (a locked add costs about 5 ns even when nobody else wants the line); rows on
-//! the seams between blocks take the atomic one. One block, no atomics. The sums of seam rows are in no fixed order, so
-//! their last bits may differ from run to run.
+//! Elements are cut into a few long blocks, each processed by one thread. A row whose elements all lie in one block is
+//! written by one thread only and takes a plain add. (A locked add costs about 5 ns even without contention.) Rows on
+//! the seams between blocks take atomic adds; with a single block there are none. The order of the sums in seam rows is
+//! not fixed, so their last bits may differ between runs.
 
 use super::kernel::ElementKernel;
 use super::place::{Target, add_elems};
@@ -15,7 +15,7 @@ use crate::space::{HostSpace, even_bounds, zeroed};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Blocks of elements, and the rows that more than one of them touches.
+/// Bounds of the blocks of elements, and the rows that more than one block touches.
 #[derive(Debug)]
 pub(super) struct Plan {
     bounds: Vec<usize>,
@@ -27,7 +27,7 @@ impl Plan {
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
         let mut on_seam = zeroed::<u8>(rows);
-        // Block that came to a row first, plus one.
+        // First block that reached a row, plus one; zero means none yet.
         let mut claimed = zeroed::<u32>(rows);
         let (seam, claims) = (atomic_view(&mut on_seam), atomic_view(&mut claimed));
         space.for_each((0..bounds.len() - 1).into_par_iter(), |block| {

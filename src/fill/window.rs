@@ -1,8 +1,9 @@
 //! A window of element matrices that moves along with the rows that read them.
 //!
-//! Batches of [`LANES`] elements are computed when the first row asks for them, in the order of elements, and overwritten
-//! when no later row of the piece can. A batch's place is its number modulo the window's capacity; the capacity is the
-//! largest distance between the batches that one row still reads and those that rows before it have asked for.
+//! Batches of [`LANES`] elements are computed in element order, when the first row needs them, and overwritten when no
+//! later row of the piece can need them. The place of a batch is its number modulo the window's capacity. The capacity
+//! is the largest distance between the first batch that a row reads and the last batch that this or an earlier row
+//! needed, so a batch is never overwritten too early.
 
 use super::ElementBatch;
 use super::kernel::ElementKernel;
@@ -12,25 +13,25 @@ use crate::space::lanes::LANES;
 use crate::space::{HostSpace, zeroed};
 use rayon::prelude::*;
 
-/// The window of one piece of rows.
+/// Window of one piece of rows.
 #[derive(Debug)]
 pub(super) struct Window<const NN: usize> {
-    /// Batches that the piece reads, ascending.
+    /// Batches that the piece reads, in ascending order.
     batches: Vec<u32>,
-    /// How many of them have been computed since the last restart.
+    /// Number of batches computed since the last restart.
     computed: usize,
-    /// Batches that fit.
+    /// Number of batches that the window holds.
     capacity: usize,
-    /// The first batch of the newest turn: the largest multiple of the capacity up to the newest batch.
+    /// First batch of the current turn: the largest multiple of the capacity up to the newest batch.
     turn: usize,
-    /// `[batch % capacity, lane, i, j]`
+    /// Matrices `[batch % capacity, lane, i, j]`.
     matrices: Vec<f64>,
-    /// `[batch % capacity, lane, i]`
+    /// Residuals `[batch % capacity, lane, i]`.
     residuals: Vec<f64>,
     batch: Box<ElementBatch<NN>>,
 }
 
-/// Windows for the pieces of rows between `bounds`.
+/// Makes a window for each piece of rows between `bounds`.
 pub(super) fn windows<S: HostSpace, const NN: usize>(space: &S, lists: &NodeElem, bounds: &[usize]) -> Vec<Window<NN>> {
     let mut windows: Vec<Option<Window<NN>>> = bounds.iter().skip(1).map(|_| None).collect();
     space.for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
@@ -51,7 +52,8 @@ impl<const NN: usize> Window<NN> {
                 farthest = farthest.max(batch(last));
                 capacity = capacity.max((farthest - batch(first)) as usize + 1);
             }
-            // Neighbouring rows name the same batches: the last few names catch most of the repetition.
+            // Neighbouring rows use the same batches: comparing with the last eight catches most duplicates before the
+            // sort.
             for &slot in slots {
                 if !batches[batches.len().saturating_sub(8)..].contains(&batch(slot)) {
                     batches.push(batch(slot));
@@ -71,12 +73,12 @@ impl<const NN: usize> Window<NN> {
         }
     }
 
-    /// Elements that a pass over the piece computes.
+    /// Returns the number of elements that one pass over the piece computes.
     pub(super) fn elems(&self) -> usize {
         self.batches.len() * LANES
     }
 
-    /// Forgets all matrices; allocates at the first call.
+    /// Discards all matrices. The first call allocates, so that a thread touches its window's memory first.
     pub(super) fn restart(&mut self) {
         self.computed = 0;
         if self.matrices.is_empty() {
@@ -85,7 +87,7 @@ impl<const NN: usize> Window<NN> {
         }
     }
 
-    /// Computes what is missing up to the last of a row's slots.
+    /// Computes the missing batches up to the one with a row's last slot.
     #[inline(always)]
     pub(super) fn reach<K: ElementKernel<NN>>(
         &mut self,
@@ -107,11 +109,11 @@ impl<const NN: usize> Window<NN> {
         }
     }
 
-    /// The slot's row of its element matrix, and its residual.
+    /// Returns the slot's row of its element matrix and its residual.
     #[inline(always)]
     pub(super) fn terms(&self, slot: usize) -> (&[f64], f64) {
         let batch = slot / Self::BATCH;
-        // The remainder by the capacity, without a division: the batch is of this turn or the one before.
+        // Remainder by the capacity without a division: the batch belongs to this turn or to the one before.
         let place = if batch >= self.turn { batch - self.turn } else { batch + self.capacity - self.turn };
         let at = place * Self::BATCH + slot % Self::BATCH;
         (&self.matrices[at * NN..][..NN], self.residuals[at])

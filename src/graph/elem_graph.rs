@@ -1,17 +1,20 @@
-//! Where each entry of an element matrix lies in the CRS matrix.
+//! Position of each entry of an element matrix in the CRS matrix.
+//!
+//! Assembly adds element matrices to rows; these positions spare it a search per entry. Building them once pays off
+//! because every Newton step assembles on the same sparsity pattern.
 
+use crate::Result;
 use crate::mesh::ElemNode;
-use crate::space::{HostMemory, HostSpace, Item, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, Item, MemorySpace};
 use crate::sparse::CrsGraph;
-use rayon::prelude::*;
 
 /// Index type for positions in a row. [`NONE`](Position::NONE) marks a row that this rank does not own.
 pub trait Position: Item + Send + Sync {
     /// Mark of an element row whose node is not owned.
     const NONE: Self;
-    /// From a position that fits.
+    /// Converts a position, which must fit.
     fn new(position: usize) -> Self;
-    /// As an index.
+    /// Converts to an index.
     fn get(self) -> usize;
 }
 macro_rules! position {
@@ -31,7 +34,7 @@ macro_rules! position {
 }
 position!(u8, u16, u32);
 
-/// Positions in the smallest integer that holds the longest row.
+/// Positions in the smallest integer type that fits the longest row.
 #[derive(Clone, Debug)]
 pub enum Positions<M: MemorySpace = HostMemory> {
     /// Rows of up to 255 entries.
@@ -53,8 +56,9 @@ impl PartialEq for Positions {
     }
 }
 
-/// `[elem, i, j]` -> position of (node i, node j) within the row of node i, `j` fastest. With the row's offset that is the
-/// entry of the CRS matrix; 1 byte an entry for rows of up to 255 (64 bytes a hexahedron, a quarter of a table of entries).
+/// Positions `[elem, i, j]` of (node i, node j) within the row of node i, `j` fastest. The row's offset plus the
+/// position is the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per position: 64 bytes
+/// per hexahedron, a quarter of a table of 32-bit indices.
 #[derive(Clone, Debug)]
 pub struct ElemGraph<M: MemorySpace = HostMemory> {
     nodes_per_elem: usize,
@@ -89,29 +93,7 @@ macro_rules! with_position_type {
 pub(super) use with_position_type;
 
 impl ElemGraph {
-    /// Looks every pair up in its sorted row. Reads the table and, per element, its rows; writes the positions.
-    pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Self {
-        let nodes_per_elem = elem_node.nodes_per_elem();
-        let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs));
-        ElemGraph { nodes_per_elem, positions }
-    }
-
-    /// Takes positions found on the way, in a type chosen by a bound of the row length, and narrows it to the rows' need.
-    pub(super) fn from_positions(nodes_per_elem: usize, positions: Positions, longest_row: usize) -> Self {
-        fn narrow<A: Position, B: Position>(wide: &[A]) -> Vec<B> {
-            wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) }).collect()
-        }
-        let positions = match positions {
-            Positions::U32(wide) if longest_row <= 65_535 => {
-                with_position_type!(longest_row, P => narrow::<u32, P>(&wide))
-            }
-            Positions::U16(wide) if longest_row <= 255 => Positions::U8(narrow(&wide)),
-            fitting => fitting,
-        };
-        ElemGraph { nodes_per_elem, positions }
-    }
-
-    /// Entry of the CRS matrix for `(elem, i, j)`, or `None` where the row is not owned.
+    /// Returns the index in the CRS matrix of entry `(elem, i, j)`, or `None` if the row is not owned.
     pub fn entry(&self, crs: &CrsGraph, elem_node: &ElemNode, elem: usize, i: usize, j: usize) -> Option<usize> {
         let row = elem_node.elem(elem)[i] as usize;
         let at = (elem * self.nodes_per_elem + i) * self.nodes_per_elem + j;
@@ -122,60 +104,35 @@ impl ElemGraph {
         };
         (row < crs.rows()).then(|| crs.row_range(row).start + position)
     }
-}
 
-impl<M: MemorySpace> ElemGraph<M> {
-    /// Takes positions `[elem, i, j]` in the type that the longest row needs.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    pub(crate) fn from_parts(nodes_per_elem: usize, positions: Positions<M>) -> Self {
-        ElemGraph { nodes_per_elem, positions }
-    }
-
-    /// Nodes of each element.
-    pub fn nodes_per_elem(&self) -> usize {
-        self.nodes_per_elem
-    }
-
-    /// The positions `[elem, i, j]`.
-    pub fn positions(&self) -> &Positions<M> {
-        &self.positions
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl ElemGraph<crate::space::CudaMemory> {
-    /// A copy of the positions in a GPU's memory.
+    /// Copies the positions into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had, [`Error::Device`](crate::Error::Device)
-    /// for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, graph: &ElemGraph) -> crate::Result<Self> {
-        use crate::space::ExecutionSpace;
-        let positions = match &graph.positions {
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemGraph<S::Memory>> {
+        let positions = match &self.positions {
             Positions::U8(positions) => Positions::U8(space.upload(positions)?),
             Positions::U16(positions) => Positions::U16(space.upload(positions)?),
             Positions::U32(positions) => Positions::U32(space.upload(positions)?),
         };
-        Ok(Self::from_parts(graph.nodes_per_elem, positions))
+        Ok(ElemGraph::from_parts(self.nodes_per_elem, positions))
     }
 }
 
-fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Vec<P> {
-    let nodes_per_elem = elem_node.nodes_per_elem();
-    let mut positions = crate::space::zeroed::<P>(elem_node.as_slice().len() * nodes_per_elem);
-    let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(elem_node.as_slice().par_chunks(S::CHUNK));
-    space.for_each(rows.enumerate(), |(chunk, (positions, nodes))| {
-        for (at, (positions, &row)) in positions.chunks_exact_mut(nodes_per_elem).zip(nodes).enumerate() {
-            if row as usize >= crs.rows() {
-                positions.fill(P::NONE);
-                continue;
-            }
-            let columns = crs.row(row as usize);
-            let elem = elem_node.elem((chunk * S::CHUNK + at) / nodes_per_elem);
-            for (position, &column) in positions.iter_mut().zip(elem) {
-                *position = P::new(columns.partition_point(|&c| c < column));
-            }
-        }
-    });
-    positions
+impl<M: MemorySpace> ElemGraph<M> {
+    /// Takes positions `[elem, i, j]` in the type that the longest row needs.
+    pub(crate) fn from_parts(nodes_per_elem: usize, positions: Positions<M>) -> Self {
+        ElemGraph { nodes_per_elem, positions }
+    }
+
+    /// Returns the number of nodes per element.
+    pub fn nodes_per_elem(&self) -> usize {
+        self.nodes_per_elem
+    }
+
+    /// Returns the positions `[elem, i, j]`.
+    pub fn positions(&self) -> &Positions<M> {
+        &self.positions
+    }
 }

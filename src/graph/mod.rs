@@ -1,61 +1,59 @@
-//! From an element-node table to a CRS graph: count, scan, allocate, fill, sort.
+//! Builds a CRS graph from an element-node table: count, scan, allocate, fill, sort.
 //!
-//! Row i of the graph has column j when some element has both nodes; rows are the owned nodes (local ids below `rows`),
-//! columns all nodes. Four strategies build the identical [`CrsGraph`] and [`ElemGraph`] (tested); they differ in cost:
+//! Row i of the graph has column j if some element contains both nodes. Rows are the owned nodes (local ids below
+//! `rows`); columns are all nodes. The four strategies build identical [`CrsGraph`]s and [`ElemGraph`]s (tested) and
+//! differ in cost:
 //!
-//! | strategy | how | source |
+//! | strategy | method | source |
 //! |---|---|---|
 //! | [`Map`](Strategy::Map) | unique node pairs in a fixed-capacity lock-free table that reports failed inserts | Kokkos MiniFENL; Hoemmen and Edwards 2014, slides 15-17 |
-//! | [`DashMap`](Strategy::DashMap) | the same on a general concurrent map that grows under locks | crate dashmap |
+//! | [`DashMap`](Strategy::DashMap) | unique node pairs in a general concurrent map that grows under locks | crate dashmap |
 //! | [`Gather`](Strategy::Gather) | node -> element lists; each row gathers its elements' nodes, sorts, drops duplicates | |
 //! | [`Sort`](Strategy::Sort) | all pairs, one sort, duplicates dropped | COO -> CSR as in PETSc, CuPy |
 //!
-//! None depends on threads or chance: the result has one representation. A GPU has all but `dashmap`; how, and what its laps
-//! mean, is said in `graph/cuda`.
+//! The result depends neither on the number of threads nor on their timing, because columns are sorted and unique. A
+//! GPU offers all strategies except `dashmap`; `graph/cuda` describes them and the meaning of their step times.
 
 #[cfg(feature = "cuda")]
 mod cuda;
-mod dashmap;
 mod elem_graph;
-mod gather;
+mod growth;
+mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
-mod map;
-mod network;
 mod node_elem;
-mod pair_map;
-mod pairs;
-mod sort;
+pub mod step;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
+pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use node_elem::NodeElem;
-pub use pair_map::{Homes, Inserted, PairMap, PairMapView};
 
 use crate::Result;
 use crate::error::check_at_least;
 use crate::mesh::ElemNode;
-use crate::space::{ExecutionSpace, HostMemory, HostSpace, Laps, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
 
-/// How to find the unique node pairs.
+/// Method that finds the unique node pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Lock-free insert-only table of pairs with bounded probing; grown and retried when inserts fail.
+    /// A lock-free, insert-only table of pairs with bounded probing. The table grows and is filled again when inserts
+    /// fail.
     Map,
-    /// Concurrent hash map of crate dashmap.
+    /// The concurrent hash map of crate dashmap.
     DashMap,
-    /// Rows gather from node -> element lists.
+    /// Each row gathers its columns from node -> element lists.
     #[default]
     Gather,
-    /// Sort all pairs.
+    /// Sorts all pairs.
     Sort,
 }
 
 impl Strategy {
-    /// Every strategy, with its name.
+    /// All strategies with their names.
     pub const ALL: [(Strategy, &'static str); 4] = [
         (Strategy::Map, "map"),
         (Strategy::DashMap, "dashmap"),
@@ -64,40 +62,35 @@ impl Strategy {
     ];
 }
 
-/// What the assembly needs of the connectivity: the pattern, and where each element's entries lie in it.
+/// The sparsity pattern, and the position of each element-matrix entry in it: what assembly needs of the connectivity.
 #[derive(Clone, Debug)]
 pub struct Graph<M: MemorySpace = HostMemory> {
-    /// Pattern: owned rows, owned and ghost columns.
+    /// Sparsity pattern: owned rows, owned and ghost columns.
     pub crs: Arc<CrsGraph<M>>,
     /// Position of each element-matrix entry in its row.
     pub elem: ElemGraph<M>,
     /// Time of each step.
-    pub laps: Laps,
+    pub step_times: StepTimes,
 }
 
-#[cfg(feature = "cuda")]
-impl Graph<crate::space::CudaMemory> {
-    /// A copy of a graph in a GPU's memory.
+impl Graph {
+    /// Copies a graph into the memory of a space. The copy has no step times: nothing was built.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had, [`Error::Device`](crate::Error::Device)
-    /// for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, graph: &Graph) -> Result<Self> {
-        let crs = Arc::new(CrsGraph::<crate::space::CudaMemory>::upload(space, &graph.crs)?);
-        Ok(Graph {
-            crs,
-            elem: ElemGraph::<crate::space::CudaMemory>::upload(space, &graph.elem)?,
-            laps: Laps::default(),
-        })
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Graph<S::Memory>> {
+        let (crs, elem) = (Arc::new(self.crs.upload(space)?), self.elem.upload(space)?);
+        Ok(Graph { crs, elem, step_times: StepTimes::default() })
     }
 }
 
-/// A space that can build graphs.
+/// An execution space that can build graphs.
 pub trait BuildGraph: ExecutionSpace {
-    /// [`build`], once the sizes are checked.
+    /// Builds the graph as [`build`], which checks the sizes first.
     ///
     /// # Errors
-    /// As [`build`].
+    /// Those of [`build`].
     fn build_graph(
         &self,
         elem_node: &ElemNode<Self::Memory>,
@@ -109,8 +102,9 @@ pub trait BuildGraph: ExecutionSpace {
 /// Builds the graph of rows `0..rows` from an element-node table.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when `rows` passes the table's nodes, [`Error::MapFull`](crate::Error::MapFull)
-/// when the pair map stays too small, [`Error::Invalid`](crate::Error::Invalid) for a strategy that the space has not.
+/// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes, [`Error::MapFull`](crate::Error::MapFull)
+/// when inserts into the pair map fail in every attempt, [`Error::Invalid`](crate::Error::Invalid) when the space does not
+/// offer the strategy.
 pub fn build<S: BuildGraph>(
     space: &S,
     elem_node: &ElemNode<S::Memory>,
@@ -121,154 +115,7 @@ pub fn build<S: BuildGraph>(
     space.build_graph(elem_node, rows, strategy)
 }
 
-impl<S: HostSpace> BuildGraph for S {
-    fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
-        let mut laps = Laps::default();
-        let (crs, elem) = match strategy {
-            Strategy::Gather => gather::build(self, elem_node, rows, &mut laps),
-            Strategy::Map => with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut laps)?, &mut laps),
-            Strategy::DashMap => {
-                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut laps), &mut laps)
-            }
-            Strategy::Sort => {
-                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut laps), &mut laps)
-            }
-        };
-        Ok(Graph { crs: Arc::new(crs), elem, laps })
-    }
-}
-
-fn with_elem_graph<S: HostSpace>(
-    space: &S,
-    elem_node: &ElemNode,
-    crs: CrsGraph,
-    laps: &mut Laps,
-) -> (CrsGraph, ElemGraph) {
-    let elem = ElemGraph::locate(space, elem_node, &crs);
-    laps.mark("graph/elem_graph");
-    (crs, elem)
-}
-
 crate::space::named_choice!(Strategy, "graph strategy");
 
 #[cfg(test)]
-mod tests {
-    use super::Strategy;
-    use super::*;
-    use crate::space::{Serial, Threads};
-    use proptest::prelude::{ProptestConfig, any, proptest};
-
-    /// The pattern by definition: every pair of every element, in an ordered set.
-    fn oracle(elem_node: &ElemNode, rows: usize) -> CrsGraph {
-        let mut pairs = std::collections::BTreeSet::new();
-        for nodes in elem_node.iter() {
-            for &row in nodes.iter().filter(|&&row| (row as usize) < rows) {
-                pairs.extend(nodes.iter().map(|&column| (row, column)));
-            }
-        }
-        let mut row_map = vec![0u64; rows + 1];
-        pairs.iter().for_each(|&(row, _)| row_map[row as usize + 1] += 1);
-        (0..rows).for_each(|row| row_map[row + 1] += row_map[row]);
-        CrsGraph::new(row_map, pairs.iter().map(|&(_, column)| column).collect(), elem_node.node_count()).unwrap()
-    }
-
-    fn check(elem_node: &ElemNode, rows: usize) {
-        let expected = oracle(elem_node, rows);
-        let mut first: Option<ElemGraph> = None;
-        for (strategy, name) in Strategy::ALL {
-            for threads in [1, 3] {
-                let space = Threads::new(threads).unwrap();
-                let graph = build(&space, elem_node, rows, strategy).unwrap();
-                assert!(*graph.crs == expected, "{name}, {threads} threads: other pattern");
-                for (elem, nodes) in elem_node.iter().enumerate() {
-                    for (i, &row) in nodes.iter().enumerate() {
-                        for (j, &column) in nodes.iter().enumerate() {
-                            let entry = graph.elem.entry(&graph.crs, elem_node, elem, i, j);
-                            assert_eq!(entry.is_some(), (row as usize) < rows);
-                            assert!(entry.is_none_or(|e| graph.crs.row_range(row as usize).contains(&e)));
-                            assert!(entry.is_none_or(|e| graph.crs.entries()[e] == column));
-                        }
-                    }
-                }
-                let first = first.get_or_insert_with(|| graph.elem.clone());
-                assert!(*first == graph.elem, "{name}: other element graph");
-            }
-        }
-    }
-
-    /// Box of hexahedra, nodes numbered by `number`.
-    fn hexes(n: usize, number: impl Fn(usize) -> u32) -> ElemNode {
-        let id = |i: usize, j: usize, k: usize| number((k * n + j) * n + i);
-        let mut nodes = Vec::new();
-        for k in 0..n - 1 {
-            for j in 0..n - 1 {
-                for i in 0..n - 1 {
-                    for k in [k, k + 1] {
-                        nodes.extend([id(i, j, k), id(i + 1, j, k), id(i + 1, j + 1, k), id(i, j + 1, k)]);
-                    }
-                }
-            }
-        }
-        ElemNode::new(nodes, 8, n * n * n).unwrap()
-    }
-
-    #[test]
-    fn one_element_and_no_element() {
-        check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 5);
-        check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 1);
-        check(&ElemNode::new(vec![], 8, 3).unwrap(), 3);
-        check(&ElemNode::new(vec![], 8, 0).unwrap(), 0);
-    }
-
-    #[test]
-    fn a_box_has_27_entries_in_an_inner_row() {
-        let elem_node = hexes(7, |node| node as u32);
-        check(&elem_node, 343);
-        check(&elem_node, 200);
-        let graph = build(&Serial, &elem_node, 343, Strategy::default()).unwrap();
-        assert_eq!((graph.crs.nnz(), graph.crs.longest_row()), (19 * 19 * 19, 27));
-    }
-
-    #[test]
-    fn a_scattered_numbering() {
-        check(&hexes(8, |node| (node * 197 % 512) as u32), 512);
-    }
-
-    #[test]
-    fn a_node_of_many_elements_and_long_rows() {
-        let fan = (0..300u32).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect();
-        check(&ElemNode::new(fan, 3, 601).unwrap(), 601);
-    }
-
-    #[test]
-    fn columns_far_from_their_row() {
-        let far = 1 << 27;
-        let nodes = vec![0, 1, far, far + 1, 1, 2, far + 1, far + 2];
-        check(&ElemNode::new(nodes, 4, (1 << 27) + 3).unwrap(), 3);
-    }
-
-    #[test]
-    fn more_rows_than_nodes_is_an_error() {
-        let elem_node = ElemNode::new(vec![0, 1], 2, 2).unwrap();
-        assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("elem_node"));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-        #[test]
-        fn any_table(nodes_per_elem in 1usize..10, elems in proptest::collection::vec(any::<u64>(), 0..60), spread in 10u64..200, owned in 0.0..1.0) {
-            let mut nodes = Vec::new();
-            for seed in elems {
-                let (mut state, start) = (seed, nodes.len());
-                while nodes.len() < start + nodes_per_elem {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    let node = ((state >> 33) % spread) as u32;
-                    if !nodes[start..].contains(&node) {
-                        nodes.push(node);
-                    }
-                }
-            }
-            check(&ElemNode::new(nodes, nodes_per_elem, spread as usize).unwrap(), (owned * spread as f64) as usize);
-        }
-    }
-}
+mod tests;

@@ -1,36 +1,36 @@
-//! One rank's part of the box: which nodes and elements it has, and how it numbers them.
+//! One rank's part of the box: its nodes and elements, and their local numbering.
 //!
 //! ```text
 //! owned      nodes of the recursive cut: the rank's rows
-//! elements   all that touch an owned node, so that assembly needs no communication
-//! used       nodes of these elements: owned and one layer of ghosts towards other ranks
+//! elements   all elements that touch an owned node, so that assembly needs no communication
+//! used       nodes of these elements: owned nodes and one layer of ghosts towards other ranks
 //! interior   owned nodes without a ghost among their neighbours: rows to multiply while ghosts travel
 //! ```
-//! Local node ids: interior, then the rest of the owned (the shell), then the ghosts by owner, lowest rank first; each
-//! group lexicographic, x fastest. Elements are lexicographic too. All is given by a few boxes, so that numbers are
-//! computed both ways in O(1) (ghosts: O(neighbours)) and nothing is stored for each node.
+//! Local node ids: first the interior, then the other owned nodes (the shell), then the ghosts by owner, lowest rank
+//! first. Each group is in lexicographic order, x fastest, and so are the elements. A few boxes describe the part, so
+//! ids are computed in both directions in O(1) (for ghosts O(neighbours)) and nothing is stored per node.
 
 use super::{BoxSpec, IndexBox, split::Share};
 use crate::comm::{Map, Neighbour};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
-/// Memory that a node takes in the whole run: mesh, graph, matrix, element graph and vectors, in bytes.
+/// Bytes per node in the whole run: mesh, graph, matrix, element graph and vectors.
 const BYTES_PER_NODE: u64 = 800;
 
-/// Another rank whose nodes and this rank's share elements.
+/// A rank whose nodes share elements with nodes of this rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartNeighbour {
     /// The other rank.
     pub rank: usize,
-    /// Nodes of this rank that it uses.
+    /// Nodes of this rank that the neighbour uses.
     pub send: IndexBox,
-    /// Nodes of it that this rank uses.
+    /// Nodes of the neighbour that this rank uses.
     pub receive: IndexBox,
-    /// Local id of the first of `receive`.
+    /// Local id of the first node of `receive`.
     pub first_ghost: u64,
 }
 
-/// The part of a box that one rank has.
+/// One rank's part of a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxPart {
     spec: BoxSpec,
@@ -42,14 +42,14 @@ pub struct BoxPart {
 }
 
 impl BoxPart {
-    /// The part of `rank` among `ranks`.
+    /// Computes the part of `rank` among `ranks`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when some rank would get no node (all ranks find the same), or `rank` is none of `ranks`;
-    /// [`Error::TooLarge`] when local ids pass 32 bits.
+    /// [`Error::Invalid`] when some rank would own no node (all ranks return the same error), or when `rank` is not
+    /// below `ranks`; [`Error::TooLarge`] when local ids exceed 32 bits.
     pub fn new(spec: &BoxSpec, rank: usize, ranks: usize) -> Result<Self> {
         if rank >= ranks {
-            return Err(Error::Invalid(format!("rank {rank} of {ranks}: ranks are 0..{ranks}")));
+            return Err(Error::Invalid(format!("invalid rank {rank}: expected 0..{ranks}")));
         }
         let whole = IndexBox::whole(spec.nodes());
         let share = Share { nodes: whole, first: 0, ranks: ranks as u64 };
@@ -95,7 +95,8 @@ impl BoxPart {
         Ok(())
     }
 
-    /// Refuses a part whose run would need more than `available` bytes (about 800 a node), before any of it is made.
+    /// Rejects a part whose run would need more than `available` bytes (about 800 per node), before anything is
+    /// allocated.
     ///
     /// # Errors
     /// [`Error::TooLarge`] with both numbers.
@@ -106,38 +107,38 @@ impl BoxPart {
         }
         let mib = |bytes: u64| bytes >> 20;
         Err(Error::TooLarge {
-            what: format!("a run with {} nodes on a rank", self.used.count()),
+            what: format!("a run with {} nodes per rank", self.used.count()),
             needed: format!("about {} MiB", mib(needed)),
             limit: format!("{} MiB of free memory", mib(available)),
         })
     }
 
-    /// The box of which this is a part.
+    /// Returns the whole box.
     pub fn spec(&self) -> &BoxSpec {
         &self.spec
     }
-    /// Nodes that this rank owns.
+    /// Returns the nodes that this rank owns.
     pub fn owned(&self) -> &IndexBox {
         &self.owned
     }
-    /// Owned nodes that share no element with a ghost; their local ids are `0..interior().count()`.
+    /// Returns the owned nodes that share no element with a ghost. Their local ids are `0..interior().count()`.
     pub fn interior(&self) -> &IndexBox {
         &self.interior
     }
-    /// Owned nodes and ghosts.
+    /// Returns the owned and ghost nodes.
     pub fn used(&self) -> &IndexBox {
         &self.used
     }
-    /// Elements, by their lowest corner.
+    /// Returns the elements, indexed by their lowest corner.
     pub fn elements(&self) -> &IndexBox {
         &self.elements
     }
-    /// Ranks to exchange with, lowest first.
+    /// Returns the ranks with which this rank exchanges values, lowest first.
     pub fn neighbours(&self) -> &[PartNeighbour] {
         &self.neighbours
     }
 
-    /// Local id of a used node; the largest number for a node that this rank does not use.
+    /// Returns the local id of a used node, or `LocalOrdinal::MAX` for a node that this rank does not use.
     pub fn local_node(&self, index: [u64; 3]) -> LocalOrdinal {
         let id = if self.interior.contains(index) {
             self.interior.position(index)
@@ -150,7 +151,7 @@ impl BoxPart {
         id as LocalOrdinal
     }
 
-    /// Interior nodes that come lexicographically before an owned node.
+    /// Returns the number of interior nodes that precede an owned node in lexicographic order.
     fn interior_before(&self, index: [u64; 3]) -> u64 {
         let inner = &self.interior;
         let counts = inner.counts();
@@ -165,7 +166,7 @@ impl BoxPart {
         before
     }
 
-    /// Grid index of a local node.
+    /// Returns the grid index of a local node.
     pub fn node_index(&self, local: LocalOrdinal) -> [u64; 3] {
         let local = u64::from(local);
         let interior = self.interior.count();
@@ -180,8 +181,8 @@ impl BoxPart {
         }
     }
 
-    /// The shell's node at a position: slice by slice from z to x, where slices beside the interior are full and those
-    /// through it lack a part.
+    /// Returns the shell node at a position. Walks the axes from z to x: slices beside the interior are complete,
+    /// slices through it have a hole.
     fn shell_at(&self, position: u64) -> [u64; 3] {
         let (outer, inner) = (self.owned.counts(), self.interior.counts());
         let mut index = self.owned.low;
@@ -212,21 +213,21 @@ impl BoxPart {
         index
     }
 
-    /// Global id of the node at a grid index: its position in the whole box.
+    /// Returns the global id of the node at a grid index, which is its position in the whole box.
     pub fn global_node(&self, index: [u64; 3]) -> GlobalOrdinal {
         IndexBox::whole(self.spec.nodes()).position(index)
     }
 
-    /// Global id of a local element.
+    /// Returns the global id of a local element.
     pub fn global_elem(&self, local: usize) -> GlobalOrdinal {
         let whole = IndexBox::whole(self.spec.nodes().map(|count| count - 1));
         whole.position(self.elements.at(local as u64))
     }
 
-    /// Owned and ghost nodes with their owners, for the exchange.
+    /// Returns the owned and ghost nodes with their owners, for the halo exchange.
     ///
     /// # Errors
-    /// None for a part made by [`new`](Self::new); [`Map`] checks it all the same.
+    /// None for a part made by [`new`](Self::new); [`Map`] checks its arguments all the same.
     pub fn map(&self) -> Result<Map> {
         let neighbour = |neighbour: &PartNeighbour| {
             let first = neighbour.first_ghost as LocalOrdinal;

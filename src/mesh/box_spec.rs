@@ -1,4 +1,4 @@
-//! What box to mesh: nodes along each axis, edge lengths, coordinate map.
+//! Description of the box to be meshed: nodes per axis, edge lengths, coordinate map.
 
 use super::CoordinateMap;
 use crate::{Error, GlobalOrdinal, Result};
@@ -12,57 +12,60 @@ pub struct BoxSpec {
 }
 
 impl BoxSpec {
-    /// Checks and takes the numbers of nodes, the edge lengths and the map.
+    /// Checks and stores the numbers of nodes, the edge lengths and the map.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for fewer than 2 nodes on an axis, or an edge that is no positive length;
-    /// [`Error::TooLarge`] when global node ids pass 64 bits.
+    /// [`Error::Invalid`] when an axis has fewer than 2 nodes or an edge length is not positive and finite;
+    /// [`Error::TooLarge`] when global node ids exceed 64 bits.
     pub fn new(nodes: [u64; 3], size: [f64; 3], map: CoordinateMap) -> Result<Self> {
         let [nx, ny, nz] = nodes;
         if nodes.iter().any(|&count| count < 2) {
-            return Err(Error::Invalid(format!("box of {nx}x{ny}x{nz} nodes: each axis needs 2 or more")));
+            return Err(Error::Invalid(format!("invalid box of {nx}x{ny}x{nz} nodes: expected 2 or more per axis")));
         }
         if size.iter().any(|&edge| !(edge > 0.0 && edge.is_finite())) {
-            return Err(Error::Invalid(format!("box of size {size:?}: each edge must be positive and finite")));
+            return Err(Error::Invalid(format!(
+                "invalid box size {size:?}: expected positive and finite edge lengths"
+            )));
         }
         checked_product(nodes)?;
         Ok(BoxSpec { nodes, size, map })
     }
 
-    /// The unit cube with these nodes.
+    /// Makes the unit cube with these numbers of nodes.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn unit(nodes: [u64; 3], map: CoordinateMap) -> Result<Self> {
         Self::new(nodes, [1.0; 3], map)
     }
 
-    /// Nodes along each axis.
+    /// Returns the number of nodes along each axis.
     pub fn nodes(&self) -> [u64; 3] {
         self.nodes
     }
 
-    /// Edge lengths of the box.
+    /// Returns the edge lengths of the box.
     pub fn size(&self) -> [f64; 3] {
         self.size
     }
 
-    /// The coordinate map.
+    /// Returns the coordinate map.
     pub fn map(&self) -> CoordinateMap {
         self.map
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> GlobalOrdinal {
         self.nodes.iter().product()
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn elem_count(&self) -> GlobalOrdinal {
         self.nodes.iter().map(|count| count - 1).product()
     }
 
-    /// Coordinates of the node at a grid index; exactly 0 or the edge length on the faces.
+    /// Returns the coordinates of the node at a grid index. On the faces they are exactly 0 or the edge length, so that
+    /// boundary nodes can be found by comparison.
     pub fn coordinates(&self, index: [u64; 3]) -> [f64; 3] {
         let unit = [0, 1, 2].map(|axis| index[axis] as f64 / (self.nodes[axis] - 1) as f64);
         let mapped = self.map.apply(unit);
@@ -70,17 +73,17 @@ impl BoxSpec {
     }
 }
 
-/// Nodes of a box that gives each of `ranks` ranks about `share` nodes, for weak scaling.
+/// Returns the nodes per axis of a box that gives each of `ranks` ranks about `share` nodes, for weak scaling.
 ///
-/// The prime factors of `ranks`, largest first, each multiply the axis that has the fewest nodes then (x before y before
-/// z). The recursive cut undoes this exactly where `ranks` has only the factors 2, 3 and 5 and `share` is a cube that
-/// the cuts meet in the same order (every power of one of them), and to within a third elsewhere (measured to 64 ranks).
+/// Each prime factor of `ranks`, largest first, multiplies the axis with the fewest nodes (ties: x before y before z).
+/// The recursive cut then gives each rank exactly `share` if `ranks` is a power of 2, 3 or 5 and `share` a cube, or if
+/// its factors meet the cuts in the same order; otherwise shares are within a third (measured up to 64 ranks).
 ///
 /// # Errors
-/// [`Error::Invalid`] for no ranks, [`Error::TooLarge`] when global node ids pass 64 bits.
+/// [`Error::Invalid`] for 0 ranks, [`Error::TooLarge`] when global node ids exceed 64 bits.
 pub fn nodes_for_ranks(share: [u64; 3], ranks: u64) -> Result<[u64; 3]> {
     if ranks == 0 {
-        return Err(Error::Invalid("0 ranks: give 1 or more".into()));
+        return Err(Error::Invalid("invalid number of ranks 0: expected 1 or more".into()));
     }
     let mut nodes = share;
     for factor in prime_factors(ranks).into_iter().rev() {
@@ -91,7 +94,7 @@ pub fn nodes_for_ranks(share: [u64; 3], ranks: u64) -> Result<[u64; 3]> {
     Ok(nodes)
 }
 
-/// Ascending.
+/// Returns the prime factors of `n` in ascending order.
 fn prime_factors(mut n: u64) -> Vec<u64> {
     let mut factors = Vec::new();
     let mut p = 2;
@@ -128,7 +131,7 @@ mod tests {
     fn bad_boxes_are_refused_before_anything_is_made() {
         let refused = |nodes| BoxSpec::unit(nodes, CoordinateMap::None).unwrap_err().to_string();
         assert!(refused([0, 3, 3]).contains("0x3x3"));
-        assert!(refused([3, 3, 1]).contains("2 or more"));
+        assert!(refused([3, 3, 1]).contains("expected 2 or more"));
         assert!(refused([1 << 22, 1 << 22, 1 << 22]).contains("2^64"));
         assert!(BoxSpec::new([2; 3], [1.0, f64::NAN, 1.0], CoordinateMap::None).is_err());
         assert!(BoxSpec::new([2; 3], [1.0, 0.0, 1.0], CoordinateMap::None).is_err());

@@ -1,37 +1,37 @@
-//! Maps of the unit cube onto itself that take its six faces to themselves, to bend a mesh without changing the domain.
+//! Maps of the unit cube onto itself that take each face to itself. They bend a mesh without changing the domain.
 //!
 //! ```text
 //! bubble:m   x + m x^2 (x-1)^2 on each axis    monotone for |m| < 5.19; elements stay bricks (Jacobian diagonal)
 //! twist:m    B = 64 x(1-x) y(1-y) z(1-z)       0 on the faces, 1 at the centre
 //!            (x, y) turned by the angle m B about the axis (1/2, 1/2), z + m B / 8
 //! ```
-//! The bubble is MiniFENL's own map, with its m = 1. Being separable it leaves every Jacobian diagonal, so it cannot show
-//! an error in the off-diagonal terms; the twist is not separable and makes every element with a node inside the box
-//! truly non-affine. Coordinates on the faces are kept to the last bit: boundary planes may be compared exactly.
+//! The bubble is MiniFENL's own map, with m = 1. It is separable, so every Jacobian is diagonal and errors in
+//! off-diagonal terms stay hidden. The twist is not separable: every element with a node inside the box becomes truly
+//! non-affine. Coordinates on the faces keep their last bit, so that boundary planes can be found by exact comparison.
 
 use crate::{Error, Result};
 use std::{fmt, str::FromStr};
 
-/// How a node at a point of the unit cube is moved.
+/// Displacement of the nodes as a function of their position in the unit cube.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CoordinateMap {
-    /// Not at all.
+    /// No displacement.
     #[default]
     None,
-    /// Along each axis by itself, with this amplitude.
+    /// Displacement along each axis separately, with this amplitude.
     Bubble(f64),
-    /// Turned and shifted, with this amplitude.
+    /// Rotation and shift, with this amplitude.
     Twist(f64),
 }
 
 impl CoordinateMap {
-    /// The bubble with its usual amplitude.
+    /// The bubble with MiniFENL's amplitude.
     pub const BUBBLE: Self = Self::Bubble(1.0);
-    /// The twist with its usual amplitude: on fine meshes angles between edges from 40 degrees up, volumes 0.62 to 1.38 of
-    /// a brick's. Elements fold from an amplitude of 1.3 on.
+    /// The twist with its default amplitude. On fine meshes, angles between edges are 40 degrees or more and volumes
+    /// 0.62 to 1.38 times those of bricks. Elements fold from amplitude 1.3 on.
     pub const TWIST: Self = Self::Twist(0.5);
 
-    /// Where a point of the unit cube goes.
+    /// Returns the image of a point of the unit cube.
     pub fn apply(&self, point: [f64; 3]) -> [f64; 3] {
         match *self {
             CoordinateMap::None => point,
@@ -40,7 +40,7 @@ impl CoordinateMap {
                 let [x, y, z] = point;
                 let bump = m * 64.0 * point.iter().map(|x| x * (1.0 - x)).product::<f64>();
                 let (sin, cos) = bump.sin_cos();
-                // cos - 1 and not cos: where the bump is 0, x and y stay as they are to the last bit.
+                // cos - 1 instead of cos: where the bump is 0, x and y keep their last bit.
                 let (u, v) = (x - 0.5, y - 0.5);
                 [x + (cos - 1.0) * u - sin * v, y + sin * u + (cos - 1.0) * v, z + bump / 8.0]
             }
@@ -62,8 +62,11 @@ impl FromStr for CoordinateMap {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let refused =
-            || Error::Invalid(format!("coordinate map `{text}`: give none, bubble[:amplitude] or twist[:..]"));
+        let refused = || {
+            Error::Invalid(format!(
+                "invalid coordinate map `{text}`: expected none, bubble[:amplitude] or twist[:amplitude]"
+            ))
+        };
         let (name, amplitude) = match text.split_once(':') {
             Some((name, number)) => {
                 (name, Some(number.parse().ok().filter(|m: &f64| m.is_finite()).ok_or_else(refused)?))

@@ -1,9 +1,12 @@
-//! Which nodes each element has: the one table from which a graph is built.
+//! Element-node connectivity: the table from which a graph is built.
+//!
+//! The rest of the library needs nothing else of a mesh's topology, so any mesh with one element type can be used.
 
-use crate::space::{HostMemory, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result};
 
-/// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. Elements of any kind, all of one kind.
+/// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. All elements have the same number of
+/// nodes.
 #[derive(Clone, Debug)]
 pub struct ElemNode<M: MemorySpace = HostMemory> {
     nodes: M::Array<LocalOrdinal>,
@@ -13,23 +16,24 @@ pub struct ElemNode<M: MemorySpace = HostMemory> {
 }
 
 impl ElemNode {
-    /// Takes a packed table of `nodes_per_elem` nodes an element, each in `0..node_count`.
+    /// Takes a packed table with `nodes_per_elem` nodes per element, each in `0..node_count`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the element when it has a node out of range or one node twice, when the table's length
-    /// is no multiple of `nodes_per_elem`; [`Error::TooLarge`] when node ids or table positions pass 32 bits.
+    /// [`Error::Invalid`], naming the element, when a node is out of range or repeated in its element, and when the
+    /// table's length is not a multiple of `nodes_per_elem`. [`Error::TooLarge`] when node ids or table positions
+    /// exceed 32 bits.
     pub fn new(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
         let table = Self::trusted(nodes, nodes_per_elem, node_count)?;
         for (elem, nodes) in table.iter().enumerate() {
             for (i, &node) in nodes.iter().enumerate() {
                 if node as usize >= node_count {
                     return Err(Error::Invalid(format!(
-                        "elem_node[{elem}, {i}] is {node}, there are {node_count} nodes (0..{node_count})"
+                        "elem_node[{elem}, {i}] is {node}, expected a node in 0..{node_count}"
                     )));
                 }
                 if nodes[..i].contains(&node) {
                     return Err(Error::Invalid(format!(
-                        "elem_node[{elem}, {i}] is {node}, a node that element {elem} already has"
+                        "elem_node[{elem}, {i}] is {node}, which element {elem} already has"
                     )));
                 }
             }
@@ -37,12 +41,12 @@ impl ElemNode {
         Ok(table)
     }
 
-    /// [`new`](Self::new) without the look at each node, for tables that this crate makes.
+    /// Takes a table without checking each node, for tables that this crate builds.
     pub(crate) fn trusted(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
         if nodes_per_elem == 0 || !nodes.len().is_multiple_of(nodes_per_elem) {
             let length = nodes.len();
             return Err(Error::Invalid(format!(
-                "elem_node has {length} items, no multiple of {nodes_per_elem} nodes an element"
+                "elem_node has {length} items, expected a multiple of {nodes_per_elem} nodes per element"
             )));
         }
         for (what, count) in [("nodes", node_count), ("element-node table entries", nodes.len())] {
@@ -58,26 +62,34 @@ impl ElemNode {
         Ok(ElemNode { nodes, elem_count, nodes_per_elem, node_count })
     }
 
-    /// The nodes of one element.
+    /// Returns the nodes of one element.
     #[inline(always)]
     pub fn elem(&self, elem: usize) -> &[LocalOrdinal] {
         &self.nodes[elem * self.nodes_per_elem..][..self.nodes_per_elem]
     }
 
-    /// The elements' nodes, in order.
+    /// Iterates over the nodes of each element, in order.
     pub fn iter(&self) -> std::slice::ChunksExact<'_, LocalOrdinal> {
         self.nodes.chunks_exact(self.nodes_per_elem)
     }
 
-    /// The packed table `[elem, i]`.
+    /// Returns the packed table `[elem, i]`.
     pub fn as_slice(&self) -> &[LocalOrdinal] {
         &self.nodes
+    }
+
+    /// Copies the table into the memory of a space.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when the memory is not available, [`Error::Device`] when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemNode<S::Memory>> {
+        let nodes = space.upload(&self.nodes)?;
+        Ok(ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count))
     }
 }
 
 impl<M: MemorySpace> ElemNode<M> {
-    /// Takes a table of `elem_count` elements that is known to be in order.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    /// Takes a table of `elem_count` elements. The caller guarantees what [`ElemNode::new`] checks.
     pub(crate) fn from_parts(
         nodes: M::Array<LocalOrdinal>,
         elem_count: usize,
@@ -87,36 +99,24 @@ impl<M: MemorySpace> ElemNode<M> {
         ElemNode { nodes, elem_count, nodes_per_elem, node_count }
     }
 
-    /// The packed table `[elem, i]` as an array of its memory.
+    /// Returns the packed table `[elem, i]` as an array of its memory space.
     pub fn nodes(&self) -> &M::Array<LocalOrdinal> {
         &self.nodes
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn elem_count(&self) -> usize {
         self.elem_count
     }
 
-    /// Nodes of each element (8 for a linear hexahedron).
+    /// Returns the number of nodes per element (8 for a linear hexahedron).
     pub fn nodes_per_elem(&self) -> usize {
         self.nodes_per_elem
     }
 
-    /// Number of nodes that the table speaks of: owned and ghost.
+    /// Returns the number of nodes, owned and ghost; ids in the table are below it.
     pub fn node_count(&self) -> usize {
         self.node_count
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl ElemNode<crate::space::CudaMemory> {
-    /// A copy of a table in a GPU's memory.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Device`] for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, table: &ElemNode) -> Result<Self> {
-        let nodes = crate::space::ExecutionSpace::upload(space, &table.nodes)?;
-        Ok(Self::from_parts(nodes, table.elem_count, table.nodes_per_elem, table.node_count))
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
         let refused = |nodes: Vec<u32>| ElemNode::new(nodes, 3, 5).unwrap_err().to_string();
         assert!(refused(vec![0, 1, 2, 2, 5, 3]).contains("elem_node[1, 1] is 5"));
         assert!(refused(vec![0, 1, 2, 4, 3, 4]).contains("element 1 already has"));
-        assert!(refused(vec![0, 1]).contains("no multiple of 3"));
+        assert!(refused(vec![0, 1]).contains("expected a multiple of 3"));
         assert_eq!(ElemNode::new(vec![], 3, 0).unwrap().elem_count(), 0);
     }
 }

@@ -1,4 +1,7 @@
-//! A box of grid indices, half open: `low[axis] <= index[axis] < high[axis]`, walked lexicographically, x fastest.
+//! A box of grid indices, half open: `low[axis] <= index[axis] < high[axis]`, traversed in lexicographic order, x
+//! fastest.
+//!
+//! Parts, ghosts and elements of a rank are such boxes, which replaces per-node tables by arithmetic.
 
 /// Grid indices `low..high` on each axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,59 +13,59 @@ pub struct IndexBox {
 }
 
 impl IndexBox {
-    /// The box `0..counts`.
+    /// Returns the box `0..counts`.
     pub fn whole(counts: [u64; 3]) -> Self {
         IndexBox { low: [0; 3], high: counts }
     }
 
-    /// A box from a rule for each axis; a negative extent becomes an empty one.
+    /// Makes a box from its bounds per axis. A negative extent becomes an empty one.
     pub fn from_axes(axis: impl Fn(usize) -> (u64, u64)) -> Self {
         let axes = [0, 1, 2].map(axis);
         IndexBox { low: axes.map(|(low, _)| low), high: axes.map(|(low, high)| high.max(low)) }
     }
 
-    /// Indices along each axis.
+    /// Returns the number of indices along each axis.
     pub fn counts(&self) -> [u64; 3] {
         [0, 1, 2].map(|axis| self.high[axis] - self.low[axis])
     }
 
-    /// Indices in the box.
+    /// Returns the number of indices in the box.
     pub fn count(&self) -> u64 {
         self.counts().iter().product()
     }
 
-    /// Whether an index is in the box.
+    /// Returns true if the index lies in the box.
     pub fn contains(&self, index: [u64; 3]) -> bool {
         (0..3).all(|axis| (self.low[axis]..self.high[axis]).contains(&index[axis]))
     }
 
-    /// The indices that two boxes share.
+    /// Returns the indices that two boxes share.
     pub fn intersection(&self, other: &IndexBox) -> IndexBox {
         Self::from_axes(|axis| (self.low[axis].max(other.low[axis]), self.high[axis].min(other.high[axis])))
     }
 
-    /// This box and the layer of `whole` around it.
+    /// Returns this box and the layer of `whole` around it.
     pub fn grown(&self, whole: &IndexBox) -> IndexBox {
         Self::from_axes(|axis| {
             (self.low[axis].saturating_sub(1).max(whole.low[axis]), (self.high[axis] + 1).min(whole.high[axis]))
         })
     }
 
-    /// Position of an index of the box.
+    /// Returns the position of an index in the box.
     pub fn position(&self, index: [u64; 3]) -> u64 {
         let [nx, ny, _] = self.counts();
         let [i, j, k] = [0, 1, 2].map(|axis| index[axis] - self.low[axis]);
         (k * ny + j) * nx + i
     }
 
-    /// The index at a position below `count`.
+    /// Returns the index at a position below `count`.
     pub fn at(&self, position: u64) -> [u64; 3] {
         let [nx, ny, _] = self.counts();
         let (row, i) = (position / nx, position % nx);
         [self.low[0] + i, self.low[1] + row % ny, self.low[2] + row / ny]
     }
 
-    /// The indices in order.
+    /// Iterates over the indices in order.
     pub fn iter(self) -> impl Iterator<Item = [u64; 3]> {
         (0..self.count()).map(move |position| self.at(position))
     }

@@ -1,17 +1,17 @@
-//! The recursive cut of a box of nodes among ranks.
+//! Recursive cut of a box of nodes among ranks.
 //!
 //! ```text
 //! cut(box, p ranks): into 5 parts where 5 divides p, else 3 where 3 does, else 2 (floor(p/2) and the rest), across the
 //!                    longest axis (x before y before z); a part that starts at rank j of p starts at node floor(n j/p)
 //! ```
-//! The rule of MiniFENL (its BoxElemPart), in integers. A rank follows the one branch that holds it, and looks into
-//! others only where they touch its own box: O(log p) time, where the original visits all ranks.
+//! The rule of MiniFENL (its BoxElemPart) in integers. A rank follows the branch that contains it and visits others
+//! only where they touch its own box: O(log p) time, whereas the original visits all ranks.
 
 use super::IndexBox;
 use crate::{Error, Result};
 use std::collections::HashSet;
 
-/// A box still to be shared by the ranks `first..first + ranks`.
+/// A box to be shared by the ranks `first..first + ranks`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     pub(super) nodes: IndexBox,
@@ -20,13 +20,13 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The parts of one cut, lowest rank first; `ranks` is 2 or more.
+    /// Returns the parts of one cut, lowest rank first. Requires 2 ranks or more.
     fn cut(self) -> impl Iterator<Item = Share> {
         let Share { nodes, first, ranks } = self;
         let axis = self.axis();
         let (low, length) = (nodes.low[axis], nodes.counts()[axis]);
         let parts = self.parts();
-        // The rank at which part j starts, counted from `first`, and the node there.
+        // First rank of part j, counted from `first`, and its first node.
         let start = move |j: u64| j * ranks / parts;
         let node = move |rank: u64| low + (u128::from(length) * u128::from(rank) / u128::from(ranks)) as u64;
         (0..parts).map(move |j| {
@@ -40,13 +40,13 @@ impl Share {
         [5, 3].into_iter().find(|parts| self.ranks.is_multiple_of(*parts)).unwrap_or(2)
     }
 
-    /// The longest axis, the first of equals.
+    /// Returns the longest axis; of equally long axes the first.
     fn axis(&self) -> usize {
         let counts = self.nodes.counts();
         (1..3).fold(0, |longest, axis| if counts[axis] > counts[longest] { axis } else { longest })
     }
 
-    /// The share of one rank.
+    /// Returns the box of one rank.
     pub(super) fn of_rank(self, rank: u64) -> IndexBox {
         let mut share = self;
         while share.ranks > 1 {
@@ -55,7 +55,7 @@ impl Share {
         share.nodes
     }
 
-    /// Calls `visit` with each rank, in order, whose nodes intersect `target`, and with those nodes.
+    /// Calls `visit` for each rank whose nodes intersect `target`, in order, with the rank and its nodes.
     pub(super) fn for_each_touching(self, target: &IndexBox, visit: &mut impl FnMut(u64, IndexBox)) {
         if self.nodes.intersection(target).count() == 0 {
             return;
@@ -67,10 +67,10 @@ impl Share {
         }
     }
 
-    /// Refuses a box in which some rank would get no node. Every rank finds the same error.
+    /// Rejects a box in which some rank would own no node. All ranks return the same error.
     ///
-    /// Parts differ in size by a node or so, so that among p ranks only a few (ranks, counts) occur: each is looked at
-    /// once.
+    /// Parts of one cut differ by about one node, so only a few pairs (ranks, counts) occur among p ranks. Each pair is
+    /// checked once.
     pub(super) fn check(self) -> Result<()> {
         self.check_unseen(&mut HashSet::new())
     }
@@ -83,7 +83,7 @@ impl Share {
             if part.nodes.count() == 0 {
                 let ([nx, ny, nz], ranks, parts) = (self.nodes.counts(), self.ranks, self.parts());
                 return Err(Error::Invalid(format!(
-                    "too many ranks: {ranks} of them share {nx}x{ny}x{nz} nodes, which cannot be cut into {parts} parts \
+                    "too many ranks: {ranks} ranks share {nx}x{ny}x{nz} nodes, which cannot be cut into {parts} parts \
                      across {}; use more nodes or fewer ranks",
                     ["x", "y", "z"][self.axis()]
                 )));

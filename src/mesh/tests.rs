@@ -1,4 +1,4 @@
-//! The partition against brute force over all ranks, the mesh against counting, the maps against each other.
+//! Tests of the partition against brute force over all ranks, of the mesh against counts, and of the coordinate maps.
 
 use super::*;
 use crate::space::{Serial, Threads};
@@ -13,7 +13,7 @@ fn parts(nodes: [u64; 3], ranks: usize) -> Vec<BoxPart> {
     (0..ranks).map(|rank| BoxPart::new(&spec(nodes), rank, ranks).unwrap()).collect()
 }
 
-/// All that a partition promises, from what each node says by itself.
+/// Checks every promise of a partition, computed node by node.
 fn check_partition(nodes: [u64; 3], ranks: usize) {
     let (parts, whole) = (parts(nodes, ranks), IndexBox::whole(nodes));
     let mut owner = HashMap::new();
@@ -49,7 +49,7 @@ fn check_partition(nodes: [u64; 3], ranks: usize) {
     }
 }
 
-/// What `rank` sends to each other is what the other expects, node by node.
+/// Checks that the values `rank` sends to each neighbour are those that the neighbour expects, node by node.
 fn check_exchange(parts: &[BoxPart], rank: usize, owner: &HashMap<[u64; 3], usize>) {
     let map = parts[rank].map().unwrap();
     let ranks: Vec<_> = map.neighbours().iter().map(|neighbour| neighbour.rank).collect();
@@ -83,7 +83,7 @@ proptest! {
         if BoxPart::new(&spec(nodes), 0, ranks).is_ok() {
             check_partition(nodes, ranks);
         } else {
-            // Refused everywhere with one message, and only where ranks come near the number of nodes.
+            // All ranks reject with one message, and only if the number of ranks is close to the number of nodes.
             let message = |rank| BoxPart::new(&spec(nodes), rank, ranks).unwrap_err().to_string();
             prop_assert!((1..ranks).all(|rank| message(rank) == message(0)));
             prop_assert!(32 * ranks as u64 > nodes.iter().product::<u64>());
@@ -172,7 +172,7 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
     assert!(error.contains("about 762 MiB") && error.contains("1 MiB of free"), "{error}");
 }
 
-/// Determinants of the edge vectors at each corner: enough to see a fold.
+/// Returns the determinants of the edge vectors at each corner, which suffice to detect a fold.
 fn corner_determinants(x: [[f64; 3]; 8]) -> [f64; 8] {
     const AHEAD: [[usize; 3]; 8] =
         [[1, 3, 4], [2, 0, 5], [3, 1, 6], [0, 2, 7], [7, 5, 0], [4, 6, 1], [5, 7, 2], [6, 4, 3]];
@@ -217,7 +217,7 @@ fn the_twist_bends_every_element_and_keeps_its_shape() {
     let mut worst = f64::INFINITY;
     for nodes in mesh.elem_node.iter() {
         let x: [[f64; 3]; 8] = std::array::from_fn(|i| mesh.node_coord[nodes[i] as usize]);
-        // x0 - x1 + x2 - x3 vanishes, on each of the six faces, just for a parallelepiped.
+        // x0 - x1 + x2 - x3 vanishes on all six faces for parallelepipeds only.
         let bend =
             |[a, b, c, d]: [usize; 4]| (0..3).map(|k| (x[a][k] - x[b][k] + x[c][k] - x[d][k]).abs()).sum::<f64>();
         assert!(bend([0, 1, 2, 3]) + bend([4, 5, 6, 7]) + bend([0, 1, 5, 4]) + bend([3, 2, 6, 7]) > 1e-5);

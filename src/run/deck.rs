@@ -4,14 +4,13 @@
 
 mod check;
 mod choice;
-mod choices;
 mod device;
 mod nodes;
 #[cfg(test)]
 mod tests;
 
 pub use choice::Choice;
-pub(super) use choices::by_name;
+pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
 pub use nodes::Nodes;
 

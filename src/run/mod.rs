@@ -12,13 +12,12 @@ mod driver;
 mod host;
 mod job;
 mod phases;
-
+pub mod program;
 mod progress;
 pub mod report;
 mod self_test;
 mod solution;
 mod summary;
-pub mod sweep;
 
 pub use deck::{Chosen, Deck, Device};
 pub use driver::{solve, solve_on};

@@ -17,7 +17,7 @@ pub(super) struct Bound {
 
 /// Books the steps of the graph under their names.
 pub(super) fn graph_phases<M: MemorySpace>(phases: &Phases, graph: &Graph<M>) {
-    graph.laps.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
+    graph.step_times.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
 }
 
 /// Sets what a call of each phase moves and computes on this rank.

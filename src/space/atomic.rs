@@ -1,20 +1,20 @@
-//! The atomic view: shared arrays that many threads add to or fill at once, without locks.
+//! The atomic view: shared arrays to which many threads add, or which they fill, without locks.
 //!
-//! All operations are relaxed: they order nothing but themselves, and the join at the end of a parallel loop publishes
-//! the results. A relaxed load or store is an ordinary move on every machine of interest; only read-modify-write
-//! operations cost more (about 5 ns uncontended for a locked instruction).
+//! All operations use relaxed ordering: no operation orders another, and the join at the end of a parallel loop
+//! publishes the results. On x86-64 and AArch64 a relaxed load or store is an ordinary move. Only read-modify-write
+//! operations cost more: about 5 ns for an uncontended locked instruction.
 
 #![allow(unsafe_code)]
 
 pub use atomic_float::AtomicF64;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// A number type with an atomic twin of the same size and alignment.
+/// A number type with an atomic type of the same size and alignment.
 ///
 /// # Safety
-/// `Atomic` must have the size, alignment and bit validity of `Self`.
+/// `Cell` must have the size, alignment and bit validity of `Self`.
 pub unsafe trait Atomic: Copy {
-    /// The atomic twin.
+    /// The atomic type.
     type Cell: Sync;
 }
 // SAFETY: the standard library and atomic_float document the same in-memory representation for each pair.
@@ -38,23 +38,24 @@ unsafe impl Atomic for f64 {
     type Cell = AtomicF64;
 }
 
-/// Lends an exclusive slice as a shared slice of atomics.
+/// Lends an exclusive slice as a shared slice of atomics, at no cost.
 pub fn atomic_view<T: Atomic>(slice: &mut [T]) -> &[T::Cell] {
     const {
         assert!(size_of::<T>() == size_of::<T::Cell>() && align_of::<T>() == align_of::<T::Cell>());
     }
-    // SAFETY: size, alignment and validity agree (trait contract, and the assertion above); the exclusive borrow lasts
-    // as long as the shared view, so nobody reads or writes the slice non-atomically meanwhile.
+    // SAFETY: size, alignment and validity agree (trait contract, and the assertion above). The exclusive borrow lasts
+    // as long as the shared view, so no other code reads or writes the slice non-atomically in the meantime.
     unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
-/// `*cell += value`, atomically.
+/// Adds `value` to `*cell` atomically.
 #[inline(always)]
 pub fn add(cell: &AtomicF64, value: f64) {
     cell.fetch_add(value, Relaxed);
 }
 
-/// `*cell += value` as a load and a store: for cells that no other thread touches in the same loop.
+/// Adds `value` to `*cell` by a load and a store, for cells that no other thread touches in the same loop. Avoids the
+/// cost of a locked instruction.
 #[inline(always)]
 pub fn add_unshared(cell: &AtomicF64, value: f64) {
     cell.store(cell.load(Relaxed) + value, Relaxed);

@@ -1,6 +1,7 @@
-//! Names of choices: the same words in flags, decks and reports.
+//! Names of choices: one table per enum for command-line flags, decks and reports.
 
-/// Gives an enum with a table `ALL: [(Self, &str); N]` its `Display` and `FromStr`, with an error that lists the names.
+/// Implements `Display` and `FromStr` for an enum with a table `ALL: [(Self, &str); N]`. The error lists the names.
+#[macro_export]
 macro_rules! named_choice {
     ($choice:ty, $what:literal) => {
         impl std::fmt::Display for $choice {
@@ -22,4 +23,4 @@ macro_rules! named_choice {
         }
     };
 }
-pub(crate) use named_choice;
+pub use named_choice;

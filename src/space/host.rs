@@ -1,4 +1,4 @@
-//! Serial and Threads: two ways to walk the same chunks, so that every host kernel is written once.
+//! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
 
 use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory};
 use crate::{Error, Result};
@@ -8,30 +8,30 @@ use std::sync::Arc;
 
 /// An execution space on host memory.
 ///
-/// Kernels hand [`for_each`](Self::for_each) an indexed iterator over disjoint pieces (chunks of slices, zipped). The
-/// pieces never depend on the number of threads, so a reduction that stores one partial a piece and adds the partials in
-/// order gives the same bits on [`Serial`] and on any [`Threads`].
+/// Kernels pass [`for_each`](Self::for_each) an indexed iterator over disjoint pieces (zipped chunks of slices). The
+/// pieces never depend on the number of threads. A reduction that stores one partial sum per piece and adds the partial
+/// sums in order therefore gives the same bits on [`Serial`] and on any [`Threads`].
 pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
-    /// Items in one piece of a vector kernel; partial sums are kept for pieces of this length.
+    /// Items per piece of a vector kernel, and per partial sum: 32 KiB of `f64` per array.
     const CHUNK: usize = 4096;
 
-    /// Calls `f` once on each item, in any order and on any thread of the space; returns when all are done.
+    /// Calls `f` once per item, in any order and on any thread of the space, and returns when all calls have returned.
     fn for_each<I>(&self, items: I, f: impl Fn(I::Item) + Send + Sync)
     where
         I: IndexedParallelIterator;
 
-    /// Threads that `for_each` may use at once.
+    /// Returns the number of threads that `for_each` may use at once.
     fn concurrency(&self) -> usize;
 
     /// Sorts keys in ascending order.
     fn sort(&self, keys: &mut [u64]);
 
-    /// Partial sums that a reduction over `len` items stores.
+    /// Returns the number of partial sums that a reduction over `len` items stores.
     fn partials(len: usize) -> usize {
         len.div_ceil(Self::CHUNK)
     }
 
-    /// `f(i)` for each `i` in `0..n`, collected in order.
+    /// Returns `f(i)` for each `i` in `0..n`, in order.
     fn map<T: Item>(&self, n: usize, f: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
         let mut out = memory::zeroed::<T>(n);
         self.for_each(out.par_chunks_mut(Self::CHUNK).enumerate(), |(chunk, out)| {
@@ -43,7 +43,7 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     }
 }
 
-/// Cuts `slice` into the pieces between neighbouring `bounds`, which rise from 0.
+/// Cuts `slice` into the pieces between neighbouring `bounds`, which must start at 0 and increase.
 pub fn split_at<T>(mut slice: &mut [T], bounds: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
     let mut bounds = bounds.into_iter();
     let mut last = bounds.next().unwrap_or(0);
@@ -56,14 +56,14 @@ pub fn split_at<T>(mut slice: &mut [T], bounds: impl IntoIterator<Item = usize>)
     pieces
 }
 
-/// Bounds of `pieces` nearly equal ranges of `0..n`, each a multiple of `unit` long but the last.
+/// Returns the bounds of `pieces` nearly equal ranges of `0..n`. Each length but the last is a multiple of `unit`.
 pub fn even_bounds(n: usize, pieces: usize, unit: usize) -> Vec<usize> {
     let units = n.div_ceil(unit);
     let pieces = pieces.clamp(1, units.max(1));
     (0..=pieces).map(|piece| (units * piece / pieces * unit).min(n)).collect()
 }
 
-/// One thread: the calling one, with plain loops. The specification that every other space is tested against.
+/// One thread: the calling one, with plain loops. All other spaces are tested against it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Serial;
 
@@ -74,26 +74,26 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// A pool of `threads` threads beside the calling one, which waits while they work.
+    /// Makes a pool of `threads` threads. The calling thread waits while they work.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for zero threads or when the system starts no more.
+    /// [`Error::Invalid`] for 0 threads or when the system cannot start more.
     pub fn new(threads: usize) -> Result<Self> {
         Self::build(threads, rayon::ThreadPoolBuilder::new())
     }
 
-    /// A pool in which the calling thread is one of the `threads`: no hand-over at each kernel, and what must stay on
-    /// the main thread (MPI) does. A thread can enter such a pool once in its life.
+    /// Makes a pool of `threads` threads that includes the calling one. Kernels then start without a hand-over, and
+    /// work that must stay on the main thread (MPI) does. A thread can enter such a pool only once in its life.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for zero threads, a thread already in a pool, or when the system starts no more.
+    /// [`Error::Invalid`] for 0 threads, when the thread is already in a pool, or when the system cannot start more.
     pub fn with_current(threads: usize) -> Result<Self> {
         Self::build(threads, rayon::ThreadPoolBuilder::new().use_current_thread())
     }
 
     fn build(threads: usize, builder: rayon::ThreadPoolBuilder) -> Result<Self> {
         if threads == 0 {
-            return Err(Error::Invalid("threads: 0 is no number of threads; give 1 or more".into()));
+            return Err(Error::Invalid("invalid number of threads 0: expected 1 or more".into()));
         }
         let pool = builder.num_threads(threads).build();
         let pool = pool.map_err(|e| Error::Invalid(format!("threads: cannot start a pool of {threads}: {e}")))?;
@@ -101,7 +101,7 @@ impl Threads {
     }
 }
 
-/// Cores that the system allows this process (affinity mask and control-group quota).
+/// Returns the number of cores that this process may use, by its affinity mask and control-group quota.
 pub fn allowed_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -137,7 +137,7 @@ impl HostSpace for Threads {
     }
 }
 
-/// Drains a rayon iterator on the calling thread, first item first, without entering any pool.
+/// Drains a rayon iterator on the calling thread, first item first, without entering a pool.
 struct InOrder<F>(F);
 
 impl<T, F: Fn(T)> ProducerCallback<T> for InOrder<F> {
@@ -223,6 +223,6 @@ mod tests {
 
     #[test]
     fn no_threads_is_an_error() {
-        assert!(Threads::new(0).unwrap_err().to_string().contains("0 is no number of threads"));
+        assert!(Threads::new(0).unwrap_err().to_string().contains("invalid number of threads 0"));
     }
 }

@@ -1,16 +1,16 @@
-//! One number for each of [`LANES`] elements: what a vector register holds, as a plain value.
+//! Vector lanes: one number for each of [`LANES`] elements, as a plain value that fits a vector register.
 //!
-//! Code generic over [`Number`] runs on `f64` (the specification), on dual numbers (its derivative) and on [`Lanes`] (the
-//! fast path: compiled for the widest vectors of this processor by `multiversion`).
+//! Code generic over [`Number`] runs on `f64` (the reference), on dual numbers (its derivative) and on [`Lanes`] (the
+//! fast path, which `multiversion` compiles for the widest vectors of the processor).
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Elements that one batch holds: the width of an AVX-512 register in `f64`.
+/// Elements per batch: the `f64` lanes of an AVX-512 register.
 pub const LANES: usize = 8;
-/// Lanes computed at a time where registers hold half as many: a value is one AVX2 register in `f64`.
+/// Lanes per value on processors with half as wide registers: the `f64` lanes of an AVX2 register.
 pub const HALF_LANES: usize = LANES / 2;
 
-/// Arithmetic that element code needs of its number type; `f64` and [`Lanes`] have it, a dual number needs one line.
+/// Arithmetic that element code needs of a number type. `f64` and [`Lanes`] implement it; a dual number needs one line.
 pub trait Number:
     Copy
     + From<f64>
@@ -20,7 +20,7 @@ pub trait Number:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// `self * factor + term`, rounded once where the type knows that the processor can and twice otherwise.
+    /// Returns `self * factor + term`, rounded once if the type knows that the processor can, otherwise twice.
     #[inline(always)]
     fn times_plus(self, factor: Self, term: Self) -> Self {
         self * factor + term
@@ -28,29 +28,30 @@ pub trait Number:
 }
 impl Number for f64 {}
 
-/// `f32` or `f64`, and nothing else: what a contraction's arrays and [`Lanes`] hold.
+/// The scalar types of contractions and [`Lanes`]: `f32` and `f64`, and no others.
 pub trait Real:
     super::Item + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// A value whose type is made of this one, with this one named: generic code comes to functions of `f32` and of `f64`
-    /// that are compiled once.
+    /// Rebuilds a value as one of type `f32` or `f64`. Generic code thereby calls functions that are compiled once per
+    /// scalar type.
     fn known<F: OfReal>(value: F::Of<Self>) -> Known<F>;
-    /// `self * factor + term`, rounded once: an instruction on processors that have it, else a slow library call.
+    /// Returns `self * factor + term`, rounded once: one instruction on processors that have it, otherwise a slow
+    /// library call.
     fn fused(self, factor: Self, term: Self) -> Self;
 }
 
-/// A type for each [`Real`].
+/// A family of types, one per [`Real`].
 pub trait OfReal {
-    /// That of `T`.
+    /// The member of the family for scalar type `T`.
     type Of<T: Real>;
 }
 
-/// A value of a type that is made of a [`Real`].
+/// A value of a type family, tagged with its scalar type.
 #[allow(missing_debug_implementations)]
 pub enum Known<F: OfReal> {
-    /// Of `f32`.
+    /// The value for `f32`.
     F32(F::Of<f32>),
-    /// Of `f64`.
+    /// The value for `f64`.
     F64(F::Of<f64>),
 }
 
@@ -69,29 +70,29 @@ macro_rules! real {
 }
 real!(f32, F32; f64, F64;);
 
-/// `[T; WIDTH]` with lane-wise arithmetic.
+/// The array `[T; WIDTH]` with lane-wise arithmetic.
 ///
-/// `FUSED` says that products followed by a sum may be one fused instruction in [`mul_add`](Self::mul_add); only code
-/// compiled for a processor that has it may set it, else each becomes a library call.
+/// `FUSED` permits [`mul_add`](Self::mul_add) to use one fused instruction for a product and a sum. Only code that is
+/// compiled for a processor with that instruction may set it; elsewhere each one becomes a library call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Lanes<const FUSED: bool, T = f64, const WIDTH: usize = LANES>(pub [T; WIDTH]);
 
 impl<const FUSED: bool, const WIDTH: usize> Lanes<FUSED, f64, WIDTH> {
-    /// All lanes zero.
+    /// The value with all lanes zero.
     pub const ZERO: Self = Lanes([0.0; WIDTH]);
 }
 
-// The loops below are written out, without closures: an operation must be inlined whole into code that is compiled for
-// the processor's vectors, and a closure may be left behind as a function of its own.
+// The loops below are written without closures. An operation must be inlined whole into code that is compiled for the
+// processor's vectors, and LLVM may leave a closure behind as a separate function.
 impl<const FUSED: bool, T: Real, const WIDTH: usize> Lanes<FUSED, T, WIDTH> {
-    /// The same value in every lane.
+    /// Returns the same value in every lane.
     #[inline(always)]
     pub fn splat(value: T) -> Self {
         Lanes([value; WIDTH])
     }
 
-    /// `self * factor + term`.
+    /// Returns `self * factor + term`.
     #[inline(always)]
     pub fn mul_add(self, factor: Self, term: Self) -> Self {
         let mut out = term;

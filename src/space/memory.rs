@@ -1,22 +1,23 @@
-//! Host arrays: zero pages on demand, huge pages where the array is large, and what memory there is.
+//! Host arrays: zeroed pages on demand, huge pages for large arrays, and the amount of memory.
 
 #![allow(unsafe_code)]
 
 use super::Item;
 use crate::{Error, Result};
 
-/// Arrays from this size on are advised to live in huge pages (2 MiB on x86-64): fewer address translations in streams
-/// and gathers, 10-25 % on a plain sparse product.
+/// Smallest array, in bytes, for which huge pages (2 MiB on x86-64) are requested. They need fewer address translations
+/// in streams and gathers, which speeds up a plain sparse product by 10 to 25 %.
 const HUGE: usize = 4 << 20;
 
-/// A zero-filled array whose pages are touched first by whoever writes them first.
+/// Returns a zeroed array. Its pages are first touched by the thread that first writes them, which places them in
+/// memory local to that thread.
 pub fn zeroed<T: Item>(len: usize) -> Vec<T> {
     let array = vec![T::default(); len];
     advise_huge_pages(&array);
     array
 }
 
-/// [`zeroed`], with an error in place of an abort where the memory cannot be had.
+/// Returns a zeroed array as [`zeroed`], or an error instead of an abort when the memory is not available.
 pub(super) fn try_zeroed<T: Item>(len: usize) -> Result<Vec<T>> {
     let bytes = len.saturating_mul(size_of::<T>());
     let available = available_bytes();
@@ -37,7 +38,7 @@ fn advise_huge_pages<T>(array: &[T]) {
         let start = array.as_ptr().addr().next_multiple_of(PAGE);
         let end = (array.as_ptr().addr() + bytes) / PAGE * PAGE;
         #[cfg(target_os = "linux")]
-        // SAFETY: [start, end) lies inside a live allocation; MADV_HUGEPAGE changes no content and no mapping. Its
+        // SAFETY: [start, end) lies inside a live allocation; MADV_HUGEPAGE changes no content and no mapping. A
         // failure (old kernel, feature off) costs speed only and is ignored.
         unsafe {
             libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
@@ -46,12 +47,12 @@ fn advise_huge_pages<T>(array: &[T]) {
     }
 }
 
-/// Bytes that can still be allocated on this machine without swapping (Linux; elsewhere `u64::MAX`).
+/// Returns the bytes that can still be allocated on this machine without swapping (Linux; elsewhere `u64::MAX`).
 pub fn available_bytes() -> u64 {
     proc_kib("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
 }
 
-/// Largest resident size that this process has had, in bytes (Linux; elsewhere 0).
+/// Returns the largest resident size of this process so far, in bytes (Linux; elsewhere 0).
 pub fn peak_bytes() -> u64 {
     proc_kib("/proc/self/status", "VmHWM:").unwrap_or(0)
 }

@@ -1,9 +1,9 @@
-//! Where work runs and where its arrays live.
+//! Execution spaces, in which kernels run, and memory spaces, in which arrays live.
 //!
-//! A *memory space* says what an array is ([`MemorySpace`]); an *execution space* runs loops over arrays of one memory
-//! space ([`ExecutionSpace`]). [`Serial`] and [`Threads`] share the host's memory and one body for every kernel
-//! ([`HostSpace`]); a device adds a memory space, an execution space and a body of its own. The names follow Kokkos
-//! (Edwards, Trott, Sunderland 2014, section 3).
+//! A *memory space* defines the type of an array ([`MemorySpace`]); an *execution space* runs loops over arrays of one
+//! memory space ([`ExecutionSpace`]). [`Serial`] and [`Threads`] share the host's memory and one implementation of
+//! every kernel ([`HostSpace`]); a device adds its own memory space, execution space and implementation. The names
+//! follow Kokkos (Edwards, Trott, Sunderland 2014, section 3).
 //!
 //! ```
 //! use minifenl::space::{ExecutionSpace, Layout, Threads, View, offsets};
@@ -21,7 +21,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! All `unsafe` code of the host is in this room: [`atomic`], `memory` and `prefetch`.
+//! All `unsafe` code of the host is in this module: [`atomic`], `memory` and `prefetch`.
 
 pub mod atomic;
 mod choice;
@@ -30,20 +30,20 @@ mod choice;
 pub mod cuda;
 mod host;
 pub mod lanes;
-mod laps;
 mod memory;
 mod prefetch;
 mod scan;
+mod step_times;
 mod view;
 
-pub(crate) use choice::named_choice;
+pub use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
-pub use laps::Laps;
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};
+pub use step_times::StepTimes;
 pub use view::{Layout, Strided, View, ViewMut};
 
 use crate::Result;
@@ -58,10 +58,10 @@ impl Item for u64 {}
 impl Item for i32 {}
 impl Item for f32 {}
 impl Item for f64 {}
-/// A point.
+/// Coordinates of a point.
 impl Item for [f64; 3] {}
 
-/// A kind of memory: what "an array of T" and a view of one are there.
+/// A kind of memory: its types of arrays and views.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// An owned array of `T`.
     type Array<T: Item>: Clone + Debug + Send + Sync;
@@ -69,11 +69,11 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// A read-only view `[i0, i1, ...]` of `R` indices.
     type View<'a, T: Item, const R: usize>: Strided<R>;
 
-    /// A view through which items can be written.
+    /// A writable view.
     type ViewMut<'a, T: Item, const R: usize>: Strided<R>;
 }
 
-/// Ordinary memory of the host; an array is a `Vec`.
+/// Host memory; an array is a `Vec`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostMemory;
 
@@ -83,72 +83,76 @@ impl MemorySpace for HostMemory {
     type ViewMut<'a, T: Item, const R: usize> = ViewMut<'a, T, R>;
 }
 
-/// Owned array of `T` in the memory of execution space `S`.
+/// An owned array of `T` in the memory of execution space `S`.
 pub type Array<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Array<T>;
 
-/// Scalars that one [`begin_read`](ExecutionSpace::begin_read) copies.
+/// Number of scalars that one [`begin_read`](ExecutionSpace::begin_read) copies.
 pub const SCALARS: usize = 8;
 
-/// Something that runs kernels on arrays of one memory space.
+/// A processor, or a group of them, that runs kernels on arrays of one memory space.
 pub trait ExecutionSpace: Clone + Debug {
-    /// The memory its kernels read and write.
+    /// Memory that the kernels read and write.
     type Memory: MemorySpace;
 
-    /// A copy to the host on its way, see [`begin_read`](Self::begin_read).
+    /// A copy to the host in progress, see [`begin_read`](Self::begin_read).
     type Reading: Debug;
 
-    /// What [`repeat`](Self::repeat) remembers of the work.
+    /// The recorded work of [`repeat`](Self::repeat).
     type Recording: Debug + Default;
 
-    /// Name for people and reports, e.g. `threads(4)`.
+    /// Returns the name for messages and reports, e.g. `threads(4)`.
     fn label(&self) -> String;
 
-    /// A zero-filled array of `len` items.
+    /// Returns a zeroed array of `len` items.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>>;
 
     /// Copies host data into a new array of this space.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Those of [`zeros`](Self::zeros).
     fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>>;
 
-    /// Copies an array of this space to the host; waits for the kernels that write it.
+    /// Copies an array of this space to the host. Waits for the kernels that write it.
     ///
     /// # Errors
-    /// A device's failure, where there is a device.
+    /// A failure of the device, if there is one.
     fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>>;
 
-    /// Copies the first `out.len()` items of an array to the host, without allocating; waits for the kernels that write it.
+    /// Copies the first `out.len()` items of an array to the host without allocating. Waits for the kernels that write
+    /// it.
     ///
     /// # Errors
-    /// As [`download`](Self::download).
+    /// Those of [`download`](Self::download).
     fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()>;
 
-    /// Starts copying the first scalars of an array to the host, behind the kernels launched so far; a device does not wait.
+    /// Starts to copy the first scalars of an array to the host, after the kernels launched so far. The host of a
+    /// device does not wait, so it can enqueue further kernels behind the copy.
     ///
     /// # Errors
-    /// As [`download`](Self::download).
+    /// Those of [`download`](Self::download).
     fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Self::Reading>;
 
-    /// Waits for a copy that was begun and hands it over; zeros stand for scalars that the array does not have.
+    /// Waits for a copy that [`begin_read`](Self::begin_read) started and returns the scalars, with zeros for scalars
+    /// that the array does not have.
     ///
     /// # Errors
-    /// As [`download`](Self::download).
+    /// Those of [`download`](Self::download).
     fn finish_read(&self, reading: Self::Reading) -> Result<[f64; SCALARS]>;
 
-    /// Does `work`, which launches the same kernels with the same arguments whenever it is called with this recording. A
-    /// device may record it and replay the record in one launch; scalars that change must live in its memory.
+    /// Runs `work`, which must launch the same kernels with the same arguments in every call with this recording. A
+    /// device may record the launches and replay them as one, which saves their launch overhead. Scalars that change
+    /// between calls must therefore be in device memory.
     ///
     /// # Errors
-    /// Those of the work, and a device's failure.
+    /// Those of the work, and failures of the device.
     fn repeat(&self, recording: &mut Self::Recording, work: impl FnMut() -> Result<()>) -> Result<()>;
 
-    /// Returns once every kernel launched so far is done.
+    /// Returns when every kernel launched so far has finished.
     ///
     /// # Errors
-    /// A device's failure, where there is a device.
+    /// A failure of the device, if there is one.
     fn fence(&self) -> Result<()>;
 }

@@ -1,16 +1,16 @@
-//! Prefix sums: counts to offsets.
+//! Prefix sums that turn counts into offsets.
 
 use super::{HostSpace, memory::zeroed};
 use crate::RowOffset;
 use rayon::prelude::*;
 
-/// Rows below which one pass on one thread is faster than two passes on many.
+/// Number of rows from which two passes on many threads are faster than one pass on one thread.
 const PARALLEL_FROM: usize = 1 << 20;
 
-/// Replaces `counts[i]` by the sum of `counts[..i]` and returns the sum of all.
+/// Replaces `counts[i]` by the sum of `counts[..i]` and returns the total.
 ///
-/// Two passes over pieces of fixed length (sums, then offsets); 16 bytes read and written an item in the first pass and
-/// 16 in the second. The result is exact, so it does not depend on the space.
+/// Two passes over pieces of equal length, 8 per thread: sums, then offsets. The first reads 8 bytes per item, the
+/// second reads and writes 8. Integer sums are exact, so the result does not depend on the space.
 pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowOffset {
     if space.concurrency() == 1 || counts.len() < PARALLEL_FROM {
         return scan_piece(0, counts);
@@ -27,7 +27,8 @@ pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowO
     total
 }
 
-/// Offsets of rows with the given numbers of entries: length `counts.len() + 1`, the last item is the total.
+/// Returns the offsets of rows with the given numbers of entries. The length is `counts.len() + 1`; the last item is
+/// the total.
 pub fn offsets<S: HostSpace>(space: &S, counts: &[u32]) -> Vec<RowOffset> {
     let mut row_map = zeroed::<RowOffset>(counts.len() + 1);
     let pieces = row_map[..counts.len()].par_chunks_mut(S::CHUNK).zip(counts.par_chunks(S::CHUNK));

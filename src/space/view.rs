@@ -1,18 +1,19 @@
-//! Multi-dimensional views of a slice, with the layout a property of the view and not of the code that uses it.
+//! Multi-dimensional views of a slice. The layout is a property of the view, so that code is written once for all
+//! layouts.
 
 use crate::{Error, Result};
 
-/// Which index runs fastest in memory.
+/// The index that runs fastest in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// The first index (Fortran order): neighbouring cells side by side, for lanes and GPU threads.
+    /// The first index (Fortran order): neighbouring cells are adjacent, for vector lanes and GPU threads.
     Left,
-    /// The last index (C order): a cell's data side by side.
+    /// The last index (C order): the data of one cell are adjacent.
     Right,
 }
 
 impl Layout {
-    /// Strides, in items, of a packed array with these extents.
+    /// Returns the strides, in items, of a packed array with these extents.
     pub fn strides<const R: usize>(self, extents: [usize; R]) -> [usize; R] {
         let mut strides = [1; R];
         match self {
@@ -23,7 +24,7 @@ impl Layout {
     }
 }
 
-/// Read-only view `[i0, i1, ...]` of a slice; copies freely.
+/// A read-only view `[i0, i1, ...]` of a slice. Copies are free.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, T, const R: usize> {
     data: &'a [T],
@@ -31,7 +32,7 @@ pub struct View<'a, T, const R: usize> {
     strides: [usize; R],
 }
 
-/// View `[i0, i1, ...]` of a slice through which its items can be written.
+/// A writable view `[i0, i1, ...]` of a slice.
 #[derive(Debug)]
 pub struct ViewMut<'a, T, const R: usize> {
     data: &'a mut [T],
@@ -39,15 +40,15 @@ pub struct ViewMut<'a, T, const R: usize> {
     strides: [usize; R],
 }
 
-/// What a view tells of its shape, whatever memory it is of.
+/// Shape of a view in any memory.
 pub trait Strided<const R: usize> {
-    /// The number of values of each index.
+    /// Returns the extent of each index.
     fn extents(&self) -> [usize; R];
-    /// Distance in items between neighbours along each index.
+    /// Returns the distance in items between neighbours along each index.
     fn strides(&self) -> [usize; R];
 }
 
-/// Refuses a view from item `first` on that would reach past the end of `len` items.
+/// Returns an error if a view that starts at item `first` reaches past the end of `len` items.
 pub(super) fn check_reach<const R: usize>(
     len: usize,
     first: usize,
@@ -70,7 +71,7 @@ pub(super) fn check_reach<const R: usize>(
 macro_rules! view {
     ($view:ident, $slice:ty) => {
         impl<'a, T, const R: usize> $view<'a, T, R> {
-            /// A packed view of the first `extents.product()` items of `data`.
+            /// Makes a packed view of the first `extents.product()` items of `data`.
             ///
             /// # Errors
             /// [`Error::Invalid`] when `data` is too short.
@@ -78,7 +79,7 @@ macro_rules! view {
                 Self::strided(data, extents, layout.strides(extents))
             }
 
-            /// A view with any strides, in items.
+            /// Makes a view with any strides, in items.
             ///
             /// # Errors
             /// [`Error::Invalid`] when the view reaches past the end of `data`.
@@ -87,29 +88,29 @@ macro_rules! view {
                 Ok(Self { data, extents, strides })
             }
 
-            /// The number of values of each index.
+            /// Returns the extent of each index.
             pub fn extents(&self) -> [usize; R] {
                 self.extents
             }
 
-            /// Distance in items between neighbours along each index.
+            /// Returns the distance in items between neighbours along each index.
             pub fn strides(&self) -> [usize; R] {
                 self.strides
             }
 
-            /// Whether the items are packed in this layout.
+            /// Returns true if the items are packed in this layout.
             pub fn is_packed(&self, layout: Layout) -> bool {
                 self.strides == layout.strides(self.extents)
             }
 
-            /// Position of an item in the slice.
+            /// Returns the position of an item in the slice.
             #[inline(always)]
             pub fn offset(&self, index: [usize; R]) -> usize {
                 debug_assert!(index.iter().zip(&self.extents).all(|(i, e)| i < e), "{index:?} in {:?}", self.extents);
                 index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
             }
 
-            /// The slice behind the view.
+            /// Returns the slice behind the view.
             pub fn data(&self) -> &[T] {
                 self.data
             }
@@ -137,12 +138,12 @@ view!(View, &'a [T]);
 view!(ViewMut, &'a mut [T]);
 
 impl<T, const R: usize> ViewMut<'_, T, R> {
-    /// The slice behind the view, to write.
+    /// Returns the slice behind the view, writable.
     pub fn data_mut(&mut self) -> &mut [T] {
         self.data
     }
 
-    /// The same view, to read.
+    /// Returns a read-only view of the same items.
     pub fn as_view(&self) -> View<'_, T, R> {
         View { data: self.data, extents: self.extents, strides: self.strides }
     }

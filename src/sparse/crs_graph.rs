@@ -1,10 +1,13 @@
-//! The pattern of a sparse matrix in compressed rows.
+//! Sparsity pattern of a matrix in compressed-row storage (CRS, CSR).
+//!
+//! Offsets are 64-bit, because 1.6e8 rows of 27 entries exceed 32 bits; columns are 32-bit local ids, because a product
+//! reads one per entry. Memory: 8 bytes per row and 4 per entry.
 
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result, RowOffset, error::check_length};
 use std::ops::Range;
 
-/// Compressed-row graph: row `i` has columns `entries[row_map[i]..row_map[i + 1]]`, sorted, each once.
+/// Compressed-row graph: row `i` has the columns `entries[row_map[i]..row_map[i + 1]]`, sorted and without duplicates.
 #[derive(Clone, Debug)]
 pub struct CrsGraph<M: MemorySpace = HostMemory> {
     rows: usize,
@@ -15,11 +18,11 @@ pub struct CrsGraph<M: MemorySpace = HostMemory> {
 }
 
 impl CrsGraph {
-    /// Takes the two arrays of a graph with `columns` columns; rows are `row_map.len() - 1`.
+    /// Takes the arrays of a graph with `columns` columns and `row_map.len() - 1` rows, and checks them.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the first row whose offsets fall, or whose columns are unsorted, repeated or out of
-    /// range; [`Error::Shape`] when `entries` has another length than the last offset.
+    /// [`Error::Invalid`], naming the first row whose offsets decrease or whose columns are unsorted, repeated or out
+    /// of range. [`Error::Shape`] when the length of `entries` differs from the last offset.
     pub fn new(row_map: Vec<RowOffset>, entries: Vec<LocalOrdinal>, columns: usize) -> Result<Self> {
         let Some(&last) = row_map.last() else {
             return Err(Error::length("CrsGraph::new", "row_map", 0, 1));
@@ -31,7 +34,7 @@ impl CrsGraph {
         for (row, pair) in row_map.windows(2).enumerate() {
             if pair[1] < pair[0] || pair[1] > last {
                 return Err(Error::Invalid(format!(
-                    "row_map[{}] is {}, after {} and up to {last}",
+                    "row_map[{}] is {}, expected {}..={last}",
                     row + 1,
                     pair[1],
                     pair[0]
@@ -40,56 +43,56 @@ impl CrsGraph {
             let row_entries = &entries[pair[0] as usize..pair[1] as usize];
             if let Some(two) = row_entries.windows(2).find(|two| two[1] <= two[0]) {
                 return Err(Error::Invalid(format!(
-                    "row {row}: column {} follows {}; columns must rise",
+                    "row {row}: column {} follows {}; columns must increase",
                     two[1], two[0]
                 )));
             }
             if let Some(column) = row_entries.last().filter(|&&column| column as usize >= columns) {
-                return Err(Error::Invalid(format!("row {row}: column {column} of a matrix with {columns} columns")));
+                return Err(Error::Invalid(format!("row {row}: column {column} is outside 0..{columns}")));
             }
         }
         Ok(Self::trusted(row_map, entries, columns))
     }
 
-    /// [`new`](Self::new) without the checks, for graphs that this crate makes.
+    /// Takes the arrays without the checks of [`new`](Self::new), for graphs that this crate builds.
     pub(crate) fn trusted(row_map: Vec<RowOffset>, entries: Vec<LocalOrdinal>, columns: usize) -> Self {
         Self::from_parts(row_map.len() - 1, columns, entries.len(), row_map, entries)
     }
 
-    /// Positions of one row's entries.
+    /// Returns the range of one row's entries.
     #[inline(always)]
     pub fn row_range(&self, row: usize) -> Range<usize> {
         self.row_map[row] as usize..self.row_map[row + 1] as usize
     }
 
-    /// Columns of one row.
+    /// Returns the columns of one row.
     #[inline(always)]
     pub fn row(&self, row: usize) -> &[LocalOrdinal] {
         &self.entries[self.row_range(row)]
     }
 
-    /// Entries of the longest row.
+    /// Returns the number of entries in the longest row.
     pub fn longest_row(&self) -> usize {
         self.row_map.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
     }
 
-    /// A copy in the memory of another space.
+    /// Copies the graph into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had.
+    /// [`Error::TooLarge`] when the memory is not available, [`Error::Device`] when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsGraph<S::Memory>> {
         let (row_map, entries) = (space.upload(&self.row_map)?, space.upload(&self.entries)?);
         Ok(CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries))
     }
 
-    /// The arrays `(row_map, entries)`.
+    /// Returns the arrays `(row_map, entries)`.
     pub fn into_arrays(self) -> (Vec<RowOffset>, Vec<LocalOrdinal>) {
         (self.row_map, self.entries)
     }
 }
 
 impl<M: MemorySpace> CrsGraph<M> {
-    /// Takes the arrays of a graph that is known to be in order.
+    /// Takes the arrays of a graph. The caller guarantees the order that [`new`](Self::new) checks.
     pub(crate) fn from_parts(
         rows: usize,
         columns: usize,
@@ -100,42 +103,29 @@ impl<M: MemorySpace> CrsGraph<M> {
         CrsGraph { rows, columns, nnz, row_map, entries }
     }
 
-    /// Number of entries (non-zeros).
+    /// Returns the number of entries (non-zeros).
     pub fn nnz(&self) -> usize {
         self.nnz
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Offsets of the rows in `entries`, length rows + 1.
+    /// Returns the offsets of the rows in `entries`, of length rows + 1.
     pub fn row_map(&self) -> &M::Array<RowOffset> {
         &self.row_map
     }
 
-    /// Column of each entry.
+    /// Returns the column of each entry.
     pub fn entries(&self) -> &M::Array<LocalOrdinal> {
         &self.entries
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl CrsGraph<crate::space::CudaMemory> {
-    /// A copy of a graph in a GPU's memory.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Device`] for a failure of the driver.
-    pub fn upload(space: &crate::space::Cuda, graph: &CrsGraph) -> Result<Self> {
-        use crate::space::ExecutionSpace;
-        let (row_map, entries) = (space.upload(&graph.row_map)?, space.upload(&graph.entries)?);
-        Ok(Self::from_parts(graph.rows, graph.columns, graph.nnz, row_map, entries))
     }
 }
 

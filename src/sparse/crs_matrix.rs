@@ -1,4 +1,6 @@
-//! Values on a compressed-row graph.
+//! A matrix in compressed-row storage: values on a shared graph.
+//!
+//! Matrices on one graph share it, so that a new Jacobian costs only its values.
 
 use super::CrsGraph;
 use crate::Result;
@@ -6,7 +8,7 @@ use crate::error::check_length;
 use crate::space::{ExecutionSpace, HostMemory, Item, MemorySpace, zeroed};
 use std::sync::Arc;
 
-/// Compressed-row matrix: a shared graph, and a value of type `V` at each entry.
+/// Compressed-row matrix: a shared graph and one value of type `V` per entry.
 #[derive(Clone, Debug)]
 pub struct CrsMatrix<V: Item = f64, M: MemorySpace = HostMemory> {
     graph: Arc<CrsGraph<M>>,
@@ -14,30 +16,31 @@ pub struct CrsMatrix<V: Item = f64, M: MemorySpace = HostMemory> {
 }
 
 impl<V: Item> CrsMatrix<V> {
-    /// Puts values on a graph.
+    /// Makes a matrix from a graph and its values.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there is one value for each entry.
+    /// [`Error::Shape`](crate::Error::Shape) unless there is one value per entry.
     pub fn new(graph: Arc<CrsGraph>, values: Vec<V>) -> Result<Self> {
         check_length("CrsMatrix::new", "values", values.len(), graph.nnz())?;
         Ok(CrsMatrix { graph, values })
     }
 
-    /// The zero matrix on a graph.
+    /// Returns the zero matrix on a graph.
     pub fn zero(graph: Arc<CrsGraph>) -> Self {
         let values = zeroed(graph.nnz());
         CrsMatrix { graph, values }
     }
 
-    /// A copy in the memory of another space, with a graph of its own.
+    /// Copies the matrix into the memory of a space. The copy has its own graph, so it shares none with other copies.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsMatrix<V, S::Memory>> {
         Ok(CrsMatrix { graph: Arc::new(self.graph.upload(space)?), values: space.upload(&self.values)? })
     }
 
-    /// Value at (row, column), or `None` where the graph has no entry.
+    /// Returns the value at (row, column), or `None` if the graph has no such entry.
     pub fn get(&self, row: usize, column: u32) -> Option<V> {
         let position = self.graph.row(row).binary_search(&column).ok()?;
         Some(self.values[self.graph.row_range(row).start + position])
@@ -45,37 +48,37 @@ impl<V: Item> CrsMatrix<V> {
 }
 
 impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
-    /// The zero matrix on a graph, in a space's memory.
+    /// Returns the zero matrix on a graph in a space's memory.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     pub fn zeros_on(space: &impl ExecutionSpace<Memory = M>, graph: Arc<CrsGraph<M>>) -> Result<Self> {
         let values = space.zeros(graph.nnz())?;
         Ok(CrsMatrix { graph, values })
     }
 
-    /// Takes one value for each entry of the graph.
+    /// Takes one value per entry of the graph.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn from_parts(graph: Arc<CrsGraph<M>>, values: M::Array<V>) -> Self {
         CrsMatrix { graph, values }
     }
 
-    /// The graph, and the values to write.
+    /// Returns the graph and the values, the latter writable.
     pub fn parts_mut(&mut self) -> (&CrsGraph<M>, &mut M::Array<V>) {
         (&self.graph, &mut self.values)
     }
 
-    /// Graph and values.
+    /// Returns the graph and the values.
     pub fn into_parts(self) -> (Arc<CrsGraph<M>>, M::Array<V>) {
         (self.graph, self.values)
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub fn graph(&self) -> &Arc<CrsGraph<M>> {
         &self.graph
     }
 
-    /// Value of each entry, in the order of the graph's entries.
+    /// Returns the value of each entry, in the order of the graph's entries.
     pub fn values(&self) -> &M::Array<V> {
         &self.values
     }

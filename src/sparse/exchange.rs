@@ -1,6 +1,7 @@
-//! Matrices from and to sprs and Matrix Market files.
+//! Conversion of matrices from and to sprs and Matrix Market files.
 //!
-//! The view for sprs borrows our arrays; nothing is copied either way.
+//! The sprs view borrows the arrays of the matrix, and a sprs matrix in rows hands over its own: neither direction
+//! copies.
 
 use super::{CrsGraph, CrsMatrix};
 use crate::space::Item;
@@ -10,16 +11,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl<V: Item> CrsMatrix<V> {
-    /// The matrix as sprs sees it, borrowed.
+    /// Borrows the matrix as a sprs view.
     pub fn as_sprs(&self) -> CsMatViewI<'_, V, LocalOrdinal, RowOffset> {
         let graph = self.graph();
         CsMatViewI::new((graph.rows(), graph.columns()), graph.row_map(), graph.entries(), self.values())
     }
 
-    /// Takes over the arrays of a sprs matrix; one in columns is turned into rows first.
+    /// Takes over the arrays of a sprs matrix. A matrix in compressed columns is converted to rows first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when its structure breaks the rules of [`CrsGraph::new`].
+    /// [`Error::Invalid`] when the arrays violate the rules of [`CrsGraph::new`].
     pub fn from_sprs(matrix: CsMatI<V, LocalOrdinal, RowOffset>) -> Result<Self> {
         let matrix = if matrix.is_csr() { matrix } else { matrix.into_csr() };
         let columns = matrix.cols();
@@ -31,7 +32,7 @@ impl<V: Item> CrsMatrix<V> {
 /// Reads a Matrix Market file (coordinate, real, general or symmetric).
 ///
 /// # Errors
-/// [`Error::File`] with the path, and the line where there is one, when the file is absent, truncated or malformed.
+/// [`Error::File`] with the path, and the line if one is at fault, when the file is absent, truncated or malformed.
 pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<CrsMatrix> {
     let path = path.as_ref();
     let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
@@ -42,35 +43,40 @@ pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<CrsMatrix> {
     CrsMatrix::from_sprs(triplets.to_csr::<RowOffset>()).map_err(|e| failed(e.to_string()))
 }
 
-/// Looks for what the parser of sprs 0.11 does not survive: a file that ends early (it waits for ever), indices out of
-/// range (it panics) and a number of entries that no memory holds.
+/// Rejects files on which the parser of sprs 0.11 fails without an error: it waits forever at an early end of file,
+/// panics on indices out of range, and aborts on a number of entries that exceeds memory.
 fn check_matrix_market(text: &str) -> std::result::Result<(), String> {
     let mut lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());
     let size = lines.by_ref().find(|(_, line)| !line.starts_with('%'));
     let (at, size) = size.ok_or("truncated: no size line \"rows columns entries\"")?;
     let numbers: Vec<usize> = size.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let &[rows, columns, entries] = &numbers[..] else {
-        return Err(format!("line {}: {size:?} is no size line \"rows columns entries\"", at + 1));
+        return Err(format!("line {}: expected a size line \"rows columns entries\", found {size:?}", at + 1));
     };
     if rows.max(columns) >= LocalOrdinal::MAX as usize {
-        return Err(format!("line {}: {rows} x {columns} passes the 32 bits of local ids", at + 1));
+        return Err(format!("line {}: a {rows} x {columns} matrix exceeds 32-bit local ids", at + 1));
     }
     let mut found = 0;
     for (at, line) in lines {
         let mut words = line.split_whitespace().map_while(|word| word.parse::<usize>().ok());
         let (row, column) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
         if !(1..=rows).contains(&row) || !(1..=columns).contains(&column) {
-            return Err(format!("line {}: {line:?} is no entry of a {rows} x {columns} matrix", at + 1));
+            return Err(format!("line {}: expected an entry of a {rows} x {columns} matrix, found {line:?}", at + 1));
         }
         found += 1;
     }
-    if found == entries { Ok(()) } else { Err(format!("truncated or overlong: {found} entries, {entries} announced")) }
+    if found == entries {
+        Ok(())
+    } else {
+        Err(format!("truncated or overlong: expected {entries} entries, found {found}"))
+    }
 }
 
-/// Writes a Matrix Market file (coordinate, real, general) under a temporary name and then gives it its own.
+/// Writes a Matrix Market file (coordinate, real, general) under a temporary name and renames it, so that readers never
+/// see a partial file.
 ///
 /// # Errors
-/// [`Error::File`] with the path when it cannot be written; an earlier file of that name is then untouched.
+/// [`Error::File`] with the path when the file cannot be written. An earlier file of that name then stays unchanged.
 pub fn write_matrix_market(path: impl AsRef<Path>, matrix: &CrsMatrix) -> Result<()> {
     let path = path.as_ref();
     let temporary = path.with_extension("partial");

@@ -1,13 +1,17 @@
-//! Matrices in slices of 32 rows, on a GPU: what `kernels/slices.cu` reads, and its launches.
+//! Sliced ELL matrices on a GPU: slices of 32 rows, as `kernels/slices.cu` reads them, and their launches.
 //!
 //! ```text
-//! slice_offsets [slice]          first of its values; 32 times its width to the next
-//! words [slice]                  first of its table in `offsets`, or LISTED and first of its columns in `columns`
-//! values [slice_offsets + 32 k + row % 32]
+//! slice_offsets [slice]   index of the slice's first value; the next slice begins 32 * width values later
+//! words [slice]           index of the slice's table in `offsets`, or LISTED | index of its first column in `columns`
+//! values [slice_offsets[slice] + 32 k + row % 32]
 //! ```
-//! A slice takes a table where the union of column - row over its rows is at most 40 long and at most 3/2 of its longest row;
-//! otherwise, and always in [`Format::Sell`], its columns are listed. Both are exact and sum a row in an order that depends on
-//! its slice alone. A padded entry of a table multiplies some item of x by zero, so x has to be finite.
+//! A slice is 32 rows, so that a warp reads 32 neighbouring values per step. Its columns are stored in one of two ways:
+//! - as a table, the union of column - row over its rows, if the union has at most 40 offsets and at most 3/2 of the
+//!   longest row's entries. Slices with equal unions share one table, which then stays in cache.
+//! - as a list of columns otherwise, and always in [`Format::Sell`].
+//!
+//! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
+//! some item of x by zero, so x must be finite.
 
 use super::kernel_files::SLICES;
 use super::spmv::{ProductDot, update};
@@ -20,14 +24,16 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Threads of a block, rows of a slice, warps of a block that turns values, longest table: as in the kernels.
+/// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel, longest
+/// table.
 const THREADS: u32 = 256;
 const SLICE: usize = 32;
 const WARPS: u32 = 4;
 const WIDEST: u32 = 40;
 const LISTED: u64 = 1 << 63;
 
-/// A matrix in slices of 32 rows: the pattern once from a graph, the values as often as they change.
+/// A matrix in sliced ELL storage. The pattern is laid out once per graph; the values are replaced as often as they
+/// change.
 #[derive(Clone, Debug)]
 pub struct Slices<V: DeviceValue> {
     graph: Arc<CrsGraph<CudaMemory>>,
@@ -39,15 +45,15 @@ pub struct Slices<V: DeviceValue> {
     values: CudaArray<V>,
 }
 
-/// Patterns remembered beside the map of all.
+/// Number of recent patterns that are found without the hash map.
 const RECENT: usize = 256;
 
-/// Where things of a pattern go.
+/// Layout of a pattern: width and word of each slice, and the tables to make.
 #[derive(Default)]
 struct Plan {
     widths: Vec<u32>,
     words: Vec<u64>,
-    /// Of each table: a slice that has it, and its place.
+    /// For each table: a slice that has it, and its first place in the offsets.
     owners: Vec<u32>,
     starts: Vec<u64>,
     offsets: usize,
@@ -55,10 +61,11 @@ struct Plan {
 }
 
 impl Plan {
-    /// `longest`, `widths` and `hashes` of the slices; `share`: one table for slices with equal hashes.
+    /// Chooses table or list per slice from the slices' `longest` rows, `widths` of unions and `hashes` of unions. With
+    /// `share`, slices of equal hash use one table.
     fn new(longest: &[u32], widths: &[u32], hashes: &[u64], tables: bool, share: bool) -> Self {
         let (mut plan, mut known) = (Plan::default(), HashMap::with_hasher(FixedState::default()));
-        // Few patterns take turns in most matrices: those seen last are found without the map.
+        // Most matrices alternate among few patterns, so a small direct-mapped cache avoids most hash-map look-ups.
         let mut recent = [((0, u32::MAX), 0); RECENT];
         for (slice, (&longest, &width)) in longest.iter().zip(widths).enumerate() {
             if !tables || width > WIDEST || 2 * width > 3 * longest {
@@ -86,13 +93,13 @@ impl Plan {
 }
 
 impl<V: DeviceValue> Slices<V> {
-    /// The slices of a graph, with zeros for values. Reads about 20 bytes a slice to the host and back.
+    /// Lays out a graph in slices, with zero values. Copies about 20 bytes per slice to the host and back.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had, [`Error::Invalid`] for [`Format::Crs`].
+    /// [`Error::TooLarge`] when the memory is not available, [`Error::Invalid`] for [`Format::Crs`].
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
         if format == Format::Crs {
-            return Err(Error::Invalid("a matrix in slices has the format sell or pattern".into()));
+            return Err(Error::Invalid("invalid format `crs` for a sliced matrix: expected sell or pattern".into()));
         }
         let small = graph.rows().max(graph.columns()) <= i32::MAX as usize;
         let tables = format == Format::Pattern && small;
@@ -111,13 +118,13 @@ impl<V: DeviceValue> Slices<V> {
         let shared = Plan::new(&longest, &widths, &hashes, tables, true);
         match Self::lay_out(space, graph, tables, &shared)? {
             Some(slices) => Ok(slices),
-            // Two patterns with one hash: a table each, then.
+            // Two different patterns have the same hash: give each slice its own table.
             None => Self::lay_out(space, graph, tables, &Plan::new(&longest, &widths, &hashes, tables, false))?
-                .ok_or_else(|| Error::Device("slices: a table does not have its own slice's offsets".into())),
+                .ok_or_else(|| Error::Device("slices: a table lacks an offset of its own slice".into())),
         }
     }
 
-    /// Makes tables and columns; `None` when a slice does not find its offsets in its table.
+    /// Builds tables and columns. Returns `None` if a slice does not find its offsets in its table.
     fn lay_out(space: &Cuda, graph: &Arc<CrsGraph<CudaMemory>>, tables: bool, plan: &Plan) -> Result<Option<Self>> {
         let mut slice_offsets = offsets(&crate::space::Serial, &plan.widths);
         slice_offsets.iter_mut().for_each(|offset| *offset *= SLICE as u64);
@@ -147,10 +154,11 @@ impl<V: DeviceValue> Slices<V> {
         Ok((missed == [0]).then_some(slices))
     }
 
-    /// Takes the values of a matrix on the same graph: one pass, reads 8 to 12 and writes 8 bytes an entry in f64.
+    /// Takes the values of a matrix on the same graph. One pass; reads 8 to 12 bytes and writes 8 bytes per entry in
+    /// f64.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another graph.
+    /// [`Error::Invalid`] when the matrix has another graph.
     pub fn update(&mut self, space: &Cuda, a: &CrsMatrix<V, CudaMemory>) -> Result<()> {
         if !Arc::ptr_eq(&self.graph, a.graph()) {
             return Err(Error::Invalid("Slices::update: the matrix has another graph than the slices".into()));
@@ -164,10 +172,10 @@ impl<V: DeviceValue> Slices<V> {
         space.launch(&SLICES, V::UPDATE, grid, arguments)
     }
 
-    /// y = alpha A x + beta y, as [`Spmv::spmv`](super::Spmv::spmv).
+    /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](super::Spmv::spmv).
     ///
     /// # Errors
-    /// [`Error::Shape`] for short vectors.
+    /// [`Error::Shape`] when a vector is too short.
     pub fn spmv(&self, space: &Cuda, alpha: f64, x: &CudaArray<f64>, beta: f64, y: &mut CudaArray<f64>) -> Result<()> {
         let (rows, columns) = (self.graph.rows(), self.graph.columns());
         check_at_least("spmv", "x", x.len(), columns)?;
@@ -179,10 +187,10 @@ impl<V: DeviceValue> Slices<V> {
         space.launch(&SLICES, name, grid, arguments)
     }
 
-    /// y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot), in blocks of 32 rows.
+    /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot), in blocks of 32 rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] for short vectors.
+    /// [`Error::Shape`] when a vector is too short.
     pub fn spmv_dot(&self, space: &Cuda, dot: ProductDot<'_>) -> Result<()> {
         let columns = self.graph.columns();
         dot.check((self.graph.rows(), columns), SLICE)?;
@@ -211,13 +219,13 @@ impl<V: DeviceValue> Slices<V> {
         space.launch(&SLICES, name, grid, arguments)
     }
 
-    /// Bytes of the matrix that a product reads.
+    /// Returns the bytes of the matrix that one product reads.
     pub fn bytes(&self) -> usize {
         let words = if self.tables { self.words.bytes() } else { 0 };
         self.values.bytes() + self.columns.bytes() + self.slice_offsets.bytes() + words + self.offsets.bytes()
     }
 
-    /// Entries with their padding, and those of them whose columns are listed.
+    /// Returns the number of entries including padding, and the number of those with listed columns.
     pub fn entries(&self) -> (usize, usize) {
         (self.values.len(), self.columns.len())
     }

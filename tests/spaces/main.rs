@@ -22,7 +22,6 @@ mod cuda {
     mod solve;
     mod sparse;
     mod speed;
-    mod sweep;
 
     use minifenl::space::Cuda;
     use std::fs::OpenOptions;

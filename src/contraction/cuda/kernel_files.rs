@@ -23,5 +23,8 @@ pub static CONTRACTION_DMMA: KernelFile = kernel_file!("contraction_dmma", "cont
 pub static CONTRACTION_DMMA_BLOCKED: KernelFile =
     kernel_file!("contraction_dmma_blocked", "contraction.cuh", "dmma.cuh");
 
+/// Comparison of outputs with reference values.
+pub static CONTRACTION_CHECK: KernelFile = kernel_file!("contraction_check");
+
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 3] = [&CONTRACTION, &CONTRACTION_TEAM, &CONTRACTION_TILE];
+pub static KERNEL_FILES: [&KernelFile; 4] = [&CONTRACTION, &CONTRACTION_TEAM, &CONTRACTION_TILE, &CONTRACTION_CHECK];

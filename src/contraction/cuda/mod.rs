@@ -6,6 +6,7 @@
 //! A variant that does not apply is refused before anything is launched. All kernels have the same arguments.
 
 mod auto;
+mod check;
 mod configure;
 mod elements;
 mod fixed;
@@ -23,10 +24,16 @@ use crate::{Error, Result};
 use configure::configure;
 use work::{Family, Limits, Work};
 
-pub(crate) use auto::learned;
+pub use check::Reference;
 pub use elements::{SpecialisedKernel, element_kernels};
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
+
+/// The measured times by which [`Variant::Auto`] chooses, for programs that make or check them.
+pub mod tuning {
+    pub use super::auto::{Case, Key, SLOWEST, Side, TABLE, cases, chosen, chosen_by, header};
+    pub use super::work::Family;
+}
 
 /// A GPU and how it is to contract: takes the place of the space in a call of the nine.
 #[derive(Clone, Copy, Debug)]

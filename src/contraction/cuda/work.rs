@@ -45,11 +45,14 @@ impl Terms {
     }
 }
 
-/// Which of the families.
+/// Which operands of a contraction have fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
+    /// Both.
     FieldField,
+    /// The right one.
     DataField,
+    /// None.
     DataData,
 }
 

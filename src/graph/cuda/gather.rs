@@ -1,23 +1,27 @@
-//! Strategy `gather`: lists, then rows of up to 1024 gathered nodes in shared memory, a warp a row.
+//! Strategy `gather`: short rows in one pass where [`short`](super::short) applies; otherwise node -> element lists,
+//! then rows of up to 1024 gathered nodes sorted in shared memory, one warp per row.
+//!
+//! Longer rows go to strategy `sort`. The limit of 1024 keys keeps a block of four warps at 16 KiB of shared memory.
 
 use super::{Builder, Built, SHARED_KEYS};
 use crate::Result;
 use crate::graph::NodeElem;
 use crate::graph::kernel_files::GRAPH;
-use crate::space::Laps;
+use crate::graph::step;
+use crate::space::StepTimes;
 use crate::space::cuda::arguments;
 
 impl Builder<'_> {
-    pub(super) fn gather(&self, laps: &mut Laps) -> Result<Built> {
-        if let Some(built) = self.short_rows(laps)? {
+    pub(super) fn gather(&self, times: &mut StepTimes) -> Result<Built> {
+        if let Some(built) = self.short_rows(times)? {
             return Ok(built);
         }
         let (lists, longest) = NodeElem::with_longest(self.space, self.elem_node, self.rows)?;
-        laps.mark("graph/lists");
+        times.mark(step::LISTS);
         let gathered = longest * self.per_elem;
         if gathered > SHARED_KEYS {
             drop(lists);
-            return self.sort(laps);
+            return self.sort(times);
         }
         let capacity = gathered.next_power_of_two();
         let (rows, nn, most) = (self.rows as u64, self.per_elem as u32, capacity as u32);
@@ -25,7 +29,7 @@ impl Builder<'_> {
         let mut counts = self.space.unfilled::<u32>(self.rows)?;
         let arguments = arguments![rows, nn, most, nodes, map, lists, &mut counts];
         self.sorting_warps(&GRAPH, "count_columns", capacity, arguments)?;
-        self.finish(&mut counts, laps, |row_map, _, _, entries| {
+        self.finish(&mut counts, times, |row_map, _, _, entries| {
             let arguments = arguments![rows, nn, most, nodes, map, lists, row_map, entries];
             self.sorting_warps(&GRAPH, "fill_columns", capacity, arguments)
         })

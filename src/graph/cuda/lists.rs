@@ -1,4 +1,6 @@
 //! Node -> element lists on a GPU.
+//!
+//! Cost: reads the table twice, writes 4 bytes per slot twice and 8 bytes per row.
 
 use super::bits_of;
 use crate::Result;
@@ -8,21 +10,23 @@ use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaMemory, arguments};
 
-/// Slots of a node up to which each slot looks for its place in the node's list by itself.
+/// Longest list whose slots are ranked: each slot counts the smaller slots of its list, which costs the square of the
+/// length.
 const RANKED: usize = 256;
 
 impl NodeElem<CudaMemory> {
-    /// Lists of nodes `0..rows`, ascending: count, scan, fill by atomic counters, put in order. A node of very many elements
-    /// has the lists sorted instead. The result does not depend on chance. Waits once, for the sizes.
+    /// Builds the lists of nodes `0..rows` in ascending order: count, scan, fill with atomic counters, then rank the
+    /// slots of each list. If some list exceeds 256 slots, sorts all slots by node instead. The result does not depend
+    /// on the order of the threads. Waits once, for the sizes.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when `rows` passes the table's nodes,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes,
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     pub fn on_device(space: &Cuda, elem_node: &ElemNode<CudaMemory>, rows: usize) -> Result<Self> {
         Ok(Self::with_longest(space, elem_node, rows)?.0)
     }
 
-    /// [`on_device`](Self::on_device), and the length of the longest list.
+    /// Builds the lists as [`on_device`](Self::on_device) and also returns the length of the longest one.
     pub(in crate::graph) fn with_longest(
         space: &Cuda,
         elem_node: &ElemNode<CudaMemory>,

@@ -1,24 +1,27 @@
-//! Strategy `map`: unique undirected pairs in the fixed-capacity set, grown and retried until no insert fails.
+//! Strategy `map`: finds unique undirected pairs with the fixed-capacity set, which grows and is filled again until no
+//! insert fails.
 //!
-//! As on the host, but a node's pair with itself is not stored: a row that has any pair has its own column.
+//! The algorithm is the host's, except that the pair of a node with itself is not stored: a row that has any pair also
+//! has its own column. This saves 8 of the 36 inserts per hexahedron.
 
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
+use crate::graph::PairMap;
+use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::kernel_files::GRAPH_MAP;
-use crate::graph::map::{ATTEMPTS, BY_ROW};
-use crate::graph::pair_map::PairMap;
+use crate::graph::step;
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
-use crate::space::{ExecutionSpace, Laps};
+use crate::space::{ExecutionSpace, StepTimes};
 use crate::{Error, Result};
 
-/// Slots a row in the first attempt: an inner node of a box of hexahedra has 13 pairs with larger nodes.
+/// Slots per row in the first attempt. An inner node of a box of hexahedra has 13 pairs with larger nodes.
 const SLOTS: usize = 16;
-/// Longest row that one thread sorts.
+/// Longest row that a single thread sorts.
 const SHORT: usize = 32;
 
 impl Builder<'_> {
-    pub(super) fn map(&self, laps: &mut Laps) -> Result<Built> {
+    pub(super) fn map(&self, times: &mut StepTimes) -> Result<Built> {
         let (space, rows) = (self.space, self.rows as u64);
-        let table = self.insert_all(laps)?;
+        let table = self.insert_all(times)?;
         let slots = table.len() as u64;
         let mut counts = space.zeros::<u32>(self.rows)?;
         self.pairs("count_pairs", table.len(), arguments![slots, rows, &table, &mut counts])?;
@@ -26,7 +29,7 @@ impl Builder<'_> {
         if has_diagonal {
             self.pairs("count_diagonal", self.rows, arguments![rows, &mut counts])?;
         }
-        self.finish(&mut counts, laps, |row_map, longest, counts, entries| {
+        self.finish(&mut counts, times, |row_map, longest, counts, entries| {
             let arguments = arguments![slots, rows, &table, row_map, counts, &mut *entries];
             self.pairs("fill_pairs", table.len(), arguments)?;
             drop(table);
@@ -41,8 +44,8 @@ impl Builder<'_> {
         self.space.launch(&GRAPH_MAP, name, Grid::cover(items, THREADS), arguments)
     }
 
-    /// The set with every pair in it.
-    fn insert_all(&self, laps: &mut Laps) -> Result<CudaArray<u64>> {
+    /// Returns a set that contains all pairs.
+    fn insert_all(&self, times: &mut StepTimes) -> Result<CudaArray<u64>> {
         let (space, nn, rows) = (self.space, self.per_elem, self.rows);
         let upper = self.slots * (nn + 1) / 2;
         let mut wanted = (rows * SLOTS).min(upper + upper / 4);
@@ -50,7 +53,7 @@ impl Builder<'_> {
         for attempt in 0..ATTEMPTS {
             let slots_per_row = wanted.div_ceil(rows.max(1)).max(1);
             let capacity = (slots_per_row * rows).max(PairMap::PROBES);
-            // None a row: scattered.
+            // 0 slots per row: the pairs are scattered over the whole table.
             let share = if attempt < BY_ROW { slots_per_row as u32 } else { 0 };
             let mut table = space.zeros::<u64>(capacity)?;
             let mut failures = space.zeros::<u64>(1)?;
@@ -60,16 +63,16 @@ impl Builder<'_> {
                 arguments![sizes.0, sizes.1, sizes.2, sizes.3, share, self.nodes, &mut table, &mut failures];
             self.pairs(name, self.slots, arguments)?;
             space.read(&failures, &mut failed)?;
-            laps.mark("graph/count");
+            times.mark(step::COUNT);
             if failed[0] == 0 {
                 return Ok(table);
             }
-            wanted = capacity + (failed[0] as usize).max(capacity / 2);
+            wanted = grown(capacity, failed[0] as usize);
         }
         Err(Error::MapFull { capacity: wanted, failed: failed[0] as usize, attempts: ATTEMPTS })
     }
 
-    /// Puts each row in order.
+    /// Sorts the columns of each row, by the method that fits the longest row.
     fn sort_rows(&self, row_map: &CudaArray<u64>, longest: usize, entries: &mut CudaArray<u32>) -> Result<()> {
         let (rows, nnz) = (self.rows as u64, entries.len());
         if longest <= SHORT {
@@ -84,7 +87,7 @@ impl Builder<'_> {
         let mut keys = self.space.unfilled::<u64>(nnz)?;
         let arguments = arguments![rows, row_map, &*entries, &mut keys];
         self.pairs("entry_keys", self.rows * WARP, arguments)?;
-        // Rows are in order already: by column, then by row again.
+        // A radix sort is stable: sorting by column and then by row orders the columns within each row.
         let keys = self.space.sort_keys(keys, 0..bits_of(self.elem_node.node_count()))?;
         let keys = self.space.sort_keys(keys, 32..32 + bits_of(self.rows))?;
         self.items("lower_halves", nnz, arguments![nnz as u64, &keys, entries])

@@ -1,17 +1,17 @@
-//! Graphs on a GPU: launches of `kernels/graph.cu` and `kernels/graph_map.cu`.
+//! Builds graphs on a GPU, with the kernels in `kernels/graph.cu` and `kernels/graph_map.cu`.
 //!
-//! | strategy | how |
+//! | strategy | method |
 //! |---|---|
-//! | gather | tables of 8 nodes an element, rows of at most 8 elements and 32 columns: a thread a row, one pass ([`short`]) |
-//! | | up to 1024 gathered nodes a row: a warp a row in shared memory, count and fill ([`gather`]) |
-//! | | anything else: as sort |
-//! | map | undirected pairs in a lock-free table, grown and retried ([`map`]) |
-//! | sort | all pairs, one radix sort ([`sort`]): 1 KiB an element of 8 nodes |
-//! | dashmap | of the host only |
+//! | gather | tables of 8 nodes per element, rows of at most 8 elements and 32 columns: one thread per row, one pass ([`short`]) |
+//! | | up to 1024 gathered nodes per row: one warp per row in shared memory, count and fill ([`gather`]) |
+//! | | longer rows: as sort |
+//! | map | undirected pairs in a lock-free table that grows and is filled again ([`map`]) |
+//! | sort | all pairs, one radix sort ([`sort`]): 1 KiB per element of 8 nodes |
+//! | dashmap | not available: the map is a host data structure |
 //!
-//! Results are those of the host, entry for entry. Launches do not wait, so a lap is booked only where a size is read, and
-//! holds all that was launched before it; what is launched after the last size belongs to no lap. Gather on short rows reads
-//! one size at its end: the lap `graph/fill` is the whole of it.
+//! The graphs equal the host's, entry for entry. Launches are asynchronous: a step's time is recorded at the next size
+//! read-back and covers all launches before it; launches after the last read-back belong to no step. Gather on short
+//! rows reads one size at its end, so its step `graph/columns` covers the whole build.
 
 mod gather;
 mod lists;
@@ -23,20 +23,21 @@ use super::elem_graph::with_position_type;
 use super::kernel_files::GRAPH;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
 use crate::error::check_at_least;
+use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
-use crate::space::{Laps, MemorySpace};
+use crate::space::{MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use std::sync::Arc;
 
-/// Threads of a block, as in the kernels.
+/// Threads per block, as in the kernels.
 const THREADS: u32 = 256;
-/// Threads of a block of kernels that sort in shared memory.
+/// Threads per block of kernels that sort in shared memory: 4 warps of up to 4 KiB of keys each.
 const TEAM: u32 = 128;
-/// Threads that share a row in some kernels.
+/// Threads that share a row in the warp-per-row kernels.
 const WARP: usize = 32;
-/// Most keys of a row that are sorted in shared memory.
+/// Longest row, in keys, that is sorted in shared memory.
 const SHARED_KEYS: usize = 1024;
 
 impl BuildGraph for Cuda {
@@ -47,32 +48,32 @@ impl BuildGraph for Cuda {
         strategy: Strategy,
     ) -> Result<Graph<CudaMemory>> {
         let builder = Builder::new(self, elem_node, rows)?;
-        let mut laps = Laps::default();
+        let mut times = StepTimes::default();
         let (crs, elem) = match strategy {
-            Strategy::Gather => builder.gather(&mut laps)?,
-            Strategy::Map => builder.map(&mut laps)?,
-            Strategy::Sort => builder.sort(&mut laps)?,
+            Strategy::Gather => builder.gather(&mut times)?,
+            Strategy::Map => builder.map(&mut times)?,
+            Strategy::Sort => builder.sort(&mut times)?,
             Strategy::DashMap => {
-                let advice = "a map of the host; choose map, gather or sort on a GPU";
+                let advice = "available on the host only; choose map, gather or sort on a GPU";
                 return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
             }
         };
-        Ok(Graph { crs: Arc::new(crs), elem, laps })
+        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
     }
 }
 
-/// Both graphs.
+/// The sparsity pattern and the positions of the elements' entries in it.
 type Built = (CrsGraph<CudaMemory>, ElemGraph<CudaMemory>);
 
-/// What every strategy starts from.
+/// The input that all strategies share.
 #[derive(Clone, Copy)]
 struct Builder<'a> {
     space: &'a Cuda,
     elem_node: &'a ElemNode<CudaMemory>,
     nodes: &'a CudaArray<u32>,
-    /// Nodes of an element.
+    /// Nodes per element.
     per_elem: usize,
-    /// Length of the table.
+    /// Length of the element-node table.
     slots: usize,
     rows: usize,
 }
@@ -86,17 +87,17 @@ impl<'a> Builder<'a> {
         Ok(Builder { space, elem_node, nodes: elem_node.nodes(), per_elem, slots, rows })
     }
 
-    /// Launches a kernel with a thread an item.
+    /// Launches a kernel with one thread per item.
     fn items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.space.graph_items(name, items, arguments)
     }
 
-    /// Launches a kernel with a warp a row.
+    /// Launches a kernel with one warp per row.
     fn warps(&self, name: &'static str, arguments: &mut [Argument]) -> Result<()> {
         self.items(name, self.rows * WARP, arguments)
     }
 
-    /// The same with shared memory for `capacity` keys a warp.
+    /// Launches a kernel with one warp per row and shared memory for `capacity` keys per warp.
     fn sorting_warps(
         &self,
         file: &'static KernelFile,
@@ -108,25 +109,25 @@ impl<'a> Builder<'a> {
         self.space.launch(file, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
     }
 
-    /// Scan, allocate and fill from the rows' counts, then the element graph. Waits for the number of entries. `fill` gets
-    /// the row offsets, the longest row and the entries.
+    /// Scans the rows' counts, allocates and fills the entries, then builds the element graph. Waits once, for the
+    /// number of entries. `fill` receives the row offsets, the length of the longest row, the counts and the entries.
     fn finish(
         &self,
         counts: &mut CudaArray<u32>,
-        laps: &mut Laps,
+        times: &mut StepTimes,
         fill: impl FnOnce(&CudaArray<u64>, usize, &mut CudaArray<u32>, &mut CudaArray<u32>) -> Result<()>,
     ) -> Result<Built> {
         let map = self.space.offsets(self.rows, counts)?;
-        laps.mark("graph/count");
+        times.mark(step::COUNT);
         let mut entries = self.space.unfilled(map.total)?;
-        laps.mark("graph/allocate");
+        times.mark(step::ALLOCATE);
         fill(&map.offsets, map.longest, counts, &mut entries)?;
         let positions = self.locate(map.longest, &map.offsets, &entries)?;
         let crs = CrsGraph::from_parts(self.rows, self.elem_node.node_count(), map.total, map.offsets, entries);
         Ok((crs, ElemGraph::from_parts(self.per_elem, positions)))
     }
 
-    /// Looks every pair up in its sorted row.
+    /// Finds the position of each pair in its sorted row.
     fn locate(
         &self,
         longest: usize,
@@ -154,13 +155,13 @@ impl<'a> Builder<'a> {
 }
 
 impl Cuda {
-    /// One thread an item.
+    /// Launches a kernel of module `graph` with one thread per item.
     fn graph_items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.launch(&GRAPH, name, Grid::cover(items, THREADS), arguments)
     }
 }
 
-/// Bits that hold the numbers `0..=largest`.
+/// Returns the number of bits that represent `0..=largest`.
 fn bits_of(largest: usize) -> u32 {
     usize::BITS - largest.leading_zeros()
 }

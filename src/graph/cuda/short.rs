@@ -1,30 +1,36 @@
-//! Strategy `gather`, hexahedral tables with rows of at most 8 elements and 32 columns, the usual ones: two kernels.
+//! Strategy `gather` for the usual tables: hexahedra, rows of at most 8 elements and 32 columns. Two kernels and one
+//! read-back.
 //!
-//! The first puts each slot into its node's list of 8 places by an atomic counter. The second sorts the 64 gathered nodes of
-//! a row in the registers of one thread, each with the place it came from, so that the unique columns and the element graph
-//! fall out of one sort; offsets come from a look-back over the tiles before. 32 bytes a node written and read for the lists,
-//! 32 gathered 8 times from the caches, 128 written for the columns, 64 for the positions.
+//! The first kernel stores each slot in its node's list of 8 places; an atomic counter gives the place. The second
+//! kernel sorts the 64 gathered nodes of a row in the registers of one thread. Each key carries its place, so one sort
+//! yields the unique columns and the element graph. Row offsets come from a decoupled look-back over the preceding
+//! tiles.
+//!
+//! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
+//! the columns, 64 for the positions.
 
 use super::{Builder, Built};
 use crate::Result;
 use crate::graph::kernel_files::GRAPH;
+use crate::graph::step;
 use crate::graph::{ElemGraph, Positions};
 use crate::space::cuda::{Grid, arguments};
-use crate::space::{ExecutionSpace, Laps};
+use crate::space::{ExecutionSpace, StepTimes};
 use crate::sparse::CrsGraph;
 
-/// Nodes of an element, and most elements of a row.
+/// Nodes per element, and the largest number of elements per row.
 const HEX: usize = 8;
-/// Most columns of a row.
+/// Largest number of columns per row.
 const SHORT: usize = 32;
-/// Rows of a block.
+/// Rows per block.
 const TILE: usize = 128;
-/// Words before the tiles': ticket, total, misfits, lists that are too long.
+/// Words before the tiles' words: ticket, total, overflow (a row that does not fit), overlong list.
 const STATE: usize = 4;
 
 impl Builder<'_> {
-    /// Both graphs, or nothing where some row does not fit. The memory of the entries is that of 32 a row.
-    pub(super) fn short_rows(&self, laps: &mut Laps) -> Result<Option<Built>> {
+    /// Builds both graphs, or returns `None` if some row does not fit. Memory for the entries is allocated for 32 per
+    /// row, because the number of entries is known only at the end.
+    pub(super) fn short_rows(&self, times: &mut StepTimes) -> Result<Option<Built>> {
         if self.per_elem != HEX {
             return Ok(None);
         }
@@ -54,12 +60,12 @@ impl Builder<'_> {
         space.launch(&GRAPH, "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
         let mut numbers = [0; STATE];
         space.read(&state, &mut numbers)?;
-        let [_, total, misfits, long_lists] = numbers;
-        if misfits != 0 || long_lists != 0 {
-            laps.mark("graph/lists");
+        let [_, total, overflows, long_lists] = numbers;
+        if overflows != 0 || long_lists != 0 {
+            times.mark(step::LISTS);
             return Ok(None);
         }
-        laps.mark("graph/fill");
+        times.mark(step::COLUMNS);
         entries.truncate(total as usize);
         let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total as usize, row_map, entries);
         Ok(Some((crs, ElemGraph::from_parts(HEX, Positions::U8(positions)))))

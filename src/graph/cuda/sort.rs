@@ -1,15 +1,15 @@
-//! Strategy `sort`: every pair of every element as a key, a radix sort, duplicates dropped.
+//! Strategy `sort`: writes each pair of each element as a key, sorts the keys by radix and drops duplicates.
 //!
-//! Memory for the keys twice, 8 bytes each: 1 KiB an element of 8 nodes. 24 bytes a key are moved for each 8 bits of row and
-//! column.
+//! Memory: two arrays of 8-byte keys, 1 KiB per element of 8 nodes. The sort moves 24 bytes per key for every 8 bits of
+//! row and column.
 
 use super::{Builder, Built, bits_of};
 use crate::Result;
-use crate::space::Laps;
+use crate::space::StepTimes;
 use crate::space::cuda::arguments;
 
 impl Builder<'_> {
-    pub(super) fn sort(&self, laps: &mut Laps) -> Result<Built> {
+    pub(super) fn sort(&self, times: &mut StepTimes) -> Result<Built> {
         let (space, rows, pairs) = (self.space, self.rows as u64, self.slots * self.per_elem);
         let column_bits = bits_of(self.elem_node.node_count().saturating_sub(1));
         let mut keys = space.unfilled::<u64>(pairs)?;
@@ -21,7 +21,7 @@ impl Builder<'_> {
         self.items("row_starts", self.rows + 1, arguments)?;
         let mut counts = space.unfilled::<u32>(self.rows)?;
         self.warps("count_unique", arguments![rows, &keys, &starts, &mut counts])?;
-        self.finish(&mut counts, laps, |row_map, _, _, entries| {
+        self.finish(&mut counts, times, |row_map, _, _, entries| {
             self.warps("fill_unique", arguments![rows, column_bits, &keys, &starts, row_map, entries])
         })
     }

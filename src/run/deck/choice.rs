@@ -1,4 +1,4 @@
-//! A choice that may be left to the program: `auto`, or one by its name.
+//! Choices of a deck, written by their names; a [`Choice`] may be left to the program as `auto`.
 
 use std::{fmt, str::FromStr};
 
@@ -41,6 +41,22 @@ impl<T: FromStr<Err = crate::Error>> FromStr for Choice<T> {
         given.map_err(|error: crate::Error| {
             crate::Error::Invalid(error.to_string().replace("choose one of ", "choose one of auto, "))
         })
+    }
+}
+
+/// Reads and writes a value by its name: `#[serde(with = "by_name")]` for a type with `Display` and `FromStr`.
+pub(in crate::run) mod by_name {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use std::{fmt::Display, str::FromStr};
+
+    pub fn serialize<T: Display, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(choice)
+    }
+
+    pub fn deserialize<'de, T: FromStr<Err = crate::Error>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

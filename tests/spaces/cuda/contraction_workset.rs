@@ -6,7 +6,7 @@ use minifenl::element::basis::CORNERS;
 use minifenl::element::{min_determinant, reference};
 use minifenl::fill::ContractionWorkset;
 use minifenl::mesh::ElemNode;
-use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout};
+use minifenl::space::{Cuda, ExecutionSpace, Layout};
 use std::ops::Range;
 
 const ELEMS: usize = 331;
@@ -38,7 +38,7 @@ fn on_device(
     elems: impl IntoIterator<Item = Range<usize>>,
 ) -> (Vec<f64>, Vec<f64>) {
     let (table, node_coord, temperature) = mesh();
-    let table = ElemNode::<CudaMemory>::upload(space, &table).unwrap();
+    let table = table.upload(space).unwrap();
     let (node_coord, temperature) = (space.upload(&node_coord).unwrap(), space.upload(&temperature).unwrap());
     let mut matrices = space.upload(&vec![POISON; 64 * ELEMS]).unwrap();
     let mut residuals = space.upload(&vec![POISON; 8 * ELEMS]).unwrap();
@@ -110,7 +110,7 @@ fn any_workset_gives_the_same_bits() {
 fn short_arrays_are_refused() {
     let Some(space) = gpu("short_arrays_are_refused") else { return };
     let (table, node_coord, temperature) = mesh();
-    let table = ElemNode::<CudaMemory>::upload(&space, &table).unwrap();
+    let table = table.upload(&space).unwrap();
     let mut workset = ContractionWorkset::new(&space, 64).unwrap();
     for (wrong, name) in ["elements", "node_coord", "temperature", "matrices", "residuals"].into_iter().enumerate() {
         let short = |number: usize| usize::from(number == wrong);

@@ -20,10 +20,7 @@ struct Tables {
 impl Tables {
     fn new(space: &Cuda, elem_node: ElemNode, rows: usize) -> Self {
         let graph = graph::build(&Serial, &elem_node, rows, graph::Strategy::default()).unwrap();
-        let on_device = (
-            ElemNode::<CudaMemory>::upload(space, &elem_node).unwrap(),
-            Graph::<CudaMemory>::upload(space, &graph).unwrap(),
-        );
+        let on_device = (elem_node.upload(space).unwrap(), graph.upload(space).unwrap());
         Tables { elem_node, graph, on_device }
     }
 

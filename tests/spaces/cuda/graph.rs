@@ -53,7 +53,7 @@ fn sorts() {
 }
 
 fn device_table(space: &Cuda, table: &ElemNode) -> ElemNode<CudaMemory> {
-    ElemNode::<CudaMemory>::upload(space, table).unwrap()
+    table.upload(space).unwrap()
 }
 
 /// Lists of some table with their host twin's.

@@ -1,7 +1,6 @@
 //! What [`Variant::Auto`] stands for: the best that was measured for a case near enough, else a rule.
 //! [`Variant::AutoInOrder`] chooses among those that add in the order of the terms.
 
-mod learn;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -13,13 +12,15 @@ use super::work::{Family, Limits, WARP, Work};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use table::{Case, cases, fastest, side};
+use table::{fastest, side};
 
-pub use learn::learned;
-pub use table::{Key, Side};
+pub use table::{Case, Key, SLOWEST, Side, cases, header};
 
-/// Measured times, written by the command in its first lines.
-const TABLE: &str = include_str!("../../auto.csv");
+/// Measured times that the library chooses by; the first lines of the text name the command that wrote it.
+pub const TABLE: &str = include_str!("../../auto.csv");
+
+/// The GPU of the recorded sweeps, an H200.
+pub const RECORDED_ON: Limits = Limits { multiprocessors: 132, shared: 227 << 10, ampere: true };
 
 /// Choices that a thread remembers.
 const REMEMBERED: usize = 4096;
@@ -45,6 +46,17 @@ fn find(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
 /// Whether it may be chosen.
 fn applies(variant: Variant, work: &Work, limits: &Limits, is_ordered: bool) -> bool {
     (!is_ordered || variant.keeps_order()) && configure(work, variant, limits).is_ok()
+}
+
+/// Returns what [`Variant::Auto`] stands for on the GPU of the recorded sweeps; `is_ordered`: what
+/// [`Variant::AutoInOrder`] does.
+pub fn chosen(key: &Key, is_ordered: bool) -> Variant {
+    choose(&key.work(), &RECORDED_ON, is_ordered)
+}
+
+/// Returns what [`chosen`] would be if the library's table held these cases.
+pub fn chosen_by<'a>(cases: impl IntoIterator<Item = &'a Case>, key: &Key, is_ordered: bool) -> Variant {
+    by(cases, &key.work(), &RECORDED_ON, is_ordered)
 }
 
 /// By these cases.

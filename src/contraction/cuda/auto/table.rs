@@ -6,7 +6,7 @@ use crate::contraction::shape::Shape;
 use crate::space::Layout;
 use std::collections::HashMap;
 
-/// Which index lies side by side.
+/// The index whose neighbours are neighbours in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Cells.
@@ -15,11 +15,14 @@ pub enum Side {
     Right,
 }
 
-/// A contraction of packed arrays.
+/// A contraction of packed arrays with its sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
+    /// Which operands have fields.
     pub family: Family,
+    /// The index that is contiguous in memory.
     pub side: Side,
+    /// Bytes of a number.
     pub item: usize,
     /// Cells, left fields, right fields.
     pub sizes: [usize; 3],
@@ -32,6 +35,7 @@ pub struct Key {
 /// A case of a table with its variants, the fastest first.
 #[derive(Clone, Debug)]
 pub struct Case {
+    /// What was measured.
     pub key: Key,
     /// Logarithms of left and right fields, terms, points, cells.
     near: [f64; 5],
@@ -42,12 +46,12 @@ pub struct Case {
 const FAMILIES: [(Family, &str); 3] =
     [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
 const RANKS: [&str; 3] = ["scalar", "vector", "tensor"];
-/// Columns of the table that are read.
+/// Columns of a table that are read.
 const COLUMNS: [&str; 10] = ["kernel", "variant", "layout", "precision", "L", "R", "P", "D", "cells", "median_ms"];
 
 impl Key {
     /// What Auto is asked of arrays at multiples of 16 bytes.
-    pub fn work(&self) -> Work {
+    pub(in super::super) fn work(&self) -> Work {
         let (layout, [cells, left, right]) =
             (if self.side == Side::Left { Layout::Left } else { Layout::Right }, self.sizes);
         let [points, d1, d2] = self.contracted;
@@ -105,7 +109,7 @@ fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
     Some((Key { family, side, item, sizes, rank, contracted }, field(1)?.parse().ok()?, ms))
 }
 
-/// Cases of a table with a line of names; passed over are lines that begin with `#`, and variants that are no more.
+/// Reads the cases of a table (CSV with a header). Comment lines (`#`), unknown variants and the rows of Auto itself are skipped.
 pub fn cases(table: &str) -> Vec<Case> {
     let mut lines = table.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').map(str::trim).collect();
@@ -139,10 +143,11 @@ fn distance(a: &[f64; 5], b: &[f64; 5]) -> f64 {
 
 /// A case is near when all together it is off by less than a factor of 8.
 const NEAR: f64 = 2.1;
-/// How many times the fastest of a case a variant takes at most that is chosen by it: it may be the only one that applies.
+/// Largest ratio of a variant's time to the fastest of its case for which the variant may be chosen: the fastest need not apply.
 pub const SLOWEST: f64 = 1.25;
 
 impl Case {
+    /// A case with its variants, the fastest first, each with its median in milliseconds.
     pub fn new(key: Key, times: Vec<(Variant, f64)>) -> Self {
         let near = near(key.sizes, key.contracted.iter().product(), key.contracted[0]);
         Case { key, near, times }
@@ -152,7 +157,7 @@ impl Case {
         self.times.sort_by(|a, b| a.1.total_cmp(&b.1));
     }
 
-    /// Takes over what another table has of it: of each variant the least time.
+    /// Takes over the times that another table has for this case: the least per variant.
     pub fn take(&mut self, other: &Case) {
         for &(variant, ms) in &other.times {
             match self.times.iter_mut().find(|(known, _)| *known == variant) {

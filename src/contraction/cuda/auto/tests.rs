@@ -1,7 +1,6 @@
-//! Auto against what was measured.
+//! The rule of Auto, and choices by small tables.
 
 use super::super::work::Terms;
-use super::learn::{RECORDED_ON, Recorded, condensed, recorded};
 use super::*;
 
 fn work(family: Family, sizes: [usize; 3], terms: usize, side: Side, item: usize) -> Work {
@@ -73,93 +72,6 @@ fn the_fastest_that_applies_of_the_nearest_case() {
     assert_eq!(near(Family::FieldField, [1100, 8, 8], 24, Side::Left, 4), None);
     assert_eq!(near(Family::FieldField, [1100, 27, 27], 24, Side::Left, 8), None);
     assert_eq!(near(Family::DataData, [500, 1, 1], 72, Side::Right, 4), Some(Variant::Teamstride64));
-}
-
-/// The tables of all recorded sweeps: one build, two machines with the same GPU.
-fn sweeps() -> Vec<String> {
-    let paths = std::fs::read_dir("docs/contractions").unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "csv")).collect();
-    paths.sort();
-    paths.iter().map(|path| checked(&std::fs::read_to_string(path).unwrap())).collect()
-}
-
-/// The name of its columns and the rows of a GPU's checked times.
-fn checked(sweep: &str) -> String {
-    let is_wanted = |line: &&str| line.starts_with("kernel,") || (line.contains(",cuda:") && line.ends_with(",yes"));
-    sweep.lines().filter(is_wanted).map(|line| format!("{line}\n")).collect()
-}
-
-/// Choices held against the fastest recorded: how many times the fastest, and of what.
-#[derive(Default)]
-struct Losses(Vec<(f64, String)>);
-
-impl Losses {
-    fn note(&mut self, recorded: &Recorded, chosen: Variant, is_ordered: bool) {
-        let text = format!("{chosen} for {:?}", recorded.case.key);
-        // What was chosen and never measured in this case is behind all.
-        self.0.push((recorded.behind(chosen, is_ordered).unwrap_or(f64::INFINITY), text));
-    }
-
-    fn above(&self, limit: f64) -> usize {
-        self.0.iter().filter(|(behind, _)| *behind > limit).count()
-    }
-
-    /// Sorts, the worst first, and prints.
-    fn print(&mut self, what: &str) {
-        self.0.sort_by(|a, b| b.0.total_cmp(&a.0));
-        println!(
-            "{what}: {} choices: {} above 1.05 x the fastest, {} above 1.10, median {:.3}, worst {:.3}",
-            self.0.len(),
-            self.above(1.05),
-            self.above(1.10),
-            self.0[self.0.len() / 2].0,
-            self.0[0].0
-        );
-        self.0.iter().take(5).for_each(|(behind, text)| println!("  {behind:.3} {text}"));
-    }
-}
-
-/// In every case of the recorded sweeps what Auto chooses was measured and is at most 10 % slower than the fastest: of the
-/// least times of all tables, since a kernel that two tables have takes the same time within 2.3 % from 10 us up (19 of 20
-/// pairs) but within 11 % below, 43 % at most, where a launch takes as long as the kernel.
-#[test]
-fn auto_is_never_far_behind_any_recorded_sweep() {
-    let recorded = recorded(&sweeps());
-    for (what, is_ordered) in [("auto", false), ("auto-in-order", true)] {
-        let mut losses = Losses::default();
-        for case in &recorded {
-            losses.note(case, choose(&case.work, &RECORDED_ON, is_ordered), is_ordered);
-        }
-        losses.print(what);
-        assert!(losses.0.len() > 1000 && losses.above(1.1) == 0, "{what}: {:?}", losses.0[0]);
-    }
-}
-
-/// What memory alone cannot do: of five parts of the cases, by their extents, each is told by the other four. Measured: median
-/// 1.000, 172 of 1338 above 1.05, 135 above 1.10, the worst 3.77 (field-field, left, f32, 7710 cells of 16 x 16, 128 terms).
-#[test]
-fn held_out_extents_are_told_by_the_others() {
-    let recorded = recorded(&sweeps());
-    let mut extents = Vec::new();
-    let mut part = |case: &Recorded| {
-        let key = case.case.key;
-        let of = (key.family, key.rank, [key.sizes[1], key.sizes[2]], key.contracted);
-        let known = extents.iter().position(|known| *known == of);
-        known.unwrap_or_else(|| {
-            extents.push(of);
-            extents.len() - 1
-        }) % 5
-    };
-    let parts: Vec<(&Recorded, usize)> = recorded.iter().map(|case| (case, part(case))).collect();
-    let mut losses = Losses::default();
-    for held in 0..5 {
-        let (out, told): (Vec<_>, Vec<_>) = parts.iter().partition(|(_, part)| *part == held);
-        let kept = condensed(&told.iter().map(|(case, _)| *case).collect::<Vec<_>>());
-        out.iter().for_each(|(case, _)| losses.note(case, by(&kept, &case.work, &RECORDED_ON, false), false));
-    }
-    losses.print("held out");
-    assert!(losses.0[losses.0.len() / 2].0 <= 1.02);
-    assert!(losses.above(1.1) * 8 <= losses.0.len() && losses.0[0].0 < 4.0, "{:?}", losses.0[0]);
 }
 
 /// team2 of a scalar has a thread a point, of a tensor a thread an index after the points: one tells nothing of the other.

@@ -1,0 +1,53 @@
+//! The decks of a run, read and checked before any work is done, and what their tables must not overwrite.
+
+use crate::args::Args;
+use crate::output::csv;
+use crate::peers::Libraries;
+use crate::sweep::table::Row;
+use crate::sweep::{SweepDeck, Table};
+use minifenl::{Error, Result};
+
+/// Reads the decks in the order of the command line and refuses two that would overwrite each other's table or figures.
+pub fn read(args: &Args, peers: &Libraries) -> Result<Vec<SweepDeck>> {
+    let decks = args.decks.iter().map(|path| SweepDeck::read(path, peers)).collect::<Result<Vec<_>>>()?;
+    for (i, deck) in decks.iter().enumerate() {
+        for (other, path) in decks[..i].iter().zip(&args.decks) {
+            let shared = files(deck).into_iter().find(|file| files(other).contains(file));
+            if let Some(file) = shared {
+                let [first, second] = [path, &args.decks[i]].map(|path| path.display());
+                return Err(Error::Invalid(format!(
+                    "{first} and {second} would both write {file}: name one otherwise"
+                )));
+            }
+        }
+    }
+    Ok(if args.quick { decks.into_iter().map(SweepDeck::quick).collect() } else { decks })
+}
+
+/// Returns the names of the files that a deck writes, the table first; a figure is a pattern, with one file per precision.
+fn files(deck: &SweepDeck) -> Vec<String> {
+    let figures = deck.plot.iter().map(|plot| format!("{}-{}-*.svg", deck.name, plot.name));
+    std::iter::once(format!("{}.csv", deck.name)).chain(figures).collect()
+}
+
+/// Refuses, without `--force`, to overwrite times that this run cannot make again: those of a GPU in a run without one, and
+/// those of a full run in a quick one.
+pub fn spare(deck: &SweepDeck, args: &Args, has_gpu: bool) -> Result<()> {
+    let path = csv(&args.out, deck);
+    // A file that is no table is no loss.
+    let Ok(table) = Table::read(&path) else { return Ok(()) };
+    // More samples than a quick run takes, or other sizes.
+    let is_full = |row: &Row| {
+        let samples = row.timing.map(|(_, samples)| samples);
+        samples.is_some_and(|samples| samples > args.effort().samples[1] || !SweepDeck::is_quick(row.memory_mib))
+    };
+    let why = if !has_gpu && table.rows.iter().any(|row| row.device.starts_with("cuda")) {
+        "has times of a GPU and this run has no GPU"
+    } else if args.quick && table.rows.iter().any(is_full) {
+        "has times of a full run and this run is a quick one"
+    } else {
+        return Ok(());
+    };
+    let path = path.display();
+    Err(Error::Invalid(format!("{path} {why}: name another folder with --out (TABLES= of make), or --force")))
+}

@@ -1,0 +1,161 @@
+//! What is measured: one of the nine contractions with all its sizes.
+//!
+//! Per cell, in items: left L K, right R K, output L R; K = P D, D the product of the dimensions. Bytes: each input read
+//! once, each output written once. Flops: 2 cells L R K. L is 1 for data, and so is R for data-data.
+
+use minifenl::space::Layout;
+
+/// One of the nine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// (C, L, P) x (C, R, P) = (C, L, R)
+    FieldFieldScalar,
+    /// (C, L, P, D) x (C, R, P, D) = (C, L, R)
+    FieldFieldVector,
+    /// (C, L, P, D, D) x (C, R, P, D, D) = (C, L, R)
+    FieldFieldTensor,
+    /// (C, P) x (C, F, P) = (C, F)
+    DataFieldScalar,
+    /// (C, P, D) x (C, F, P, D) = (C, F)
+    DataFieldVector,
+    /// (C, P, D, D) x (C, F, P, D, D) = (C, F)
+    DataFieldTensor,
+    /// (C, P) x (C, P) = (C)
+    DataDataScalar,
+    /// (C, P, D) x (C, P, D) = (C)
+    DataDataVector,
+    /// (C, P, D, D) x (C, P, D, D) = (C)
+    DataDataTensor,
+}
+
+impl Kernel {
+    /// All nine, by the names of their functions.
+    pub const ALL: [(Kernel, &'static str); 9] = [
+        (Kernel::FieldFieldScalar, "field_field_scalar"),
+        (Kernel::FieldFieldVector, "field_field_vector"),
+        (Kernel::FieldFieldTensor, "field_field_tensor"),
+        (Kernel::DataFieldScalar, "data_field_scalar"),
+        (Kernel::DataFieldVector, "data_field_vector"),
+        (Kernel::DataFieldTensor, "data_field_tensor"),
+        (Kernel::DataDataScalar, "data_data_scalar"),
+        (Kernel::DataDataVector, "data_data_vector"),
+        (Kernel::DataDataTensor, "data_data_tensor"),
+    ];
+
+    /// Dimensions: 0, 1 or 2.
+    pub fn rank(self) -> usize {
+        self as usize % 3
+    }
+
+    /// Whether left and right have fields.
+    pub fn fields(self) -> [bool; 2] {
+        [(self as usize) < 3, (self as usize) < 6]
+    }
+}
+minifenl::space::named_choice!(Kernel, "contraction");
+
+/// Type of the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// 4 bytes.
+    F32,
+    /// 8 bytes.
+    F64,
+}
+
+impl Precision {
+    /// Both.
+    pub const ALL: [(Precision, &'static str); 2] = [(Precision::F32, "f32"), (Precision::F64, "f64")];
+
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Precision::F32 => 4,
+            Precision::F64 => 8,
+        }
+    }
+}
+minifenl::space::named_choice!(Precision, "precision");
+
+/// Order of the indices in memory, by a name for decks and tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Order(pub Layout);
+
+impl Order {
+    /// Both.
+    pub const ALL: [(Order, &'static str); 2] = [(Order(Layout::Left), "left"), (Order(Layout::Right), "right")];
+}
+minifenl::space::named_choice!(Order, "layout");
+
+/// A contraction with its sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// Which of the nine.
+    pub kernel: Kernel,
+    /// Of its numbers.
+    pub precision: Precision,
+    /// L and R; 1 where the kernel has none.
+    pub fields: [usize; 2],
+    /// P.
+    pub points: usize,
+    /// D1 and D2; 1 where the kernel has none.
+    pub dims: [usize; 2],
+    /// C.
+    pub cells: usize,
+}
+
+impl Case {
+    /// A case as large as fits in `bytes`, of one cell at least; indices that the kernel lacks become 1.
+    pub fn filling(
+        kernel: Kernel,
+        precision: Precision,
+        fields: [usize; 2],
+        points: usize,
+        dims: [usize; 2],
+        bytes: usize,
+    ) -> Self {
+        let has = kernel.fields();
+        let fields = [0, 1].map(|side| if has[side] { fields[side] } else { 1 });
+        let dims = [0, 1].map(|d| if d < kernel.rank() { dims[d] } else { 1 });
+        let mut case = Case { kernel, precision, fields, points, dims, cells: 1 };
+        case.cells = (bytes / case.bytes().max(1)).max(1);
+        case
+    }
+
+    /// K: terms of a sum.
+    pub fn terms(&self) -> usize {
+        self.points * self.dims[0] * self.dims[1]
+    }
+
+    /// Items of left, right and output.
+    pub fn items(&self) -> [usize; 3] {
+        let [l, r] = self.fields;
+        [l * self.terms(), r * self.terms(), l * r].map(|items| items * self.cells)
+    }
+
+    /// Bytes read and written, each once.
+    pub fn bytes(&self) -> usize {
+        self.items().iter().sum::<usize>() * self.precision.bytes()
+    }
+
+    /// Products and sums.
+    pub fn flops(&self) -> f64 {
+        2.0 * self.items()[2] as f64 * self.terms() as f64
+    }
+
+    /// Extents of left, right and output as [C, fields, P, D, D]; an index that is lacking has extent 1.
+    pub fn extents(&self) -> [[usize; 5]; 2] {
+        [0, 1].map(|side| [self.cells, self.fields[side], self.points, self.dims[0], self.dims[1]])
+    }
+}
+
+#[test]
+fn an_element_by_hand() {
+    let case = Case::filling(Kernel::FieldFieldVector, Precision::F64, [8, 8], 8, [3, 9], 1 << 20);
+    assert_eq!((case.terms(), case.dims), (24, [3, 1]));
+    assert_eq!(case.cells, (1 << 20) / 3584);
+    assert_eq!(case.flops(), 3072.0 * case.cells as f64);
+    let case = Case::filling(Kernel::DataDataTensor, Precision::F32, [8, 8], 8, [3, 3], 0);
+    assert_eq!((case.cells, case.fields, case.items()), (1, [1, 1], [72, 72, 1]));
+    assert_eq!((Kernel::DataFieldTensor.rank(), Kernel::DataFieldTensor.fields()), (2, [false, true]));
+}

@@ -1,0 +1,64 @@
+//! What a device can do at most, measured in the same run: copy bandwidth and peak arithmetic.
+//!
+//! Roofline of a case, operations a second: min(flops / bytes x copy bandwidth, peak). Copy: 16 bytes an item of f64.
+
+use super::case::{Case, Precision};
+use minifenl::Result;
+use minifenl::blas::{Blas, peak};
+use minifenl::run::clock::Clock;
+use minifenl::space::HostSpace;
+
+/// Rates of one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceilings {
+    /// Its name in the table.
+    pub device: String,
+    /// Bytes a second of a copy, read and written.
+    pub copy: f64,
+    /// Operations a second in f32 and f64.
+    pub peak: [f64; 2],
+}
+
+/// Copies, the fastest of which counts.
+const PASSES: usize = 10;
+
+impl Ceilings {
+    /// Of a host space, with copies of `items` numbers.
+    ///
+    /// # Errors
+    /// Lack of memory.
+    pub fn of_host<S: HostSpace>(space: &S, items: usize) -> Result<Self> {
+        let peak = [peak::<f32, S>(space), peak::<f64, S>(space)];
+        Ok(Ceilings { device: space.label(), copy: copy(space, items)?, peak })
+    }
+
+    /// Of a GPU; in f64 the faster of tensor cores and the others.
+    ///
+    /// # Errors
+    /// Lack of memory, a device's failure.
+    #[cfg(feature = "cuda")]
+    pub fn of_gpu(space: &minifenl::space::Cuda, items: usize) -> Result<Self> {
+        use minifenl::space::ExecutionSpace;
+        let peaks = minifenl::blas::peak_on_gpu(space)?;
+        let peak = [peaks.f32, peaks.f64.max(peaks.f64_tensor)];
+        Ok(Ceilings { device: space.label(), copy: copy(space, items)?, peak })
+    }
+
+    /// Operations a second that the case can reach here.
+    pub fn roofline(&self, case: &Case) -> f64 {
+        let peak = match case.precision {
+            Precision::F32 => self.peak[0],
+            Precision::F64 => self.peak[1],
+        };
+        (case.flops() / case.bytes() as f64 * self.copy).min(peak)
+    }
+}
+
+fn copy<S: Clock + Blas>(space: &S, items: usize) -> Result<f64> {
+    let (mut x, mut y) = (space.zeros::<f64>(items)?, space.zeros::<f64>(items)?);
+    // Written once, so that all pages are there.
+    space.fill(items, 1.0, &mut x)?;
+    space.copy(items, &x, &mut y)?;
+    let seconds = space.seconds(PASSES, 1, &mut || space.copy(items, &x, &mut y))?;
+    Ok(16.0 * items as f64 / seconds.into_iter().fold(f64::INFINITY, f64::min))
+}

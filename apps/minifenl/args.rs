@@ -1,0 +1,147 @@
+//! The flags of `minifenl`; each overrides its key of the deck.
+
+use clap::{Parser, ValueHint};
+use clap_complete::Shell;
+use minifenl::Result;
+use minifenl::mesh::CoordinateMap;
+use minifenl::run::deck::{Choice, Deck, Device, Nodes};
+use minifenl::sparse::Format;
+use minifenl::{fill, graph};
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Parallel finite-element assembly and solution, measured.
+
+Solves -K laplace(T) + T^2 = 0 on a box of trilinear hexahedra, T given at zmin and zmax and no flux elsewhere, by Newton's \
+method with conjugate gradients, and compares the answer with the analytic solution.";
+
+const EXAMPLES: &str = "\
+Examples:
+  minifenl                                     64 nodes along each edge, all cores
+  minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
+  minifenl --input inputs/original.toml --triad --report report.json
+  minifenl --nodes 256 --device cuda:1         the second GPU, or an error
+  mpirun -n 4 minifenl --nodes 64              4 ranks share the box
+  mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
+
+Exit codes: 0 solved and verified, 2 bad usage or input (a device that is not there too), 3 not converged or not verified, 1 anything else.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Args {
+    /// Deck (TOML) with the settings; flags override it
+    #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
+    input: Option<PathBuf>,
+    /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    nodes: Option<Nodes>,
+    /// Nodes along the edges of each rank's share (weak scaling)
+    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes")]
+    nodes_per_rank: Option<Nodes>,
+    /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
+    #[arg(long, value_name = "MAP")]
+    map: Option<CoordinateMap>,
+    /// Edges of the box [default: 1,1,1]
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', num_args = 1.., allow_hyphen_values = true)]
+    size: Option<Vec<f64>>,
+    /// Temperature at zmin [default: 1]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    t_min: Option<f64>,
+    /// Temperature at zmax [default: 2]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    t_max: Option<f64>,
+    /// Graph strategy: map, dashmap, gather, sort [default: gather]
+    #[arg(long, value_name = "NAME")]
+    graph: Option<graph::Strategy>,
+    /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
+    #[arg(long, value_name = "NAME")]
+    fill: Option<Choice<fill::Strategy>>,
+    /// Element kernel: contraction, fused [default: fused]
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<fill::Kernel>,
+    /// Newton's tolerance, relative [default: 1e-7]
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
+    newton_tolerance: Option<f64>,
+    /// Limit of Newton steps [default: 10]
+    #[arg(long, value_name = "N")]
+    newton_max: Option<usize>,
+    /// CG's tolerance, relative [default: 1e-8]
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
+    cg_tolerance: Option<f64>,
+    /// Limit of CG iterations in a Newton step [default: 2000]
+    #[arg(long, value_name = "N")]
+    cg_max: Option<usize>,
+    /// Where to compute: auto, cpu, cuda, cuda:K [default: auto]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Device>,
+    /// How a GPU stores the matrix: auto, crs, sell, pattern [default: auto]
+    #[arg(long, value_name = "NAME")]
+    format: Option<Choice<Format>>,
+    /// Threads of each rank [default: the cores allowed to it]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    report: Option<PathBuf>,
+    /// Measure this machine's triad bandwidth, to compare with
+    #[arg(long)]
+    triad: bool,
+    /// Print the deck that results from the flags, and stop
+    #[arg(long)]
+    pub dump_deck: bool,
+    /// Print what the compiler made of every kernel on the GPU (--device), and stop
+    #[arg(long)]
+    pub kernel_info: bool,
+    /// Check every stage on the device against the serial one, and stop
+    #[arg(long)]
+    pub self_test: bool,
+    /// Print completions for bash, elvish, fish, powershell or zsh, and stop
+    #[arg(long, value_name = "SHELL", hide_possible_values = true)]
+    pub completions: Option<Shell>,
+}
+
+impl Args {
+    /// The deck (or the default one) with the flags laid over it, checked.
+    pub fn deck(&self) -> Result<Deck> {
+        let mut deck = self.input.as_deref().map_or_else(|| Ok(Deck::default()), Deck::read)?;
+        if let Some(nodes) = self.nodes {
+            (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (Some(nodes), None);
+        }
+        if let Some(share) = self.nodes_per_rank {
+            (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (None, Some(share));
+        }
+        if let Some(size) = &self.size {
+            let edges = size.as_slice().try_into();
+            deck.mesh.size = edges.map_err(|_| {
+                minifenl::Error::Invalid(format!("mesh.size (--size): {} numbers; give three, as 1,1,1", size.len()))
+            })?;
+        }
+        set(&mut deck.mesh.map, self.map);
+        set(&mut deck.problem.t_min, self.t_min);
+        set(&mut deck.problem.t_max, self.t_max);
+        set(&mut deck.graph.strategy, self.graph);
+        set(&mut deck.fill.strategy, self.fill);
+        set(&mut deck.fill.kernel, self.kernel);
+        set(&mut deck.newton.tolerance, self.newton_tolerance);
+        set(&mut deck.newton.max_iterations, self.newton_max);
+        set(&mut deck.cg.tolerance, self.cg_tolerance);
+        set(&mut deck.cg.max_iterations, self.cg_max);
+        set(&mut deck.device.format, self.format);
+        set(&mut deck.run.device, self.device);
+        deck.run.threads = self.threads.or(deck.run.threads);
+        deck.run.report = self.report.clone().or(deck.run.report);
+        deck.run.triad |= self.triad;
+        if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
+            deck.mesh.nodes = Some(Nodes::new([64; 3])?);
+        }
+        deck.check()?;
+        Ok(deck)
+    }
+}
+
+fn set<T>(key: &mut T, flag: Option<T>) {
+    if let Some(value) = flag {
+        *key = value;
+    }
+}

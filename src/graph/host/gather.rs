@@ -1,0 +1,216 @@
+//! Strategy `gather`: each row gathers the nodes of its elements, sorts them and drops duplicates.
+//!
+//! Rows with at most 64 gathered nodes (8 hexahedra of 8 nodes) are sorted 16 at a time by a sorting network; longer
+//! rows are sorted one by one. The low bits of a key hold the place that the node was gathered from. One sort therefore
+//! yields both graphs: the unique columns, and the position of each element's node in the row.
+//!
+//! Cost: reads 4 bytes per gathered node; writes 4 bytes per column twice (a list per piece of rows, then the graph)
+//! and 1 byte per position.
+
+use super::sorting_network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
+use crate::LocalOrdinal;
+use crate::graph::NodeElem;
+use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
+use crate::graph::step;
+use crate::mesh::ElemNode;
+use crate::space::atomic::{Atomic, atomic_view};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
+use crate::sparse::CrsGraph;
+use rayon::prelude::*;
+
+pub(super) fn build<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    rows: usize,
+    times: &mut StepTimes,
+) -> (CrsGraph, ElemGraph) {
+    let lists = NodeElem::new(space, elem_node, rows);
+    times.mark(step::LISTS);
+    let per_elem = elem_node.nodes_per_elem();
+    let most = (0..rows).map(|row| lists.slots(row).len()).max().unwrap_or(0) * per_elem;
+    let mut counts = zeroed::<u32>(rows);
+    let bounds = even_bounds(rows, 8 * space.concurrency(), ROWS);
+    let mut columns: Vec<Vec<LocalOrdinal>> = bounds.iter().skip(1).map(|_| Vec::new()).collect();
+    let positions = with_position_type!(most, P => {
+        let mut positions = all_none::<S, P>(space, elem_node, rows, elem_node.as_slice().len() * per_elem);
+        let cells = atomic_view(&mut positions);
+        let pieces = split_at(&mut counts, bounds.iter().copied()).into_par_iter().zip(&mut columns).enumerate();
+        space.for_each(pieces, |(piece, (counts, columns))| {
+            let mut rows = Rows { elem_node, lists: &lists, counts, first: bounds[piece], columns, cells };
+            rows.gather::<P>();
+        });
+        positions
+    });
+    times.mark(step::COUNT);
+    let row_map = offsets(space, &counts);
+    times.mark(step::SCAN);
+    let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+    times.mark(step::ALLOCATE);
+    let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+    space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
+    times.mark(step::COLUMNS);
+    let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
+    let elem = ElemGraph::from_positions(per_elem, positions, crs.longest_row());
+    times.mark(step::ELEM_GRAPH);
+    (crs, elem)
+}
+
+/// Returns the positions before any row is gathered. Only rows of other ranks keep the mark, so a table without such
+/// rows needs no fill.
+fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: usize, len: usize) -> Vec<P> {
+    let mut positions = zeroed::<P>(len);
+    if rows < elem_node.node_count() {
+        space.for_each(positions.par_chunks_mut(S::CHUNK), |positions| positions.fill(P::NONE));
+    }
+    positions
+}
+
+/// A piece of the rows, processed by one task.
+struct Rows<'a, C> {
+    elem_node: &'a ElemNode,
+    lists: &'a NodeElem,
+    /// Entries per row of the piece.
+    counts: &'a mut [u32],
+    /// First row of the piece.
+    first: usize,
+    /// Columns of the piece's rows, row after row.
+    columns: &'a mut Vec<LocalOrdinal>,
+    /// Positions `[elem, i, j]` of all elements, shared with the other pieces.
+    cells: &'a [C],
+}
+
+/// Bound on the distance of a column from its row. The distance takes the upper bits of a key.
+const FARTHEST: u32 = 1 << (31 - PLACE_BITS);
+
+/// Stands for a number of nodes per element that is known at run time only.
+const ANY: usize = 0;
+
+impl<C> Rows<'_, C> {
+    #[inline(always)]
+    fn per_elem<const NN: usize>(&self) -> usize {
+        if NN == ANY { self.elem_node.nodes_per_elem() } else { NN }
+    }
+
+    fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) {
+        // The same code for hexahedra and tetrahedra, with the number of nodes a constant: no divisions, unrolled
+        // loops.
+        match self.elem_node.nodes_per_elem() {
+            8 => self.gather_elems::<P, 8>(),
+            4 => self.gather_elems::<P, 4>(),
+            _ => self.gather_elems::<P, ANY>(),
+        }
+    }
+
+    fn gather_elems<P: Position + Atomic<Cell = C> + StoreIn<C>, const NN: usize>(&mut self) {
+        let per_elem = self.per_elem::<NN>();
+        let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
+        // A hexahedral or tetrahedral mesh keeps less than half of the gathered nodes. Pages beyond that are never
+        // touched.
+        self.columns.reserve(gathered.sum::<usize>() / 2);
+        let (mut keys, mut ranks): (Keys, Keys) = ([[0; ROWS]; KEYS], [[0; ROWS]; KEYS]);
+        let mut long = Vec::new();
+        for batch in (0..self.counts.len()).step_by(ROWS) {
+            let batch = batch..self.counts.len().min(batch + ROWS);
+            if let Some(gathered) = self.load::<NN>(batch.clone(), &mut keys) {
+                sort_rows(&mut keys, &mut ranks);
+                for (lane, row) in batch.enumerate() {
+                    self.store_short::<P, NN>(row, lane, gathered[lane], &keys, &ranks);
+                }
+            } else {
+                batch.for_each(|row| self.long_row::<P, NN>(row, &mut long));
+            }
+        }
+    }
+
+    /// Gathers the keys of a batch of rows and returns the number of keys per row. Returns `None` when a row has too
+    /// many keys for the network or a column is too far from its row for a 32-bit key.
+    #[inline(always)]
+    fn load<const NN: usize>(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
+        let (per_elem, table) = (self.per_elem::<NN>(), self.elem_node.as_slice());
+        let mut gathered = [0; ROWS];
+        let mut overflow = 0;
+        for (lane, row) in batch.enumerate() {
+            let slots = self.lists.slots(self.first + row);
+            gathered[lane] = slots.len() * per_elem;
+            if gathered[lane] > KEYS {
+                return None;
+            }
+            let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
+            let mut place = 0;
+            for &slot in slots {
+                let elem = slot as usize / per_elem * per_elem;
+                for &node in &table[elem..elem + per_elem] {
+                    let distance = node.wrapping_sub(origin);
+                    overflow |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
+                    keys[place][lane] = distance << PLACE_BITS | place as u32;
+                    place += 1;
+                }
+            }
+            keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
+        }
+        (overflow == 0).then_some(gathered)
+    }
+
+    /// Stores the columns and positions of a row whose sorted keys are in `lane`.
+    #[inline(always)]
+    fn store_short<P: Position + StoreIn<C>, const NN: usize>(
+        &mut self,
+        row: usize,
+        lane: usize,
+        gathered: usize,
+        keys: &Keys,
+        ranks: &Keys,
+    ) {
+        let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
+        let mut columns = [0; KEYS];
+        let mut position = [0u8; KEYS];
+        for (key, rank) in keys[..gathered].iter().zip(ranks) {
+            let (key, at) = (key[lane], rank[lane] as usize - 1);
+            columns[at % KEYS] = (key >> PLACE_BITS).wrapping_add(origin);
+            position[key as usize % KEYS] = at as u8;
+        }
+        let count = if gathered == 0 { 0 } else { ranks[gathered - 1][lane] as usize };
+        self.counts[row] = count as u32;
+        self.columns.extend_from_slice(&columns[..count]);
+        let per_elem = self.per_elem::<NN>();
+        for (&slot, position) in self.lists.slots(self.first + row).iter().zip(position.chunks_exact(per_elem)) {
+            let cells = &self.cells[slot as usize * per_elem..][..per_elem];
+            cells.iter().zip(position).for_each(|(cell, &p)| P::new(p.into()).store_in(cell));
+        }
+    }
+
+    /// Sorts and stores one row of any length, with 64-bit keys.
+    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, keys: &mut Vec<u64>) {
+        let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
+        let nodes = slots.iter().flat_map(|&slot| self.elem_node.elem(slot as usize / per_elem));
+        keys.clear();
+        keys.extend(nodes.enumerate().map(|(place, &node)| u64::from(node) << 32 | place as u64));
+        keys.sort_unstable();
+        let start = self.columns.len();
+        for &key in keys.iter() {
+            let (column, place) = ((key >> 32) as u32, key as u32 as usize);
+            if self.columns.len() == start || self.columns.last() != Some(&column) {
+                self.columns.push(column);
+            }
+            let cell = &self.cells[slots[place / per_elem] as usize * per_elem + place % per_elem];
+            P::new(self.columns.len() - start - 1).store_in(cell);
+        }
+        self.counts[row] = (self.columns.len() - start) as u32;
+    }
+}
+
+/// A plain store into a shared cell. Each cell belongs to one row, so only one thread writes it.
+trait StoreIn<C>: Copy {
+    fn store_in(self, cell: &C);
+}
+macro_rules! store_in {
+    ($($int:ty: $cell:ident),*) => {$(
+        impl StoreIn<std::sync::atomic::$cell> for $int {
+            #[inline(always)]
+            fn store_in(self, cell: &std::sync::atomic::$cell) {
+                cell.store(self, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+    )*};
+}
+store_in!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32);

@@ -1,0 +1,54 @@
+//! Graphs on host memory: one implementation for [`Serial`](crate::space::Serial) and
+//! [`Threads`](crate::space::Threads).
+//!
+//! One file per strategy: [`gather`] builds both graphs in one pass; [`map`], [`dashmap`] and [`sort`] build the sparsity
+//! pattern, and [`positions`] then finds the element graph in it.
+
+mod dashmap;
+mod gather;
+mod lists;
+mod map;
+mod pair_map;
+mod pairs;
+mod positions;
+mod sort;
+mod sorting_network;
+
+pub use pair_map::{HashPlacement, Inserted, PairMap, PairMapView};
+
+use super::{BuildGraph, ElemGraph, Graph, Strategy, step};
+use crate::Result;
+use crate::mesh::ElemNode;
+use crate::space::{HostSpace, StepTimes};
+use crate::sparse::CrsGraph;
+use std::sync::Arc;
+
+impl<S: HostSpace> BuildGraph for S {
+    fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
+        let mut times = StepTimes::default();
+        let (crs, elem) = match strategy {
+            Strategy::Gather => gather::build(self, elem_node, rows, &mut times),
+            Strategy::Map => {
+                with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut times)?, &mut times)
+            }
+            Strategy::DashMap => {
+                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times), &mut times)
+            }
+            Strategy::Sort => {
+                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times), &mut times)
+            }
+        };
+        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
+    }
+}
+
+fn with_elem_graph<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    crs: CrsGraph,
+    times: &mut StepTimes,
+) -> (CrsGraph, ElemGraph) {
+    let elem = ElemGraph::locate(space, elem_node, &crs);
+    times.mark(step::ELEM_GRAPH);
+    (crs, elem)
+}

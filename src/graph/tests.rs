@@ -1,0 +1,120 @@
+//! Tests of every strategy on several numbers of threads against the definition of the sparsity pattern.
+
+use super::Strategy;
+use super::*;
+use crate::space::{Serial, Threads};
+use proptest::prelude::{ProptestConfig, any, proptest};
+
+/// The pattern by definition: every pair of every element, in an ordered set.
+fn oracle(elem_node: &ElemNode, rows: usize) -> CrsGraph {
+    let mut pairs = std::collections::BTreeSet::new();
+    for nodes in elem_node.iter() {
+        for &row in nodes.iter().filter(|&&row| (row as usize) < rows) {
+            pairs.extend(nodes.iter().map(|&column| (row, column)));
+        }
+    }
+    let mut row_map = vec![0u64; rows + 1];
+    pairs.iter().for_each(|&(row, _)| row_map[row as usize + 1] += 1);
+    (0..rows).for_each(|row| row_map[row + 1] += row_map[row]);
+    CrsGraph::new(row_map, pairs.iter().map(|&(_, column)| column).collect(), elem_node.node_count()).unwrap()
+}
+
+fn check(elem_node: &ElemNode, rows: usize) {
+    let expected = oracle(elem_node, rows);
+    let mut first: Option<ElemGraph> = None;
+    for (strategy, name) in Strategy::ALL {
+        for threads in [1, 3] {
+            let space = Threads::new(threads).unwrap();
+            let graph = build(&space, elem_node, rows, strategy).unwrap();
+            assert!(*graph.crs == expected, "{name}, {threads} threads: other pattern");
+            for (elem, nodes) in elem_node.iter().enumerate() {
+                for (i, &row) in nodes.iter().enumerate() {
+                    for (j, &column) in nodes.iter().enumerate() {
+                        let entry = graph.elem.entry(&graph.crs, elem_node, elem, i, j);
+                        assert_eq!(entry.is_some(), (row as usize) < rows);
+                        assert!(entry.is_none_or(|e| graph.crs.row_range(row as usize).contains(&e)));
+                        assert!(entry.is_none_or(|e| graph.crs.entries()[e] == column));
+                    }
+                }
+            }
+            let first = first.get_or_insert_with(|| graph.elem.clone());
+            assert!(*first == graph.elem, "{name}: other element graph");
+        }
+    }
+}
+
+/// Box of hexahedra, nodes numbered by `number`.
+fn hexes(n: usize, number: impl Fn(usize) -> u32) -> ElemNode {
+    let id = |i: usize, j: usize, k: usize| number((k * n + j) * n + i);
+    let mut nodes = Vec::new();
+    for k in 0..n - 1 {
+        for j in 0..n - 1 {
+            for i in 0..n - 1 {
+                for k in [k, k + 1] {
+                    nodes.extend([id(i, j, k), id(i + 1, j, k), id(i + 1, j + 1, k), id(i, j + 1, k)]);
+                }
+            }
+        }
+    }
+    ElemNode::new(nodes, 8, n * n * n).unwrap()
+}
+
+#[test]
+fn one_element_and_no_element() {
+    check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 5);
+    check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 1);
+    check(&ElemNode::new(vec![], 8, 3).unwrap(), 3);
+    check(&ElemNode::new(vec![], 8, 0).unwrap(), 0);
+}
+
+#[test]
+fn a_box_has_27_entries_in_an_inner_row() {
+    let elem_node = hexes(7, |node| node as u32);
+    check(&elem_node, 343);
+    check(&elem_node, 200);
+    let graph = build(&Serial, &elem_node, 343, Strategy::default()).unwrap();
+    assert_eq!((graph.crs.nnz(), graph.crs.longest_row()), (19 * 19 * 19, 27));
+}
+
+#[test]
+fn a_scattered_numbering() {
+    check(&hexes(8, |node| (node * 197 % 512) as u32), 512);
+}
+
+#[test]
+fn a_node_of_many_elements_and_long_rows() {
+    let fan = (0..300u32).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect();
+    check(&ElemNode::new(fan, 3, 601).unwrap(), 601);
+}
+
+#[test]
+fn columns_far_from_their_row() {
+    let far = 1 << 27;
+    let nodes = vec![0, 1, far, far + 1, 1, 2, far + 1, far + 2];
+    check(&ElemNode::new(nodes, 4, (1 << 27) + 3).unwrap(), 3);
+}
+
+#[test]
+fn more_rows_than_nodes_is_an_error() {
+    let elem_node = ElemNode::new(vec![0, 1], 2, 2).unwrap();
+    assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("elem_node"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_table(nodes_per_elem in 1usize..10, elems in proptest::collection::vec(any::<u64>(), 0..60), spread in 10u64..200, owned in 0.0..1.0) {
+        let mut nodes = Vec::new();
+        for seed in elems {
+            let (mut state, start) = (seed, nodes.len());
+            while nodes.len() < start + nodes_per_elem {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let node = ((state >> 33) % spread) as u32;
+                if !nodes[start..].contains(&node) {
+                    nodes.push(node);
+                }
+            }
+        }
+        check(&ElemNode::new(nodes, nodes_per_elem, spread as usize).unwrap(), (owned * spread as f64) as usize);
+    }
+}
