@@ -16,14 +16,16 @@ mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod solo;
+mod world;
 
 pub use agree::agree;
 pub use halo::{Halo, InFlight};
-pub use launch::{default_threads, started_by_mpirun, world};
+pub use launch::{default_threads, started_by_mpirun};
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use solo::Solo;
+pub use world::world;
 
 use crate::Result;
 use std::fmt::Debug;

@@ -240,6 +240,7 @@ fn a_module_and_its_children_make_a_circle_if_both_use_the_other() {
         0
     );
     assert_eq!(tree("mod a; fn f(x: a::A) {} pub struct P;", "pub struct A;").len(), 0);
+    assert_eq!(tree("mod a; fn f(x: a::A) {}", "pub(in super::super) struct A; pub(super) fn f() {}").len(), 0);
     for parent in [
         "mod a; pub use a::A; fn f(x: A) {} pub struct P;",
         "mod a; pub use a::f; fn g() { f() } pub struct P;",

@@ -81,6 +81,8 @@ impl Tree {
                     });
                     at = end;
                 }
+                // `pub(in path)` names a place, but uses nothing of it.
+                (Token::Word(pub_), _) if pub_ == "pub" && names_a_place(&code[at + 1..]) => at = closing(code, at + 1),
                 (Token::Word(mod_), Some(name)) if mod_ == "mod" && depth == 0 => {
                     module.children.insert(name.into());
                     if code.get(at + 2).is_some_and(|token| token.is('{')) {
@@ -216,6 +218,13 @@ impl Tree {
 fn defines(keyword: &str) -> bool {
     ["fn", "struct", "enum", "union", "trait", "type", "const", "static"].contains(&keyword)
 }
+
+/// Whether `code` continues a `pub` with the place that sees the item.
+fn names_a_place(code: &[Token]) -> bool {
+    let word = code.get(1).and_then(Token::word);
+    code.first().is_some_and(|token| token.is('(')) && word.is_some_and(|word| PLACES.contains(&word))
+}
+const PLACES: [&str; 4] = ["crate", "in", "self", "super"];
 
 /// The place of the bracket that closes the one at `open`.
 fn closing(code: &[Token], open: usize) -> usize {
