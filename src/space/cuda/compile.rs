@@ -20,7 +20,7 @@ const OPTIONS: [&str; 3] = ["--std=c++17", "--generate-line-info", "--extra-devi
 
 /// Returns the version of NVRTC.
 fn version() -> Result<(i32, i32)> {
-    // SAFETY: loads a library by the names that NVIDIA gives it.
+    // SAFETY: loads a library by NVIDIA's names.
     if !unsafe { sys::is_culib_present() } {
         let advice =
             "install CUDA's runtime compiler (package cuda-nvrtc, or pip's nvidia-cuda-nvrtc on LD_LIBRARY_PATH)";
