@@ -1,9 +1,9 @@
-//! The nine on a GPU: launches of `kernels/contraction*.cu`.
+//! The nine contractions on a GPU: launches of `kernels/contraction*.cu`.
 //!
 //! ```text
-//! call -> Work (sizes, strides) -> Variant (the named one, or Auto's choice) -> Launch (kernel, grid)
+//! call -> Work (sizes, strides) -> Variant (the selected one, or Auto's choice) -> Launch (kernel, grid)
 //! ```
-//! A variant that does not apply is refused before anything is launched. All kernels have the same arguments.
+//! A variant that does not apply is refused before any launch. All kernels take the same arguments.
 
 mod auto;
 mod check;
@@ -35,7 +35,7 @@ pub mod tuning {
     pub use super::work::Family;
 }
 
-/// A GPU and how it is to contract: takes the place of the space in a call of the nine.
+/// A GPU with a selected variant. Takes the place of the space in a call of one of the nine contractions.
 #[derive(Clone, Copy, Debug)]
 pub struct With<'a>(pub &'a Cuda, pub Variant);
 
@@ -121,6 +121,7 @@ impl Contract for With<'_> {
     }
 }
 
+/// Returns the error of a variant that does not apply.
 fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
     let [cells, left, right] = work.sizes;
     let family = match work.family {
