@@ -24,7 +24,7 @@ use minifenl::fill::{ContractionWorkset, HeatInput};
 use minifenl::graph;
 use minifenl::mesh::{Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
-use minifenl::space::cuda::Target;
+use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
 use minifenl::sparse::{Format, Lanes, Spmv, Storage};
 use rows::Table;
@@ -158,7 +158,7 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
     }
     let mut machine = machine(host);
     let dotted = |version: i32| format!("{}.{}", version / 1000, version % 1000 / 10);
-    let nvrtc = Target::architecture("sm_90")?.nvrtc;
+    let nvrtc = Architecture::new("sm_90")?.nvrtc;
     machine["device"] = space.label().into();
     machine["driver"] = dotted(space.device().info().driver).into();
     machine["nvrtc"] = format!("{}.{}", nvrtc.0, nvrtc.1).into();

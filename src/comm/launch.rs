@@ -1,7 +1,7 @@
-//! Detects how this process was started, alone or by a launcher, and chooses its number of threads.
+//! Detects whether a launcher started this process, and chooses the number of threads.
 
-use super::{Communicator, Solo};
-use crate::{Result, space::allowed_cores};
+use super::Communicator;
+use crate::space::allowed_cores;
 
 /// Environment variables in which launchers state the number of processes. SLURM_NTASKS is not among them: batch
 /// scripts set it too, where a program may run alone. `srun` sets the task count of the step.
@@ -16,27 +16,6 @@ pub fn started_by_mpirun() -> Option<usize> {
 
 fn rank_count(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     RANK_COUNTS.iter().filter_map(|name| variable(name)?.trim().parse().ok()).max()
-}
-
-/// Returns the communicator of this run: `Mpi` if a launcher started this process, else [`Solo`].
-///
-/// # Errors
-/// [`Error::Mpi`](crate::Error::Mpi) when a launcher started several processes and this build has no MPI, or when MPI
-/// fails to start.
-pub fn world() -> Result<Box<dyn Communicator>> {
-    world_of(started_by_mpirun())
-}
-
-fn world_of(started: Option<usize>) -> Result<Box<dyn Communicator>> {
-    match started {
-        #[cfg(feature = "mpi")]
-        Some(_) => Ok(Box::new(super::Mpi::init()?)),
-        #[cfg(not(feature = "mpi"))]
-        Some(ranks) if ranks > 1 => Err(crate::Error::Mpi(format!(
-            "{ranks} ranks were started, but this build has no MPI: build with `--features mpi` or start 1 rank"
-        ))),
-        _ => Ok(Box::new(Solo)),
-    }
 }
 
 /// Returns the number of threads per rank that fills the cores of a compute node once.
@@ -77,6 +56,7 @@ fn count_list(list: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Solo;
     use super::*;
 
     #[test]
@@ -105,17 +85,5 @@ mod tests {
         assert_eq!(set("PMI_SIZE", "1"), Some(1));
         assert_eq!(set("SLURM_NTASKS", "8"), None);
         assert_eq!(set("PMI_SIZE", "many"), None);
-    }
-
-    #[test]
-    fn a_run_without_launcher_is_alone() {
-        assert_eq!(world_of(None).unwrap().size(), 1);
-    }
-
-    #[cfg(not(feature = "mpi"))]
-    #[test]
-    fn without_mpi_only_one_rank_may_run() {
-        assert_eq!(world_of(Some(1)).unwrap().size(), 1);
-        assert!(world_of(Some(4)).unwrap_err().to_string().contains("4 ranks were started"));
     }
 }

@@ -23,18 +23,20 @@ mod map;
 mod mpi;
 mod solo;
 mod staging;
+mod world;
 
 pub use agree::agree;
 pub use all_reduce::AllReduce;
 pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use launch::{default_threads, started_by_mpirun, world};
+pub use launch::{default_threads, started_by_mpirun};
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use solo::Solo;
 pub use staging::Staging;
+pub use world::world;
 
 use crate::Result;
 use std::fmt::Debug;

@@ -1,27 +1,30 @@
-//! Contractions of cells that are neighbours in memory: vectors hold cells, one number of each.
+//! Contractions of cells with stride 1: vectors hold one number of each of `W` neighbouring cells.
 //!
-//! Shapes: operands `[cells, fields, k]` with any strides but 1 along the cells. Every sum is one chain over k. Cost:
-//! 2 L R K operations a cell. Long arrays are strided by whole planes, which caches and prefetchers like least: there a
-//! block of cells is first copied side by side, each line of memory read once.
+//! Shapes: operands `[cells, fields, k]`, stride 1 along the cells, any other strides. Each sum is one chain over k. Cost per
+//! cell: 2 L R K operations. In long arrays consecutive terms of a cell are a whole plane apart, so that they share cache
+//! sets and defeat hardware prefetchers. There a block of cells is first copied to a compact buffer, which reads each cache
+//! line once.
 
 use super::Sum;
-use super::job::{Job, Operand, Output, store};
+use super::operands::{Operand, Operands};
+use super::output::{Output, store};
 use crate::space::lanes::{Lanes, Real};
 use crate::space::prefetch;
 use std::ops::Range;
 
-/// Cells that are copied together at most; pieces for threads are multiples.
+/// Largest number of cells that are copied together; pieces for threads are multiples of it.
 pub const BLOCK: usize = 512;
-/// Cells whose numbers lie side by side in a copy: a line of memory in `f32`.
+/// Cells whose numbers are contiguous in a copy: one cache line in f32.
 const GROUP: usize = 16;
-/// Bytes that a copy may fill: a core's share of its caches.
+/// Largest copy in bytes: a core's share of the caches.
 const BLOCK_BYTES: usize = 1 << 21;
-/// Sums of the largest tile.
+/// Vectors of sums in the largest tile.
 const SUMS: usize = 9;
-/// Rows between what is read and what is asked for.
-const AHEAD: usize = 4;
+/// Rows between the row that is copied and the row that is prefetched.
+const PREFETCH_ROWS: usize = 4;
 
-/// Rows from one group of a copy to the next: one more than there are, lest all groups of a row share a cache's sets.
+/// Returns the rows between groups of a copy: one more than a group has, so that the groups of a row lie in different cache
+/// sets.
 #[inline(always)]
 fn padded(rows: usize) -> usize {
     rows + 1
@@ -30,17 +33,17 @@ fn padded(rows: usize) -> usize {
 /// Computes a range of cells, `W` at a time.
 #[inline(always)]
 pub fn each<const FUSED: bool, const W: usize, T: Real>(
-    job: &Job<'_, T>,
+    operands: &Operands<'_, T>,
     cells: Range<usize>,
     out: &mut Output<'_, T>,
 ) {
-    let [left, right] = &job.operands;
+    let [left, right] = &operands.pair;
     if left.fields() == 1 || right.fields() == 1 {
-        return products::<FUSED, W, T>(job, cells, out);
+        return products::<FUSED, W, T>(operands, cells, out);
     }
-    let rows = job.operands.each_ref().map(|operand| operand.fields() * operand.count);
+    let rows = operands.pair.each_ref().map(|operand| operand.fields() * operand.count);
     let group_bytes = (rows[0] + rows[1]) * GROUP * size_of::<T>();
-    let copied = job.streams && group_bytes <= BLOCK_BYTES;
+    let copied = operands.exceeds_cache && group_bytes <= BLOCK_BYTES;
     let block = if copied { (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK) } else { GROUP };
     let mut copies = [0, 1].map(|side| {
         if copied || !cells.len().is_multiple_of(W) {
@@ -49,12 +52,12 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
             Vec::new()
         }
     });
-    // In memory of its own: the compiler shall not take it for the registers that sums are in.
+    // On the heap, so that LLVM does not merge this buffer with the registers that hold the sums of a tile.
     let mut sums = vec![T::default(); SUMS * W];
     let offsets: Vec<usize> = (0..left.count).map(|k| k * GROUP).collect();
     for first in cells.clone().step_by(block) {
         let some = block.min(cells.end - first);
-        // Vectors that cells do not fill are computed from a copy too.
+        // The last vector of a range, if cells do not fill it, is computed from a copy, too.
         let copied = copied || !some.is_multiple_of(W);
         if copied {
             copy(left, first..first + some, &mut copies[0]);
@@ -62,7 +65,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
         }
         for at in (0..some).step_by(W) {
             let [a, b] = [0, 1].map(|side| {
-                let operand = &job.operands[side];
+                let operand = &operands.pair[side];
                 if copied {
                     let data = &copies[side][at / GROUP * GROUP * padded(rows[side]) + at % GROUP..];
                     Numbers { data, stride: offsets.len() * GROUP, offsets: &offsets, last: operand.fields() - 1 }
@@ -82,7 +85,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     }
 }
 
-/// `to[group, field, k, cell of the group]` = the operand's cells, in groups of [`GROUP`].
+/// Copies an operand's cells to `to[group, field, k, cell of the group]`, with [`GROUP`] cells per group.
 #[inline(always)]
 fn copy<T: Real>(operand: &Operand<'_, T>, cells: Range<usize>, to: &mut [T]) {
     let (field, count) = (operand.field_stride(), operand.count);
@@ -90,7 +93,7 @@ fn copy<T: Real>(operand: &Operand<'_, T>, cells: Range<usize>, to: &mut [T]) {
     for f in 0..operand.fields() {
         for k in 0..count {
             let from = &operand.data[f * field + operand.offsets[k] + cells.start..][..cells.len()];
-            let soon = operand.number(f, k + AHEAD) + cells.start;
+            let soon = operand.number(f, k + PREFETCH_ROWS) + cells.start;
             let (whole, rest) = from.as_chunks::<GROUP>();
             let row = f * count + k;
             for (g, group) in whole.iter().enumerate() {
@@ -106,7 +109,7 @@ fn copy<T: Real>(operand: &Operand<'_, T>, cells: Range<usize>, to: &mut [T]) {
     }
 }
 
-/// The fields of one operand, `W` cells in each number.
+/// The fields of one operand for `W` neighbouring cells.
 struct Numbers<'a, T> {
     data: &'a [T],
     stride: usize,
@@ -115,16 +118,16 @@ struct Numbers<'a, T> {
 }
 
 impl<'a, T> Numbers<'a, T> {
-    /// `len` numbers from a field on; past the last, from the last on.
+    /// Returns `len` numbers from a field on; past the last field, from the last field on.
     #[inline(always)]
     fn field(&self, f: usize, len: usize) -> &'a [T] {
         &self.data[f.min(self.last) * self.stride..][..len]
     }
 }
 
-/// All fields by all, a tile of `BL` x `BR` at a time, for `used` of `W` cells.
+/// Multiplies all left by all right fields in tiles of `BL` x `BR`, and stores the results of the first `used` of `W` cells.
 ///
-/// 4 x 2 and 3 x 3 sums hide the latency of two fused units and leave room for the operands in 16 registers.
+/// 4 x 2 or 3 x 3 vectors of sums hide the latency of two FMA units and leave room for the operands in 16 registers.
 #[inline(always)]
 fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T: Real>(
     left: &Numbers<'_, T>,
@@ -170,7 +173,7 @@ fn tile<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T: 
     out: &mut [T],
     strides: [usize; 2],
 ) {
-    // One check of an offset for all fields: their slices are of one length.
+    // All slices of an operand have one length, so one bounds check per offset covers all fields.
     let (left_len, right_len) = (left[0].len(), right[0].len());
     let mut sums = [[Lanes::<FUSED, T, W>::splat(T::default()); BR]; BL];
     for (&p, &q) in left_offsets.iter().zip(right_offsets) {
@@ -197,14 +200,15 @@ fn vector<const FUSED: bool, const W: usize, T: Real>(data: &[T], len: usize, at
     Lanes(*data[..len][at..].first_chunk().expect("a vector"))
 }
 
-/// One field on a side: each number is used once, so sums lie in memory and cells are read in long runs.
+/// Contracts operands of which one has a single field. Each number is used once, so the sums are kept in memory and long runs
+/// of cells are read.
 #[inline(always)]
 fn products<const FUSED: bool, const W: usize, T: Real>(
-    job: &Job<'_, T>,
+    operands: &Operands<'_, T>,
     cells: Range<usize>,
     out: &mut Output<'_, T>,
 ) {
-    let [left, right] = &job.operands;
+    let [left, right] = &operands.pair;
     let sum = out.sum;
     let mut sums = vec![T::default(); BLOCK.min(cells.len())];
     for first in cells.clone().step_by(BLOCK) {
@@ -215,7 +219,7 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
             for k in 0..left.count {
                 let a = &left.data[left.number(l, k) + first..][..sums.len()];
                 let b = &right.data[right.number(r, k) + first..][..sums.len()];
-                if job.streams {
+                if operands.exceeds_cache {
                     for line in (0..sums.len()).step_by(64 / size_of::<T>()) {
                         prefetch(left.data, left.number(l, k + 1) + first + line);
                         prefetch(right.data, right.number(r, k + 1) + first + line);

@@ -1,36 +1,38 @@
-//! Contractions with one field on a side, cell by cell: vectors hold terms of one sum.
+//! Contractions with one field in an operand, cell by cell: vectors hold terms of one sum.
 //!
-//! Each number is used once, and turning rows would cost more than the products: `W` partial sums (k modulo `W`) are added
-//! in pairs. The order depends on K and the processor alone.
+//! Each number is used once, so a transposition would cost more than the products. `W` partial sums (k modulo `W`) are
+//! added pairwise. The order depends on K and the processor's vector width alone.
 //!
-//! Shapes: one operand `[1, K]`, the other `[F, K]`, out `[F]`. Cost: 2 F K operations, (F + 1) K + F numbers.
+//! Shapes: one operand `[1, K]`, the other `[F, K]`, out `[F]`. Cost per cell: 2 F K operations, (F + 1) K + F numbers.
 
-use super::ahead::{AHEAD, Ahead};
 use super::gathered::Gather;
-use super::job::{Job, Output, store};
+use super::operands::Operands;
+use super::output::{Output, store};
+use super::prefetch::{DISTANCE, Prefetcher};
 use crate::space::lanes::{Lanes, Real};
 use std::array::from_fn;
 use std::ops::Range;
 
-/// Computes a range of cells, `W` sums at a time: of neighbouring fields, or of neighbouring cells where there is one each.
+/// Computes a range of cells, `W` sums at a time: of neighbouring fields, or of neighbouring cells if both operands have
+/// one field.
 #[inline(always)]
 pub fn each<const FUSED: bool, const W: usize, T: Real>(
-    job: &Job<'_, T>,
+    operands: &Operands<'_, T>,
     cells: Range<usize>,
     out: &mut Output<'_, T>,
 ) {
-    let [left, right] = &job.operands;
+    let [left, right] = &operands.pair;
     let ([cell_stride, l_stride, r_stride], sum) = (out.strides, out.sum);
     let fields = left.fields().max(right.fields());
     let step = if fields == 1 { W } else { 1 };
-    let cells_ahead = AHEAD.div_ceil((left.fields() + right.fields()) * left.count * size_of::<T>());
-    let items = Ahead::step(job, step, fields.div_ceil(W) * left.count.div_ceil(W));
+    let distance = DISTANCE.div_ceil((left.fields() + right.fields()) * left.count * size_of::<T>());
+    let part = Prefetcher::part(operands, step, fields.div_ceil(W) * left.count.div_ceil(W));
     let mut gathers: [[Gather<T>; 2]; W] = from_fn(|_| [Gather::new(), Gather::new()]);
     for cell in cells.clone().step_by(step) {
         let used = step.min(cells.end - cell);
         let out = out.cell(cell - cells.start);
-        let mut ahead = Ahead::new(job, cell + cells_ahead, step, items);
-        // One of both has one field, which stands beside all of the other's.
+        let mut prefetcher = Prefetcher::new(operands, cell + distance, step, part);
+        // The operand with one field is paired with every field of the other operand.
         let stride = if fields == 1 {
             cell_stride
         } else if left.fields() > 1 {
@@ -46,7 +48,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
                 for i in 0..W {
                     (pairs[0][i], pairs[1][i]) = (a.row(f + i), b.row(f + i));
                 }
-                let sums = dots::<FUSED, W, T>(pairs[0], pairs[1], &mut ahead);
+                let sums = dots::<FUSED, W, T>(pairs[0], pairs[1], &mut prefetcher);
                 store(&mut out[f * stride..], stride, &sums, fields - f, sum);
             }
             continue;
@@ -56,16 +58,16 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
             let cell = cell + i.min(used - 1);
             (pairs[0][i], pairs[1][i]) = (a.only(left, cell), b.only(right, cell));
         }
-        store(out, stride, &dots::<FUSED, W, T>(pairs[0], pairs[1], &mut ahead), used, sum);
+        store(out, stride, &dots::<FUSED, W, T>(pairs[0], pairs[1], &mut prefetcher), used, sum);
     }
 }
 
-/// `out[i] = sum_k left[i][k] right[i][k]`. Loops, not closures, which may be left behind as functions of their own.
+/// `out[i] = sum_k left[i][k] right[i][k]`. Loops instead of closures, which LLVM may leave as calls.
 #[inline(always)]
 fn dots<const FUSED: bool, const W: usize, T: Real>(
     left: [&[T]; W],
     right: [&[T]; W],
-    ahead: &mut Ahead<'_, T>,
+    prefetcher: &mut Prefetcher<'_, T>,
 ) -> [T; W] {
     let count = left[0].len();
     let (mut rows, mut others) = ([&[][..]; W], [&[][..]; W]);
@@ -73,7 +75,7 @@ fn dots<const FUSED: bool, const W: usize, T: Real>(
         (rows[i], others[i]) = (&left[i][..count], &right[i][..count]);
     }
     let rest = count % W;
-    // Before the sums, which are in registers as long as nothing else looks at them.
+    // The remainder comes first: the sums stay in registers only if no other code reads them.
     let mut ends = [Lanes::<FUSED, T, W>::splat(T::default()); W];
     if rest > 0 {
         for i in 0..W {
@@ -87,7 +89,7 @@ fn dots<const FUSED: bool, const W: usize, T: Real>(
     }
     let mut k = 0;
     while k + W <= count {
-        ahead.ask();
+        prefetcher.next_part();
         for i in 0..W {
             let a = Lanes(*rows[i][k..].first_chunk().expect("a whole part"));
             let b = Lanes(*others[i][k..].first_chunk().expect("a whole part"));
@@ -112,7 +114,7 @@ fn dots<const FUSED: bool, const W: usize, T: Real>(
     columns[0].0
 }
 
-/// The last `rest` of a row, fewer than `W`, at the end of a vector of zeros.
+/// Returns a vector whose last `rest` < `W` lanes hold the last terms of a row and whose other lanes are zero.
 #[inline(always)]
 fn end<const FUSED: bool, const W: usize, T: Real>(row: &[T], rest: usize) -> Lanes<FUSED, T, W> {
     let mut end = Lanes::splat(T::default());

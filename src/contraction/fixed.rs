@@ -1,13 +1,13 @@
-//! Contractions of sizes known to the compiler, on batches of cells in lanes.
+//! Contractions with sizes that are known at compile time, for batches of cells in vector lanes.
 //!
-//! `BL` x `BR` is the register tile, which the caller chooses by the registers that it is compiled for: 4 x 4 with 32 of
-//! them, 4 x 2 with 16, where one number is one register.
+//! The caller chooses the register tile `BL` x `BR` by the registers of its target: 4 x 4 with 32 registers, 4 x 2 with 16,
+//! if one number takes one register.
 //!
-//! Shapes: fields `[k, f]`, data `[k]`, k over points and dimensions; with a batch of LANES cells in each number this is
+//! Shapes: fields `[k, f]`, data `[k]`, with k over points and dimensions. A batch of LANES cells per number makes this
 //! [`Layout::Left`](crate::space::Layout::Left) of (cells, fields, points, dims). Cost per cell: 2 L R K operations.
 
 use super::Sum;
-use super::tile::{Sink, Source, Sums, tiles};
+use super::tile::{Accumulator, Sink, Source, tiles};
 use std::ops::AddAssign;
 
 impl<V: Copy, const F: usize, const K: usize> Source<V> for [[V; F]; K] {
@@ -22,7 +22,7 @@ impl<V: Copy, const F: usize, const K: usize> Source<V> for [[V; F]; K] {
 pub fn field_field<
     const BL: usize,
     const BR: usize,
-    V: Sums + AddAssign,
+    V: Accumulator + AddAssign,
     const L: usize,
     const R: usize,
     const K: usize,
@@ -37,7 +37,7 @@ pub fn field_field<
 
 /// `out[f] = or += sum_k data[k] fields[k, f]`.
 #[inline(always)]
-pub fn data_field<V: Sums + AddAssign, const F: usize, const K: usize>(
+pub fn data_field<V: Accumulator + AddAssign, const F: usize, const K: usize>(
     data: &[V; K],
     fields: &[[V; F]; K],
     out: &mut [V; F],

@@ -1,38 +1,38 @@
-//! The fields of one operand of one cell as rows of numbers side by side, copied where they do not lie so.
+//! The fields of one operand in one cell as contiguous rows; rows with other strides are copied.
 
-use super::job::Operand;
+use super::operands::Operand;
 use crate::space::lanes::Real;
 
-/// The fields of one operand of one cell, each `count` numbers side by side.
+/// The fields of one operand in one cell, `count` contiguous terms each.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a, T> {
     data: &'a [T],
     stride: usize,
-    /// Numbers of a field.
+    /// Terms per field (K).
     pub count: usize,
-    /// Fields less one.
+    /// Index of the last field.
     pub last: usize,
 }
 
 impl<'a, T> Rows<'a, T> {
-    /// The row of a field; past the last, the last.
+    /// Returns the row of a field; past the last field, the last row.
     #[inline(always)]
     pub fn row(&self, f: usize) -> &'a [T] {
         &self.data[f.min(self.last) * self.stride..][..self.count]
     }
 }
 
-/// Room for a cell's rows where they do not lie side by side.
+/// Buffer for the rows of a cell that are not contiguous.
 #[derive(Debug)]
 pub struct Gather<T>(Vec<T>);
 
 impl<T: Real> Gather<T> {
-    /// Room for nothing yet.
+    /// An empty buffer, which grows at the first use.
     pub fn new() -> Self {
         Gather(Vec::new())
     }
 
-    /// The rows of a cell.
+    /// Returns the rows of a cell.
     #[inline(always)]
     pub fn rows<'a>(&'a mut self, operand: &Operand<'a, T>, cell: usize) -> Rows<'a, T> {
         let (data, stride, count, last) =
@@ -47,7 +47,7 @@ impl<T: Real> Gather<T> {
         Rows { data: &self.0, stride: count, count, last }
     }
 
-    /// The row of an operand of one field.
+    /// Returns the row of an operand that has one field.
     #[inline(always)]
     pub fn only<'a>(&'a mut self, operand: &Operand<'a, T>, cell: usize) -> &'a [T] {
         let rows = self.rows(operand, cell);

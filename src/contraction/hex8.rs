@@ -1,39 +1,41 @@
-//! Contractions cell by cell at the sizes of hex8, which the compiler knows: eight fields on both sides, `K` terms,
-//! everything side by side.
+//! Contractions cell by cell with sizes that are known at compile time: eight fields in both operands, `K` terms, all arrays
+//! packed (trilinear hexahedra).
 //!
-//! As in `rows.rs` the right fields are turned, so that a term's fields are neighbours, and every sum is one chain over k;
-//! without checks, ends and strides.
+//! As in `rows.rs`, the right fields are transposed and each sum is one chain over k. Bounds checks, remainders and strides
+//! drop out.
 //!
-//! Shapes: left and right `[cells, 8, K]`, out `[cells, 8, 8]`. Cost a cell: 128 K operations, 16 K + 64 numbers.
+//! Shapes: left and right `[cells, 8, K]`, out `[cells, 8, 8]`. Cost per cell: 128 K operations, 16 K + 64 numbers.
 
 use super::Sum;
-use super::ahead::{AHEAD, STEP};
-use super::job::{Job, Output};
+use super::operands::Operands;
+use super::output::Output;
+use super::prefetch::{DISTANCE, STEP};
 use crate::space::lanes::{Lanes, Real};
 use crate::space::prefetch;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Fields of an operand.
+/// Fields per operand.
 const F: usize = 8;
 
-/// Computes a range of cells: tiles of `H` left fields by the `V` vectors that eight right ones are.
+/// Computes a range of cells in tiles of `H` left fields by `V` vectors, which hold the eight right fields: V W = 8.
 #[inline(always)]
 pub fn each<const K: usize, const FUSED: bool, const W: usize, const V: usize, const H: usize, T: Real>(
-    job: &Job<'_, T>,
+    operands: &Operands<'_, T>,
     cells: Range<usize>,
     out: &mut Output<'_, T>,
 ) {
-    let [left, right] = job.operands.each_ref().map(|operand| operand.data.as_chunks::<K>().0.as_chunks::<F>().0);
+    let [left, right] = operands.pair.each_ref().map(|operand| operand.data.as_chunks::<K>().0.as_chunks::<F>().0);
     let sum = out.sum;
     let (out, _) = out.cell(0).as_chunks_mut::<F>().0.as_chunks_mut::<F>();
     let mut panel = [[Lanes::<FUSED, T, W>::splat(T::default()); K]; V];
-    // Not known to the compiler: it makes worse code of loops over k that it can take apart.
+    // Hides K from LLVM: it generates slower code for a transposition that it can unroll fully.
     let count = black_box(K).min(K);
     for (cell, out) in cells.clone().zip(out) {
-        let soon = (cell + AHEAD.div_ceil(2 * F * K * size_of::<T>())).min(cells.end - 1);
-        let soon = if job.streams { Some([left[soon].as_flattened(), right[soon].as_flattened()]) } else { None };
-        turn(&right[cell], &mut panel, count);
+        let soon = (cell + DISTANCE.div_ceil(2 * F * K * size_of::<T>())).min(cells.end - 1);
+        let soon =
+            if operands.exceeds_cache { Some([left[soon].as_flattened(), right[soon].as_flattened()]) } else { None };
+        transpose(&right[cell], &mut panel, count);
         for h in 0..F / H {
             let rows: &[[T; K]; H] = left[cell][h * H..].first_chunk().expect("H divides F");
             let tile = tile(rows, &panel, soon, h);
@@ -53,7 +55,7 @@ pub fn each<const K: usize, const FUSED: bool, const W: usize, const V: usize, c
 
 /// `columns[v][k][i] = rows[v W + i][k]`.
 #[inline(always)]
-fn turn<const K: usize, const FUSED: bool, const W: usize, const V: usize, T: Real>(
+fn transpose<const K: usize, const FUSED: bool, const W: usize, const V: usize, T: Real>(
     rows: &[[T; K]; F],
     columns: &mut [[Lanes<FUSED, T, W>; K]; V],
     count: usize,
@@ -69,7 +71,7 @@ fn turn<const K: usize, const FUSED: bool, const W: usize, const V: usize, T: Re
     }
 }
 
-/// `sums[i][v][lane] = sum_k rows[i][k] columns[v][k][lane]`; meanwhile asks for its part of what comes soon.
+/// `sums[i][v][lane] = sum_k rows[i][k] columns[v][k][lane]`. Prefetches part `part` of the later cell `soon` meanwhile.
 #[inline(always)]
 fn tile<const K: usize, const FUSED: bool, const W: usize, const V: usize, const H: usize, T: Real>(
     rows: &[[T; K]; H],
@@ -80,10 +82,10 @@ fn tile<const K: usize, const FUSED: bool, const W: usize, const V: usize, const
     let line = 64 / size_of::<T>();
     let mut sums = [[Lanes::splat(T::default()); V]; H];
     for step in (0..K).step_by(STEP) {
-        if let Some(operands) = soon {
+        if let Some(later) = soon {
             for at in (0..H * STEP).step_by(line) {
-                prefetch(operands[0], (part * K + step) * H + at);
-                prefetch(operands[1], (part * K + step) * H + at);
+                prefetch(later[0], (part * K + step) * H + at);
+                prefetch(later[1], (part * K + step) * H + at);
             }
         }
         for k in step..step + STEP {

@@ -1,14 +1,24 @@
-//! One body for the nine on host spaces: per cell a product of two matrices, with any strides.
+//! The nine contractions on host spaces: per cell one matrix product, for any strides.
 //!
-//! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions through a table of offsets, so
-//! no stride is special. Where the cells of all three arrays are neighbours in memory ([`Layout::Left`]) vectors hold
-//! cells (`cells.rs`); else fields of one cell (`rows.rs`; `hex8.rs` for its sizes), or k where a side has one field
-//! (`dots.rs`). Neither the number of threads nor of cells changes a cell's bits. Here are ranks and spaces; kernels know
-//! neither (`job.rs`).
-//! Limits: only packed output is shared among threads, and [`Layout::Left`] only where all arrays are; the rest is one's.
+//! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions through a table of offsets. The
+//! layout selects the kernel:
+//!
+//! | file | layout | a vector holds |
+//! |---|---|---|
+//! | `cells.rs` | cells with stride 1 in all three arrays ([`Layout::Left`]) | neighbouring cells |
+//! | `rows.rs` | any other | right fields of one cell |
+//! | `hex8.rs` | packed, 8 x 8 fields, K = 8, 24 or 72 | right fields of one cell |
+//! | `dots.rs` | as `rows.rs`, one field in an operand | terms of one sum |
+//!
+//! A cell's result does not depend on the number of threads or cells. This file removes ranks and spaces, which the kernels
+//! do not know, and shares cells among threads.
+//! Limits: Cells are shared among threads only if the output is packed, and with [`Layout::Left`] only if all three arrays
+//! have it; otherwise one thread computes all of them.
 
 use super::cells::BLOCK;
-use super::job::{self, Job, Operand, Output};
+use super::dispatch;
+use super::operands::{Operand, Operands};
+use super::output::Output;
 use super::shape::{Shape, out_strides};
 use super::{Contract, Sum, Task};
 use crate::Result;
@@ -34,7 +44,7 @@ impl<S: HostSpace> Contract for S {
     }
 }
 
-/// `out` has its memory, its strides, and whether it is packed, the last index fastest or the first.
+/// `out` holds the array, its strides, and whether it is packed in `Layout::Right` and in `Layout::Left`.
 fn contract<T: Real>(
     space: &impl HostSpace,
     left: (&[T], Shape),
@@ -47,38 +57,38 @@ fn contract<T: Real>(
     if cells * per_cell == 0 {
         return;
     }
-    let side_by_side = left.1.strides[0] == 1 && right.1.strides[0] == 1 && strides[0] == 1;
-    let operands = [left, right].map(|(data, shape)| Operand::new(data, shape, points, side_by_side));
+    let has_unit_cell_stride = left.1.strides[0] == 1 && right.1.strides[0] == 1 && strides[0] == 1;
+    let operands = [left, right].map(|(data, shape)| Operand::new(data, shape, points, has_unit_cell_stride));
     let count = operands[0].count;
     if count == 0 {
         return clear(out, [cells, operands[0].fields(), operands[1].fields()], strides, sum);
     }
-    let streams = operands.iter().map(|x| cells * x.fields() * count * size_of::<T>()).sum::<usize>() > NEAR;
-    let job = Job { operands, side_by_side, streams };
-    let piece = cells_per_piece(per_cell * count, if side_by_side { BLOCK } else { 16 });
+    let exceeds_cache = operands.iter().map(|x| cells * x.fields() * count * size_of::<T>()).sum::<usize>() > NEAR;
+    let operands = Operands { pair: operands, has_unit_cell_stride, exceeds_cache };
+    let piece = cells_per_piece(per_cell * count, if has_unit_cell_stride { BLOCK } else { 16 });
     if packed_right {
         let pieces = out[..cells * per_cell].par_chunks_mut(piece * per_cell).enumerate();
         space.for_each(pieces, |(i, out)| {
             let first = i * piece;
-            job::contract(&job, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
+            dispatch::contract(&operands, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
         });
-    } else if side_by_side && packed_left && space.concurrency() > 1 {
-        // Few pieces: each copies into memory of its own.
+    } else if has_unit_cell_stride && packed_left && space.concurrency() > 1 {
+        // Only four pieces per thread: each piece allocates its own copies.
         let piece = cells.div_ceil(4 * space.concurrency()).next_multiple_of(BLOCK);
         let pieces = Output::split(&mut out[..cells * per_cell], cells, piece, strides, sum);
         space.for_each(pieces.into_par_iter().enumerate(), |(i, mut out)| {
             let first = i * piece;
-            job::contract(&job, first..(first + piece).min(cells), &mut out);
+            dispatch::contract(&operands, first..(first + piece).min(cells), &mut out);
         });
     } else {
-        job::contract(&job, 0..cells, &mut Output::whole(out, strides, sum));
+        dispatch::contract(&operands, 0..cells, &mut Output::whole(out, strides, sum));
     }
 }
 
-/// Bytes of operands that caches near a core hold: a common second-level cache.
+/// Bytes of operands above which they are taken to exceed the caches near a core: the size of a common L2.
 const NEAR: usize = 512 << 10;
 
-/// Sums of nothing.
+/// Sets every output to the empty sum (K = 0), or leaves it as it is if sums are added to it.
 fn clear<T: Real>(out: &mut [T], [cells, left, right]: [usize; 3], strides: [usize; 3], sum: Sum) {
     if sum == Sum::Into {
         return;
@@ -92,7 +102,7 @@ fn clear<T: Real>(out: &mut [T], [cells, left, right]: [usize; 3], strides: [usi
     }
 }
 
-/// Cells of a piece: some 100 k products, so that handing it to a thread costs little.
+/// Returns the cells per piece: about 262 144 products, so that the cost of handing a piece to a thread is small.
 fn cells_per_piece(products: usize, multiple: usize) -> usize {
     (262_144 / products).next_multiple_of(multiple).max(multiple)
 }

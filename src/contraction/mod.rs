@@ -1,6 +1,6 @@
 //! The nine Intrepid tensor contractions.
 //!
-//! Each is, per cell c, a product of matrices over K = points x dims x dims:
+//! Each contraction is one matrix product per cell c, over K = points x dims x dims terms:
 //!
 //! | name | inputs | output | operations |
 //! |---|---|---|---|
@@ -8,39 +8,41 @@
 //! | `data_field_{scalar, vector, tensor}` | data (C, P or 1[, D1[, D2]]), fields (C, F, P[, D1[, D2]]) | (C, F) | 2 C F K |
 //! | `data_data_{scalar, vector, tensor}` | left (C, P[, D1[, D2]]), right the same | (C) | 2 C K |
 //!
-//! Bytes: each input read once, each output written once (and read once with [`Sum::Into`]). Data with one point is
-//! constant over the points. Any strides; f32 and f64. Source: Intrepid's `ArrayTools` contractions, which put the output
-//! first; here the order is space, inputs, output. Shapes are checked in release builds too.
+//! Bytes: each input is read once, each output is written once (and read once with [`Sum::Into`]). Data with one point are
+//! constant over the points. Strides are arbitrary; numbers are f32 or f64. Source: the contractions of Intrepid's
+//! `ArrayTools`, which take the output first; here the order is space, inputs, output. Release builds check shapes, too.
 //!
-//! The views are of the space's memory: [`View`](crate::space::View) of a slice on the host, `DeviceView` on a GPU, where
-//! `With` names an algorithm, a `Variant`. With K = points x dims x dims, what a variant does and where it applies; elsewhere
-//! it is an [`Error::Invalid`] that names it and the shape:
+//! Views belong to the memory of the space: [`View`](crate::space::View) of a slice on the host, `DeviceView` on a GPU. On a
+//! GPU, `With` selects an algorithm, a `Variant`. The table says what each variant does and where it applies; elsewhere it
+//! returns [`Error::Invalid`] with the name of the variant and the shape. "Specialised" variants are compiled for their sizes.
 //!
-//! | variant | a team | applies | why there |
+//! | variant | work per thread, warp or block | applies to | reason |
 //! |---|---|---|---|
-//! | `flat` | a thread an output | always | |
-//! | `tile-1x8`, `tile-4x4`, `tile-8x8` | a thread a tile of outputs, sums in registers, cells in lanes | always | made for cells side by side |
-//! | `team1` | a block a cell, threads over outputs; of a single output over the last contracted index | always | |
-//! | `team2` | a block a cell, groups of lanes over outputs, lanes over K; of a single output threads over the last two contracted indices | always | |
-//! | `teamstride32`, `-64`, `-128` | a block an output, its threads stride over K | always | pays when outputs are few and K is large |
-//! | `segments`, `segments-atomic` | a warp several outputs, a lane a product | K <= 16 | a warp holds at least two outputs' products |
-//! | `slicing` | a block a row of a cell's left operand, in shared memory | `field_field`, `data_field`; a row fits | of `data_data` no number is used twice |
-//! | `adaptive2`, `4`, `8`, `16`, `adaptive` (the most) | the same with so many rows | `field_field` with that many left fields; they fit | rows are of one cell |
-//! | `tile8`, `tile16`, `tile32` | a block a square of outputs, squares of both operands in shared memory | `field_field` | others have no second side |
-//! | `fixed-lanes` | as `tile-*`, compiled for its sizes | K > 0 | made for cells side by side |
-//! | `fixed-rows` | lanes over K, vector loads, compiled for its sizes | terms side by side in both operands, K > 0 | vectors along K |
-//! | `fixed-staged` | some cells a block, copied to shared memory asynchronously, compiled for their sizes | `field_field`, terms side by side, K > 0, a block has threads for a cell, a GPU of capability 8.0 or later | copies of 16 bytes along K |
-//! | `fixed-split` | the same, a cell's terms shared out among groups of threads | as `fixed-staged` | pays when K is large or cells are few |
-//! | `fixed-blocked` | a block up to 128 x 128 outputs, operands in shared memory, tiles in registers, compiled for its sizes | `field_field`, K > 0 | made for 16 fields and more |
-//! | `dmma` | one or more warps 8 x 8 to 32 x 32 outputs on f64 tensor cores, compiled for its sizes | `field_field` in f64, terms side by side, K > 0, a GPU of capability 8.0 or later | a lane holds terms of a row |
-//! | `dmma-blocked` | a block up to 128 x 64 outputs on f64 tensor cores, operands in shared memory, compiled for its sizes | as `dmma` | made for more than 32 fields |
+//! | `flat` | one output per thread | all | |
+//! | `tile-1x8`, `tile-4x4`, `tile-8x8` | one tile of outputs per thread, sums in registers, cells in lanes | all | made for cells with stride 1 |
+//! | `team1` | one cell per block, threads over outputs; for a single output, threads over the last contracted index | all | |
+//! | `team2` | one cell per block, groups of lanes over outputs, lanes over K; for a single output, threads over the last two contracted indices | all | |
+//! | `teamstride32`, `-64`, `-128` | one output per block, threads stride over K | all | pays for few outputs and large K |
+//! | `segments`, `segments-atomic` | several outputs per warp, one product per lane | K <= 16 | a warp holds the products of at least two outputs |
+//! | `slicing` | one row of a cell's left operand per block, in shared memory | `field_field`, `data_field`; the row fits | `data_data` uses each number once |
+//! | `adaptive2`, `4`, `8`, `16`, `adaptive` (the largest) | that many rows per block | `field_field` with at least that many left fields; they fit | rows belong to one cell |
+//! | `tile8`, `tile16`, `tile32` | one square of outputs per block, squares of both operands in shared memory | `field_field` | other families have no second field index |
+//! | `fixed-lanes` | as `tile-*`; specialised | K > 0 | made for cells with stride 1 |
+//! | `fixed-rows` | lanes over K, vector loads; specialised | contiguous terms in both operands, K > 0 | vectors along K |
+//! | `fixed-staged` | some cells per block, copied asynchronously to shared memory; specialised | `field_field`, contiguous terms, K > 0, enough threads in a block for a cell, capability 8.0 or later | copies of 16 bytes along K |
+//! | `fixed-split` | as `fixed-staged`, groups of threads share the terms of a cell | as `fixed-staged` | pays for large K or few cells |
+//! | `fixed-blocked` | up to 128 x 128 outputs per block, operands in shared memory, tiles in registers; specialised | `field_field`, K > 0 | made for 16 fields and more |
+//! | `dmma` | 8 x 8 to 32 x 32 outputs per warp, or per group of warps, on f64 tensor cores; specialised | `field_field` in f64, contiguous terms, K > 0, capability 8.0 or later | a lane holds terms of a row |
+//! | `dmma-blocked` | up to 128 x 64 outputs per block on f64 tensor cores, operands in shared memory; specialised | as `dmma` | made for more than 32 fields |
 //!
-//! All of `flat`, `tile*`, `slicing`, `adaptive*`, `fixed-lanes`, `fixed-staged`, `fixed-blocked`, and `team1` of outputs with fields, add an
-//! output's products in the order of (p, i, j) and give the same bits. The others add in trees: other bits on general numbers,
-//! the same at each run except for `segments-atomic`. `auto` chooses by `src/contraction/auto.csv`, measured times, and by a
-//! rule where nothing near was measured; `auto-in-order` among those that give the bits of `flat`. What is compiled for its
-//! sizes is compiled at the first call with them, in about half a second (`tests/kernels_compile.rs` makes 579 in
-//! 127 s on two cores), and kept on disk.
+//! Order of addition: `flat`, `tile*`, `slicing`, `adaptive*`, `fixed-lanes`, `fixed-staged`, `fixed-blocked`, and `team1` for
+//! outputs with fields, add the products of an output in the order of (p, i, j) and return the same bits. The other variants add
+//! in trees and may differ from these in the last bits; their results are reproducible, except for `segments-atomic`.
+//!
+//! `auto` chooses by measured times (`src/contraction/auto.csv`), and by a rule if no similar case was measured;
+//! `auto-in-order` chooses among the variants that return the bits of `flat`. The first call of a specialised variant with new
+//! sizes compiles its kernel, in about half a second, and keeps it on disk. (`tests/kernels_compile` compiles 579 kernels in
+//! 127 s on two cores.)
 //!
 //! ```
 //! use minifenl::contraction::{Sum, field_field_scalar};
@@ -61,16 +63,18 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
-mod ahead;
 mod cells;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod dispatch;
 mod dots;
 pub mod fixed;
 mod gathered;
 mod hex8;
 mod host;
-mod job;
+mod operands;
+mod output;
+mod prefetch;
 mod rows;
 mod shape;
 #[cfg(test)]
@@ -84,40 +88,40 @@ use crate::{Error, Result};
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::KERNEL_FILES;
 #[cfg(feature = "cuda")]
-pub use cuda::{ElementKernel, Reference, Variant, With, element_kernels, tuning};
-pub use tile::Sums;
+pub use cuda::{Reference, SpecialisedKernel, Variant, With, element_kernels, tuning};
+pub use tile::Accumulator;
 
-/// What becomes of the output's old values.
+/// What happens to the previous values of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
-    /// They are lost, unread.
+    /// The contraction replaces them; they are not read.
     Overwrite,
     /// The contraction is added to them (Intrepid's `sumInto`).
     Into,
 }
 
-/// A contraction whose shapes have been checked; only this room makes one.
+/// A contraction whose shapes have been checked. Only this module makes one.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// Whether the second index of left and right is the field.
+    /// Whether the second index of left and of right is the field.
     fields: [bool; 2],
     sum: Sum,
 }
 
-/// A view of items of a space that contracts.
+/// An input view in the memory of a space.
 type In<'a, S, T, const R: usize> = <<S as Contract>::Memory as MemorySpace>::View<'a, T, R>;
-/// A view of its output.
+/// An output view in the memory of a space.
 type Out<'a, S, T, const R: usize> = <<S as Contract>::Memory as MemorySpace>::ViewMut<'a, T, R>;
 
-/// What the nine run on: every host space, a GPU, a GPU with a named algorithm.
+/// Computes the nine contractions: every host space, a GPU, and a GPU with a selected algorithm.
 pub trait Contract {
-    /// Where its views look.
+    /// The memory of its views.
     type Memory: MemorySpace;
 
-    /// out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k], each array without the indices that it lacks.
+    /// out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k], where each array omits the indices that it lacks.
     ///
     /// # Errors
-    /// A device's failure, where there is a device.
+    /// A failure of the device.
     fn contract<T: Real, const A: usize, const B: usize, const C: usize>(
         &self,
         task: Task,
@@ -127,7 +131,7 @@ pub trait Contract {
     ) -> Result<()>;
 }
 
-/// `Err(Error::Shape)` unless the extents agree.
+/// Returns [`Error::Shape`] unless the extents agree.
 fn check(operation: &'static str, array: &'static str, actual: &[usize], expected: &[usize]) -> Result<()> {
     if actual == expected {
         return Ok(());
@@ -159,7 +163,7 @@ macro_rules! contractions {
 
         #[doc = concat!("`out[c, f] = sum over ", $shape, " of data[c, ", $shape, "] fields[c, f, ", $shape, "]`.")]
         ///
-        /// Data with one point holds at all points.
+        /// Data with one point are used at all points.
         ///
         /// # Errors
         /// [`Error::Shape`] when `data` or `out` does not fit `fields`.

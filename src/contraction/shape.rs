@@ -1,8 +1,9 @@
-//! Every operand as `[cell, field, point, dim, dim]`, every output as `[cell, left field, right field]`.
+//! Shapes of one rank for all nine contractions: operands are `[cell, field, point, dim, dim]`, outputs
+//! `[cell, left field, right field]`.
 
 use crate::space::Strided;
 
-/// Extents and strides of an operand; indices that it lacks have extent 1 and stride 0.
+/// Extents and strides of an operand. An index that the operand lacks has extent 1 and stride 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub extents: [usize; 5],
@@ -10,7 +11,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// `with_fields` says whether the view's second index is the field.
+    /// The shape of a view. `with_fields` says whether the second index of the view is the field.
     pub fn new<const RANK: usize>(view: &impl Strided<RANK>, with_fields: bool) -> Self {
         let (mut extents, mut strides) = ([1; 5], [0; 5]);
         for from in 0..RANK {
@@ -20,13 +21,13 @@ impl Shape {
         Shape { extents, strides }
     }
 
-    /// Stride along the points: one point stands for all.
+    /// Returns the stride between points: 0 if one point holds at all points.
     pub fn point_stride(&self) -> usize {
         if self.extents[2] == 1 { 0 } else { self.strides[2] }
     }
 }
 
-/// Strides `[cell, left field, right field]` of an output.
+/// Returns the strides `[cell, left field, right field]` of an output.
 pub fn out_strides<const RANK: usize>(out: &impl Strided<RANK>) -> [usize; 3] {
     match out.strides()[..] {
         [cell] => [cell, 0, 0],

@@ -1,20 +1,19 @@
 //! The register tile under every contraction: out[l, r] = sum_k left[l, k] right[r, k] for a block of l and r.
 //!
-//! A tile of BL x BR loads BL + BR numbers for BL BR products, and its BL BR sums stay in registers whatever K is. What
-//! fits: 4 x 4 where a number takes one of 32 registers (AVX-512), 4 x 2 where it takes one of 16, 2 x 2 where it takes
-//! two of 16.
+//! A tile of BL x BR loads BL + BR numbers for BL BR products, and its BL BR sums stay in registers for any K. Tiles that
+//! fit: 4 x 4 with one of 32 registers per number (AVX-512), 4 x 2 with one of 16, 2 x 2 with two of 16.
 
 use crate::space::lanes::{Lanes, Real};
 
-/// A number that sums of products are gathered in.
-pub trait Sums: Copy {
-    /// 0.
+/// A number in which products are accumulated.
+pub trait Accumulator: Copy {
+    /// Returns 0.
     fn zero() -> Self;
-    /// `self + a b`.
+    /// Returns `self + a b`.
     fn add_product(self, a: Self, b: Self) -> Self;
 }
 
-impl<T: Real> Sums for T {
+impl<T: Real> Accumulator for T {
     #[inline(always)]
     fn zero() -> Self {
         T::default()
@@ -25,7 +24,7 @@ impl<T: Real> Sums for T {
     }
 }
 
-impl<const FUSED: bool, T: Real, const WIDTH: usize> Sums for Lanes<FUSED, T, WIDTH> {
+impl<const FUSED: bool, T: Real, const WIDTH: usize> Accumulator for Lanes<FUSED, T, WIDTH> {
     #[inline(always)]
     fn zero() -> Self {
         Lanes::splat(T::default())
@@ -38,13 +37,13 @@ impl<const FUSED: bool, T: Real, const WIDTH: usize> Sums for Lanes<FUSED, T, WI
 
 /// One operand, `[field, k]`.
 pub trait Source<V> {
-    /// The number of field `f` at contraction index `k`.
+    /// Returns the number of field `f` at contraction index `k`.
     fn at(&self, f: usize, k: usize) -> V;
 }
 
-/// Sums of the `BL` x `BR` block that begins at fields `l`, `r`.
+/// Returns the sums of the `BL` x `BR` block that begins at fields `l`, `r`.
 #[inline(always)]
-pub fn tile<V: Sums, const BL: usize, const BR: usize>(
+pub fn tile<V: Accumulator, const BL: usize, const BR: usize>(
     count: usize,
     (l, left): (usize, &impl Source<V>),
     (r, right): (usize, &impl Source<V>),
@@ -67,15 +66,15 @@ pub fn tile<V: Sums, const BL: usize, const BR: usize>(
     sums
 }
 
-/// Where finished sums go.
+/// Receives finished sums.
 pub trait Sink<V> {
     /// Takes out[l, r].
     fn put(&mut self, l: usize, r: usize, sum: V);
 }
 
-/// All of `[L, R] = [fields_left, fields_right]`, in full tiles, then the edges that fill none one by one.
+/// Computes all outputs `[L, R] = [fields_left, fields_right]`: full tiles first, then the outputs at the edges one by one.
 #[inline(always)]
-pub fn tiles<V: Sums, const BL: usize, const BR: usize>(
+pub fn tiles<V: Accumulator, const BL: usize, const BR: usize>(
     [fields_left, fields_right, count]: [usize; 3],
     left: &impl Source<V>,
     right: &impl Source<V>,

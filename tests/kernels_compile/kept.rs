@@ -4,7 +4,7 @@
 //! options (the text of `compile.rs`, which holds them) and the versions of the tools. It holds the hash of that key and of the
 //! outcome before the outcome itself, so that a damaged file is noticed, computed again and replaced. Failures are not kept.
 
-use minifenl::space::cuda::Target;
+use minifenl::space::cuda::Architecture;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +33,7 @@ impl Tool {
 /// runs after NVRTC, if any.
 pub fn kept(
     check: &str,
-    target: &Target,
+    target: &Architecture,
     tool: &str,
     source: &str,
     compute: impl FnOnce() -> Result<String, String>,

@@ -10,9 +10,9 @@
 mod kept;
 
 use kept::{Tool, kept};
-use minifenl::contraction::{ElementKernel, element_kernels};
+use minifenl::contraction::{SpecialisedKernel, element_kernels};
 use minifenl::kernel_files;
-use minifenl::space::cuda::{KernelFile, Target};
+use minifenl::space::cuda::{Architecture, KernelFile};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::process::Command;
@@ -89,14 +89,14 @@ fn is_skipped(test: &str, missing: Option<String>) -> bool {
 
 #[test]
 fn every_file_compiles_for_every_architecture() {
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string());
+    let missing = Architecture::new(COUNTED.0).err().map(|error| error.to_string());
     if is_skipped("every_file_compiles_for_every_architecture", missing) {
         return;
     }
     let faults: Vec<String> = std::thread::scope(|scope| {
         let jobs = ARCHITECTURES.map(|architecture| {
             scope.spawn(move || {
-                let target = Target::architecture(architecture).unwrap();
+                let target = Architecture::new(architecture).unwrap();
                 let compiled = |file: &KernelFile| {
                     let text = file.source("");
                     let compile = || target.compile(file.name(), &text).map(|_| String::new());
@@ -111,7 +111,7 @@ fn every_file_compiles_for_every_architecture() {
 }
 
 /// Returns what ptxas reports of a file's kernels; `target` gives PTX.
-fn compiled(target: &Target, architecture: &str, ptxas: &Tool, file: &str, text: &str) -> Vec<(String, Limit)> {
+fn compiled(target: &Architecture, architecture: &str, ptxas: &Tool, file: &str, text: &str) -> Vec<(String, Limit)> {
     let assemble = || {
         let folder = tempfile::tempdir().unwrap();
         let ptx = folder.path().join("kernels.ptx");
@@ -128,7 +128,7 @@ fn compiled(target: &Target, architecture: &str, ptxas: &Tool, file: &str, text:
 }
 
 /// What each GPU compiles for finite elements; of the one with the least shared memory what no other does.
-fn element_jobs() -> Vec<(&'static str, ElementKernel)> {
+fn element_jobs() -> Vec<(&'static str, SpecialisedKernel)> {
     let mut texts = HashSet::new();
     let of = |(architecture, multiprocessors, kib)| {
         let mut kernels = element_kernels(multiprocessors, kib << 10);
@@ -143,7 +143,7 @@ fn element_jobs() -> Vec<(&'static str, ElementKernel)> {
 #[test]
 fn contractions_of_elements_do_not_spill() {
     let ptxas = Tool::named_by("MINIFENL_PTXAS");
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string());
+    let missing = Architecture::new(COUNTED.0).err().map(|error| error.to_string());
     let missing = missing.or(ptxas.as_ref().err().cloned());
     if is_skipped("contractions_of_elements_do_not_spill", missing) {
         return;
@@ -151,7 +151,7 @@ fn contractions_of_elements_do_not_spill() {
     let ptxas = ptxas.unwrap_or_else(|why| panic!("{why}"));
     let (jobs, next, begin) = (element_jobs(), AtomicUsize::new(0), std::time::Instant::now());
     let work = || {
-        let targets = GPUS.map(|(name, ..)| (name, Target::architecture(&name.replace("sm", "compute")).unwrap()));
+        let targets = GPUS.map(|(name, ..)| (name, Architecture::new(&name.replace("sm", "compute")).unwrap()));
         let mut found = Vec::new();
         while let Some((architecture, kernel)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (_, target) = targets.iter().find(|(name, _)| name == architecture).unwrap();
@@ -162,7 +162,7 @@ fn contractions_of_elements_do_not_spill() {
         found
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found: Vec<(&str, &ElementKernel, Limit)> = std::thread::scope(|scope| {
+    let mut found: Vec<(&str, &SpecialisedKernel, Limit)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
@@ -210,7 +210,7 @@ fn differences(recorded: &[&str], found: &[String]) -> Vec<String> {
 
 #[test]
 fn registers_and_spills_keep_their_limits() {
-    let target = Target::architecture(COUNTED.1);
+    let target = Architecture::new(COUNTED.1);
     let ptxas = Tool::named_by("MINIFENL_PTXAS");
     let missing = target.as_ref().err().map(ToString::to_string).or(ptxas.as_ref().err().cloned());
     if is_skipped("registers_and_spills_keep_their_limits", missing) {
@@ -269,14 +269,14 @@ fn counts(lines: &str) -> BTreeMap<&str, [usize; 2]> {
 #[test]
 fn scattered_additions_return_nothing() {
     let nvdisasm = Tool::named_by("MINIFENL_NVDISASM");
-    let missing = Target::architecture(COUNTED.0).err().map(|error| error.to_string());
+    let missing = Architecture::new(COUNTED.0).err().map(|error| error.to_string());
     let missing = missing.or(nvdisasm.as_ref().err().cloned());
     if is_skipped("scattered_additions_return_nothing", missing) {
         return;
     }
     let (nvdisasm, folder) = (nvdisasm.unwrap_or_else(|why| panic!("{why}")), tempfile::tempdir().unwrap());
     for architecture in ARCHITECTURES {
-        let target = Target::architecture(architecture).unwrap();
+        let target = Architecture::new(architecture).unwrap();
         for (file, kernels) in ADDING {
             let text = kernel_files().into_iter().find(|known| known.name() == file).unwrap().source("");
             let disassemble = || {

@@ -5,7 +5,6 @@
 
 #![allow(unsafe_code)]
 
-use super::count;
 use crate::comm::{Exchange, Map};
 use crate::{Error, Result};
 use mpi::environment::Universe;
@@ -164,4 +163,13 @@ impl std::fmt::Debug for Persistent {
         let Persistent { send, receive, requests, .. } = self;
         write!(f, "Persistent({} requests, sends {}, receives {})", requests.len(), send.len, receive.len)
     }
+}
+
+/// Returns a number of values as MPI's 32-bit count.
+pub(super) fn count(what: &str, len: usize) -> Result<i32> {
+    i32::try_from(len).map_err(|_| Error::TooLarge {
+        what: format!("MPI, {what}"),
+        needed: format!("{len} values in one message"),
+        limit: i32::MAX.to_string(),
+    })
 }

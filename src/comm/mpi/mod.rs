@@ -10,7 +10,7 @@ mod exchange;
 
 use super::{Communicator, Exchange, Map, started_by_mpirun};
 use crate::{Error, Result};
-use exchange::Persistent;
+use exchange::{Persistent, count};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::ffi;
@@ -146,15 +146,6 @@ fn abort_all(code: i32) -> ! {
     // returns. It is called off the main thread only to end the process, which the MPI libraries in use allow.
     unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
     std::process::abort()
-}
-
-/// A number of values as MPI counts them.
-fn count(what: &str, len: usize) -> Result<i32> {
-    i32::try_from(len).map_err(|_| Error::TooLarge {
-        what: format!("MPI, {what}"),
-        needed: format!("{len} values in one message"),
-        limit: i32::MAX.to_string(),
-    })
 }
 
 impl std::fmt::Debug for Mpi {

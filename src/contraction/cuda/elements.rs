@@ -1,34 +1,35 @@
-//! The kernels that the contractions of finite elements are compiled to, for a look at what compilers make of them.
+//! The specialised kernels of the contractions of finite elements, for tests of the compiled code.
 
 use super::Variant;
 use super::auto::{Key, Side};
-use super::plan::Plan;
+use super::configure::configure;
+use super::launch::Launch;
 use super::work::{Family, Limits};
 use std::collections::HashSet;
 
-/// Sizes of trilinear and triquadratic hexahedra: fields, points.
+/// Fields and points of trilinear and triquadratic hexahedra.
 const ELEMENTS: [(usize, usize); 2] = [(8, 8), (27, 27)];
 const RANKS: [(&str, [usize; 2]); 3] = [("scalar", [1, 1]), ("vector", [3, 1]), ("tensor", [3, 3])];
 const FAMILIES: [(Family, &str); 3] =
     [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
-/// Few cells, and enough for every multiprocessor.
+/// Few cells, and enough cells for every multiprocessor.
 const CELLS: [usize; 2] = [32, 1 << 20];
 
-/// A kernel as it is compiled for its sizes.
+/// The source of a kernel that is compiled for one shape.
 #[derive(Clone, Debug)]
-pub struct ElementKernel {
-    /// Variant, contraction, fields x points, cells, number, alignment of the arrays.
+pub struct SpecialisedKernel {
+    /// Variant, contraction, fields x points, cells, precision, alignment of the arrays.
     pub name: String,
     /// CUDA C++.
     pub text: String,
-    /// Bytes of dynamic shared memory of a block.
+    /// Dynamic shared memory per block, in bytes.
     pub shared: u32,
 }
 
-/// Those of the contractions of finite elements on a GPU with so many multiprocessors and bytes of shared memory for a block:
-/// hexahedra with 8 and with 27 nodes in three dimensions, all nine, few cells and many, both layouts, f32 and f64, arrays at
-/// multiples of 16 bytes and of a number. Each text once.
-pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKernel> {
+/// Returns the specialised kernels for finite elements on a GPU with `multiprocessors` multiprocessors and `shared` bytes of
+/// shared memory per block: hexahedra with 8 and with 27 nodes, all nine contractions, few and many cells, both layouts, f32
+/// and f64, arrays aligned to 16 bytes and to one number. Each text occurs once.
+pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<SpecialisedKernel> {
     let limits = Limits { multiprocessors, shared, ampere: true };
     let (mut found, mut texts) = (Vec::new(), HashSet::new());
     for key in keys() {
@@ -38,12 +39,12 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKern
             work.pairs &= alignment == 16;
             work.is_output_line &= alignment == 16;
             for (variant, variant_name) in Variant::ALL.into_iter().filter(|(variant, _)| variant.is_specialised()) {
-                // In lanes go cells; small elements have no blocks to tile.
+                // `fixed-lanes` is made for cells with stride 1; eight fields are too few for `fixed-blocked`.
                 let is_made_for = (key.side == Side::Left) == (variant == Variant::FixedLanes);
                 if !is_made_for || (key.sizes[2] <= 8 && variant == Variant::FixedBlocked) {
                     continue;
                 }
-                let Ok(Plan { file, defines: Some(defines), grid, .. }) = Plan::new(&work, variant, &limits) else {
+                let Ok(Launch { file, defines: Some(defines), grid, .. }) = configure(&work, variant, &limits) else {
                     continue;
                 };
                 let text = file.source(&defines);
@@ -51,7 +52,7 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<ElementKern
                     continue;
                 }
                 let name = format!("{variant_name}_{}_align{alignment}", name(&key));
-                found.push(ElementKernel { name, text, shared: grid.shared });
+                found.push(SpecialisedKernel { name, text, shared: grid.shared });
             }
         }
     }

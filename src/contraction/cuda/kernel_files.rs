@@ -1,5 +1,5 @@
-//! The kernel files that `contraction` launches. Those that are missing from [`KERNEL_FILES`] are compiled for the sizes of a
-//! call: [`Cuda::launch_specialised`](crate::space::Cuda) takes the defines that state the sizes.
+//! The kernel files that `contraction` launches. Files that are missing from [`KERNEL_FILES`] are compiled for the sizes of a
+//! call; `Cuda::launch_specialised` takes the defines that state the sizes.
 
 use crate::space::cuda::{KernelFile, kernel_file};
 

@@ -1,16 +1,17 @@
-//! The nine on a GPU: launches of `kernels/contraction*.cu`.
+//! The nine contractions on a GPU: launches of `kernels/contraction*.cu`.
 //!
 //! ```text
-//! call -> Work (sizes, strides) -> Variant (the named one, or Auto's choice) -> Plan (kernel, grid) -> launch
+//! call -> Work (sizes, strides) -> Variant (the selected one, or Auto's choice) -> Launch (kernel, grid)
 //! ```
-//! A variant that does not apply is refused before anything is launched. All kernels have the same arguments.
+//! A variant that does not apply is refused before any launch. All kernels take the same arguments.
 
 mod auto;
 mod check;
+mod configure;
 mod elements;
 mod fixed;
 mod kernel_files;
-mod plan;
+mod launch;
 mod variant;
 mod work;
 
@@ -20,11 +21,11 @@ use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::space::lanes::Real;
 use crate::space::{DeviceView, DeviceViewMut};
 use crate::{Error, Result};
-use plan::Plan;
+use configure::configure;
 use work::{Family, Limits, Work};
 
 pub use check::Reference;
-pub use elements::{ElementKernel, element_kernels};
+pub use elements::{SpecialisedKernel, element_kernels};
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
 
@@ -34,7 +35,7 @@ pub mod tuning {
     pub use super::work::Family;
 }
 
-/// A GPU and how it is to contract: takes the place of the space in a call of the nine.
+/// A GPU with a selected variant. Takes the place of the space in a call of one of the nine contractions.
 #[derive(Clone, Copy, Debug)]
 pub struct With<'a>(pub &'a Cuda, pub Variant);
 
@@ -79,7 +80,7 @@ impl Contract for With<'_> {
             named if named.is_auto() => auto::choose(&work, &limits, named == Variant::AutoInOrder),
             named => named,
         };
-        let plan = Plan::new(&work, variant, &limits).map_err(|why| refusal(variant, &work, why))?;
+        let launch = configure(&work, variant, &limits).map_err(|why| refusal(variant, &work, why))?;
         let Work { sizes: [cells, fields_left, fields_right], terms, .. } = work;
         let [outer, middle, inner] = terms.extents;
         let [[a0, a1, a2], [b0, b1, b2]] = terms.strides;
@@ -90,7 +91,7 @@ impl Contract for With<'_> {
             outer as u64,
             middle as u64,
             inner as u64,
-            plan.option as u32,
+            launch.option as u32,
             u32::from(task.sum == Sum::Into),
             left.argument(),
             a.strides[0] as u64,
@@ -109,17 +110,18 @@ impl Contract for With<'_> {
             to_left as u64,
             to_right as u64,
         ];
-        if plan.clears && task.sum == Sum::Overwrite {
+        if launch.clears && task.sum == Sum::Overwrite {
             let kernel = if item == 8 { "clear_f64" } else { "clear_f32" };
-            self.0.launch(plan.file, kernel, Grid::cover(cells * work.outputs(), 256), arguments)?;
+            self.0.launch(launch.file, kernel, Grid::cover(cells * work.outputs(), 256), arguments)?;
         }
-        match &plan.defines {
-            None => self.0.launch(plan.file, plan.kernel, plan.grid, arguments),
-            Some(defines) => self.0.launch_specialised(plan.file, defines, plan.kernel, plan.grid, arguments),
+        match &launch.defines {
+            None => self.0.launch(launch.file, launch.kernel, launch.grid, arguments),
+            Some(defines) => self.0.launch_specialised(launch.file, defines, launch.kernel, launch.grid, arguments),
         }
     }
 }
 
+/// Returns the error of a variant that does not apply.
 fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
     let [cells, left, right] = work.sizes;
     let family = match work.family {
@@ -156,12 +158,12 @@ mod tests {
         };
         let limits = Limits { multiprocessors: 1, shared: 48 << 10, ampere: false };
         for variant in [Variant::Slicing, Variant::Tile8, Variant::Segments, Variant::Dmma, Variant::Adaptive4] {
-            let why = Plan::new(&work, variant, &limits).unwrap_err();
+            let why = configure(&work, variant, &limits).unwrap_err();
             let error = refusal(variant, &work, why).to_string();
             assert!(error.contains(&variant.to_string()) && error.contains("[8, 3, 3]"), "{error}");
         }
         for variant in [Variant::Team1, Variant::Team2, Variant::FixedRows, Variant::FixedLanes] {
-            assert!(Plan::new(&work, variant, &limits).is_ok(), "{variant}");
+            assert!(configure(&work, variant, &limits).is_ok(), "{variant}");
         }
     }
 }

@@ -1,41 +1,42 @@
-//! The algorithms by name. Where each applies is told in the table of the contractions' page.
+//! The algorithms by name. The table in [`contraction`](crate::contraction) says where each applies.
 
-/// How a contraction is shared out among threads.
+/// How the work of a contraction is divided among threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Variant {
-    /// By shapes, strides and a table of measured times, one of the others.
+    /// Chooses another variant by shapes, strides and a table of measured times.
     #[default]
     Auto,
-    /// The same among those that add an output's products in the order of (p, i, j): the same bits for any number of cells.
+    /// Chooses among the variants that add an output's products in the order of (p, i, j): the same bits for any number of
+    /// cells.
     AutoInOrder,
-    /// A thread an output, neighbouring threads on neighbouring cells or on the outputs of a cell.
+    /// One output per thread; neighbouring threads compute neighbouring cells or outputs of a cell.
     Flat,
-    /// A thread a tile of 1 x 8 outputs of a cell, sums in registers, neighbouring threads on neighbouring cells: for
-    /// layouts that have cells side by side; right for any, as the other tiles.
+    /// One tile of 1 x 8 outputs of a cell per thread, sums in registers; neighbouring threads compute neighbouring cells. Made
+    /// for cells with stride 1, correct for any layout, as are the other tiles.
     Tile1x8,
     /// Tiles of 4 x 4.
     Tile4x4,
-    /// Tiles of 8 x 8: of elements with 8 nodes each number is loaded once.
+    /// Tiles of 8 x 8: elements with 8 nodes load each number once.
     Tile8x8,
-    /// A block a cell, threads over its outputs; of a single output, threads over the last contracted index.
+    /// One cell per block, threads over its outputs; for a single output, threads over the last contracted index.
     Team1,
-    /// A block a cell, groups of lanes over its outputs, lanes over the contracted index; of a single output, threads over
+    /// One cell per block, groups of lanes over its outputs, lanes over the contracted index; for a single output, threads over
     /// the last two contracted indices.
     Team2,
-    /// A block an output, 32 threads over all contracted indices as one.
+    /// One output per block, 32 threads over all contracted indices as one.
     Teamstride32,
-    /// The same with 64 threads.
+    /// As [`Teamstride32`](Self::Teamstride32) with 64 threads.
     Teamstride64,
-    /// The same with 128 threads.
+    /// As [`Teamstride32`](Self::Teamstride32) with 128 threads.
     Teamstride128,
-    /// Several outputs a warp, a lane a product, shuffles add up.
+    /// Several outputs per warp, one product per lane; shuffles add the products.
     Segments,
-    /// The same with atomic additions to the output. Not the same bits at each run.
+    /// As [`Segments`](Self::Segments) with atomic additions to the output. The last bits may differ between runs.
     SegmentsAtomic,
-    /// A block a row of a cell's left operand, which it keeps in shared memory.
+    /// One row of a cell's left operand per block, kept in shared memory.
     Slicing,
-    /// Slicing with as many rows of 16, 8, 4, 2 as the cell has and shared memory holds.
+    /// Slicing with the largest of 16, 8, 4, 2 rows that the cell has and shared memory holds.
     Adaptive,
     /// Slicing with 2 rows.
     Adaptive2,
@@ -45,30 +46,30 @@ pub enum Variant {
     Adaptive8,
     /// Slicing with 16 rows.
     Adaptive16,
-    /// A block a tile of 8 x 8 outputs, 8 x 8 pieces of both operands in shared memory.
+    /// One tile of 8 x 8 outputs per block, pieces of 8 x 8 of both operands in shared memory.
     Tile8,
     /// Tiles of 16 x 16.
     Tile16,
     /// Tiles of 32 x 32.
     Tile32,
-    /// Compiled for its sizes: cells in lanes, a tile of outputs in a thread's registers.
+    /// Specialised: cells in lanes, a tile of outputs in a thread's registers.
     FixedLanes,
-    /// Compiled for its sizes: neighbouring lanes over the contracted index, vector loads, shuffles.
+    /// Specialised: neighbouring lanes over the contracted index, vector loads, shuffles.
     FixedRows,
-    /// Compiled for its sizes: some cells a block, copied to shared memory asynchronously, tiles in registers.
+    /// Specialised: some cells per block, copied asynchronously to shared memory, tiles in registers.
     FixedStaged,
-    /// The same with a cell's terms shared out among groups of threads, whose sums are added at the end.
+    /// As [`FixedStaged`](Self::FixedStaged); groups of threads share the terms of a cell, and their sums are added at the end.
     FixedSplit,
-    /// Compiled for its sizes: a block a tile of up to 128 x 128 outputs, operands in shared memory, tiles in registers.
+    /// Specialised: one tile of up to 128 x 128 outputs per block, operands in shared memory, tiles in registers.
     FixedBlocked,
-    /// Compiled for its sizes: f64 tensor cores.
+    /// Specialised: f64 tensor cores.
     Dmma,
-    /// Compiled for its sizes: f64 tensor cores, a block a tile of up to 128 x 64 outputs, operands in shared memory.
+    /// Specialised: f64 tensor cores, one tile of up to 128 x 64 outputs per block, operands in shared memory.
     DmmaBlocked,
 }
 
 impl Variant {
-    /// Every variant, with its name.
+    /// Every variant with its name.
     pub const ALL: [(Variant, &'static str); 29] = [
         (Variant::Auto, "auto"),
         (Variant::AutoInOrder, "auto-in-order"),
@@ -101,19 +102,19 @@ impl Variant {
         (Variant::DmmaBlocked, "dmma-blocked"),
     ];
 
-    /// Whether it stands for one of the others.
+    /// Returns whether the variant stands for another one.
     pub fn is_auto(self) -> bool {
         matches!(self, Variant::Auto | Variant::AutoInOrder)
     }
 
-    /// Whether it is compiled at run time for the sizes of the call: its first call of a shape takes half a second.
+    /// Returns whether the variant is compiled for the sizes of a call: the first call with a shape takes about half a second.
     pub fn is_specialised(self) -> bool {
         use Variant::*;
         matches!(self, FixedLanes | FixedRows | FixedStaged | FixedSplit | FixedBlocked | Dmma | DmmaBlocked)
     }
 
-    /// Whether an output's products are added one after the other in the order of (p, i, j), so that results have the bits
-    /// of [`Variant::Flat`]. (Team depth 1 does so for outputs with fields; of data it adds up parts.)
+    /// Returns whether an output's products are added in the order of (p, i, j), so that results have the bits of
+    /// [`Variant::Flat`]. (`Team1` does so for outputs with fields, but not for `data_data`.)
     pub fn keeps_order(self) -> bool {
         use Variant::*;
         !matches!(
@@ -132,7 +133,7 @@ impl Variant {
         )
     }
 
-    /// Whether the same call gives the same bits again.
+    /// Returns whether every run returns the same bits.
     pub fn is_deterministic(self) -> bool {
         self != Variant::SegmentsAtomic
     }

@@ -1,19 +1,22 @@
-//! One contraction as its launcher sees it.
+//! One contraction on a GPU: sizes, strides and alignment, from which a launch is configured.
 
 use super::super::shape::Shape;
 
-/// Threads of a warp.
+/// Threads per warp.
 pub const WARP: usize = 32;
 
-/// The contraction index: three nested extents in the order of (p, i, j), and the strides of left and right along them.
+/// The contracted index as three nested extents in the order of (p, i, j), with the strides of left and right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
+    /// Outer, middle, inner.
     pub extents: [usize; 3],
+    /// Of left and of right.
     pub strides: [[usize; 3]; 2],
 }
 
 impl Terms {
-    /// Of two operands. Neighbouring extents that both operands have in one line become one, at the inner end.
+    /// The terms of two operands. Adjacent extents that are contiguous with each other in both operands are merged, towards the
+    /// inner end.
     pub fn new(left: &Shape, right: &Shape) -> Self {
         let [_, _, extents @ ..] = right.extents;
         let along = |shape: &Shape| [shape.point_stride(), shape.strides[3], shape.strides[4]];
@@ -34,12 +37,12 @@ impl Terms {
         terms
     }
 
-    /// Their number; saturating.
+    /// Returns the number of terms, saturating.
     pub fn count(&self) -> usize {
         self.extents.iter().fold(1, |product, &extent| product.saturating_mul(extent))
     }
 
-    /// Whether both operands have them side by side.
+    /// Returns whether the terms are contiguous in both operands.
     pub fn are_packed(&self) -> bool {
         self.extents[..2] == [1, 1] && (self.extents[2] == 1 || self.strides.iter().all(|side| side[2] == 1))
     }
@@ -56,7 +59,7 @@ pub enum Family {
     DataData,
 }
 
-/// One contraction.
+/// One contraction with everything that its launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Work {
     pub family: Family,
@@ -65,33 +68,34 @@ pub struct Work {
     /// Points, dims, dims.
     pub contracted: [usize; 3],
     pub terms: Terms,
-    /// Bytes of a number.
+    /// Bytes per number.
     pub item: usize,
-    /// Largest power of two, up to 16, that the addresses of all rows of both inputs are multiples of.
+    /// Largest power of two, up to 16, that divides the addresses of all rows of both inputs.
     pub alignment: usize,
-    /// Whether the rows of a cell follow each other without gaps in both operands.
+    /// Whether the rows of a cell are contiguous in both operands.
     pub is_line: bool,
-    /// Whether outputs with even right fields lie at multiples of 16 bytes, the next field beside each.
+    /// Whether outputs with even right fields lie at multiples of 16 bytes and the next field follows each.
     pub pairs: bool,
-    /// Whether the outputs of a cell follow each other without gaps and begin at a multiple of 16 bytes.
+    /// Whether the outputs of a cell are contiguous and begin at a multiple of 16 bytes.
     pub is_output_line: bool,
-    /// Whether cells are side by side in at least two of the three arrays.
+    /// Whether cells have the smallest stride in at least two of the three arrays.
     pub by_cells: bool,
 }
 
-/// What a device has that variants ask for.
+/// Properties of a device that variants depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
+    /// Streaming multiprocessors.
     pub multiprocessors: usize,
-    /// Bytes of shared memory of a block.
+    /// Largest shared memory of a block, in bytes.
     pub shared: usize,
     /// Capability 8.0 or later: asynchronous copies to shared memory, f64 tensor cores.
     pub ampere: bool,
 }
 
 impl Work {
-    /// Of operands and an output `[cell, left field, right field]`, each with its address; `fields` says which operand has
-    /// fields.
+    /// The contraction of two operands to an output `[cell, left field, right field]`, each with its address. `fields` says
+    /// which operand has fields.
     pub fn new(fields: [bool; 2], inputs: [(u64, &Shape); 2], out: (u64, [usize; 3]), item: usize) -> Self {
         let [(a_address, a), (b_address, b)] = inputs;
         let (out_address, [to_cell, to_left, to_right]) = out;
@@ -125,24 +129,24 @@ impl Work {
         }
     }
 
-    /// Outputs of a cell.
+    /// Returns the outputs per cell.
     pub fn outputs(&self) -> usize {
         self.sizes[1] * self.sizes[2]
     }
 
-    /// Threads for a single output, one for each index of the last `count` contracted extents that are not 1.
+    /// Returns the threads for a single output: one per index of the last `count` contracted extents above 1.
     pub fn last(&self, count: usize) -> usize {
         let there = self.contracted.iter().rev().filter(|&&extent| extent > 1);
         there.take(count).product::<usize>().clamp(1, 1024)
     }
 
-    /// Items of a vector of 16 bytes, where rows are of whole ones at their multiples; else 1.
+    /// Returns the numbers in a vector of 16 bytes if rows consist of whole, aligned vectors; else 1.
     pub fn vector(&self) -> usize {
         let vector = 16 / self.item;
         if self.alignment == 16 && self.terms.count().is_multiple_of(vector) { vector } else { 1 }
     }
 
-    /// Bytes of all three arrays, each number once; saturating.
+    /// Returns the bytes of all three arrays, each number once, saturating.
     pub fn bytes(&self) -> usize {
         let [cells, left, right] = self.sizes;
         let inputs = (left + right).saturating_mul(self.terms.count());
@@ -150,13 +154,13 @@ impl Work {
     }
 }
 
-/// Whether no items are nearer to each other than neighbouring cells are.
+/// Returns whether no other index has a smaller stride than the cells.
 fn nearest_cells(extents: &[usize], strides: &[usize]) -> bool {
     (1..extents.len()).all(|d| extents[d] < 2 || strides[0] < strides[d])
 }
 
-/// Largest power of two, up to 16, that the addresses of all rows are multiples of: extents and strides of what tells rows
-/// apart. Wrapping: a view without items may have any strides.
+/// Returns the largest power of two, up to 16, that divides the addresses of all rows. `rows` holds extent and stride of each
+/// index that distinguishes rows. Wrapping: a view without items may have any strides.
 fn alignment(address: u64, rows: &[(usize, usize)], item: usize) -> usize {
     let strides = rows.iter().filter(|(extent, _)| *extent > 1).map(|(_, stride)| stride.wrapping_mul(item) as u64);
     1 << strides.fold(address | 16, |bits, stride| bits | stride).trailing_zeros()

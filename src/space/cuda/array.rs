@@ -1,4 +1,4 @@
-//! Arrays in device memory, allocated and freed in the order of their stream.
+//! Arrays in device memory. Allocation and release are stream-ordered: they take effect in the order of the stream's work.
 
 use super::error::OrDevice;
 use super::stream::Stream;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// An owned array of `T` in the memory of a GPU. Freed when the work queued on its stream is done.
+/// An owned array of `T` in device memory. Its memory is freed after the work that its stream holds at the time of the drop.
 pub struct CudaArray<T: Item> {
     stream: Arc<Stream>,
     pointer: sys::CUdeviceptr,
@@ -18,11 +18,11 @@ pub struct CudaArray<T: Item> {
 }
 
 impl<T: Item> CudaArray<T> {
-    /// Memory with arbitrary content; the caller writes it before anything reads it.
+    /// Allocates memory with arbitrary content. The caller writes it before a kernel reads it.
     pub(super) fn unfilled(stream: &Arc<Stream>, len: usize) -> Result<Self> {
         stream.device.bind()?;
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| too_large(stream, usize::MAX))?;
-        // SAFETY: the stream lives; the memory is freed in `drop`, on the same stream. (The driver refuses 0 bytes.)
+        // SAFETY: the stream lives; `drop` frees the memory on the same stream. (The driver refuses 0 bytes.)
         let pointer = unsafe { result::malloc_async(stream.handle, bytes.max(1)) };
         let pointer = pointer.map_err(|error| match error.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => too_large(stream, bytes),
@@ -34,7 +34,7 @@ impl<T: Item> CudaArray<T> {
     pub(super) fn zeros(stream: &Arc<Stream>, len: usize) -> Result<Self> {
         let array = Self::unfilled(stream, len)?;
         if len > 0 {
-            // SAFETY: inside the array; `Item`s are numbers, for which zero bytes are zero.
+            // SAFETY: inside the array; an `Item` is a number, whose zero is all zero bytes.
             unsafe { result::memset_d8_async(array.pointer, 0, array.bytes(), stream.handle) }
                 .or_device("cuMemsetD8Async")?;
         }
@@ -44,34 +44,34 @@ impl<T: Item> CudaArray<T> {
     pub(super) fn copied(&self, stream: &Arc<Stream>) -> Result<Self> {
         let array = Self::unfilled(stream, self.len)?;
         if self.len > 0 {
-            // SAFETY: both arrays are as long.
+            // SAFETY: both arrays have this length.
             unsafe { result::memcpy_dtod_async(array.pointer, self.pointer, self.bytes(), stream.handle) }
                 .or_device("cuMemcpyDtoDAsync")?;
         }
         Ok(array)
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no item.
+    /// Returns whether the array has no items.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forgets the items from `len` on; their memory stays with the array.
+    /// Drops the items from `len` on. The array keeps their memory.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 
-    /// Address on the device, for other libraries' calls; kernels and copies that use it go on the array's stream.
+    /// Returns the device address, for calls of other libraries. Kernels and copies that use it belong on the array's stream.
     pub fn address(&self) -> u64 {
         self.pointer
     }
@@ -95,7 +95,7 @@ impl<T: Item> Clone for CudaArray<T> {
     /// Copies on the device.
     ///
     /// # Panics
-    /// Where the memory cannot be had, as a `Vec` aborts.
+    /// Panics if the GPU is out of memory, where a `Vec` aborts.
     fn clone(&self) -> Self {
         self.copied(&self.stream).expect("memory for a copy of an array on the GPU")
     }
@@ -104,7 +104,7 @@ impl<T: Item> Clone for CudaArray<T> {
 impl<T: Item> Drop for CudaArray<T> {
     fn drop(&mut self) {
         if self.stream.device.bind().is_ok() {
-            // SAFETY: allocated by `unfilled` on this stream.
+            // SAFETY: `unfilled` allocated it on this stream.
             let _ = unsafe { result::free_async(self.pointer, self.stream.handle) };
         }
     }

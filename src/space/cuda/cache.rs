@@ -1,7 +1,7 @@
-//! Compiled kernels on disk, under the user's cache folder (`MINIFENL_CACHE`, else `XDG_CACHE_HOME` or `~/.cache`).
+//! Cache of compiled kernels on disk, in the user's cache folder (`MINIFENL_CACHE`, else `XDG_CACHE_HOME` or `~/.cache`).
 //!
-//! A file holds a mark, a hash of all that its content depends on, a hash of the content, the content. Whatever does not
-//! fit is built anew and replaced. A cache that cannot be written costs time and nothing else.
+//! A file holds a mark, a hash of everything that the image depends on, a hash of the image, and the image. A file that does
+//! not match is compiled again and replaced. If the cache cannot be written, kernels are compiled in every run.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 const MARK: &[u8; 8] = b"mfenl01\n";
 const HEADER: usize = MARK.len() + 32;
 
-/// The user's cache folder, where there is one.
+/// Returns the user's cache folder, or `None` if no environment variable names one.
 pub(super) fn folder() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("MINIFENL_CACHE")
@@ -21,14 +21,14 @@ fn path(folder: &Path, name: &str, key: &str) -> PathBuf {
     folder.join(format!("{name}-{:032x}.bin", xxh3_128(key.as_bytes())))
 }
 
-/// The content stored under `key`, if it is there and whole.
+/// Returns the image stored under `key`, if the file exists and is undamaged.
 pub(super) fn load(folder: &Path, name: &str, key: &str) -> Option<Vec<u8>> {
     let file = fs::read(path(folder, name, key)).ok()?;
     let (header, image) = file.split_at_checked(HEADER)?;
     (header == self::header(key, image)).then(|| image.to_vec())
 }
 
-/// Stores content, whole or not at all.
+/// Stores an image under `key`. The rename makes it appear complete or not at all, also if several processes store it.
 pub(super) fn store(folder: &Path, name: &str, key: &str, image: &[u8]) {
     let path = path(folder, name, key);
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn what_is_stored_comes_back_and_damage_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
-        // Made at the first store.
+        // The first store creates it.
         let folder = &dir.path().join("minifenl");
         assert_eq!(load(folder, "room", "key"), None);
         store(folder, "room", "key", b"image");

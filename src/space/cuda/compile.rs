@@ -1,4 +1,4 @@
-//! CUDA C++ to machine code by NVRTC, with the result kept on disk.
+//! Compilation of CUDA C++ to machine code by NVRTC; results are cached on disk.
 
 use super::cache;
 use super::probe::{DeviceInfo, dotted};
@@ -6,21 +6,21 @@ use crate::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::CString;
 
-/// What NVRTC is asked to make.
+/// The architecture that NVRTC compiles for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// `sm_90` for machine code, `compute_90` for PTX that the driver translates.
-    pub architecture: String,
-    /// NVRTC's version.
+pub struct Architecture {
+    /// `sm_90` for machine code, `compute_90` for PTX, which the driver translates.
+    pub name: String,
+    /// Version of NVRTC.
     pub nvrtc: (i32, i32),
 }
 
-/// Options beside the architecture.
+/// Options besides the architecture.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--generate-line-info", "--extra-device-vectorization"];
 
-/// NVRTC's version, or what to install.
+/// Returns the version of NVRTC.
 fn version() -> Result<(i32, i32)> {
-    // SAFETY: loads a library by the names that NVIDIA gives it.
+    // SAFETY: loads a library by NVIDIA's names.
     if !unsafe { sys::is_culib_present() } {
         let advice =
             "install CUDA's runtime compiler (package cuda-nvrtc, or pip's nvidia-cuda-nvrtc on LD_LIBRARY_PATH)";
@@ -33,10 +33,10 @@ fn version() -> Result<(i32, i32)> {
     Ok((major, minor))
 }
 
-/// Architectures that this NVRTC makes machine code for, as numbers (90 for sm_90).
+/// Returns the architectures that NVRTC compiles to machine code for, as numbers (90 for `sm_90`).
 ///
 /// # Errors
-/// [`Error::Device`] when there is no NVRTC.
+/// [`Error::Device`] if NVRTC is missing, with what to install.
 pub fn architectures() -> Result<Vec<i32>> {
     version()?;
     let failed = |error| Error::Device(format!("NVRTC: {error}"));
@@ -50,41 +50,41 @@ pub fn architectures() -> Result<Vec<i32>> {
     }
 }
 
-impl Target {
-    /// The best that the NVRTC found can do for a device.
+impl Architecture {
+    /// The architecture of a device, or PTX for the newest older one that NVRTC supports.
     pub(super) fn of(info: &DeviceInfo) -> Result<Self> {
         let (known, wanted) = (architectures()?, info.capability.0 * 10 + info.capability.1);
         let nvrtc = version()?;
         if known.contains(&wanted) {
-            return Ok(Target { architecture: format!("sm_{wanted}"), nvrtc });
+            return Ok(Architecture { name: format!("sm_{wanted}"), nvrtc });
         }
         let older = known.into_iter().filter(|&number| number < wanted).max();
         let older = older.ok_or_else(|| {
             let found = dotted(nvrtc.0 * 1000 + nvrtc.1 * 10);
             Error::Device(format!("{}: NVRTC {found} does not know sm_{wanted}", info.name))
         })?;
-        Ok(Target { architecture: format!("compute_{older}"), nvrtc })
+        Ok(Architecture { name: format!("compute_{older}"), nvrtc })
     }
 
-    /// Machine code for an architecture such as `sm_90`, whatever the device.
+    /// The architecture with this name, such as `sm_90`. No device is needed.
     ///
     /// # Errors
-    /// [`Error::Device`] when there is no NVRTC.
-    pub fn architecture(name: &str) -> Result<Self> {
-        Ok(Target { architecture: name.into(), nvrtc: version()? })
+    /// [`Error::Device`] if NVRTC is missing, with what to install.
+    pub fn new(name: &str) -> Result<Self> {
+        Ok(Architecture { name: name.into(), nvrtc: version()? })
     }
 
     fn options(&self) -> Vec<String> {
-        let architecture = format!("--gpu-architecture={}", self.architecture);
+        let architecture = format!("--gpu-architecture={}", self.name);
         std::iter::once(architecture).chain(OPTIONS.map(String::from)).collect()
     }
 
-    /// Compiles `source`; `name` is what messages call it.
+    /// Compiles `source`. Messages call it `name`.
     ///
     /// # Errors
     /// [`Error::Device`] with NVRTC's log.
     pub fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
-        let failed = |what: String| Error::Device(format!("{name}.cu for {}: {what}", self.architecture));
+        let failed = |what: String| Error::Device(format!("{name}.cu for {}: {what}", self.name));
         let text = CString::new(source).map_err(|_| failed("a zero byte in the source".into()))?;
         let file = CString::new(format!("{name}.cu")).map_err(|_| failed("its name".into()))?;
         let program = result::create_program(&text, Some(&file)).map_err(|e| failed(e.to_string()))?;
@@ -104,13 +104,15 @@ impl Target {
         }
     }
 
+    /// Returns the machine code or PTX of a program.
+    ///
     /// # Safety
     /// `program` is a compiled program.
     unsafe fn image(&self, program: sys::nvrtcProgram) -> std::result::Result<Vec<u8>, result::NvrtcError> {
         let mut length = 0;
-        // SAFETY: the caller's; NVRTC writes as many bytes as it said.
+        // SAFETY: the caller passes a compiled program; NVRTC writes as many bytes as it announced.
         unsafe {
-            if self.architecture.starts_with("compute") {
+            if self.name.starts_with("compute") {
                 sys::nvrtcGetPTXSize(program, &mut length).result()?;
                 let mut image = vec![0u8; length];
                 sys::nvrtcGetPTX(program, image.as_mut_ptr().cast()).result()?;
@@ -123,7 +125,7 @@ impl Target {
         }
     }
 
-    /// [`compile`](Self::compile), unless the cache on disk has it.
+    /// Returns the result of [`compile`](Self::compile) from the cache on disk, or compiles and stores it.
     pub(super) fn cached(&self, name: &str, source: &str, driver: i32) -> Result<Vec<u8>> {
         let key = format!(
             "minifenl {} {name} {:?} nvrtc {}.{} driver {driver}\n{source}",

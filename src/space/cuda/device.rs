@@ -1,4 +1,4 @@
-//! One GPU: its context and its kernels.
+//! One GPU: its context and its loaded kernels.
 
 use super::error::OrDevice;
 use super::kernels::Modules;
@@ -9,7 +9,7 @@ use cudarc::driver::{result, sys};
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The context of a GPU and what hangs on it; shared by all streams and arrays on it.
+/// The context of a GPU and its loaded kernels, shared by all streams and arrays of the GPU.
 pub struct Device {
     info: DeviceInfo,
     handle: sys::CUdevice,
@@ -17,9 +17,9 @@ pub struct Device {
     pub(super) modules: Modules,
 }
 
-// SAFETY: a context may be used by any thread that makes it current, which every call here does first.
+// SAFETY: any thread may use a context that it made current, as every call here does first.
 unsafe impl Send for Device {}
-// SAFETY: as above; the driver locks what it shares, and our own tables have locks.
+// SAFETY: as above; the driver synchronises its own state, and our tables have locks.
 unsafe impl Sync for Device {}
 
 impl fmt::Debug for Device {
@@ -29,10 +29,10 @@ impl fmt::Debug for Device {
 }
 
 impl Device {
-    /// The device with this number; the same object for all who hold one.
+    /// Returns the device with this number. All callers share one object.
     ///
     /// # Errors
-    /// [`Error::Device`] when there is none, or it cannot be used.
+    /// [`Error::Device`] if there is no such device, or it cannot be used.
     pub fn get(ordinal: usize) -> Result<Arc<Self>> {
         static OPEN: Mutex<Vec<Weak<Device>>> = Mutex::new(Vec::new());
         let mut all = devices()?;
@@ -52,7 +52,7 @@ impl Device {
 
     fn open(info: DeviceInfo) -> Result<Self> {
         let handle = result::device::get(info.ordinal as i32).or_device("cuDeviceGet")?;
-        // SAFETY: the handle is the driver's; each retain has its release in `drop`.
+        // SAFETY: the handle comes from the driver; `drop` releases what is retained here.
         let context = unsafe { result::primary_ctx::retain(handle) }.or_device("cuDevicePrimaryCtxRetain")?;
         let device = Device { modules: Modules::default(), info, handle, context };
         device.bind()?;
@@ -60,41 +60,42 @@ impl Device {
         Ok(device)
     }
 
-    /// Memory that arrays give back stays with this process, for the next arrays.
+    /// Keeps freed memory with this process for the next arrays, so that allocations do not reach the operating system.
     fn keep_pool_memory(&self) -> Result<()> {
         if self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? == 0 {
             let name = &self.info.name;
-            return Err(Error::Device(format!("{name}: no stream-ordered memory; a newer driver or GPU is needed")));
+            return Err(Error::Device(format!("{name}: no stream-ordered memory: a newer driver or GPU is needed")));
         }
         let mut all = u64::MAX;
         let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the pool is the device's own, the attribute is a 64-bit number.
+        // SAFETY: the pool belongs to the device; the attribute is a 64-bit number.
         unsafe {
             let pool = result::device::get_default_mem_pool(self.handle).or_device("cuDeviceGetDefaultMemPool")?;
             sys::cuMemPoolSetAttribute(pool, threshold, (&raw mut all).cast()).or_device("cuMemPoolSetAttribute")
         }
     }
 
-    /// Makes the context current on this thread; every call into the driver needs it.
+    /// Makes the context current on this thread, as every call into the driver requires.
     pub(super) fn bind(&self) -> Result<()> {
         // SAFETY: the context lives as long as `self`.
         unsafe { result::ctx::set_current(self.context) }.or_device("cuCtxSetCurrent")
     }
 
-    /// What the device is.
+    /// Returns the properties of the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
+    /// Returns a device attribute.
     pub(super) fn attribute(&self, which: Attribute) -> Result<i32> {
-        // SAFETY: the handle is the driver's.
+        // SAFETY: the handle comes from the driver.
         unsafe { result::device::get_attribute(self.handle, which) }.or_device("cuDeviceGetAttribute")
     }
 
-    /// Free and total bytes of device memory; what this process keeps for its next arrays counts as free.
+    /// Returns the free and the total bytes of device memory. Memory that this process keeps for its next arrays is free.
     ///
     /// # Errors
-    /// [`Error::Device`] when the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn memory(&self) -> Result<(u64, u64)> {
         self.bind()?;
         let (free, total) = result::mem_get_info().or_device("cuMemGetInfo")?;
@@ -112,10 +113,10 @@ impl Device {
         Ok((free as u64 + reserved.saturating_sub(used), total as u64))
     }
 
-    /// Most bytes that arrays of this process have held at once.
+    /// Returns the peak bytes of all arrays of this process.
     ///
     /// # Errors
-    /// [`Error::Device`] when the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn peak_bytes(&self) -> Result<u64> {
         let mut bytes = 0u64;
         let which = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
@@ -132,7 +133,7 @@ impl Drop for Device {
     fn drop(&mut self) {
         if self.bind().is_ok() {
             self.modules.unload();
-            // SAFETY: retained in `open`; nothing that uses it is left.
+            // SAFETY: `open` retained it; the last user of the context is gone.
             let _ = unsafe { result::primary_ctx::release(self.handle) };
         }
     }

@@ -1,10 +1,10 @@
-//! Failures of the driver and of NVRTC as this crate's error.
+//! Conversion of driver failures to [`Error::Device`].
 
 use crate::Error;
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 
-/// Names the operation that the driver refused.
+/// Converts a failure to [`Error::Device`] with the name of the operation.
 pub(super) trait OrDevice<T> {
     fn or_device(self, operation: &str) -> crate::Result<T>;
 }
@@ -21,7 +21,7 @@ impl OrDevice<()> for CUresult {
     }
 }
 
-/// The driver's name for a code and its words.
+/// Returns the driver's name and description of an error code.
 fn describe(code: CUresult) -> String {
     let error = DriverError(code);
     let text = |found: Result<&std::ffi::CStr, DriverError>| found.map(|t| t.to_string_lossy().into_owned());

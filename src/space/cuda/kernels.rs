@@ -1,8 +1,8 @@
 //! Compiled kernel files: their modules, loaded at first use, and their entry points.
 
-use super::compile::Target;
-use super::device::Device;
+use super::compile::Architecture;
 use super::error::OrDevice;
+use super::probe::DeviceInfo;
 use super::source::KernelFile;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock};
 /// The modules loaded so far on one device.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
-    target: OnceLock<Target>,
+    architecture: OnceLock<Architecture>,
     loaded: Mutex<ByFile>,
 }
 
@@ -27,19 +27,19 @@ struct Loaded {
     functions: HashMap<&'static str, Function>,
 }
 
-/// An entry point, with what a launch checks.
+/// An entry point, with the sizes that a launch checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub handle: sys::CUfunction,
-    /// Sizes of the parameters; `None` where the driver is too old to tell.
+    /// Bytes of each parameter and their number; `None` if the driver is too old to report them.
     pub parameters: Option<([u8; Function::MOST], usize)>,
 }
 
 impl Function {
-    /// Most parameters of a kernel.
+    /// Largest number of parameters of a kernel.
     pub const MOST: usize = 32;
 
-    /// Blocks that one multiprocessor holds at once.
+    /// Returns how many blocks one multiprocessor holds at once. `shared` is in bytes.
     pub fn blocks_per_multiprocessor(&self, threads: u32, shared: usize) -> Result<usize> {
         if shared > 48 << 10 {
             let which = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -53,29 +53,29 @@ impl Function {
         Ok(blocks.or_device("cuOccupancyMaxActiveBlocksPerMultiprocessor")? as usize)
     }
 
-    /// An attribute of the compiled kernel.
+    /// Returns an attribute of the compiled kernel.
     fn attribute(&self, which: Attribute) -> Result<i32> {
         // SAFETY: the handle is of a loaded module.
         unsafe { result::function::get_function_attribute(self.handle, which) }.or_device("cuFuncGetAttribute")
     }
 }
 
-/// What the compiler made of a kernel.
+/// Resources of a compiled kernel.
 #[derive(Clone, Debug)]
 pub struct KernelInfo {
-    /// Its file.
+    /// Name of its file.
     pub module: &'static str,
     /// Its name.
     pub name: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: i32,
-    /// Bytes of a thread's local memory: spilled registers and indexed arrays.
+    /// Bytes of local memory per thread: spilled registers and indexed arrays.
     pub local_bytes: i32,
-    /// Bytes of a block's static shared memory.
+    /// Bytes of static shared memory per block.
     pub shared_bytes: i32,
-    /// Threads of the largest block it can have.
+    /// Threads in the largest possible block.
     pub max_threads: i32,
-    /// Share of a multiprocessor's threads that can be resident, in blocks of up to 256 threads without dynamic memory.
+    /// Fraction of a multiprocessor's threads that are resident with blocks of up to 256 threads and no dynamic shared memory.
     pub occupancy: f64,
 }
 
@@ -83,7 +83,7 @@ impl Modules {
     /// Returns the entry point `name` of `file` compiled with `defines`; compiles and loads the file at its first use.
     pub fn function(
         &self,
-        device: &Device,
+        device: &DeviceInfo,
         file: &'static KernelFile,
         defines: &str,
         name: &'static str,
@@ -93,32 +93,33 @@ impl Modules {
         if let Some(function) = entry.functions.get(name) {
             return Ok(*function);
         }
-        let symbol = CString::new(name).map_err(|_| Error::Device(format!("{name}: no name of a kernel")))?;
+        let symbol = CString::new(name)
+            .map_err(|_| Error::Device(format!("{name}: a kernel name without zero bytes is expected")))?;
         // SAFETY: the module is loaded.
         let handle = unsafe { result::module::get_function(entry.module, symbol) };
         let handle = handle.or_device(&format!("kernel {name} of {}.cu", file.name()))?;
-        let function = Function { handle, parameters: parameters(handle, device.info().driver)? };
+        let function = Function { handle, parameters: parameters(handle, device.driver)? };
         entry.functions.insert(name, function);
         Ok(function)
     }
 
     fn module<'a>(
         &self,
-        device: &Device,
+        device: &DeviceInfo,
         loaded: &'a mut ByFile,
         file: &'static KernelFile,
         defines: &str,
     ) -> Result<&'a mut Loaded> {
         let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
         if !of_file.contains_key(defines) {
-            let target = match self.target.get() {
-                Some(target) => target,
+            let architecture = match self.architecture.get() {
+                Some(architecture) => architecture,
                 None => {
-                    let target = Target::of(device.info())?;
-                    self.target.get_or_init(|| target)
+                    let architecture = Architecture::of(device)?;
+                    self.architecture.get_or_init(|| architecture)
                 }
             };
-            let mut image = target.cached(file.name(), &file.source(defines), device.info().driver)?;
+            let mut image = architecture.cached(file.name(), &file.source(defines), device.driver)?;
             image.push(0);
             // SAFETY: a whole image (PTX ends with a zero), read during the call only.
             let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
@@ -128,9 +129,10 @@ impl Modules {
         of_file.get_mut(defines).ok_or_else(|| Error::Device(format!("{}.cu: not loaded", file.name())))
     }
 
-    /// Returns what the compiler made of every kernel of `files`, sorted by file and name.
-    pub fn info(&self, device: &Device, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
-        if device.info().driver < ENUMERATES {
+    /// Returns the resources of every kernel of `files`, sorted by file and name.
+    /// `resident` is the number of threads that a multiprocessor of the device can hold.
+    pub fn info(&self, device: &DeviceInfo, resident: i32, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
+        if device.driver < ENUMERATES {
             return Err(Error::Device("listing kernels needs a driver for CUDA 12.4 or later".into()));
         }
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -147,28 +149,29 @@ impl Modules {
                 functions
             };
             for handle in functions {
-                // SAFETY: the driver's own handle; it loads what it had put off.
+                // SAFETY: a handle of the driver; this completes a load that the driver deferred.
                 unsafe { sys::cuFuncLoad(handle) }.or_device("cuFuncLoad")?;
-                all.push(kernel_info(device, file.name(), Function { handle, parameters: None })?);
+                all.push(kernel_info(resident, file.name(), Function { handle, parameters: None })?);
             }
         }
         all.sort_by(|a, b| (a.module, &a.name).cmp(&(b.module, &b.name)));
         Ok(all)
     }
 
-    /// Unloads all; nothing runs any more.
+    /// Unloads all modules. No kernel may be running.
     pub fn unload(&self) {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for loaded in loaded.drain().flat_map(|(_, of_file)| of_file.into_values()) {
-            // SAFETY: loaded by `module`, used by nobody.
+            // SAFETY: `module` loaded it, and no kernel of it runs.
             let _ = unsafe { result::module::unload(loaded.module) };
         }
     }
 }
 
-/// Driver version from which a kernel's parameters and a module's kernels can be listed.
+/// First driver version that lists the parameters of a kernel and the kernels of a module.
 const ENUMERATES: i32 = 12_040;
 
+/// Returns the parameter sizes of a kernel.
 fn parameters(function: sys::CUfunction, driver: i32) -> Result<Option<([u8; Function::MOST], usize)>> {
     if driver < ENUMERATES {
         return Ok(None);
@@ -186,7 +189,7 @@ fn parameters(function: sys::CUfunction, driver: i32) -> Result<Option<([u8; Fun
     Ok(Some((sizes, Function::MOST)))
 }
 
-fn kernel_info(device: &Device, module: &'static str, function: Function) -> Result<KernelInfo> {
+fn kernel_info(resident: i32, module: &'static str, function: Function) -> Result<KernelInfo> {
     let mut name = std::ptr::null();
     // SAFETY: the function is loaded; the name lives as long as it.
     let name = unsafe {
@@ -196,7 +199,6 @@ fn kernel_info(device: &Device, module: &'static str, function: Function) -> Res
     let max_threads = function.attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
     let block = max_threads.min(256);
     let blocks = function.blocks_per_multiprocessor(block as u32, 0)? as i32;
-    let resident = device.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
     Ok(KernelInfo {
         module,
         name,

@@ -1,4 +1,4 @@
-//! Launching a kernel: the one place where arguments become pointers.
+//! Kernel launches: the one place where arguments become pointers.
 
 use super::array::CudaArray;
 use super::error::OrDevice;
@@ -9,39 +9,39 @@ use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use std::ffi::c_void;
 
-/// Blocks, threads of a block, bytes of dynamic shared memory.
+/// Blocks, threads per block, bytes of dynamic shared memory per block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     pub blocks: u32,
     pub threads: u32,
     pub shared: u32,
-    /// All blocks resident at once, so that they may wait for each other.
+    /// Whether all blocks are resident at once, so that they may wait for each other.
     pub cooperative: bool,
 }
 
 impl Grid {
-    /// Blocks of `threads` threads; more than the driver launches stay too many for it.
+    /// `blocks` blocks of `threads` threads. A number above 2^32 stays one that the driver refuses.
     pub fn new(blocks: usize, threads: u32) -> Self {
         Grid { blocks: u32::try_from(blocks).unwrap_or(u32::MAX), threads, shared: 0, cooperative: false }
     }
 
-    /// As many blocks as give each of `items` a thread.
+    /// As many blocks of `threads` threads as give each of `items` items a thread.
     pub fn cover(items: usize, threads: u32) -> Self {
         Self::new(items.div_ceil(threads as usize), threads)
     }
 
-    /// With dynamic shared memory, in bytes.
+    /// Adds dynamic shared memory, in bytes per block.
     pub fn shared(self, bytes: usize) -> Self {
         Grid { shared: bytes as u32, ..self }
     }
 
-    /// With all blocks resident at once.
+    /// Requires all blocks to be resident at once.
     pub fn cooperative(self) -> Self {
         Grid { cooperative: true, ..self }
     }
 }
 
-/// One argument: at most eight bytes and their number.
+/// One kernel argument of at most 8 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Argument {
     bits: u64,
@@ -72,12 +72,12 @@ impl<T: Item> From<&mut CudaArray<T>> for Argument {
 }
 
 impl Argument {
-    /// The address of item `first` of an array.
+    /// The device address of item `first` of an array.
     pub fn from_item<T: Item>(array: &CudaArray<T>, first: usize) -> Self {
         Argument { bits: array.address() + (first * size_of::<T>()) as u64, size: 8 }
     }
 
-    /// No array.
+    /// A null pointer, for an array that the kernel does not use.
     pub const NULL: Argument = Argument { bits: 0, size: 8 };
 }
 
@@ -89,8 +89,8 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// Queues a kernel. Number and sizes of the arguments are compared with the compiled kernel's; that a kernel stays inside
-/// its arrays is its launcher's to check.
+/// Enqueues a kernel. Checks number and sizes of the arguments against the compiled kernel. The caller checks that the kernel
+/// stays inside its arrays.
 pub(super) fn launch(
     stream: &Stream,
     name: &'static str,

@@ -1,14 +1,15 @@
-//! GPUs of NVIDIA: a space whose kernels are CUDA C++ (folder `kernels/`), compiled at first use for the device found.
+//! NVIDIA GPUs: an execution space whose kernels are CUDA C++ (folder `kernels/`), compiled at first use for the device.
 //!
 //! ```text
-//! Device   context, loaded kernels       one a GPU, shared
-//!   Cuda   stream, the execution space   any number a device; each in order, but not to others
+//! Device   context, loaded kernels       one per GPU, shared
+//!   Cuda   stream, the execution space   any number per device; ordered within a stream only
 //!     CudaArray<T>                       allocated and freed in the order of its stream
 //! ```
-//! Nothing here blocks but what says so ([`fence`](ExecutionSpace::fence), reads, [`Event::wait`]). The driver and NVRTC are
-//! looked for at run time; what is missing is an [`Error::Device`](crate::Error::Device) that says what to install.
+//! Calls enqueue work and return, except those that are documented to wait ([`fence`](ExecutionSpace::fence), reads,
+//! [`Event::wait`]). The driver and NVRTC are loaded at run time. If one is missing, [`Error::Device`](crate::Error::Device)
+//! says what to install.
 //!
-//! Safety: every call into the driver is in this folder, and so is the launch of every kernel.
+//! Safety: this folder holds every call into the driver, and so every kernel launch.
 
 mod array;
 mod cache;
@@ -26,7 +27,7 @@ mod stream;
 mod view;
 
 pub use array::CudaArray;
-pub use compile::{Target, architectures};
+pub use compile::{Architecture, architectures};
 pub use device::Device;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
@@ -58,12 +59,12 @@ impl MemorySpace for CudaMemory {
     type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
 }
 
-/// A stream of a GPU as an execution space: kernels run in the order of their launch, beside those of other streams.
+/// A stream of a GPU as an execution space. Kernels run in the order of their launch, concurrently with other streams.
 #[derive(Clone)]
 pub struct Cuda {
     stream: Arc<Stream>,
     pinned: Arc<PinnedPool>,
-    /// Zero between kernels: how many blocks of the running reduction are done.
+    /// Counts the finished blocks of the running reduction; zero between kernels.
     ticket: Arc<CudaArray<u32>>,
 }
 
@@ -74,31 +75,31 @@ impl fmt::Debug for Cuda {
 }
 
 impl Cuda {
-    /// A stream of its own on GPU `ordinal`.
+    /// A new stream on GPU `ordinal`.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) saying what is missing.
+    /// [`Error::Device`](crate::Error::Device) that says what is missing.
     pub fn new(ordinal: usize) -> Result<Self> {
         let stream = Arc::new(Stream::new(Device::get(ordinal)?)?);
         let pinned = Arc::new(PinnedPool::new(stream.device.clone()));
         Self::on(stream, pinned)
     }
 
-    /// Another stream of the same GPU, which this crate destroys with its last user.
+    /// A new stream on the same GPU. It is destroyed with its last user.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when the driver refuses.
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
     pub fn fork(&self) -> Result<Self> {
         Self::on(Arc::new(Stream::new(self.stream.device.clone())?), self.pinned.clone())
     }
 
-    /// A stream that the caller made on this GPU (a `CUstream` or `cudaStream_t`) and destroys.
+    /// An execution space on a stream that the caller made on this GPU (a `CUstream` or `cudaStream_t`) and destroys.
     ///
     /// # Safety
     /// The stream belongs to the primary context of this GPU and outlives this space and every array it makes.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when the driver refuses it.
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
     pub unsafe fn with_stream(&self, stream: *mut std::ffi::c_void) -> Result<Self> {
         let stream = Stream::foreign(self.stream.device.clone(), stream.cast());
         Self::on(Arc::new(stream), self.pinned.clone())
@@ -109,36 +110,36 @@ impl Cuda {
         Ok(Cuda { stream, pinned, ticket })
     }
 
-    /// The GPU.
+    /// Returns the GPU.
     pub fn device(&self) -> &Arc<Device> {
         &self.stream.device
     }
 
-    /// The stream itself (a `CUstream` or `cudaStream_t`), for other libraries' calls with [`CudaArray::address`]: what they
-    /// queue on it runs in order with the kernels of this space. It lives as long as this space or an array of it does.
+    /// Returns the stream (a `CUstream` or `cudaStream_t`), for calls of other libraries with [`CudaArray::address`]. Work that
+    /// they enqueue on it runs in order with the kernels of this space. The stream lives as long as this space or an array of it.
     pub fn raw_stream(&self) -> *mut std::ffi::c_void {
         self.stream.handle.cast()
     }
 
-    /// Whether the work given so far is done, without waiting for it.
+    /// Returns whether the work enqueued so far is done, without waiting.
     pub fn status(&self) -> Status {
         self.stream.status()
     }
 
-    /// A mark behind the work given so far.
+    /// Records a mark after the work enqueued so far.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when the driver refuses.
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(&self.stream.device)?;
         event.record(&self.stream)?;
         Ok(event)
     }
 
-    /// Work given from now on begins after another stream has passed `event`. The host does not wait.
+    /// Delays work enqueued from now on until another stream has passed `event`. The host does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when the driver refuses.
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
     pub fn wait_for(&self, event: &Event) -> Result<()> {
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         self.device().bind()?;
@@ -151,11 +152,13 @@ impl Cuda {
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver is older than 12.4.
     pub fn kernel_info(&self, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
-        self.device().bind()?;
-        self.device().modules.info(self.device(), files)
+        let device = self.device();
+        device.bind()?;
+        let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        device.modules.info(device.info(), device.attribute(which)?, files)
     }
 
-    /// An array with arbitrary content, for a kernel that writes all of it.
+    /// Allocates an array with arbitrary content, for a kernel that writes all of it.
     pub(crate) fn unfilled<T: Item>(&self, len: usize) -> Result<CudaArray<T>> {
         CudaArray::unfilled(&self.stream, len)
     }
@@ -179,7 +182,7 @@ impl Cuda {
             return Ok(());
         }
         self.device().bind()?;
-        // SAFETY: both are long enough, as checked.
+        // SAFETY: both arrays are long enough, as checked.
         unsafe { result::memcpy_dtod_async(to.address(), from.address(), count * size_of::<T>(), self.stream.handle) }
             .or_device("cuMemcpyDtoDAsync")
     }
@@ -194,7 +197,7 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, file, "", name)?;
+        let function = device.modules.function(device.info(), file, "", name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
@@ -210,11 +213,11 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, file, defines, name)?;
+        let function = device.modules.function(device.info(), file, defines, name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
-    /// Blocks of `threads` threads and `shared` bytes of dynamic shared memory that all multiprocessors hold at once.
+    /// Returns how many blocks of `threads` threads and `shared` bytes of dynamic shared memory are resident on the GPU at once.
     pub(crate) fn resident_blocks(
         &self,
         file: &'static KernelFile,
@@ -224,17 +227,17 @@ impl Cuda {
     ) -> Result<usize> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.function(device, file, "", name)?;
+        let function = device.modules.function(device.info(), file, "", name)?;
         Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
     }
 
-    /// Bytes of shared memory that a block can have.
+    /// Returns the largest shared memory of a block, in bytes.
     pub(crate) fn shared_limit(&self) -> Result<usize> {
         let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
         Ok(self.device().attribute(which)? as usize)
     }
 
-    /// The counter that reductions of this stream use and leave at zero.
+    /// Returns the counter that reductions of this stream use and leave at zero.
     pub(crate) fn ticket(&self) -> &CudaArray<u32> {
         &self.ticket
     }
@@ -261,7 +264,7 @@ impl Cuda {
         let mut buffer = self.pinned.take(len * size_of::<T>())?;
         let (from, to) = (array.address() + (first * size_of::<T>()) as u64, buffer.as_slice::<T>(len));
         if len > 0 {
-            // SAFETY: both are long enough; the buffer is not touched before an event behind the copy has passed.
+            // SAFETY: both are long enough; nobody touches the buffer before the event after the copy has passed.
             unsafe { result::memcpy_dtoh_async(to, from, self.stream.handle) }.or_device("cuMemcpyDtoHAsync")?;
         }
         Ok(Reading { buffer, arrived: self.record()?, len })
@@ -274,7 +277,7 @@ impl Cuda {
     }
 }
 
-/// A copy to the host on its way.
+/// A copy to the host that is under way.
 #[derive(Debug)]
 pub struct Reading {
     buffer: Pinned,
@@ -336,7 +339,7 @@ impl ExecutionSpace for Cuda {
 
     fn repeat(&self, recording: &mut Recording, work: impl FnMut() -> Result<()>) -> Result<()> {
         self.device().bind()?;
-        recording.run(self, work)
+        recording.run(&self.stream, &self.ticket, work)
     }
 
     fn threads(&self) -> usize {

@@ -1,4 +1,4 @@
-//! A pool of page-locked host buffers: what the GPU copies from and to without the processor's help.
+//! A pool of page-locked host buffers, which the GPU copies from and to without the CPU.
 
 use super::device::Device;
 use super::error::OrDevice;
@@ -8,7 +8,7 @@ use cudarc::driver::result;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-/// Buffers kept for reuse; each is taken, used by copies of one stream, and given back with a mark behind the last copy.
+/// Buffers for reuse. A caller takes a buffer, enqueues copies on one stream, and gives it back; an event marks the last copy.
 #[derive(Debug)]
 pub(super) struct PinnedPool {
     device: Arc<Device>,
@@ -23,10 +23,10 @@ pub(super) struct Pinned {
     last_use: Option<Event>,
 }
 
-// SAFETY: plain memory, used by one owner at a time.
+// SAFETY: plain memory with one owner at a time.
 unsafe impl Send for Pinned {}
 
-/// Bytes of one piece of a long copy.
+/// Bytes per piece of a long copy.
 pub(super) const PIECE: usize = 8 << 20;
 
 impl PinnedPool {
@@ -35,7 +35,7 @@ impl PinnedPool {
         PinnedPool { device, free: Mutex::default() }
     }
 
-    /// A buffer of at least `bytes` that no copy uses any more.
+    /// Returns a buffer of at least `bytes` bytes that no copy uses.
     pub fn take(&self, bytes: usize) -> Result<Pinned> {
         let wanted = bytes.next_power_of_two().max(4096);
         let mut free = self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -43,7 +43,7 @@ impl PinnedPool {
         if let Some(at) = free.iter().position(|buffer| buffer.bytes == wanted && idle(buffer)) {
             return Ok(free.swap_remove(at));
         }
-        // Two pieces in flight are enough for any long copy.
+        // Two pieces in flight overlap copying to the buffer with copying to the GPU; more would only use memory.
         let busy = free.iter().filter(|buffer| buffer.bytes == wanted).count();
         if wanted >= PIECE
             && busy >= 2
@@ -55,12 +55,12 @@ impl PinnedPool {
             return Ok(buffer);
         }
         self.device.bind()?;
-        // SAFETY: freed in `drop`; ordinary cached memory, which the processor reads fast.
+        // SAFETY: `drop` frees it. No flags: memory that the CPU caches, since it reads what the GPU wrote.
         let pointer = unsafe { result::malloc_host(wanted, 0) }.or_device("cuMemHostAlloc")?;
         Ok(Pinned { pointer, bytes: wanted, last_use: None })
     }
 
-    /// Gives a buffer back; `stream` has the last copy that uses it.
+    /// Gives a buffer back. `stream` holds the last copy that uses the buffer.
     pub fn give(&self, mut buffer: Pinned, stream: &Stream) -> Result<()> {
         let event = buffer.last_use.take().map_or_else(|| Event::new(&stream.device), Ok)?;
         event.record(stream)?;
@@ -75,7 +75,7 @@ impl Drop for PinnedPool {
         if self.device.bind().is_ok() {
             for buffer in self.free.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).drain(..) {
                 let _ = buffer.last_use.as_ref().map(Event::wait);
-                // SAFETY: allocated by `take`, and no copy uses it any more.
+                // SAFETY: `take` allocated it, and no copy uses it.
                 let _ = unsafe { result::free_host(buffer.pointer) };
             }
         }
@@ -83,12 +83,10 @@ impl Drop for PinnedPool {
 }
 
 impl Pinned {
-    /// The first `len` items as `T`s.
-    ///
-    /// Only for types without invalid bit patterns ([`Item`](crate::space::Item)).
+    /// Returns the first `len` items as `T`, a type for which every bit pattern is valid ([`Item`](crate::space::Item)).
     pub fn as_slice<T: crate::space::Item>(&mut self, len: usize) -> &mut [T] {
         assert!(len * size_of::<T>() <= self.bytes);
-        // SAFETY: long enough (asserted), page-aligned, owned; any bits are a valid number.
+        // SAFETY: long enough (asserted), page-aligned, owned; every bit pattern is a valid number.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), len) }
     }
 }

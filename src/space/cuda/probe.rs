@@ -1,4 +1,4 @@
-//! Is there a GPU that we can use? Answers without panicking, whatever is missing.
+//! Detection of usable GPUs. A missing driver or device is an error value, never a panic.
 
 use super::error::OrDevice;
 use crate::{Error, Result};
@@ -6,31 +6,31 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{result, sys};
 use std::sync::OnceLock;
 
-/// Oldest driver that is known to have all that is called, as the driver counts: 1000 major + 10 minor.
+/// Oldest driver that has every function that we call, as 1000 major + 10 minor.
 const OLDEST_DRIVER: i32 = 12_000;
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// Its number for this process (after `CUDA_VISIBLE_DEVICES`).
+    /// Number of the device within this process (after `CUDA_VISIBLE_DEVICES`).
     pub ordinal: usize,
-    /// Its product name.
+    /// Product name.
     pub name: String,
-    /// Compute capability, e.g. (9, 0).
+    /// Compute capability, for example (9, 0).
     pub capability: (i32, i32),
-    /// Streaming multiprocessors.
+    /// Number of streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Bytes of memory.
+    /// Device memory in bytes.
     pub memory: u64,
-    /// Version of the driver, e.g. 13000 for CUDA 13.0.
+    /// Version of CUDA that the driver supports, for example 13000 for CUDA 13.0.
     pub driver: i32,
 }
 
-/// Starts the driver, once in a process.
+/// Initialises the driver once per process and returns its version.
 fn driver() -> Result<i32> {
     static DRIVER: OnceLock<Result<i32, String>> = OnceLock::new();
     let found = DRIVER.get_or_init(|| {
-        // SAFETY: loads a library by the names that NVIDIA gives it, and calls into it only when that worked.
+        // SAFETY: loads a library by NVIDIA's names and calls into it only if that succeeded.
         if !unsafe { sys::is_culib_present() } {
             return Err("no CUDA driver (libcuda.so.1): install NVIDIA's driver, or run on the cpu".into());
         }
@@ -52,15 +52,15 @@ fn driver() -> Result<i32> {
     found.clone().map_err(Error::Device)
 }
 
-/// "13.0" for 13000.
+/// Formats a version: "13.0" for 13000.
 pub(super) fn dotted(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-/// The GPUs that this process may use.
+/// Returns the GPUs that this process may use.
 ///
 /// # Errors
-/// [`Error::Device`] saying what is missing: the driver, a device, a newer driver.
+/// [`Error::Device`] that names what is missing: the driver, a device, or a newer driver.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     let driver = driver()?;
     let count = result::device::get_count().or_device("CUDA devices")?;

@@ -1,11 +1,16 @@
-//! A sequence of launches, recorded once as a CUDA graph and replayed.
+//! A CUDA graph of a sequence of launches: recorded once and replayed.
+//!
+//! A replay costs one call of the driver however many kernels it holds. It repeats the addresses of the recorded launches, so
+//! the arrays must be the same ones.
 
-use super::Cuda;
+use super::array::CudaArray;
 use super::error::OrDevice;
+use super::stream::Stream;
 use crate::Result;
 use cudarc::driver::{result, sys};
+use std::sync::Arc;
 
-/// What [`repeat`](crate::space::ExecutionSpace::repeat) remembers: nothing at first, a graph from the second time on.
+/// The state of [`repeat`](crate::space::ExecutionSpace::repeat): empty at first, a CUDA graph from the second call on.
 #[derive(Debug, Default)]
 pub struct Recording {
     runs: u64,
@@ -14,54 +19,65 @@ pub struct Recording {
 
 #[derive(Debug)]
 struct Graph {
-    space: Cuda,
+    stream: Arc<Stream>,
+    /// The counter of blocks that recorded reductions use; it has to live as long as the graph.
+    _ticket: Arc<CudaArray<u32>>,
     graph: sys::CUgraph,
     executable: sys::CUgraphExec,
 }
 
-// SAFETY: used through `&mut` only.
+// SAFETY: a recording is used through `&mut` only.
 unsafe impl Send for Recording {}
 
 impl Recording {
-    /// Runs the work directly at first (which compiles what has to be), records it the second time, replays it after.
-    pub(super) fn run(&mut self, space: &Cuda, mut work: impl FnMut() -> Result<()>) -> Result<()> {
+    /// Runs the work directly at the first call, which compiles its kernels; records it at the second call; replays it from
+    /// then on.
+    pub(super) fn run(
+        &mut self,
+        stream: &Arc<Stream>,
+        ticket: &Arc<CudaArray<u32>>,
+        mut work: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
         self.runs += 1;
         if self.runs == 1 {
             return work();
         }
         if self.graph.is_none() {
-            self.graph = Some(Graph::record(space, &mut work)?);
+            self.graph = Some(Graph::record(stream, ticket, &mut work)?);
         }
         let Some(Graph { executable, .. }) = &self.graph else { return Ok(()) };
-        // SAFETY: the graph was instantiated by `record`; its arrays live while the recording is in use.
-        unsafe { result::graph::launch(*executable, space.stream.handle) }.or_device("cuGraphLaunch")
+        // SAFETY: `record` instantiated the graph; its arrays live while the recording is in use.
+        unsafe { result::graph::launch(*executable, stream.handle) }.or_device("cuGraphLaunch")
     }
 }
 
 impl Graph {
-    fn record(space: &Cuda, work: &mut impl FnMut() -> Result<()>) -> Result<Self> {
-        let stream = space.stream.handle;
+    fn record(
+        stream: &Arc<Stream>,
+        ticket: &Arc<CudaArray<u32>>,
+        work: &mut impl FnMut() -> Result<()>,
+    ) -> Result<Self> {
         let relaxed = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the stream lives; a capture that was begun is ended whatever the work returns.
+        // SAFETY: the stream lives; the capture is ended whatever the work returns.
         unsafe {
-            result::stream::begin_capture(stream, relaxed).or_device("cuStreamBeginCapture")?;
+            result::stream::begin_capture(stream.handle, relaxed).or_device("cuStreamBeginCapture")?;
             let worked = work();
-            let graph = result::stream::end_capture(stream).or_device("cuStreamEndCapture");
+            let graph = result::stream::end_capture(stream.handle).or_device("cuStreamEndCapture");
             worked?;
             let graph = graph?;
             let executable = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
             let executable = executable.or_device("cuGraphInstantiate").inspect_err(|_| {
                 let _ = result::graph::destroy(graph);
             })?;
-            Ok(Graph { space: space.clone(), graph, executable })
+            Ok(Graph { stream: stream.clone(), _ticket: ticket.clone(), graph, executable })
         }
     }
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        if self.space.device().bind().is_ok() {
-            // SAFETY: made by `record`; the driver keeps what still runs until it is done.
+        if self.stream.device.bind().is_ok() {
+            // SAFETY: `record` made both; the driver keeps a running graph until it is done.
             unsafe {
                 let _ = result::graph::exec_destroy(self.executable);
                 let _ = result::graph::destroy(self.graph);

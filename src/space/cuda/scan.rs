@@ -1,4 +1,4 @@
-//! Scan and sort on a GPU: launches of `kernels/space.cu`. Results are exact, so they depend on nothing.
+//! Scan and radix sort on a GPU: launches of `kernels/space.cu`. Integer results, the same in every run.
 
 use super::{Cuda, CudaArray, Grid, KernelFile, arguments, kernel_file};
 use crate::Result;
@@ -6,34 +6,34 @@ use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
 use std::ops::Range;
 
-/// The kernel file that `space` launches: scans, sorting by digits.
+/// The kernel file that `space` launches: scan and radix sort.
 pub static SPACE: KernelFile = kernel_file!("space");
 
 const THREADS: u32 = 256;
-/// Items of a block in the scan, as in the kernel.
+/// Items per block of the scan, as in the kernel.
 const SCAN_TILE: usize = 4096;
-/// Words of the scan's state before the tiles': ticket, total, longest.
+/// Words of the scan's state before one word per tile: ticket, sum, maximum.
 const STATE: usize = 3;
-/// Keys of a block in the sort, as in the kernel.
+/// Keys per block of the sort, as in the kernel.
 const SORT_TILE: usize = 4096;
-/// Bits of a pass, and values of a digit.
+/// Bits per pass, and values of such a digit.
 const DIGIT: u32 = 8;
 const DIGITS: usize = 1 << DIGIT;
 
-/// Counts as offsets.
+/// The exclusive scan of an array of counts.
 #[derive(Debug)]
 pub struct Offsets {
-    /// `offsets[i]` is the sum of the counts before `i`; one item more than counts.
+    /// `offsets[i]` is the sum of the counts before `i`; one item more than there are counts.
     pub offsets: CudaArray<u64>,
-    /// Sum of all counts.
+    /// The sum of all counts.
     pub total: usize,
     /// The largest count.
     pub longest: usize,
 }
 
 impl Cuda {
-    /// Offsets of the first `n` counts; does not wait. Items 1 and 2 of the state returned will be the sum of all and the
-    /// largest. One pass, 12 bytes an item.
+    /// Enqueues the exclusive scan of the first `n` counts. Returns the offsets and the state, whose items 1 and 2 will hold
+    /// the sum and the maximum. One pass, 12 bytes per count.
     fn scan(&self, n: usize, counts: &CudaArray<u32>) -> Result<(CudaArray<u64>, CudaArray<u64>)> {
         check_at_least("scan", "counts", counts.len(), n)?;
         let tiles = n.div_ceil(SCAN_TILE).max(1);
@@ -44,11 +44,11 @@ impl Cuda {
         Ok((offsets, state))
     }
 
-    /// Offsets of the first `n` counts, their sum and the largest of them; waits for the two numbers.
+    /// Returns the exclusive scan of the first `n` counts, their sum and maximum. Waits for these two numbers.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for fewer counts, [`Error::TooLarge`](crate::Error::TooLarge) where the memory
-    /// cannot be had.
+    /// [`Error::Shape`](crate::Error::Shape) for fewer counts, [`Error::TooLarge`](crate::Error::TooLarge) if the
+    /// GPU is out of memory.
     pub fn offsets(&self, n: usize, counts: &CudaArray<u32>) -> Result<Offsets> {
         let (offsets, state) = self.scan(n, counts)?;
         let mut numbers = [0; STATE];
@@ -56,8 +56,8 @@ impl Cuda {
         Ok(Offsets { offsets, total: numbers[1] as usize, longest: numbers[2] as usize })
     }
 
-    /// Sorts keys by the bits `bits`, within `0..64`; keys that agree in them keep their order. 24 bytes a key for each 8 bits, and
-    /// memory for the keys twice. Does not wait.
+    /// Enqueues a stable radix sort of keys by `bits`, a range within `0..64`. Memory for the keys twice; moves 24 bytes per key
+    /// for every 8 bits.
     ///
     /// # Errors
     /// As [`offsets`](Self::offsets).

@@ -1,4 +1,4 @@
-//! Streams, their state, and events.
+//! Streams, their status, and events.
 
 use super::device::Device;
 use super::error::OrDevice;
@@ -7,7 +7,7 @@ use cudarc::driver::{result, sys};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of work on a device, in order.
+/// A queue of work on a device, executed in order.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub device: Arc<Device>,
@@ -15,40 +15,43 @@ pub(super) struct Stream {
     owned: bool,
 }
 
-// SAFETY: a stream may be used from any thread; the driver locks it.
+// SAFETY: any thread may use a stream; the driver synchronises the calls.
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
 
-/// Where a stream's work stands, asked without waiting.
+/// Progress of a stream's work, queried without waiting.
 #[derive(Debug)]
 pub enum Status {
-    /// All work given so far is done.
+    /// All work enqueued so far is done.
     Completed,
-    /// Some is still to do.
+    /// Some work is still to be done.
     NotCompleted,
-    /// A kernel or copy failed, with what the driver says.
+    /// A kernel or copy failed, with the driver's message.
     Errored(Error),
 }
 
 impl Stream {
+    /// A stream that is destroyed with this value. It does not wait for the default stream.
     pub fn new(device: Arc<Device>) -> Result<Self> {
         device.bind()?;
         let handle = result::stream::create(result::stream::StreamKind::NonBlocking).or_device("cuStreamCreate")?;
         Ok(Stream { device, handle, owned: true })
     }
 
-    /// A stream that someone else made and will destroy.
+    /// A stream that the caller made and destroys.
     pub fn foreign(device: Arc<Device>, handle: sys::CUstream) -> Self {
         Stream { device, handle, owned: false }
     }
 
+    /// Waits until all enqueued work is done.
     pub fn fence(&self) -> Result<()> {
         self.device.bind()?;
         // SAFETY: the stream lives.
         unsafe { result::stream::synchronize(self.handle) }.or_device("kernels on the GPU")
     }
 
+    /// Returns the progress of the enqueued work.
     pub fn status(&self) -> Status {
         if let Err(error) = self.device.bind() {
             return Status::Errored(error);
@@ -68,20 +71,20 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.owned && self.device.bind().is_ok() {
-            // SAFETY: made by `new`; the driver ends the queued work first.
+            // SAFETY: `new` made it; the driver completes the enqueued work first.
             let _ = unsafe { result::stream::destroy(self.handle) };
         }
     }
 }
 
-/// A mark in a stream, with the time at which it was passed.
+/// A mark in a stream, with the time at which the stream passed it.
 #[derive(Debug)]
 pub struct Event {
     device: Arc<Device>,
     pub(super) handle: sys::CUevent,
 }
 
-// SAFETY: an event may be used from any thread; the driver locks it.
+// SAFETY: any thread may use an event; the driver synchronises the calls.
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
@@ -98,10 +101,10 @@ impl Event {
         unsafe { result::event::record(self.handle, stream.handle) }.or_device("cuEventRecord")
     }
 
-    /// Whether the stream has passed the mark; does not wait.
+    /// Returns whether the stream has passed the mark, without waiting.
     ///
     /// # Errors
-    /// [`Error::Device`] when the work before it failed.
+    /// [`Error::Device`] if work before the mark failed.
     pub fn is_passed(&self) -> Result<bool> {
         self.device.bind()?;
         // SAFETY: the event lives.
@@ -114,17 +117,17 @@ impl Event {
     /// Waits until the stream has passed the mark.
     ///
     /// # Errors
-    /// [`Error::Device`] when the work before it failed.
+    /// [`Error::Device`] if work before the mark failed.
     pub fn wait(&self) -> Result<()> {
         self.device.bind()?;
         // SAFETY: the event lives.
         unsafe { result::event::synchronize(self.handle) }.or_device("kernels on the GPU")
     }
 
-    /// Time from an earlier mark to this one; waits for both.
+    /// Returns the time from an earlier mark to this one. Waits for both.
     ///
     /// # Errors
-    /// [`Error::Device`] when one was never recorded.
+    /// [`Error::Device`] if one of the marks was never recorded.
     pub fn since(&self, earlier: &Event) -> Result<Duration> {
         self.wait()?;
         // SAFETY: both live.
@@ -136,7 +139,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
-            // SAFETY: made by `new`.
+            // SAFETY: `new` made it.
             let _ = unsafe { result::event::destroy(self.handle) };
         }
     }

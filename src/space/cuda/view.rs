@@ -1,7 +1,7 @@
 //! Multi-dimensional views of arrays in device memory: shapes only, since the host cannot read the items.
 //!
-//! As [`View`](crate::space::View) and [`ViewMut`](crate::space::ViewMut) of a slice, with the first item's position in
-//! place of a sub-slice. Threads write side by side, so no two items of a mutable view may share their place.
+//! As [`View`](crate::space::View) and [`ViewMut`](crate::space::ViewMut) of a slice, with the position of the first item
+//! instead of a sub-slice. Threads write concurrently, so no two items of a mutable view may share an address.
 
 use super::{Argument, CudaArray};
 use crate::space::view::check_reach;
@@ -17,7 +17,7 @@ pub struct DeviceView<'a, T: Item, const R: usize> {
     strides: [usize; R],
 }
 
-/// View `[i0, i1, ...]` of an array in device memory through which kernels write its items.
+/// Mutable view `[i0, i1, ...]` of an array in device memory, for kernels that write.
 #[derive(Debug)]
 pub struct DeviceViewMut<'a, T: Item, const R: usize> {
     array: &'a mut CudaArray<T>,
@@ -26,7 +26,7 @@ pub struct DeviceViewMut<'a, T: Item, const R: usize> {
     strides: [usize; R],
 }
 
-/// Refuses strides for which two items might be one: each must pass all that the smaller ones reach.
+/// Refuses strides with which two items might share an address: each stride must exceed the reach of all smaller strides.
 fn check_apart<const R: usize>(extents: [usize; R], strides: [usize; R]) -> Result<()> {
     if extents.contains(&0) {
         return Ok(());
@@ -51,7 +51,7 @@ macro_rules! view {
             /// A packed view of the first `extents.product()` items of `array`.
             ///
             /// # Errors
-            /// [`Error::Invalid`] when `array` is too short.
+            /// [`Error::Invalid`] if `array` is too short.
             pub fn new(array: $array, extents: [usize; R], layout: Layout) -> Result<Self> {
                 Self::strided(array, 0, extents, layout.strides(extents))
             }
@@ -59,20 +59,20 @@ macro_rules! view {
             /// A view from item `first` on with any strides, in items.
             ///
             /// # Errors
-            /// [`Error::Invalid`] when the view reaches past the end of `array`, or is to write and may have two items in
-            /// one place.
+            /// [`Error::Invalid`] if the view reaches past the end of `array`, or is mutable and two items may share an
+            /// address.
             pub fn strided(array: $array, first: usize, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
                 check_reach(array.len(), first, extents, strides)?;
                 $check(extents, strides)?;
                 Ok(Self { array, first, extents, strides })
             }
 
-            /// Where the first item lies in the device's memory.
+            /// Returns the device address of the first item.
             pub(crate) fn address(&self) -> u64 {
                 self.array.address() + (self.first * size_of::<T>()) as u64
             }
 
-            /// The address of the first item, for a kernel. A view without items has the array's.
+            /// Returns the address of the first item as a kernel argument; for a view without items, that of the array.
             pub(crate) fn argument(&self) -> Argument {
                 Argument::from_item(self.array, if self.extents.contains(&0) { 0 } else { self.first })
             }

@@ -1,11 +1,12 @@
-//! What [`Variant::Auto`] stands for: the best that was measured for a case near enough, else a rule.
-//! [`Variant::AutoInOrder`] chooses among those that add in the order of the terms.
+//! The choice of [`Variant::Auto`]: the fastest variant of the nearest measured case, or a rule if no case is near.
+//! [`Variant::AutoInOrder`] chooses among the variants that add in the order of the terms.
 
 mod table;
 #[cfg(test)]
 mod tests;
 
-use super::plan::{Plan, tiled_warps};
+use super::configure::configure;
+use super::launch::tiled_warps;
 use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
 use std::cell::RefCell;
@@ -21,10 +22,10 @@ pub const TABLE: &str = include_str!("../../auto.csv");
 /// The GPU of the recorded sweeps, an H200.
 pub const RECORDED_ON: Limits = Limits { multiprocessors: 132, shared: 227 << 10, ampere: true };
 
-/// Choices that a thread remembers.
+/// Choices that each thread caches.
 const REMEMBERED: usize = 4096;
 
-/// One of the others, which applies; `is_ordered`: of those that add in the order of the terms.
+/// Returns a variant that applies. `is_ordered` restricts the choice to variants that add in the order of the terms.
 pub fn choose(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
     thread_local! {
         static CHOSEN: RefCell<HashMap<(Work, Limits, bool), Variant>> = RefCell::default();
@@ -37,14 +38,15 @@ pub fn choose(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
     })
 }
 
+/// Chooses by the table of the library.
 fn find(work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
     static CASES: OnceLock<Vec<Case>> = OnceLock::new();
     by(CASES.get_or_init(|| cases(TABLE)), work, limits, is_ordered)
 }
 
-/// Whether it may be chosen.
+/// Returns whether a variant may be chosen.
 fn applies(variant: Variant, work: &Work, limits: &Limits, is_ordered: bool) -> bool {
-    (!is_ordered || variant.keeps_order()) && Plan::new(work, variant, limits).is_ok()
+    (!is_ordered || variant.keeps_order()) && configure(work, variant, limits).is_ok()
 }
 
 /// Returns what [`Variant::Auto`] stands for on the GPU of the recorded sweeps; `is_ordered`: what
@@ -58,22 +60,22 @@ pub fn chosen_by<'a>(cases: impl IntoIterator<Item = &'a Case>, key: &Key, is_or
     by(cases, &key.work(), &RECORDED_ON, is_ordered)
 }
 
-/// By these cases.
+/// Chooses by the given cases.
 fn by<'a>(cases: impl IntoIterator<Item = &'a Case>, work: &Work, limits: &Limits, is_ordered: bool) -> Variant {
     let applies = |variant| applies(variant, work, limits, is_ordered);
     fastest(work, cases, is_ordered, applies).unwrap_or_else(|| rule(work, limits, applies))
 }
 
-/// Bytes from which compiling once is worth it.
+/// Bytes of the arrays from which compiling a specialised kernel pays.
 const MANY_BYTES: usize = 256 << 10;
-/// Fields from which a block works on a tile of a cell.
+/// Fields from which a block computes a tile of a cell.
 const MANY_FIELDS: usize = 33;
 
-/// Without measurements: by what limits a kernel. Cells side by side: the largest tile that leaves enough warps. Terms side
-/// by side: tensor cores where they are, cells in shared memory, vectors over the terms. Else a thread an output.
+/// Chooses without measurements, by what limits a kernel. Cells with stride 1: the largest tile that leaves enough warps.
+/// Contiguous terms: tensor cores, or cells in shared memory, or vectors over the terms. Otherwise one output per thread.
 fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Variant {
     let ([_, left, right], side) = (work.sizes, side(work));
-    // What keeps a multiprocessor busy: 8 warps of independent loads.
+    // 8 warps of independent loads keep a multiprocessor busy.
     let enough_warps = 8 * limits.multiprocessors;
     let pays_compiling = work.bytes() >= MANY_BYTES;
     let first_that_applies =
@@ -89,7 +91,7 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
                 first_that_applies(&[Variant::Dmma, Variant::FixedSplit, Variant::FixedStaged, Variant::FixedBlocked])
             }
             _ if pays_compiling => first_that_applies(&[Variant::FixedRows]),
-            // Of data Team2 has as many threads as the last extents have indices.
+            // For `data_data`, `Team2` has only as many threads as the last two extents have indices.
             Family::DataData if leaves_idle => first_that_applies(&[Variant::Teamstride32]),
             _ if leaves_idle => first_that_applies(&[Variant::Team2]),
             _ => Variant::Flat,
@@ -105,9 +107,9 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
     match tile {
         Some((Variant::Tile8x8 | Variant::Tile1x8, ..)) if pays_compiling => first_that_applies(&[Variant::FixedLanes]),
         Some((tile, ..)) => first_that_applies(&[*tile]),
-        // A block a tile of a cell, where cells are few.
+        // Few cells: one tile of a cell per block.
         None if pays_compiling && left.min(right) >= 16 => first_that_applies(&[Variant::FixedBlocked]),
-        // As many threads an output as there are terms for, where outputs are few.
+        // Few outputs: as many threads per output as there are terms for.
         None if leaves_idle && work.terms.count() >= 256 => first_that_applies(&[Variant::Teamstride128]),
         None => Variant::Flat,
     }

@@ -1,4 +1,4 @@
-//! Measured times by case, and which of them are near a contraction.
+//! The tuning table: measured times by case, and the cases that are near a contraction.
 
 use super::super::variant::Variant;
 use super::super::work::{Family, WARP, Work};
@@ -6,7 +6,7 @@ use crate::contraction::shape::Shape;
 use crate::space::Layout;
 use std::collections::HashMap;
 
-/// The index whose neighbours are neighbours in memory.
+/// The index that is contiguous in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Cells.
@@ -37,9 +37,9 @@ pub struct Key {
 pub struct Case {
     /// What was measured.
     pub key: Key,
-    /// Logarithms of left and right fields, terms, points, cells.
+    /// Position for distances between cases: logarithms of left and right fields, terms, points, cells.
     near: [f64; 5],
-    /// With medians in milliseconds.
+    /// Variants with the median of their times in milliseconds.
     pub times: Vec<(Variant, f64)>,
 }
 
@@ -50,7 +50,7 @@ const RANKS: [&str; 3] = ["scalar", "vector", "tensor"];
 const COLUMNS: [&str; 10] = ["kernel", "variant", "layout", "precision", "L", "R", "P", "D", "cells", "median_ms"];
 
 impl Key {
-    /// What Auto is asked of arrays at multiples of 16 bytes.
+    /// The contraction of this case with arrays aligned to 16 bytes.
     pub(in super::super) fn work(&self) -> Work {
         let (layout, [cells, left, right]) =
             (if self.side == Side::Left { Layout::Left } else { Layout::Right }, self.sizes);
@@ -80,7 +80,7 @@ pub fn header() -> String {
     COLUMNS.join(",")
 }
 
-/// A line of a table: its case, the variant and its time.
+/// Reads a line of a table: case, variant and time.
 fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
     let field = |at: usize| fields.get(columns[at]).copied();
@@ -98,10 +98,10 @@ fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
         "f64" => 8,
         _ => return None,
     };
-    // Data have one field, whatever the table says of it.
+    // Data have one field, whatever the table states.
     let left = if family == Family::FieldField { number(4)? } else { 1 };
     let right = if family == Family::DataData { 1 } else { number(5)? };
-    // "3" of vectors, "3x2" of tensors, or "3" for 3 x 3.
+    // "3" for vectors, "3x2" for tensors, where "3" means 3 x 3.
     let dims: Vec<usize> = field(7)?.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
     let dim = |d: usize| if d < rank { dims.get(d).or(dims.last()).copied().unwrap_or(1) } else { 1 };
     let (sizes, contracted) = ([number(8)?, left, right], [number(6)?, dim(0), dim(1)]);
@@ -115,7 +115,7 @@ pub fn cases(table: &str) -> Vec<Case> {
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').map(str::trim).collect();
     let columns = COLUMNS.map(|name| names.iter().position(|found| *found == name).unwrap_or(usize::MAX));
     let (mut cases, mut places): (Vec<Case>, HashMap<Key, usize>) = Default::default();
-    // Auto's own rows do not say what it chose.
+    // The rows of Auto do not state what it chose.
     for (key, variant, ms) in lines.filter_map(|text| line(text, &columns)).filter(|(_, variant, _)| !variant.is_auto())
     {
         let at = *places.entry(key).or_insert(cases.len());
@@ -128,20 +128,20 @@ pub fn cases(table: &str) -> Vec<Case> {
     cases
 }
 
-/// Where it stands among others: logarithms of left and right fields, terms, points, cells.
+/// Returns the position for distances: logarithms of left and right fields, terms, points, cells.
 fn near(sizes: [usize; 3], terms: usize, points: usize) -> [f64; 5] {
     let [cells, left, right] = sizes;
     [left, right, terms, points, cells].map(|size| (size as f64).ln())
 }
 
-/// Of two cases: the sum of the logarithms of the sizes' ratios; twice as many cells are half as far as twice as many terms.
-/// Points only decide among cases of the same number of terms.
+/// Returns the distance of two positions: the weighted sum of the logarithms of the ratios of sizes. A factor in cells counts
+/// half as much as a factor in terms. Points decide only among cases with the same number of terms.
 fn distance(a: &[f64; 5], b: &[f64; 5]) -> f64 {
     let weights = [1.0, 1.0, 1.0, 0.01, 0.5];
     a.iter().zip(b).zip(weights).map(|((a, b), weight)| weight * (a - b).abs()).sum()
 }
 
-/// A case is near when all together it is off by less than a factor of 8.
+/// Distance below which a case is near: ratios of sizes with a product below about 8.
 const NEAR: f64 = 2.1;
 /// Largest ratio of a variant's time to the fastest of its case for which the variant may be chosen: the fastest need not apply.
 pub const SLOWEST: f64 = 1.25;
@@ -153,6 +153,7 @@ impl Case {
         Case { key, near, times }
     }
 
+    /// Sorts the variants by time.
     fn sort(&mut self) {
         self.times.sort_by(|a, b| a.1.total_cmp(&b.1));
     }
@@ -168,8 +169,8 @@ impl Case {
         self.sort();
     }
 
-    /// Whether a variant gets threads here as it got there: the teams of data-data's outputs are as large as the last
-    /// extents are.
+    /// Returns whether the time of a variant in this case is comparable for `work`. The threads per output of `data_data` depend
+    /// on the last extents; a factor of up to two between the case and `work` is allowed.
     fn tells_of(&self, variant: Variant, work: &Work) -> bool {
         let count = match variant {
             Variant::Team1 => 1,
@@ -182,7 +183,7 @@ impl Case {
     }
 }
 
-/// Which index of a contraction lies side by side; of a single cell that has no terms side by side, cells.
+/// Returns the index that is contiguous; for a single cell without contiguous terms, the cells.
 pub fn side(work: &Work) -> Option<Side> {
     match (work.by_cells, work.terms.are_packed(), work.sizes[0]) {
         (true, ..) => Some(Side::Left),
@@ -192,8 +193,8 @@ pub fn side(work: &Work) -> Option<Side> {
     }
 }
 
-/// The fastest variant that `applies` of the nearest case that has one near its fastest; `is_ordered`: of those that add in
-/// the order of the terms.
+/// Returns the fastest variant that `applies`, from the nearest case that has such a variant within [`SLOWEST`] of its fastest.
+/// `is_ordered` restricts the choice to variants that add in the order of the terms.
 pub fn fastest<'a>(
     work: &Work,
     cases: impl IntoIterator<Item = &'a Case>,

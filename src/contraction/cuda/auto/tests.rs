@@ -20,7 +20,7 @@ fn work(family: Family, sizes: [usize; 3], terms: usize, side: Side, item: usize
 }
 
 fn ruled(work: &Work) -> Variant {
-    rule(work, &RECORDED_ON, |variant| Plan::new(work, variant, &RECORDED_ON).is_ok())
+    rule(work, &RECORDED_ON, |variant| configure(work, variant, &RECORDED_ON).is_ok())
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_fastest_that_applies_of_the_nearest_case() {
     assert_eq!(cases.len(), 2);
     let near = |family, sizes, terms, side, item| {
         let work = work(family, sizes, terms, side, item);
-        fastest(&work, &cases, false, |variant| Plan::new(&work, variant, &RECORDED_ON).is_ok())
+        fastest(&work, &cases, false, |variant| configure(&work, variant, &RECORDED_ON).is_ok())
     };
     // Cells side by side: tensor cores do not apply.
     assert_eq!(near(Family::FieldField, [1100, 8, 8], 24, Side::Left, 8), Some(Variant::Tile8));

@@ -1,13 +1,13 @@
-//! Plans of `contraction_dmma` and `contraction_dmma_blocked`.
+//! Launches of `contraction_dmma` and `contraction_dmma_blocked`, on f64 tensor cores.
 
-use super::super::kernel_files::{CONTRACTION_DMMA, CONTRACTION_DMMA_BLOCKED};
-use super::super::plan::Plan;
-use super::super::work::{Family, Limits, WARP, Work};
-use super::{NOT_FIELDS, NOT_PACKED, blocks, plan, power_of_two, side};
+use super::{NOT_FIELDS, NOT_PACKED, blocks, power_of_two, side};
+use crate::contraction::cuda::kernel_files::{CONTRACTION_DMMA, CONTRACTION_DMMA_BLOCKED};
+use crate::contraction::cuda::launch::{Launch, Refusal};
+use crate::contraction::cuda::work::{Family, Limits, WARP, Work};
 use crate::space::cuda::Grid;
 
-/// Why a contraction is not for f64 tensor cores.
-fn not_for_tensor_cores(work: &Work, limits: &Limits) -> Result<(), &'static str> {
+/// Refuses a contraction that f64 tensor cores cannot compute.
+fn not_for_tensor_cores(work: &Work, limits: &Limits) -> Result<(), Refusal> {
     match () {
         () if work.item != 8 => Err("of f64 only"),
         () if work.family != Family::FieldField => Err(NOT_FIELDS),
@@ -17,11 +17,12 @@ fn not_for_tensor_cores(work: &Work, limits: &Limits) -> Result<(), &'static str
     }
 }
 
-/// Tiles of tiles on tensor cores.
-pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+/// A block computes a tile of warps' tiles, with the operands in shared memory.
+pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     not_for_tensor_cores(work, limits)?;
     let [cells, left, right] = work.sizes;
-    // Warps of 32 x 32 outputs, up to 4 x 2 a block, two blocks a multiprocessor; where these are too few, 16 x 16 by 2 x 2.
+    // 32 x 32 outputs per warp, up to 4 x 2 warps per block, two blocks per multiprocessor. If these blocks do not fill the
+    // GPU: 16 x 16 outputs per warp, 2 x 2 warps per block.
     let [down, across] = [left.div_ceil(32).min(4), right.div_ceil(32).min(2)];
     let fills_device = cells * left.div_ceil(32 * down) * right.div_ceil(32 * across) >= 2 * limits.multiprocessors;
     let (tiles, down, across, chunk) = if fills_device { (4, down, across, 16) } else { (2, 2, 2, 24) };
@@ -31,7 +32,7 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> 
     let depth = if down * across > 4 || !fills_device { 3 } else { 2 };
     let threads = WARP * down * across;
     let bytes = 8 * ((depth + 1) * (height + width) * chunk).max(height * (width + 4));
-    Ok(plan(
+    Ok(Launch::specialised(
         &CONTRACTION_DMMA_BLOCKED,
         "double",
         &[
@@ -52,17 +53,17 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Plan, &'static str> 
     ))
 }
 
-/// On tensor cores.
-pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
+/// One or more warps compute a tile of up to 32 x 32 outputs, with the operands from global memory.
+pub fn dmma(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     not_for_tensor_cores(work, limits)?;
     let [cells, left, right] = work.sizes;
     let terms = work.terms.count();
     let vector = work.vector();
-    // Up to 4 x 4 products of 8 x 8 a warp: 64 registers of sums.
+    // Up to 4 x 4 products of 8 x 8 per warp: 64 registers of sums.
     let (rows, columns) = (side(left.div_ceil(8), 4), side(right.div_ceil(8), 4));
     let tiles = left.div_ceil(8 * rows) * right.div_ceil(8 * columns);
-    let Steps { split, is_ahead, unroll, threads, blocks } = steps(cells * tiles, [rows, columns], terms / 8, limits);
-    Ok(plan(
+    let Steps { split, prefetches, unroll, threads, blocks } = steps(cells * tiles, [rows, columns], terms / 8, limits);
+    Ok(Launch::specialised(
         &CONTRACTION_DMMA,
         "double",
         &[
@@ -72,11 +73,11 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
             ("VECTOR", vector),
             ("ROWS", rows),
             ("COLUMNS", columns),
-            // Always: without it compilers make other code of tiles that warps share.
+            // Always defined: without it compilers generate other code for tiles that warps share.
             ("CELLS", 1),
             ("SPLIT", split),
             ("PAIRS", usize::from(work.pairs)),
-            ("AHEAD", usize::from(is_ahead)),
+            ("AHEAD", usize::from(prefetches)),
             ("UNROLL", unroll),
             ("THREADS", threads),
             ("BLOCKS", blocks),
@@ -85,22 +86,30 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Plan, &'static str> {
     ))
 }
 
-/// How the steps of eight terms of a tile are shared out and loaded.
+/// How the steps of eight terms of a tile are shared among warps and loaded.
 struct Steps {
-    /// Warps that share a tile.
+    /// Warps per tile.
     split: usize,
-    is_ahead: bool,
+    /// Whether the operands of the next step are loaded during a step.
+    prefetches: bool,
+    /// Steps that are unrolled.
     unroll: usize,
     threads: usize,
     blocks: usize,
 }
 
-/// Few steps are unrolled, so that their loads are in flight together, as far as registers hold them; many are shared out
-/// among warps, four steps each, of which one is loaded ahead. `teams`: cells by tiles of `rows` x `columns` products of 8 x 8.
+/// Chooses unrolling and sharing. A few steps are unrolled as far as registers hold their loads, which are then in flight
+/// together. Many steps are shared among warps, four steps each, with one step prefetched. `teams` is the number of cells times
+/// tiles of `rows` x `columns` products of 8 x 8; `whole` is the number of whole steps.
 fn steps(teams: usize, [rows, columns]: [usize; 2], whole: usize, limits: &Limits) -> Steps {
     let size = rows * columns;
-    let few =
-        |is_ahead, unroll: usize, threads, blocks| Steps { split: 1, is_ahead, unroll: unroll.max(1), threads, blocks };
+    let few = |prefetches, unroll: usize, threads, blocks| Steps {
+        split: 1,
+        prefetches,
+        unroll: unroll.max(1),
+        threads,
+        blocks,
+    };
     match (size, whole) {
         (1, ..=12) => few(false, whole.min(4), 128, 8),
         (2..=4, ..=4) => few(false, whole, 128, 4),
@@ -109,13 +118,13 @@ fn steps(teams: usize, [rows, columns]: [usize; 2], whole: usize, limits: &Limit
         (10.., ..=12) => few(false, whole - 1, 64, 4),
         _ => {
             let most = if teams < 2 * limits.multiprocessors && size <= 4 { 16 } else { 8 };
-            // Eight warps of large tiles leave no room for a second block.
+            // With large tiles, the registers of eight warps would leave no room for a second block.
             let most = if size > 9 { 4 } else { most };
             let split = power_of_two(whole / 4).min(most);
             let threads = 128.max(WARP * split);
             let unroll = if size == 1 { 2 } else { 1 };
             let blocks = blocks(threads, 32 + 4 * size + 8 * (rows + columns)).min(8);
-            Steps { split, is_ahead: true, unroll, threads, blocks }
+            Steps { split, prefetches: true, unroll, threads, blocks }
         }
     }
 }

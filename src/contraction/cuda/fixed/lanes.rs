@@ -1,25 +1,25 @@
-//! Plans of `contraction_lanes`.
+//! Launches of `contraction_lanes`.
 
-use super::super::kernel_files::CONTRACTION_LANES;
-use super::super::plan::{Plan, tiled_warps};
-use super::super::work::{Limits, WARP, Work};
-use super::{plan, real, side};
+use super::{real, side};
+use crate::contraction::cuda::kernel_files::CONTRACTION_LANES;
+use crate::contraction::cuda::launch::{Launch, tiled_warps};
+use crate::contraction::cuda::work::{Limits, WARP, Work};
 use crate::space::cuda::Grid;
 
-/// Cells in lanes.
-pub fn lanes(work: &Work, limits: &Limits) -> Plan {
+/// Each lane computes a tile of outputs of its own cell.
+pub fn lanes(work: &Work, limits: &Limits) -> Launch {
     let [_, left, right] = work.sizes;
     let [outer, middle, inner] = work.terms.extents;
-    // 9 x 9 sums of f64 leave room for the operands of one term, 8 x 8 for those of two.
+    // 9 x 9 sums in f64 leave registers for the operands of one term, 8 x 8 sums for those of two terms.
     let most = if left.max(right) <= 8 { 8 } else { 9 };
     let (rows, columns) = (side(left, most), side(right, most));
     let registers = (rows * columns + rows + columns) * work.item / 4;
     let is_large = rows * columns > 16;
-    // Large tiles: three or four terms of operands a thread in shared memory.
+    // Large tiles stage the operands of three or four terms per thread in shared memory.
     let stage = (rows + columns) * 128 * work.item;
     let is_staged = registers >= 72 && work.terms.count() >= 4 && 4 * stage <= limits.shared;
-    // As many blocks of 128 as leave a thread registers for sums, operands, the next operands and addresses; staged ones
-    // need no next operands.
+    // As many blocks of 128 threads as leave each thread registers for sums, operands, the next operands and addresses;
+    // staged tiles do not hold the next operands in registers.
     let blocks = match registers {
         _ if is_staged => (512 / (registers + 8)).clamp(1, 5),
         ..=24 => 8,
@@ -28,10 +28,10 @@ pub fn lanes(work: &Work, limits: &Limits) -> Plan {
         _ => 2,
     };
     let stages = if is_staged { ((160 << 10) / blocks / stage).clamp(3, 4) } else { 0 };
-    let is_ahead = is_large && !is_staged && registers <= 160;
-    // Small tiles have the loads of four terms in flight, large ones those of one term.
+    let prefetches = is_large && !is_staged && registers <= 160;
+    // Small tiles keep the loads of four terms in flight, large tiles those of one term.
     let unroll = if is_large { 1 } else { 4 };
-    plan(
+    Launch::specialised(
         &CONTRACTION_LANES,
         real(work),
         &[
@@ -42,7 +42,7 @@ pub fn lanes(work: &Work, limits: &Limits) -> Plan {
             ("INNER", inner),
             ("ROWS", rows),
             ("COLUMNS", columns),
-            ("AHEAD", usize::from(is_ahead)),
+            ("AHEAD", usize::from(prefetches)),
             ("STAGES", stages),
             ("UNROLL", unroll),
             ("THREADS", 128),

@@ -1,18 +1,18 @@
-//! Plans of `contraction_staged`.
+//! Launches of `contraction_staged`.
 
-use super::super::kernel_files::CONTRACTION_STAGED;
-use super::super::plan::Plan;
-use super::super::work::{Family, Limits, Work};
-use super::{NOT_FIELDS, NOT_PACKED, blocks, plan, power_of_two, real, side};
+use super::{NOT_FIELDS, NOT_PACKED, blocks, power_of_two, real, side};
+use crate::contraction::cuda::kernel_files::CONTRACTION_STAGED;
+use crate::contraction::cuda::launch::{Launch, Refusal};
+use crate::contraction::cuda::work::{Family, Limits, Work};
 use crate::space::cuda::Grid;
 
-/// The side of a thread's tile of small cells.
+/// Returns the side of a thread's tile for cells with few fields.
 fn small_side(extent: usize) -> usize {
     side(extent, if extent <= 16 && extent.is_multiple_of(4) { 4 } else { 8 })
 }
 
-/// Cells in shared memory; `is_split`: their terms shared out among groups of threads.
-pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'static str> {
+/// A block copies cells to shared memory. With `is_split`, groups of threads share the terms of a cell.
+pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Launch, Refusal> {
     let [cells, left, right] = work.sizes;
     let terms = work.terms.count();
     match () {
@@ -28,16 +28,17 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'st
     }
     let (vector, line) = (work.vector(), 16 / work.item);
     let store = if work.is_output_line && (left * right).is_multiple_of(line) { line } else { 1 };
-    // Few cells have more threads each.
+    // With few cells, each cell gets more threads.
     let threads = if cells < 2 * limits.multiprocessors { 256 } else { 128 };
-    // Groups cost memory traffic for their sums: at most two thirds of what the operands cost. Each has two vectors.
+    // Each group writes its sums to shared memory: allow at most two thirds of the operands' traffic, and at least two
+    // vectors per group.
     let groups = if is_split {
         let most = (2 * (left + right) * terms / (3 * left * right)).min(terms / vector / 2).min(threads / tiles);
         power_of_two(most)
     } else {
         1
     };
-    // Bytes of a cell with `chunk` terms, and what its sums take afterwards.
+    // Shared memory of a cell with `chunk` terms; its sums reuse it afterwards.
     let of_cell = |chunk: usize, is_flat: bool| {
         let pitch = chunk.div_ceil(vector) | 1;
         let items = |fields: usize| match is_flat {
@@ -47,7 +48,7 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'st
         (items(left.div_ceil(rows) * rows) + items(right.div_ceil(columns) * columns)).saturating_mul(work.item)
     };
     let of_sums = (left * right + tiles.next_multiple_of(store)) * groups * work.item;
-    // All terms at once where four blocks fit; else parts of which two are there, in whole vectors for each group.
+    // All terms at once if four blocks then fit into shared memory; else two chunks at a time, in whole vectors per group.
     let is_whole = |is_flat| of_cell(terms, is_flat) <= limits.shared / 4;
     let is_flat = vector == 1 && work.is_line && is_whole(true);
     let chunk = if is_flat || is_whole(false) {
@@ -61,13 +62,13 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Plan, &'st
     if bytes > limits.shared {
         return Err("a block does not hold a cell");
     }
-    // Blocks of up to 128 threads, of which shared memory holds six, and two for each multiprocessor.
+    // Cells per block: up to 128 threads, six blocks in shared memory, and two blocks per multiprocessor.
     let together = (128 / (tiles * groups)).min(limits.shared / 6 / bytes).min(cells / (2 * limits.multiprocessors));
     let together = power_of_two(together);
     let unroll = if stages > 1 || rows * columns > 16 { 1 } else { 2 };
     let threads = tiles * groups * together;
     let registers = 40 + (rows * columns + (rows + columns) * vector) * work.item / 4;
-    Ok(plan(
+    Ok(Launch::specialised(
         &CONTRACTION_STAGED,
         real(work),
         &[
