@@ -33,7 +33,7 @@ impl Device {
     /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU.
     ///
     /// # Errors
-    /// [`Error::Device`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
+    /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
     /// CUDA. `auto` and `cpu` never fail. `auto` selects the CPU on several ranks.
     pub fn choose(&self, comm: &dyn Communicator, share: bool) -> Result<Chosen> {
         match *self {
@@ -42,7 +42,7 @@ impl Device {
             Device::Auto => Ok(first_gpu()),
             Device::Cuda(wanted) => {
                 let place = Place { wanted, rank: comm.rank_on_node(), ranks: comm.ranks_on_node(), share };
-                gpu(place).map_err(|error| Error::Device(format!("run.device (--device): {self}: {error}")))
+                gpu(place).map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}")))
             }
         }
     }
@@ -179,7 +179,7 @@ mod tests {
             assert!(notice.is_none_or(|text| text.lines().count() == 1 && text.starts_with("on the cpu: ")));
         }
         let error = Device::Cuda(Some(4096)).choose(&Solo, false).unwrap_err();
-        assert!(matches!(&error, Error::Device(text) if text.contains("cuda:4096")), "{error}");
+        assert!(matches!(&error, Error::Invalid(text) if text.contains("cuda:4096")), "{error}");
         assert_eq!(error.to_string().lines().count(), 1);
     }
 }
