@@ -30,14 +30,15 @@ fn bench(criterion: &mut Criterion) {
     let rows = mesh.map.owned_count();
     let graph = graph::build(&space, &mesh.elem_node, rows, graph::Strategy::Gather).unwrap();
     let sizes = common::sizes(&mesh, &graph.crs);
-    let temperature = mesh.sample(&space, |[x, y, z]| 1.0 + 0.1 * (x + y) + z);
+    let at = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (x + y) + z;
+    let temperature = space.map(rows, |node| at(mesh.node_coord[node]));
     let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, 1.9).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
     let mut group = common::group(criterion, "fill", &space);
     common::triad(&mut group, &space);
     for (strategy, name) in Strategy::ALL {
         let cost =
-            if strategy == Strategy::Gather { cost::fill_gather(sizes, 0) } else { cost::fill_scatter(sizes, 0) };
+            if strategy == Strategy::Gather { cost::fill_gather(sizes, 0, 0) } else { cost::fill_scatter(sizes, 0, 0) };
         group.throughput(Throughput::Bytes(cost.bytes));
         let mut fill = Fill::<8>::new(&space, strategy, &mesh.elem_node, &graph).unwrap();
         let kernel = FusedKernel::new(elements);

@@ -1,4 +1,4 @@
-// Dirichlet conditions; twin of src/fill/dirichlet.rs.
+// Dirichlet conditions; twin of src/fill/host/dirichlet.rs.
 //
 // The entries to be cleared are listed once per sparsity pattern, so that each Newton step only stores zeros.
 
@@ -31,6 +31,7 @@ KERNEL __launch_bounds__(THREADS)
     u64 end = __ldg(row_map + row + 1);
     for (u64 entry = __ldg(row_map + row) + lane; entry < end; entry += LANES) {
         u32 column = __ldg(entries + entry);
+        // The diagonal stays, so that the matrix remains positive definite.
         if (column == row || !(row_fixed || __ldg(fixed + column))) continue;
         u64 place = next_place(counts + 1);
         if (place < entry_capacity) cleared[place] = entry;

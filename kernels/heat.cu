@@ -1,5 +1,5 @@
 // Element matrices of the heat equation, computed from nodes (element.cuh) and then stored or added to the matrix; twin of
-// src/fill/kernel/fused.rs with src/fill/{gather,scatter,colour}.rs. Storing is bound by arithmetic, scattering by the rate
+// src/fill/host/kernel/fused.rs with src/fill/host/{gather,scatter,colour}.rs. Storing is bound by arithmetic, scattering by the rate
 // of atomic additions in the L2 cache.
 //
 // Blocks have two warps: a thread needs about 200 registers, so ten warps fit on a multiprocessor. A launch bound of five
@@ -139,6 +139,7 @@ INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Posit
     add_left_rows(staged, count, links, positions, values);
     // The right rows of elements whose next element in the warp does not include them.
     Place place(1);
+    // Lanes whose right rows no linked neighbour has added.
     u32 ends = (count < WARP ? (1u << count) - 1 : ALL_LANES) & ~(links >> 1);
     for (; ends != 0; ends &= ends - 1) {
         int q = __ffs(ends) - 1;
@@ -163,6 +164,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     bool active = elem < elems;
     int count = int(least(elems - first, u64(WARP)));
     u64 table = first * (NODES * NODES);
+    // The copy overlaps the computation of the elements.
     if (width == 1) fetch_positions(staged, count, (const u8*)positions + table);
     u32 nodes[NODES];
     double residual[NODES];
@@ -183,6 +185,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
     for (int m = 0; m < 4; m++) {
         const int left = node_at(0, m % 2, m / 2), right = node_at(1, m % 2, m / 2);
+        // Shared nodes receive the sum of both elements in one atomic addition.
         double before = __shfl_up_sync(ALL_LANES, residual[right], 1);
         double sum = linked ? residual[left] + before : residual[left];
         if (active && nodes[left] < rows) atomicAdd(residual_sum + nodes[left], sum);
@@ -254,4 +257,13 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     if (width == 1) colour_warp(staged, lanes, elem, (const u8*)positions, values);
     else if (width == 2) colour_warp(staged, lanes, elem, (const u16*)positions, values);
     else colour_warp(staged, lanes, elem, (const u32*)positions, values);
+}
+
+// out = exact temperature (a (z - zmin) + b)^-2 at each node; twin of src/element/analytic.rs.
+KERNEL __launch_bounds__(THREADS)
+    inverse_square(u64 count, const double* node_coord, double a, double zmin, double b, double* out) {
+    u64 node = thread_index();
+    if (node >= count) return;
+    double root = __dadd_rn(__dmul_rn(a, node_coord[3 * node + 2] - zmin), b);
+    out[node] = 1 / __dmul_rn(root, root);
 }

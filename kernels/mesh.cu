@@ -1,5 +1,5 @@
-// Tables of a box of hexahedra owned by one process, and checks of any hexahedral mesh; twins of src/mesh/{meshed_box,
-// quality}.rs. Nodes and elements are in lexicographic order, x fastest.
+// Tables of a box of hexahedra owned by one process, and checks of any hexahedral mesh; twins of src/mesh/host.rs.
+// Nodes and elements are in lexicographic order, x fastest.
 
 constexpr int THREADS = 256;
 
@@ -7,6 +7,7 @@ constexpr int THREADS = 256;
 KERNEL __launch_bounds__(THREADS) elem_node(u64 elems, u32 nx, u32 ny, u32* nodes) {
     u64 elem = thread_index();
     if (elem >= elems) return;
+    // Two stores of 16 bytes per element, in the order of nodes of VTK.
     u32 row = u32(elem / (nx - 1)), i = u32(elem % (nx - 1)), j = row % (ny - 1), k = row / (ny - 1);
     u32 low = (k * ny + j) * nx + i, up = ny * nx;
     uint4* out = (uint4*)nodes + 2 * elem;
@@ -97,6 +98,7 @@ KERNEL __launch_bounds__(THREADS) check_folding(u64 elems, const u32* nodes, con
     double x[8][3];
     corners(elem, nodes, coord, x);
     for (int point = 0; point < 8; point++) {
+        // Negated, so that NaN counts as folded.
         if (!(determinant_at(x, gradients + 24 * point) > 0)) {
             atomicMin(first, 8 * elem + point);
             return;
@@ -133,12 +135,4 @@ KERNEL __launch_bounds__(THREADS) longest_edge(u64 elems, const u32* nodes, cons
 #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) largest = most(largest, __shfl_down_sync(ALL_LANES, largest, step));
     if (lane_index() == 0) atomicMax((u64*)longest, largest);
-}
-
-// out = exact temperature (a (z - zmin) + b)^-2 at each node.
-KERNEL __launch_bounds__(THREADS) inverse_square(u64 count, const double* coord, double a, double zmin, double b, double* out) {
-    u64 node = thread_index();
-    if (node >= count) return;
-    double root = __dadd_rn(__dmul_rn(a, coord[3 * node + 2] - zmin), b);
-    out[node] = 1 / __dmul_rn(root, root);
 }

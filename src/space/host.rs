@@ -108,6 +108,7 @@ pub fn allowed_cores() -> usize {
 
 impl HostSpace for Serial {
     fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
+        // A producer is rayon's sequential iterator. Driving it directly keeps Serial free of any thread pool.
         items.with_producer(InOrder(f));
     }
 
@@ -122,6 +123,7 @@ impl HostSpace for Serial {
 
 impl HostSpace for Threads {
     fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
+        // Nothing to share: avoids the hand-over to the pool.
         if self.pool.current_num_threads() == 1 || items.len() <= 1 {
             return Serial.for_each(items, f);
         }
@@ -153,6 +155,7 @@ macro_rules! host_memory_space {
             type Memory = HostMemory;
             type Reading = [f64; SCALARS];
             type Recording = ();
+            const SYNCHRONOUS: bool = true;
             fn label(&$self) -> String {
                 $label
             }
@@ -181,6 +184,9 @@ macro_rules! host_memory_space {
             }
             fn repeat(&self, (): &mut (), mut work: impl FnMut() -> Result<()>) -> Result<()> {
                 work()
+            }
+            fn threads(&self) -> usize {
+                self.concurrency()
             }
             fn fence(&self) -> Result<()> {
                 Ok(())

@@ -1,32 +1,33 @@
-//! Strategy `colour` on a GPU: elements of one colour share no node and add to their rows at once, plainly.
+//! Strategy `colour` on a GPU: elements of one colour share no node and add to their rows in parallel, without atomics.
 //!
-//! Colours are found on the GPU, in rounds (see `kernels/colour.cu`), and depend on the table alone. A number is added to
-//! once a launch, in the order of colours: bitwise reproducible. A mesh of hexahedra takes about 15 colours; a node of very
-//! many elements as many colours, rounds and launches as it has elements.
+//! The GPU finds the colours in rounds (see `kernels/colour.cu`); they depend on the table alone. Each number receives one
+//! term per launch, in the order of colours: bitwise reproducible. A mesh of hexahedra needs about 15 colours; a node with
+//! very many elements needs as many colours, rounds and launches as it has elements.
 
 use super::scatter::{HEAT_THREADS, add_matrices};
-use super::{ElementMatrices, Heat, Target, WIDTHS};
+use super::system::{ElementMatrices, SystemView, WIDTHS};
 use crate::Result;
+use crate::fill::HeatInput;
 use crate::fill::kernel_files::{COLOUR, HEAT};
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 
 const THREADS: u32 = 256;
-/// Colours that a node's mask holds at a time.
+/// Colours per mask of a node.
 const MASKED: u32 = u64::BITS;
-/// Rounds before the host looks whether any element is left.
+/// Rounds between two checks of the host whether any element is left.
 const ROUNDS: usize = 4;
 
-/// The elements by colour.
+/// The elements, sorted by colour.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Colour {
     list: CudaArray<u32>,
-    /// Where each colour begins in the list, and its end.
+    /// Start of each colour in the list, and the end of the last one.
     bounds: Vec<usize>,
 }
 
-impl Plan {
+impl Colour {
     pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<Self> {
         let elems = elem_node.elem_count();
         let grid = Grid::cover(elems, THREADS);
@@ -45,39 +46,39 @@ impl Plan {
         }
         let (mut next, mut list) = (space.upload(&next)?, space.unfilled::<u32>(elems)?);
         space.launch(&COLOUR, "colour_list", grid, arguments![elems as u64, &colours, &mut next, &mut list])?;
-        Ok(Plan { list, bounds })
+        Ok(Colour { list, bounds })
     }
 
-    /// Size of each colour and its part of the list.
+    /// Returns the size of each colour and its part of the list.
     fn parts(&self) -> impl Iterator<Item = (usize, Argument)> {
         self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
     }
 
-    pub(super) fn heat(&self, mut target: Target<'_>, heat: Heat<'_>) -> Result<()> {
-        target.clear()?;
-        let (rows, (positions, kind)) = (target.rows() as u64, target.positions());
-        let (nodes, row_map) = (target.elem_node.nodes(), target.graph.crs.row_map());
-        let Heat { node_coord, temperature, conductivity } = heat;
+    pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+        system.clear()?;
+        let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
+        let (nodes, row_map) = (system.elem_node.nodes(), system.graph.crs.row_map());
+        let HeatInput { elem_node: _, node_coord, temperature, conductivity } = input;
         for (count, list) in self.parts() {
             #[rustfmt::skip]
             let arguments = arguments![
                 count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, conductivity,
-                &mut *target.values, &mut *target.residual,
+                &mut *system.values, &mut *system.residual,
             ];
-            target.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
+            system.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
         }
         Ok(())
     }
 
-    pub(super) fn matrices(&self, mut target: Target<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        target.clear()?;
+    pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+        system.clear()?;
         self.parts().try_for_each(|(count, list)| {
-            add_matrices(&mut target, elements, ["colour_u8", "colour_u16", "colour_u32"], count, list)
+            add_matrices(&mut system, elements, ["colour_u8", "colour_u16", "colour_u32"], count, list)
         })
     }
 }
 
-/// The colour of each element, and a number above all of them.
+/// Returns the colour of each element, and a bound above all colours.
 fn colours(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<(CudaArray<u32>, usize)> {
     let (elems, nn, nodes) = (elem_node.elem_count(), elem_node.nodes_per_elem() as u32, elem_node.nodes());
     let (grid, count) = (Grid::cover(elems, THREADS), elems as u64);

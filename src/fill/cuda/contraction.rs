@@ -1,12 +1,12 @@
-//! Element matrices on a GPU the way Intrepid composes them: geometry of a workset of cells, then four contractions.
+//! Element matrices on a GPU as Intrepid composes them: geometry of a workset of cells, then four contractions.
 //!
 //! ```text
 //! A = FieldFieldVector(k m g, g) + FieldFieldScalar(2 T m phi, phi)      m = w det J at the points
 //! R = DataFieldVector(grad T, k m g) + DataFieldScalar(T^2 m, phi)
 //! ```
 //!
-//! The twin of [`ContractionKernel`](super::ContractionKernel), with every intermediate array in memory: 4352 bytes a cell
-//! of a workset, written once and read about twice. It is there to be studied and compared with the fused kernel.
+//! The twin of the host's `ContractionKernel`, with every intermediate array in memory: 4352 bytes per cell of a
+//! workset, written once and read about twice. It exists for studies and for comparison with the fused kernel.
 
 use crate::Result;
 use crate::contraction::{
@@ -15,13 +15,13 @@ use crate::contraction::{
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::{DIM, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
+use crate::fill::HeatInput;
 use crate::fill::kernel_files::WORKSET;
-use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Grid, arguments};
 use crate::space::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut, Layout};
 use std::ops::Range;
 
-/// Threads of a block, as in the kernel: the points of 32 cells.
+/// Threads per block, as in the kernel: the points of 32 cells.
 const THREADS: u32 = 256;
 
 /// The intermediate arrays of a workset of trilinear hexahedra, and how they are contracted.
@@ -43,10 +43,10 @@ pub struct ContractionWorkset {
 }
 
 impl ContractionWorkset {
-    /// Memory for worksets of that many cells (at least one).
+    /// Allocates worksets of `cells_per_workset` cells (at least 1).
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     pub fn new(space: &Cuda, cells_per_workset: usize) -> Result<Self> {
         let cells = cells_per_workset.max(1);
         let array = |items: usize| space.unfilled(cells.saturating_mul(items));
@@ -63,52 +63,49 @@ impl ContractionWorkset {
         })
     }
 
-    /// With the intermediate arrays in this layout; [`Layout::Left`], cells side by side, unless said.
+    /// Sets the layout of the intermediate arrays. The default is [`Layout::Left`], cells side by side.
     #[must_use]
     pub fn layout(self, layout: Layout) -> Self {
         ContractionWorkset { layout, ..self }
     }
 
-    /// With contractions of this variant; [`Variant::AutoInOrder`] unless said.
+    /// Sets the variant of the contractions. The default is [`Variant::AutoInOrder`].
     #[must_use]
     pub fn variant(self, variant: Variant) -> Self {
         ContractionWorkset { variant, ..self }
     }
 
-    /// Cells of a workset.
+    /// Returns the number of cells per workset.
     pub fn cells(&self) -> usize {
         self.cells
     }
 
-    /// Matrices `[i * 8 + j][elem]` and residuals `[i][elem]` of the elements `elems`; the columns of others stay as they
-    /// are. The same bits each time, for any size of workset, with any variant that keeps the order of
-    /// the terms.
+    /// Computes matrices `[i * 8 + j][elem]` and residuals `[i][elem]` of the elements `elems`; columns of other elements
+    /// do not change. The result has the same bits in every call and for any size of workset, with any variant that
+    /// keeps the order of the terms.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the elements have not eight nodes or are not that many, or when an array is
-    /// shorter than the table asks for.
+    /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes, when `elems` exceeds the table, or when an
+    /// array is shorter than the table requires.
     pub fn evaluate(
         &mut self,
         space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
+        input: HeatInput<'_, CudaMemory>,
         elems: Range<usize>,
-        node_coord: &CudaArray<[f64; DIM]>,
-        temperature: &CudaArray<f64>,
-        conductivity: f64,
         matrices: &mut CudaArray<f64>,
         residuals: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "ContractionWorkset";
-        let (count, nodes) = (elem_node.elem_count(), elem_node.node_count());
-        check_length(NAME, "elem_node (nodes an element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
+        let (count, nodes) = (input.elem_node.elem_count(), input.elem_node.node_count());
+        check_length(NAME, "elem_node (nodes per element)", input.elem_node.nodes_per_elem(), HEX8_NODES)?;
         check_at_least(NAME, "elem_node (elements)", count, elems.end)?;
-        check_at_least(NAME, "node_coord", node_coord.len(), nodes)?;
-        check_at_least(NAME, "temperature", temperature.len(), nodes)?;
+        check_at_least(NAME, "node_coord", input.node_coord.len(), nodes)?;
+        check_at_least(NAME, "temperature", input.temperature.len(), nodes)?;
         check_at_least(NAME, "matrices", matrices.len(), HEX8_NODES * HEX8_NODES * count)?;
         check_at_least(NAME, "residuals", residuals.len(), HEX8_NODES * count)?;
         for first in elems.clone().step_by(self.cells) {
             let cells = self.cells.min(elems.end - first);
-            self.geometry(space, elem_node, first, cells, node_coord, temperature, conductivity)?;
+            self.geometry(space, input, first..first + cells)?;
             let matrices = DeviceViewMut::strided(
                 matrices,
                 first,
@@ -121,17 +118,9 @@ impl ContractionWorkset {
         Ok(())
     }
 
-    /// The intermediate arrays of `cells` elements from `first` on, packed.
-    fn geometry(
-        &mut self,
-        space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
-        first: usize,
-        cells: usize,
-        node_coord: &CudaArray<[f64; DIM]>,
-        temperature: &CudaArray<f64>,
-        conductivity: f64,
-    ) -> Result<()> {
+    /// Computes the intermediate arrays of the elements `elems`, packed.
+    fn geometry(&mut self, space: &Cuda, input: HeatInput<'_, CudaMemory>, elems: Range<usize>) -> Result<()> {
+        let HeatInput { elem_node, node_coord, temperature, conductivity } = input;
         let name = match self.layout {
             Layout::Left => "workset_left",
             Layout::Right => "workset_right",
@@ -139,11 +128,11 @@ impl ContractionWorkset {
         space.launch(
             &WORKSET,
             name,
-            Grid::new(cells.div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
+            Grid::new(elems.len().div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
             arguments![
-                cells as u64,
+                elems.len() as u64,
                 conductivity,
-                Argument::from_item(elem_node.nodes(), first * HEX8_NODES),
+                Argument::from_item(elem_node.nodes(), elems.start * HEX8_NODES),
                 node_coord,
                 temperature,
                 &mut self.fluxes,

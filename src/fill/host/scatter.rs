@@ -6,7 +6,7 @@
 //! not fixed, so their last bits may differ between runs.
 
 use super::kernel::ElementKernel;
-use super::place::{Target, add_elems};
+use super::sums::{SharedSums, add_elems};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{add, add_unshared, atomic_view};
@@ -17,13 +17,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Bounds of the blocks of elements, and the rows that more than one block touches.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Scatter {
     bounds: Vec<usize>,
     on_seam: Vec<u8>,
 }
 
-impl Plan {
+impl Scatter {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Self {
+        // Four blocks per thread balance the load; more blocks would have more seam rows.
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
         let mut on_seam = zeroed::<u8>(rows);
@@ -34,6 +35,7 @@ impl Plan {
             let (mine, per_elem) = (block as u32 + 1, elem_node.nodes_per_elem());
             for &row in &elem_node.as_slice()[bounds[block] * per_elem..bounds[block + 1] * per_elem] {
                 let Some(claim) = claims.get(row as usize) else { continue };
+                // Most rows are claimed already, so a load avoids most of the compare-and-swaps.
                 let first = match claim.load(Relaxed) {
                     0 => claim.compare_exchange(0, mine, Relaxed, Relaxed).err().unwrap_or(mine),
                     first => first,
@@ -43,7 +45,7 @@ impl Plan {
                 }
             }
         });
-        Plan { bounds, on_seam }
+        Scatter { bounds, on_seam }
     }
 
     pub(super) fn assemble<S: HostSpace, const NN: usize>(
@@ -55,9 +57,9 @@ impl Plan {
         values: &mut [f64],
         residual: &mut [f64],
     ) {
-        let target = Target::zeroed(space, &graph.crs, values, residual);
+        let sums = SharedSums::zeroed(space, &graph.crs, values, residual);
         space.for_each(self.bounds.par_windows(2), |block| {
-            add_elems(kernel, block[0]..block[1], elem_node, &graph.elem, target, |row, cell, term| {
+            add_elems(kernel, block[0]..block[1], elem_node, &graph.elem, sums, |row, cell, term| {
                 if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
             });
         });
