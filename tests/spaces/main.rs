@@ -21,7 +21,6 @@ mod cuda {
     mod runtime;
     mod solve;
     mod sparse;
-    mod speed;
 
     use minifenl::space::Cuda;
     use std::fs::OpenOptions;

@@ -1,17 +1,47 @@
-//! Times of products and of CG, printed:
-//! `cargo test --release --test spaces speed -- --ignored --nocapture`
+//! Products and CG on a GPU in every storage format, in f64 and f32: microseconds, and GB/s of what CRS in f64 has to move.
+//!
+//! `cargo bench --bench formats`; without a GPU it says so and ends. The matrix is the 27-point Laplacian of a box of m^3 nodes.
 
-use super::solve::laplace;
-use super::sparse::{neighbours, single};
-use super::{gpu, wave};
 use minifenl::Result;
 use minifenl::comm::Solo;
+use minifenl::graph::{self, Strategy};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
-use minifenl::space::{Cuda, CudaMemory, ExecutionSpace};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Threads, allowed_cores};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Lanes, Storage};
 use std::time::Instant;
 
-/// Microseconds of one piece of work, by events around twenty.
+/// Returns a wave without symmetries.
+fn wave(n: usize, k: f64) -> Vec<f64> {
+    (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
+}
+
+/// Returns the matrix with -1 beside the diagonal and slightly more than their number on it.
+fn laplace(m: u64) -> Result<CrsMatrix> {
+    let space = Threads::with_current(allowed_cores())?;
+    let spec = BoxSpec::unit([m; 3], CoordinateMap::None)?;
+    let mesh = Mesh::new(&space, BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
+    let graph = graph::build(&space, &mesh.elem_node, mesh.map.owned_count(), Strategy::default())?.crs;
+    let diagonal = graph.longest_row() as f64 - 1.0 + 0.01;
+    let mut a = CrsMatrix::zero(graph.clone());
+    let (_, values) = a.parts_mut();
+    for row in 0..graph.rows() {
+        for entry in graph.row_range(row) {
+            values[entry] = if graph.entries()[entry] as usize == row { diagonal } else { -1.0 };
+        }
+    }
+    Ok(a)
+}
+
+/// Returns the matrix with its values rounded to f32.
+fn single(a: &CrsMatrix) -> CrsMatrix<f32> {
+    let mut single = CrsMatrix::zero(a.graph().clone());
+    let (_, values) = single.parts_mut();
+    values.iter_mut().zip(a.values()).for_each(|(single, &value)| *single = value as f32);
+    single
+}
+
+/// Returns the microseconds of one call, from events around twenty calls.
 fn time(space: &Cuda, mut work: impl FnMut() -> Result<()>) -> f64 {
     work().unwrap();
     let before = space.record().unwrap();
@@ -64,14 +94,19 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
     }
 }
 
-#[test]
-#[ignore = "prints times"]
-fn speed() {
-    let Some(space) = gpu("speed") else { return };
+fn main() -> Result<()> {
+    let space = match Cuda::new(0) {
+        Ok(space) => space,
+        Err(error) => {
+            println!("bench formats needs a GPU: {error}");
+            return Ok(());
+        }
+    };
     for m in [16, 24, 32, 40, 64, 128] {
-        let a = laplace(neighbours([m; 3]), 0.01);
+        let a = laplace(m)?;
         println!("{m}^3");
-        speeds(&space, &a.upload(&space).unwrap(), "f64");
-        speeds(&space, &single(&a).upload(&space).unwrap(), "f32");
+        speeds(&space, &a.upload(&space)?, "f64");
+        speeds(&space, &single(&a).upload(&space)?, "f32");
     }
+    Ok(())
 }
