@@ -5,7 +5,7 @@ mod common;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use minifenl::comm::{Communicator, Solo};
 use minifenl::run::cost;
-use minifenl::solve::{CgParams, CgWorkspace, cg};
+use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::zeroed;
 use minifenl::sparse::{CrsMatrix, Spmv};
 use minifenl::{Error, graph};
@@ -58,7 +58,8 @@ fn bench(criterion: &mut Criterion) {
     group.bench_function(format!("{ITERATIONS} cg iterations"), |bencher| {
         bencher.iter(|| {
             y.fill(0.0);
-            let stopped = cg(&space, comm, &mut &matrix, &x, &mut y, params, &mut work, &mut |_, _| {});
+            let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm, rhs: &x };
+            let stopped = cg(&space, &mut system, &mut y, params, &mut work, &mut |_, _| {});
             assert!(matches!(stopped, Err(Error::NotConverged { .. })), "{stopped:?}");
         });
     });

@@ -114,6 +114,9 @@ INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
     return before;
 }
 
+// Whether the scalar that switches an operation off is set; never without one.
+INLINE bool is_stopped(const double* stop) { return stop != nullptr && __ldcg(stop) != 0; }
+
 // Sorting networks in registers: Batcher's odd-even merge sort, 543 comparators for 64 keys, 191 for 32. Constant indices
 // keep the keys in registers, and no branch diverges.
 

@@ -1,4 +1,4 @@
-// Dirichlet conditions; twin of src/fill/dirichlet.rs.
+// Dirichlet conditions; twin of src/fill/host/dirichlet.rs.
 //
 // The entries to be cleared are listed once per sparsity pattern, so that each Newton step only stores zeros.
 

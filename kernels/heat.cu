@@ -1,5 +1,5 @@
 // Element matrices of the heat equation, computed from nodes (element.cuh) and then stored or added to the matrix; twin of
-// src/fill/kernel/fused.rs with src/fill/{gather,scatter,colour}.rs. Storing is bound by arithmetic, scattering by the rate
+// src/fill/host/kernel/fused.rs with src/fill/host/{gather,scatter,colour}.rs. Storing is bound by arithmetic, scattering by the rate
 // of atomic additions in the L2 cache.
 //
 // Blocks have two warps: a thread needs about 200 registers, so ten warps fit on a multiprocessor. A launch bound of five
@@ -254,4 +254,13 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     if (width == 1) colour_warp(staged, lanes, elem, (const u8*)positions, values);
     else if (width == 2) colour_warp(staged, lanes, elem, (const u16*)positions, values);
     else colour_warp(staged, lanes, elem, (const u32*)positions, values);
+}
+
+// out = exact temperature (a (z - zmin) + b)^-2 at each node; twin of src/element/analytic.rs.
+KERNEL __launch_bounds__(THREADS)
+    inverse_square(u64 count, const double* node_coord, double a, double zmin, double b, double* out) {
+    u64 node = thread_index();
+    if (node >= count) return;
+    double root = __dadd_rn(__dmul_rn(a, node_coord[3 * node + 2] - zmin), b);
+    out[node] = 1 / __dmul_rn(root, root);
 }

@@ -1,5 +1,5 @@
-// Tables of a box of hexahedra owned by one process, and checks of any hexahedral mesh; twins of src/mesh/{meshed_box,
-// quality}.rs. Nodes and elements are in lexicographic order, x fastest.
+// Tables of a box of hexahedra owned by one process, and checks of any hexahedral mesh; twins of src/mesh/host.rs.
+// Nodes and elements are in lexicographic order, x fastest.
 
 constexpr int THREADS = 256;
 
@@ -133,12 +133,4 @@ KERNEL __launch_bounds__(THREADS) longest_edge(u64 elems, const u32* nodes, cons
 #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) largest = most(largest, __shfl_down_sync(ALL_LANES, largest, step));
     if (lane_index() == 0) atomicMax((u64*)longest, largest);
-}
-
-// out = exact temperature (a (z - zmin) + b)^-2 at each node.
-KERNEL __launch_bounds__(THREADS) inverse_square(u64 count, const double* coord, double a, double zmin, double b, double* out) {
-    u64 node = thread_index();
-    if (node >= count) return;
-    double root = __dadd_rn(__dmul_rn(a, coord[3 * node + 2] - zmin), b);
-    out[node] = 1 / __dmul_rn(root, root);
 }

@@ -5,7 +5,7 @@
 // Without: the whole slice shares one table of column - row, the union of its rows', from offsets[word] on; slices with equal
 // tables share one. Then a product reads next to nothing but values: 8.6 bytes an entry of a box instead of 12.
 
-constexpr int THREADS = 256, SLICE = WARP, STATE = 6;
+constexpr int THREADS = 256, SLICE = WARP;
 // Longest table, and the warps of a block that turns CRS values into slices (shared memory: 41 KB).
 constexpr int WIDEST = 40, WARPS = 4;
 constexpr u64 LISTED = 1ull << 63;
@@ -217,13 +217,13 @@ enum class Update { set, scale, add, axpby };
         });                                                                                                                  \
     }
 
-// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once the state is set.
+// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once *stop is not 0.
 #define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
         u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                    \
-        const u32* listed, const V* values, const double* x, double* y, double* partials, u32 slot, double* scalars,         \
-        u32* ticket) {                                                                                                       \
-        if (__ldcg(scalars + STATE) != 0) return;                                                                            \
+        const u32* listed, const V* values, const double* x, double* y, const double* stop, double* partials, u32 slot,      \
+        double* scalars, u32* ticket) {                                                                                      \
+        if (is_stopped(stop)) return;                                                                                        \
         double dot = 0, total;                                                                                               \
         rows_of<TABLES>(first, last, columns, slice_offsets, words, offsets, listed, values, x,                              \
                         [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                            \

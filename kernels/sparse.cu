@@ -8,7 +8,6 @@
 // Each row is summed in an order that depends on its length and LANES alone: the same bits every time.
 
 constexpr int THREADS = 256;
-constexpr int STATE = 6;
 
 typedef double f64;
 typedef float f32;
@@ -73,12 +72,12 @@ INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries,
                               [&](u64 row, double sum) { store<Update::UPDATE>(alpha, sum, beta, y + row); });               \
     }
 
-// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once the state is set.
+// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once *stop is not 0.
 #define SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                 \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_##V##_##LANES(                                                        \
         u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, double* y,            \
-        double* partials, u32 slot, double* scalars, u32* ticket) {                                                          \
-        if (__ldcg(scalars + STATE) != 0) return;                                                                            \
+        const double* stop, double* partials, u32 slot, double* scalars, u32* ticket) {                                      \
+        if (is_stopped(stop)) return;                                                                                        \
         double dot = 0, total;                                                                                               \
         rows_of<LANES, BATCH>(first, last, row_map, entries, values, x,                                                      \
                               [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                      \

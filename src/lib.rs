@@ -9,7 +9,7 @@
 //! ```
 //! use minifenl::comm::{Communicator, Solo};
 //! use minifenl::fill::{self, Dirichlet, Fill, element_fn};
-//! use minifenl::solve::{CgParams, CgWorkspace, cg};
+//! use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
 //! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along edges to the far corner.
@@ -35,8 +35,8 @@
 //!
 //! // u = x + 2 y + 3 z on the boundary, 0 at the one node inside.
 //! let exact = |n: usize| coord[n][0] + 2.0 * coord[n][1] + 3.0 * coord[n][2];
-//! let fixed: Vec<bool> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0)).collect();
-//! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] { exact(n) } else { 0.0 }).collect();
+//! let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0).into()).collect();
+//! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] == 1 { exact(n) } else { 0.0 }).collect();
 //!
 //! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and K u.
 //! let kernel = element_fn(|e| {
@@ -65,7 +65,8 @@
 //! let mut work = CgWorkspace::new(&space, 27, 27)?;
 //! let mut delta = vec![0.0; 27];
 //! let params = CgParams { tolerance: 1e-12, max_iterations: 10 };
-//! cg(&space, comm, &mut &matrix, &residual, &mut delta, params, &mut work, &mut |_, _| {})?;
+//! let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm, rhs: &residual };
+//! cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
 //! for (n, delta) in delta.iter().enumerate() {
 //!     u[n] -= delta;
 //!     assert!((u[n] - exact(n)).abs() < 1e-12);
@@ -98,6 +99,7 @@ pub use error::{Error, Result};
 pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
     let mut files = vec![&space::cuda::SPACE];
     files.extend(blas::KERNEL_FILES);
+    files.extend(comm::KERNEL_FILES);
     files.extend(contraction::KERNEL_FILES);
     files.extend(sparse::KERNEL_FILES);
     files.extend(mesh::KERNEL_FILES);

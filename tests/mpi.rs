@@ -175,17 +175,17 @@ fn check_ring(comm: &dyn Communicator, x: &[f64], round: usize) {
 
 fn ring(comm: &dyn Communicator) -> Result<()> {
     let map = ring_map(comm);
-    let mut halo = Halo::new(comm, &map)?;
+    let mut halo = Halo::new(&Serial, comm, &map)?;
     let mut x = vec![f64::NAN; map.local_count()];
     for round in 0..200 {
         (0..3).for_each(|i| x[i] = value(comm.rank(), i, round));
-        let in_flight = halo.begin(&x)?;
+        let in_flight = halo.begin(&Serial, &x)?;
         x[..3].fill(f64::NAN);
         if round % 50 == 7 {
             drop(in_flight);
             continue;
         }
-        in_flight.finish(&mut x)?;
+        in_flight.finish(&Serial, &mut x)?;
         check_ring(comm, &x, round);
     }
     assert_eq!((halo.messages(), halo.bytes_sent()), (map.neighbours().len(), 24));
@@ -195,17 +195,17 @@ fn ring(comm: &dyn Communicator) -> Result<()> {
 /// Two halos under way at once, finished in different orders on different ranks.
 fn halos_together(comm: &dyn Communicator) -> Result<()> {
     let map = ring_map(comm);
-    let (mut first, mut second) = (Halo::new(comm, &map)?, Halo::new(comm, &map)?);
+    let (mut first, mut second) = (Halo::new(&Serial, comm, &map)?, Halo::new(&Serial, comm, &map)?);
     let vector = |round| (0..map.local_count()).map(|i| value(comm.rank(), i, round)).collect::<Vec<f64>>();
     let (mut x, mut y) = (vector(1), vector(2));
     if comm.rank().is_multiple_of(2) {
-        let (a, b) = (first.begin(&x)?, second.begin(&y)?);
-        a.finish(&mut x)?;
-        b.finish(&mut y)?;
+        let (a, b) = (first.begin(&Serial, &x)?, second.begin(&Serial, &y)?);
+        a.finish(&Serial, &mut x)?;
+        b.finish(&Serial, &mut y)?;
     } else {
-        let (b, a) = (second.begin(&y)?, first.begin(&x)?);
-        b.finish(&mut y)?;
-        a.finish(&mut x)?;
+        let (b, a) = (second.begin(&Serial, &y)?, first.begin(&Serial, &x)?);
+        b.finish(&Serial, &mut y)?;
+        a.finish(&Serial, &mut x)?;
     }
     check_ring(comm, &x, 1);
     check_ring(comm, &y, 2);
@@ -218,7 +218,7 @@ fn mesh_halo(comm: &dyn Communicator) -> Result<()> {
     let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?, u64::MAX)?;
     let mut x = vec![-1.0; mesh.map.local_count()];
     (0..mesh.map.owned_count()).for_each(|node| x[node] = mesh.global_node(node as u32) as f64);
-    Halo::new(comm, &mesh.map)?.update(&mut x)?;
+    Halo::new(&Serial, comm, &mesh.map)?.update(&Serial, &mut x)?;
     assert!(x.iter().enumerate().all(|(node, &id)| id == mesh.global_node(node as u32) as f64));
     let mut owned = [mesh.map.owned_count() as u64];
     comm.all_sum_u64(&mut owned);
@@ -240,7 +240,7 @@ fn short_message(comm: &dyn Communicator) -> Result<()> {
     let (send, ghosts) = if comm.rank() == 0 { (vec![0], 2) } else { (vec![0], 1) };
     let map = Map::new(9, 1, vec![Neighbour { rank: 1 - comm.rank(), send, receive: 1..1 + ghosts }])?;
     let mut x = vec![0.0; map.local_count()];
-    let result = Halo::new(comm, &map)?.update(&mut x);
+    let result = Halo::new(&Serial, comm, &map)?.update(&Serial, &mut x);
     match comm.rank() {
         0 => assert!(result.expect_err("too short").to_string().contains("rank 1 sent 1 values, the map expects 2")),
         _ => result?,

@@ -78,6 +78,9 @@ pub struct Args {
     /// How a GPU stores the matrix: auto, crs, sell, pattern [default: auto]
     #[arg(long, value_name = "NAME")]
     format: Option<Choice<Format>>,
+    /// Let several ranks use one GPU
+    #[arg(long)]
+    share_gpu: bool,
     /// Threads of each rank [default: the cores allowed to it]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -127,11 +130,12 @@ impl Args {
         set(&mut deck.newton.max_iterations, self.newton_max);
         set(&mut deck.cg.tolerance, self.cg_tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
-        set(&mut deck.device.format, self.format);
+        set(&mut deck.matrix.format, self.format);
         set(&mut deck.run.device, self.device);
         deck.run.threads = self.threads.or(deck.run.threads);
         deck.run.report = self.report.clone().or(deck.run.report);
         deck.run.triad |= self.triad;
+        deck.run.share_gpu |= self.share_gpu;
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
             deck.mesh.nodes = Some(Nodes::new([64; 3])?);
         }

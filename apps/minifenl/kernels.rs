@@ -1,5 +1,6 @@
 //! `--kernel-info`: what the compiler made of every kernel, as a table.
 
+use minifenl::comm::Solo;
 use minifenl::run::Device;
 use minifenl::{Error, Result};
 
@@ -7,7 +8,7 @@ use minifenl::{Error, Result};
 pub fn table(device: Device) -> Result<String> {
     match device {
         Device::Auto => on_gpu(0),
-        Device::Cuda(ordinal) => on_gpu(ordinal),
+        Device::Cuda(ordinal) => on_gpu(ordinal.unwrap_or(0)),
         Device::Cpu => Err(Error::Invalid("run.device (--device): cpu: it has no kernels; give cuda or cuda:K".into())),
     }
 }
@@ -17,7 +18,7 @@ fn on_gpu(ordinal: usize) -> Result<String> {
     use minifenl::run::{Chosen, report::columns};
     use minifenl::space::{Cuda, ExecutionSpace};
 
-    let Chosen::Cuda(ordinal) = Device::Cuda(ordinal).choose(1)? else { return Ok(String::new()) };
+    let Chosen::Cuda(ordinal) = Device::Cuda(Some(ordinal)).choose(&Solo, false)? else { return Ok(String::new()) };
     let space = Cuda::new(ordinal)?;
     let rows = space.kernel_info(&minifenl::kernel_files())?.into_iter().map(|kernel| {
         vec![
@@ -36,5 +37,5 @@ fn on_gpu(ordinal: usize) -> Result<String> {
 
 #[cfg(not(feature = "cuda"))]
 fn on_gpu(ordinal: usize) -> Result<String> {
-    Device::Cuda(ordinal).choose(1).map(|_| String::new())
+    Device::Cuda(Some(ordinal)).choose(&Solo, false).map(|_| String::new())
 }

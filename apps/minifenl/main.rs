@@ -71,7 +71,6 @@ fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     // 3. The ranks: those of mpirun, or this process alone; and a device that is there.
     let comm = comm::world()?;
     comm.abort_on_panic();
-    deck.run.device.choose(comm.size())?;
     Ok(Continue((deck, comm)))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::show;
 use minifenl::Result;
+use minifenl::comm::Solo;
 use minifenl::run::deck::{Chosen, Device};
 use minifenl::run::program::Exit;
 use minifenl::run::{Check, self_test};
@@ -10,7 +11,7 @@ use minifenl::space::{ExecutionSpace, Threads, allowed_cores};
 /// Runs the checks on the device and says how many passed; exit code 3 when one did not.
 pub fn run(device: Device, threads: Option<usize>) -> anyhow::Result<Exit> {
     let mut tally = Tally::default();
-    match device.choose(1)? {
+    match device.choose(&Solo, false)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => {
             let space = minifenl::space::Cuda::new(ordinal)?;

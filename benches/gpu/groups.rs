@@ -2,14 +2,14 @@
 
 use crate::clock::{Clock, median};
 use crate::rows::{Row, Table};
-use minifenl::blas::Blas;
+use minifenl::blas::{Blas, Reductions};
 use minifenl::comm::Solo;
 use minifenl::graph::{self, BuildGraph, Graph};
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::run::cost::{self, Sizes};
 use minifenl::run::deck::Choice;
-use minifenl::run::{Analytic, Deck, Given, Job, Phases, Silent};
-use minifenl::solve::{CgParams, CgWorkspace, LinearOperator, NonlinearProblem, cg};
+use minifenl::run::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
+use minifenl::solve::{CgParams, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, NonlinearProblem, cg};
 use minifenl::space::{Array, Threads, zeroed};
 use minifenl::sparse::CrsMatrix;
 use minifenl::{Error, Result, fill};
@@ -31,7 +31,7 @@ pub fn part(edge: usize) -> Result<BoxPart> {
 impl Case {
     /// The graph of the box with the 27-point operator of HPCG on it: 26 on the diagonal, -1 beside it.
     pub fn new(host: &Threads, edge: usize) -> Result<Self> {
-        let mesh = Mesh::new(host, part(edge)?, u64::MAX)?;
+        let mesh = host.generate_mesh(part(edge)?, u64::MAX)?;
         let rows = mesh.map.owned_count();
         let graph = graph::build(host, &mesh.elem_node, rows, graph::Strategy::Gather)?.crs;
         let mut values = zeroed(graph.nnz());
@@ -64,7 +64,7 @@ impl Case {
 /// Copy, dot, axpy of `n` items.
 pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Result<()> {
     let (x, mut y) = (space.upload(&vec![1.0; n])?, space.zeros::<f64>(n)?);
-    let (mut partials, mut scalars) = (space.zeros(S::partials_len(n))?, space.zeros(8)?);
+    let mut sums = Reductions::new(space, n, 1)?;
     let row = |variant: &str, timing, item| Row {
         group: "vector",
         variant: variant.into(),
@@ -75,7 +75,7 @@ pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Resul
         bytes: item * n as u64,
     };
     table.add(row("copy", median(space, || space.copy(n, &x, &mut y))?, 16));
-    table.add(row("dot", median(space, || space.dot(n, &x, &y, &mut partials, 0, &mut scalars))?, 16));
+    table.add(row("dot", median(space, || space.dot(n, &x, &y, &mut sums, 0))?, 16));
     table.add(row("axpy", median(space, || space.axpy(n, 1e-3, &x, &mut y))?, 24));
     Ok(())
 }
@@ -104,7 +104,7 @@ pub fn spmv<S: Clock>(
 }
 
 /// An iteration of CG: the difference between many and few iterations.
-pub fn cg_iteration<S: Blas + Clock>(
+pub fn cg_iteration<S: CgSteps + Clock>(
     space: &S,
     table: &mut Table,
     case: &Case,
@@ -120,7 +120,9 @@ pub fn cg_iteration<S: Blas + Clock>(
         median(space, || {
             space.fill(rows, 0.0, &mut x)?;
             let params = CgParams { tolerance: 1e-300, max_iterations };
-            match cg(space, &Solo, operator, &b, &mut x, params, &mut work, &mut |_, _| {}) {
+            let operator = &mut *operator;
+            let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: &b };
+            match cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {}) {
                 Err(Error::NotConverged { .. }) => Ok(()),
                 other => Err(Error::Invalid(format!("cg {variant}: {other:?} in {max_iterations} iterations"))),
             }
@@ -161,9 +163,16 @@ pub fn fills<S: Job + Clock>(
             (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), kernel);
             let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
             let (phases, conductivity) = (Phases::default(), exact.conductivity());
-            let given =
-                Given { deck: &deck, comm: &Solo, mesh, graph, conductivity, phases: &phases, progress: &Silent };
-            let mut problem = match space.problem(given) {
+            let input = ProblemInput {
+                deck: &deck,
+                comm: &Solo,
+                mesh,
+                graph,
+                conductivity,
+                phases: &phases,
+                progress: &Silent,
+            };
+            let mut problem = match HeatProblem::new(space, input) {
                 Ok(problem) => problem,
                 Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
                     table.note(format!("fill {name} {kernel_name} on {}: {error}", space.label()));
@@ -171,11 +180,12 @@ pub fn fills<S: Job + Clock>(
                 }
                 Err(error) => return Err(error),
             };
-            let mut temperature = space.exact(mesh, &exact)?;
+            let mut temperature = space.sample(&exact, &mesh.node_coord, case.nodes())?;
             let mut residual = space.zeros(case.nodes())?;
             let timing = median(space, || problem.assemble(&mut temperature, &mut residual))?;
-            let cost =
-                if strategy == fill::Strategy::Gather { cost::fill_gather } else { cost::fill_scatter }(case.sizes, 0);
+            let cost = if strategy == fill::Strategy::Gather { cost::fill_gather } else { cost::fill_scatter }(
+                case.sizes, 0, 0,
+            );
             table.add(case.row("fill", format!("{name} {kernel_name}"), timing, cost.bytes));
         }
     }
@@ -189,15 +199,24 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
     let mut seconds = Vec::new();
     for _ in 0..5 {
-        let mut temperature = space.start(mesh, &deck.problem)?;
+        let mut temperature = space.zeros(case.nodes())?;
+        space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, &mut temperature)?;
+        space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, &mut temperature)?;
         let (mut residual, mut delta) = (space.zeros(case.nodes())?, space.zeros(case.nodes())?);
         space.fence()?;
         let begin = std::time::Instant::now();
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
         let (phases, conductivity) = (Phases::default(), exact.conductivity());
-        let given =
-            Given { deck: &deck, comm: &Solo, mesh, graph: &graph, conductivity, phases: &phases, progress: &Silent };
-        let mut problem = space.problem(given)?;
+        let input = ProblemInput {
+            deck: &deck,
+            comm: &Solo,
+            mesh,
+            graph: &graph,
+            conductivity,
+            phases: &phases,
+            progress: &Silent,
+        };
+        let mut problem = HeatProblem::new(space, input)?;
         problem.assemble(&mut temperature, &mut residual)?;
         let solved = problem.solve(&residual, &mut delta);
         seconds.push(begin.elapsed().as_secs_f64());
@@ -208,7 +227,7 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
     seconds.sort_by(f64::total_cmp);
     let timing = crate::clock::Timing { seconds: seconds[seconds.len() / 2], samples: seconds.len() };
     let bytes = cost::graph(case.sizes).bytes
-        + cost::fill_gather(case.sizes, 0).bytes
+        + cost::fill_gather(case.sizes, 0, 0).bytes
         + 100 * cost::cg_iteration(case.sizes).bytes;
     table.add(case.row("start", "graph, set-up, fill, 100 CG", timing, bytes));
     Ok(())

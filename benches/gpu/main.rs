@@ -19,9 +19,10 @@ mod rows;
 use clap::Parser;
 use groups::Case;
 use minifenl::Result;
-use minifenl::fill::ContractionWorkset;
+use minifenl::comm::Solo;
+use minifenl::fill::{ContractionWorkset, HeatInput};
 use minifenl::graph;
-use minifenl::mesh::Mesh;
+use minifenl::mesh::{Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
@@ -66,7 +67,7 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let host = Threads::with_current(args.threads.unwrap_or_else(allowed_cores))?;
     let mut table = Table::default();
-    let machine = match args.device.choose(1)? {
+    let machine = match args.device.choose(&Solo, false)? {
         Chosen::Cuda(ordinal) => on_gpu(&args, &host, &Cuda::new(ordinal)?, &mut table)?,
         Chosen::Cpu { notice } => {
             notice.into_iter().for_each(|text| table.note(text));
@@ -96,7 +97,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
         if args.has("cg") {
             groups::cg_iteration(host, table, &case, "crs", &mut &case.matrix)?;
         }
-        let mesh = Mesh::new(host, groups::part(edge)?, u64::MAX)?;
+        let mesh = host.generate_mesh(groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
             groups::graphs(host, table, &case, &mesh)?;
         }
@@ -139,7 +140,7 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
                 groups::cg_iteration(space, table, &case, name, &mut stored)?;
             }
         }
-        let mesh = Mesh::generate(space, groups::part(edge)?, u64::MAX)?;
+        let mesh = Mesh::new(space, groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
             groups::graphs(space, table, &case, &mesh)?;
         }
@@ -173,10 +174,9 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
     let (mut matrices, mut residuals) = (space.zeros(64 * elems)?, space.zeros(8 * elems)?);
     for (layout, name) in [(Layout::Left, "layout left"), (Layout::Right, "layout right")] {
         let mut workset = ContractionWorkset::new(space, WORKSET.min(elems))?.layout(layout);
-        let (nodes, coord) = (&mesh.elem_node, &mesh.node_coord);
-        let timing = clock::median(space, || {
-            workset.evaluate(space, nodes, 0..elems, coord, &temperature, 1.0, &mut matrices, &mut residuals)
-        })?;
+        let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
+        let input = HeatInput { elem_node, node_coord, temperature: &temperature, conductivity: 1.0 };
+        let timing = clock::median(space, || workset.evaluate(space, input, 0..elems, &mut matrices, &mut residuals))?;
         // Matrices and residuals out, nodes, coordinates and temperatures in.
         let bytes = (elems * (72 * 8 + 32) + case.nodes() * 32) as u64;
         table.add(case.row("element matrices", name, timing, bytes));

@@ -1,10 +1,10 @@
 //! Vector operations on a GPU: launches of `kernels/blas.cu`.
 
 use super::kernel_files::BLAS;
-use super::{Blas, cg_slot};
+use super::{Blas, Reductions};
 use crate::Result;
 use crate::error::check_at_least;
-use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, arguments};
 use crate::space::{ExecutionSpace, Item};
 
 /// Threads of a block, as in the kernels.
@@ -16,12 +16,12 @@ const BLOCKS: usize = 8;
 
 impl Cuda {
     /// A grid that walks `n` items, two at a time.
-    fn walk(&self, n: usize) -> Grid {
+    pub(crate) fn walk(&self, n: usize) -> Grid {
         let resident = BLOCKS * self.device().info().multiprocessors as usize;
         Grid::new(n.div_ceil(2 * THREADS as usize).clamp(1, resident.min(PARTIALS)), THREADS)
     }
 
-    fn blas(&self, name: &'static str, grid: Grid, arguments: &mut [crate::space::cuda::Argument]) -> Result<()> {
+    fn blas(&self, name: &'static str, grid: Grid, arguments: &mut [Argument]) -> Result<()> {
         self.launch(&BLAS, name, grid, arguments)
     }
 
@@ -39,14 +39,15 @@ impl Cuda {
     }
 }
 
-fn enough<T: Item>(operation: &'static str, arrays: &[(&'static str, &CudaArray<T>)], n: usize) -> Result<()> {
+pub(crate) fn enough<T: Item>(
+    operation: &'static str,
+    arrays: &[(&'static str, &CudaArray<T>)],
+    n: usize,
+) -> Result<()> {
     arrays.iter().try_for_each(|(name, array)| check_at_least(operation, name, array.len(), n))
 }
 
 impl Blas for Cuda {
-    const LOOK: usize = 16;
-    const AHEAD: usize = 1;
-
     fn partials_len(_: usize) -> usize {
         PARTIALS
     }
@@ -56,14 +57,14 @@ impl Blas for Cuda {
         n: usize,
         x: &CudaArray<f64>,
         y: &CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
         slot: usize,
-        scalars: &mut CudaArray<f64>,
     ) -> Result<()> {
         enough("dot", &[("x", x), ("y", y)], n)?;
-        check_at_least("dot", "partials", partials.len(), PARTIALS)?;
-        check_at_least("dot", "scalars", scalars.len(), slot + 1)?;
-        self.blas("dot", self.walk(n), arguments![n as u64, x, y, partials, slot as u32, scalars, self.ticket()])
+        sums.check("dot", slot)?;
+        let stop = sums.stop_argument();
+        let Reductions { partials, scalars, .. } = sums;
+        self.blas("dot", self.walk(n), arguments![n as u64, x, y, stop, partials, slot as u32, scalars, self.ticket()])
     }
 
     fn max_abs(&self, n: usize, x: &CudaArray<f64>, partials: &mut CudaArray<f64>) -> Result<f64> {
@@ -102,51 +103,17 @@ impl Blas for Cuda {
         enough("axpy", &[("x", x), ("y", y)], n)?;
         self.blas("axpy", self.walk(n), arguments![n as u64, alpha, x, y])
     }
+}
 
-    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, scalars: &mut CudaArray<f64>) -> Result<()> {
-        check_at_least("cg_begin", "scalars", scalars.len(), cg_slot::LEN)?;
-        self.blas("cg_begin", Grid::new(1, 1), arguments![tolerance, limit as f64, slot as u32, scalars])
+impl Reductions<Cuda> {
+    /// Refuses arrays that are too short for a result at `slot`.
+    pub(crate) fn check(&self, operation: &'static str, slot: usize) -> Result<()> {
+        check_at_least(operation, "partials", self.partials.len(), PARTIALS)?;
+        check_at_least(operation, "scalars", self.scalars.len(), 1 + slot.max(self.stop.unwrap_or(0)))
     }
 
-    fn cg_check(&self, rr: usize, scalars: &mut CudaArray<f64>) -> Result<()> {
-        check_at_least("cg_check", "scalars", scalars.len(), cg_slot::LEN)?;
-        self.blas("cg_check", Grid::new(1, 1), arguments![rr as u32, scalars])
-    }
-
-    fn cg_step(
-        &self,
-        n: usize,
-        rr: usize,
-        rr_new: usize,
-        p: &CudaArray<f64>,
-        q: &CudaArray<f64>,
-        x: &mut CudaArray<f64>,
-        r: &mut CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
-        scalars: &mut CudaArray<f64>,
-    ) -> Result<()> {
-        enough("cg_step", &[("p", p), ("q", q), ("x", x), ("r", r)], n)?;
-        check_at_least("cg_step", "partials", partials.len(), PARTIALS)?;
-        check_at_least("cg_step", "scalars", scalars.len(), cg_slot::LEN)?;
-        let (rr, rr_new) = (rr as u32, rr_new as u32);
-        self.blas(
-            "cg_step",
-            self.walk(n),
-            arguments![n as u64, rr, rr_new, p, q, x, r, partials, scalars, self.ticket()],
-        )
-    }
-
-    fn cg_direction(
-        &self,
-        n: usize,
-        rr: usize,
-        rr_old: usize,
-        r: &CudaArray<f64>,
-        p: &mut CudaArray<f64>,
-        scalars: &mut CudaArray<f64>,
-    ) -> Result<()> {
-        enough("cg_direction", &[("r", r), ("p", p)], n)?;
-        check_at_least("cg_direction", "scalars", scalars.len(), cg_slot::LEN)?;
-        self.blas("cg_direction", self.walk(n), arguments![n as u64, rr as u32, rr_old as u32, r, p, scalars])
+    /// The address of the scalar that switches kernels off, or no address.
+    pub(crate) fn stop_argument(&self) -> Argument {
+        self.stop.map_or(Argument::NULL, |slot| Argument::from_item(&self.scalars, slot))
     }
 }

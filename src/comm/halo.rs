@@ -1,53 +1,60 @@
 //! The halo exchange: fresh values for the ghosts of a vector.
 //!
 //! ```text
-//! buffer[k] = x[send[k]]            begin: pack, start all messages
+//! message[k] = x[send[k]]           begin: pack, start all messages
 //! ... rows without ghosts ...       the caller's work overlaps the messages
 //! x[owned + k] = received[k]        finish: wait, copy to the tail
 //! ```
-//! Ghosts are grouped by neighbour at the tail, so unpacking is one copy. Moved a call: 8 bytes a value sent and received
-//! on the wire, about three times that in memory. No allocation. The result does not depend on message order.
+//! Ghosts are grouped by neighbour at the tail, so unpacking is one copy. Per exchange: 8 bytes per value sent and received on
+//! the wire, about three times that in memory. No allocation. The result does not depend on message order.
 
-use super::{Communicator, Exchange, Map};
+use super::{Communicator, Exchange, Map, Staging};
+use crate::space::Array;
 use crate::{LocalOrdinal, Result, error::check_length};
 
-/// A persistent exchange for vectors `[owned + ghost]`.
+/// A persistent exchange for vectors `[owned + ghost]` in the memory of a space.
 #[derive(Debug)]
-pub struct Halo {
+pub struct Halo<S: Staging> {
     exchange: Box<dyn Exchange>,
-    send: Vec<LocalOrdinal>,
+    list: S::SendList,
+    sent: usize,
     owned: usize,
     ghosts: usize,
     messages: usize,
 }
 
-impl Halo {
-    /// Sets up the exchange of `map`'s ghosts. Ranks make their halos in the same order.
+impl<S: Staging> Halo<S> {
+    /// Sets up the exchange of `map`'s ghosts. Ranks create their halos in the same order.
     ///
     /// # Errors
-    /// As [`Communicator::exchange`].
-    pub fn new(comm: &dyn Communicator, map: &Map) -> Result<Self> {
+    /// As [`Communicator::exchange`]; [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn new(space: &S, comm: &dyn Communicator, map: &Map) -> Result<Self> {
         let neighbours = map.neighbours();
+        let send: Vec<LocalOrdinal> = neighbours.iter().flat_map(|neighbour| &neighbour.send).copied().collect();
         Ok(Halo {
             exchange: comm.exchange(map)?,
-            send: neighbours.iter().flat_map(|neighbour| &neighbour.send).copied().collect(),
+            sent: send.len(),
+            list: space.send_list(send)?,
             owned: map.owned_count(),
             ghosts: map.ghost_count(),
             messages: neighbours.iter().filter(|neighbour| !neighbour.send.is_empty()).count(),
         })
     }
 
-    /// Sends the values of `x[..owned]` that others read. The ghosts of `x` are neither read nor written yet, and `x`
+    /// Sends the values of `x[..owned]` that other ranks read. The ghosts of `x` are neither read nor written yet, and `x`
     /// may change as soon as this returns.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned]` or `[owned + ghost]`; MPI's failures.
-    pub fn begin(&mut self, x: &[f64]) -> Result<InFlight<'_>> {
-        if x.len() != self.owned {
-            check_length("Halo::begin", "x", x.len(), self.owned + self.ghosts)?;
+    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned]` or `[owned + ghost]`; a failure of MPI or of the device.
+    pub fn begin(&mut self, space: &S, x: &Array<S, f64>) -> Result<InFlight<'_, S>> {
+        let len = S::vector_len(x);
+        if len != self.owned {
+            check_length("Halo::begin", "x", len, self.owned + self.ghosts)?;
         }
-        let send = &self.send;
-        self.exchange.begin(&mut |buffer| buffer.iter_mut().zip(send).for_each(|(b, &i)| *b = x[i as usize]))?;
+        if !self.is_empty() {
+            let list = &mut self.list;
+            self.exchange.begin(&mut |message| space.pack(list, x, message))?;
+        }
         Ok(InFlight { halo: self, done: false })
     }
 
@@ -55,51 +62,58 @@ impl Halo {
     ///
     /// # Errors
     /// As both.
-    pub fn update(&mut self, x: &mut [f64]) -> Result<()> {
-        self.begin(x)?.finish(x)
+    pub fn update(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+        self.begin(space, x)?.finish(space, x)
     }
 
-    /// Messages that this rank sends an exchange.
+    /// Whether nothing is sent and nothing received. An exchange then does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.sent == 0 && self.ghosts == 0
+    }
+
+    /// Number of messages that this rank sends per exchange.
     pub fn messages(&self) -> usize {
         self.messages
     }
 
-    /// Bytes that this rank sends an exchange.
+    /// Bytes that this rank sends per exchange.
     pub fn bytes_sent(&self) -> usize {
-        size_of::<f64>() * self.send.len()
+        size_of::<f64>() * self.sent
     }
 
-    /// Bytes that this rank receives an exchange.
+    /// Bytes that this rank receives per exchange.
     pub fn bytes_received(&self) -> usize {
         size_of::<f64>() * self.ghosts
     }
 }
 
-/// Messages under way; holds the halo until they have arrived. Dropped unfinished, it waits for them.
+/// Messages in flight; holds the halo until they have arrived. Dropped unfinished, it waits for them.
 #[derive(Debug)]
 #[must_use = "the ghosts are stale until `finish`"]
-pub struct InFlight<'a> {
-    halo: &'a mut Halo,
+pub struct InFlight<'a, S: Staging> {
+    halo: &'a mut Halo<S>,
     done: bool,
 }
 
-impl InFlight<'_> {
+impl<S: Staging> InFlight<'_, S> {
     /// Waits for the messages and writes `x[owned..]`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; MPI's failures.
-    pub fn finish(mut self, x: &mut [f64]) -> Result<()> {
-        check_length("InFlight::finish", "x", x.len(), self.halo.owned + self.halo.ghosts)?;
+    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of MPI or of the device.
+    pub fn finish(mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+        check_length("InFlight::finish", "x", S::vector_len(x), self.halo.owned + self.halo.ghosts)?;
         self.done = true;
-        x[self.halo.owned..].copy_from_slice(self.halo.exchange.end()?);
-        Ok(())
+        if self.halo.is_empty() {
+            return Ok(());
+        }
+        space.unpack(self.halo.exchange.end()?, self.halo.owned, x)
     }
 }
 
-impl Drop for InFlight<'_> {
+impl<S: Staging> Drop for InFlight<'_, S> {
     fn drop(&mut self) {
-        if !self.done {
-            // Nobody reads these ghosts, so a wrong count in them is nobody's failure.
+        if !self.done && !self.halo.is_empty() {
+            // These ghosts are never read, so a wrong count in them is no failure.
             let _ = self.halo.exchange.end();
         }
     }
@@ -109,6 +123,7 @@ impl Drop for InFlight<'_> {
 mod tests {
     use super::*;
     use crate::comm::{Neighbour, Solo};
+    use crate::space::Serial;
     use std::{cell::Cell, rc::Rc};
 
     /// Gives back what is sent, negated, and counts the exchanges ended.
@@ -119,8 +134,8 @@ mod tests {
     }
 
     impl Exchange for Mirror {
-        fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64])) -> Result<()> {
-            pack(&mut self.values);
+        fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()> {
+            pack(&mut self.values)?;
             self.values.iter_mut().for_each(|x| *x = -*x);
             Ok(())
         }
@@ -131,17 +146,17 @@ mod tests {
     }
 
     /// Owns 0..3, sends 2 and 0 and gets two ghosts.
-    fn mirrored() -> (Halo, Rc<Cell<usize>>) {
+    fn mirrored() -> (Halo<Serial>, Rc<Cell<usize>>) {
         let ended = Rc::new(Cell::new(0));
         let exchange = Box::new(Mirror { values: vec![0.0; 2], ended: ended.clone() });
-        (Halo { exchange, send: vec![2, 0], owned: 3, ghosts: 2, messages: 1 }, ended)
+        (Halo { exchange, list: vec![2, 0], sent: 2, owned: 3, ghosts: 2, messages: 1 }, ended)
     }
 
     #[test]
     fn values_go_out_by_the_list_and_come_in_at_the_tail() {
         let (mut halo, ended) = mirrored();
-        let mut x = [1.0, 2.0, 3.0, 0.0, 0.0];
-        halo.update(&mut x).unwrap();
+        let mut x = vec![1.0, 2.0, 3.0, 0.0, 0.0];
+        halo.update(&Serial, &mut x).unwrap();
         assert_eq!(x, [1.0, 2.0, 3.0, -3.0, -1.0]);
         assert_eq!((ended.get(), halo.bytes_sent(), halo.bytes_received()), (1, 16, 16));
     }
@@ -149,27 +164,28 @@ mod tests {
     #[test]
     fn work_between_begin_and_finish_may_change_the_vector() {
         let (mut halo, _) = mirrored();
-        let mut x = [1.0, 2.0, 3.0, 0.0, 0.0];
-        let in_flight = halo.begin(&x).unwrap();
+        let mut x = vec![1.0, 2.0, 3.0, 0.0, 0.0];
+        let in_flight = halo.begin(&Serial, &x).unwrap();
         x[2] = 9.0;
-        in_flight.finish(&mut x).unwrap();
+        in_flight.finish(&Serial, &mut x).unwrap();
         assert_eq!(x, [1.0, 2.0, 9.0, -3.0, -1.0]);
     }
 
     #[test]
     fn dropped_or_refused_exchanges_are_waited_for() {
         let (mut halo, ended) = mirrored();
-        drop(halo.begin(&[1.0; 3]).unwrap());
+        drop(halo.begin(&Serial, &vec![1.0; 3]).unwrap());
         assert_eq!(ended.get(), 1);
-        let error = halo.begin(&[1.0; 5]).unwrap().finish(&mut [0.0; 4]).unwrap_err().to_string();
+        let error =
+            halo.begin(&Serial, &vec![1.0; 5]).unwrap().finish(&Serial, &mut vec![0.0; 4]).unwrap_err().to_string();
         assert_eq!(ended.get(), 2);
         assert!(error.contains("[4], expected [5]"), "{error}");
-        assert!(halo.begin(&[0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
+        assert!(halo.begin(&Serial, &vec![0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
     }
 
     #[test]
     fn the_communicator_decides_who_may_be_a_neighbour() {
         let map = Map::new(2, 1, vec![Neighbour { rank: 1, send: vec![], receive: 1..2 }]).unwrap();
-        assert!(Halo::new(&Solo, &map).is_err());
+        assert!(Halo::new(&Serial, &Solo, &map).is_err());
     }
 }

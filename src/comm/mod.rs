@@ -10,21 +10,32 @@
 //! Sums depend on the number of ranks in their last bits (the order in which MPI adds is its own).
 
 mod agree;
+mod all_reduce;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod halo;
+mod host;
+#[cfg(feature = "cuda")]
+mod kernel_files;
 mod launch;
 mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod solo;
+mod staging;
 mod world;
 
 pub use agree::agree;
+pub use all_reduce::AllReduce;
 pub use halo::{Halo, InFlight};
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_files::KERNEL_FILES;
 pub use launch::{default_threads, started_by_mpirun};
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use solo::Solo;
+pub use staging::Staging;
 pub use world::world;
 
 use crate::Result;
@@ -90,7 +101,7 @@ pub trait Exchange: Debug {
     ///
     /// # Errors
     /// [`Error::Mpi`](crate::Error::Mpi) when MPI refuses.
-    fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64])) -> Result<()>;
+    fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()>;
 
     /// Waits for all messages and lends the values received (those of the last exchange, when none is under way).
     ///

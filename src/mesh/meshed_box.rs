@@ -6,18 +6,12 @@
 //! ```text
 //! 0 (0,0,0)  1 (1,0,0)  2 (1,1,0)  3 (0,1,0)  4 (0,0,1)  5 (1,0,1)  6 (1,1,1)  7 (0,1,1)
 //! ```
-//! Cost: 57 bytes an element and node, written once; a table of 4 bytes a node is read meanwhile. Tables do not depend on
-//! the space.
+//! Memory: 32 bytes per element and 25 bytes per node.
 
-use super::{BoxPart, CoordinateMap, ElemNode};
+use super::{BoxPart, CoordinateMap, ElemNode, MeshSpace};
 use crate::comm::Map;
-use crate::space::{HostMemory, HostSpace, MemorySpace, zeroed};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
-use rayon::prelude::*;
-
-/// Corners of an element, from its lowest.
-pub(super) const CORNERS: [[u64; 3]; 8] =
-    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
 
 /// A face of the box, as a bit of [`Mesh::node_faces`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,41 +54,31 @@ pub struct Mesh<M: MemorySpace = HostMemory> {
 }
 
 impl Mesh {
-    /// Makes the tables, unless the run would need more than `available` bytes (this rank's part of the free memory).
+    /// Copies the tables into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) as [`BoxPart::check_memory`].
-    pub fn new<S: HostSpace>(space: &S, part: BoxPart, available: u64) -> Result<Self> {
-        part.check_memory(available)?;
-        let map = part.map()?;
-        let nodes = map.local_count();
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available,
+    /// [`Error::Device`](crate::Error::Device) when a device fails.
+    pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Mesh<S::Memory>> {
         Ok(Mesh {
-            elem_node: ElemNode::trusted(elem_node(space, &part), CORNERS.len(), nodes)?,
-            node_coord: node_coord(space, &part, nodes),
-            node_faces: space.map(nodes, |node| faces(&part, node)),
-            map,
-            part,
+            elem_node: self.elem_node.upload(space)?,
+            node_coord: space.upload(&self.node_coord)?,
+            node_faces: space.upload(&self.node_faces)?,
+            map: self.map.clone(),
+            part: self.part.clone(),
         })
-    }
-
-    /// `f` at the coordinates of each owned node, `[node]`.
-    pub fn sample<S: HostSpace>(&self, space: &S, f: impl Fn([f64; 3]) -> f64 + Send + Sync) -> Vec<f64> {
-        space.map(self.map.owned_count(), |node| f(self.node_coord[node]))
-    }
-
-    /// Writes `value` to the items of `vector` (one a node, owned and ghost) whose nodes lie on a face.
-    pub fn set_on_face(&self, face: Face, value: f64, vector: &mut [f64]) {
-        let on_face = vector.iter_mut().zip(&self.node_faces).filter(|(_, bits)| face.is_in(**bits));
-        on_face.for_each(|(item, _)| *item = value);
-    }
-
-    /// Whether each owned or ghost node lies on one of two faces, `[node]`.
-    pub fn on_faces(&self, faces: [Face; 2]) -> Vec<bool> {
-        self.node_faces.iter().map(|&bits| faces.iter().any(|face| face.is_in(bits))).collect()
     }
 }
 
 impl<M: MemorySpace> Mesh<M> {
+    /// Makes the tables of a part of the box as [`MeshSpace::generate_mesh`].
+    ///
+    /// # Errors
+    /// Those of [`MeshSpace::generate_mesh`].
+    pub fn new<S: MeshSpace<Memory = M>>(space: &S, part: BoxPart, available: u64) -> Result<Self> {
+        space.generate_mesh(part, available)
+    }
+
     /// The part of the box that this mesh covers.
     pub fn part(&self) -> &BoxPart {
         &self.part
@@ -124,36 +108,4 @@ impl<M: MemorySpace> Mesh<M> {
     pub fn coordinate_map(&self) -> CoordinateMap {
         self.part.spec().map()
     }
-}
-
-fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Vec<LocalOrdinal> {
-    let (used, elements) = (part.used(), part.elements());
-    let local: Vec<LocalOrdinal> =
-        space.map(used.count() as usize, |position| part.local_node(used.at(position as u64)));
-    let mut table = zeroed::<LocalOrdinal>(CORNERS.len() * elements.count() as usize);
-    space.for_each(table.par_chunks_mut(CORNERS.len() * S::CHUNK).enumerate(), |(chunk, table)| {
-        for (i, nodes) in table.chunks_exact_mut(CORNERS.len()).enumerate() {
-            let lowest = elements.at((chunk * S::CHUNK + i) as u64);
-            for (node, corner) in nodes.iter_mut().zip(CORNERS) {
-                *node = local[used.position([0, 1, 2].map(|axis| lowest[axis] + corner[axis])) as usize];
-            }
-        }
-    });
-    table
-}
-
-fn node_coord<S: HostSpace>(space: &S, part: &BoxPart, nodes: usize) -> Vec<[f64; 3]> {
-    let mut coord = vec![[0.0; 3]; nodes];
-    space.for_each(coord.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, coord)| {
-        for (i, coord) in coord.iter_mut().enumerate() {
-            *coord = part.spec().coordinates(part.node_index((chunk * S::CHUNK + i) as LocalOrdinal));
-        }
-    });
-    coord
-}
-
-fn faces(part: &BoxPart, node: usize) -> u8 {
-    let (index, counts) = (part.node_index(node as LocalOrdinal), part.spec().nodes());
-    let bits = |axis: usize| u8::from(index[axis] == 0) | u8::from(index[axis] + 1 == counts[axis]) << 1;
-    bits(0) | bits(1) << 2 | bits(2) << 4
 }

@@ -14,11 +14,11 @@ mod coordinate_map;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod elem_node;
+mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod meshed_box;
-mod quality;
 mod reorder;
 mod split;
 #[cfg(test)]
@@ -32,5 +32,55 @@ pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use meshed_box::{Face, Mesh};
-pub use quality::{check_folding, longest_edge};
 pub use reorder::Numbering;
+
+use crate::Result;
+use crate::space::{Array, ExecutionSpace};
+
+/// An execution space that makes the tables of a box and works on them.
+///
+/// Each operation reads or writes its arrays once. Results do not depend on the number of threads.
+pub trait MeshSpace: ExecutionSpace {
+    /// Makes the tables of one rank's part of the box, unless the run would need more than `available` bytes (this
+    /// rank's part of the free memory). Does not check the elements' shape: see
+    /// [`check_folding`](Self::check_folding).
+    ///
+    /// Cost: writes 32 bytes per element and 25 bytes per node. The tables are the same on every space, except for the
+    /// last bit of a twisted box's coordinates on a GPU, whose sine differs from the host's.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the run needs more than `available` bytes or the memory is not
+    /// available.
+    fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh<Self::Memory>>;
+
+    /// Rejects a mesh with an element whose Jacobian determinant is not positive at one of its 2x2x2 Gauss points. The
+    /// error names the lowest such element of this rank by its global id.
+    ///
+    /// # Errors
+    /// [`Error::Folded`](crate::Error::Folded); [`Error::Shape`](crate::Error::Shape) unless elements have 8 nodes.
+    fn check_folding(&self, mesh: &Mesh<Self::Memory>) -> Result<()>;
+
+    /// Returns the longest of this rank's 12 edges per element, the diameter h of the error bound.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless elements have 8 nodes.
+    fn longest_edge(&self, mesh: &Mesh<Self::Memory>) -> Result<f64>;
+
+    /// Writes `value` to the items of `vector` (at least one per node, owned and ghost) whose nodes lie on a face.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the vector is shorter.
+    fn set_on_face(
+        &self,
+        mesh: &Mesh<Self::Memory>,
+        face: Face,
+        value: f64,
+        vector: &mut Array<Self, f64>,
+    ) -> Result<()>;
+
+    /// Returns 1 for each node, owned and ghost, that lies on one of two faces, and 0 for the others, `[node]`.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    fn on_faces(&self, mesh: &Mesh<Self::Memory>, faces: [Face; 2]) -> Result<Array<Self, u8>>;
+}

@@ -1,6 +1,7 @@
 //! Tests of the partition against brute force over all ranks, of the mesh against counts, and of the coordinate maps.
 
 use super::*;
+use crate::element::min_determinant;
 use crate::space::{Serial, Threads};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -189,21 +190,42 @@ fn folded_elements_are_named_by_their_global_id() {
         Mesh::new(&Serial, part, u64::MAX).unwrap()
     };
     for map in [CoordinateMap::None, CoordinateMap::BUBBLE, CoordinateMap::TWIST] {
-        check_folding(&Serial, &mesh(map, 0), corner_determinants).unwrap();
-        check_folding(&Serial, &mesh(map, 1), corner_determinants).unwrap();
+        Serial.check_folding(&mesh(map, 0)).unwrap();
+        Serial.check_folding(&mesh(map, 1)).unwrap();
     }
     for (rank, space) in [(0, Threads::new(2).unwrap()), (1, Threads::new(1).unwrap())] {
         let folded = mesh(CoordinateMap::Bubble(12.0), rank);
         let lowest = (0..folded.elem_count()).find(|&elem| {
             let nodes: [u32; 8] = folded.elem_node.elem(elem).try_into().unwrap();
-            corner_determinants(nodes.map(|n| folded.node_coord[n as usize])).iter().any(|&d| d <= 0.0)
+            min_determinant(nodes.map(|n| folded.node_coord[n as usize])).1 <= 0.0
         });
-        let error = check_folding(&space, &folded, corner_determinants).unwrap_err();
+        let error = space.check_folding(&folded).unwrap_err();
         let named =
             matches!(error, crate::Error::Folded { element, .. } if element == folded.global_elem(lowest.unwrap()));
         assert!(named, "{error}");
     }
-    assert!(check_folding(&Serial, &mesh(CoordinateMap::None, 0), |_| [f64::NAN; 8]).is_err());
+    let mut unknown = mesh(CoordinateMap::None, 0);
+    unknown.node_coord[17] = [f64::NAN; 3];
+    assert!(Serial.check_folding(&unknown).is_err());
+}
+
+#[test]
+fn faces_are_marked_on_every_space() {
+    let part = BoxPart::new(&spec([5, 4, 3]), 1, 2).unwrap();
+    let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
+    let faces = [Face::ZMin, Face::XMax];
+    let on = Serial.on_faces(&mesh, faces).unwrap();
+    assert_eq!(on, Threads::new(3).unwrap().on_faces(&mesh, faces).unwrap());
+    let mut vector = vec![0.0; mesh.map.local_count() + 1];
+    faces.into_iter().for_each(|face| Serial.set_on_face(&mesh, face, 7.0, &mut vector).unwrap());
+    for (node, x) in mesh.node_coord.iter().enumerate() {
+        let expected = x[2] == 0.0 || x[0] == 1.0;
+        assert_eq!((on[node] == 1, vector[node] == 7.0), (expected, expected), "{x:?}");
+    }
+    assert_eq!(vector.pop(), Some(0.0));
+    vector.pop();
+    let refused = Serial.set_on_face(&mesh, Face::ZMin, 7.0, &mut vector).unwrap_err().to_string();
+    assert!(refused.contains("`vector`"), "{refused}");
 }
 
 #[test]

@@ -1,53 +1,50 @@
 //! Times of work on a space: by events of its stream on a GPU, by the clock on a host.
 
 use crate::Result;
-#[cfg(feature = "cuda")]
-use crate::space::Cuda;
-use crate::space::{ExecutionSpace, HostSpace};
-use std::time::Instant;
+use crate::space::ExecutionSpace;
 
-/// A space whose work can be timed.
+/// A space that can mark points in its order of work.
 pub trait Clock: ExecutionSpace {
-    /// Seconds of `samples` runs of `calls` calls each. What a call returns is dropped outside the time of the run's last.
+    /// A point in the order of work.
+    type Mark;
+
+    /// Marks the end of the work enqueued so far; does not wait for it.
     ///
     /// # Errors
-    /// Those of the work, and a device's failure.
-    fn seconds<R>(&self, samples: usize, calls: usize, work: &mut impl FnMut() -> Result<R>) -> Result<Vec<f64>>;
+    /// A device's failure.
+    fn mark(&self) -> Result<Self::Mark>;
+
+    /// Seconds between two marks; waits until the space has passed both.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn between(&self, before: &Self::Mark, after: &Self::Mark) -> Result<f64>;
 }
 
-impl<S: HostSpace> Clock for S {
-    fn seconds<R>(&self, samples: usize, calls: usize, work: &mut impl FnMut() -> Result<R>) -> Result<Vec<f64>> {
-        let run = |_| {
-            let start = Instant::now();
-            let mut last = work()?;
-            for _ in 1..calls {
-                last = work()?;
-            }
-            let seconds = start.elapsed().as_secs_f64();
-            drop(std::hint::black_box(last));
-            Ok(seconds)
-        };
-        (0..samples).map(run).collect()
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Clock for Cuda {
-    fn seconds<R>(&self, samples: usize, calls: usize, work: &mut impl FnMut() -> Result<R>) -> Result<Vec<f64>> {
-        let run = |_| {
-            let before = self.record()?;
-            let mut last = work()?;
-            for _ in 1..calls {
-                last = work()?;
-            }
-            let after = self.record()?;
-            drop(last);
-            Ok((before, after))
-        };
-        // All are queued before the first is looked at, so that the GPU does not wait for the host between them.
-        let marks = (0..samples).map(run).collect::<Result<Vec<_>>>()?;
-        marks.iter().map(|(before, after)| Ok(after.since(before)?.as_secs_f64())).collect()
-    }
+/// Measures `samples` runs of `calls` calls each, in seconds. The value that the last call of a run returns is dropped outside its
+/// time.
+///
+/// # Errors
+/// Those of the work, and a device's failure.
+pub fn seconds<S: Clock, R>(
+    space: &S,
+    samples: usize,
+    calls: usize,
+    work: &mut impl FnMut() -> Result<R>,
+) -> Result<Vec<f64>> {
+    let run = |_| {
+        let before = space.mark()?;
+        let mut last = work()?;
+        for _ in 1..calls {
+            last = work()?;
+        }
+        let after = space.mark()?;
+        drop(std::hint::black_box(last));
+        Ok((before, after))
+    };
+    // All runs are enqueued before the first mark is read, so that a GPU does not wait for the host between them.
+    let marks = (0..samples).map(run).collect::<Result<Vec<_>>>()?;
+    marks.iter().map(|(before, after)| space.between(before, after)).collect()
 }
 
 /// A median, and of how many samples.
@@ -74,8 +71,8 @@ pub struct Effort {
 /// # Errors
 /// Those of the work, and a device's failure.
 pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
-    space.seconds(1, 1, &mut work)?;
-    let once = space.seconds(1, 1, &mut work)?[0].max(1e-7);
+    seconds(space, 1, 1, &mut work)?;
+    let once = seconds(space, 1, 1, &mut work)?[0].max(1e-7);
     let least = if once < 0.02 { 30 } else { 5 };
     of_samples(space, once, Effort { seconds: 0.6, samples: [least, 100] }, &mut work)
 }
@@ -85,11 +82,11 @@ pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Re
 /// # Errors
 /// Those of the work, and a device's failure.
 pub fn median_within<S: Clock, R>(space: &S, effort: Effort, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
-    let first = space.seconds(1, 1, &mut work)?[0];
+    let first = seconds(space, 1, 1, &mut work)?[0];
     if first > effort.seconds {
         return Ok(Timing { seconds: first, samples: 1 });
     }
-    let once = space.seconds(1, 1, &mut work)?[0].max(1e-7);
+    let once = seconds(space, 1, 1, &mut work)?[0].max(1e-7);
     of_samples(space, once, effort, &mut work)
 }
 
@@ -101,7 +98,7 @@ fn of_samples<S: Clock, R>(
 ) -> Result<Timing> {
     let calls = (2e-4 / once).ceil().clamp(1.0, 64.0) as usize;
     let samples = ((effort.seconds / (once * calls as f64)) as usize).clamp(effort.samples[0], effort.samples[1]);
-    let mut seconds = space.seconds(samples, calls, work)?;
+    let mut seconds = seconds(space, samples, calls, work)?;
     seconds.sort_by(f64::total_cmp);
     Ok(Timing { seconds: seconds[samples / 2] / calls as f64, samples })
 }

@@ -56,14 +56,16 @@ fn fill_inputs(s: Sizes) -> u64 {
     (32 + 64) * s.elems + 32 * (s.owned + s.ghosts)
 }
 
-/// Scatter and colour: values and residual are zeroed (8) and then read and written (16).
-pub fn fill_scatter(s: Sizes, element_flops: u64) -> Cost {
-    Cost { bytes: fill_inputs(s) + 24 * (s.nnz + s.owned), flops: element_flops * s.elems }
+/// Scatter and colour: values and residual are zeroed (8) and then read and written (16). `stored` bytes of element matrices go
+/// through memory before.
+pub fn fill_scatter(s: Sizes, element_flops: u64, stored: u64) -> Cost {
+    Cost { bytes: fill_inputs(s) + 24 * (s.nnz + s.owned) + stored, flops: element_flops * s.elems }
 }
 
-/// Gather: values and residual written once; the window of element matrices stays in the caches.
-pub fn fill_gather(s: Sizes, element_flops: u64) -> Cost {
-    Cost { bytes: fill_inputs(s) + 8 * (s.nnz + s.owned), flops: element_flops * s.elems }
+/// Gather: values and residual are written once. `stored` bytes of element matrices go through memory; none where a window of them
+/// stays in the caches.
+pub fn fill_gather(s: Sizes, element_flops: u64, stored: u64) -> Cost {
+    Cost { bytes: fill_inputs(s) + 8 * (s.nnz + s.owned) + stored, flops: element_flops * s.elems }
 }
 
 /// Dirichlet elimination: `entries` listed values and residuals, 8 bytes of list read and 8 written each.
@@ -94,8 +96,8 @@ mod tests {
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
         assert_eq!(graph_scan(NODE).bytes, 20);
         assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 64 + 108);
-        assert_eq!(fill_scatter(NODE, 7), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });
-        assert_eq!(fill_gather(NODE, 7), Cost { bytes: 32 + 64 + 32 + 8 * 28, flops: 7 });
+        assert_eq!(fill_scatter(NODE, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });
+        assert_eq!(fill_gather(NODE, 7, 704), Cost { bytes: 32 + 64 + 32 + 8 * 28 + 704, flops: 7 });
     }
 
     #[test]

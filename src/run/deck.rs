@@ -36,8 +36,8 @@ pub struct Deck {
     pub newton: IterationDeck<NewtonDefaults>,
     /// `[cg]`: the linear iteration.
     pub cg: IterationDeck<CgDefaults>,
-    /// `[device]`: what only a GPU heeds.
-    pub device: DeviceDeck,
+    /// `[matrix]`: how products store the matrix.
+    pub matrix: MatrixDeck,
     /// `[run]`: device, threads, report, bandwidth.
     pub run: RunDeck,
 }
@@ -102,11 +102,11 @@ pub struct FillDeck {
     pub kernel: fill::Kernel,
 }
 
-/// What only a GPU heeds.
+/// How products store the matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct DeviceDeck {
-    /// How the matrix is stored for products.
+pub struct MatrixDeck {
+    /// Storage format of the matrix on a GPU; hosts multiply in CRS.
     #[serde(with = "by_name")]
     pub format: Choice<Format>,
 }
@@ -157,6 +157,8 @@ pub struct RunDeck {
     /// Where the run computes.
     #[serde(with = "by_name")]
     pub device: Device,
+    /// Whether several ranks may use one GPU.
+    pub share_gpu: bool,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,

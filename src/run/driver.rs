@@ -1,13 +1,13 @@
-//! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (fill, boundary, CG) -> report.
+//! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (assemble, boundary, CG) -> report.
 
 use super::deck::Chosen;
-use super::job::{Given, Job, Problem};
-use super::{Analytic, Deck, Phases, Progress, Report, summary};
+use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, agree, default_threads};
 use crate::mesh::{BoxPart, BoxSpec};
-use crate::solve::{NewtonParams, Sums, newton};
-use crate::space::Threads;
+use crate::solve::{NewtonParams, newton};
+use crate::space::{HostSpace, Threads};
 use crate::{Result, graph};
+use std::cell::RefCell;
 
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
 ///
@@ -16,7 +16,7 @@ use crate::{Result, graph};
 /// as [`Error::Elsewhere`](crate::Error::Elsewhere). Any other error is this rank's alone: the caller has to end the
 /// others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
-    match agree(comm, deck.run.device.choose(comm.size()))? {
+    match agree(comm, deck.run.device.choose(comm, deck.run.share_gpu))? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => {
             let space = agree(comm, crate::space::Cuda::new(ordinal))?;
@@ -25,18 +25,26 @@ pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> R
         Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
     }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
-    let space = agree(comm, Threads::with_current(threads))?;
+    let space = agree(comm, pool(threads))?;
     solve_on(&space, deck, comm, progress)
+}
+
+/// A pool that the calling thread belongs to. A thread can enter one such pool only, so it keeps the pool for later solves;
+/// with another number of threads it waits beside a pool of its own.
+fn pool(threads: usize) -> Result<Threads> {
+    thread_local!(static ENTERED: RefCell<Option<Threads>> = const { RefCell::new(None) });
+    ENTERED.with_borrow_mut(|entered| match entered {
+        Some(pool) if pool.concurrency() == threads => Ok(pool.clone()),
+        Some(_) => Threads::new(threads),
+        None => Ok(entered.insert(Threads::with_current(threads)?).clone()),
+    })
 }
 
 /// [`solve`] on a given space.
 ///
 /// # Errors
 /// As [`solve`].
-pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report>
-where
-    for<'c> dyn Communicator + 'c: Sums<S>,
-{
+pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
     let phases = Phases::default();
 
     // 1. This rank's share of the box.
@@ -46,7 +54,10 @@ where
     let part =
         BoxSpec::new(nodes.edges(), size, deck.mesh.map).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
     let free = agree(comm, space.free_bytes(comm))?;
-    let mesh = phases.time("mesh", || space.mesh(part?, free));
+    let mesh = phases.time("mesh", || {
+        let mesh = space.generate_mesh(part?, free)?;
+        space.check_folding(&mesh).map(|()| mesh)
+    });
     let mesh = agree(comm, mesh)?;
 
     // 2. The graph of the matrix.
@@ -60,16 +71,16 @@ where
     let graph = agree(comm, graph)?;
     summary::graph_phases(&phases, &graph);
 
-    // 3. What all Newton steps share.
+    // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
-    let mut temperature = agree(comm, space.start(&mesh, &deck.problem))?;
     let problem = phases.time("setup", || {
         let conductivity = exact.conductivity();
-        let given = Given { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress };
-        let problem = space.problem(given)?;
+        let input = ProblemInput { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress };
+        let problem = HeatProblem::new(space, input)?;
         space.fence().map(|()| problem)
     });
     let mut problem = agree(comm, problem)?;
+    let mut temperature = agree(comm, problem.start())?;
     summary::costs(&phases, &mesh, &graph, &problem, deck);
 
     // 4. Newton.
@@ -83,7 +94,7 @@ where
 
     // 5. Error, bandwidth, report.
     let peak = agree(comm, space.peak_bytes())?;
-    let bound = summary::Bound { exact, longest_edge: agree(comm, space.mesh_longest_edge(&mesh))? };
+    let bound = summary::Bound { exact, longest_edge: agree(comm, space.longest_edge(&mesh))? };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
     summary::report(space, comm, deck, &mesh, &temperature, &info, &bound, &phases, peak, triad)
 }

@@ -1,32 +1,15 @@
-//! The job on host spaces: assembly and linear solve of this rank's share, timed by phase.
+//! The main job on host spaces.
 
-use super::deck::ProblemDeck;
-use super::job::{Given, Job, Problem};
-use super::{Analytic, Phases, Progress};
-use crate::blas::{self, Blas};
-use crate::comm::{Communicator, Halo};
-use crate::fill::{self, Dirichlet, Elements, Fill, FusedKernel};
-use crate::graph::Graph;
-use crate::mesh::{BoxPart, Face, Mesh, check_folding, longest_edge};
-use crate::solve::{CgInfo, CgParams, CgWorkspace, DistributedOperator, NonlinearProblem, cg};
+use super::Job;
+use super::clock::Clock;
+use crate::comm::Communicator;
 use crate::space::{HostSpace, available_bytes, peak_bytes};
-use crate::sparse::CrsMatrix;
-use crate::{Result, element};
+use crate::{Result, blas};
+use std::time::Instant;
 
 impl<S: HostSpace> Job for S {
-    type Problem<'a>
-        = Heat<'a, S>
-    where
-        S: 'a;
-
-    const FILL: fill::Strategy = fill::Strategy::Colour;
-
     fn device(&self) -> String {
         "cpu".into()
-    }
-
-    fn threads(&self) -> usize {
-        self.concurrency()
     }
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {
@@ -40,117 +23,16 @@ impl<S: HostSpace> Job for S {
     fn triad_bandwidth(&self, comm: &dyn Communicator) -> Result<f64> {
         Ok(blas::triad(self, blas::triad_length(comm.ranks_on_node()))?.median)
     }
-
-    fn mesh(&self, part: BoxPart, free: u64) -> Result<Mesh> {
-        let mesh = Mesh::new(self, part, free)?;
-        check_folding(self, &mesh, element::determinants).map(|()| mesh)
-    }
-
-    fn mesh_longest_edge(&self, mesh: &Mesh) -> Result<f64> {
-        longest_edge(self, mesh)
-    }
-
-    fn start(&self, mesh: &Mesh, problem: &ProblemDeck) -> Result<Vec<f64>> {
-        let mut temperature = self.zeros(mesh.map.local_count())?;
-        mesh.set_on_face(Face::ZMin, problem.t_min, &mut temperature);
-        mesh.set_on_face(Face::ZMax, problem.t_max, &mut temperature);
-        Ok(temperature)
-    }
-
-    fn exact(&self, mesh: &Mesh, exact: &Analytic) -> Result<Vec<f64>> {
-        Ok(mesh.sample(self, |[_, _, z]| exact.at(z)))
-    }
-
-    fn problem<'a>(&'a self, given: Given<'a, Self>) -> Result<Heat<'a, S>> {
-        let Given { deck, comm, mesh, graph, conductivity, phases, progress } = given;
-        let rows = graph.crs.rows();
-        Ok(Heat {
-            space: self,
-            comm,
-            mesh,
-            graph,
-            fill: Fill::new(self, deck.fill.strategy.or(Self::FILL), &mesh.elem_node, graph)?,
-            kernel: deck.fill.kernel,
-            conductivity,
-            boundary: Dirichlet::new(self, &graph.crs, &mesh.on_faces([Face::ZMin, Face::ZMax]))?,
-            jacobian: CrsMatrix::zero(graph.crs.clone()),
-            halo: Halo::new(comm, &mesh.map)?,
-            cg: CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations },
-            work: CgWorkspace::new(self, rows, mesh.map.local_count())?,
-            phases,
-            progress,
-        })
-    }
 }
 
-/// Everything that Newton's steps reuse.
-pub struct Heat<'a, S: HostSpace + Blas> {
-    space: &'a S,
-    comm: &'a dyn Communicator,
-    mesh: &'a Mesh,
-    graph: &'a Graph,
-    fill: Fill<8>,
-    kernel: fill::Kernel,
-    conductivity: f64,
-    boundary: Dirichlet,
-    jacobian: CrsMatrix,
-    halo: Halo,
-    cg: CgParams,
-    work: CgWorkspace<S>,
-    phases: &'a Phases,
-    progress: &'a dyn Progress,
-}
+impl<S: HostSpace> Clock for S {
+    type Mark = Instant;
 
-impl<S: HostSpace + Blas> std::fmt::Debug for Heat<'_, S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Heat").field("kernel", &self.kernel).field("cg", &self.cg).finish_non_exhaustive()
-    }
-}
-
-impl<S: HostSpace + Blas> Problem<S> for Heat<'_, S> {
-    fn boundary_entries(&self) -> usize {
-        self.boundary.len()
+    fn mark(&self) -> Result<Instant> {
+        Ok(Instant::now())
     }
 
-    fn halo_bytes(&self) -> usize {
-        self.halo.bytes_sent()
-    }
-}
-impl<S: HostSpace + Blas> NonlinearProblem<S> for Heat<'_, S> {
-    fn rows(&self) -> usize {
-        self.graph.crs.rows()
-    }
-
-    fn assemble(&mut self, temperature: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
-        let (space, mesh, graph) = (self.space, self.mesh, self.graph);
-        self.phases.time("halo", || self.halo.update(temperature))?;
-        self.phases.time("fill", || {
-            let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, temperature, self.conductivity)?;
-            let jacobian = &mut self.jacobian;
-            match self.kernel {
-                fill::Kernel::Fused => {
-                    let kernel = FusedKernel::new(elements);
-                    self.fill.assemble(space, &kernel, &mesh.elem_node, graph, jacobian, residual)
-                }
-                fill::Kernel::Contraction => {
-                    let kernel = fill::ContractionKernel::new(elements);
-                    self.fill.assemble(space, &kernel, &mesh.elem_node, graph, jacobian, residual)
-                }
-            }
-        })?;
-        self.phases.time("boundary", || self.boundary.apply(space, &mut self.jacobian, residual))
-    }
-
-    fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<CgInfo> {
-        let start = std::time::Instant::now();
-        self.space.fill(delta.len(), 0.0, delta)?;
-        let mut operator = DistributedOperator::new(&self.jacobian, &mut self.halo, self.mesh.interior_count())?;
-        let mut observe = |iteration, norm| self.progress.cg(iteration, norm);
-        let info = cg(self.space, self.comm, &mut operator, residual, delta, self.cg, &mut self.work, &mut observe)?;
-        let times = operator.times();
-        self.phases.add("spmv", times.calls, times.spmv.as_secs_f64());
-        self.phases.add("halo", times.calls, times.halo.as_secs_f64());
-        self.phases.add("cg", info.iterations as u64, start.elapsed().as_secs_f64());
-        Ok(info)
+    fn between(&self, before: &Instant, after: &Instant) -> Result<f64> {
+        Ok((*after - *before).as_secs_f64())
     }
 }

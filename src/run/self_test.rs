@@ -3,13 +3,12 @@
 //! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs.
 
 use super::deck::{Choice, Nodes};
-use super::job::{Given, Job};
-use super::{Analytic, Deck, Phases, Report, Silent, solve_on};
-use crate::blas::Blas;
+use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Report, Silent, solve_on};
+use crate::blas::Reductions;
 use crate::comm::{Communicator, Solo};
 use crate::graph::{self, Positions};
-use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
-use crate::solve::{NonlinearProblem, Sums};
+use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
+use crate::solve::{CgSlot, CgSteps, CgVectors, NonlinearProblem, Quotient};
 use crate::space::{Array, HostMemory, MemorySpace, Serial};
 use crate::{Error, Result, fill};
 
@@ -37,10 +36,7 @@ impl Check {
 }
 
 /// Runs the checks, in the order of a run's stages; `seen` is called after each.
-pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check))
-where
-    for<'c> dyn Communicator + 'c: Sums<S>,
-{
+pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check)) {
     let mut check = |name: String, bound: f64, difference: Result<f64>| seen(&Check { name, difference, bound });
     check("vectors".into(), 1e-12, vectors(space));
     check("mesh tables".into(), 1e-14, tables(space));
@@ -81,19 +77,19 @@ fn difference(found: &[f64], expected: &[f64]) -> f64 {
 }
 
 fn vectors<S: Job>(space: &S) -> Result<f64> {
-    fn all<S: Blas>(space: &S) -> Result<Vec<f64>> {
+    fn all<S: CgSteps>(space: &S) -> Result<Vec<f64>> {
         let n = 54_321;
         let up = |k| space.upload(&wave(n, k));
         let (p, q, mut x, mut r, mut z) = (up(0.3)?, up(0.7)?, up(0.2)?, up(0.9)?, space.zeros(n)?);
-        let mut partials = space.zeros(S::partials_len(n))?;
-        let mut scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0])?;
-        space.cg_step(n, 0, 1, &p, &q, &mut x, &mut r, &mut partials, &mut scalars)?;
+        let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
+        sums.scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
+        space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums)?;
         space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
-        space.cg_direction(n, 1, 0, &r, &mut z, &mut scalars)?;
+        space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, &mut sums)?;
         space.axpy(n, 0.1, &x, &mut z)?;
-        space.dot(n, &z, &p, &mut partials, 2, &mut scalars)?;
-        let largest = space.max_abs(n, &z, &mut partials)?;
-        let scalars = space.download(&scalars)?.into_iter().map(|scalar| scalar / n as f64);
+        space.dot(n, &z, &p, &mut sums, 2)?;
+        let largest = space.max_abs(n, &z, &mut sums.partials)?;
+        let scalars = space.download(&sums.scalars)?.into_iter().map(|scalar| scalar / n as f64);
         Ok(space.download(&z)?.into_iter().chain(scalars).chain([largest]).collect())
     }
     Ok(difference(&all(space)?, &all(&Serial)?))
@@ -108,7 +104,8 @@ fn parts(whole: bool) -> Result<BoxPart> {
 fn tables<S: Job>(space: &S) -> Result<f64> {
     let mut largest = 0.0f64;
     for whole in [true, false] {
-        let (found, expected) = (space.mesh(parts(whole)?, u64::MAX)?, Serial.mesh(parts(whole)?, u64::MAX)?);
+        let (found, expected) =
+            (space.generate_mesh(parts(whole)?, u64::MAX)?, Serial.generate_mesh(parts(whole)?, u64::MAX)?);
         let as_numbers = |nodes: &[u32]| nodes.iter().map(|&node| f64::from(node)).collect::<Vec<_>>();
         let nodes = space.download(found.elem_node.nodes())?;
         let coord = space.download(&found.node_coord)?;
@@ -124,7 +121,7 @@ fn graphs<S: Job>(space: &S, strategy: graph::Strategy) -> Result<f64> {
     let mut different = 0;
     for whole in [true, false] {
         let (mesh, expected): (Mesh<S::Memory>, Mesh) =
-            (space.mesh(parts(whole)?, u64::MAX)?, Serial.mesh(parts(whole)?, u64::MAX)?);
+            (space.generate_mesh(parts(whole)?, u64::MAX)?, Serial.generate_mesh(parts(whole)?, u64::MAX)?);
         let rows = mesh.map.owned_count();
         let found = graph::build(space, &mesh.elem_node, rows, strategy)?;
         let expected = graph::build(&Serial, &expected.elem_node, rows, graph::Strategy::Sort)?;
@@ -154,15 +151,16 @@ fn unequal<T: PartialEq>(found: &[T], expected: &[T]) -> usize {
 fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
     fn first<S: Job>(space: &S, deck: &Deck) -> Result<[Vec<f64>; 2]> {
         let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
-        let mesh = space.mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
+        let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
         let conductivity = Analytic::new(1.0, 2.0, 0.0, 1.0).conductivity();
         let (phases, comm): (_, &dyn Communicator) = (Phases::default(), &Solo);
-        let given = Given { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress: &Silent };
-        let mut problem = space.problem(given)?;
+        let input =
+            ProblemInput { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress: &Silent };
+        let mut problem = HeatProblem::new(space, input)?;
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
-            (space.start(&mesh, &deck.problem)?, space.zeros(n)?, space.zeros(n)?);
+            (problem.start()?, space.zeros(n)?, space.zeros(n)?);
         problem.assemble(&mut x, &mut residual)?;
         problem.solve(&residual, &mut delta)?;
         Ok([space.download(&residual)?, space.download(&delta)?])
@@ -172,10 +170,7 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
 }
 
 /// Difference of the verified error; infinite when a count differs by more than summation order explains.
-fn job<S: Job>(space: &S) -> Result<f64>
-where
-    for<'c> dyn Communicator + 'c: Sums<S>,
-{
+fn job<S: Job>(space: &S) -> Result<f64> {
     let deck = deck(|_| {});
     let (found, expected) = (solve_on(space, &deck, &Solo, &Silent)?, serial_job(&deck)?);
     if found.newton_iterations != expected.newton_iterations

@@ -1,7 +1,8 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
 use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, StrategiesReport};
-use super::{Analytic, Deck, Job, Phases, Problem, Report, cost};
+use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
+use crate::blas::Reductions;
 use crate::comm::Communicator;
 use crate::graph::Graph;
 use crate::mesh::Mesh;
@@ -25,7 +26,7 @@ pub(super) fn costs<S: Job>(
     phases: &Phases,
     mesh: &Mesh<S::Memory>,
     graph: &Graph<S::Memory>,
-    problem: &impl Problem<S>,
+    problem: &HeatProblem<'_, S>,
     deck: &Deck,
 ) {
     let sizes = cost::Sizes {
@@ -38,9 +39,11 @@ pub(super) fn costs<S: Job>(
         fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,
         fill::Kernel::Contraction => fill::ContractionKernel::FLOPS as u64,
     };
-    let fill = match deck.fill.strategy.or(S::FILL) {
-        fill::Strategy::Gather => cost::fill_gather(sizes, element_flops),
-        fill::Strategy::Scatter | fill::Strategy::Colour => cost::fill_scatter(sizes, element_flops),
+    let fill = match deck.fill.strategy.or(S::STRATEGY) {
+        fill::Strategy::Gather => cost::fill_gather(sizes, element_flops, problem.stored_bytes()),
+        fill::Strategy::Scatter | fill::Strategy::Colour => {
+            cost::fill_scatter(sizes, element_flops, problem.stored_bytes())
+        }
     };
     for (name, cost) in [
         ("graph", cost::graph(sizes)),
@@ -65,15 +68,15 @@ fn errors<S: Job>(
     exact: &Analytic,
 ) -> Result<(f64, f64)> {
     let n = mesh.map.owned_count();
-    let (exact, mut error) = (space.exact(mesh, exact)?, space.zeros(n)?);
+    let (exact, mut error) = (space.sample(exact, &mesh.node_coord, n)?, space.zeros(n)?);
     space.axpby(n, 1.0, temperature, -1.0, &exact, &mut error)?;
-    let mut partials = space.zeros(S::partials_len(n))?;
-    let mut largest = [space.max_abs(n, &error, &mut partials)?, space.max_abs(n, &exact, &mut partials)?];
-    let (mut sums, mut squares) = (space.zeros(2)?, [0.0; 2]);
+    let mut sums = Reductions::new(space, n, 2)?;
+    let mut largest = [space.max_abs(n, &error, &mut sums.partials)?, space.max_abs(n, &exact, &mut sums.partials)?];
+    let mut squares = [0.0; 2];
     for (slot, vector) in [&error, &exact].into_iter().enumerate() {
-        space.dot(n, vector, vector, &mut partials, slot, &mut sums)?;
+        space.dot(n, vector, vector, &mut sums, slot)?;
     }
-    space.read(&sums, &mut squares)?;
+    space.read(&sums.scalars, &mut squares)?;
     comm.all_max(&mut largest);
     comm.all_sum(&mut squares);
     Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
@@ -104,7 +107,7 @@ pub(super) fn report<S: Job>(
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
     let triad = triad.map(|_| triads[0]);
-    let steps = newton.steps.iter().map(|step| (step.residual, step.cg.iterations, step.cg.residual));
+    let steps = newton.steps.iter().map(|step| (step.residual, step.linear.iterations, step.linear.residual));
     let history = steps.chain([(newton.residual, 0, 0.0)]).enumerate();
     let nodes = spec.node_count();
     Ok(Report {
@@ -135,11 +138,11 @@ pub(super) fn report<S: Job>(
         },
         strategies: StrategiesReport {
             graph: deck.graph.strategy,
-            fill: deck.fill.strategy.or(S::FILL),
+            fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: deck.fill.kernel,
         },
         newton_iterations: newton.steps.len(),
-        cg_iterations: newton.steps.iter().map(|step| step.cg.iterations).sum(),
+        cg_iterations: newton.steps.iter().map(|step| step.linear.iterations).sum(),
         history: history
             .map(|(newton, (residual, cg_iterations, cg_residual))| HistoryReport {
                 newton,

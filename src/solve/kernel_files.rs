@@ -1,9 +1,11 @@
-//! The kernel file that `solve` launches.
+//! The kernel files that `solve` launches.
 
 use crate::space::cuda::{KernelFile, kernel_file};
 
+/// Fused vector updates of CG.
+pub static CG: KernelFile = kernel_file!("cg", "vectors.cuh", "cg.cuh");
 /// Pipelined CG of a small system in one launch.
-pub static CG: KernelFile = kernel_file!("cg");
+pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 1] = [&CG];
+pub static KERNEL_FILES: [&KernelFile; 2] = [&CG, &CG_AT_ONCE];

@@ -1,18 +1,16 @@
-//! Iterative methods, written once for every space: conjugate gradients and Newton's method.
+//! Iterative methods, written once for every space: Krylov methods and Newton's method.
 //!
-//! They name no backend, loop over no data and allocate nothing inside an iteration. The operator of a matrix on a GPU is in
-//! `cuda`.
+//! They name no backend, loop over no data and allocate nothing inside an iteration.
 
-mod cg;
-#[cfg(feature = "cuda")]
-mod cuda;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod krylov;
 mod newton;
-mod operator;
 
-pub use cg::{CgInfo, CgParams, CgWorkspace, LinearOperator, Sums, cg};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use krylov::{
+    CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearOperator,
+    LinearSystem, MatrixOperator, OperatorTimes, Preconditioner, Quotient, SolveInfo, cg,
+};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};
-pub use operator::{DistributedOperator, OperatorTimes};

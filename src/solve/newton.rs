@@ -1,7 +1,8 @@
 //! Newton's method: solve J(x) delta = F(x), x -= delta, until ||F|| has fallen enough.
 
-use super::{CgInfo, Sums};
-use crate::blas::Blas;
+use super::SolveInfo;
+use crate::blas::{Blas, Reductions};
+use crate::comm::AllReduce;
 use crate::space::Array;
 use crate::{Error, Result};
 
@@ -20,7 +21,7 @@ pub trait NonlinearProblem<S: Blas> {
     ///
     /// # Errors
     /// Whatever stops a linear solve.
-    fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<CgInfo>;
+    fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo>;
 }
 
 /// When to stop.
@@ -37,8 +38,8 @@ pub struct NewtonParams {
 pub struct NewtonStep {
     /// ||F|| before the step.
     pub residual: f64,
-    /// The step's linear solve.
-    pub cg: CgInfo,
+    /// The linear solve of this step.
+    pub linear: SolveInfo,
 }
 
 /// How it went.
@@ -58,7 +59,7 @@ pub struct NewtonInfo {
 /// [`Error::NotConverged`] at the limit, [`Error::NotFinite`] for a NaN or infinity in ||F||, and what the problem returns.
 pub fn newton<S: Blas>(
     space: &S,
-    sums: &(impl Sums<S> + ?Sized),
+    comm: &(impl AllReduce<S> + ?Sized),
     problem: &mut impl NonlinearProblem<S>,
     x: &mut Array<S, f64>,
     params: NewtonParams,
@@ -66,15 +67,15 @@ pub fn newton<S: Blas>(
 ) -> Result<NewtonInfo> {
     let n = problem.rows();
     let (mut residual, mut delta) = (space.zeros(n)?, space.zeros(n)?);
-    let (mut partials, mut scalars) = (space.zeros(S::partials_len(n))?, space.zeros(1)?);
+    let mut sums = Reductions::new(space, n, 1)?;
     let mut info = NewtonInfo::default();
     loop {
         // F(x), J(x), ||F||
         problem.assemble(x, &mut residual)?;
-        space.dot(n, &residual, &residual, &mut partials, 0, &mut scalars)?;
-        sums.sum(space, &mut scalars, 0)?;
+        space.dot(n, &residual, &residual, &mut sums, 0)?;
+        comm.all_reduce(space, &mut sums, 0)?;
         let mut norm = [0.0];
-        space.read(&scalars, &mut norm)?;
+        space.read(&sums.scalars, &mut norm)?;
         let (step, norm) = (info.steps.len(), norm[0].sqrt());
         if !norm.is_finite() {
             return Err(Error::NotFinite { method: "Newton", quantity: "||F||", value: norm, iteration: step });
@@ -92,9 +93,9 @@ pub fn newton<S: Blas>(
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
         // J delta = F, x -= delta
-        let cg = problem.solve(&residual, &mut delta)?;
+        let linear = problem.solve(&residual, &mut delta)?;
         space.axpy(n, -1.0, &delta, x)?;
-        info.steps.push(NewtonStep { residual: norm, cg });
+        info.steps.push(NewtonStep { residual: norm, linear });
     }
 }
 
@@ -119,9 +120,9 @@ mod tests {
             residual.iter_mut().zip(x).zip(&self.squares).for_each(|((r, x), c)| *r = *x * *x - c);
             Ok(())
         }
-        fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<CgInfo> {
+        fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<SolveInfo> {
             delta.iter_mut().zip(residual).zip(&self.slope).for_each(|((d, r), s)| *d = r / s);
-            Ok(CgInfo { iterations: 1, ..CgInfo::default() })
+            Ok(SolveInfo { iterations: 1, ..SolveInfo::default() })
         }
     }
 

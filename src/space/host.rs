@@ -153,6 +153,7 @@ macro_rules! host_memory_space {
             type Memory = HostMemory;
             type Reading = [f64; SCALARS];
             type Recording = ();
+            const SYNCHRONOUS: bool = true;
             fn label(&$self) -> String {
                 $label
             }
@@ -181,6 +182,9 @@ macro_rules! host_memory_space {
             }
             fn repeat(&self, (): &mut (), mut work: impl FnMut() -> Result<()>) -> Result<()> {
                 work()
+            }
+            fn threads(&self) -> usize {
+                self.concurrency()
             }
             fn fence(&self) -> Result<()> {
                 Ok(())

@@ -100,6 +100,9 @@ pub trait ExecutionSpace: Clone + Debug {
     /// The recorded work of [`repeat`](Self::repeat).
     type Recording: Debug + Default;
 
+    /// Whether a kernel is done when its launch returns, so that the clock of the host measures it.
+    const SYNCHRONOUS: bool;
+
     /// Returns the name for messages and reports, e.g. `threads(4)`.
     fn label(&self) -> String;
 
@@ -149,6 +152,9 @@ pub trait ExecutionSpace: Clone + Debug {
     /// # Errors
     /// Those of the work, and failures of the device.
     fn repeat(&self, recording: &mut Self::Recording, work: impl FnMut() -> Result<()>) -> Result<()>;
+
+    /// Number of host threads that run kernels; 1 on a device.
+    fn threads(&self) -> usize;
 
     /// Returns when every kernel launched so far has finished.
     ///

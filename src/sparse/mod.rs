@@ -28,22 +28,16 @@ mod exchange;
 mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
-#[cfg(feature = "cuda")]
-mod slices;
 mod spmv;
-#[cfg(feature = "cuda")]
-mod storage;
 
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
-pub use format::Format;
+pub use format::{Format, Formats, Product};
+#[cfg(feature = "cuda")]
+pub use format::{Slices, Storage, Stored};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-#[cfg(feature = "cuda")]
-pub use slices::Slices;
 pub use spmv::Spmv;
 #[cfg(feature = "cuda")]
-pub use spmv::{DeviceValue, Lanes, ProductDot};
-#[cfg(feature = "cuda")]
-pub use storage::{Storage, Stored};
+pub use spmv::{DeviceValue, Lanes};

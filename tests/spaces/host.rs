@@ -1,10 +1,11 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose.
 
-use minifenl::blas::{Blas, cg_slot};
+use minifenl::blas::Reductions;
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
+use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
 use minifenl::space::{ExecutionSpace, HostSpace, Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsMatrix, Spmv};
 
@@ -77,7 +78,7 @@ fn assembled<S: HostSpace>(
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; graph.crs.rows()]);
     let mut fill = Fill::new(space, strategy, &mesh.elem_node, graph).unwrap();
     fill.assemble(space, kernel, &mesh.elem_node, graph, &mut matrix, &mut residual).unwrap();
-    let fixed = mesh.on_faces([Face::ZMin, Face::XMax]);
+    let fixed = space.on_faces(mesh, [Face::ZMin, Face::XMax]).unwrap();
     Dirichlet::new(space, &graph.crs, &fixed).unwrap().apply(space, &mut matrix, &mut residual).unwrap();
     (matrix.into_parts().1, residual)
 }
@@ -117,11 +118,11 @@ fn products() {
     fn all<S: HostSpace>(space: &S, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &Vec<f64>) -> Vec<Vec<f64>> {
         let rows = matrix.graph().rows();
         let (mut y, mut z, mut w) = (wave(rows, 0.5), wave(rows, 0.9), vec![f64::NAN; rows]);
-        let (mut partials, mut scalars) = (vec![0.0; S::partials_len(rows)], vec![0.0; cg_slot::LEN]);
+        let mut sums = Reductions::new(space, rows, 3).unwrap();
         space.spmv(2.0, matrix, x, -0.5, &mut y).unwrap();
         space.spmv(1.0, single, x, 1.0, &mut z).unwrap();
-        space.spmv_dot(matrix, 0..rows, x, &mut w, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
-        vec![y, z, w, scalars]
+        space.spmv_dot(matrix, 0..rows, x, &mut w, &mut sums, 2).unwrap();
+        vec![y, z, w, sums.scalars]
     }
     let serial = all(&Serial, &matrix, &single, &x);
     assert!(spaces().iter().all(|space| all(space, &matrix, &single, &x) == serial));
@@ -132,18 +133,18 @@ fn vectors() {
     const N: usize = 3 * 4096 + 1234;
     fn all<S: HostSpace>(space: &S) -> Vec<Vec<f64>> {
         let (p, q, mut x, mut r) = (wave(N + 5, 0.3), wave(N, 0.7), wave(N, 0.2), wave(N, 0.9));
-        let (mut z, mut partials) = (vec![0.0; N], vec![0.0; S::partials_len(N)]);
-        let mut scalars = vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0];
-        space.cg_step(N, 0, 1, &p, &q, &mut x, &mut r, &mut partials, &mut scalars).unwrap();
+        let (mut z, mut sums) = (vec![0.0; N], Reductions::new(space, N, CgSlot::LEN).unwrap());
+        sums.scalars = vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+        space.cg_step(N, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
         space.axpby(N, 0.3, &p, -2.0, &q, &mut z).unwrap();
-        space.cg_direction(N, 1, 0, &r, &mut z, &mut scalars).unwrap();
+        space.cg_direction(N, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, &mut sums).unwrap();
         space.axpy(N, 0.1, &q, &mut z).unwrap();
-        let largest = space.max_abs(N, &z, &mut partials).unwrap();
-        space.dot(N, &z, &p, &mut partials, 2, &mut scalars).unwrap();
+        let largest = space.max_abs(N, &z, &mut sums.partials).unwrap();
+        space.dot(N, &z, &p, &mut sums, 2).unwrap();
         let mut copy = vec![0.0; N];
         space.copy(N, &z, &mut copy).unwrap();
         space.fill(N / 2, 7.0, &mut copy).unwrap();
-        vec![x, r, z, scalars, copy, vec![largest]]
+        vec![x, r, z, sums.scalars, copy, vec![largest]]
     }
     let serial = all(&Serial);
     assert!(spaces().iter().all(|space| all(space) == serial));

@@ -27,6 +27,7 @@ mod testing;
 
 use args::Args;
 use clap::Parser;
+use minifenl::comm::Solo;
 use minifenl::run::Chosen;
 use minifenl::run::program::{self, Exit};
 use minifenl::space::{Threads, allowed_cores};
@@ -73,12 +74,12 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
     // 3. The device.
     let host = Threads::with_current(args.threads.map_or_else(allowed_cores, usize::from))?;
     #[cfg(feature = "cuda")]
-    let gpu = match args.device.choose(1)? {
+    let gpu = match args.device.choose(&Solo, false)? {
         Chosen::Cuda(ordinal) => Some(minifenl::space::Cuda::new(ordinal)?),
         Chosen::Cpu { notice } => progress::notice(notice),
     };
     #[cfg(not(feature = "cuda"))]
-    let Chosen::Cpu { .. } = args.device.choose(1)?;
+    let Chosen::Cpu { .. } = args.device.choose(&Solo, false)?;
     let setting = Setting {
         host: &host,
         #[cfg(feature = "cuda")]

@@ -115,10 +115,10 @@ impl Persistent {
 }
 
 impl Exchange for Persistent {
-    fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64])) -> Result<()> {
+    fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()> {
         self.wait()?;
         // SAFETY: nothing is under way, so MPI does not touch the buffer, and `&mut self` keeps others out.
-        pack(unsafe { &mut *self.send.as_slice() });
+        pack(unsafe { &mut *self.send.as_slice() })?;
         if !self.requests.is_empty() {
             let requests = self.requests.as_mut_ptr();
             // SAFETY: all are inactive persistent requests on buffers that live as long as `self`; until `wait` clears

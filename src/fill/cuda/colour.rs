@@ -5,8 +5,9 @@
 //! many elements as many colours, rounds and launches as it has elements.
 
 use super::scatter::{HEAT_THREADS, add_matrices};
-use super::{ElementMatrices, Heat, Target, WIDTHS};
+use super::system::{ElementMatrices, SystemView, WIDTHS};
 use crate::Result;
+use crate::fill::HeatInput;
 use crate::fill::kernel_files::{COLOUR, HEAT};
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
@@ -20,13 +21,13 @@ const ROUNDS: usize = 4;
 
 /// The elements by colour.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Colour {
     list: CudaArray<u32>,
     /// Where each colour begins in the list, and its end.
     bounds: Vec<usize>,
 }
 
-impl Plan {
+impl Colour {
     pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<Self> {
         let elems = elem_node.elem_count();
         let grid = Grid::cover(elems, THREADS);
@@ -45,7 +46,7 @@ impl Plan {
         }
         let (mut next, mut list) = (space.upload(&next)?, space.unfilled::<u32>(elems)?);
         space.launch(&COLOUR, "colour_list", grid, arguments![elems as u64, &colours, &mut next, &mut list])?;
-        Ok(Plan { list, bounds })
+        Ok(Colour { list, bounds })
     }
 
     /// Size of each colour and its part of the list.
@@ -53,26 +54,26 @@ impl Plan {
         self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
     }
 
-    pub(super) fn heat(&self, mut target: Target<'_>, heat: Heat<'_>) -> Result<()> {
-        target.clear()?;
-        let (rows, (positions, kind)) = (target.rows() as u64, target.positions());
-        let (nodes, row_map) = (target.elem_node.nodes(), target.graph.crs.row_map());
-        let Heat { node_coord, temperature, conductivity } = heat;
+    pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+        system.clear()?;
+        let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
+        let (nodes, row_map) = (system.elem_node.nodes(), system.graph.crs.row_map());
+        let HeatInput { elem_node: _, node_coord, temperature, conductivity } = input;
         for (count, list) in self.parts() {
             #[rustfmt::skip]
             let arguments = arguments![
                 count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, conductivity,
-                &mut *target.values, &mut *target.residual,
+                &mut *system.values, &mut *system.residual,
             ];
-            target.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
+            system.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
         }
         Ok(())
     }
 
-    pub(super) fn matrices(&self, mut target: Target<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        target.clear()?;
+    pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+        system.clear()?;
         self.parts().try_for_each(|(count, list)| {
-            add_matrices(&mut target, elements, ["colour_u8", "colour_u16", "colour_u32"], count, list)
+            add_matrices(&mut system, elements, ["colour_u8", "colour_u16", "colour_u32"], count, list)
         })
     }
 }

@@ -15,8 +15,8 @@ use crate::contraction::{
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::{DIM, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
+use crate::fill::HeatInput;
 use crate::fill::kernel_files::WORKSET;
-use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Grid, arguments};
 use crate::space::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut, Layout};
 use std::ops::Range;
@@ -90,25 +90,22 @@ impl ContractionWorkset {
     pub fn evaluate(
         &mut self,
         space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
+        input: HeatInput<'_, CudaMemory>,
         elems: Range<usize>,
-        node_coord: &CudaArray<[f64; DIM]>,
-        temperature: &CudaArray<f64>,
-        conductivity: f64,
         matrices: &mut CudaArray<f64>,
         residuals: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "ContractionWorkset";
-        let (count, nodes) = (elem_node.elem_count(), elem_node.node_count());
-        check_length(NAME, "elem_node (nodes an element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
+        let (count, nodes) = (input.elem_node.elem_count(), input.elem_node.node_count());
+        check_length(NAME, "elem_node (nodes per element)", input.elem_node.nodes_per_elem(), HEX8_NODES)?;
         check_at_least(NAME, "elem_node (elements)", count, elems.end)?;
-        check_at_least(NAME, "node_coord", node_coord.len(), nodes)?;
-        check_at_least(NAME, "temperature", temperature.len(), nodes)?;
+        check_at_least(NAME, "node_coord", input.node_coord.len(), nodes)?;
+        check_at_least(NAME, "temperature", input.temperature.len(), nodes)?;
         check_at_least(NAME, "matrices", matrices.len(), HEX8_NODES * HEX8_NODES * count)?;
         check_at_least(NAME, "residuals", residuals.len(), HEX8_NODES * count)?;
         for first in elems.clone().step_by(self.cells) {
             let cells = self.cells.min(elems.end - first);
-            self.geometry(space, elem_node, first, cells, node_coord, temperature, conductivity)?;
+            self.geometry(space, input, first..first + cells)?;
             let matrices = DeviceViewMut::strided(
                 matrices,
                 first,
@@ -121,17 +118,9 @@ impl ContractionWorkset {
         Ok(())
     }
 
-    /// The intermediate arrays of `cells` elements from `first` on, packed.
-    fn geometry(
-        &mut self,
-        space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
-        first: usize,
-        cells: usize,
-        node_coord: &CudaArray<[f64; DIM]>,
-        temperature: &CudaArray<f64>,
-        conductivity: f64,
-    ) -> Result<()> {
+    /// Computes the intermediate arrays of the elements `elems`, packed.
+    fn geometry(&mut self, space: &Cuda, input: HeatInput<'_, CudaMemory>, elems: Range<usize>) -> Result<()> {
+        let HeatInput { elem_node, node_coord, temperature, conductivity } = input;
         let name = match self.layout {
             Layout::Left => "workset_left",
             Layout::Right => "workset_right",
@@ -139,11 +128,11 @@ impl ContractionWorkset {
         space.launch(
             &WORKSET,
             name,
-            Grid::new(cells.div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
+            Grid::new(elems.len().div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
             arguments![
-                cells as u64,
+                elems.len() as u64,
                 conductivity,
-                Argument::from_item(elem_node.nodes(), first * HEX8_NODES),
+                Argument::from_item(elem_node.nodes(), elems.start * HEX8_NODES),
                 node_coord,
                 temperature,
                 &mut self.fluxes,

@@ -4,9 +4,10 @@
 //! in the matrix, so that values are written once and whole; blocks of longer rows are added up in device memory.
 
 use super::scatter::HEAT_THREADS;
-use super::{ElementMatrices, Heat, Target};
+use super::system::{ElementMatrices, SystemView};
 use crate::Result;
 use crate::element::HEX8_NODES;
+use crate::fill::HeatInput;
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::ElemNode;
@@ -18,9 +19,14 @@ const ROWS: u32 = 128;
 /// Entries of a symmetric element matrix.
 const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
 
-/// Lists of the rows' elements, and the heat equation's element arrays once they are needed.
+/// Returns the number of stored items of `elems` elements of the heat equation.
+pub(super) fn stored_len(elems: usize) -> usize {
+    (PAIRS + HEX8_NODES) * elems
+}
+
+/// Lists of each row's elements, and the heat equation's element arrays, which the first call allocates.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Gather {
     lists: NodeElem<CudaMemory>,
     /// Entries of a block's rows that its shared memory holds.
     capacity: u32,
@@ -34,7 +40,7 @@ struct Arrays {
     residuals: CudaArray<f64>,
 }
 
-impl Plan {
+impl Gather {
     pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>, graph: &Graph<CudaMemory>) -> Result<Self> {
         let rows = graph.crs.rows();
         let lists = NodeElem::on_device(space, elem_node, rows)?;
@@ -47,11 +53,11 @@ impl Plan {
         space.launch(&FILL, "largest_span", grid, arguments![rows as u64, limit as u64, row_map, &mut largest])?;
         let mut capacity = [0];
         space.read(&largest, &mut capacity)?;
-        Ok(Plan { lists, capacity: capacity[0], arrays: None })
+        Ok(Gather { lists, capacity: capacity[0], arrays: None })
     }
 
-    pub(super) fn heat(&mut self, target: Target<'_>, heat: Heat<'_>) -> Result<()> {
-        let (space, elems) = (target.space, target.elems());
+    pub(super) fn heat(&mut self, system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+        let (space, elems) = (system.space, system.elems());
         let mut arrays = match self.arrays.take() {
             Some(arrays) => arrays,
             None => {
@@ -59,20 +65,20 @@ impl Plan {
                 Arrays { matrices, residuals: space.unfilled(HEX8_NODES * elems)? }
             }
         };
-        let Heat { node_coord, temperature, conductivity } = heat;
+        let HeatInput { elem_node: _, node_coord, temperature, conductivity } = input;
         let Arrays { matrices, residuals } = &mut arrays;
-        let nodes = target.elem_node.nodes();
+        let nodes = system.elem_node.nodes();
         #[rustfmt::skip]
         let arguments =
             arguments![elems as u64, nodes, node_coord, temperature, conductivity, &mut *matrices, &mut *residuals];
         space.launch(&HEAT, "store_heat", Grid::cover(elems, HEAT_THREADS), arguments)?;
-        let done = self.matrices(target, ElementMatrices { matrices, residuals, symmetric: true });
+        let done = self.matrices(system, ElementMatrices { matrices, residuals, symmetric: true });
         self.arrays = Some(arrays);
         done
     }
 
-    pub(super) fn matrices(&self, target: Target<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        let (rows, nn, (positions, kind)) = (target.rows(), target.nodes_per_elem(), target.positions());
+    pub(super) fn matrices(&self, system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+        let (rows, nn, (positions, kind)) = (system.rows(), system.nodes_per_elem(), system.positions());
         let names = match (nn, elements.symmetric) {
             (HEX8_NODES, true) => ["gather_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
             (HEX8_NODES, false) => ["gather_full8_u8", "gather_full8_u16", "gather_full8_u32"],
@@ -82,10 +88,10 @@ impl Plan {
         let (slot_map, slots) = (self.lists.row_map(), self.lists.slots_array());
         #[rustfmt::skip]
         let arguments = arguments![
-            rows as u64, target.elems() as u64, nn as u32, self.capacity, u32::from(elements.symmetric), slot_map,
-            slots, positions, target.graph.crs.row_map(), elements.matrices, elements.residuals, target.values,
-            target.residual,
+            rows as u64, system.elems() as u64, nn as u32, self.capacity, u32::from(elements.symmetric), slot_map,
+            slots, positions, system.graph.crs.row_map(), elements.matrices, elements.residuals, system.values,
+            system.residual,
         ];
-        target.space.launch(&FILL, names[kind], grid, arguments)
+        system.space.launch(&FILL, names[kind], grid, arguments)
     }
 }

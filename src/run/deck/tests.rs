@@ -45,7 +45,7 @@ fn refusals_name_key_and_line() {
         ("[cg]\ntolerance = 1", "cg.tolerance", "between 0 and 1"),
         ("[newton]\nmax_iterations = 0", "newton.max_iterations", "1 or more"),
         ("[run]\nthreads = 0", "run.threads", "--threads"),
-        ("[device]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
+        ("[matrix]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
         ("[run]\ndevice = \"gpu\"", "line 2", "auto, cpu, cuda, cuda:K"),
     ];
     for (text, first, second) in cases {
@@ -97,8 +97,8 @@ prop_compose! {
         deck.fill.kernel = fill::Kernel::ALL[kernel].0;
         (deck.cg.tolerance, deck.newton.max_iterations) = (tolerance, limit);
         (deck.run.threads, deck.run.triad) = (threads, triad);
-        deck.run.device = [Device::Auto, Device::Cpu, Device::Cuda(0), Device::Cuda(1), Device::Cuda(77)][device];
-        deck.device.format = ["auto", "crs", "sell", "pattern"][format].parse().unwrap();
+        deck.run.device = [Device::Auto, Device::Cpu, Device::Cuda(None), Device::Cuda(Some(1)), Device::Cuda(Some(77))][device];
+        deck.matrix.format = ["auto", "crs", "sell", "pattern"][format].parse().unwrap();
         deck
     }
 }

@@ -242,6 +242,23 @@ impl Cuda {
         &self.ticket
     }
 
+    /// Copies host data to the items from `first` on, through page-locked memory; does not wait for the copy.
+    pub(crate) fn write<T: Item>(&self, data: &[T], first: usize, array: &mut CudaArray<T>) -> Result<()> {
+        crate::error::check_at_least("write", "array", array.len(), first + data.len())?;
+        self.device().bind()?;
+        let piece = (PIECE / size_of::<T>()).max(1);
+        for (number, items) in data.chunks(piece).enumerate() {
+            let mut buffer = self.pinned.take(size_of_val(items))?;
+            let staged = buffer.as_slice::<T>(items.len());
+            staged.copy_from_slice(items);
+            let to = array.address() + ((first + number * piece) * size_of::<T>()) as u64;
+            // SAFETY: inside the array, as checked; the pool hands the buffer out again only after the copy.
+            unsafe { result::memcpy_htod_async(to, staged, self.stream.handle) }.or_device("cuMemcpyHtoDAsync")?;
+            self.pinned.give(buffer, &self.stream)?;
+        }
+        Ok(())
+    }
+
     fn begin_copy<T: Item>(&self, array: &CudaArray<T>, first: usize, len: usize) -> Result<Reading> {
         self.device().bind()?;
         let mut buffer = self.pinned.take(len * size_of::<T>())?;
@@ -273,6 +290,8 @@ impl ExecutionSpace for Cuda {
     type Reading = Reading;
     type Recording = Recording;
 
+    const SYNCHRONOUS: bool = false;
+
     fn label(&self) -> String {
         let info = self.device().info();
         format!("cuda:{} ({})", info.ordinal, info.name)
@@ -283,17 +302,8 @@ impl ExecutionSpace for Cuda {
     }
 
     fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
-        let array = self.unfilled(data.len())?;
-        let piece = (PIECE / size_of::<T>()).max(1);
-        for (number, items) in data.chunks(piece).enumerate() {
-            let mut buffer = self.pinned.take(size_of_val(items))?;
-            let staged = buffer.as_slice::<T>(items.len());
-            staged.copy_from_slice(items);
-            let to = array.address() + (number * piece * size_of::<T>()) as u64;
-            // SAFETY: inside the array; the pool reuses the buffer only after the copy.
-            unsafe { result::memcpy_htod_async(to, staged, self.stream.handle) }.or_device("cuMemcpyHtoDAsync")?;
-            self.pinned.give(buffer, &self.stream)?;
-        }
+        let mut array = self.unfilled(data.len())?;
+        self.write(data, 0, &mut array)?;
         Ok(array)
     }
 
@@ -330,6 +340,10 @@ impl ExecutionSpace for Cuda {
     fn repeat(&self, recording: &mut Recording, work: impl FnMut() -> Result<()>) -> Result<()> {
         self.device().bind()?;
         recording.run(&self.stream, &self.ticket, work)
+    }
+
+    fn threads(&self) -> usize {
+        1
     }
 
     fn fence(&self) -> Result<()> {

@@ -4,7 +4,7 @@
 //! from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
 
 use super::{CrsMatrix, Spmv};
-use crate::blas::{Blas, cg_slot};
+use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{Item, named_choice};
@@ -76,9 +76,9 @@ pub trait DeviceValue: Item + Into<f64> {
     const SLICED_DOT: [&'static str; 2];
     #[doc(hidden)]
     const UPDATE: &'static str;
-    /// All iterations of CG at once, in small blocks and in large ones.
+    /// Name of the type in kernel names.
     #[doc(hidden)]
-    const ITERATE: [(&'static str, u32); 2];
+    const NAME: &'static str;
 }
 
 macro_rules! by_lanes {
@@ -119,11 +119,8 @@ macro_rules! device_value {
             ];
             const SLICED_DOT: [&'static str; 2] =
                 [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
+            const NAME: &'static str = stringify!($value);
             const UPDATE: &'static str = concat!("update_", stringify!($value));
-            const ITERATE: [(&'static str, u32); 2] = [
-                (concat!("iterate_", stringify!($value), "_256"), 256),
-                (concat!("iterate_", stringify!($value), "_1024"), 1024),
-            ];
         }
     };
 }
@@ -164,7 +161,7 @@ impl Cuda {
         self.launch(&SPARSE, name, grid, arguments![rows as u64, alpha, row_map, entries, a.values(), x, beta, y])
     }
 
-    /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads a row.
+    /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads per row.
     ///
     /// # Errors
     /// As [`spmv_dot`](Spmv::spmv_dot).
@@ -172,21 +169,22 @@ impl Cuda {
         &self,
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
-        dot: ProductDot<'_>,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
     ) -> Result<()> {
-        dot.check((a.graph().rows(), a.graph().columns()), 1)?;
-        let ProductDot { rows, x, y, partials, slot, scalars } = dot;
+        check_dot((a.graph().rows(), a.graph().columns(), 1), &rows, x, y, sums, slot)?;
         let name = V::SPMV_DOT[lanes as usize];
         let grid = self.product_grid(&SPARSE, name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
-        let ticket = self.ticket();
-        self.launch(
-            &SPARSE,
-            name,
-            grid,
-            arguments![first, last, row_map, entries, values, x, y, partials, slot, scalars, ticket],
-        )
+        let (stop, ticket) = (sums.stop_argument(), self.ticket());
+        let Reductions { partials, scalars, .. } = sums;
+        #[rustfmt::skip]
+        let arguments = arguments![first, last, row_map, entries, values, x, y, stop, partials, slot, scalars, ticket];
+        self.launch(&SPARSE, name, grid, arguments)
     }
 
     /// The number of threads a row that multiplies this matrix fastest here, by three products with each; waits for them.
@@ -221,36 +219,22 @@ impl Cuda {
     }
 }
 
-/// What a product with a dot on a GPU works on, as [`Spmv::spmv_dot`] takes it.
-#[derive(Debug)]
-pub struct ProductDot<'a> {
-    /// Rows of the product.
-    pub rows: Range<usize>,
-    /// What the matrix is multiplied with.
-    pub x: &'a CudaArray<f64>,
-    /// The product.
-    pub y: &'a mut CudaArray<f64>,
-    /// Sums of blocks of rows.
-    pub partials: &'a mut CudaArray<f64>,
-    /// Where the dot goes in `scalars`.
-    pub slot: usize,
-    /// The scalars of CG.
-    pub scalars: &'a mut CudaArray<f64>,
-}
-
-impl ProductDot<'_> {
-    /// Refuses what does not fit the matrix; `block`: multiples at which `rows` may start.
-    pub(crate) fn check(&self, (all, columns): (usize, usize), block: usize) -> Result<()> {
-        let Self { rows, x, y, partials, slot, scalars } = self;
-        if rows.start > rows.end || rows.end > all {
-            return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
-        }
-        check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
-        check_at_least("spmv_dot", "x", x.len(), columns.max(rows.end))?;
-        check_at_least("spmv_dot", "y", y.len(), rows.end)?;
-        check_at_least("spmv_dot", "partials", partials.len(), Cuda::partials_len(all))?;
-        check_at_least("spmv_dot", "scalars", scalars.len(), cg_slot::LEN.max(slot + 1))
+/// Refuses arrays that do not fit a product of `rows` of a matrix with (rows, columns, rows per block) and its dot.
+pub(crate) fn check_dot(
+    (all, columns, block): (usize, usize, usize),
+    rows: &Range<usize>,
+    x: &CudaArray<f64>,
+    y: &CudaArray<f64>,
+    sums: &Reductions<Cuda>,
+    slot: usize,
+) -> Result<()> {
+    if rows.start > rows.end || rows.end > all {
+        return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
     }
+    check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
+    check_at_least("spmv_dot", "x", x.len(), columns.max(rows.end))?;
+    check_at_least("spmv_dot", "y", y.len(), rows.end)?;
+    sums.check("spmv_dot", slot)
 }
 
 impl<V: DeviceValue> Spmv<V> for Cuda {
@@ -274,10 +258,9 @@ impl<V: DeviceValue> Spmv<V> for Cuda {
         rows: Range<usize>,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
         slot: usize,
-        scalars: &mut CudaArray<f64>,
     ) -> Result<()> {
-        self.spmv_dot_lanes(Lanes::of_matrix(a), a, ProductDot { rows, x, y, partials, slot, scalars })
+        self.spmv_dot_lanes(Lanes::of_matrix(a), a, rows, x, y, sums, slot)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{CrsMatrix, Spmv};
 use crate::Result;
-use crate::blas::cg_slot;
+use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
 use crate::space::{HostSpace, Item, prefetch};
 use rayon::prelude::*;
@@ -39,15 +39,15 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         rows: Range<usize>,
         x: &Vec<f64>,
         y: &mut Vec<f64>,
-        partials: &mut Vec<f64>,
+        sums: &mut Reductions<S>,
         slot: usize,
-        scalars: &mut Vec<f64>,
     ) -> Result<()> {
         check("spmv_dot", a, x, y)?;
-        check_at_least("spmv_dot", "scalars", scalars.len(), cg_slot::LEN)?;
-        if scalars[cg_slot::STATE] != 0.0 {
+        if sums.is_stopped()? {
             return Ok(());
         }
+        let Reductions { partials, scalars, .. } = sums;
+        check_at_least("spmv_dot", "scalars", scalars.len(), slot + 1)?;
         let blocks = rows.start / S::CHUNK..rows.end.div_ceil(S::CHUNK);
         check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
         check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
@@ -148,22 +148,22 @@ mod tests {
         let values = (0..2 * rows).map(|i| (i as f64 * 0.37).sin()).collect();
         let matrix = CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, rows + 31).unwrap()), values).unwrap();
         let x: Vec<f64> = (0..rows + 31).map(|i| (i as f64 * 0.11).cos()).collect();
-        let (mut y, mut partials, mut scalars) = (vec![0.0; rows], vec![0.0; 4], vec![0.0; cg_slot::LEN]);
-        Serial.spmv_dot(&matrix, 0..rows, &x, &mut y, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
+        let (mut y, mut sums) = (vec![0.0; rows], Reductions::new(&Serial, rows, 3).unwrap());
+        Serial.spmv_dot(&matrix, 0..rows, &x, &mut y, &mut sums, 1).unwrap();
         let expected: f64 = y.iter().zip(&x).map(|(y, x)| y * x).sum();
-        assert!((scalars[cg_slot::PQ] - expected).abs() < 1e-10 * rows as f64);
-        let (mut y2, mut partials2, mut scalars2) = (vec![0.0; rows], vec![0.0; 4], vec![0.0; cg_slot::LEN]);
+        assert!((sums.scalars[1] - expected).abs() < 1e-10 * rows as f64);
         let threads = Threads::new(3).unwrap();
+        let (mut y2, mut sums2) = (vec![0.0; rows], Reductions::new(&threads, rows, 3).unwrap());
         let split = 2 * Serial::CHUNK;
         for part in [0..split, split..rows] {
-            threads.spmv_dot(&matrix, part, &x, &mut y2, &mut partials2, cg_slot::PQ, &mut scalars2).unwrap();
+            threads.spmv_dot(&matrix, part, &x, &mut y2, &mut sums2, 1).unwrap();
         }
-        assert_eq!((&y, &partials, &scalars), (&y2, &partials2, &scalars2));
-        scalars[cg_slot::STATE] = 1.0;
+        assert_eq!((&y, &sums.partials, &sums.scalars), (&y2, &sums2.partials, &sums2.scalars));
+        (sums.scalars[2], sums.stop) = (1.0, Some(2));
         let mut untouched = vec![7.0; rows];
-        let before = scalars.clone();
-        Serial.spmv_dot(&matrix, 0..rows, &x, &mut untouched, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
-        assert!(untouched.iter().all(|&y| y == 7.0) && scalars == before);
+        let before = sums.scalars.clone();
+        Serial.spmv_dot(&matrix, 0..rows, &x, &mut untouched, &mut sums, 1).unwrap();
+        assert!(untouched.iter().all(|&y| y == 7.0) && sums.scalars == before);
     }
 
     #[test]

@@ -9,17 +9,18 @@ mod cuda;
 mod host;
 
 #[cfg(feature = "cuda")]
-pub(super) use cuda::update;
+pub use cuda::{DeviceValue, Lanes};
 #[cfg(feature = "cuda")]
-pub use cuda::{DeviceValue, Lanes, ProductDot};
+pub(super) use cuda::{check_dot, update};
 
 use super::CrsMatrix;
 use crate::Result;
-use crate::space::{Array, ExecutionSpace, Item};
+use crate::blas::{Blas, Reductions};
+use crate::space::{Array, Item};
 use std::ops::Range;
 
 /// Products of a CRS matrix whose values have type `V` with f64 vectors.
-pub trait Spmv<V: Item = f64>: ExecutionSpace {
+pub trait Spmv<V: Item = f64>: Blas {
     /// Rows whose products share one partial sum in [`spmv_dot`](Self::spmv_dot).
     const ROW_BLOCK: usize;
 
@@ -38,11 +39,11 @@ pub trait Spmv<V: Item = f64>: ExecutionSpace {
         y: &mut Array<Self, f64>,
     ) -> Result<()>;
 
-    /// y = A x and x.y over `rows`, as a step of CG: nothing happens once the state in `scalars` is set.
+    /// y = A x over `rows` and `sums.scalars[slot]` = x.y over all rows up to `rows.end`; nothing once `sums` is stopped.
     ///
-    /// The sums of blocks of [`ROW_BLOCK`](Self::ROW_BLOCK) rows go to `partials`; `rows` starts at a block and ends at a
-    /// block or at the last row. The call that reaches the last row adds all blocks up in `scalars[slot]`, so ranges are
-    /// given in order.
+    /// The sums of blocks of [`ROW_BLOCK`](Self::ROW_BLOCK) rows go to `sums.partials`. `rows` starts at a block and ends at a block
+    /// or at the last row. Callers that split a product pass its ranges in ascending order; the scalar is complete after the
+    /// range that contains the last row.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
@@ -52,8 +53,7 @@ pub trait Spmv<V: Item = f64>: ExecutionSpace {
         rows: Range<usize>,
         x: &Array<Self, f64>,
         y: &mut Array<Self, f64>,
-        partials: &mut Array<Self, f64>,
+        sums: &mut Reductions<Self>,
         slot: usize,
-        scalars: &mut Array<Self, f64>,
     ) -> Result<()>;
 }

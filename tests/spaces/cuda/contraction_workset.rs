@@ -4,7 +4,7 @@ use super::gpu;
 use minifenl::contraction::Variant;
 use minifenl::element::basis::CORNERS;
 use minifenl::element::{min_determinant, reference};
-use minifenl::fill::ContractionWorkset;
+use minifenl::fill::{ContractionWorkset, HeatInput};
 use minifenl::mesh::ElemNode;
 use minifenl::space::{Cuda, ExecutionSpace, Layout};
 use std::ops::Range;
@@ -44,9 +44,9 @@ fn on_device(
     let mut residuals = space.upload(&vec![POISON; 8 * ELEMS]).unwrap();
     let mut workset = workset;
     for elems in elems {
-        workset
-            .evaluate(space, &table, elems, &node_coord, &temperature, CONDUCTIVITY, &mut matrices, &mut residuals)
-            .unwrap();
+        let (elem_node, conductivity) = (&table, CONDUCTIVITY);
+        let input = HeatInput { elem_node, node_coord: &node_coord, temperature: &temperature, conductivity };
+        workset.evaluate(space, input, elems, &mut matrices, &mut residuals).unwrap();
     }
     (space.download(&matrices).unwrap(), space.download(&residuals).unwrap())
 }
@@ -119,10 +119,9 @@ fn short_arrays_are_refused() {
         let mut matrices = space.zeros(64 * ELEMS - short(3)).unwrap();
         let mut residuals = space.zeros(8 * ELEMS - short(4)).unwrap();
         let elems = 0..ELEMS + short(0);
-        let error = workset
-            .evaluate(&space, &table, elems, &node_coord, &temperature, 1.0, &mut matrices, &mut residuals)
-            .unwrap_err()
-            .to_string();
+        let (node_coord, temperature) = (&node_coord, &temperature);
+        let input = HeatInput { elem_node: &table, node_coord, temperature, conductivity: 1.0 };
+        let error = workset.evaluate(&space, input, elems, &mut matrices, &mut residuals).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }
 }

@@ -1,9 +1,13 @@
 //! Fill and boundary conditions: every strategy against the serial one.
 
 use super::{difference, gpu, wave};
-use minifenl::fill::{self, CudaFill, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel, Strategy, element_fn};
+use minifenl::element::Analytic;
+use minifenl::fill::{
+    self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel, HeatInput, Kernel, Strategy,
+    element_fn,
+};
 use minifenl::graph::{self, Graph};
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::CrsMatrix;
 
@@ -64,7 +68,9 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     for (strategy, strategy_name) in Strategy::ALL {
         let (elem_node, graph) = &tables.on_device;
         let found = tables.assembled(space, strategy, |fill, matrix, residual| {
-            fill.assemble_heat(space, elem_node, graph, &coord, &temperature, 2.5, matrix, residual)
+            let (node_coord, temperature) = (&coord, &temperature);
+            let input = HeatInput { elem_node, node_coord, temperature, conductivity: 2.5 };
+            fill.assemble_heat(space, input, graph, matrix, residual)
         });
         for (values, found_residual) in &found {
             let (values, residual) = (difference(values, matrix.values()), difference(found_residual, &residual));
@@ -231,15 +237,59 @@ fn stored_matrices_of_cubes() {
     check_matrices::<4>(&space, "tetrahedra", ElemNode::new(tetrahedra, 4, 512).unwrap(), 500);
 }
 
+/// The heat equation by every strategy and kernel, through the interface that the host has too; the exact solution.
+#[test]
+fn the_heat_equation_by_every_strategy_and_kernel() {
+    let Some(space) = gpu("the_heat_equation_by_every_strategy_and_kernel") else { return };
+    let mesh = mesh([31, 12, 9], 1, 2);
+    let (on_device, rows) = (mesh.upload(&space).unwrap(), mesh.map.owned_count());
+    let graph = graph::build(&Serial, &mesh.elem_node, rows, graph::Strategy::default()).unwrap();
+    let graph_on_device = graph.upload(&space).unwrap();
+    let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
+    let columns = mesh.map.local_count();
+    let temperature = Serial.sample(&exact, &mesh.node_coord, columns).unwrap();
+    let found = space.sample(&exact, &on_device.node_coord, columns).unwrap();
+    assert!(difference(&space.download(&found).unwrap(), &temperature) < 1e-15);
+    assert!(space.sample(&exact, &on_device.node_coord, columns + 1).is_err());
+
+    let found_temperature = space.upload(&temperature).unwrap();
+    let conductivity = exact.conductivity();
+    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
+    for (kernel, kernel_name) in Kernel::ALL {
+        for (strategy, name) in Strategy::ALL {
+            let mut assembly = Serial.heat_assembly(strategy, kernel, &mesh.elem_node, &graph).unwrap();
+            let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
+            let input = HeatInput { elem_node, node_coord, temperature: &temperature, conductivity };
+            Serial.assemble_heat(&mut assembly, input, &graph, &mut matrix, &mut residual).unwrap();
+
+            let (elem_node, node_coord) = (&on_device.elem_node, &on_device.node_coord);
+            let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &graph_on_device).unwrap();
+            let input = HeatInput { elem_node, node_coord, temperature: &found_temperature, conductivity };
+            let mut found = CrsMatrix::zeros_on(&space, graph_on_device.crs.clone()).unwrap();
+            let mut found_residual = space.zeros(rows).unwrap();
+            space.assemble_heat(&mut assembly, input, &graph_on_device, &mut found, &mut found_residual).unwrap();
+            let values = difference(&space.download(found.values()).unwrap(), matrix.values());
+            let residual = difference(&space.download(&found_residual).unwrap(), &residual);
+            assert!(values < 1e-13 && residual < 1e-12, "{name}, {kernel_name}: {values:e}, {residual:e}");
+            let numbers = match (strategy, kernel) {
+                (_, Kernel::Contraction) => 64 + 8,
+                (Strategy::Gather, Kernel::Fused) => 36 + 8,
+                _ => 0,
+            };
+            assert_eq!(Cuda::stored_bytes(&assembly), 16 * numbers * mesh.elem_count() as u64, "{name}, {kernel_name}");
+        }
+    }
+}
+
 #[test]
 fn conditions() {
     let Some(space) = gpu("conditions") else { return };
     let mesh = mesh([31, 12, 9], 1, 2);
     let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
     let (rows, columns, nnz) = (tables.graph.crs.rows(), tables.graph.crs.columns(), tables.graph.crs.nnz());
-    let faces = mesh.on_faces([Face::ZMin, Face::XMax]);
-    let scattered = (0..columns).map(|node| node * 7 % 5 == 0).collect();
-    for fixed in [faces, scattered, vec![false; columns], vec![true; columns]] {
+    let faces = Serial.on_faces(&mesh, [Face::ZMin, Face::XMax]).unwrap();
+    let scattered = (0..columns).map(|node| u8::from(node * 7 % 5 == 0)).collect();
+    for fixed in [faces, scattered, vec![0; columns], vec![1; columns]] {
         let mut matrix = CrsMatrix::new(tables.graph.crs.clone(), wave(nnz, 0.3)).unwrap();
         let mut residual = wave(rows, 0.9);
         let host = Dirichlet::new(&Serial, &tables.graph.crs, &fixed).unwrap();
@@ -249,13 +299,12 @@ fn conditions() {
         let mut found = CrsMatrix::zeros_on(&space, graph.clone()).unwrap();
         *found.parts_mut().1 = space.upload(&wave(nnz, 0.3)).unwrap();
         let mut found_residual = space.upload(&wave(rows, 0.9)).unwrap();
-        let bytes: Vec<u8> = fixed.iter().map(|&fixed| fixed.into()).collect();
-        let conditions = Dirichlet::on_device(&space, graph, &space.upload(&bytes).unwrap()).unwrap();
+        let conditions = Dirichlet::new(&space, graph, &space.upload(&fixed).unwrap()).unwrap();
         conditions.apply(&space, &mut found, &mut found_residual).unwrap();
         assert_eq!(conditions.len(), host.len());
         assert_eq!(space.download(found.values()).unwrap(), *matrix.values());
         assert_eq!(space.download(&found_residual).unwrap(), residual);
-        assert!(Dirichlet::on_device(&space, graph, &space.upload(&bytes[1..]).unwrap()).is_err());
+        assert!(Dirichlet::new(&space, graph, &space.upload(&fixed[1..]).unwrap()).is_err());
     }
 }
 
@@ -271,7 +320,8 @@ fn what_does_not_fit_is_refused() {
         let mut matrix = CrsMatrix::zeros_on(&space, graph.crs.clone()).unwrap();
         let (mut residual, mut short) = (space.zeros::<f64>(27).unwrap(), space.zeros::<f64>(26).unwrap());
         let mut heat = |temperature, residual| {
-            fill.assemble_heat(&space, elem_node, graph, &coord, temperature, 1.0, &mut matrix, residual)
+            let input = HeatInput { elem_node, node_coord: &coord, temperature, conductivity: 1.0 };
+            fill.assemble_heat(&space, input, graph, &mut matrix, residual)
         };
         assert!(heat(&temperature, &mut short).unwrap_err().to_string().contains("`residual`"));
         assert!(heat(&space.zeros(26).unwrap(), &mut residual).unwrap_err().to_string().contains("`temperature`"));

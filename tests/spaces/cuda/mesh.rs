@@ -1,14 +1,13 @@
 //! Tables of the box, and checks of meshes.
 
 use super::gpu;
-use minifenl::element::{self, HEX8};
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, check_folding, longest_edge};
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::space::{CudaMemory, ExecutionSpace, Serial};
 
 fn meshes(space: &minifenl::space::Cuda, map: CoordinateMap, rank: usize, ranks: usize) -> (Mesh<CudaMemory>, Mesh) {
     let spec = BoxSpec::new([29, 13, 7], [3.0, 1.0, 0.7], map).unwrap();
     let part = || BoxPart::new(&spec, rank, ranks).unwrap();
-    (Mesh::generate(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap())
+    (Mesh::new(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap())
 }
 
 #[test]
@@ -27,15 +26,14 @@ fn tables_of_whole_boxes_and_of_parts() {
                 assert_eq!(coord, expected.node_coord, "{map}");
             }
             let faces = [Face::ZMin, Face::XMax];
-            let on: Vec<bool> =
-                space.download(&found.on_faces(&space, faces).unwrap()).unwrap().iter().map(|&on| on == 1).collect();
-            assert_eq!(on, expected.on_faces(faces));
+            let on = space.on_faces(&found, faces).unwrap();
+            assert_eq!(space.download(&on).unwrap(), Serial.on_faces(&expected, faces).unwrap());
             let mut vector = vec![0.5; expected.node_faces.len()];
             let mut on_gpu = space.upload(&vector).unwrap();
-            expected.set_on_face(Face::YMax, 7.0, &mut vector);
-            found.set_on_face(&space, Face::YMax, 7.0, &mut on_gpu).unwrap();
+            Serial.set_on_face(&expected, Face::YMax, 7.0, &mut vector).unwrap();
+            space.set_on_face(&found, Face::YMax, 7.0, &mut on_gpu).unwrap();
             assert_eq!(space.download(&on_gpu).unwrap(), vector);
-            let (edge, exact) = (found.longest_edge(&space).unwrap(), longest_edge(&Serial, &expected).unwrap());
+            let (edge, exact) = (space.longest_edge(&found).unwrap(), Serial.longest_edge(&expected).unwrap());
             assert!((edge - exact).abs() < 1e-14, "{map}: {edge} {exact}");
         }
     }
@@ -46,8 +44,8 @@ fn the_lowest_folded_element_is_named() {
     let Some(space) = gpu("the_lowest_folded_element_is_named") else { return };
     for map in [CoordinateMap::TWIST, CoordinateMap::Twist(3.0), CoordinateMap::Bubble(9.0)] {
         let (found, expected) = meshes(&space, map, 0, 1);
-        let found = found.check_folding(&space, &HEX8.gradients);
-        let expected = check_folding(&Serial, &expected, element::determinants);
+        let found = space.check_folding(&found);
+        let expected = Serial.check_folding(&expected);
         match (found, expected) {
             (Ok(()), Ok(())) => assert_eq!(map, CoordinateMap::TWIST),
             (Err(found), Err(expected)) => assert_eq!(found.to_string(), expected.to_string()),

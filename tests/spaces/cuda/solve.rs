@@ -2,9 +2,9 @@
 
 use super::sparse::{matrix, neighbours, single};
 use super::{difference, gpu, wave};
-use minifenl::blas::Blas;
+use minifenl::blas::Reductions;
 use minifenl::comm::Solo;
-use minifenl::solve::{CgInfo, CgParams, CgWorkspace, LinearOperator, cg};
+use minifenl::solve::{CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, SolveInfo, cg};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
@@ -41,10 +41,16 @@ fn uneven(n: usize) -> CrsMatrix {
 }
 
 /// Solves A x = b from 0.
-fn solve<S: Blas>(space: &S, mut a: impl LinearOperator<S>, b: &[f64], params: CgParams) -> (Result<CgInfo>, Vec<f64>) {
+fn solve<S: CgSteps>(
+    space: &S,
+    a: impl LinearOperator<S>,
+    b: &[f64],
+    params: CgParams,
+) -> (Result<SolveInfo>, Vec<f64>) {
     let (b, mut x) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
     let mut work = CgWorkspace::new(space, a.rows(), a.columns()).unwrap();
-    let info = cg(space, &Solo, &mut a, &b, &mut x, params, &mut work, &mut |_, _| {});
+    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: &b };
+    let info = cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {});
     (info, space.download(&x).unwrap())
 }
 
@@ -54,7 +60,7 @@ fn each<V: DeviceValue>(
     a: &CrsMatrix<V, CudaMemory>,
     b: &[f64],
     params: CgParams,
-    mut check: impl FnMut(String, Result<CgInfo>, Vec<f64>),
+    mut check: impl FnMut(String, Result<SolveInfo>, Vec<f64>),
 ) {
     for (format, name) in Format::ALL {
         let mut storage = Storage::new(space, format, a.graph()).unwrap();
@@ -108,10 +114,11 @@ fn small_systems_run_at_once() {
         storage.update(&space, &a).unwrap();
         let (mut x, mut r) = (space.upload(&wave(n, 0.3)).unwrap(), space.upload(&wave(n, 0.4)).unwrap());
         // A state that is set: nothing changes.
-        let before = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 8.0];
-        let mut scalars = space.upload(&before).unwrap();
-        assert_eq!(storage.view(&a).iterate(&space, &mut x, &mut r, &mut scalars).unwrap(), small, "{size:?}");
-        assert_eq!(space.download(&scalars).unwrap(), before);
+        let before = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 8.0, 9.0, 10.0];
+        let mut sums = Reductions::new(&space, n, CgSlot::LEN).unwrap();
+        sums.scalars = space.upload(&before).unwrap();
+        assert_eq!(storage.view(&a).cg_at_once(&space, &mut x, &mut r, &mut sums).unwrap(), small, "{size:?}");
+        assert_eq!(space.download(&sums.scalars).unwrap(), before);
         assert_eq!(space.download(&x).unwrap(), wave(n, 0.3));
     }
 }
@@ -121,7 +128,7 @@ fn a_solution_needs_no_iteration() {
     let Some(space) = gpu("a_solution_needs_no_iteration") else { return };
     let a = laplace(neighbours([7, 5, 6]), 0.5).upload(&space).unwrap();
     each(&space, &a, &[0.0; 210], PARAMS, |name, info, x| {
-        assert_eq!((info.unwrap(), x), (CgInfo::default(), vec![0.0; 210]), "{name}");
+        assert_eq!((info.unwrap(), x), (SolveInfo::default(), vec![0.0; 210]), "{name}");
     });
 }
 

@@ -1,9 +1,10 @@
 //! Products with sparse matrices, by every number of lanes, and CG on them.
 
 use super::{difference, gpu, wave};
-use minifenl::blas::{Blas, cg_slot};
+use minifenl::blas::Reductions;
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices, Spmv, Storage};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices, Spmv, Storage};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A matrix on rows of given columns.
@@ -107,58 +108,40 @@ fn products_by_every_number_of_lanes() {
     }
 }
 
-/// y and x.y of a product in parts, and what a set state leaves.
-fn dots(space: &Cuda, a: &CrsMatrix, block: usize, mut product: impl FnMut(ProductDot<'_>)) {
+/// A product with its dot over a range of rows.
+type Dot<'a> = &'a mut dyn FnMut(Range<usize>, &CudaArray<f64>, &mut CudaArray<f64>, &mut Reductions<Cuda>);
+
+/// Compares y and x.y with the host's, whole and in two parts, and a stopped product with none.
+fn dots(space: &Cuda, a: &CrsMatrix, block: usize, product: Dot<'_>) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let x = wave(columns.max(rows), 0.31);
-    let (mut y, mut partials, mut scalars) = (vec![0.0; rows], vec![0.0; rows + 1], vec![0.0; cg_slot::LEN]);
-    Serial.spmv_dot(a, 0..rows, &x, &mut y, &mut partials, cg_slot::PQ, &mut scalars).unwrap();
-    let fresh = |state: f64| {
-        let mut scalars = vec![f64::NAN; cg_slot::LEN];
-        scalars[cg_slot::STATE] = state;
-        Vectors {
-            x: space.upload(&x).unwrap(),
-            y: space.upload(&vec![f64::NAN; rows]).unwrap(),
-            partials: space.zeros(Cuda::partials_len(rows)).unwrap(),
-            scalars: space.upload(&scalars).unwrap(),
-        }
+    let (mut y, mut sums) = (vec![0.0; rows], Reductions::new(&Serial, rows, SLOT + 1).unwrap());
+    Serial.spmv_dot(a, 0..rows, &x, &mut y, &mut sums, SLOT).unwrap();
+    let (dot, x_there) = (sums.scalars[SLOT], space.upload(&x).unwrap());
+    let mut run = |stop: f64, parts: &[Range<usize>]| {
+        let mut y = space.upload(&vec![f64::NAN; rows]).unwrap();
+        let mut sums = Reductions::new(space, rows, SLOT + 1).unwrap();
+        sums.scalars = space.upload(&[stop, f64::NAN, f64::NAN]).unwrap();
+        sums.stop = Some(0);
+        parts.iter().for_each(|rows| product(rows.clone(), &x_there, &mut y, &mut sums));
+        (space.download(&y).unwrap(), space.download(&sums.scalars).unwrap()[SLOT])
     };
     let scale = y.iter().zip(&x).map(|(y, x)| (y * x).abs()).sum::<f64>().max(f64::MIN_POSITIVE);
-    let mut once = fresh(0.0);
-    product(once.over(0..rows));
-    let mut again = fresh(0.0);
-    product(again.over(0..rows));
-    let mut parts = fresh(0.0);
     let split = (rows / 2).next_multiple_of(block).min(rows);
-    product(parts.over(0..split));
-    product(parts.over(split..rows));
-    for found in [&once, &again, &parts] {
-        let difference = difference(&space.download(&found.y).unwrap(), &y);
+    let (once, again) = (run(0.0, &[0..rows]), run(0.0, &[0..rows]));
+    let parts = run(0.0, &[0..split, split..rows]);
+    for (found, found_dot) in [&once, &again, &parts] {
+        let difference = difference(found, &y);
         assert!(difference < 1e-13, "{rows} rows: {difference}");
-        let dot = space.download(&found.scalars).unwrap()[cg_slot::PQ];
-        assert!((dot - scalars[cg_slot::PQ]).abs() <= 1e-13 * scale, "{rows} rows: {dot}, {}", scalars[cg_slot::PQ]);
+        assert!((found_dot - dot).abs() <= 1e-13 * scale, "{rows} rows: {found_dot}, {dot}");
     }
-    let bits = |vectors: &Vectors| space.download(&vectors.scalars).unwrap()[cg_slot::PQ].to_bits();
-    assert_eq!(bits(&once), bits(&again), "{rows} rows: not the same bits twice");
-    let mut stopped = fresh(1.0);
-    product(stopped.over(0..rows));
-    assert!(space.download(&stopped.y).unwrap().iter().all(|y| y.is_nan()));
-    assert!(space.download(&stopped.scalars).unwrap()[cg_slot::PQ].is_nan());
+    assert_eq!(once.1.to_bits(), again.1.to_bits(), "{rows} rows: not the same bits twice");
+    let stopped = run(1.0, &[0..rows]);
+    assert!(stopped.0.iter().all(|y| y.is_nan()) && stopped.1.is_nan());
 }
 
-struct Vectors {
-    x: minifenl::space::CudaArray<f64>,
-    y: minifenl::space::CudaArray<f64>,
-    partials: minifenl::space::CudaArray<f64>,
-    scalars: minifenl::space::CudaArray<f64>,
-}
-
-impl Vectors {
-    fn over(&mut self, rows: std::ops::Range<usize>) -> ProductDot<'_> {
-        let Self { x, y, partials, scalars } = self;
-        ProductDot { rows, x, y, partials, slot: cg_slot::PQ, scalars }
-    }
-}
+/// Slot of the dot.
+const SLOT: usize = 2;
 
 #[test]
 fn products_with_dots() {
@@ -166,7 +149,9 @@ fn products_with_dots() {
     for a in zoo() {
         let there = a.upload(&space).unwrap();
         for (lanes, _) in Lanes::ALL {
-            dots(&space, &a, 1, |dot| space.spmv_dot_lanes(lanes, &there, dot).unwrap());
+            dots(&space, &a, 1, &mut |rows, x, y, sums| {
+                space.spmv_dot_lanes(lanes, &there, rows, x, y, sums, SLOT).unwrap();
+            });
         }
     }
 }
@@ -206,7 +191,9 @@ fn products_by_every_format() {
         for (format, _) in Format::ALL {
             let mut storage = Storage::new(&space, format, there.graph()).unwrap();
             storage.update(&space, &there).unwrap();
-            dots(&space, &a, 32, |dot| storage.view(&there).spmv_dot(&space, dot).unwrap());
+            dots(&space, &a, 32, &mut |rows, x, y, sums| {
+                storage.view(&there).spmv_dot(&space, rows, x, y, sums, SLOT).unwrap();
+            });
         }
         let rounded = space.single(&there).unwrap();
         assert_eq!(&space.download(rounded.values()).unwrap(), single(&a).values());

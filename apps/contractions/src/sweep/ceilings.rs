@@ -5,7 +5,7 @@
 use super::case::{Case, Precision};
 use minifenl::Result;
 use minifenl::blas::{Blas, peak};
-use minifenl::run::clock::Clock;
+use minifenl::run::clock::{Clock, seconds};
 use minifenl::space::HostSpace;
 
 /// Rates of one device.
@@ -59,6 +59,6 @@ fn copy<S: Clock + Blas>(space: &S, items: usize) -> Result<f64> {
     // Written once, so that all pages are there.
     space.fill(items, 1.0, &mut x)?;
     space.copy(items, &x, &mut y)?;
-    let seconds = space.seconds(PASSES, 1, &mut || space.copy(items, &x, &mut y))?;
+    let seconds = seconds(space, PASSES, 1, &mut || space.copy(items, &x, &mut y))?;
     Ok(16.0 * items as f64 / seconds.into_iter().fold(f64::INFINITY, f64::min))
 }

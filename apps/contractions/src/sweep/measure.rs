@@ -10,7 +10,7 @@ use super::table::{CHECKED, Row, Table};
 use super::{call::call, loops};
 #[cfg(feature = "cuda")]
 use minifenl::contraction::Reference;
-use minifenl::run::clock::{Clock, Effort, Timing, median_within};
+use minifenl::run::clock::{Effort, Timing, median_within, seconds};
 #[cfg(feature = "cuda")]
 use minifenl::space::{Cuda, CudaArray};
 use minifenl::space::{ExecutionSpace, HostSpace, Layout, Serial, Threads, available_bytes, zeroed};
@@ -245,7 +245,7 @@ impl<P: Peers> Run<'_, P> {
         let [.., items] = case.items();
         let nan = T::of(f64::NAN);
         self.setting.host.for_each(out[..items].par_chunks_mut(1 << 16), |chunk| chunk.fill(nan));
-        let first = space.seconds(1, 1, &mut || work(out))?[0];
+        let first = seconds(space, 1, 1, &mut || work(out))?[0];
         if let Some(fault) = expected.fault(&out[..items]) {
             return Ok(Err(fault));
         }

@@ -5,8 +5,7 @@
 //! is the largest distance between the first batch that a row reads and the last batch that this or an earlier row
 //! needed, so a batch is never overwritten too early.
 
-use super::ElementBatch;
-use super::kernel::ElementKernel;
+use super::kernel::{ElementBatch, ElementKernel};
 use crate::LocalOrdinal;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;

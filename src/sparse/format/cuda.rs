@@ -6,11 +6,14 @@
 //! storage.view(matrix)                             products, and an operator for CG
 //! ```
 
-use super::kernel_files::SLICES;
-use super::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, ProductDot, Slices};
+use super::{Format, Formats, Product, Slices};
 use crate::Result;
+use crate::blas::Reductions;
 use crate::error::check_length;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::kernel_files::SLICES;
+use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, Lanes};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a format keeps beside the CRS matrix.
@@ -68,7 +71,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         self.lanes.unwrap_or_else(|| Lanes::of_matrix(self.matrix))
     }
 
-    /// y = alpha A x + beta y, as [`Spmv::spmv`](super::Spmv::spmv).
+    /// y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
@@ -79,14 +82,22 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         }
     }
 
-    /// y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot); `rows` starts at a multiple of 32.
+    /// y = A x over `rows` and x.y, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot); `rows` starts at a multiple of 32.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    pub fn spmv_dot(&self, space: &Cuda, dot: ProductDot<'_>) -> Result<()> {
+    pub fn spmv_dot(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
         match self.slices {
-            Some(slices) => slices.spmv_dot(space, dot),
-            None => space.spmv_dot_lanes(self.lanes(), self.matrix, dot),
+            Some(slices) => slices.spmv_dot(space, rows, x, y, sums, slot),
+            None => space.spmv_dot_lanes(self.lanes(), self.matrix, rows, x, y, sums, slot),
         }
     }
 
@@ -117,5 +128,43 @@ impl Cuda {
         let (from, (_, to)) = (a.values(), single.parts_mut());
         check_length("to_single", "single", to.len(), from.len())?;
         self.launch(&SLICES, "to_single", Grid::cover(from.len(), 256), arguments![from.len() as u64, from, to])
+    }
+}
+
+impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
+    /// Rows per slice.
+    const ROW_BLOCK: usize = 32;
+
+    fn extents(&self) -> (usize, usize) {
+        (self.matrix.graph().rows(), self.matrix.graph().columns())
+    }
+
+    fn multiply(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        self.spmv(space, 1.0, x, 0.0, y)
+    }
+
+    fn multiply_dot(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        self.spmv_dot(space, rows, x, y, sums, slot)
+    }
+}
+
+impl Formats for Cuda {
+    type Storage = Storage;
+
+    fn storage(&self, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Storage> {
+        Storage::new(self, format, graph)
+    }
+
+    fn update(&self, storage: &mut Storage, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
+        storage.update(self, a)?;
+        Ok(storage.slices.is_some())
     }
 }

@@ -8,9 +8,8 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::ElementBatch;
-use super::kernel::ElementKernel;
-use super::place::with_positions;
+use super::kernel::{ElementBatch, ElementKernel};
+use super::sums::with_positions;
 use super::window::{Window, windows};
 use crate::graph::{Graph, NodeElem, Position};
 use crate::mesh::ElemNode;
@@ -27,7 +26,7 @@ const BLOCK: usize = 32 * LANES;
 
 /// Lists of each row's elements, and the storage of the element matrices.
 #[derive(Debug)]
-pub(super) struct Plan<const NN: usize> {
+pub(super) struct Gather<const NN: usize> {
     lists: NodeElem,
     /// Bounds of the pieces of rows.
     bounds: Vec<usize>,
@@ -42,18 +41,26 @@ enum Arrays<const NN: usize> {
     All(Vec<f64>, Vec<f64>),
 }
 
-impl<const NN: usize> Plan<NN> {
+impl<const NN: usize> Gather<NN> {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows);
         let bounds = even_bounds(rows, space.concurrency(), 1);
         let windows = windows(space, &lists, &bounds);
         let computed: usize = windows.iter().map(Window::elems).sum();
         if computed as f64 <= SLACK * elem_node.elem_count() as f64 {
-            return Ok(Plan { lists, bounds, arrays: Arrays::Windows(windows) });
+            return Ok(Gather { lists, bounds, arrays: Arrays::Windows(windows) });
         }
         let elems = elem_node.elem_count();
         let arrays = Arrays::All(Serial.zeros(elems * NN * NN)?, Serial.zeros(elems * NN)?);
-        Ok(Plan { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
+        Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
+    }
+
+    /// Returns the bytes that one assembly stores and reads back, 0 for windows.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        match &self.arrays {
+            Arrays::Windows(_) => 0,
+            Arrays::All(matrices, residuals) => 2 * 8 * (matrices.len() + residuals.len()) as u64,
+        }
     }
 
     pub(super) fn assemble<S: HostSpace>(

@@ -1,9 +1,9 @@
-//! The analytic solution of -K laplace(T) + T^2 = 0, and how close a run must come to it.
+//! The analytic solution of -K laplace(T) + T^2 = 0, and the error bound that a run is verified with.
 //!
 //! T(z) = (a (z - zmin) + b)^-2 with b = t_min^-1/2, a = (t_max^-1/2 - t_min^-1/2) / Lz, K = 1 / (6 a^2):
 //! T'' = 6 a^2 T^2, so K T'' = T^2. It depends on z alone, so no flux leaves the sides.
 
-/// Analytic solution for given boundary values.
+/// The analytic solution for given boundary values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Analytic {
     a: f64,
@@ -13,35 +13,35 @@ pub struct Analytic {
 }
 
 impl Analytic {
-    /// T = `t_min` at `zmin`, `t_max` at `zmin + length`; both positive and different.
+    /// Returns the solution with T = `t_min` at `zmin` and `t_max` at `zmin + length`, positive and different.
     pub fn new(t_min: f64, t_max: f64, zmin: f64, length: f64) -> Self {
         let b = 1.0 / t_min.sqrt();
         Analytic { a: (1.0 / t_max.sqrt() - b) / length, b, zmin, hottest: t_min.max(t_max) }
     }
 
-    /// K.
+    /// Returns K.
     pub fn conductivity(&self) -> f64 {
         1.0 / (6.0 * self.a * self.a)
     }
 
-    /// T(z).
+    /// Returns T(z).
     pub fn at(&self, z: f64) -> f64 {
         (self.a * (z - self.zmin) + self.b).powi(-2)
     }
 
-    /// [a, zmin, b] of T(z) = (a (z - zmin) + b)^-2.
+    /// Returns [a, zmin, b] of T(z) = (a (z - zmin) + b)^-2.
     #[cfg(feature = "cuda")]
-    pub(super) fn coefficients(&self) -> [f64; 3] {
+    pub(crate) fn coefficients(&self) -> [f64; 3] {
         [self.a, self.zmin, self.b]
     }
 
-    /// The relative error a verified run may have: h^2/8 max|T''| / max|T|, the bound of linear interpolation of the
+    /// Returns the largest relative error of a verified run: h^2/8 max|T''| / max|T|, the bound of linear interpolation of the
     /// exact solution on elements whose longest edge is `h`. max|T''| = 6 a^2 max|T|^2.
     pub fn error_bound(&self, h: f64) -> f64 {
         h * h / 8.0 * 6.0 * self.a * self.a * self.hottest
     }
 
-    /// Whether `error_max` (max|T - exact| / max|exact|) is within the bound; never for a NaN.
+    /// Returns whether `error_max` (max|T - exact| / max|exact|) is within the bound. A NaN is not.
     pub fn verifies(&self, error_max: f64, h: f64) -> bool {
         error_max <= self.error_bound(h)
     }

@@ -5,7 +5,7 @@
 //! colour, so its sums do not depend on the number of threads.
 
 use super::kernel::ElementKernel;
-use super::place::{Target, add_elems};
+use super::sums::{SharedSums, add_elems};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::HostSpace;
@@ -20,11 +20,11 @@ const MASKED: u32 = 63;
 
 /// Blocks of each colour.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Colour {
     colours: Vec<Vec<usize>>,
 }
 
-impl Plan {
+impl Colour {
     pub(super) fn new(elem_node: &ElemNode) -> Self {
         let mut colours: Vec<Vec<usize>> = Vec::new();
         let mut alone = Vec::new();
@@ -43,7 +43,7 @@ impl Plan {
             colours[colour as usize].push(block);
         }
         colours.extend(alone);
-        Plan { colours }
+        Colour { colours }
     }
 
     pub(super) fn assemble<S: HostSpace, const NN: usize>(
@@ -55,11 +55,11 @@ impl Plan {
         values: &mut [f64],
         residual: &mut [f64],
     ) {
-        let target = Target::zeroed(space, &graph.crs, values, residual);
+        let sums = SharedSums::zeroed(space, &graph.crs, values, residual);
         for blocks in &self.colours {
             space.for_each(blocks.par_iter(), |&block| {
                 let elems = block * BLOCK..elem_node.elem_count().min((block + 1) * BLOCK);
-                add_elems(kernel, elems, elem_node, &graph.elem, target, |_, cell, term| add_unshared(cell, term));
+                add_elems(kernel, elems, elem_node, &graph.elem, sums, |_, cell, term| add_unshared(cell, term));
             });
         }
     }
@@ -72,12 +72,12 @@ mod tests {
     #[test]
     fn no_two_blocks_of_a_colour_share_a_node() {
         let strip = (0..20_000u32).flat_map(|e| [e, e + 1]).collect();
-        let plan = Plan::new(&ElemNode::new(strip, 2, 20_001).unwrap());
-        assert_eq!(plan.colours.len(), 2);
-        assert_eq!(plan.colours.iter().map(Vec::len).sum::<usize>(), 20_000usize.div_ceil(BLOCK));
+        let colouring = Colour::new(&ElemNode::new(strip, 2, 20_001).unwrap());
+        assert_eq!(colouring.colours.len(), 2);
+        assert_eq!(colouring.colours.iter().map(Vec::len).sum::<usize>(), 20_000usize.div_ceil(BLOCK));
         let hub = (0..20_000u32).flat_map(|e| [0, e + 1]).collect();
-        let plan = Plan::new(&ElemNode::new(hub, 2, 20_001).unwrap());
-        assert!(plan.colours.iter().all(|blocks| blocks.len() == 1));
-        assert_eq!(plan.colours.len(), 20_000usize.div_ceil(BLOCK));
+        let colouring = Colour::new(&ElemNode::new(hub, 2, 20_001).unwrap());
+        assert!(colouring.colours.iter().all(|blocks| blocks.len() == 1));
+        assert_eq!(colouring.colours.len(), 20_000usize.div_ceil(BLOCK));
     }
 }

@@ -1,4 +1,4 @@
-//! The operator of a matrix that lies on a GPU, in any format; small systems are solved in one launch of `kernels/cg.cu`.
+//! The operator of a matrix that lies on a GPU, in any format; small systems are solved in one launch of `kernels/cg_at_once.cu`.
 //!
 //! That is pipelined CG (Ghysels and Vanroose 2014): the iterates of CG, in exact arithmetic, with one synchronisation an
 //! iteration instead of three launches. Its recurrences for A r, A p and A A p drift by rounding, so they are formed anew every
@@ -7,14 +7,15 @@
 //! and close to the last digits it can be many more. So it is used only where launches dominate: where matrix and vectors fit
 //! into the shared memories of the GPU, on an H200 up to about 40^3 unknowns of 27 entries. [`Stored::at_once`] turns it off.
 
-use super::kernel_files::CG;
-use super::{LinearOperator, Sums};
-use crate::comm::Communicator;
+use super::CgSlot;
+use crate::Result;
+use crate::blas::Reductions;
 use crate::error::check_at_least;
+use crate::solve::kernel_files::CG_AT_ONCE;
+use crate::solve::krylov::{LinearOperator, MatrixOperator};
 use crate::space::cuda::{Grid, arguments};
-use crate::space::{Cuda, CudaArray, ExecutionSpace};
-use crate::sparse::{DeviceValue, ProductDot, Stored};
-use crate::{Result, blas::cg_slot};
+use crate::space::{Cuda, CudaArray, CudaMemory};
+use crate::sparse::{CrsMatrix, DeviceValue, Storage, Stored};
 
 /// Most blocks whose sums the kernel reads.
 const BLOCKS: usize = 160;
@@ -49,10 +50,20 @@ impl Layout {
         if capacity < nnz.min((nnz.div_ceil(blocks) * 11).div_ceil(10)) {
             return Ok(None);
         }
-        let kernel = V::ITERATE[usize::from(share > FEW)];
+        let kernel = kernel::<V>(share > FEW);
         let shared = fixed + capacity * entry;
-        let resident = space.resident_blocks(&CG, kernel.0, kernel.1, shared)?;
+        let resident = space.resident_blocks(&CG_AT_ONCE, kernel.0, kernel.1, shared)?;
         Ok((resident >= blocks).then_some(Layout { kernel, blocks, capacity, shared }))
+    }
+}
+
+/// Kernel and threads per block.
+fn kernel<V: DeviceValue>(large: bool) -> (&'static str, u32) {
+    match (V::NAME, large) {
+        ("f32", false) => ("iterate_f32_256", 256),
+        ("f32", true) => ("iterate_f32_1024", 1024),
+        (_, false) => ("iterate_f64_256", 256),
+        (_, true) => ("iterate_f64_1024", 1024),
     }
 }
 
@@ -65,26 +76,28 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         self.matrix().graph().columns()
     }
 
+    fn apply(&mut self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        self.spmv(space, 1.0, x, 0.0, y)
+    }
+
     fn apply_dot(
         &mut self,
         space: &Cuda,
-        p: &mut CudaArray<f64>,
-        q: &mut CudaArray<f64>,
-        partials: &mut CudaArray<f64>,
+        x: &mut CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
         slot: usize,
-        scalars: &mut CudaArray<f64>,
     ) -> Result<()> {
-        let rows = 0..self.matrix().graph().rows();
-        self.spmv_dot(space, ProductDot { rows, x: p, y: q, partials, slot, scalars })
+        self.spmv_dot(space, 0..self.matrix().graph().rows(), x, y, sums, slot)
     }
 
-    /// For one process: sums over ranks have no place in the launch.
-    fn iterate(
+    /// For a single process: the launch has no place for an all-reduce.
+    fn cg_at_once(
         &mut self,
         space: &Cuda,
         x: &mut CudaArray<f64>,
         r: &mut CudaArray<f64>,
-        scalars: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
     ) -> Result<bool> {
         let (a, graph) = (self.matrix(), self.matrix().graph());
         let (rows, columns) = (graph.rows(), graph.columns());
@@ -92,9 +105,9 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
             return Ok(false);
         }
         let Some(layout) = Layout::new::<V>(space, rows, graph.nnz())? else { return Ok(false) };
-        check_at_least("iterate", "x", x.len(), rows)?;
-        check_at_least("iterate", "r", r.len(), rows)?;
-        check_at_least("iterate", "scalars", scalars.len(), cg_slot::LEN)?;
+        check_at_least("cg_at_once", "x", x.len(), rows)?;
+        check_at_least("cg_at_once", "r", r.len(), rows)?;
+        sums.check("cg_at_once", CgSlot::LEN - 1)?;
         let mut vectors = space.unfilled::<f64>(VECTORS.1 * rows)?;
         let mut slots = space.unfilled::<u64>(6 * layout.blocks)?;
         space.fill_bytes(&mut slots, 0xff)?;
@@ -102,21 +115,17 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         let grid = Grid::new(layout.blocks, threads).shared(layout.shared).cooperative();
         let (capacity, rows) = (layout.capacity as u32, rows as u64);
         let (row_map, entries, values) = (graph.row_map(), graph.entries(), a.values());
-        let arguments = arguments![rows, capacity, row_map, entries, values, x, r, scalars, &mut vectors, &mut slots];
-        space.launch(&CG, name, grid, arguments)?;
+        let arguments =
+            arguments![rows, capacity, row_map, entries, values, x, r, &mut sums.scalars, &mut vectors, &mut slots];
+        space.launch(&CG_AT_ONCE, name, grid, arguments)?;
         Ok(true)
     }
 }
 
-/// Scalars of a GPU go over the host where there are several ranks.
-impl Sums<Cuda> for dyn Communicator + '_ {
-    fn sum(&self, space: &Cuda, scalars: &mut CudaArray<f64>, slot: usize) -> Result<()> {
-        if self.size() == 1 {
-            return Ok(());
-        }
-        let mut all = space.download(scalars)?;
-        self.all_sum(&mut all[slot..=slot]);
-        *scalars = space.upload(&all)?;
-        Ok(())
+impl MatrixOperator for Cuda {
+    type Operator<'a> = Stored<'a>;
+
+    fn operator<'a>(storage: &'a Storage, a: &'a CrsMatrix<f64, CudaMemory>) -> Stored<'a> {
+        storage.view(a)
     }
 }

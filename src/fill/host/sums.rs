@@ -1,7 +1,6 @@
 //! Adds the lanes of a batch of element matrices to the rows of the matrix and the residual.
 
-use super::ElementBatch;
-use super::kernel::ElementKernel;
+use super::kernel::{ElementBatch, ElementKernel};
 use crate::LocalOrdinal;
 use crate::graph::{ElemGraph, Position};
 use crate::mesh::ElemNode;
@@ -14,13 +13,13 @@ use std::ops::Range;
 
 /// Output of an assembly, shared by all threads.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(super) struct SharedSums<'a> {
     pub crs: &'a CrsGraph,
     pub values: &'a [AtomicF64],
     pub residual: &'a [AtomicF64],
 }
 
-impl<'a> Target<'a> {
+impl<'a> SharedSums<'a> {
     /// Zeroes the values and the residual and lends them to all threads.
     pub(super) fn zeroed<S: HostSpace>(
         space: &S,
@@ -30,7 +29,7 @@ impl<'a> Target<'a> {
     ) -> Self {
         space.for_each(values.par_chunks_mut(8 * S::CHUNK), |values| values.fill(0.0));
         space.for_each(residual.par_chunks_mut(8 * S::CHUNK), |residual| residual.fill(0.0));
-        Target { crs, values: atomic_view(values), residual: atomic_view(residual) }
+        SharedSums { crs, values: atomic_view(values), residual: atomic_view(residual) }
     }
 }
 
@@ -53,7 +52,7 @@ pub(super) fn add_elems<const NN: usize>(
     elems: Range<usize>,
     elem_node: &ElemNode,
     elem_graph: &ElemGraph,
-    target: Target<'_>,
+    sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
 ) {
     let mut batch = ElementBatch::ZERO;
@@ -64,7 +63,7 @@ pub(super) fn add_elems<const NN: usize>(
             kernel.evaluate(lanes.clone(), &mut scratch, &mut batch);
             for (lane, elem) in lanes.enumerate() {
                 let (nodes, positions) = (elem_node.elem(elem), &positions[elem * NN * NN..][..NN * NN]);
-                add_elem(&batch, lane, nodes, positions, target, add);
+                add_elem(&batch, lane, nodes, positions, sums, add);
             }
         }
     });
@@ -78,14 +77,14 @@ fn add_elem<const NN: usize, P: Position>(
     lane: usize,
     nodes: &[LocalOrdinal],
     positions: &[P],
-    target: Target<'_>,
+    sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),
 ) {
     for i in 0..NN {
         let row = nodes[i];
-        if let Some(cell) = target.residual.get(row as usize) {
+        if let Some(cell) = sums.residual.get(row as usize) {
             add(row, cell, batch.residual[i][lane]);
-            let values = &target.values[target.crs.row_range(row as usize)];
+            let values = &sums.values[sums.crs.row_range(row as usize)];
             for j in 0..NN {
                 add(row, &values[positions[i * NN + j].get()], batch.matrix[i][j][lane]);
             }

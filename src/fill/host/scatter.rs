@@ -6,7 +6,7 @@
 //! not fixed, so their last bits may differ between runs.
 
 use super::kernel::ElementKernel;
-use super::place::{Target, add_elems};
+use super::sums::{SharedSums, add_elems};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{add, add_unshared, atomic_view};
@@ -17,12 +17,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Bounds of the blocks of elements, and the rows that more than one block touches.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Scatter {
     bounds: Vec<usize>,
     on_seam: Vec<u8>,
 }
 
-impl Plan {
+impl Scatter {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Self {
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
@@ -43,7 +43,7 @@ impl Plan {
                 }
             }
         });
-        Plan { bounds, on_seam }
+        Scatter { bounds, on_seam }
     }
 
     pub(super) fn assemble<S: HostSpace, const NN: usize>(
@@ -55,9 +55,9 @@ impl Plan {
         values: &mut [f64],
         residual: &mut [f64],
     ) {
-        let target = Target::zeroed(space, &graph.crs, values, residual);
+        let sums = SharedSums::zeroed(space, &graph.crs, values, residual);
         space.for_each(self.bounds.par_windows(2), |block| {
-            add_elems(kernel, block[0]..block[1], elem_node, &graph.elem, target, |row, cell, term| {
+            add_elems(kernel, block[0]..block[1], elem_node, &graph.elem, sums, |row, cell, term| {
                 if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
             });
         });

@@ -13,15 +13,18 @@
 //! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
 //! some item of x by zero, so x must be finite.
 
-use super::kernel_files::SLICES;
-use super::spmv::{ProductDot, update};
-use super::{CrsGraph, CrsMatrix, DeviceValue, Format};
+use super::Format;
+use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, offsets};
+use crate::sparse::kernel_files::SLICES;
+use crate::sparse::spmv::{check_dot, update};
+use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel, longest
@@ -172,7 +175,7 @@ impl<V: DeviceValue> Slices<V> {
         space.launch(&SLICES, V::UPDATE, grid, arguments)
     }
 
-    /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](super::Spmv::spmv).
+    /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
     /// [`Error::Shape`] when a vector is too short.
@@ -187,34 +190,30 @@ impl<V: DeviceValue> Slices<V> {
         space.launch(&SLICES, name, grid, arguments)
     }
 
-    /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot), in blocks of 32 rows.
+    /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot), in blocks of 32 rows.
     ///
     /// # Errors
     /// [`Error::Shape`] when a vector is too short.
-    pub fn spmv_dot(&self, space: &Cuda, dot: ProductDot<'_>) -> Result<()> {
+    pub fn spmv_dot(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
         let columns = self.graph.columns();
-        dot.check((self.graph.rows(), columns), SLICE)?;
-        let ProductDot { rows, x, y, partials, slot, scalars } = dot;
+        check_dot((self.graph.rows(), columns, SLICE), &rows, x, y, sums, slot)?;
         let name = V::SLICED_DOT[usize::from(self.tables)];
         let grid = space.product_grid(&SLICES, name, rows.len().div_ceil(THREADS as usize))?;
         let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
         let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
-        let (slot, ticket) = (slot as u32, space.ticket());
+        let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
+        let Reductions { partials, scalars, .. } = sums;
+        #[rustfmt::skip]
         let arguments = arguments![
-            first,
-            last,
-            columns,
-            slice_offsets,
-            words,
-            offsets,
-            listed,
-            values,
-            x,
-            y,
-            partials,
-            slot,
-            scalars,
-            ticket
+            first, last, columns, slice_offsets, words, offsets, listed, values, x, y, stop, partials, slot, scalars, ticket,
         ];
         space.launch(&SLICES, name, grid, arguments)
     }

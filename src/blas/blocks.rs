@@ -1,0 +1,43 @@
+//! Sums over blocks of fixed length: what the reductions of host spaces have in common.
+
+use crate::Result;
+use crate::error::check_length;
+
+/// `scalars[slot]` = sum of the partial sums, in order.
+pub(crate) fn total(operation: &'static str, partials: &[f64], slot: usize, scalars: &mut [f64]) -> Result<()> {
+    first_mut(operation, "scalars", scalars, slot + 1)?[slot] = partials.iter().sum();
+    Ok(())
+}
+
+/// Sum of `term(i)` over a block, in [`WAYS`] interleaved sums: a fixed order that a vector unit follows.
+#[inline(always)]
+pub(crate) fn sum_of(block: &[f64], term: impl Fn(usize) -> f64) -> f64 {
+    const WAYS: usize = 16;
+    let mut sums = [0.0; WAYS];
+    let whole = block.len() / WAYS * WAYS;
+    for start in (0..whole).step_by(WAYS) {
+        for (way, sum) in sums.iter_mut().enumerate() {
+            *sum += term(start + way);
+        }
+    }
+    sums.iter().sum::<f64>() + (whole..block.len()).map(term).sum::<f64>()
+}
+
+pub(crate) fn first<'a>(operation: &'static str, array: &'static str, x: &'a [f64], n: usize) -> Result<&'a [f64]> {
+    if x.len() < n {
+        check_length(operation, array, x.len(), n)?;
+    }
+    Ok(&x[..n])
+}
+
+pub(crate) fn first_mut<'a>(
+    operation: &'static str,
+    array: &'static str,
+    x: &'a mut [f64],
+    n: usize,
+) -> Result<&'a mut [f64]> {
+    if x.len() < n {
+        check_length(operation, array, x.len(), n)?;
+    }
+    Ok(&mut x[..n])
+}

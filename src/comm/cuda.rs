@@ -1,0 +1,57 @@
+//! Staging on a GPU: launches of `kernels/halo.cu`, and copies through page-locked memory.
+//!
+//! The host waits for each copy before it sends, so an iteration with ghosts or with several ranks cannot be recorded.
+
+use super::Staging;
+use super::kernel_files::HALO;
+use crate::blas::Reductions;
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
+use crate::{LocalOrdinal, Result};
+
+/// Threads per block, as in the kernel.
+const THREADS: u32 = 256;
+
+/// The indices to send and the buffer that the kernel packs them into, both on the device.
+#[derive(Debug)]
+pub struct DeviceSendList {
+    indices: CudaArray<LocalOrdinal>,
+    buffer: CudaArray<f64>,
+}
+
+impl Staging for Cuda {
+    type SendList = DeviceSendList;
+
+    const IS_RECORDABLE: bool = false;
+
+    fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<DeviceSendList> {
+        Ok(DeviceSendList { indices: self.upload(&send)?, buffer: self.unfilled(send.len())? })
+    }
+
+    fn pack(&self, list: &mut DeviceSendList, x: &CudaArray<f64>, message: &mut [f64]) -> Result<()> {
+        let DeviceSendList { indices, buffer } = list;
+        let count = indices.len();
+        let arguments = arguments![count as u64, &*indices, x, &mut *buffer];
+        self.launch(&HALO, "pack", Grid::cover(count, THREADS), arguments)?;
+        self.read(buffer, message)
+    }
+
+    fn unpack(&self, message: &[f64], first: usize, x: &mut CudaArray<f64>) -> Result<()> {
+        self.write(message, first, x)
+    }
+
+    fn change_scalar(&self, sums: &mut Reductions<Cuda>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
+        let mut scalars = [0.0; 16];
+        let scalars = &mut scalars[..sums.scalars.len().min(16)];
+        self.read(&sums.scalars, scalars)?;
+        if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {
+            return Ok(());
+        }
+        change(&mut scalars[slot]);
+        self.write(&scalars[slot..=slot], slot, &mut sums.scalars)
+    }
+
+    fn vector_len(x: &CudaArray<f64>) -> usize {
+        x.len()
+    }
+}

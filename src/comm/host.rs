@@ -1,0 +1,38 @@
+//! Staging on host spaces: their memory is what the transport sends.
+
+use super::Staging;
+use crate::blas::Reductions;
+use crate::space::HostSpace;
+use crate::{LocalOrdinal, Result};
+
+impl<S: HostSpace> Staging for S {
+    type SendList = Vec<LocalOrdinal>;
+
+    /// A host's "recording" is the work itself.
+    const IS_RECORDABLE: bool = true;
+
+    fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Vec<LocalOrdinal>> {
+        Ok(send)
+    }
+
+    fn pack(&self, list: &mut Vec<LocalOrdinal>, x: &Vec<f64>, message: &mut [f64]) -> Result<()> {
+        message.iter_mut().zip(list).for_each(|(value, &mut index)| *value = x[index as usize]);
+        Ok(())
+    }
+
+    fn unpack(&self, message: &[f64], first: usize, x: &mut Vec<f64>) -> Result<()> {
+        x[first..first + message.len()].copy_from_slice(message);
+        Ok(())
+    }
+
+    fn change_scalar(&self, sums: &mut Reductions<S>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
+        if !sums.is_stopped()? {
+            change(&mut sums.scalars[slot]);
+        }
+        Ok(())
+    }
+
+    fn vector_len(x: &Vec<f64>) -> usize {
+        x.len()
+    }
+}

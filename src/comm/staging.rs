@@ -1,0 +1,44 @@
+//! Values of a space on their way to and from the messages of the host: the contract of `host.rs` and `cuda.rs`.
+//!
+//! MPI sends host memory. A host space packs straight into the message; a device packs on the device and copies through
+//! page-locked memory, 8 bytes per value each way over the bus.
+
+use crate::blas::{Blas, Reductions};
+use crate::space::Array;
+use crate::{LocalOrdinal, Result};
+
+/// A space whose values can be sent by a host transport.
+pub trait Staging: Blas {
+    /// Local indices of the values to send, and a device's buffer for them.
+    type SendList: std::fmt::Debug;
+
+    /// Whether packing and unpacking need the host, so that they cannot be part of a recorded CUDA graph.
+    const IS_RECORDABLE: bool;
+
+    /// Prepares to send the values at the local indices `send`.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Self::SendList>;
+
+    /// `message[k]` = x[send[k]]; returns when the message may be sent.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn pack(&self, list: &mut Self::SendList, x: &Array<Self, f64>, message: &mut [f64]) -> Result<()>;
+
+    /// x[first + k] = `message[k]`; returns when the message may be overwritten.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn unpack(&self, message: &[f64], first: usize, x: &mut Array<Self, f64>) -> Result<()>;
+
+    /// Replaces `sums.scalars[slot]` by `change` of it, unless `sums` is stopped.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn change_scalar(&self, sums: &mut Reductions<Self>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()>;
+
+    /// Length of a vector in this space.
+    fn vector_len(x: &Array<Self, f64>) -> usize;
+}

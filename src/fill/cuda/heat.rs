@@ -1,0 +1,101 @@
+//! Assembly of the heat equation on a GPU: the fused kernel, or contractions with stored element matrices.
+
+use super::scatter::HEAT_THREADS;
+use super::{ContractionWorkset, CudaFill, ElementMatrices};
+use crate::Result;
+use crate::element::{Analytic, HEX8_NODES};
+use crate::error::{check_at_least, check_length};
+use crate::fill::kernel_files::HEAT;
+use crate::fill::{Assemble, HeatInput, Kernel, Strategy};
+use crate::graph::Graph;
+use crate::mesh::ElemNode;
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::CrsMatrix;
+
+/// Cells of a workset: enough to fill the GPU, 4352 bytes each.
+const WORKSET: usize = 65_536;
+
+/// The heat equation's assembly on a GPU.
+#[derive(Debug)]
+pub struct CudaHeatAssembly {
+    fill: CudaFill,
+    /// For [`Kernel::Contraction`]; the fused kernel needs no memory here.
+    contraction: Option<Contraction>,
+}
+
+/// A workset of contractions, and the element matrices of the whole mesh.
+#[derive(Debug)]
+struct Contraction {
+    workset: ContractionWorkset,
+    /// `[i * 8 + j, elem]`.
+    matrices: CudaArray<f64>,
+    /// `[i, elem]`.
+    residuals: CudaArray<f64>,
+}
+
+impl Contraction {
+    fn new(space: &Cuda, elems: usize) -> Result<Self> {
+        Ok(Contraction {
+            workset: ContractionWorkset::new(space, WORKSET.min(elems))?,
+            matrices: space.unfilled(HEX8_NODES * HEX8_NODES * elems)?,
+            residuals: space.unfilled(HEX8_NODES * elems)?,
+        })
+    }
+}
+
+impl Assemble for Cuda {
+    const STRATEGY: Strategy = Strategy::Gather;
+
+    type HeatAssembly = CudaHeatAssembly;
+
+    fn heat_assembly(
+        &self,
+        strategy: Strategy,
+        kernel: Kernel,
+        elem_node: &ElemNode<CudaMemory>,
+        graph: &Graph<CudaMemory>,
+    ) -> Result<CudaHeatAssembly> {
+        let nodes = elem_node.nodes_per_elem();
+        check_length("heat_assembly", "elem_node (nodes per element)", nodes, HEX8_NODES)?;
+        let contraction = match kernel {
+            Kernel::Fused => None,
+            Kernel::Contraction => Some(Contraction::new(self, elem_node.elem_count())?),
+        };
+        Ok(CudaHeatAssembly { fill: CudaFill::new(self, strategy, elem_node, graph)?, contraction })
+    }
+
+    fn assemble_heat(
+        &self,
+        assembly: &mut CudaHeatAssembly,
+        input: HeatInput<'_, CudaMemory>,
+        graph: &Graph<CudaMemory>,
+        matrix: &mut CrsMatrix<f64, CudaMemory>,
+        residual: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        let CudaHeatAssembly { fill, contraction } = assembly;
+        let Some(Contraction { workset, matrices, residuals }) = contraction else {
+            return fill.assemble_heat(self, input, graph, matrix, residual);
+        };
+        workset.evaluate(self, input, 0..input.elem_node.elem_count(), matrices, residuals)?;
+        let elements = ElementMatrices { matrices, residuals, symmetric: false };
+        fill.assemble_matrices(self, input.elem_node, graph, elements, matrix, residual)
+    }
+
+    fn stored_bytes(assembly: &CudaHeatAssembly) -> u64 {
+        match &assembly.contraction {
+            None => assembly.fill.stored_bytes(),
+            Some(Contraction { matrices, residuals, .. }) => {
+                2 * ((matrices.len() + residuals.len()) * size_of::<f64>()) as u64
+            }
+        }
+    }
+
+    fn sample(&self, exact: &Analytic, node_coord: &CudaArray<[f64; 3]>, count: usize) -> Result<CudaArray<f64>> {
+        check_at_least("sample", "node_coord", node_coord.len(), count)?;
+        let mut out = self.unfilled(count)?;
+        let [a, zmin, b] = exact.coefficients();
+        let arguments = arguments![count as u64, node_coord, a, zmin, b, &mut out];
+        self.launch(&HEAT, "inverse_square", Grid::cover(count, HEAT_THREADS), arguments)?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,88 @@
+//! The tables that a fill on a GPU reads and the matrix and residual that it overwrites.
+
+use crate::error::{check_at_least, check_length};
+use crate::graph::{Graph, Positions};
+use crate::mesh::ElemNode;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory};
+use crate::{Error, Result};
+
+/// Stored element matrices and residuals, elements side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementMatrices<'a> {
+    /// `[i * nodes_per_elem + j, elem]`; with `symmetric` only entries with i <= j, `[packed(i, j), elem]`, row by row.
+    pub matrices: &'a CudaArray<f64>,
+    /// `[i, elem]`.
+    pub residuals: &'a CudaArray<f64>,
+    /// Whether only half of each symmetric matrix is stored.
+    pub symmetric: bool,
+}
+
+/// Tables that a fill reads and sums that it writes, of checked lengths.
+pub(super) struct SystemView<'a> {
+    pub space: &'a Cuda,
+    pub elem_node: &'a ElemNode<CudaMemory>,
+    pub graph: &'a Graph<CudaMemory>,
+    pub values: &'a mut CudaArray<f64>,
+    pub residual: &'a mut CudaArray<f64>,
+}
+
+impl SystemView<'_> {
+    pub(super) fn rows(&self) -> usize {
+        self.graph.crs.rows()
+    }
+
+    pub(super) fn elems(&self) -> usize {
+        self.elem_node.elem_count()
+    }
+
+    pub(super) fn nodes_per_elem(&self) -> usize {
+        self.elem_node.nodes_per_elem()
+    }
+
+    /// Zeroes values and residual.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        self.space.fill_bytes(self.values, 0)?;
+        crate::blas::Blas::fill(self.space, self.graph.crs.rows(), 0.0, self.residual)
+    }
+
+    /// Returns the positions and the number of their integer type: 0 for `u8`, 1 for `u16`, 2 for `u32`.
+    pub(super) fn positions(&self) -> (Argument, usize) {
+        match self.graph.elem.positions() {
+            Positions::U8(positions) => (positions.into(), 0),
+            Positions::U16(positions) => (positions.into(), 1),
+            Positions::U32(positions) => (positions.into(), 2),
+        }
+    }
+}
+
+/// Checks that the arrays are as long as their owners say.
+pub(super) fn check_tables(
+    name: &'static str,
+    elem_node: &ElemNode<CudaMemory>,
+    graph: &Graph<CudaMemory>,
+) -> Result<()> {
+    let nodes = elem_node.nodes_per_elem();
+    let slots = elem_node.elem_count() * nodes;
+    let positions = match graph.elem.positions() {
+        Positions::U8(positions) => positions.len(),
+        Positions::U16(positions) => positions.len(),
+        Positions::U32(positions) => positions.len(),
+    };
+    check_length(name, "graph (its elements' nodes)", graph.elem.nodes_per_elem(), nodes)?;
+    check_at_least(name, "elem_node", elem_node.nodes().len(), slots)?;
+    check_at_least(name, "graph (positions)", positions, slots * nodes)?;
+    check_at_least(name, "graph (row_map)", graph.crs.row_map().len(), graph.crs.rows() + 1)
+}
+
+/// Bytes of a position of each type.
+pub(super) const WIDTHS: [u32; 3] = [1, 2, 4];
+
+/// Returns the number of blocks if a launch can have so many.
+pub(super) fn blocks(count: usize) -> Result<usize> {
+    const MOST: usize = i32::MAX as usize;
+    if count <= MOST {
+        return Ok(count);
+    }
+    let (needed, limit) = (format!("{count} blocks"), format!("{MOST}"));
+    Err(Error::TooLarge { what: "a launch on the GPU".into(), needed, limit })
+}

@@ -1,0 +1,92 @@
+//! The fill on host memory: one implementation for [`Serial`](crate::space::Serial) and
+//! [`Threads`](crate::space::Threads), one file per strategy.
+//!
+//! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
+
+mod colour;
+mod dirichlet;
+mod element_fn;
+mod gather;
+mod heat;
+mod kernel;
+mod scatter;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use element_fn::{ElementFn, element_fn};
+pub use heat::HostHeatAssembly;
+pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
+
+use super::Strategy;
+use crate::Result;
+use crate::error::{check_at_least, check_length};
+use crate::graph::Graph;
+use crate::mesh::ElemNode;
+use crate::space::HostSpace;
+use crate::sparse::CrsMatrix;
+use colour::Colour;
+use gather::Gather;
+use scatter::Scatter;
+
+/// A strategy on host memory, prepared for a mesh whose elements have `NN` nodes, and its working memory.
+#[derive(Debug)]
+pub struct Fill<const NN: usize>(Method<NN>);
+
+#[derive(Debug)]
+enum Method<const NN: usize> {
+    Scatter(Scatter),
+    Gather(Gather<NN>),
+    Colour(Colour),
+}
+
+impl<const NN: usize> Fill<NN> {
+    /// Prepares a strategy.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the table has other elements, [`Error::TooLarge`](crate::Error::TooLarge)
+    /// when the memory is not available.
+    pub fn new<S: HostSpace>(space: &S, strategy: Strategy, elem_node: &ElemNode, graph: &Graph) -> Result<Self> {
+        check_length("Fill::new", "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+        let rows = graph.crs.rows();
+        Ok(Fill(match strategy {
+            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)),
+            Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
+            Strategy::Colour => Method::Colour(Colour::new(elem_node)),
+        }))
+    }
+
+    /// Overwrites the values of `matrix` and `residual[..rows]` with the sums over all elements.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the matrix has another number of entries than the graph, or the residual
+    /// fewer items than rows.
+    pub fn assemble<S: HostSpace>(
+        &mut self,
+        space: &S,
+        kernel: &impl ElementKernel<NN>,
+        elem_node: &ElemNode,
+        graph: &Graph,
+        matrix: &mut CrsMatrix,
+        residual: &mut [f64],
+    ) -> Result<()> {
+        check_length("Fill::assemble", "matrix", matrix.graph().nnz(), graph.crs.nnz())?;
+        check_at_least("Fill::assemble", "residual", residual.len(), graph.crs.rows())?;
+        let (values, residual) = (matrix.parts_mut().1, &mut residual[..graph.crs.rows()]);
+        match &mut self.0 {
+            Method::Scatter(scatter) => scatter.assemble(space, kernel, elem_node, graph, values, residual),
+            Method::Gather(gather) => gather.assemble(space, kernel, elem_node, graph, values, residual),
+            Method::Colour(colour) => colour.assemble(space, kernel, elem_node, graph, values, residual),
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
+    pub fn stored_bytes(&self) -> u64 {
+        match &self.0 {
+            Method::Gather(gather) => gather.stored_bytes(),
+            Method::Scatter(_) | Method::Colour(_) => 0,
+        }
+    }
+}

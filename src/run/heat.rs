@@ -1,0 +1,192 @@
+//! The nonlinear heat problem -K laplace(T) + T^2 = 0 on any space: what Newton's steps assemble and solve.
+//!
+//! ```text
+//! assemble   T's ghosts -> residual F(T) and Jacobian J(T) -> Dirichlet conditions
+//! solve      J's values in the storage format -> CG: J delta = F
+//! ```
+//! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
+
+use super::{Deck, Job, Phases, Progress};
+use crate::Result;
+use crate::comm::{Communicator, Halo};
+use crate::fill::{Dirichlet, HeatInput};
+use crate::graph::Graph;
+use crate::mesh::{Face, Mesh};
+use crate::solve::{
+    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, cg,
+};
+use crate::space::Array;
+use crate::sparse::{CrsMatrix, Format, Product};
+
+/// Number of products that are timed by themselves where a solve cannot time them.
+const TIMED_PRODUCTS: usize = 20;
+
+/// The data from which a problem is built.
+#[derive(Clone, Copy)]
+pub struct ProblemInput<'a, S: Job> {
+    /// The settings.
+    pub deck: &'a Deck,
+    /// The ranks.
+    pub comm: &'a dyn Communicator,
+    /// The tables of this rank.
+    pub mesh: &'a Mesh<S::Memory>,
+    /// The graph of this rank's rows.
+    pub graph: &'a Graph<S::Memory>,
+    /// K.
+    pub conductivity: f64,
+    /// Receives the times.
+    pub phases: &'a Phases,
+    /// Receives progress.
+    pub progress: &'a dyn Progress,
+}
+
+impl<S: Job> std::fmt::Debug for ProblemInput<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProblemInput").field("deck", self.deck).finish_non_exhaustive()
+    }
+}
+
+/// The problem with its matrix and working memory, reused by all Newton steps.
+pub struct HeatProblem<'a, S: Job> {
+    space: &'a S,
+    input: ProblemInput<'a, S>,
+    assembly: S::HeatAssembly,
+    boundary: Dirichlet<S::Memory>,
+    jacobian: CrsMatrix<f64, S::Memory>,
+    storage: S::Storage,
+    halo: Halo<S>,
+    workspace: CgWorkspace<S>,
+    /// Phase, calls, begin and end of work that is not yet booked: a device passes its marks later.
+    marks: Vec<(&'static str, u64, S::Mark, S::Mark)>,
+}
+
+impl<S: Job> std::fmt::Debug for HeatProblem<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeatProblem").field("space", &self.space).finish_non_exhaustive()
+    }
+}
+
+impl<'a, S: Job> HeatProblem<'a, S> {
+    /// Prepares assembly, boundary conditions, matrix, halo and solver.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had; a failure of a device or of MPI.
+    pub fn new(space: &'a S, input: ProblemInput<'a, S>) -> Result<Self> {
+        let ProblemInput { deck, comm, mesh, graph, .. } = input;
+        let strategy = deck.fill.strategy.or(S::STRATEGY);
+        let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
+        Ok(HeatProblem {
+            assembly: space.heat_assembly(strategy, deck.fill.kernel, &mesh.elem_node, graph)?,
+            boundary: space.dirichlet(&graph.crs, &fixed)?,
+            jacobian: CrsMatrix::zeros_on(space, graph.crs.clone())?,
+            storage: space.storage(deck.matrix.format.or(Format::default()), &graph.crs)?,
+            halo: Halo::new(space, comm, &mesh.map)?,
+            workspace: CgWorkspace::new(space, graph.crs.rows(), mesh.map.local_count())?,
+            marks: Vec::new(),
+            space,
+            input,
+        })
+    }
+
+    /// The temperature at the start of Newton's iteration: the boundary values, zero elsewhere; owned nodes and ghosts.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    pub fn start(&self) -> Result<Array<S, f64>> {
+        let ProblemInput { deck, mesh, .. } = self.input;
+        let mut temperature = self.space.zeros(mesh.map.local_count())?;
+        self.space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, &mut temperature)?;
+        self.space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, &mut temperature)?;
+        Ok(temperature)
+    }
+
+    /// Number of entries that the boundary conditions write.
+    pub fn boundary_entries(&self) -> usize {
+        self.boundary.len()
+    }
+
+    /// Bytes that a halo exchange sends.
+    pub fn halo_bytes(&self) -> usize {
+        self.halo.bytes_sent()
+    }
+
+    /// Bytes of element matrices that an assembly writes to memory and reads back.
+    pub fn stored_bytes(&self) -> u64 {
+        S::stored_bytes(&self.assembly)
+    }
+
+    /// Books the remaining times. If the deck asks for bandwidths and a solve cannot time its products, times some of them here.
+    ///
+    /// # Errors
+    /// A device's failure.
+    pub fn finish(&mut self) -> Result<()> {
+        if self.input.deck.run.triad && !S::SYNCHRONOUS {
+            let (rows, columns) = (self.jacobian.graph().rows(), self.jacobian.graph().columns());
+            let (x, mut y) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
+            for _ in 0..TIMED_PRODUCTS {
+                self.timed("spmv", |this| S::operator(&this.storage, &this.jacobian).multiply(this.space, &x, &mut y))?;
+            }
+        }
+        self.book()
+    }
+
+    /// Does `work` between two marks, without waiting.
+    fn timed<R>(&mut self, phase: &'static str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let before = self.space.mark()?;
+        let result = work(self)?;
+        self.marks.push((phase, 1, before, self.space.mark()?));
+        Ok(result)
+    }
+
+    /// Adds the times between the marks to their phases; waits for the marks.
+    fn book(&mut self) -> Result<()> {
+        for (phase, calls, before, after) in self.marks.drain(..) {
+            self.input.phases.add(phase, calls, self.space.between(&before, &after)?);
+        }
+        Ok(())
+    }
+}
+
+impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
+    fn rows(&self) -> usize {
+        self.jacobian.graph().rows()
+    }
+
+    fn assemble(&mut self, temperature: &mut Array<S, f64>, residual: &mut Array<S, f64>) -> Result<()> {
+        let ProblemInput { mesh, graph, conductivity, .. } = self.input;
+        if S::SYNCHRONOUS || !self.halo.is_empty() {
+            self.timed("halo", |this| this.halo.update(this.space, temperature))?;
+        }
+        self.timed("fill", |this| {
+            let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
+            let input = HeatInput { elem_node, node_coord, temperature, conductivity };
+            this.space.assemble_heat(&mut this.assembly, input, graph, &mut this.jacobian, residual)
+        })?;
+        self.timed("boundary", |this| this.space.apply_dirichlet(&this.boundary, &mut this.jacobian, residual))
+    }
+
+    fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo> {
+        let ProblemInput { deck, comm, mesh, phases, progress, .. } = self.input;
+        let (space, before) = (self.space, self.space.mark()?);
+        if space.update(&mut self.storage, &self.jacobian)? {
+            self.marks.push(("format", 1, before, space.mark()?));
+        }
+        let before = space.mark()?;
+        space.fill(self.rows(), 0.0, delta)?;
+        let matrix = S::operator(&self.storage, &self.jacobian);
+        let operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
+        let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: residual };
+        let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
+        let observe = &mut |iteration, norm| progress.cg(iteration, norm);
+        let info = cg(space, &mut system, delta, params, &mut self.workspace, observe)?;
+        let times = system.operator.times();
+        drop(system);
+        if let Some(times) = times {
+            phases.add("spmv", times.calls, times.spmv.as_secs_f64());
+            phases.add("halo", times.calls, times.halo.as_secs_f64());
+        }
+        self.marks.push(("cg", info.iterations as u64, before, space.mark()?));
+        self.book()?;
+        Ok(info)
+    }
+}

@@ -1,0 +1,185 @@
+//! CG steps on Serial and Threads: one task per block of items.
+
+use super::CgSlot as Slot;
+use super::{CgState, CgSteps, CgVectors, Quotient};
+use crate::Result;
+use crate::blas::Reductions;
+use crate::blas::blocks::{first, first_mut, sum_of, total};
+use crate::space::HostSpace;
+use rayon::prelude::*;
+
+impl<S: HostSpace> CgSteps for S {
+    const CHECK_INTERVAL: usize = 1;
+    const CHECKS_IN_FLIGHT: usize = 0;
+
+    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<S>) -> Result<()> {
+        let scalars = first_mut("cg_begin", "scalars", &mut sums.scalars, Slot::LEN)?;
+        let rhs = scalars[slot].sqrt();
+        scalars[Slot::RHS] = rhs;
+        scalars[Slot::TARGET] = tolerance * rhs;
+        scalars[Slot::LIMIT] = limit as f64;
+        scalars[Slot::COUNT] = 0.0;
+        set_state(scalars, if rhs.is_finite() { CgState::Running } else { CgState::NotFinite });
+        Ok(())
+    }
+
+    fn cg_check(&self, rr: usize, sums: &mut Reductions<S>) -> Result<()> {
+        let scalars = first_mut("cg_check", "scalars", &mut sums.scalars, Slot::LEN)?;
+        if is_running(scalars) {
+            set_state(scalars, state_of(scalars[rr], scalars));
+        }
+        Ok(())
+    }
+
+    fn cg_step(
+        &self,
+        n: usize,
+        rz: usize,
+        rr_new: usize,
+        vectors: CgVectors<'_, S>,
+        sums: &mut Reductions<S>,
+    ) -> Result<()> {
+        let Reductions { partials, scalars, .. } = sums;
+        first("cg_step", "scalars", scalars, Slot::LEN)?;
+        let pq = scalars[Slot::PQ];
+        if !is_running(scalars) || pq.is_nan() || pq.is_infinite() || pq <= 0.0 {
+            if is_running(scalars) {
+                set_state(scalars, if pq.is_finite() { CgState::Breakdown } else { CgState::NotFinite });
+            }
+            return Ok(());
+        }
+        let alpha = scalars[rz] / pq;
+        let (p, q) = (first("cg_step", "p", vectors.p, n)?, first("cg_step", "q", vectors.q, n)?);
+        let (x, r) = (first_mut("cg_step", "x", vectors.x, n)?, first_mut("cg_step", "r", vectors.r, n)?);
+        let partials = first_mut("cg_step", "partials", partials, S::partials(n))?;
+        let written = x.par_chunks_mut(S::CHUNK).zip(r.par_chunks_mut(S::CHUNK)).zip(&mut *partials);
+        let blocks = written.zip(p.par_chunks(S::CHUNK)).zip(q.par_chunks(S::CHUNK));
+        self.for_each(blocks, |((((x, r), partial), p), q)| {
+            x.iter_mut().zip(p).for_each(|(x, p)| *x += alpha * p);
+            r.iter_mut().zip(q).for_each(|(r, q)| *r -= alpha * q);
+            *partial = sum_of(r, |i| r[i] * r[i]);
+        });
+        total("cg_step", partials, rr_new, scalars)
+    }
+
+    fn cg_direction(
+        &self,
+        n: usize,
+        rr: usize,
+        beta: Quotient,
+        z: &Vec<f64>,
+        p: &mut Vec<f64>,
+        sums: &mut Reductions<S>,
+    ) -> Result<()> {
+        let scalars = first_mut("cg_direction", "scalars", &mut sums.scalars, Slot::LEN)?;
+        if !is_running(scalars) {
+            return Ok(());
+        }
+        scalars[Slot::COUNT] += 1.0;
+        set_state(scalars, state_of(scalars[rr], scalars));
+        if !is_running(scalars) {
+            return Ok(());
+        }
+        let beta = scalars[beta.top] / scalars[beta.bottom];
+        let z = first("cg_direction", "z", z, n)?;
+        let p = first_mut("cg_direction", "p", p, n)?;
+        self.for_each(p.par_chunks_mut(S::CHUNK).zip(z.par_chunks(S::CHUNK)), |(p, z)| {
+            p.iter_mut().zip(z).for_each(|(p, z)| *p = z + beta * *p);
+        });
+        Ok(())
+    }
+}
+
+fn is_running(scalars: &[f64]) -> bool {
+    CgState::of(scalars[Slot::STATE]) == CgState::Running
+}
+
+fn set_state(scalars: &mut [f64], state: CgState) {
+    scalars[Slot::STATE] = f64::from(state as u8);
+}
+
+/// The state that follows from r.r after `COUNT` iterations.
+fn state_of(rr: f64, scalars: &[f64]) -> CgState {
+    match () {
+        () if !rr.is_finite() => CgState::NotFinite,
+        () if rr.sqrt() <= scalars[Slot::TARGET] => CgState::Converged,
+        () if scalars[Slot::COUNT] >= scalars[Slot::LIMIT] => CgState::LimitReached,
+        () => CgState::Running,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{Serial, Threads};
+
+    const BETA: Quotient = Quotient { top: 1, bottom: 0 };
+
+    fn sums<S: HostSpace>(space: &S, n: usize, scalars: [f64; 8]) -> Reductions<S> {
+        let mut sums = Reductions::new(space, n, Slot::LEN).unwrap();
+        sums.scalars[..8].copy_from_slice(&scalars);
+        sums
+    }
+
+    fn wave(n: usize, k: f64) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * k).sin()).collect()
+    }
+
+    #[test]
+    fn fused_steps_match_their_formulas_on_any_number_of_threads() {
+        let n = 3 * Serial::CHUNK + 5;
+        let (p, q, x0, r0) = (wave(n, 0.3), wave(n, 0.7), wave(n, 0.11), wave(n, 0.13));
+        let mut seen: Option<(Vec<f64>, Vec<f64>)> = None;
+        for threads in [1, 2, 3] {
+            let space = Threads::new(threads).unwrap();
+            let mut sums = sums(&space, n, [3.0, 0.0, 2.0, 0.0, 9.0, 0.0, 0.0, 1.0]);
+            let (mut x, mut r) = (x0.clone(), r0.clone());
+            space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
+            for i in 0..n {
+                assert_eq!(x[i], x0[i] + 1.5 * p[i]);
+                assert_eq!(r[i], r0[i] - 1.5 * q[i]);
+            }
+            let exact: f64 = r.iter().map(|r| r * r).sum();
+            assert!((sums.scalars[1] - exact).abs() < 1e-12 * exact);
+            let beta = sums.scalars[1] / 3.0;
+            let mut direction = p.clone();
+            space.cg_direction(n, 1, BETA, &r, &mut direction, &mut sums).unwrap();
+            assert!((0..n).all(|i| direction[i] == r[i] + beta * p[i]));
+            let scalars = sums.scalars;
+            assert_eq!((scalars[Slot::COUNT], CgState::of(scalars[Slot::STATE])), (1.0, CgState::Running));
+            let first = seen.get_or_insert_with(|| (scalars.clone(), direction.clone()));
+            assert_eq!(*first, (scalars, direction));
+        }
+    }
+
+    #[test]
+    fn nothing_changes_once_the_state_is_set() {
+        let (p, q) = (vec![1.0], vec![2.0]);
+        let step = |scalars| {
+            let mut sums = sums(&Serial, 1, scalars);
+            let (mut x, mut r, mut d) = (vec![5.0], vec![6.0], vec![7.0]);
+            Serial.cg_step(1, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
+            Serial.cg_direction(1, 1, BETA, &r, &mut d, &mut sums).unwrap();
+            assert_eq!((x, r, d), (vec![5.0], vec![6.0], vec![7.0]));
+            (CgState::of(sums.scalars[Slot::STATE]), sums.scalars[Slot::COUNT])
+        };
+        for (pq, state) in [(-1.0, CgState::Breakdown), (0.0, CgState::Breakdown), (f64::NAN, CgState::NotFinite)] {
+            assert_eq!(step([36.0, 0.0, pq, 0.1, 9.0, 4.0, 0.0, 1.0]), (state, 4.0));
+        }
+        assert_eq!(step([36.0, 0.0, 1.0, 0.1, 9.0, 4.0, 1.0, 1.0]), (CgState::Converged, 4.0));
+    }
+
+    #[test]
+    fn states_follow_the_residual() {
+        let check = |rr: f64, count: f64| {
+            let mut sums = sums(&Serial, 1, [rr, 0.0, 0.0, 2.0, 9.0, count, 0.0, 1.0]);
+            Serial.cg_check(0, &mut sums).unwrap();
+            CgState::of(sums.scalars[Slot::STATE])
+        };
+        assert_eq!((check(4.0, 0.0), check(4.1, 0.0)), (CgState::Converged, CgState::Running));
+        assert_eq!((check(4.1, 9.0), check(f64::INFINITY, 0.0)), (CgState::LimitReached, CgState::NotFinite));
+        let mut sums = sums(&Serial, 1, [0.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        Serial.cg_begin(0.5, 7, 1, &mut sums).unwrap();
+        assert_eq!(sums.scalars[2..8], [0.0, 1.5, 7.0, 0.0, 0.0, 3.0]);
+    }
+}

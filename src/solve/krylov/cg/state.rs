@@ -1,0 +1,127 @@
+//! The scalars of a CG solve and the updates of its vectors: the contract of `host.rs` and `cuda.rs`.
+//!
+//! The scalars stay in the memory of the space, so that iterations can be enqueued before the host has read any of them. Once
+//! [`CgSlot::STATE`] is not 0, the operations of an iteration change nothing.
+
+use crate::Result;
+use crate::blas::{Blas, Reductions};
+use crate::space::Array;
+
+/// Slots of the scalars of a CG solve.
+#[derive(Clone, Copy, Debug)]
+pub struct CgSlot;
+
+impl CgSlot {
+    /// r.r before and after an iteration; the two slots alternate.
+    pub const RR: [usize; 2] = [0, 1];
+    /// p.q
+    pub const PQ: usize = 2;
+    /// Norm of r to reach.
+    pub const TARGET: usize = 3;
+    /// Number of iterations after which CG gives up.
+    pub const LIMIT: usize = 4;
+    /// Number of iterations done.
+    pub const COUNT: usize = 5;
+    /// A [`CgState`] as a number.
+    pub const STATE: usize = 6;
+    /// Norm of b.
+    pub const RHS: usize = 7;
+    /// r.z before and after an iteration of preconditioned CG; the two slots alternate.
+    pub const RZ: [usize; 2] = [8, 9];
+    /// Number of scalars.
+    pub const LEN: usize = 10;
+}
+
+/// State of a CG solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgState {
+    /// The iteration continues.
+    Running = 0,
+    /// ||r|| is at most the target.
+    Converged = 1,
+    /// p.q was not positive.
+    Breakdown = 2,
+    /// A sum was NaN or infinite.
+    NotFinite = 3,
+    /// The limit is reached and the target is not.
+    LimitReached = 4,
+}
+
+impl CgState {
+    /// Reads the state from the scalar at [`CgSlot::STATE`].
+    pub fn of(scalar: f64) -> Self {
+        let all = [CgState::Running, CgState::Converged, CgState::Breakdown, CgState::LimitReached];
+        all.into_iter().find(|&state| state as u8 as f64 == scalar).unwrap_or(CgState::NotFinite)
+    }
+}
+
+/// The vectors that one step of CG reads and updates, each `[n]` or longer.
+#[derive(Debug)]
+pub struct CgVectors<'a, S: Blas> {
+    /// Search direction.
+    pub p: &'a Array<S, f64>,
+    /// q = A p.
+    pub q: &'a Array<S, f64>,
+    /// Iterate.
+    pub x: &'a mut Array<S, f64>,
+    /// Residual.
+    pub r: &'a mut Array<S, f64>,
+}
+
+/// Slots of the quotient beta = top / bottom of a direction update.
+#[derive(Clone, Copy, Debug)]
+pub struct Quotient {
+    /// r.z (or r.r) after the iteration.
+    pub top: usize,
+    /// r.z (or r.r) before the iteration.
+    pub bottom: usize,
+}
+
+/// The fused vector updates of CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
+pub trait CgSteps: Blas {
+    /// Number of CG iterations between two convergence checks of the host; 1 or an even number.
+    const CHECK_INTERVAL: usize;
+    /// Number of convergence checks that may be in flight while iterations continue.
+    const CHECKS_IN_FLIGHT: usize;
+
+    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
+    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// Sets the state that follows from `scalars[rr]` = r.r before the first iteration.
+    ///
+    /// # Errors
+    /// As [`cg_begin`](Self::cg_begin).
+    fn cg_check(&self, rr: usize, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// alpha = `scalars[rz]` / p.q; x += alpha p, r -= alpha q, `scalars[rr_new]` = r.r. If p.q is not positive, sets the state
+    /// instead. Reads 32 and writes 16 bytes per item, 6 flops.
+    ///
+    /// # Errors
+    /// As [`cg_begin`](Self::cg_begin).
+    fn cg_step(
+        &self,
+        n: usize,
+        rz: usize,
+        rr_new: usize,
+        vectors: CgVectors<'_, Self>,
+        sums: &mut Reductions<Self>,
+    ) -> Result<()>;
+
+    /// Counts the iteration and sets the state that follows from `scalars[rr]` = r.r; then p = z + beta p with
+    /// beta = `scalars[beta.top]` / `scalars[beta.bottom]`. Reads 16 and writes 8 bytes per item, 2 flops.
+    ///
+    /// # Errors
+    /// As [`cg_begin`](Self::cg_begin).
+    fn cg_direction(
+        &self,
+        n: usize,
+        rr: usize,
+        beta: Quotient,
+        z: &Array<Self, f64>,
+        p: &mut Array<Self, f64>,
+        sums: &mut Reductions<Self>,
+    ) -> Result<()>;
+}

@@ -1,0 +1,143 @@
+//! CG on second differences: solutions by hand, equal bits on every number of threads, failures by type.
+
+use super::*;
+use crate::comm::{Communicator, Solo};
+use crate::solve::Identity;
+use crate::space::{ExecutionSpace, HostSpace, Serial, Threads};
+use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
+use std::sync::Arc;
+
+/// The second difference of `n` points with `diagonal` on the diagonal.
+fn difference(n: usize, diagonal: f64) -> CrsMatrix {
+    let rows = (0..n).map(|i| (i.saturating_sub(1)..n.min(i + 2)).map(|j| j as u32).collect::<Vec<_>>());
+    let (mut row_map, mut entries, mut values) = (vec![0], vec![], vec![]);
+    for (i, columns) in rows.enumerate() {
+        values.extend(columns.iter().map(|&j| if j as usize == i { diagonal } else { -1.0 }));
+        entries.extend(columns);
+        row_map.push(entries.len() as u64);
+    }
+    CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
+}
+
+fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &Vec<f64>, x: &mut Vec<f64>, params: CgParams) -> Result<SolveInfo> {
+    let n = a.graph().rows();
+    let mut work = CgWorkspace::new(space, n, n).unwrap();
+    let comm: &dyn Communicator = &Solo;
+    let mut seen = 0;
+    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm, rhs: b };
+    let info = cg(space, &mut system, x, params, &mut work, &mut |iteration, _| {
+        seen += 1;
+        assert_eq!(iteration, seen);
+    });
+    if let Ok(info) = info {
+        assert_eq!(info.iterations, seen);
+    }
+    info
+}
+
+const TIGHT: CgParams = CgParams { tolerance: 1e-12, max_iterations: 1000 };
+
+#[test]
+fn the_second_difference_of_a_parabola() {
+    let n = 50;
+    let exact: Vec<f64> = (1..=n).map(|i| (i * (n + 1 - i)) as f64).collect();
+    let mut x = vec![0.0; n];
+    let info = run(&Serial, &difference(n, 2.0), &vec![2.0; n], &mut x, TIGHT).unwrap();
+    assert!(info.iterations <= n && info.residual <= 1e-12 * info.rhs);
+    assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-9 * e));
+    let again = run(&Serial, &difference(n, 2.0), &vec![2.0; n], &mut x, CgParams { tolerance: 1e-8, ..TIGHT });
+    assert_eq!(again.unwrap().iterations, 0, "a solution given as the start needs no iteration");
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let n = 3 * Serial::CHUNK + 11;
+    let (a, b) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
+    let solve = |threads| {
+        let mut x = vec![0.0; n];
+        let info = run(&Threads::new(threads).unwrap(), &a, &b, &mut x, TIGHT).unwrap();
+        (x, info)
+    };
+    assert_eq!(solve(1), solve(3));
+    let mut x = vec![0.0; n];
+    assert_eq!(run(&Serial, &a, &b, &mut x, TIGHT).unwrap(), solve(2).1);
+    let mut product = Serial.zeros(n).unwrap();
+    Serial.spmv(1.0, &a, &x, 0.0, &mut product).unwrap();
+    assert!(product.iter().zip(&b).all(|(p, b): (&f64, &f64)| (p - b).abs() < 1e-9));
+}
+
+#[test]
+fn nothing_to_do_for_a_zero_right_side() {
+    let mut x = vec![0.0; 4];
+    assert_eq!(run(&Serial, &difference(4, 2.0), &vec![0.0; 4], &mut x, TIGHT).unwrap(), SolveInfo::default());
+    assert_eq!(x, [0.0; 4]);
+}
+
+#[test]
+fn each_failure_is_typed_and_has_its_numbers() {
+    let few = CgParams { max_iterations: 3, ..TIGHT };
+    let failed =
+        |diagonal, b, params| run(&Serial, &difference(20, diagonal), &b, &mut vec![0.0; 20], params).unwrap_err();
+    assert!(
+        matches!(failed(2.0, vec![1.0; 20], few), Error::NotConverged { iterations: 3, residual, .. } if residual > 0.0)
+    );
+    assert!(
+        matches!(failed(-2.0, vec![1.0; 20], TIGHT), Error::Breakdown { iteration: 0, curvature, .. } if curvature < 0.0)
+    );
+    assert!(matches!(failed(2.0, vec![f64::NAN; 20], TIGHT), Error::NotFinite { quantity: "||b||", .. }));
+    assert!(matches!(failed(f64::NAN, vec![1.0; 20], TIGHT), Error::NotFinite { .. }));
+}
+
+/// z_i = r_i / a_ii
+struct Diagonal(Vec<f64>);
+
+impl Preconditioner<Serial> for Diagonal {
+    fn apply(&mut self, _: &Serial, n: usize, r: &Vec<f64>, z: &mut Vec<f64>) -> Result<()> {
+        (0..n).for_each(|i| z[i] = r[i] / self.0[i]);
+        Ok(())
+    }
+}
+
+/// A badly scaled second difference: D (2, -1) D, with D from 1 to 1000.
+fn badly_scaled(n: usize) -> (CrsMatrix, Vec<f64>) {
+    let scale = |i: usize| 1000f64.powf(i as f64 / n as f64);
+    let mut a = difference(n, 2.1);
+    let graph = a.graph().clone();
+    let (_, values) = a.parts_mut();
+    for row in 0..n {
+        for entry in graph.row_range(row) {
+            values[entry] *= scale(row) * scale(graph.entries()[entry] as usize);
+        }
+    }
+    (a, (0..n).map(|i| 2.1 * scale(i) * scale(i)).collect())
+}
+
+#[test]
+fn a_preconditioner_takes_fewer_iterations_to_the_same_solution() {
+    let n = 200;
+    let (a, diagonal) = badly_scaled(n);
+    let exact: Vec<f64> = (0..n).map(|i| (i as f64 * 0.3).sin()).collect();
+    let mut b = vec![0.0; n];
+    Serial.spmv(1.0, &a, &exact, 0.0, &mut b).unwrap();
+    let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
+    let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
+    let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();
+    let mut system = LinearSystem { operator: &a, preconditioner: Diagonal(diagonal), comm: &Solo, rhs: &b };
+    let preconditioned = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+    assert!(3 * preconditioned.iterations < plain.iterations, "{preconditioned:?}, {plain:?}");
+    assert!(preconditioned.residual <= TIGHT.tolerance * preconditioned.rhs);
+    assert!(y.iter().zip(&exact).all(|(y, exact)| (y - exact).abs() < 1e-6), "{y:?}");
+}
+
+/// With M = I through the general path, every bit is that of plain CG.
+#[test]
+fn the_identity_as_a_general_preconditioner_changes_no_bit() {
+    let n = 2 * Serial::CHUNK + 3;
+    let (a, b): (_, Vec<f64>) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
+    let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
+    let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();
+    let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
+    let mut system = LinearSystem { operator: &a, preconditioner: Diagonal(vec![1.0; n]), comm: &Solo, rhs: &b };
+    let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+    assert_eq!((info, y), (plain, x));
+}

@@ -1,0 +1,13 @@
+//! The operator of a matrix on host spaces: the CRS matrix itself.
+
+use super::MatrixOperator;
+use crate::space::HostSpace;
+use crate::sparse::CrsMatrix;
+
+impl<S: HostSpace> MatrixOperator for S {
+    type Operator<'a> = &'a CrsMatrix;
+
+    fn operator<'a>((): &'a (), a: &'a CrsMatrix) -> &'a CrsMatrix {
+        a
+    }
+}

@@ -1,0 +1,92 @@
+//! Storage formats made from a CRS matrix, and products with a matrix in any of them.
+//!
+//! ```text
+//! storage = space.storage(format, graph)          once per graph
+//! space.update(storage, matrix)                   after each change of the values
+//! ```
+
+#[cfg(feature = "cuda")]
+mod cuda;
+mod host;
+#[cfg(feature = "cuda")]
+mod slices;
+
+#[cfg(feature = "cuda")]
+pub use cuda::{Storage, Stored};
+#[cfg(feature = "cuda")]
+pub use slices::Slices;
+
+use super::{CrsGraph, CrsMatrix};
+use crate::Result;
+use crate::blas::{Blas, Reductions};
+use crate::space::{Array, named_choice};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Storage format of a matrix for products on a GPU. Hosts multiply in CRS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// The CRS arrays themselves: 12 bytes per entry, no set-up.
+    Crs,
+    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line.
+    Sell,
+    /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
+    /// pattern. Vectors have to be finite.
+    #[default]
+    Pattern,
+}
+
+impl Format {
+    /// All formats with their names.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Format::Crs, "crs"), (Format::Sell, "sell"), (Format::Pattern, "pattern")];
+}
+named_choice!(Format, "format");
+
+/// A matrix in some format, as an operator multiplies with it.
+pub trait Product<S: Blas> {
+    /// Number of rows whose products share one partial sum. Ranges of [`multiply_dot`](Self::multiply_dot) start at a multiple.
+    const ROW_BLOCK: usize;
+
+    /// Rows and columns.
+    fn extents(&self) -> (usize, usize);
+
+    /// y = A x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    fn multiply(&self, space: &S, x: &Array<S, f64>, y: &mut Array<S, f64>) -> Result<()>;
+
+    /// y = A x over `rows` and `sums.scalars[slot]` = x.y, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    fn multiply_dot(
+        &self,
+        space: &S,
+        rows: Range<usize>,
+        x: &Array<S, f64>,
+        y: &mut Array<S, f64>,
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()>;
+}
+
+/// A space that stores matrices in formats of its own.
+pub trait Formats: Blas {
+    /// The data that a format keeps beside the CRS matrix.
+    type Storage: std::fmt::Debug;
+
+    /// Builds the part of a format that depends on the graph only.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    fn storage(&self, format: Format, graph: &Arc<CrsGraph<Self::Memory>>) -> Result<Self::Storage>;
+
+    /// Copies the values of a matrix into its format, 16 bytes per entry. Returns false where the format uses the CRS values
+    /// themselves, so that nothing was copied.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph than the storage's.
+    fn update(&self, storage: &mut Self::Storage, a: &CrsMatrix<f64, Self::Memory>) -> Result<bool>;
+}
