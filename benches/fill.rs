@@ -38,7 +38,7 @@ fn bench(criterion: &mut Criterion) {
     common::triad(&mut group, &space);
     for (strategy, name) in Strategy::ALL {
         let cost =
-            if strategy == Strategy::Gather { cost::fill_gather(sizes, 0) } else { cost::fill_scatter(sizes, 0) };
+            if strategy == Strategy::Gather { cost::fill_gather(sizes, 0, 0) } else { cost::fill_scatter(sizes, 0, 0) };
         group.throughput(Throughput::Bytes(cost.bytes));
         let mut fill = Fill::<8>::new(&space, strategy, &mesh.elem_node, &graph).unwrap();
         let kernel = FusedKernel::new(elements);

@@ -44,6 +44,7 @@ KERNEL __launch_bounds__(THREADS) colour_choose(u64 elems, u32 nn, u32 base, con
         return;
     }
     u64 colour = __ffsll(i64(~taken)) - 1;
+    // No other element of this round touches these nodes, so a plain update suffices.
     for (u32 i = 0; i < nn; i++) masks[__ldg(nodes + i)] |= 1ull << colour;
     colours[elem] = base + u32(colour);
 }

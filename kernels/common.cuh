@@ -50,14 +50,17 @@ template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* 
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = part;
         __threadfence();
+        // The fence above makes the partial sum visible before the ticket.
         is_last = atomicAdd(ticket, 1u) == gridDim.x - 1;
     }
     __syncthreads();
     if (!is_last) return false;
     __threadfence();
     double sum = 0;
+    // Read past the L1 cache, which may hold old values.
     for (u32 block = threadIdx.x; block < gridDim.x; block += THREADS) sum += __ldcg(partials + block);
     total = block_sum<THREADS>(sum);
+    // Ready for the next launch, without a memset between.
     if (threadIdx.x == 0) *ticket = 0;
     return threadIdx.x == 0;
 }
@@ -102,6 +105,7 @@ INLINE u64 look_back(u64* words, u64 tile, u64 sum) {
             i64 at = newest - lane_index();
             u64 word;
             do word = at >= 0 ? peek(words + at) : TILE_PREFIX;
+            // Spins until every lane's tile has published something.
             while (__any_sync(ALL_LANES, word < TILE_SUM));
             u32 whole = __ballot_sync(ALL_LANES, word >= TILE_PREFIX);
             // The first complete prefix includes the tiles of the lanes behind it.

@@ -1,19 +1,18 @@
 // The nine contractions: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k]; launched by src/contraction/cuda/.
 //
-// k runs over three nested extents in the order of (p, i, j); each entry adds its products in that order, so the result does
-// not depend on the grid. Any strides. A variant is one template over the structs of
-// contraction.cuh and its `VARIANT` lines at the end.
-// Bytes: each output written once; each input read once from memory where the caches hold the cells at work.
+// k runs over three nested extents in the order (p, i, j). Each output adds its products in this order, so the result does
+// not depend on the grid. Any strides. A variant is a template over the structs of contraction.cuh and its `VARIANT` lines
+// at the end. Bytes: each output is written once; each input is read once from memory if the caches hold the active cells.
 
-// A thread an output.
+// One thread per output.
 template <class T> INLINE void flat(Sizes n, bool by_cells, Operand<T> a, Operand<T> b, Output<T> out) {
     Place at = by_cells ? cells_in_lanes(thread_index(), n.left, n.right) : outputs_in_lanes(thread_index(), n.left, n.right);
     if (at.cell >= n.cells) return;
     finish(out, at.cell, at.left, at.right, dot(n, a, row(a, at.cell, at.left), b, row(b, at.cell, at.right)));
 }
 
-// A thread a tile of BL x BR outputs of a cell, sums in registers; cells in lanes. A tile that passes the edge computes with
-// zeros there. BL + BR loads are in flight while BL BR products are added.
+// One thread per tile of BL x BR outputs of a cell, with the sums in registers and cells in lanes. A tile that crosses the
+// edge computes with zeros there. BL + BR loads are in flight while BL BR products are added.
 template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
     Place at = cells_in_lanes(thread_index(), (n.left + BL - 1) / BL, (n.right + BR - 1) / BR);
     if (at.cell >= n.cells) return;
@@ -44,7 +43,7 @@ template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Oper
     T* row = out.data + at.cell * out.cell + l * out.left + r * out.right;
 #pragma unroll
     for (int i = 0; i < BL; ++i, row += out.left) {
-        // All old numbers of a row first: a load behind a store would wait for it.
+        // Loads all old values of a row first: a load behind a store would wait for it.
         T old[BR];
 #pragma unroll
         for (int j = 0; j < BR; ++j) old[j] = out.into && i < rows && j < columns ? row[j * out.right] : T(0);
@@ -55,9 +54,9 @@ template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Oper
     }
 }
 
-// `option` of flat is nonzero for cells in lanes.
-// flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight loads of each thread. Tiles: as many blocks of 128
-// as leave the sums and a step's operands in registers (an f64 takes two), so that nothing spills and the loads go out together.
+// A nonzero `option` of flat puts cells in lanes. flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight
+// loads of each thread. Tiles: as many blocks of 128 as leave room in registers for the sums and the operands of a step (an
+// f64 takes two), so that nothing spills and the loads are in flight together.
 VARIANT(flat_f32, float, 256, 6, (flat<float>(n, option != 0, x, y, z)))
 VARIANT(flat_f64, double, 256, 6, (flat<double>(n, option != 0, x, y, z)))
 VARIANT(tiled_1x8_f32, float, 128, 8, (tiled<float, 1, 8>(n, x, y, z)))

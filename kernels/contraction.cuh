@@ -1,13 +1,13 @@
-// What the files of the nine contractions share: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k].
+// Definitions shared by the kernel files of the nine contractions: out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k].
 //
-// k runs over three nested extents in the order of (p, i, j). Any strides. All kernels have the same parameters, listed in
-// `VARIANT`; `option` is what a variant has to be told beside them. Contractions of data have one field.
+// k runs over three nested extents in the order (p, i, j). Any strides. All kernels have the parameters listed in
+// `VARIANT`; `option` is a parameter specific to the variant. Contractions of data have one field.
 
 struct Sizes {
     u64 cells, left, right, outer, middle, inner;
 };
 
-// An operand: strides along cells, fields and the three parts of k.
+// An operand with its strides along cells, fields and the three parts of k.
 template <class T> struct Operand {
     const T* data;
     u64 cell, field, outer, middle, inner;
@@ -21,29 +21,29 @@ template <class T> struct Output {
 
 template <class T> INLINE void put(const Output<T>& out, T* item, T old, T sum) { *item = out.into ? old + sum : sum; }
 
-// What is done by the warp's number and lane: cells in lanes, or outputs of a cell.
+// The first output of a thread or tile, from the warp number and lane: cells in lanes, or outputs of a cell in lanes.
 struct Place {
     u64 cell, left, right;
 };
 
-// n / by, in 32 bits where that is enough (64 take five times as long).
+// Returns n / by, in 32 bits if both fit: a 64-bit division takes five times as long.
 INLINE u64 divide(u64 n, u64 by) { return ((n | by) >> 32) == 0 ? u32(n) / u32(by) : n / by; }
 
-// Warps take 32 cells each and one block of `left` x `right` outputs; the blocks of the same cells are neighbours, so that
-// their inputs meet in the cache.
+// Each warp takes 32 cells and one of `left` x `right` blocks of outputs. Neighbouring warps take the blocks of the same
+// cells, whose inputs are then in cache.
 INLINE Place cells_in_lanes(u64 thread, u64 left, u64 right) {
     u64 warp = thread / WARP, chunk = divide(warp, left * right), block = warp - chunk * (left * right);
     u64 l = divide(block, right);
     return {chunk * WARP + thread % WARP, l, block - l * right};
 }
 
-// Neighbouring threads on neighbouring outputs of a cell.
+// Neighbouring threads take neighbouring outputs of a cell.
 INLINE Place outputs_in_lanes(u64 thread, u64 left, u64 right) {
     u64 row = divide(thread, right), cell = divide(row, left);
     return {cell, row - cell * left, thread - row * right};
 }
 
-// Sum over k in the order of (p, i, j), of the entry whose operands begin at `a0` and `b0`.
+// Returns the sum over k in the order (p, i, j) for the output whose operands begin at `a0` and `b0`.
 template <class T> INLINE T dot(const Sizes& n, const Operand<T>& a, const T* a0, const Operand<T>& b, const T* b0) {
     T sum = 0;
     for (u64 p = 0; p < n.outer; ++p, a0 += a.outer, b0 += b.outer) {
@@ -57,19 +57,19 @@ template <class T> INLINE T dot(const Sizes& n, const Operand<T>& a, const T* a0
     return sum;
 }
 
-// Where an entry's operands begin.
+// Returns the first item of a field of an operand.
 template <class T> INLINE const T* row(const Operand<T>& x, u64 cell, u64 field) { return x.data + cell * x.cell + field * x.field; }
 
-// Ends an entry.
+// Stores or adds the sum of an output.
 template <class T> INLINE void finish(const Output<T>& out, u64 cell, u64 left, u64 right, T sum) {
     T* item = out.data + cell * out.cell + left * out.left + right * out.right;
     put(out, item, out.into ? *item : T(0), sum);
 }
 
-// The number of terms, which the launcher has checked to be below 2^31 where it is asked for.
+// Returns the number of terms. The launchers of the variants that call it check that it is below 2^31.
 INLINE u32 terms(const Sizes& n) { return u32(n.outer * n.middle * n.inner); }
 
-// Term k in the order of (p, i, j).
+// Term k in the order (p, i, j).
 struct Term {
     u32 outer, middle, inner;
     template <class T> __device__ __forceinline__ const T& of(const Operand<T>& x, const T* row) const {
@@ -82,13 +82,13 @@ INLINE Term term(const Sizes& n, u32 k) {
     return {p, line - p * middle, k - line * inner};
 }
 
-// Sum over `lanes` neighbouring lanes, a power of two, in the first of them.
+// Returns the sum over `lanes` neighbouring lanes, a power of two, in the first of them.
 template <class T> INLINE T lanes_sum(T value, u32 lanes) {
     for (u32 step = lanes / 2; step > 0; step /= 2) value += __shfl_down_sync(ALL_LANES, value, step, lanes);
     return value;
 }
 
-// An entry point.
+// Defines the entry point of a variant: packs its parameters into the structs and runs `call`.
 #define VARIANT(name, T, THREADS, BLOCKS, call)                                                                             \
     KERNEL __launch_bounds__(THREADS, BLOCKS)                                                                               \
         name(u64 cells, u64 left, u64 right, u64 outer, u64 middle, u64 inner, u32 option, u32 into,                      \

@@ -1,17 +1,18 @@
-// One contraction of many fields with its sizes known to the compiler: tiles in shared memory as tile8 to tile32 have them,
-// and in each thread a tile of them in registers.
+// One contraction of many fields with sizes known at compile time: tiles in shared memory, as in tile8 to tile32, and a
+// tile of outputs in the registers of each thread.
 //
-// LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, REAL. ACROSS x ACROSS threads (16 or 8) make ACROSS ROWS x ACROSS COLUMNS
-// outputs of a cell, each ROWS x COLUMNS of them: vectors of neighbours, read as such, ACROSS vectors apart. Slabs of 8 terms
-// of both operands go through two buffers of shared memory: while the products of one are added the next is on its way to
-// registers, and then to the other buffer, so that a slab takes one barrier. A row of a buffer is longer by 16 bytes: reads
-// are of whole vectors, and what a warp stores, 8 terms of neighbouring lines, lies in different banks. Adds in the order of k:
-// the bits of flat. Any strides. Bytes: left once for each column of tiles, right once for each row of tiles, out once.
+// LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, REAL. ACROSS x ACROSS threads (16 or 8) compute ACROSS ROWS x ACROSS
+// COLUMNS outputs of a cell, ROWS x COLUMNS per thread: vectors of neighbouring outputs, ACROSS vectors apart, so that
+// operands are read as vectors. Slabs of 8 terms of both operands alternate between two buffers of shared memory. While the
+// products of one slab are added, the next is loaded into registers and then stored in the other buffer, so a slab costs
+// one barrier. Each row of a buffer is padded by 16 bytes: reads remain whole vectors, and the stores of a warp, 8 terms of
+// neighbouring lines, hit different banks. Adds in the order of k, so the bits equal those of flat. Any strides. Bytes:
+// left once per column of tiles, right once per row of tiles, out once.
 
 constexpr int SLAB = 8, TERMS = OUTER * MIDDLE * INNER, PAD = 16 / sizeof(REAL);
 static_assert(THREADS == ACROSS * ACROSS && ACROSS % 8 == 0, "warps of 4 x 8 threads");
 
-// Items of the vectors that COUNT rows of a thread are made of.
+// Vectors that make up COUNT rows of a thread: the longest that fits 16 bytes and divides COUNT.
 template <int COUNT> struct Of {
     static constexpr int VECTOR = COUNT % PAD == 0 ? PAD : COUNT % 2 == 0 ? 2 : 1;
     struct alignas(sizeof(REAL) * VECTOR) Vector {
@@ -34,8 +35,8 @@ INLINE u64 offset(const Operand<REAL>& x, int k) {
     return k / (MIDDLE * INNER) * x.outer + k / INNER % MIDDLE * x.middle + k % INNER * x.inner;
 }
 
-// A slab of SIDE rows, by all threads: from memory to registers, from registers to shared memory. A thread has one term of
-// the slab, of each LINES-th row.
+// A slab of SIDE rows, loaded by all threads from memory to registers and stored from registers to shared memory. A thread
+// handles one term of the slab in each LINES-th row.
 template <int SIDE> struct Slab {
     static constexpr int LINES = THREADS / SLAB, LOADS = (SIDE + LINES - 1) / LINES, PITCH = SIDE + PAD;
     REAL item[LOADS];
@@ -61,7 +62,7 @@ INLINE void blocked(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out)
     constexpr int HEIGHT = ACROSS * ROWS, WIDTH = ACROSS * COLUMNS;
     using X = Slab<HEIGHT>;
     using Y = Slab<WIDTH>;
-    // Left, then right, of two slabs.
+    // Two slabs, each with left in front of right.
     constexpr int BEHIND = SLAB * X::PITCH;
     __shared__ __align__(16) REAL slabs[2][BEHIND + SLAB * Y::PITCH];
     constexpr int I = (LEFT + HEIGHT - 1) / HEIGHT, J = (RIGHT + WIDTH - 1) / WIDTH;

@@ -1,31 +1,32 @@
-// One contraction in f64 with its sizes known to the compiler, on tensor cores: for layouts that have a cell's terms side by
-// side.
+// One contraction in f64 on tensor cores with sizes known at compile time, for layouts in which the terms of a cell are
+// adjacent.
 //
-// LEFT, RIGHT fields, TERMS terms. A warp makes 8 ROWS x 8 COLUMNS outputs of each of CELLS cells; SPLIT warps share them,
-// each with every SPLIT-th step of eight terms, and the sums of the others are added to the first's, halves of them at a time.
-// Lane (g, t) = (lane / 4, lane % 4) loads two of the eight terms of row g of left and of right, one step ahead of the products
-// (AHEAD): 2 t and 2 t + 1 by one load of 16 bytes where VECTOR is 2, else t and t + 4. Which terms meet in a product does not
-// matter, as long as they are the same of both. It gets outputs (g, 2 t) and (g, 2 t + 1). Rows and terms past the end are zeros. Products are of
-// 16 x 8 outputs where the processor has them (sm_90; twice as fast as those of 8 x 8). A product adds its terms in an order
-// of its own: not the bits of flat, but the same at each run.
-// Bytes: left once for each column of tiles, right once for each row, from cache where they were there; out once.
+// LEFT, RIGHT fields, TERMS terms. A warp computes 8 ROWS x 8 COLUMNS outputs of each of CELLS cells. SPLIT warps share
+// these outputs: each takes every SPLIT-th step of eight terms, and their sums are then added in a tree by halves. Lane (g,
+// t) = (lane / 4, lane % 4) loads two of the eight terms of row g of left and of right: 2 t and 2 t + 1 by one load of 16
+// bytes if VECTOR is 2, else t and t + 4. The choice of terms does not matter as long as it is the same for both operands.
+// With AHEAD the loads of a step precede the products of the step before. A lane receives the outputs (g, 2 t) and (g, 2 t
+// + 1). Rows and terms past the end are zeros. On sm_90 products have 16 x 8 outputs, twice as fast as 8 x 8. The hardware
+// adds the terms of a product in its own order: the bits differ from flat's, but are the same in each run. Bytes: left once
+// per column of tiles, right once per row of tiles, repeated reads from cache; out once.
 
 constexpr int I = (LEFT + 8 * ROWS - 1) / (8 * ROWS), J = (RIGHT + 8 * COLUMNS - 1) / (8 * COLUMNS);
 constexpr int STEP = 8, WHOLE = TERMS / STEP, WARPS = THREADS / WARP;
 static_assert(WARPS % SPLIT == 0 && (SPLIT & (SPLIT - 1)) == 0, "whole teams of a power of two of warps");
 
-// Two outputs leave in one store where they are side by side at a multiple of 16 bytes; else a warp's rows by way of shared
-// memory, so that neighbouring lanes store neighbours.
+// Two adjacent outputs at a multiple of 16 bytes are stored at once. Otherwise the rows of a warp pass through shared
+// memory, so that neighbouring lanes store neighbouring outputs.
 constexpr bool BY_PAIRS = PAIRS && RIGHT % 2 == 0;
 constexpr int ACROSS = J == 1 ? RIGHT : 8 * COLUMNS, DOWN = I == 1 ? LEFT : 8 * ROWS, OF_LANE = 2 * CELLS * ROWS * COLUMNS;
-// Items of shared memory: half of the warps' sums, the outputs of a cell of each warp that stores.
+// Items of shared memory: half of the warps' sums, or the outputs of a cell for each warp that stores.
 constexpr int EXCHANGE = SPLIT > 1 ? WARPS / 2 * OF_LANE * WARP : 1, STORED = BY_PAIRS ? 1 : WARPS / SPLIT * (DOWN * ACROSS);
 
 struct alignas(sizeof(double) * VECTOR) Vector {
     double item[VECTOR];
 };
 
-// A lane's terms, from k on, of TILES rows, 8 apart, of which `rows` are there; `is_whole`: all terms are.
+// Loads a lane's terms, from k on, of TILES rows that are 8 apart, of which `rows` exist. `is_whole` tells that all terms
+// exist.
 template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, int rows, bool is_whole, int k, double (&item)[TILES][2]) {
     static_assert(TERMS % VECTOR == 0, "whole vectors");
 #pragma unroll
@@ -52,7 +53,7 @@ INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> o
     int part = threadIdx.x / WARP % SPLIT, tile = int(team % (I * J)), g = lane_index() / 4, t = lane_index() % 4;
     int l = tile / J * (8 * ROWS) + g, r = tile % J * (8 * COLUMNS), rows = LEFT - l, columns = RIGHT - r - g;
     u64 first = group * CELLS;
-    // Whole teams leave together: the products are theirs. Those that have sums to exchange stay for the barriers.
+    // Without shared sums, a warp past the last cell may leave. With shared sums it must stay for the barriers.
     if (SPLIT == 1 && first >= n.cells) return;
     double sums[CELLS][ROWS][COLUMNS][2] = {};
     const double *left[CELLS], *right[CELLS];

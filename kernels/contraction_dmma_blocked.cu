@@ -1,20 +1,20 @@
-// One contraction of many fields in f64 with its sizes known to the compiler, on tensor cores: for layouts that have a cell's
-// terms side by side.
+// One contraction of many fields in f64 on tensor cores with sizes known at compile time, for layouts in which the terms of
+// a cell are adjacent.
 //
-// LEFT, RIGHT fields, TERMS terms. A block makes HEIGHT x WIDTH outputs of a cell, each of its warps 8 ROWS x 8 COLUMNS of
-// them. CHUNK terms of both operands at a time come to shared memory by asynchronous copies of VECTOR items, DEPTH parts ahead,
-// each part as blocks of eight terms [block][row][term], which lanes read as 16 bytes without a conflict. Rows past the end are
-// not copied and their outputs not stored; terms past the end are zeros. Sums: as contraction_dmma has them.
-// Bytes: left once for each column of blocks, right once for each row of blocks, out once.
+// LEFT, RIGHT fields, TERMS terms. A block computes HEIGHT x WIDTH outputs of a cell, 8 ROWS x 8 COLUMNS per warp.
+// Asynchronous copies of VECTOR items bring CHUNK terms of both operands at a time to shared memory, DEPTH parts in
+// advance. A part consists of blocks of eight terms [block][row][term], which lanes read as 16 bytes without bank
+// conflicts. Rows past the end are not copied and their outputs not stored; terms past the end are zeros. Sums as in
+// contraction_dmma. Bytes: left once per column of blocks, right once per row of blocks, out once.
 
 constexpr int HEIGHT = 8 * ROWS * WARPS_DOWN, WIDTH = 8 * COLUMNS * WARPS_ACROSS, EIGHT = 8;
 constexpr int I = (LEFT + HEIGHT - 1) / HEIGHT, J = (RIGHT + WIDTH - 1) / WIDTH;
 constexpr int CHUNKS = (TERMS + CHUNK - 1) / CHUNK, PART = (HEIGHT + WIDTH) * CHUNK, STAGES = DEPTH + 1;
-// From row to row of the sums.
+// Distance between rows of the sums in shared memory, padded against bank conflicts.
 constexpr int LINE = WIDTH + 4;
 static_assert(CHUNK % EIGHT == 0 && TERMS % VECTOR == 0 && THREADS == WARPS_DOWN * WARPS_ACROSS * WARP, "whole blocks and warps");
 
-// Terms from `begin` on of `rows` of SIDE rows.
+// Copies the terms from `begin` on of `rows` of SIDE rows.
 template <int SIDE> INLINE void stage(const double* from, u64 field, int rows, int begin, double* to) {
     constexpr int VECTORS = CHUNK / VECTOR;
 #pragma unroll
@@ -58,7 +58,8 @@ INLINE void dmma_blocked(Sizes n, Operand<double> a, Operand<double> b, Output<d
 #pragma unroll 1
     for (int chunk = 0; chunk < CHUNKS; ++chunk) {
         asm volatile("cp.async.wait_group %0;" ::"n"(DEPTH - 1) : "memory");
-        // This part is there for all, and all are done with the one before, whose place the next copies take.
+        // After the barrier this part has arrived for all threads, and all have finished the part before, whose place the
+        // next copies take.
         __syncthreads();
         copy(chunk + DEPTH);
         const double* part = shared + chunk % STAGES * PART;
@@ -76,7 +77,8 @@ INLINE void dmma_blocked(Sizes n, Operand<double> a, Operand<double> b, Output<d
             }
         }
     }
-    // The sums lie in shared memory as the outputs do, so that neighbouring threads store neighbours.
+    // The sums are stored in shared memory in the layout of the outputs, so that neighbouring threads store neighbouring
+    // outputs.
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();
 #pragma unroll

@@ -1,11 +1,11 @@
-// One contraction with its sizes known to the compiler, cells in lanes: for layouts that have cells side by side.
+// One contraction with sizes known at compile time and cells in lanes, for layouts in which cells are adjacent.
 //
-// LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, tiles of ROWS x COLUMNS outputs a thread, REAL. A thread keeps its sums
-// in registers; all loops over a tile and, up to UNROLL terms, over k are unrolled, and the operands of the next term are on
-// their way while the products of this one are added (AHEAD). Large tiles leave no registers for that: there (STAGES > 0) each
-// thread copies the operands of its own tile asynchronously to shared memory, STAGES - 1 terms ahead, and waits for its own
-// copies only: no barriers. Adds in the order of k: the bits of flat. Strides are as given.
-// Bytes: left once for each column of tiles, right once for each row of tiles, out once.
+// LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, tiles of ROWS x COLUMNS outputs per thread, REAL. A thread keeps its
+// sums in registers. All loops over a tile and up to UNROLL terms of k are unrolled. With AHEAD the operands of the next
+// term are loaded while the products of this one are added. Large tiles leave no registers for that: with STAGES > 0 each
+// thread copies the operands of its own tile asynchronously to shared memory, STAGES - 1 terms in advance, and waits for
+// its own copies only, without barriers. Adds in the order of k, so the bits equal those of flat. Strides as given. Bytes:
+// left once per column of tiles, right once per row of tiles, out once.
 
 template <int TILE, int FIELDS> INLINE void load(const Operand<REAL>& x, const REAL* row, int rows, REAL (&item)[TILE]) {
 #pragma unroll
@@ -18,7 +18,8 @@ INLINE u64 offset(const Operand<REAL>& x, int k) {
 
 constexpr int TERMS = OUTER * MIDDLE * INNER;
 
-// The operands of a tile at term k, on their way to shared memory: item i of all threads side by side.
+// Copies the operands of a tile at term k to shared memory. Item i of all threads is contiguous, which avoids bank
+// conflicts.
 template <int TILE, int FIELDS> INLINE void copy(const Operand<REAL>& x, const REAL* row, int rows, REAL* to) {
 #pragma unroll
     for (int i = 0; i < TILE; ++i, row += x.field) {
@@ -37,7 +38,7 @@ INLINE void commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-// Until all but the STAGES - 1 newest groups are there.
+// Waits until all groups but the STAGES - 1 newest have arrived.
 INLINE void wait() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(STAGES > 0 ? STAGES - 1 : 0) : "memory");
@@ -56,7 +57,7 @@ INLINE void add(const REAL (&x)[ROWS], const REAL (&y)[COLUMNS], REAL (&sums)[RO
     }
 }
 
-// All terms, from memory to registers.
+// Adds all terms, loaded from memory to registers.
 INLINE void directly(const Operand<REAL>& a, const REAL* a0, int rows, const Operand<REAL>& b, const REAL* b0, int columns,
                      REAL (&sums)[ROWS][COLUMNS]) {
     REAL x[ROWS], y[COLUMNS];
@@ -80,7 +81,7 @@ INLINE void directly(const Operand<REAL>& a, const REAL* a0, int rows, const Ope
     }
 }
 
-// All terms, by way of shared memory.
+// Adds all terms, loaded through shared memory.
 INLINE void staged(const Operand<REAL>& a, const REAL* a0, int rows, const Operand<REAL>& b, const REAL* b0, int columns,
                    REAL (&sums)[ROWS][COLUMNS]) {
     extern __shared__ __align__(16) char shared[];

@@ -1,11 +1,12 @@
-// One contraction with its sizes known to the compiler, terms in lanes: for layouts that have a cell's terms side by side.
+// One contraction with sizes known at compile time and terms in lanes, for layouts in which the terms of a cell are
+// adjacent.
 //
 // LEFT, RIGHT fields, TERMS terms, REAL. GROUP neighbouring lanes, or all threads of a block (GROUP > 32, THREADS = GROUP),
-// take BATCH outputs: right fields of the same left row, whose vectors they load once, or, of one right field, outputs of
-// several left rows; neighbouring groups have neighbouring rows. Each lane loads vectors of VECTOR items, FLIGHT of each row
-// before it multiplies any: all of a row where that is few, so that memory sees whole rows. Needs terms in one line with
-// stride 1 and rows that begin at multiples of a vector. Bytes: every row once where outputs do not share it (data_data, the
-// fields of data_field); what they share comes from the cache once for BATCH outputs.
+// compute BATCH outputs: right fields of the same left row, whose vectors they load once, or, with a single right field,
+// outputs of several left rows. Neighbouring groups take neighbouring rows. Each lane loads vectors of VECTOR items, FLIGHT
+// of each row before it multiplies any (all of a short row), so that memory sees requests for whole rows. Needs contiguous
+// terms and rows that begin at multiples of a vector. Bytes: each row once if outputs do not share it (data_data, the
+// fields of data_field); shared rows come from cache once per BATCH outputs.
 
 constexpr int VECTORS = TERMS / VECTOR, STEPS = (VECTORS + GROUP - 1) / GROUP;
 constexpr bool SHARES = RIGHT > 1;
@@ -17,7 +18,7 @@ struct alignas(sizeof(REAL) * VECTOR) Vector {
     REAL item[VECTOR];
 };
 
-// Adds the products of COUNT steps from `first` on. Only steps behind the whole ones may be past a row's end.
+// Adds the products of COUNT steps from `first` on. Only steps after the whole ones can pass the end of a row.
 template <int COUNT, bool WHOLE>
 INLINE void add(const Vector* const (&left)[LEFTS], const Vector* const (&right)[BATCH], int first, int lane, REAL (&sums)[BATCH]) {
     Vector x[LEFTS][COUNT], y[BATCH][COUNT];
@@ -39,8 +40,8 @@ INLINE void add(const Vector* const (&left)[LEFTS], const Vector* const (&right)
     }
 }
 
-// Adds over the lanes of a group: lanes STEP apart trade halves of their COUNT sums, then halves of those. Each sum is added
-// in the same tree as if it were alone.
+// Sums over the lanes of a group: lanes STEP apart exchange halves of their COUNT sums, then halves of those, which needs
+// fewer shuffles than one tree per sum. Each sum is added in the same tree as if it were alone.
 template <int COUNT, int STEP> INLINE void fold(REAL (&sums)[BATCH], int lane) {
     if constexpr (STEP > 0) {
         constexpr int HALF = (COUNT + 1) / 2;
@@ -53,7 +54,7 @@ template <int COUNT, int STEP> INLINE void fold(REAL (&sums)[BATCH], int lane) {
         fold<HALF, STEP / 2>(sums, lane);
     }
 }
-// Which of them a lane has as its sum i afterwards; BATCH: none.
+// Returns the index of the sum that a lane holds as its sum i after `fold`, or BATCH for none.
 template <int COUNT, int STEP> INLINE int folded(int lane, int i) {
     if constexpr (STEP > 0) {
         constexpr int HALF = (COUNT + 1) / 2;
@@ -61,14 +62,14 @@ template <int COUNT, int STEP> INLINE int folded(int lane, int i) {
     }
     return i < COUNT ? i : BATCH;
 }
-// How many of COUNT sums a lane has after log2(LANES) halvings.
+// Returns the number of sums out of COUNT that a lane holds after log2(LANES) halvings.
 __device__ constexpr int left_over(int count, int lanes) { return lanes == 1 ? count : left_over((count + 1) / 2, lanes / 2); }
 
 INLINE void rows(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) {
     constexpr int OF_WARP = GROUP < WARP ? WARP / GROUP : 1;
     int lane = threadIdx.x % GROUP;
     u64 group = thread_index() / GROUP, outputs = n.cells * (LEFT * RIGHT);
-    // Output i of the group: of groups of a warp side by side where they share nothing.
+    // Output i of the group. If outputs share no rows, the groups of a warp take neighbouring outputs.
     u64 first = group / OF_WARP * (OF_WARP * BATCH) + group % OF_WARP;
     Place at = outputs_in_lanes(least(group, n.cells * (LEFT * CHUNKS) - 1), LEFT, CHUNKS);
     const Vector *left[LEFTS], *right[BATCH];

@@ -1,18 +1,20 @@
-// One contraction with its sizes known to the compiler, cells in shared memory: for layouts that have a cell's terms side by
-// side.
+// One contraction with sizes known at compile time and cells in shared memory, for layouts in which the terms of a cell are
+// adjacent.
 //
-// LEFT, RIGHT fields, TERMS terms, REAL; CELLS cells a block. For each cell GROUPS groups of I x J threads, a thread ROWS x
-// COLUMNS outputs: (i, j) has the outputs i, i + I, ... by j, j + J, ... . Both operands come by asynchronous copies, each
-// number once: by rows of vectors of VECTOR items, CHUNK terms at a time, one part on its way while the products of the other
-// are added, rows and cells an odd number of vectors apart so that neighbours lie in other banks; or, FLAT, a cell as the one
-// line of numbers that it is, by 16 bytes wherever its rows begin. Of a part's vectors group g takes g, g + GROUPS, ...; the
-// groups' sums meet in shared memory, are added in the order of the groups and leave side by side, STORE items at a time.
-// With one group an output's terms are added in the order of k: the bits of flat. Bytes: each input once, out once.
+// LEFT, RIGHT fields, TERMS terms, REAL; CELLS cells per block. Each cell has GROUPS groups of I x J threads with ROWS x
+// COLUMNS outputs per thread: thread (i, j) computes the outputs i, i + I, ... by j, j + J, ... . Asynchronous copies bring
+// each number of both operands once, in one of two ways. By rows: vectors of VECTOR items, CHUNK terms at a time, one part
+// in flight while the products of the other are added; rows and cells are an odd number of vectors apart, so that
+// neighbours lie in different banks. FLAT: a cell as one line of numbers, in pieces of 16 bytes wherever its rows begin.
+// Group g takes the vectors g, g + GROUPS, ... of a part. The sums of the groups meet in shared memory, are added in group
+// order and stored contiguously, STORE items at a time. With one group, terms are added in the order of k, so the bits
+// equal those of flat. Bytes: each input once, out once.
 
 constexpr int I = (LEFT + ROWS - 1) / ROWS, J = (RIGHT + COLUMNS - 1) / COLUMNS, OUTPUTS = LEFT * RIGHT;
 constexpr int CHUNKS = (TERMS + CHUNK - 1) / CHUNK, STAGES = CHUNKS > 1 ? 2 : 1, VECTORS = CHUNK / VECTOR;
 constexpr int LINE = 16 / sizeof(REAL);
-// In items, whole lines of 16 bytes: from row to row, from cell to cell with the rows that only fill up tiles, all of a part.
+// In items, rounded to lines of 16 bytes: distance between rows, distance between cells (including the rows that only fill
+// up tiles), and the size of a part.
 constexpr int PITCH = FLAT ? TERMS : (VECTORS | 1) * VECTOR;
 __device__ constexpr int cell_items(int rows) {
     return FLAT ? (rows * PITCH + 2 * LINE) / LINE * LINE : ((rows * (VECTORS | 1)) | 1) * VECTOR;
@@ -38,10 +40,10 @@ template <int COUNT> INLINE void copy(REAL* to, const REAL* from) {
     }
 }
 
-// Items between the last multiple of 16 bytes and the beginning of a cell.
+// Returns the number of items between the preceding multiple of 16 bytes and the first item of a cell.
 INLINE int shift(const REAL* cell) { return FLAT ? int(u64(cell) / sizeof(REAL) % LINE) : 0; }
 
-// Terms from `begin` on of all fields of `cells` cells.
+// Copies the terms from `begin` on of all fields of `cells` cells.
 template <int FIELDS, int CELL> INLINE void stage(const Operand<REAL>& x, u64 first, int cells, int begin, REAL* to) {
     if constexpr (FLAT) {
         constexpr int ITEMS = FIELDS * TERMS, LINES = (ITEMS + 2 * LINE - 2) / LINE;
@@ -114,7 +116,7 @@ INLINE void staged(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) 
                 }
             }
         }
-        // All have read this part before it is written again, by copies or by sums.
+        // All threads have read this part before copies or sums overwrite it.
         __syncthreads();
     }
     REAL* parts = reinterpret_cast<REAL*>(memory);
@@ -140,7 +142,7 @@ INLINE void staged(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) 
             for (int j = 0; j < STORE; ++j) sum.item[j] += part.item[j];
         }
         if constexpr (STORE > 1) {
-            // The outputs lie as the sums do.
+            // The outputs have the layout of the sums.
             Stored* item = reinterpret_cast<Stored*>(out.data + (first + c) * out.cell + output);
             Stored old = {};
             if (out.into) old = *item;

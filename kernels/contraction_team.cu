@@ -1,12 +1,12 @@
-// The nine contractions by teams of threads, as the clinic report has them; launched by src/contraction/cuda.
+// The nine contractions by teams of threads, as in the clinic report; launched by src/contraction/cuda.
 //
-// team1        a block a cell, threads over its outputs
-// team2        a block a cell, groups of lanes over its outputs, lanes over k, shuffles add up
-// teamstride   a block of fixed size an output, threads over k
-// segments     several outputs a warp, one lane a product (few terms), shuffles add up
+// team1        one block per cell, threads over its outputs
+// team2        one block per cell, groups of lanes over its outputs, lanes over k, sums by shuffles
+// teamstride   one block of fixed size per output, threads over k
+// segments     several outputs per warp, one lane per product (few terms), sums by shuffles
 // segments_atomic  the same without idle lanes between outputs; atomic additions to the output, which `clear` has zeroed
-// All but team1 add in trees, not in the order of k. Bytes: as often as outputs need it, each input is read, the caches
-// permitting once.
+// All but team1 add in trees instead of in the order of k. Bytes: each input is read as often as outputs need it, from
+// memory once if the caches hold it.
 
 template <class T> INLINE void team1(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
     u64 outputs = n.left * n.right;

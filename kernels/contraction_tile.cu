@@ -1,9 +1,10 @@
-// The nine contractions through shared memory, as the clinic report has them; launched by src/contraction/cuda.
+// The nine contractions through shared memory, as in the clinic report; launched by src/contraction/cuda.
 //
-// slicing   a block a few rows of a cell's left operand, its slices, in shared memory; a thread an output of theirs
-// tile      a block a square tile of a cell's outputs; squares of both operands in shared memory, one after the other
-// An entry adds its products in the order of k, so all give the bits of flat. Bytes: slicing reads the right operand once for
-// each block of slices, tiling reads left once for each column of tiles and right once for each row; the caches may do better.
+// slicing   a block holds a few rows of a cell's left operand, its slices, in shared memory; one thread per output of these
+// tile      a block computes a square tile of a cell's outputs; squares of both operands pass through shared memory
+// Each output adds its products in the order of k, so all variants have the bits of flat. Bytes: slicing reads the right
+// operand once per block of slices; tiling reads left once per column of tiles and right once per row. Caches may reduce
+// both.
 
 template <class T> INLINE void slicing(Sizes n, u32 slices, Operand<T> a, Operand<T> b, Output<T> out) {
     extern __shared__ double shared[];
@@ -36,7 +37,7 @@ template <class T> INLINE void slicing(Sizes n, u32 slices, Operand<T> a, Operan
     }
 }
 
-// Rows of a tile have a gap behind them, so that a column lies in as many banks as it has items.
+// Rows of a tile are padded by one item, so that the items of a column lie in different banks.
 template <class T, int TILE> INLINE void tile(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
     __shared__ T left[TILE][TILE + 1], right[TILE][TILE + 1];
     u32 i = threadIdx.x / TILE, j = threadIdx.x % TILE, count = terms(n);
@@ -60,7 +61,8 @@ template <class T, int TILE> INLINE void tile(Sizes n, Operand<T> a, Operand<T> 
     }
 }
 
-// Tiles: as many blocks as fill a multiprocessor's 2048 threads, for sm_80 too; f64 tiles of 32 want more than 32 registers.
+// Tiles: as many blocks as fill the 2048 threads of a multiprocessor, on sm_80 too. f64 tiles of 32 need more than 32
+// registers.
 VARIANT(slicing_f32, float, 256, 6, (slicing<float>(n, option, x, y, z)))
 VARIANT(slicing_f64, double, 256, 6, (slicing<double>(n, option, x, y, z)))
 VARIANT(tile8_f32, float, 64, 20, (tile<float, 8>(n, x, y, z)))

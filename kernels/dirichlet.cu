@@ -31,6 +31,7 @@ KERNEL __launch_bounds__(THREADS)
     u64 end = __ldg(row_map + row + 1);
     for (u64 entry = __ldg(row_map + row) + lane; entry < end; entry += LANES) {
         u32 column = __ldg(entries + entry);
+        // The diagonal stays, so that the matrix remains positive definite.
         if (column == row || !(row_fixed || __ldg(fixed + column))) continue;
         u64 place = next_place(counts + 1);
         if (place < entry_capacity) cleared[place] = entry;

@@ -1,8 +1,9 @@
-// Products of 8 x 8 and 16 x 8 outputs by eight terms in f64 on tensor cores.
+// Products of 8 x 8 and 16 x 8 outputs over eight terms in f64 on tensor cores.
 //
-// Lane (g, t) = (lane / 4, lane % 4) gives two terms of row g of each operand and has outputs (g, 2 t) and (g, 2 t + 1); of the
-// rows below, where there are 16, e and d. All lanes with the same t give the same two of the eight terms. A product adds its
-// terms in an order of its own, the same at each run. 16 x 8 is one instruction from sm_90 on and there twice as fast.
+// Lane (g, t) = (lane / 4, lane % 4) supplies two terms of row g of each operand and holds the outputs (g, 2 t) and (g, 2 t
+// + 1); with 16 rows, also the operand e and the outputs d of the lower eight. All lanes with the same t supply the same
+// two of the eight terms. The hardware adds the terms in its own order, the same in each run. From sm_90 on, 16 x 8 is one
+// instruction and twice as fast.
 
 INLINE void multiply(double (&c)[2], const double (&a)[2], const double (&b)[2]) {
 #pragma unroll

@@ -95,6 +95,7 @@ INLINE void at_points(const Point (&coord)[NODES], const double (&temperature)[N
         const int i = point % 2, j = point / 2 % 2, k = point / 4;
         Point u = edge_x[j][k], v = edge_y[i][k], w = edge_z[i][j];
         Point p = cross(v, w), q = cross(w, u), r = cross(u, v);
+        // One division per point: the scaled reciprocal of det J times K.
         double determinant = dot(u, p), scale = WEIGHT / SCALE * conductivity / determinant, over = scale * (1 / SCALE);
         double xx = over * dot(p, p), yy = over * dot(q, q), zz = over * dot(r, r);
         at.xx[j][k] = i == 0 ? xx : at.xx[j][k] + xx;
@@ -194,6 +195,7 @@ INLINE void moments(const Point (&coord)[NODES], const double (&temperature)[NOD
         mixed([&](int i, int k, int j) { return at.xz[i][j][k]; }, xz);
         mixed([&](int j, int k, int i) { return at.yz[i][j][k]; }, yz);
         equal_axes(at, equal);
+        // The residual is A T minus the integral of T^2 phi, because A T contains it twice.
         linear_cube(at.load);
 #pragma unroll
         for (int m = 0; m < NODES; m++) residual[m] = -at.load[corner_x(m)][corner_y(m)][corner_z(m)];

@@ -1,6 +1,6 @@
-// Assembles stored element matrices into matrix values and a residual; twin of src/fill/{gather,scatter,colour}.rs. Element
-// matrices are [entry, elem] with neighbouring elements adjacent, so that warps read them coalesced. The entry is i * nn +
-// j, or `packed` for symmetric matrices, of which only row <= column is stored. Residuals are [i, elem].
+// Assembles stored element matrices into matrix values and a residual; twin of src/fill/host/{gather,scatter,colour}.rs.
+// Element matrices are [entry, elem] with neighbouring elements adjacent, so that warps read them coalesced. The entry is
+// i * nn + j, or `packed` for symmetric matrices, of which only row <= column is stored. Residuals are [i, elem].
 
 constexpr u32 THREADS = 256;
 
@@ -124,6 +124,7 @@ INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, con
     u64 first = u64(blockIdx.x) * ROWS, last = least(first + ROWS, rows), row = first + threadIdx.x;
     u64 begin = __ldg(row_map + first), span = __ldg(row_map + last) - begin;
     values += begin;
+    // Long rows exceed shared memory; one warp per row then adds in device memory.
     if (span > capacity) {
         for (u64 i = threadIdx.x; i < span; i += ROWS) values[i] = 0;
         __syncthreads();
@@ -149,6 +150,7 @@ INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, con
         }
     }
     __syncthreads();
+    // Streaming stores: the values are not read again in this kernel.
     for (u32 i = threadIdx.x; i < u32(span); i += ROWS) __stcs(values + i, sums[i]);
 }
 
@@ -203,9 +205,11 @@ INLINE void add_matrices(u64 count, u64 elems, u64 rows, u32 nn, u32 symmetric, 
     for (u32 k = threadIdx.x / WARP; k < ENTRIES; k += THREADS / WARP) {
         u64 entry = first_entry + k;
         if (item >= count || entry >= square) continue;
+        // Both halves of a symmetric matrix read the same stored entry.
         u64 stored = symmetric ? packed(nn, entry / nn, entry % nn) : entry;
         tile[k][lane_index()] = __ldg(matrices + (stored * elems + elem));
     }
+    // The tile with the first entries also adds the residual, so that it is added once.
     if (first_entry == 0 && item < count) {
         for (u32 i = threadIdx.x / WARP; i < nn; i += THREADS / WARP) {
             u32 row = __ldg(elem_node + (elem * nn + i));

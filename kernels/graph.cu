@@ -12,6 +12,7 @@ KERNEL __launch_bounds__(THREADS) count_slots(u64 slots, u64 rows, const u32* no
     u64 slot = thread_index();
     if (slot >= slots) return;
     u32 node = nodes[slot];
+    // Ghost nodes have no list.
     if (node < rows) atomicAdd(counts + node, 1u);
 }
 
@@ -80,6 +81,7 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
     bool shared[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
+        // The right nodes come first: their addition also serves the next lane's left nodes.
         u32 next = __shfl_down_sync(ALL_LANES, own[left[i]], 1);
         shared[i] = lane + 1 < WARP && next == own[right[i]];
         place[right[i]] = own[right[i]] == NONE ? 0 : atomicAdd(counts + own[right[i]], shared[i] ? 2u : 1u);
@@ -87,6 +89,7 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         u32 kept = __shfl_up_sync(ALL_LANES, place[right[i]] + 1, 1);
+        // The place taken by the previous lane, if the element shares these nodes.
         bool is_kept = __shfl_up_sync(ALL_LANES, shared[i], 1) && lane > 0;
         if (is_kept) place[left[i]] = kept;
         else place[left[i]] = own[left[i]] == NONE ? 0 : atomicAdd(counts + own[left[i]], 1u);
@@ -95,6 +98,7 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
     for (int m = 0; m < HEX; m++) {
         if (own[m] == NONE) continue;
         if (place[m] < HEX) lists[u64(own[m]) * HEX + place[m]] = u32(elem * HEX + m);
+        // No atomic: all threads write the same value.
         else state[3] = 1;
     }
 }
@@ -111,6 +115,7 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
     // word, words of places are permuted by an exclusive or.
     __shared__ u32 columns[TILE][HEX * HEX + 1], places[TILE * 2 * HEX], of_warp[TILE / WARP];
     __shared__ u64 ticket, before_tile;
+    // Some list was too long, so every block gives up at once.
     if (state[3] != 0) return;
     if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
     __syncthreads();
@@ -123,6 +128,7 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
         u32 key[HEX * HEX], distances = 0;
 #pragma unroll
         for (int e = 0; e < HEX; e++) {
+            // Repeating the first element avoids a branch and adds no column.
             u32 slot = lists[row * HEX + (u32(e) < elems ? e : 0)];
             const uint4* elem = (const uint4*)(nodes + slot / HEX * HEX);
             uint4 low = elem[0], high = elem[1];
@@ -139,11 +145,13 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
         const u32 mine = threadIdx.x * (HEX * HEX) + 4 * swap;
 #pragma unroll
         for (int k = 0; k < HEX * HEX; k++) {
+            // Keys of one column differ in the place bits only.
             if (k > 0 && (key[k] ^ key[k > 0 ? k - 1 : 0]) >= HEX * HEX) count++;
             column[count] = key[k];
             ((u8*)places)[key[k] % (HEX * HEX) ^ mine] = u8(count);
         }
         count++;
+        // A distance too large for a key loses bits in it; the host discards the result.
         if (distances >> (32 - PLACE_BITS) != 0 || count > SHORT) state[2] = 1;
 #pragma unroll
         for (int e = 0; e < HEX; e++) {
@@ -162,6 +170,7 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
         u64 base = look_back(state + STATE, tile, total);
         if (lane == 0) {
             before_tile = base;
+            // The last tile knows the total.
             if (tile == gridDim.x - 1) row_map[rows] = base + total, state[1] = base + total;
         }
     }
@@ -171,6 +180,7 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
     const u32 kept = least(count, u32(SHORT));
     if (row < rows) row_map[row] = base + upto - kept;
     for (int r = 0; r < WARP; r++) {
+        // The warp writes its rows one after the other, so that stores are coalesced.
         u32 length = __shfl_sync(ALL_LANES, kept, r), end = __shfl_sync(ALL_LANES, upto, r);
         if (lane < length) {
             u32 from = u32(tile) * TILE + warp * WARP + r - FARTHEST;
@@ -198,6 +208,7 @@ template <class F> INLINE u32 merge_row(u32 nn, u64 row, const u32* nodes, const
     u32 found = 0;
     for (u32 first = 0; first < size; first += WARP) {
         u32 i = first + lane, column = i < size ? key[i] : MISSING;
+        // A ballot counts the new columns before each lane, so the row needs no second scan.
         bool is_new = column != MISSING && (i == 0 || key[i - 1] != column);
         u32 ones = __ballot_sync(ALL_LANES, is_new);
         if (is_new) f(column, found + __popc(ones & ((1u << lane) - 1)));

@@ -13,9 +13,11 @@ constexpr u64 ABSENT = 0, GOLDEN = 0x9e3779b97f4a7c15ull;
 // Returns the first slot to probe: in the smaller node's share of the table if slots_per_row > 0, otherwise anywhere.
 INLINE u64 home_of(u32 low, u32 high, u64 key, u64 capacity, u32 slots_per_row) {
     if (slots_per_row == 0) {
+        // The rotation brings the upper bits, which depend on all of the key, into a second multiplication.
         u64 mixed = key * GOLDEN;
         return __umul64hi((key ^ (mixed << 32 | mixed >> 32)) * GOLDEN, capacity);
     }
+    // At most PROBES slots from the share's start, so that a probe sequence stays near its share.
     return u64(low) * slots_per_row + __umulhi(high * 2654435769u, least(slots_per_row, PROBES));
 }
 
@@ -45,6 +47,7 @@ template <int NN> INLINE void insert_pairs(u64 slots, u32 nodes_per_elem, u64 ro
     const u64 slot = thread_index();
     if (slot >= slots) return;
     const u32 elem = u32(slot) / nn, i = u32(slot) - elem * nn, mine = nodes[slot];
+    // For even nn, opposite slots would meet twice; only the first half takes its opposite.
     const u32 farthest = nn % 2 == 0 && i >= nn / 2 ? nn / 2 - 1 : nn / 2;
     u64 failures = 0;
     // Reads the first slots of a batch together, so that their latencies overlap. Most pairs are present already, and then
@@ -66,6 +69,7 @@ template <int NN> INLINE void insert_pairs(u64 slots, u32 nodes_per_elem, u64 ro
             if (key[k] != ABSENT && found[k] != key[k]) failures += !insert(table, capacity, home[k], key[k], found[k]);
         }
     }
+    // Failures are rare, so the counter is not contended.
     if (failures > 0) atomicAdd(failed, failures);
 }
 KERNEL __launch_bounds__(THREADS) insert_any(u64 slots, u32 nn, u64 rows, u64 capacity, u32 slots_per_row, const u32* nodes,

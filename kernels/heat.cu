@@ -139,6 +139,7 @@ INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Posit
     add_left_rows(staged, count, links, positions, values);
     // The right rows of elements whose next element in the warp does not include them.
     Place place(1);
+    // Lanes whose right rows no linked neighbour has added.
     u32 ends = (count < WARP ? (1u << count) - 1 : ALL_LANES) & ~(links >> 1);
     for (; ends != 0; ends &= ends - 1) {
         int q = __ffs(ends) - 1;
@@ -163,6 +164,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     bool active = elem < elems;
     int count = int(least(elems - first, u64(WARP)));
     u64 table = first * (NODES * NODES);
+    // The copy overlaps the computation of the elements.
     if (width == 1) fetch_positions(staged, count, (const u8*)positions + table);
     u32 nodes[NODES];
     double residual[NODES];
@@ -183,6 +185,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
     for (int m = 0; m < 4; m++) {
         const int left = node_at(0, m % 2, m / 2), right = node_at(1, m % 2, m / 2);
+        // Shared nodes receive the sum of both elements in one atomic addition.
         double before = __shfl_up_sync(ALL_LANES, residual[right], 1);
         double sum = linked ? residual[left] + before : residual[left];
         if (active && nodes[left] < rows) atomicAdd(residual_sum + nodes[left], sum);

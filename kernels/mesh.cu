@@ -7,6 +7,7 @@ constexpr int THREADS = 256;
 KERNEL __launch_bounds__(THREADS) elem_node(u64 elems, u32 nx, u32 ny, u32* nodes) {
     u64 elem = thread_index();
     if (elem >= elems) return;
+    // Two stores of 16 bytes per element, in the order of nodes of VTK.
     u32 row = u32(elem / (nx - 1)), i = u32(elem % (nx - 1)), j = row % (ny - 1), k = row / (ny - 1);
     u32 low = (k * ny + j) * nx + i, up = ny * nx;
     uint4* out = (uint4*)nodes + 2 * elem;
@@ -97,6 +98,7 @@ KERNEL __launch_bounds__(THREADS) check_folding(u64 elems, const u32* nodes, con
     double x[8][3];
     corners(elem, nodes, coord, x);
     for (int point = 0; point < 8; point++) {
+        // Negated, so that NaN counts as folded.
         if (!(determinant_at(x, gradients + 24 * point) > 0)) {
             atomicMin(first, 8 * elem + point);
             return;

@@ -1,12 +1,14 @@
-// Matrices in slices of 32 rows, made from CRS (Kreutzer et al. 2014, SELL-32): entry k of the slice's row l lies at
-// slice_offsets[slice] + 32 k + l, so the lanes of a warp, one a row, read neighbours. Shorter rows are padded by zeros.
+// Matrices in slices of 32 rows (sliced ELL), made from CRS (Kreutzer et al. 2014, SELL-32). Entry k of row l of a slice is
+// at slice_offsets[slice] + 32 k + l, so the lanes of a warp, one per row, read neighbouring values. Shorter rows are
+// padded with zeros.
 //
-// Columns come in two ways. `words[slice]` with the bit LISTED: a column for each entry, from the rest of the word on.
-// Without: the whole slice shares one table of column - row, the union of its rows', from offsets[word] on; slices with equal
-// tables share one. Then a product reads next to nothing but values: 8.6 bytes an entry of a box instead of 12.
+// Columns are stored in one of two ways. If `words[slice]` has the bit LISTED, each entry has a column, from the rest of
+// the word on. Otherwise the slice has one table of column - row, the union over its rows, from offsets[word] on, and
+// slices with equal tables share one. A product then reads little more than the values: 8.6 bytes per entry of a box
+// instead of 12.
 
 constexpr int THREADS = 256, SLICE = WARP;
-// Longest table, and the warps of a block that turns CRS values into slices (shared memory: 41 KB).
+// Longest table, and warps per block of the kernel that moves CRS values into slices (shared memory: 41 KB).
 constexpr int WIDEST = 40, WARPS = 4;
 constexpr u64 LISTED = 1ull << 63;
 constexpr u32 NO_COLUMN = 0xffffffffu;
@@ -15,7 +17,7 @@ constexpr i64 FAR = 1ll << 40;
 typedef double f64;
 typedef float f32;
 
-// A row of a slice as one lane of its warp sees it; rows behind the last are empty.
+// A row of a slice, as seen by one lane of its warp. Rows past the end are empty.
 struct Row {
     u64 row, start = 0;
     u32 length = 0;
@@ -25,8 +27,8 @@ struct Row {
     __device__ i64 offset(const u32* entries, u32 k) const { return k < length ? i64(__ldg(entries + start + k)) - i64(row) : FAR; }
 };
 
-// Calls each(column - row) for the union over the rows of a warp's slice, rising; returns its length, WIDEST + 1 where it is
-// longer or an offset needs more than 32 bits.
+// Calls each(column - row) for the union over the rows of a warp's slice, in ascending order. Returns its length, or WIDEST
+// + 1 if it is longer or an offset needs more than 32 bits.
 template <class Each> INLINE u32 union_of(const Row& row, const u32* entries, Each each) {
     u32 next = 0, width = 0;
     i64 mine = row.offset(entries, 0);
@@ -41,7 +43,8 @@ template <class Each> INLINE u32 union_of(const Row& row, const u32* entries, Ea
     }
 }
 
-// longest[slice]: entries of its longest row; widths[slice], hashes[slice]: of its union.
+// longest[slice] = entries of the slice's longest row; widths[slice], hashes[slice] = length and hash of its union. One
+// warp per slice.
 KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, const u64* row_map, const u32* entries, u32* longest, u32* widths,
                                                  u64* hashes) {
     u64 slices = (rows + SLICE - 1) / SLICE;
@@ -59,7 +62,7 @@ KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, const u64* row_map, c
     }
 }
 
-// The tables: that of slice slices[table] goes to offsets[starts[table]] and on.
+// offsets = the tables: that of slice slices[table] begins at offsets[starts[table]].
 KERNEL __launch_bounds__(THREADS) slice_tables(u64 rows, u64 tables, const u64* row_map, const u32* entries, const u32* slices,
                                                const u64* starts, int* offsets) {
     for (u64 table = thread_index() / WARP; table < tables; table += thread_count() / WARP) {
@@ -71,7 +74,7 @@ KERNEL __launch_bounds__(THREADS) slice_tables(u64 rows, u64 tables, const u64* 
     }
 }
 
-// Where an offset is in a table of `width` rising ones, or would be.
+// Returns the position of an offset in an ascending table of `width` offsets, or the position where it would be inserted.
 INLINE u32 place_of(i64 offset, const int* table, u32 width) {
     u32 first = 0;
     while (width > 0) {
@@ -82,7 +85,8 @@ INLINE u32 place_of(i64 offset, const int* table, u32 width) {
     return first;
 }
 
-// columns of the slices that list them; misses[0]: entries that their slice's table does not have, should two hashes be equal.
+// columns = those of the slices that list them. misses[0] = number of entries absent from their slice's table, which
+// happens only if two different tables have the same hash.
 KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, const u32* entries, const u64* slice_offsets,
                                                 const u64* words, const int* offsets, u32* columns, u32* misses) {
     u64 slices = (rows + SLICE - 1) / SLICE;
@@ -103,7 +107,8 @@ KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, co
     }
 }
 
-// values of the slices from those of the CRS matrix: a warp turns a slice in shared memory, so that it reads and writes lines.
+// values = those of the CRS matrix in the order of the slices. A warp transposes a slice in shared memory, so that it reads
+// and writes whole cache lines.
 template <class V>
 INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* from, const u64* slice_offsets, const u64* words,
                    const int* offsets, V* values) {
@@ -148,7 +153,8 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* fr
     }
 }
 
-// Sum of a row whose entries have columns; `columns` and `values` point to its first.
+// Returns the sum of a row with listed columns. `columns` and `values` point to its first entry. All loads of a batch
+// precede their use, so that latencies overlap.
 template <int BATCH, class V> INLINE double listed_sum(u32 width, const u32* columns, const V* values, const double* x) {
     double sum = 0;
     for (u32 k = 0; k < width; k += BATCH, columns += BATCH * SLICE, values += BATCH * SLICE) {
@@ -166,7 +172,7 @@ template <int BATCH, class V> INLINE double listed_sum(u32 width, const u32* col
     return sum;
 }
 
-// Sum of a row by its slice's table; what is padded lies at a column clamped into the matrix, times zero.
+// Returns the sum of a row by its slice's table. Padded entries have the value zero and a column clamped into the matrix.
 template <int BATCH, class V>
 INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V* values, const double* x) {
     double sum = 0;
@@ -185,7 +191,7 @@ INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V*
     return sum;
 }
 
-// Calls each(row, sum) for rows first..last; first is a multiple of 32.
+// Calls each(row, sum) for rows first..last; `first` is a multiple of 32.
 template <bool TABLES, class V, class Each>
 INLINE void rows_of(u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,
                     const u32* listed, const V* values, const double* x, Each each) {
@@ -203,8 +209,8 @@ INLINE void rows_of(u64 first, u64 last, u64 columns, const u64* slice_offsets, 
 
 enum class Update { set, scale, add, axpby };
 
-// y = alpha A x + beta y. 64 registers a thread (48 for sell f32) keep a batch of loads together; without the
-// bound ptxas gives it 32 and the batch falls apart: 0.90 for 1.04 of the copy bandwidth on an H200.
+// y = alpha A x + beta y. 64 registers per thread (48 for sell f32) keep the loads of a batch together. Without the bound
+// ptxas allots 32 and splits the batch: 0.90 instead of 1.04 of the copy bandwidth on an H200.
 #define SPMV_OF(FORMAT, TABLES, BLOCKS, UPDATE, V)                                                                           \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_##UPDATE##_##V(                                                       \
         u64 rows, u64 columns, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,                 \
@@ -217,7 +223,8 @@ enum class Update { set, scale, add, axpby };
         });                                                                                                                  \
     }
 
-// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once *stop is not 0.
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows. Does nothing once
+// *stop is not 0.
 #define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
         u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                    \

@@ -14,6 +14,7 @@ constexpr int SORT_TILE = THREADS * KEYS;
 // on entry; afterwards it holds the total and the largest count, so that the host reads both in one copy.
 KERNEL __launch_bounds__(THREADS) scan(u64 n, const u32* counts, u64* offsets, u64* state) {
     __shared__ u64 ticket, before_tile, of_warp[WARPS], largest_of_warp[WARPS];
+    // Tiles in the order in which blocks start: a block only waits for blocks that run or have finished.
     if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
     __syncthreads();
     const u64 tile = ticket, first = tile * SCAN_TILE + threadIdx.x / WARP * (ROUNDS * ROUND) + 4 * lane_index();
@@ -21,6 +22,7 @@ KERNEL __launch_bounds__(THREADS) scan(u64 n, const u32* counts, u64* offsets, u
 #pragma unroll
     for (int k = 0; k < ROUNDS; k++) {
         u64 i = first + k * ROUND;
+        // One load of 16 bytes per lane and round.
         uint4 four = make_uint4(0, 0, 0, 0);
         if (i + 3 < n) {
             four = *(const uint4*)(counts + i);
@@ -47,6 +49,7 @@ KERNEL __launch_bounds__(THREADS) scan(u64 n, const u32* counts, u64* offsets, u
         u64 mine = threadIdx.x < WARPS ? of_warp[threadIdx.x] : 0, upto = warp_scan(mine);
         u64 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
         if (threadIdx.x < WARPS) of_warp[threadIdx.x] = upto - mine;
+        // The first warp looks back for the whole block.
         u64 base = look_back(state + 3, tile, total);
         if (threadIdx.x == 0) {
             before_tile = base;
@@ -112,6 +115,8 @@ KERNEL __launch_bounds__(THREADS, 2) digit_move(u64 n, u32 shift, u32 mask, u64 
     for (int k = 0; k < KEYS; k++) {
         bool is_key = warp * (WARP * KEYS) + k * WARP + lane < count;
         u32 digit = u32(key[k] >> shift) & mask;
+        // The rank of a key among the warp's equal digits: earlier rounds, then lower lanes. This order keeps the sort
+        // stable.
         u32 peers = __match_any_sync(ALL_LANES, is_key ? digit : u32(DIGITS));
         u32 found = is_key ? of_warp[warp][digit] : 0;
         rank[k] = found + __popc(peers & ((1u << lane) - 1));
@@ -133,6 +138,7 @@ KERNEL __launch_bounds__(THREADS, 2) digit_move(u64 n, u32 shift, u32 mask, u64 
     u32 before = upto - total;
     for (u32 w = 0; w < warp; w++) before += sums[w];
     begin[threadIdx.x] = before;
+    // Place of a digit's first key, less its place within the tile.
     target[threadIdx.x] = offsets[threadIdx.x * tiles + blockIdx.x] - before;
     __syncthreads();
 #pragma unroll
@@ -144,6 +150,7 @@ KERNEL __launch_bounds__(THREADS, 2) digit_move(u64 n, u32 shift, u32 mask, u64 
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < count; i += THREADS) {
+        // Neighbouring threads write neighbouring places within each digit.
         u64 moved = tile_keys[i];
         sorted[target[u32(moved >> shift) & mask] + i] = moved;
     }

@@ -1,18 +1,19 @@
 // Products of CRS matrices; twins of src/sparse/spmv/host.rs.
 //
-// LANES threads share a row (Hoemmen and Edwards' figure 24; 32 is a warp a row). Their loads go out as batches: the columns
-// and values of LANES * BATCH entries first, what they point at in x next, so that latencies overlap. ptxas keeps a batch
-// together only where the bounds leave it registers; too few blocks starve it again. Chosen on an H200 for 27 entries a row:
-// 8 lanes x 4 at full occupancy, 4 x 7 and fewer lanes with 64 registers and more. Longer rows loop.
+// LANES threads share a row (Hoemmen and Edwards, figure 24; 32 is one warp per row). Loads go out in batches, so that
+// latencies overlap: first the columns and values of LANES * BATCH entries, then the items of x at these columns. ptxas
+// keeps a batch together only if the launch bounds leave it enough registers; too few blocks, on the other hand, leave too
+// few loads in flight. Chosen on an H200 for 27 entries per row: 8 lanes x 4 at full occupancy; 4 x 7 and fewer lanes with
+// 64 registers and more. Longer rows loop.
 //
-// Each row is summed in an order that depends on its length and LANES alone: the same bits every time.
+// The order in which a row is summed depends on its length and LANES alone, so the bits are the same in every run.
 
 constexpr int THREADS = 256;
 
 typedef double f64;
 typedef float f32;
 
-// What to do with a row's sum, as alpha and beta say: (1, 0), (alpha, 0), (1, 1), any. Only the last two read y.
+// Update of y by alpha and beta: (1, 0), (alpha, 0), (1, 1), any other. Only the last two read y.
 enum class Update { set, scale, add, axpby };
 
 template <Update UPDATE> INLINE void store(double alpha, double sum, double beta, double* y) {
@@ -22,7 +23,7 @@ template <Update UPDATE> INLINE void store(double alpha, double sum, double beta
     if constexpr (UPDATE == Update::axpby) *y = alpha * sum + beta * *y;
 }
 
-// The sum of `left` entries from `columns` and `values` on, in each of the row's LANES threads.
+// Returns the sum of `left` entries from `columns` and `values` on, in each of the row's LANES threads.
 template <int LANES, int BATCH, class V>
 INLINE double row_sum(u32 left, const u32* columns, const V* values, const double* x) {
     constexpr u32 STEP = LANES * BATCH;
@@ -63,7 +64,7 @@ INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries,
     }
 }
 
-// y = alpha A x + beta y
+// y = alpha A x + beta y.
 #define SPMV_OF(UPDATE, V, LANES, BATCH, BLOCKS)                                                                             \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_##UPDATE##_##V##_##LANES(                                                 \
         u64 rows, double alpha, const u64* row_map, const u32* entries, const V* values, const double* x, double beta,       \
@@ -72,7 +73,8 @@ INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries,
                               [&](u64 row, double sum) { store<Update::UPDATE>(alpha, sum, beta, y + row); });               \
     }
 
-// y = A x over rows first..last, scalars[slot] = x.y, added to that of the rows before; nothing once *stop is not 0.
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows. Does nothing once
+// *stop is not 0.
 #define SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                 \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_##V##_##LANES(                                                        \
         u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, double* y,            \

@@ -97,6 +97,7 @@ INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const 
     cross(columns[2], columns[0], rows[1]);
     cross(columns[0], columns[1], rows[2]);
     double determinant = columns[0][0] * rows[0][0] + columns[0][1] * rows[0][1] + columns[0][2] * rows[0][2];
+    // One division per point; the weights of the rule are 1.
     double reciprocal = 1 / determinant, weight = conductivity * determinant, half = at_point * determinant;
 #pragma unroll
     for (int m = 0; m < NODES; ++m) {

@@ -152,3 +152,13 @@ fn what_does_not_converge_has_code_3_and_leaves_no_report() {
     assert!(err.contains("CG did not converge: residual") && err.contains("after 3 iterations"), "{err}");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
+
+/// The README speaks of every flag that the program has.
+#[test]
+fn every_flag_is_in_the_readme() {
+    let ((_, help, _), readme) = (run(&["--help"]), include_str!("../README.md"));
+    let flags = help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
+    for flag in flags.filter(|flag| !["--help", "--version"].contains(flag)) {
+        assert!(readme.contains(flag), "{flag}");
+    }
+}

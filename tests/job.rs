@@ -1,8 +1,6 @@
 //! The program on ranks: the same Newton counts and the same error whatever the ranks and threads, read from its reports;
 //! and its failures, which end all ranks with one message and a code.
 
-#![cfg(all(feature = "cli", feature = "mpi"))]
-
 use std::process::{Command, Output};
 
 /// Starts the program on `ranks` ranks, also as root and on fewer cores.

@@ -98,7 +98,7 @@ mod tests {
     use crate::space::{Serial, Threads};
 
     #[test]
-    fn it_measures_something() {
+    fn the_triad_measures_a_bandwidth() {
         for rate in [triad(&Serial, 10_000).unwrap(), triad(&Threads::new(2).unwrap(), 10_000).unwrap()] {
             assert!(rate.median > 0.0 && rate.best >= rate.median);
         }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn core_lists() {
+    fn core_lists_are_counted() {
         assert_eq!(count_list("0-3,8,10-11"), Some(7));
         assert_eq!(count_list("0"), Some(1));
         assert_eq!(count_list(""), None);

@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_by_hand() {
+    fn counts_equal_those_by_hand() {
         let map = Map::new(100, 4, vec![neighbour(0, &[0, 3], 4..6), neighbour(2, &[3], 6..7)]).unwrap();
         assert_eq!((map.owned_count(), map.ghost_count(), map.local_count()), (4, 3, 7));
         assert_eq!((map.global_count(), map.neighbours().len()), (100, 2));
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn faults_of_a_map_are_named() {
         let refused = |owned, neighbours| Map::new(9, owned, neighbours).unwrap_err().to_string();
         assert!(refused(4, vec![neighbour(2, &[], 4..5), neighbour(1, &[], 5..6)]).contains("neighbour 1: neighbours"));
         assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, expected to start at 4"));

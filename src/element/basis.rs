@@ -61,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_at_its_own_node_and_zero_at_the_others() {
+    fn functions_are_one_at_their_own_node_and_zero_at_the_others() {
         for (m, &corner) in CORNERS.iter().enumerate() {
             let phi = values(corner);
             assert!(phi.iter().enumerate().all(|(n, &v)| v == f64::from(u8::from(m == n))), "{phi:?}");
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn partition_of_unity_and_gradients_by_differences(xi in prop::array::uniform3(-1.0..1.0f64)) {
+        fn functions_sum_to_one_and_gradients_equal_differences(xi in prop::array::uniform3(-1.0..1.0f64)) {
             prop_assert!((values(xi).iter().sum::<f64>() - 1.0).abs() < 1e-15 * 8.0);
             let gradients = gradients(xi);
             for d in 0..DIM {

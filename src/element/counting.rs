@@ -45,7 +45,7 @@ fn count<R>(work: impl FnOnce() -> R) -> usize {
 }
 
 #[test]
-fn the_costs_in_the_documentation() {
+fn the_documented_costs_are_those_counted() {
     let coords = super::basis::CORNERS.map(|corner| corner.map(Counted));
     let temperature = [Counted(1.5); super::HEX8_NODES];
     let reference = count(|| super::reference(coords, temperature, 2.0));

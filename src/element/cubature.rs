@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_up_to_degree_three_an_axis() {
+    fn the_rule_is_exact_up_to_degree_three_per_axis() {
         let moment = |a: i32| if a % 2 == 0 { 2.0 / f64::from(a + 1) } else { 0.0 };
         for (a, b, c) in (0..4).flat_map(|a| (0..4).flat_map(move |b| (0..4).map(move |c| (a, b, c)))) {
             let sum: f64 =

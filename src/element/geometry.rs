@@ -47,6 +47,7 @@ pub fn determinant_inverse<N: Number>(jacobian: &[[N; DIM]; DIM]) -> (N, [[N; DI
     // The rows of the inverse are the cross products of the columns, divided by the determinant.
     let rows = [cross(v, w), cross(w, u), cross(u, v)];
     let determinant = dot(u, rows[0]);
+    // One division instead of nine.
     let reciprocal = N::from(1.0) / determinant;
     let mut inverse = rows;
     for row in &mut inverse {
@@ -84,6 +85,7 @@ pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
 /// Returns the smallest of the [`determinants`] and its point. NaN coordinates give NaN, so that a check fails.
 pub fn min_determinant(coords: [[f64; DIM]; HEX8_NODES]) -> (usize, f64) {
     let smaller =
+        // A comparison with NaN is false, so NaN is kept explicitly.
         |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
     determinants(coords).into_iter().enumerate().fold((0, f64::INFINITY), smaller)
 }
@@ -96,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_brick_by_hand() {
+    fn the_map_of_a_brick_equals_that_by_hand() {
         let brick = CORNERS.map(|[x, y, z]| [x, 1.5 * y, 2.0 * z]);
         assert!(determinants(brick).iter().all(|d| (d - 3.0).abs() < 1e-14));
         let (determinant, inverse) = determinant_inverse(&jacobian(&brick, &HEX8.gradients[5]));
@@ -117,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn inverse_and_volume(coords in distorted_hex()) {
+        fn inverses_invert_and_gradients_reproduce_coordinates(coords in distorted_hex()) {
             for gradients in &HEX8.gradients {
                 let jacobian = jacobian(&coords, gradients);
                 let (determinant, inverse) = determinant_inverse(&jacobian);

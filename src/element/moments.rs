@@ -24,8 +24,8 @@ use crate::space::lanes::Number;
 /// n_0 at the point nearest to node 0 (equal to n_1 at the point nearest to node 1), then n_0 at the other point.
 const NEAR: f64 = 0.5 * (1.0 + GAUSS);
 const FAR: f64 = 0.5 * (1.0 - GAUSS);
-/// 1 / (n_0 n_1), the same at both points. [`products`] returns its sums times this factor, which saves a
-/// multiplication per sum; the weights divide by it.
+/// 1 / (n_0 n_1), the same at both points. [`products`] returns its sums times this factor, so that the middle one needs no
+/// multiplication; the weights divide by it.
 const SCALE: f64 = 6.0;
 
 /// Corner of each node, `[node, axis]`.
@@ -112,6 +112,7 @@ pub fn moments<N: Number>(
     let mut residual = *temperature;
     for m in 0..HEX8_NODES {
         let [i, j, k] = CORNER[m];
+        // A T holds the integral of T^2 phi twice; the residual needs it once.
         residual[m] = -load[i][j][k];
     }
     // Unrolled by a macro: with constant corners, the indices and signs of an entry cost nothing at run time.
@@ -225,6 +226,7 @@ impl<N: Number> AtPoints<N> {
         let (mass, load) = (N::from(2.0 * weight / (SCALE * SCALE * SCALE)), N::from(weight));
         let (scale, over) = (N::from(weight * conductivity / SCALE), N::from(1.0 / SCALE));
         for [i, j, k] in CORNER {
+            // Column d of J does not depend on coordinate d, so it is stored on a face.
             let (u, v, w) = (edge_x[j][k], edge_y[i][k], edge_z[i][j]);
             // The rows of det J J^-1.
             let rows = [cross(v, w), cross(w, u), cross(u, v)];
@@ -250,6 +252,7 @@ impl<N: Number> AtPoints<N> {
         let [xx, yy, zz] = &self.diagonal;
         let zero = N::from(0.0);
         let (mut along_x, mut along_y, mut moments) = ([[[zero; 2]; 2]; 3], [[[zero; 2]; 3]; 3], [[[zero; 3]; 3]; 3]);
+        // Each metric term needs products along two axes only; the third axis is a plain sum.
         let (mut along_zy, mut along_zz) = ([[zero; 2]; 2], [[zero; 2]; 2]);
         for q in 0..2 {
             for r in 0..2 {
@@ -353,7 +356,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_reference_in_every_lane(coords in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
+        fn moments_equal_the_reference_in_every_lane(coords in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
             let (residual, matrix) = reference(coords, t, k);
             let largest = |values: &[f64]| values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
             let tolerance = 1e-13 * largest(matrix.as_flattened());

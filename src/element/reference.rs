@@ -6,7 +6,8 @@
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, Tables};
-use super::{equation, geometry};
+use super::equation::{self, BasisAtPoint};
+use super::geometry;
 use crate::space::lanes::Number;
 
 /// Returns the residual and the matrix of an element with any tables.
@@ -21,15 +22,12 @@ pub fn integrate<N: Number, const NN: usize, const NP: usize>(
     for p in 0..NP {
         let jacobian = geometry::jacobian(coords, &tables.gradients[p]);
         let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        equation::add_point(
-            &tables.values[p],
-            &geometry::transform(&inverse, &tables.gradients[p]),
-            determinant * N::from(tables.weights[p]),
-            temperature,
-            N::from(conductivity),
-            &mut residual,
-            &mut matrix,
-        );
+        let point = BasisAtPoint {
+            values: &tables.values[p],
+            gradients: &geometry::transform(&inverse, &tables.gradients[p]),
+            measure: determinant * N::from(tables.weights[p]),
+        };
+        equation::add_point(point, temperature, N::from(conductivity), &mut residual, &mut matrix);
     }
     (residual, matrix)
 }
@@ -61,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn stiffness_of_a_cube_of_side_h() {
+    fn the_stiffness_of_a_cube_equals_that_by_hand() {
         let h = 0.25;
         let coords = CORNERS.map(|corner| corner.map(|s| 0.5 * h * s));
         // At T = 0 the matrix is K times that of the Laplacian: 1/3 on the diagonal; 0, -1/12, -1/12 across an edge, a
@@ -77,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn residual_of_a_constant_by_hand() {
+    fn the_residual_of_a_constant_equals_that_by_hand() {
         // T = 3 on the unit cube: no flux, and phi_m T^2 integrates to 9/8 at each node.
         let coords = CORNERS.map(|corner| corner.map(|s| 0.5 * s));
         let (residual, matrix) = reference(coords, [3.0; HEX8_NODES], 1.7);
@@ -88,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn matrix_is_the_derivative_of_the_residual(coords in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
+        fn the_matrix_is_the_derivative_of_the_residual(coords in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
             let (residual, matrix) = reference(coords, t, k);
             let (value, derivative) = jacobian(
                 |t| {
@@ -118,7 +116,7 @@ mod tests {
         }
 
         #[test]
-        fn patch_test(coords in distorted_hex(), slope in prop::array::uniform3(-2.0..2.0f64)) {
+        fn linear_temperatures_pass_the_patch_test(coords in distorted_hex(), slope in prop::array::uniform3(-2.0..2.0f64)) {
             // For linear T, stiffness times T is the boundary flux: the integral of grad phi_m . slope. It is linear in
             // the slope, and its sum weighted by x_a is the volume times slope_a.
             let t = coords.map(|x| geometry::dot(x, slope));

@@ -1,9 +1,9 @@
-//! Dirichlet conditions by symmetric elimination: rows and columns of fixed nodes vanish but for the diagonal.
+//! Dirichlet conditions by symmetric elimination: clears the rows and columns of fixed nodes except for the diagonal.
 //!
-//! The diagonal keeps its assembled value, which has the size of its neighbours'. (A 1 beside entries of size h is an
-//! outlier in the spectrum that makes CG histories depend on the order of summation.) The unknown of a fixed node is the
-//! Newton correction, zero, so the residual needs no correction. The entries to clear are listed once; each application
-//! writes 8 bytes for each of them and nothing else: O(surface), not O(volume).
+//! The diagonal keeps its assembled value, which has the magnitude of the other diagonal entries. (A 1 beside entries of
+//! size h is an outlier in the spectrum and makes CG histories depend on the order of summation.) The unknown of a fixed
+//! node is its Newton correction, zero, so the residual of other rows does not change. The entries to clear are listed
+//! once; each application reads 8 and writes 8 bytes per listed entry: O(surface), not O(volume).
 
 use super::Boundary;
 use crate::space::{HostMemory, MemorySpace};

@@ -4,7 +4,7 @@ use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Scatter and gather of element matrices.
 pub static FILL: KernelFile = kernel_file!("fill");
-/// The equation on hexahedra, fused with scatter, gather or colouring.
+/// The heat equation on hexahedra, fused with scatter, gather or colouring; its analytic solution.
 pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
 /// Colouring of elements.
 pub static COLOUR: KernelFile = kernel_file!("colour");

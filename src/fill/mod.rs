@@ -1,16 +1,19 @@
-//! From element matrices to the values of a CRS matrix and a residual.
+//! Sums element matrices and residuals into the values of a CRS matrix and a residual, and imposes boundary conditions.
 //!
-//! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] puts them in place, one of three ways:
+//! Both operations have one interface on every space: [`Assemble`] for the heat equation and [`Boundary`] for
+//! [`Dirichlet`] conditions. Other equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), or a
+//! GPU's `CudaFill` with stored element matrices. Assembly offers three strategies:
 //!
-//! | strategy | how | same bits on any number of threads | memory, bytes an element of `NN` nodes |
+//! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
 //! |---|---|---|---|
-//! | [`Scatter`](Strategy::Scatter) | each element adds to its rows; atomically where another block of elements may | no | 0 |
-//! | [`Gather`](Strategy::Gather) | element matrices are stored, then each row adds its own up, elements ascending | yes | 4 NN, and a window or 8 NN (NN + 1) |
-//! | [`Colour`](Strategy::Colour) | blocks of elements that share no node run at once, without atomics | yes | 0 |
+//! | [`Scatter`](Strategy::Scatter) | each element adds to its rows, atomically in rows that several blocks of elements share | no | 0 |
+//! | [`Gather`](Strategy::Gather) | element matrices are computed first, then each row sums its own, elements ascending | yes | 4 NN, and a window or 8 NN (NN + 1) |
+//! | [`Colour`](Strategy::Colour) | blocks of elements that share no node run in parallel, without atomics | yes | 0 |
 //!
-//! Sources: Kokkos MiniFENL (scatter, gather); Hoemmen and Edwards 2014, slides 12-14. Cost of all: read 4 NN + 32 NN
-//! bytes of connectivity, coordinates and unknowns an element (less what neighbours share) and NN^2 bytes of positions;
-//! scatter and colour zero and update each value (24 bytes an entry), gather writes it once.
+//! `fill/cuda` describes the same strategies on a GPU. Sources: Kokkos MiniFENL (scatter, gather); Hoemmen and Edwards
+//! 2014, slides 12-14. Cost of every strategy: reads 4 NN + 32 NN bytes of connectivity, coordinates and unknowns per
+//! element (less what neighbours share) and NN^2 bytes of positions. Scatter and colour zero and update each value (24
+//! bytes per entry); gather writes it once.
 
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -37,28 +40,28 @@ use crate::space::{Array, ExecutionSpace, MemorySpace};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use std::fmt::Debug;
 
-/// How element matrices reach their rows. The default is reproducible and needs no memory of its own; measured, it is
-/// level with the others on few threads and ahead on many.
+/// Method that sums element matrices into rows. The default is reproducible and needs no memory of its own; measured on
+/// the host, it equals the others on few threads and is faster on many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Scatter-add, atomic where rows are shared.
+    /// Elements add to their rows, atomically in shared rows.
     Scatter,
-    /// Gather-sum in a fixed order.
+    /// Rows sum their elements in a fixed order.
     Gather,
-    /// Colours of element blocks.
+    /// Elements of one colour add to their rows without atomics.
     #[default]
     Colour,
 }
 
 impl Strategy {
-    /// Every strategy, with its name.
+    /// All strategies with their names.
     pub const ALL: [(Strategy, &'static str); 3] =
         [(Strategy::Scatter, "scatter"), (Strategy::Gather, "gather"), (Strategy::Colour, "colour")];
 }
 
 crate::space::named_choice!(Strategy, "fill strategy");
 
-/// How element matrices and residuals of the heat equation are computed.
+/// Method that computes element matrices and residuals of the heat equation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
     /// Geometry, then Intrepid contractions over worksets of cells.
@@ -69,7 +72,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Every kernel, with its name.
+    /// All kernels with their names.
     pub const ALL: [(Kernel, &'static str); 2] = [(Kernel::Contraction, "contraction"), (Kernel::Fused, "fused")];
 }
 

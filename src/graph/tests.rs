@@ -60,7 +60,7 @@ fn hexes(n: usize, number: impl Fn(usize) -> u32) -> ElemNode {
 }
 
 #[test]
-fn one_element_and_no_element() {
+fn strategies_agree_on_one_element_and_on_none() {
     check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 5);
     check(&ElemNode::new(vec![2, 0, 1], 3, 5).unwrap(), 1);
     check(&ElemNode::new(vec![], 8, 3).unwrap(), 3);
@@ -77,18 +77,18 @@ fn a_box_has_27_entries_in_an_inner_row() {
 }
 
 #[test]
-fn a_scattered_numbering() {
+fn strategies_agree_on_a_scattered_numbering() {
     check(&hexes(8, |node| (node * 197 % 512) as u32), 512);
 }
 
 #[test]
-fn a_node_of_many_elements_and_long_rows() {
+fn strategies_agree_on_a_node_of_many_elements_and_on_long_rows() {
     let fan = (0..300u32).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect();
     check(&ElemNode::new(fan, 3, 601).unwrap(), 601);
 }
 
 #[test]
-fn columns_far_from_their_row() {
+fn strategies_agree_on_columns_far_from_their_row() {
     let far = 1 << 27;
     let nodes = vec![0, 1, far, far + 1, 1, 2, far + 1, far + 2];
     check(&ElemNode::new(nodes, 4, (1 << 27) + 3).unwrap(), 3);
@@ -103,7 +103,7 @@ fn more_rows_than_nodes_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn any_table(nodes_per_elem in 1usize..10, elems in proptest::collection::vec(any::<u64>(), 0..60), spread in 10u64..200, owned in 0.0..1.0) {
+    fn strategies_agree_on_any_table(nodes_per_elem in 1usize..10, elems in proptest::collection::vec(any::<u64>(), 0..60), spread in 10u64..200, owned in 0.0..1.0) {
         let mut nodes = Vec::new();
         for seed in elems {
             let (mut state, start) = (seed, nodes.len());

@@ -61,6 +61,7 @@ impl BoxPart {
             owned,
             used,
             interior: IndexBox::from_axes(|axis| {
+                // A side with ghosts behind it loses one layer of nodes.
                 let inward = |is_cut: bool| u64::from(is_cut);
                 let low = owned.low[axis] + inward(used.low[axis] < owned.low[axis]);
                 (low, owned.high[axis] - inward(used.high[axis] > owned.high[axis]))
@@ -73,6 +74,7 @@ impl BoxPart {
         share.for_each_touching(&used, &mut |other, nodes| {
             if other != rank as u64 {
                 let receive = nodes.intersection(&used);
+                // The neighbour uses one layer around its nodes; the part of it owned here is sent.
                 let send = owned.intersection(&nodes.grown(&whole));
                 part.neighbours.push(PartNeighbour { rank: other as usize, send, receive, first_ghost });
                 first_ghost += receive.count();
@@ -107,7 +109,7 @@ impl BoxPart {
         }
         let mib = |bytes: u64| bytes >> 20;
         Err(Error::TooLarge {
-            what: format!("a run with {} nodes per rank", self.used.count()),
+            what: format!("a run with {} nodes on this rank", self.used.count()),
             needed: format!("about {} MiB", mib(needed)),
             limit: format!("{} MiB of free memory", mib(available)),
         })
@@ -158,6 +160,7 @@ impl BoxPart {
         let mut before = 0;
         for axis in [2, 1, 0] {
             let slice: u64 = counts[..axis].iter().product();
+            // Counts complete slices of the interior before the index along this axis.
             before += slice * index[axis].saturating_sub(inner.low[axis]).min(counts[axis]);
             if !(inner.low[axis]..inner.high[axis]).contains(&index[axis]) {
                 break;
@@ -194,6 +197,7 @@ impl BoxPart {
             let mut start = slice * full;
             let before = self.interior.low[axis] - self.owned.low[axis];
             if through && rest >= before * full {
+                // Nodes of a slice through the interior that belong to the shell.
                 let hollow = full - inner[..axis].iter().product::<u64>();
                 let passed = before * full;
                 if hollow > 0 && rest < passed + inner[axis] * hollow {

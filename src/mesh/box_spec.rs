@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_scaling_boxes_by_hand() {
+    fn weak_scaling_boxes_equal_those_by_hand() {
         for (ranks, nodes) in [
             (1, [10, 10, 10]),
             (2, [20, 10, 10]),

@@ -101,12 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn bubble_by_hand() {
+    fn the_bubble_moves_nodes_as_by_hand() {
         assert_eq!(CoordinateMap::BUBBLE.apply([0.5, 0.0, 1.0]), [0.5625, 0.0, 1.0]);
     }
 
     #[test]
-    fn twist_turns_about_the_axis() {
+    fn the_twist_turns_nodes_about_the_axis() {
         let [x, y, z] = CoordinateMap::Twist(0.5).apply([0.5, 0.25, 0.5]);
         let angle: f64 = 0.5 * 64.0 * 0.25 * 0.1875 * 0.25;
         assert!((x - (0.5 + 0.25 * angle.sin())).abs() < 1e-15 && (y - (0.5 - 0.25 * angle.cos())).abs() < 1e-15);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn names_read_back() {
+    fn names_are_read_back() {
         for text in ["none", "bubble:2.5", "twist:0.25", "twist:-1"] {
             assert_eq!(text.parse::<CoordinateMap>().unwrap().to_string(), text);
         }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_by_hand() {
+    fn positions_equal_those_by_hand() {
         let part = IndexBox { low: [1, 2, 3], high: [3, 5, 4] };
         let indices = [[1, 2, 3], [2, 2, 3], [1, 3, 3], [2, 3, 3], [1, 4, 3], [2, 4, 3]];
         assert_eq!(part.iter().collect::<Vec<_>>(), indices);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_stops_at_the_whole_and_nothing_in_common_is_empty() {
+    fn growth_stops_at_the_whole_and_disjoint_boxes_share_nothing() {
         let whole = IndexBox::whole([4, 4, 4]);
         let part = IndexBox { low: [0, 1, 2], high: [2, 2, 4] };
         assert_eq!(part.grown(&whole), IndexBox { low: [0, 0, 1], high: [3, 3, 4] });

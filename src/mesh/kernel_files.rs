@@ -2,7 +2,7 @@
 
 use crate::space::cuda::{KernelFile, kernel_file};
 
-/// Tables and coordinates of a box of hexahedra.
+/// Tables and coordinates of a box of hexahedra; checks of a mesh.
 pub static MESH: KernelFile = kernel_file!("mesh");
 
 /// Files that are compiled as they are, for a list of all kernels.

@@ -32,7 +32,7 @@ pub enum Face {
 }
 
 impl Face {
-    /// Whether a node with these bits lies on this face.
+    /// Returns whether a node with these bits lies on this face.
     #[inline(always)]
     pub fn is_in(self, bits: u8) -> bool {
         bits & self as u8 != 0
@@ -48,7 +48,7 @@ pub struct Mesh<M: MemorySpace = HostMemory> {
     pub node_coord: M::Array<[f64; 3]>,
     /// Faces of the box that each node lies on, by grid index and not by coordinate: [`Face`] bits, 0 inside, `[node]`.
     pub node_faces: M::Array<u8>,
-    /// Who owns which node.
+    /// Owners of the nodes.
     pub map: Map,
     pub(super) part: BoxPart,
 }
@@ -79,32 +79,32 @@ impl<M: MemorySpace> Mesh<M> {
         space.generate_mesh(part, available)
     }
 
-    /// The part of the box that this mesh covers.
+    /// Returns the part of the box that this mesh covers.
     pub fn part(&self) -> &BoxPart {
         &self.part
     }
 
-    /// Owned nodes `0..interior_count` share no element with a ghost: their rows need no halo.
+    /// Returns the number of owned nodes that share no element with a ghost. They come first; their rows need no halo.
     pub fn interior_count(&self) -> usize {
         self.part.interior().count() as usize
     }
 
-    /// Number of elements, those that other ranks have too included.
+    /// Returns the number of elements, including those that other ranks have too.
     pub fn elem_count(&self) -> usize {
         self.elem_node.elem_count()
     }
 
-    /// Id of a local element in the whole box (lexicographic, x fastest).
+    /// Returns the id of a local element in the whole box (lexicographic, x fastest).
     pub fn global_elem(&self, elem: usize) -> GlobalOrdinal {
         self.part.global_elem(elem)
     }
 
-    /// Id of a local node in the whole box (lexicographic, x fastest).
+    /// Returns the id of a local node in the whole box (lexicographic, x fastest).
     pub fn global_node(&self, node: LocalOrdinal) -> GlobalOrdinal {
         self.part.global_node(self.part.node_index(node))
     }
 
-    /// The map that moved the nodes.
+    /// Returns the map that moved the nodes.
     pub fn coordinate_map(&self) -> CoordinateMap {
         self.part.spec().map()
     }

@@ -5,8 +5,9 @@
 //! nodes, size,  owned and ghost nodes,     elem_node, node_coord,
 //! map           neighbours, numbering      node_faces, Map
 //! ```
-//! The box is made as a structured grid and kept as an unstructured mesh: whoever uses a [`Mesh`] sees tables only.
-//! No rank needs another's help: each computes its own part, in O(log ranks) time and memory beside its nodes.
+//! The box is generated as a structured grid and stored as an unstructured mesh: users of a [`Mesh`] see tables only. Each
+//! rank computes its own part without communication, in O(log ranks) time and memory beside its nodes. [`MeshSpace`] makes
+//! and checks meshes on every space.
 
 mod box_part;
 mod box_spec;

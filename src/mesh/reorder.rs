@@ -32,6 +32,7 @@ impl Numbering {
         let cells = f64::from(1u32 << BITS);
         let (low, scale) = ([0, 1, 2].map(|axis| bound(axis, f64::min, f64::INFINITY)), {
             let extent = [0, 1, 2].map(|axis| bound(axis, f64::max, f64::NEG_INFINITY));
+            // A mesh without extent along an axis must not divide by zero.
             move |axis: usize, low: f64| (cells - 1.0) / (extent[axis] - low).max(f64::MIN_POSITIVE)
         });
         let mut keys = vec![(0u64, 0u32); node_coord.len()];
@@ -42,6 +43,7 @@ impl Numbering {
                 *key = (spread(0) | spread(1) | spread(2), (chunk * S::CHUNK + i) as u32);
             }
         });
+        // Keys are unique by their second part, so an unstable sort is deterministic.
         keys.sort_unstable();
         Self::from_order(keys.into_iter().map(|(_, node)| node))
     }
@@ -63,6 +65,7 @@ impl Numbering {
             while next < order.len() {
                 let first = order.len();
                 for &column in graph.row(order[next] as usize) {
+                    // Columns of ghosts are skipped: they have no row here.
                     if (column as usize) < seen.len() && !std::mem::replace(&mut seen[column as usize], true) {
                         order.push(column);
                     }

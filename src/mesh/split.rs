@@ -28,6 +28,7 @@ impl Share {
         let parts = self.parts();
         // First rank of part j, counted from `first`, and its first node.
         let start = move |j: u64| j * ranks / parts;
+        // 128 bits: the product of a length and a rank may exceed 64.
         let node = move |rank: u64| low + (u128::from(length) * u128::from(rank) / u128::from(ranks)) as u64;
         (0..parts).map(move |j| {
             let mut part = nodes;
@@ -57,6 +58,7 @@ impl Share {
 
     /// Calls `visit` for each rank whose nodes intersect `target`, in order, with the rank and its nodes.
     pub(super) fn for_each_touching(self, target: &IndexBox, visit: &mut impl FnMut(u64, IndexBox)) {
+        // Prunes the branch: this test makes the search O(log p).
         if self.nodes.intersection(target).count() == 0 {
             return;
         }
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_by_hand() {
+    fn cuts_equal_those_by_hand() {
         let lows = |nodes, ranks| (0..ranks).map(|rank| share(nodes, ranks).of_rank(rank).low).collect::<Vec<_>>();
         assert_eq!(lows([4, 4, 4], 2), [[0, 0, 0], [2, 0, 0]]);
         assert_eq!(lows([4, 4, 5], 2), [[0, 0, 0], [0, 0, 2]]);

@@ -80,7 +80,7 @@ fn partitions_keep_their_promises() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
-    fn any_small_partition_does(nodes in [2u64..9, 2u64..9, 2u64..9], ranks in 1usize..24) {
+    fn small_partitions_keep_their_promises(nodes in [2u64..9, 2u64..9, 2u64..9], ranks in 1usize..24) {
         if BoxPart::new(&spec(nodes), 0, ranks).is_ok() {
             check_partition(nodes, ranks);
         } else {
@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn two_ranks_by_hand() {
+fn two_ranks_number_their_nodes_as_by_hand() {
     // 3x3x3 nodes: rank 0 owns x = 0, rank 1 owns x = 1 and 2.
     let meshes = parts([3; 3], 2).into_iter().map(|part| Mesh::new(&Serial, part, u64::MAX).unwrap());
     let [first, second]: [Mesh; 2] = meshes.collect::<Vec<_>>().try_into().unwrap();

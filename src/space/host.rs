@@ -108,6 +108,7 @@ pub fn allowed_cores() -> usize {
 
 impl HostSpace for Serial {
     fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
+        // A producer is rayon's sequential iterator. Driving it directly keeps Serial free of any thread pool.
         items.with_producer(InOrder(f));
     }
 
@@ -122,6 +123,7 @@ impl HostSpace for Serial {
 
 impl HostSpace for Threads {
     fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
+        // Nothing to share: avoids the hand-over to the pool.
         if self.pool.current_num_threads() == 1 || items.len() <= 1 {
             return Serial.for_each(items, f);
         }

@@ -98,6 +98,7 @@ impl<const FUSED: bool, T: Real, const WIDTH: usize> Lanes<FUSED, T, WIDTH> {
         let mut out = term;
         for i in 0..WIDTH {
             out.0[i] =
+                // A plain product and sum where fused arithmetic would be a library call.
                 if FUSED { self.0[i].fused(factor.0[i], term.0[i]) } else { self.0[i] * factor.0[i] + term.0[i] };
         }
         out

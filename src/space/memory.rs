@@ -12,6 +12,7 @@ const HUGE: usize = 4 << 20;
 /// Returns a zeroed array. Its pages are first touched by the thread that first writes them, which places them in
 /// memory local to that thread.
 pub fn zeroed<T: Item>(len: usize) -> Vec<T> {
+    // The allocator returns zero pages for large arrays without touching them.
     let array = vec![T::default(); len];
     advise_huge_pages(&array);
     array
@@ -34,6 +35,7 @@ pub(super) fn try_zeroed<T: Item>(len: usize) -> Result<Vec<T>> {
 fn advise_huge_pages<T>(array: &[T]) {
     let bytes = size_of_val(array);
     if cfg!(target_os = "linux") && bytes >= HUGE {
+        // madvise requires whole pages; the ends outside are left as they are.
         const PAGE: usize = 4096;
         let start = array.as_ptr().addr().next_multiple_of(PAGE);
         let end = (array.as_ptr().addr() + bytes) / PAGE * PAGE;

@@ -12,6 +12,7 @@ const PARALLEL_FROM: usize = 1 << 20;
 /// Two passes over pieces of equal length, 8 per thread: sums, then offsets. The first reads 8 bytes per item, the
 /// second reads and writes 8. Integer sums are exact, so the result does not depend on the space.
 pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowOffset {
+    // One pass reads and writes each item once; two passes read it twice.
     if space.concurrency() == 1 || counts.len() < PARALLEL_FROM {
         return scan_piece(0, counts);
     }
@@ -48,7 +49,7 @@ mod tests {
     use crate::space::{Serial, Threads};
 
     #[test]
-    fn offsets_by_hand() {
+    fn offsets_equal_those_by_hand() {
         assert_eq!(offsets(&Serial, &[2, 0, 3]), [0, 2, 2, 5]);
         assert_eq!(offsets(&Serial, &[]), [0]);
     }

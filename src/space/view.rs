@@ -58,6 +58,7 @@ pub(super) fn check_reach<const R: usize>(
     if extents.contains(&0) {
         return Ok(());
     }
+    // Saturating arithmetic: an overflow must not let a view pass.
     let reach = |last: usize, (e, s): (&usize, &usize)| last.saturating_add((e - 1).saturating_mul(*s));
     let last = extents.iter().zip(&strides).fold(first, reach);
     if last < len {
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layouts_by_hand() {
+    fn layouts_place_items_as_by_hand() {
         assert_eq!(Layout::Right.strides([2, 3, 4]), [12, 4, 1]);
         assert_eq!(Layout::Left.strides([2, 3, 4]), [1, 2, 6]);
         let data: Vec<u32> = (0..24).collect();

@@ -79,6 +79,7 @@ fn check_matrix_market(text: &str) -> std::result::Result<(), String> {
 /// [`Error::File`] with the path when the file cannot be written. An earlier file of that name then stays unchanged.
 pub fn write_matrix_market(path: impl AsRef<Path>, matrix: &CrsMatrix) -> Result<()> {
     let path = path.as_ref();
+    // A rename within a folder is atomic.
     let temporary = path.with_extension("partial");
     let written = sprs::io::write_matrix_market(&temporary, matrix.as_sprs());
     written.and_then(|()| std::fs::rename(&temporary, path)).map_err(|e| {
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn matrix_market_round_trip_and_truncation() {
+    fn matrix_market_files_are_read_back_and_truncation_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.mtx");
         write_matrix_market(&path, &small()).unwrap();

@@ -1,7 +1,7 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose.
 
-use minifenl::blas::Reductions;
+use minifenl::blas::{Blas, Reductions};
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};

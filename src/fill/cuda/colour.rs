@@ -1,8 +1,8 @@
-//! Strategy `colour` on a GPU: elements of one colour share no node and add to their rows at once, plainly.
+//! Strategy `colour` on a GPU: elements of one colour share no node and add to their rows in parallel, without atomics.
 //!
-//! Colours are found on the GPU, in rounds (see `kernels/colour.cu`), and depend on the table alone. A number is added to
-//! once a launch, in the order of colours: bitwise reproducible. A mesh of hexahedra takes about 15 colours; a node of very
-//! many elements as many colours, rounds and launches as it has elements.
+//! The GPU finds the colours in rounds (see `kernels/colour.cu`); they depend on the table alone. Each number receives one
+//! term per launch, in the order of colours: bitwise reproducible. A mesh of hexahedra needs about 15 colours; a node with
+//! very many elements needs as many colours, rounds and launches as it has elements.
 
 use super::scatter::{HEAT_THREADS, add_matrices};
 use super::system::{ElementMatrices, SystemView, WIDTHS};
@@ -14,16 +14,16 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 
 const THREADS: u32 = 256;
-/// Colours that a node's mask holds at a time.
+/// Colours per mask of a node.
 const MASKED: u32 = u64::BITS;
-/// Rounds before the host looks whether any element is left.
+/// Rounds between two checks of the host whether any element is left.
 const ROUNDS: usize = 4;
 
-/// The elements by colour.
+/// The elements, sorted by colour.
 #[derive(Debug)]
 pub(super) struct Colour {
     list: CudaArray<u32>,
-    /// Where each colour begins in the list, and its end.
+    /// Start of each colour in the list, and the end of the last one.
     bounds: Vec<usize>,
 }
 
@@ -49,7 +49,7 @@ impl Colour {
         Ok(Colour { list, bounds })
     }
 
-    /// Size of each colour and its part of the list.
+    /// Returns the size of each colour and its part of the list.
     fn parts(&self) -> impl Iterator<Item = (usize, Argument)> {
         self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
     }
@@ -78,7 +78,7 @@ impl Colour {
     }
 }
 
-/// The colour of each element, and a number above all of them.
+/// Returns the colour of each element, and a bound above all colours.
 fn colours(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<(CudaArray<u32>, usize)> {
     let (elems, nn, nodes) = (elem_node.elem_count(), elem_node.nodes_per_elem() as u32, elem_node.nodes());
     let (grid, count) = (Grid::cover(elems, THREADS), elems as u64);

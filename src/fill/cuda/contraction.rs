@@ -1,12 +1,12 @@
-//! Element matrices on a GPU the way Intrepid composes them: geometry of a workset of cells, then four contractions.
+//! Element matrices on a GPU as Intrepid composes them: geometry of a workset of cells, then four contractions.
 //!
 //! ```text
 //! A = FieldFieldVector(k m g, g) + FieldFieldScalar(2 T m phi, phi)      m = w det J at the points
 //! R = DataFieldVector(grad T, k m g) + DataFieldScalar(T^2 m, phi)
 //! ```
 //!
-//! The twin of [`ContractionKernel`](super::ContractionKernel), with every intermediate array in memory: 4352 bytes a cell
-//! of a workset, written once and read about twice. It is there to be studied and compared with the fused kernel.
+//! The twin of the host's `ContractionKernel`, with every intermediate array in memory: 4352 bytes per cell of a
+//! workset, written once and read about twice. It exists for studies and for comparison with the fused kernel.
 
 use crate::Result;
 use crate::contraction::{
@@ -21,7 +21,7 @@ use crate::space::cuda::{Argument, Grid, arguments};
 use crate::space::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut, Layout};
 use std::ops::Range;
 
-/// Threads of a block, as in the kernel: the points of 32 cells.
+/// Threads per block, as in the kernel: the points of 32 cells.
 const THREADS: u32 = 256;
 
 /// The intermediate arrays of a workset of trilinear hexahedra, and how they are contracted.
@@ -43,10 +43,10 @@ pub struct ContractionWorkset {
 }
 
 impl ContractionWorkset {
-    /// Memory for worksets of that many cells (at least one).
+    /// Allocates worksets of `cells_per_workset` cells (at least 1).
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     pub fn new(space: &Cuda, cells_per_workset: usize) -> Result<Self> {
         let cells = cells_per_workset.max(1);
         let array = |items: usize| space.unfilled(cells.saturating_mul(items));
@@ -63,30 +63,30 @@ impl ContractionWorkset {
         })
     }
 
-    /// With the intermediate arrays in this layout; [`Layout::Left`], cells side by side, unless said.
+    /// Sets the layout of the intermediate arrays. The default is [`Layout::Left`], cells side by side.
     #[must_use]
     pub fn layout(self, layout: Layout) -> Self {
         ContractionWorkset { layout, ..self }
     }
 
-    /// With contractions of this variant; [`Variant::AutoInOrder`] unless said.
+    /// Sets the variant of the contractions. The default is [`Variant::AutoInOrder`].
     #[must_use]
     pub fn variant(self, variant: Variant) -> Self {
         ContractionWorkset { variant, ..self }
     }
 
-    /// Cells of a workset.
+    /// Returns the number of cells per workset.
     pub fn cells(&self) -> usize {
         self.cells
     }
 
-    /// Matrices `[i * 8 + j][elem]` and residuals `[i][elem]` of the elements `elems`; the columns of others stay as they
-    /// are. The same bits each time, for any size of workset, with any variant that keeps the order of
-    /// the terms.
+    /// Computes matrices `[i * 8 + j][elem]` and residuals `[i][elem]` of the elements `elems`; columns of other elements
+    /// do not change. The result has the same bits in every call and for any size of workset, with any variant that
+    /// keeps the order of the terms.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the elements have not eight nodes or are not that many, or when an array is
-    /// shorter than the table asks for.
+    /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes, when `elems` exceeds the table, or when an
+    /// array is shorter than the table requires.
     pub fn evaluate(
         &mut self,
         space: &Cuda,

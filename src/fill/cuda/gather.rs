@@ -1,7 +1,7 @@
-//! Strategy `gather` on a GPU: element matrices are stored, elements side by side, then a thread a row adds its own up.
+//! Strategy `gather` on a GPU: element matrices are stored, elements side by side, then one thread per row sums its own.
 //!
-//! Bitwise reproducible: elements ascend in each row. A block's rows are added up in shared memory, laid out as they are
-//! in the matrix, so that values are written once and whole; blocks of longer rows are added up in device memory.
+//! Bitwise reproducible: elements ascend in each row. A block sums its rows in shared memory, in the layout of the
+//! matrix, so that each value is written once and stores coalesce; blocks of longer rows are summed in device memory.
 
 use super::scatter::HEAT_THREADS;
 use super::system::{ElementMatrices, SystemView};
@@ -14,7 +14,7 @@ use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 
-/// Rows of a block, one a thread.
+/// Rows per block, one per thread.
 const ROWS: u32 = 128;
 /// Entries of a symmetric element matrix.
 const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
@@ -28,7 +28,7 @@ pub(super) fn stored_len(elems: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct Gather {
     lists: NodeElem<CudaMemory>,
-    /// Entries of a block's rows that its shared memory holds.
+    /// Number of matrix entries that a block's shared memory holds.
     capacity: u32,
     arrays: Option<Arrays>,
 }
@@ -44,7 +44,7 @@ impl Gather {
     pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>, graph: &Graph<CudaMemory>) -> Result<Self> {
         let rows = graph.crs.rows();
         let lists = NodeElem::on_device(space, elem_node, rows)?;
-        // What a block may have on every GPU of its generation.
+        // Shared memory that a block may have on every GPU of this compute capability.
         let bytes = if space.device().info().capability >= (8, 0) { 96 << 10 } else { 48 << 10 };
         let limit = bytes / size_of::<f64>();
         let mut largest = space.zeros::<u32>(1)?;

@@ -1,7 +1,7 @@
 //! Strategy `scatter` on a GPU: all elements at once, hardware additions in no fixed order.
 //!
-//! Bound by the rate of additions in the second-level cache, one 32-byte sector each. So the lanes of a warp take
-//! neighbouring columns of a row, and elements of a warp that lie in a line along x add up the rows they share before.
+//! Bound by the rate of additions in the second-level cache, one 32-byte sector each. Therefore the lanes of a warp take
+//! neighbouring columns of a row, and the elements of a warp that lie in a line along x first sum the rows they share.
 
 use super::system::{ElementMatrices, SystemView, WIDTHS, blocks};
 use crate::Result;
@@ -9,9 +9,9 @@ use crate::fill::HeatInput;
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::space::cuda::{Argument, CudaMemory, Grid, arguments};
 
-/// Threads of a block of `heat.cu`.
+/// Threads per block, as in `heat.cu`.
 pub(super) const HEAT_THREADS: u32 = 64;
-/// Threads of a block of `fill.cu`, elements and entries of its tile.
+/// Threads per block, elements and entries per tile, as in `fill.cu`.
 const THREADS: u32 = 256;
 const ELEMS: usize = 32;
 const ENTRIES: usize = 64;

@@ -30,6 +30,7 @@ impl Colour {
         let mut alone = Vec::new();
         let mut used = vec![0u64; elem_node.node_count()];
         for (block, nodes) in elem_node.as_slice().chunks(BLOCK * elem_node.nodes_per_elem()).enumerate() {
+            // Bit c of a node's mask is set if a block of colour c touches the node.
             let taken = nodes.iter().fold(0, |taken, &node| taken | used[node as usize]);
             let colour = taken.trailing_ones();
             if colour >= MASKED {
@@ -56,6 +57,7 @@ impl Colour {
         residual: &mut [f64],
     ) {
         let sums = SharedSums::zeroed(space, &graph.crs, values, residual);
+        // Colours run one after the other; the end of for_each separates them.
         for blocks in &self.colours {
             space.for_each(blocks.par_iter(), |&block| {
                 let elems = block * BLOCK..elem_node.elem_count().min((block + 1) * BLOCK);

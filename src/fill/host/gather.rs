@@ -44,6 +44,7 @@ enum Arrays<const NN: usize> {
 impl<const NN: usize> Gather<NN> {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows);
+        // One piece per thread: every further cut would compute more elements twice.
         let bounds = even_bounds(rows, space.concurrency(), 1);
         let windows = windows(space, &lists, &bounds);
         let computed: usize = windows.iter().map(Window::elems).sum();
@@ -52,6 +53,7 @@ impl<const NN: usize> Gather<NN> {
         }
         let elems = elem_node.elem_count();
         let arrays = Arrays::All(Serial.zeros(elems * NN * NN)?, Serial.zeros(elems * NN)?);
+        // Stored matrices are computed once in any case, so more pieces only balance the load.
         Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
     }
 
@@ -138,6 +140,7 @@ fn compute_all<S: HostSpace, const NN: usize>(
     matrices: &mut [f64],
     residuals: &mut [f64],
 ) {
+    // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
     let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
     space.for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
         let (mut scratch, mut batch) = (kernel.scratch(), ElementBatch::ZERO);

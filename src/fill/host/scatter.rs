@@ -24,6 +24,7 @@ pub(super) struct Scatter {
 
 impl Scatter {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Self {
+        // Four blocks per thread balance the load; more blocks would have more seam rows.
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
         let mut on_seam = zeroed::<u8>(rows);
@@ -34,6 +35,7 @@ impl Scatter {
             let (mine, per_elem) = (block as u32 + 1, elem_node.nodes_per_elem());
             for &row in &elem_node.as_slice()[bounds[block] * per_elem..bounds[block + 1] * per_elem] {
                 let Some(claim) = claims.get(row as usize) else { continue };
+                // Most rows are claimed already, so a load avoids most of the compare-and-swaps.
                 let first = match claim.load(Relaxed) {
                     0 => claim.compare_exchange(0, mine, Relaxed, Relaxed).err().unwrap_or(mine),
                     first => first,

@@ -27,6 +27,7 @@ impl<'a> SharedSums<'a> {
         values: &'a mut [f64],
         residual: &'a mut [f64],
     ) -> Self {
+        // Large chunks, because zeroing does little work per item.
         space.for_each(values.par_chunks_mut(8 * S::CHUNK), |values| values.fill(0.0));
         space.for_each(residual.par_chunks_mut(8 * S::CHUNK), |residual| residual.fill(0.0));
         SharedSums { crs, values: atomic_view(values), residual: atomic_view(residual) }
@@ -82,6 +83,7 @@ fn add_elem<const NN: usize, P: Position>(
 ) {
     for i in 0..NN {
         let row = nodes[i];
+        // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
         if let Some(cell) = sums.residual.get(row as usize) {
             add(row, cell, batch.residual[i][lane]);
             let values = &sums.values[sums.crs.row_range(row as usize)];

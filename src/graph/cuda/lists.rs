@@ -43,6 +43,7 @@ impl NodeElem<CudaMemory> {
         if map.longest > RANKED {
             let mut keys = space.unfilled::<u64>(slots)?;
             space.graph_items("slot_keys", slots, arguments![sizes.0, sizes.1, nodes, &mut keys])?;
+            // Only the node's bits are sorted: the sort is stable and slots are ascending already.
             let keys = space.sort_keys(keys, 32..32 + bits_of(rows))?;
             space.graph_items("lower_halves", map.total, arguments![map.total as u64, &keys, &mut ascending])?;
         } else {

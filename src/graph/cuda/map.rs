@@ -25,6 +25,7 @@ impl Builder<'_> {
         let slots = table.len() as u64;
         let mut counts = space.zeros::<u32>(self.rows)?;
         self.pairs("count_pairs", table.len(), arguments![slots, rows, &table, &mut counts])?;
+        // Elements of one node have only diagonal pairs, which are then in the set.
         let has_diagonal = self.per_elem > 1;
         if has_diagonal {
             self.pairs("count_diagonal", self.rows, arguments![rows, &mut counts])?;
@@ -32,6 +33,7 @@ impl Builder<'_> {
         self.finish(&mut counts, times, |row_map, longest, counts, entries| {
             let arguments = arguments![slots, rows, &table, row_map, counts, &mut *entries];
             self.pairs("fill_pairs", table.len(), arguments)?;
+            // Frees the set before the rows are sorted, which lowers the peak memory.
             drop(table);
             if has_diagonal {
                 self.pairs("fill_diagonal", self.rows, arguments![rows, row_map, &mut *entries])?;
@@ -48,6 +50,7 @@ impl Builder<'_> {
     fn insert_all(&self, times: &mut StepTimes) -> Result<CudaArray<u64>> {
         let (space, nn, rows) = (self.space, self.per_elem, self.rows);
         let upper = self.slots * (nn + 1) / 2;
+        // A quarter more slots than inserts bounds the size for tables with few elements per node.
         let mut wanted = (rows * SLOTS).min(upper + upper / 4);
         let mut failed = [0u64];
         for attempt in 0..ATTEMPTS {
@@ -62,6 +65,7 @@ impl Builder<'_> {
             let arguments =
                 arguments![sizes.0, sizes.1, sizes.2, sizes.3, share, self.nodes, &mut table, &mut failures];
             self.pairs(name, self.slots, arguments)?;
+            // The only wait per attempt: the host must know whether to grow the set.
             space.read(&failures, &mut failed)?;
             times.mark(step::COUNT);
             if failed[0] == 0 {

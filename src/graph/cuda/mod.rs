@@ -117,6 +117,7 @@ impl<'a> Builder<'a> {
         times: &mut StepTimes,
         fill: impl FnOnce(&CudaArray<u64>, usize, &mut CudaArray<u32>, &mut CudaArray<u32>) -> Result<()>,
     ) -> Result<Built> {
+        // Waits here, because the allocation needs the number of entries.
         let map = self.space.offsets(self.rows, counts)?;
         times.mark(step::COUNT);
         let mut entries = self.space.unfilled(map.total)?;
@@ -139,6 +140,7 @@ impl<'a> Builder<'a> {
         Ok(with_position_type!(longest, P => {
             let mut positions: <CudaMemory as MemorySpace>::Array<P> = self.space.unfilled(pairs)?;
             match size_of::<P>() {
+                // Hexahedra with short rows, the usual case, store 8 positions at once.
                 1 if self.per_elem == 8 => {
                     let arguments = arguments![self.slots as u64, rows, self.nodes, row_map, entries, &mut positions];
                     self.items("locate_hex", self.slots, arguments)?;

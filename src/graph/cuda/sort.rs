@@ -11,11 +11,13 @@ use crate::space::cuda::arguments;
 impl Builder<'_> {
     pub(super) fn sort(&self, times: &mut StepTimes) -> Result<Built> {
         let (space, rows, pairs) = (self.space, self.rows as u64, self.slots * self.per_elem);
+        // Packing row and column without a gap saves radix passes: each covers 8 bits.
         let column_bits = bits_of(self.elem_node.node_count().saturating_sub(1));
         let mut keys = space.unfilled::<u64>(pairs)?;
         let arguments = arguments![pairs as u64, self.per_elem as u32, rows, column_bits, self.nodes, &mut keys];
         self.items("pair_keys", pairs, arguments)?;
         let keys = space.sort_keys(keys, 0..column_bits + bits_of(self.rows))?;
+        // Row starts by binary search in the sorted keys replace a count with atomics.
         let mut starts = space.unfilled::<u64>(self.rows + 1)?;
         let arguments = arguments![rows, pairs as u64, column_bits, &keys, &mut starts];
         self.items("row_starts", self.rows + 1, arguments)?;

@@ -21,6 +21,7 @@ const SHARDS: usize = 1024;
 const BLOCK: usize = 512;
 
 pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> CrsGraph {
+    // Capacity for 14 pairs per row, as in strategy `map`, so that growth under locks is rare.
     let map = DashMap::with_capacity_and_hasher_and_shard_amount(rows * 14, FixedState::default(), SHARDS);
     let mut counts = zeroed::<u32>(rows);
     let cells = atomic_view(&mut counts);
@@ -28,6 +29,7 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
     space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
         for nodes in elems.chunks_exact(per_elem) {
             pairs::for_each_pair(nodes, rows, |key| {
+                // The insert is atomic, so exactly one thread counts each pair.
                 if map.insert(key, ()).is_none() {
                     let (low, high) = pairs::nodes(key);
                     cells[low as usize].fetch_add(1, Relaxed);

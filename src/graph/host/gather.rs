@@ -27,8 +27,10 @@ pub(super) fn build<S: HostSpace>(
     let lists = NodeElem::new(space, elem_node, rows);
     times.mark(step::LISTS);
     let per_elem = elem_node.nodes_per_elem();
+    // Row lengths are unknown until the rows are sorted; the number of gathered nodes bounds them and selects the type.
     let most = (0..rows).map(|row| lists.slots(row).len()).max().unwrap_or(0) * per_elem;
     let mut counts = zeroed::<u32>(rows);
+    // Eight pieces per thread balance rows of different lengths; multiples of 16 rows keep the batches full.
     let bounds = even_bounds(rows, 8 * space.concurrency(), ROWS);
     let mut columns: Vec<Vec<LocalOrdinal>> = bounds.iter().skip(1).map(|_| Vec::new()).collect();
     let positions = with_position_type!(most, P => {
@@ -36,6 +38,7 @@ pub(super) fn build<S: HostSpace>(
         let cells = atomic_view(&mut positions);
         let pieces = split_at(&mut counts, bounds.iter().copied()).into_par_iter().zip(&mut columns).enumerate();
         space.for_each(pieces, |(piece, (counts, columns))| {
+            // Each position belongs to one row and thus to one piece, so relaxed stores suffice.
             let mut rows = Rows { elem_node, lists: &lists, counts, first: bounds[piece], columns, cells };
             rows.gather::<P>();
         });
@@ -47,6 +50,7 @@ pub(super) fn build<S: HostSpace>(
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
     times.mark(step::ALLOCATE);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+    // Copies each piece's columns to their final place, known only after the scan.
     space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
     times.mark(step::COLUMNS);
     let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
@@ -107,6 +111,7 @@ impl<C> Rows<'_, C> {
         // A hexahedral or tetrahedral mesh keeps less than half of the gathered nodes. Pages beyond that are never
         // touched.
         self.columns.reserve(gathered.sum::<usize>() / 2);
+        // 8 KiB in total, which stays in the L1 cache for all batches of the piece.
         let (mut keys, mut ranks): (Keys, Keys) = ([[0; ROWS]; KEYS], [[0; ROWS]; KEYS]);
         let mut long = Vec::new();
         for batch in (0..self.counts.len()).step_by(ROWS) {
@@ -141,11 +146,14 @@ impl<C> Rows<'_, C> {
                 let elem = slot as usize / per_elem * per_elem;
                 for &node in &table[elem..elem + per_elem] {
                     let distance = node.wrapping_sub(origin);
+                    // Collects overflows without a branch. The largest distance is excluded, because its keys could
+                    // equal padding.
                     overflow |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
                     keys[place][lane] = distance << PLACE_BITS | place as u32;
                     place += 1;
                 }
             }
+            // Padding sorts behind all keys.
             keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
         }
         (overflow == 0).then_some(gathered)

@@ -27,12 +27,14 @@ impl NodeElem {
             *span = nodes.iter().fold((u32::MAX, 0), |(low, high), &n| (low.min(n), high.max(n)));
         });
         let bounds = even_bounds(rows, space.concurrency(), 1);
+        // Both passes visit the same slots in the same order, so the lists need no sorting.
         let visit = |owned: Range<usize>, found: &mut dyn FnMut(usize, usize)| {
             let (first, count) = (owned.start as u32, owned.len() as u32);
             for (block, &(low, high)) in spans.iter().enumerate() {
                 if (low as usize) < owned.end && high as usize >= owned.start {
                     let start = block * block_slots;
                     for (slot, &node) in (start..).zip(&table[start..table.len().min(start + block_slots)]) {
+                        // One unsigned comparison tests both ends of the range.
                         let local = node.wrapping_sub(first);
                         if local < count {
                             found(local as usize, slot);
@@ -68,7 +70,7 @@ mod tests {
     use crate::space::{Serial, Threads};
 
     #[test]
-    fn lists_by_hand() {
+    fn lists_equal_those_by_hand() {
         let elem_node = ElemNode::new(vec![0, 1, 1, 2, 3, 0], 2, 4).unwrap();
         let lists = NodeElem::new(&Serial, &elem_node, 3);
         assert_eq!((lists.slots(0), lists.slots(1), lists.slots(2)), (&[0, 5][..], &[1, 2][..], &[3][..]));

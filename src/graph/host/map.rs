@@ -28,6 +28,7 @@ pub(super) fn build<S: HostSpace>(
     // An inner node of a box of hexahedra has 27 neighbours and 14 undirected pairs. A sixth more slots keeps probe
     // sequences short.
     let per_elem = elem_node.nodes_per_elem();
+    // A small table has fewer pairs than the estimate; more slots than inserts would be wasted.
     let upper = elem_node.elem_count() * per_elem * (per_elem + 1) / 2;
     let mut capacity = (rows * 14).min(upper) * 7 / 6;
     let mut failed = 0;
@@ -38,6 +39,7 @@ pub(super) fn build<S: HostSpace>(
         failed = insert_all(space, elem_node, &mut map, &mut counts);
         times.mark(step::COUNT);
         if failed == 0 {
+            // Slots hold the key plus one; to_graph expects keys.
             let mut keys = map.into_keys();
             space.for_each(keys.par_chunks_mut(S::CHUNK), |keys| {
                 keys.iter_mut().for_each(|key| *key = key.wrapping_sub(1))
@@ -61,6 +63,7 @@ fn insert_all<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap, 
             pairs::for_each_pair(nodes, rows, |key| {
                 let (low, high) = pairs::nodes(key);
                 match view.insert(low, high) {
+                    // Only the thread that stores a pair counts it, so each pair is counted once.
                     Inserted::First => {
                         cells[low as usize].fetch_add(1, Relaxed);
                         if high != low && (high as usize) < rows {
@@ -72,6 +75,7 @@ fn insert_all<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap, 
                 }
             });
         }
+        // One addition per task, so that failures cause no contention.
         failed.fetch_add(failures, Relaxed);
     });
     failed.into_inner()

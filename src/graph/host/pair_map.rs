@@ -100,6 +100,7 @@ impl PairMapView<'_> {
     #[inline(always)]
     pub fn insert(&self, low: u32, high: u32) -> Inserted {
         let key = stored(low, high);
+        // Fibonacci hashing: a multiplication by 2^64 over the golden ratio spreads consecutive ids.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let (share, hash) = match self.placement {
             HashPlacement::ByRow => {
@@ -107,6 +108,7 @@ impl PairMapView<'_> {
             }
             HashPlacement::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
         };
+        // The upper half of the product maps the hash to the window without a division.
         let home = share + ((u128::from(hash) * u128::from(self.window)) >> 64) as usize;
         let length = self.slots.len();
         for probe in 0..PairMap::PROBES {
@@ -114,6 +116,7 @@ impl PairMapView<'_> {
             let cell = &self.slots[if at < length { at } else { (at - length) % length }];
             let mut found = cell.load(Relaxed);
             if found == PairMap::ABSENT {
+                // Relaxed ordering suffices: a slot never changes once it is full, and the join publishes all slots.
                 match cell.compare_exchange(PairMap::ABSENT, key, Relaxed, Relaxed) {
                     Ok(_) => return Inserted::First,
                     Err(other) => found = other,

@@ -53,7 +53,9 @@ pub(super) fn to_graph<S: HostSpace>(
     let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
     times.mark(step::ALLOCATE);
     let (places, cells) = (atomic_view(&mut counts), atomic_view(&mut entries));
+    // Counting down from the row's length reuses the counts as fill positions.
     let put = |row: u32, column: u32| {
+        // Ghost nodes have no row, and their counter does not exist.
         if let Some(left) = places.get(row as usize) {
             let place = left.fetch_sub(1, Relaxed) - 1;
             cells[(row_map[row as usize] + u64::from(place)) as usize].store(column, Relaxed);

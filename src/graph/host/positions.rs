@@ -37,6 +37,7 @@ impl ElemGraph {
 fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Vec<P> {
     let nodes_per_elem = elem_node.nodes_per_elem();
     let mut positions = crate::space::zeroed::<P>(elem_node.as_slice().len() * nodes_per_elem);
+    // One row of an element matrix per item; chunks need not end with an element.
     let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(elem_node.as_slice().par_chunks(S::CHUNK));
     space.for_each(rows.enumerate(), |(chunk, (positions, nodes))| {
         for (at, (positions, &row)) in positions.chunks_exact_mut(nodes_per_elem).zip(nodes).enumerate() {

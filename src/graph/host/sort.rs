@@ -19,6 +19,7 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
     space.for_each(table, |(elems, keys)| {
         for (nodes, keys) in elems.chunks_exact(per_elem).zip(keys.chunks_exact_mut(per_elem * per_elem)) {
             for (&row, keys) in nodes.iter().zip(keys.chunks_exact_mut(per_elem)) {
+                // All pairs get a key, so that each element writes to a fixed place without a scan.
                 let owned = (row as usize) < rows;
                 let pair = |&column: &u32| if owned { u64::from(row) << 32 | u64::from(column) } else { NO_ROW };
                 keys.iter_mut().zip(nodes).for_each(|(key, column)| *key = pair(column));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_every_row_as_the_library_does() {
+    fn every_row_is_sorted_as_the_library_sorts_it() {
         let mut state = 1u32;
         let mut keys = [[0; ROWS]; KEYS];
         for cut in [u32::MAX, 7, 1] {
@@ -104,7 +104,7 @@ mod tests {
     /// A network sorts everything if it sorts all sequences of zeros and ones. Trying all 2^64 is out of reach, so the
     /// test tries those with at most two ones or at most two zeros.
     #[test]
-    fn zeros_and_ones() {
+    fn zeros_and_ones_are_sorted() {
         let mut batch = Vec::new();
         for a in 0..KEYS {
             for b in a..KEYS {

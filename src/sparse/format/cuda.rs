@@ -6,7 +6,7 @@
 //! storage.view(matrix)                             products, and an operator for CG
 //! ```
 
-use super::{Format, Formats, Product, Slices};
+use super::{Format, Formats, Product, SlicedEll};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_length;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// What a format keeps beside the CRS matrix.
 #[derive(Clone, Debug)]
 pub struct Storage<V: DeviceValue = f64> {
-    slices: Option<Slices<V>>,
+    slices: Option<SlicedEll<V>>,
     /// Threads a row of products in CRS; `None`: as many as suit the mean row.
     pub lanes: Option<Lanes>,
 }
@@ -32,7 +32,7 @@ impl<V: DeviceValue> Storage<V> {
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
         let slices = match format {
             Format::Crs => None,
-            Format::Sell | Format::Pattern => Some(Slices::new(space, format, graph)?),
+            Format::Sell | Format::Pattern => Some(SlicedEll::new(space, format, graph)?),
         };
         Ok(Storage { slices, lanes: None })
     }
@@ -55,7 +55,7 @@ impl<V: DeviceValue> Storage<V> {
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'a, V: DeviceValue = f64> {
     matrix: &'a CrsMatrix<V, CudaMemory>,
-    slices: Option<&'a Slices<V>>,
+    slices: Option<&'a SlicedEll<V>>,
     lanes: Option<Lanes>,
     /// Whether CG on a small system may run in one launch; by default it may.
     pub at_once: bool,
@@ -105,7 +105,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
     pub fn bytes(&self) -> usize {
         let graph = self.matrix.graph();
         let crs = || self.matrix.values().bytes() + graph.entries().bytes() + graph.row_map().bytes();
-        self.slices.map_or_else(crs, Slices::bytes) + 8 * (graph.rows() + graph.columns())
+        self.slices.map_or_else(crs, SlicedEll::bytes) + 8 * (graph.rows() + graph.columns())
     }
 }
 

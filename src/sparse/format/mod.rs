@@ -9,12 +9,12 @@
 mod cuda;
 mod host;
 #[cfg(feature = "cuda")]
-mod slices;
+mod sliced_ell;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
 #[cfg(feature = "cuda")]
-pub use slices::Slices;
+pub use sliced_ell::SlicedEll;
 
 use super::{CrsGraph, CrsMatrix};
 use crate::Result;
@@ -28,9 +28,9 @@ use std::sync::Arc;
 pub enum Format {
     /// The CRS arrays themselves: 12 bytes per entry, no set-up.
     Crs,
-    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line.
+    /// SlicedEll of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line.
     Sell,
-    /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
+    /// SlicedEll of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
     /// pattern. Vectors have to be finite.
     #[default]
     Pattern,

@@ -2,8 +2,8 @@
 
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
-use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Slices, Spmv, Storage};
+use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, SlicedEll, Spmv, Storage};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -205,7 +205,7 @@ fn patterns_are_found_and_shared() {
     let Some(space) = gpu("patterns_are_found_and_shared") else { return };
     let slices = |a: &CrsMatrix, format| {
         let there = a.upload(&space).unwrap();
-        Slices::<f64>::new(&space, format, there.graph()).unwrap()
+        SlicedEll::<f64>::new(&space, format, there.graph()).unwrap()
     };
     let a = neighbours([64, 9, 8]);
     let (pattern, sell) = (slices(&a, Format::Pattern), slices(&a, Format::Sell));

@@ -6,7 +6,7 @@ use super::sparse::{neighbours, single};
 use super::{gpu, wave};
 use minifenl::Result;
 use minifenl::comm::Solo;
-use minifenl::solve::{CgParams, CgWorkspace, cg};
+use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Lanes, Storage};
 use std::time::Instant;
@@ -48,7 +48,8 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
             let params = CgParams { tolerance: 1e-10, max_iterations: 500 };
             let mut solve = || {
                 let mut x = space.zeros(rows).unwrap();
-                cg(space, &Solo, &mut stored, &b, &mut x, params, &mut work, &mut |_, _| {})
+                let mut system = LinearSystem { operator: stored, preconditioner: Identity, comm: &Solo, rhs: &b };
+                cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {})
             };
             solve().unwrap();
             let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Element matrices the way Intrepid composes them: geometry on a workset, then four contractions.
+//! Element matrices as Intrepid composes them: geometry on a workset, then four contractions.
 //!
 //! ```text
 //! A  = FieldFieldVector(K m g, g) + FieldFieldScalar(2 T m phi, phi)      m = w det J at the points
@@ -22,19 +22,19 @@ use std::ops::Range;
 /// Points and axes collapsed.
 const POINT_AXES: usize = HEX8_POINTS * DIM;
 
-/// Geometry, then the contraction room, on batches of elements.
+/// Geometry, then the contractions of [`contraction`](crate::contraction), on batches of elements.
 #[derive(Clone, Copy, Debug)]
 pub struct ContractionKernel<'a> {
     elements: Elements<'a>,
 }
 
 impl<'a> ContractionKernel<'a> {
-    /// Operations of an element. At a point: Jacobian 144, inverse and determinant 42, gradients 120, temperature 16, flux
+    /// Floating-point operations per element. At a point: Jacobian 144, inverse and determinant 42, gradients 120, temperature 16, flux
     /// and its weight 26, temperature gradient 48, masses and load 11. Then 2 L R K for each contraction.
     pub const FLOPS: usize = HEX8_POINTS * 407
         + 2 * HEX8_NODES * (HEX8_NODES * POINT_AXES + HEX8_NODES * HEX8_POINTS + POINT_AXES + HEX8_POINTS);
 
-    /// The kernel on these elements.
+    /// Makes the kernel of these elements.
     pub fn new(elements: Elements<'a>) -> Self {
         ContractionKernel { elements }
     }
@@ -60,7 +60,7 @@ impl ElementKernel<HEX8_NODES> for ContractionKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    // Half lanes: a number is one AVX2 register, and what a tile does not need is left for its operands.
+    // Half lanes: one value is one AVX2 register, and a tile leaves registers for its operands.
     match_target! {
         "x86_64+avx512f" => batch::<4, 4, true>(elements, elems, out),
         "x86_64+fma" => batch::<4, 2, true>(elements, elems, out),

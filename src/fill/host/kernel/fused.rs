@@ -1,6 +1,6 @@
-//! Element matrices by sum-factorised moments: everything of a batch stays in registers and the first-level cache.
+//! Element matrices by sum-factorised moments: a batch stays in registers and the first-level cache.
 //!
-//! Formula and cost: [`element::moments`](crate::element::moments()). Memory traffic: the gather and the batch written.
+//! Formula and cost: [`element::moments`](crate::element::moments()). Memory traffic: gathered nodes in, the batch out.
 
 use super::gather::{Elements, Gathered};
 use super::{BatchPart, ElementBatch, ElementKernel};
@@ -17,7 +17,7 @@ pub struct FusedKernel<'a> {
 }
 
 impl<'a> FusedKernel<'a> {
-    /// The kernel on these elements.
+    /// Makes the kernel of these elements.
     pub fn new(elements: Elements<'a>) -> Self {
         FusedKernel { elements }
     }
@@ -43,7 +43,7 @@ impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    // Half lanes with 32 registers too: the compiler leaves part of the wider arithmetic scalar.
+    // Half lanes even with 32 registers: the compiler leaves part of the wider arithmetic scalar.
     match_target! {
         "x86_64+avx512f" => batch::<true, HALF_LANES>(elements, elems, out),
         "x86_64+fma" => batch::<true, HALF_LANES>(elements, elems, out),

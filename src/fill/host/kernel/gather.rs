@@ -1,4 +1,4 @@
-//! From the mesh's arrays to a batch of elements side by side.
+//! Gathers the nodes of a batch of elements from the mesh's arrays, elements side by side.
 //!
 //! Shapes: `node_coord [node, axis]`, `solution [node]` -> `coords [i, axis, lane]`, `temperature [i, lane]`. Cost per
 //! element: 32 bytes of node ids, 256 of coordinates and temperatures, most of them in cache since neighbours share them.
@@ -25,11 +25,11 @@ pub(super) struct Gathered<const FUSED: bool, const WIDTH: usize> {
 }
 
 impl<'a> Elements<'a> {
-    /// Trilinear hexahedra with coordinates and temperatures of every node of the table.
+    /// Borrows trilinear hexahedra with coordinates and temperatures of every node of the table.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an array is not as long as the table has nodes; [`Error::Invalid`] for elements that have
-    /// not eight nodes.
+    /// [`Error::Shape`] unless each array has one item per node of the table; [`Error::Invalid`] unless elements have 8
+    /// nodes.
     pub fn new(
         elem_node: &'a ElemNode,
         node_coord: &'a [[f64; DIM]],
@@ -45,7 +45,7 @@ impl<'a> Elements<'a> {
         Ok(Elements { elem_node, node_coord, solution, conductivity })
     }
 
-    /// `WIDTH` elements from `first` on, the one before `end` repeated where they do not fill the lanes.
+    /// Gathers `WIDTH` elements from `first` on; lanes past `end` repeat the last element.
     #[inline(always)]
     pub(super) fn gather<const FUSED: bool, const WIDTH: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! What the fill asks of an element kernel: matrices and residuals of a batch of elements.
+//! Element kernels: they compute matrices and residuals of a batch of elements.
 
 mod contraction;
 mod fused;
@@ -28,8 +28,8 @@ impl<const NN: usize> ElementBatch<NN> {
     /// All zero.
     pub const ZERO: Self = ElementBatch { matrix: [[[0.0; LANES]; NN]; NN], residual: [[0.0; LANES]; NN] };
 
-    /// Turns the batch from lanes side by side to elements one after the other, `matrices [lane, i, j]` and
-    /// `residuals [lane, i]`: as many elements as fit.
+    /// Transposes the batch to one element after the other, `matrices [lane, i, j]` and `residuals [lane, i]`: as many
+    /// elements as fit.
     #[inline(always)]
     pub(super) fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
         let elems = matrices.chunks_exact_mut(NN * NN).zip(residuals.chunks_exact_mut(NN));
@@ -44,7 +44,7 @@ impl<const NN: usize> ElementBatch<NN> {
     }
 }
 
-/// Some lanes of a batch, from `first` on.
+/// The lanes of a batch from `first` on.
 struct BatchPart<'a> {
     out: &'a mut ElementBatch<HEX8_NODES>,
     first: usize,
@@ -80,18 +80,18 @@ impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDT
     }
 }
 
-/// Computes matrices and residuals of elements with `NN` nodes, one unknown a node.
+/// Computes matrices and residuals of elements with `NN` nodes, one unknown per node.
 pub trait ElementKernel<const NN: usize>: Sync {
     /// Working memory of one thread, reused from batch to batch.
     type Scratch: Send;
 
-    /// Name for reports.
+    /// Returns the name for reports.
     fn name(&self) -> &'static str;
 
     /// Allocates the working memory.
     fn scratch(&self) -> Self::Scratch;
 
-    /// Fills lanes `0..elems.len()` of `out` with elements `elems` (at most [`LANES`]); the other lanes may hold
-    /// anything. What a lane holds depends on its element alone, never on its neighbours in the batch.
+    /// Fills lanes `0..elems.len()` of `out` with elements `elems` (at most [`LANES`]); the other lanes are unspecified.
+    /// The values in a lane depend on its element alone, never on its neighbours in the batch.
     fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
 }

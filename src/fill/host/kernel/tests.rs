@@ -1,4 +1,4 @@
-//! Both kernels against the reference, and a lane against its neighbours.
+//! Both kernels against the reference, and each lane alone against the same lane in a batch.
 
 use super::*;
 use crate::element::testing::{distorted_hex, temperatures};

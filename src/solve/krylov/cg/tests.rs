@@ -98,9 +98,9 @@ impl Preconditioner<Serial> for Diagonal {
     }
 }
 
-/// A badly scaled second difference: D (2, -1) D, with D from 1 to 1000.
+/// A badly scaled second difference: D (2, -1) D, with D from 1 to 10.
 fn badly_scaled(n: usize) -> (CrsMatrix, Vec<f64>) {
-    let scale = |i: usize| 1000f64.powf(i as f64 / n as f64);
+    let scale = |i: usize| 10f64.powf(i as f64 / n as f64);
     let mut a = difference(n, 2.1);
     let graph = a.graph().clone();
     let (_, values) = a.parts_mut();

@@ -7,7 +7,7 @@
 //! ```
 //! A slice is 32 rows, so that a warp reads 32 neighbouring values per step. Its columns are stored in one of two ways:
 //! - as a table, the union of column - row over its rows, if the union has at most 40 offsets and at most 3/2 of the
-//!   longest row's entries. Slices with equal unions share one table, which then stays in cache.
+//!   longest row's entries. SlicedEll with equal unions share one table, which then stays in cache.
 //! - as a list of columns otherwise, and always in [`Format::Sell`].
 //!
 //! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
@@ -38,7 +38,7 @@ const LISTED: u64 = 1 << 63;
 /// A matrix in sliced ELL storage. The pattern is laid out once per graph; the values are replaced as often as they
 /// change.
 #[derive(Clone, Debug)]
-pub struct Slices<V: DeviceValue> {
+pub struct SlicedEll<V: DeviceValue> {
     graph: Arc<CrsGraph<CudaMemory>>,
     tables: bool,
     slice_offsets: CudaArray<u64>,
@@ -53,7 +53,7 @@ const RECENT: usize = 256;
 
 /// Layout of a pattern: width and word of each slice, and the tables to make.
 #[derive(Default)]
-struct Plan {
+struct SliceLayout {
     widths: Vec<u32>,
     words: Vec<u64>,
     /// For each table: a slice that has it, and its first place in the offsets.
@@ -63,39 +63,39 @@ struct Plan {
     columns: usize,
 }
 
-impl Plan {
+impl SliceLayout {
     /// Chooses table or list per slice from the slices' `longest` rows, `widths` of unions and `hashes` of unions. With
     /// `share`, slices of equal hash use one table.
     fn new(longest: &[u32], widths: &[u32], hashes: &[u64], tables: bool, share: bool) -> Self {
-        let (mut plan, mut known) = (Plan::default(), HashMap::with_hasher(FixedState::default()));
+        let (mut layout, mut known) = (SliceLayout::default(), HashMap::with_hasher(FixedState::default()));
         // Most matrices alternate among few patterns, so a small direct-mapped cache avoids most hash-map look-ups.
         let mut recent = [((0, u32::MAX), 0); RECENT];
         for (slice, (&longest, &width)) in longest.iter().zip(widths).enumerate() {
             if !tables || width > WIDEST || 2 * width > 3 * longest {
-                plan.widths.push(longest);
-                plan.words.push(LISTED | plan.columns as u64);
-                plan.columns += longest as usize * SLICE;
+                layout.widths.push(longest);
+                layout.words.push(LISTED | layout.columns as u64);
+                layout.columns += longest as usize * SLICE;
                 continue;
             }
             let key = if share { (hashes[slice], width) } else { (slice as u64, width) };
             let last = &mut recent[key.0 as usize % RECENT];
             if last.0 != key {
                 let word = *known.entry(key).or_insert_with(|| {
-                    plan.owners.push(slice as u32);
-                    plan.starts.push(plan.offsets as u64);
-                    plan.offsets += width as usize;
-                    (plan.offsets - width as usize) as u64
+                    layout.owners.push(slice as u32);
+                    layout.starts.push(layout.offsets as u64);
+                    layout.offsets += width as usize;
+                    (layout.offsets - width as usize) as u64
                 });
                 *last = (key, word);
             }
-            plan.widths.push(width);
-            plan.words.push(last.1);
+            layout.widths.push(width);
+            layout.words.push(last.1);
         }
-        plan
+        layout
     }
 }
 
-impl<V: DeviceValue> Slices<V> {
+impl<V: DeviceValue> SlicedEll<V> {
     /// Lays out a graph in slices, with zero values. Copies about 20 bytes per slice to the host and back.
     ///
     /// # Errors
@@ -104,6 +104,7 @@ impl<V: DeviceValue> Slices<V> {
         if format == Format::Crs {
             return Err(Error::Invalid("invalid format `crs` for a sliced matrix: expected sell or pattern".into()));
         }
+        // Tables hold column - row in 32 bits.
         let small = graph.rows().max(graph.columns()) <= i32::MAX as usize;
         let tables = format == Format::Pattern && small;
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
@@ -118,26 +119,31 @@ impl<V: DeviceValue> Slices<V> {
         )?;
         let (longest, widths) = (space.download(&longest)?, space.download(&widths)?);
         let hashes = space.download(&hashes)?;
-        let shared = Plan::new(&longest, &widths, &hashes, tables, true);
+        let shared = SliceLayout::new(&longest, &widths, &hashes, tables, true);
         match Self::lay_out(space, graph, tables, &shared)? {
             Some(slices) => Ok(slices),
             // Two different patterns have the same hash: give each slice its own table.
-            None => Self::lay_out(space, graph, tables, &Plan::new(&longest, &widths, &hashes, tables, false))?
+            None => Self::lay_out(space, graph, tables, &SliceLayout::new(&longest, &widths, &hashes, tables, false))?
                 .ok_or_else(|| Error::Device("slices: a table lacks an offset of its own slice".into())),
         }
     }
 
     /// Builds tables and columns. Returns `None` if a slice does not find its offsets in its table.
-    fn lay_out(space: &Cuda, graph: &Arc<CrsGraph<CudaMemory>>, tables: bool, plan: &Plan) -> Result<Option<Self>> {
-        let mut slice_offsets = offsets(&crate::space::Serial, &plan.widths);
+    fn lay_out(
+        space: &Cuda,
+        graph: &Arc<CrsGraph<CudaMemory>>,
+        tables: bool,
+        layout: &SliceLayout,
+    ) -> Result<Option<Self>> {
+        let mut slice_offsets = offsets(&crate::space::Serial, &layout.widths);
         slice_offsets.iter_mut().for_each(|offset| *offset *= SLICE as u64);
         let len = *slice_offsets.last().unwrap_or(&0) as usize;
-        let (slice_offsets, words) = (space.upload(&slice_offsets)?, space.upload(&plan.words)?);
-        let (owners, starts) = (space.upload(&plan.owners)?, space.upload(&plan.starts)?);
-        let (mut offsets, mut columns) = (space.unfilled::<i32>(plan.offsets)?, space.unfilled(plan.columns)?);
+        let (slice_offsets, words) = (space.upload(&slice_offsets)?, space.upload(&layout.words)?);
+        let (owners, starts) = (space.upload(&layout.owners)?, space.upload(&layout.starts)?);
+        let (mut offsets, mut columns) = (space.unfilled::<i32>(layout.offsets)?, space.unfilled(layout.columns)?);
         let mut misses = space.zeros::<u32>(1)?;
         let (rows, row_map, entries) = (graph.rows() as u64, graph.row_map(), graph.entries());
-        let count = plan.owners.len();
+        let count = layout.owners.len();
         space.launch(
             &SLICES,
             "slice_tables",
@@ -147,13 +153,13 @@ impl<V: DeviceValue> Slices<V> {
         space.launch(
             &SLICES,
             "slice_columns",
-            Grid::cover(plan.words.len() * SLICE, THREADS),
+            Grid::cover(layout.words.len() * SLICE, THREADS),
             arguments![rows, row_map, entries, &slice_offsets, &words, &offsets, &mut columns, &mut misses],
         )?;
         let mut missed = [0];
         space.read(&misses, &mut missed)?;
         let graph = graph.clone();
-        let slices = Slices { graph, tables, slice_offsets, words, offsets, columns, values: space.zeros(len)? };
+        let slices = SlicedEll { graph, tables, slice_offsets, words, offsets, columns, values: space.zeros(len)? };
         Ok((missed == [0]).then_some(slices))
     }
 
@@ -164,7 +170,7 @@ impl<V: DeviceValue> Slices<V> {
     /// [`Error::Invalid`] when the matrix has another graph.
     pub fn update(&mut self, space: &Cuda, a: &CrsMatrix<V, CudaMemory>) -> Result<()> {
         if !Arc::ptr_eq(&self.graph, a.graph()) {
-            return Err(Error::Invalid("Slices::update: the matrix has another graph than the slices".into()));
+            return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));
         }
         let (rows, row_map, entries) = (a.graph().rows() as u64, a.graph().row_map(), a.graph().entries());
         let Self { slice_offsets, words, offsets, values, .. } = self;
