@@ -94,8 +94,14 @@ impl Tree {
                         at += 1;
                     }
                 }
-                (Token::Word(keyword), Some(name)) if depth == 0 && defines(keyword) => {
-                    module.items.insert(name.into());
+                // `const fn` and `static mut` name nothing yet; `*const T` defines nothing.
+                (Token::Word(keyword), Some(name)) if defines(keyword) && !(at > 0 && code[at - 1].is('*')) => {
+                    if !["async", "extern", "fn", "mut", "unsafe"].contains(&name) {
+                        if depth == 0 {
+                            module.items.insert(name.into());
+                        }
+                        at += 1;
+                    }
                 }
                 (Token::Word(rules), _) if rules == "macro_rules" => {
                     module.items.extend(word(at + 2).map(String::from));
