@@ -118,25 +118,25 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, product: Dot<'_>) {
     let (mut y, mut sums) = (vec![0.0; rows], Reductions::new(&Serial, rows, SLOT + 1).unwrap());
     Serial.spmv_dot(a, 0..rows, &x, &mut y, &mut sums, SLOT).unwrap();
     let (dot, x_there) = (sums.scalars[SLOT], space.upload(&x).unwrap());
-    let mut run = |stop: f64, parts: &[Range<usize>]| {
+    let mut run = |stop: f64, bounds: &[usize]| {
         let mut y = space.upload(&vec![f64::NAN; rows]).unwrap();
         let mut sums = Reductions::new(space, rows, SLOT + 1).unwrap();
         sums.scalars = space.upload(&[stop, f64::NAN, f64::NAN]).unwrap();
         sums.stop = Some(0);
-        parts.iter().for_each(|rows| product(rows.clone(), &x_there, &mut y, &mut sums));
+        bounds.windows(2).for_each(|ends| product(ends[0]..ends[1], &x_there, &mut y, &mut sums));
         (space.download(&y).unwrap(), space.download(&sums.scalars).unwrap()[SLOT])
     };
     let scale = y.iter().zip(&x).map(|(y, x)| (y * x).abs()).sum::<f64>().max(f64::MIN_POSITIVE);
     let split = (rows / 2).next_multiple_of(block).min(rows);
-    let (once, again) = (run(0.0, &[0..rows]), run(0.0, &[0..rows]));
-    let parts = run(0.0, &[0..split, split..rows]);
+    let (once, again) = (run(0.0, &[0, rows]), run(0.0, &[0, rows]));
+    let parts = run(0.0, &[0, split, rows]);
     for (found, found_dot) in [&once, &again, &parts] {
         let difference = difference(found, &y);
         assert!(difference < 1e-13, "{rows} rows: {difference}");
         assert!((found_dot - dot).abs() <= 1e-13 * scale, "{rows} rows: {found_dot}, {dot}");
     }
     assert_eq!(once.1.to_bits(), again.1.to_bits(), "{rows} rows: not the same bits twice");
-    let stopped = run(1.0, &[0..rows]);
+    let stopped = run(1.0, &[0, rows]);
     assert!(stopped.0.iter().all(|y| y.is_nan()) && stopped.1.is_nan());
 }
 
