@@ -5,8 +5,7 @@
 //! node is its Newton correction, zero, so the residual of other rows does not change. The entries to clear are listed
 //! once; each application reads 8 and writes 8 bytes per listed entry: O(surface), not O(volume).
 
-use super::Boundary;
-use crate::space::{HostMemory, MemorySpace};
+use crate::space::{Array, ExecutionSpace, HostMemory, MemorySpace};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result, RowOffset};
 
@@ -55,6 +54,26 @@ impl<M: MemorySpace> Dirichlet<M> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// An execution space that imposes [`Dirichlet`] conditions.
+pub trait Boundary: ExecutionSpace {
+    /// Lists what the fixed nodes clear, as [`Dirichlet::new`].
+    ///
+    /// # Errors
+    /// Those of [`Dirichlet::new`].
+    fn dirichlet(&self, graph: &CrsGraph<Self::Memory>, fixed: &Array<Self, u8>) -> Result<Dirichlet<Self::Memory>>;
+
+    /// Clears what is listed, as [`Dirichlet::apply`].
+    ///
+    /// # Errors
+    /// Those of [`Dirichlet::apply`].
+    fn apply_dirichlet(
+        &self,
+        conditions: &Dirichlet<Self::Memory>,
+        matrix: &mut CrsMatrix<f64, Self::Memory>,
+        residual: &mut Array<Self, f64>,
+    ) -> Result<()>;
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod kernel_files;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
-pub use dirichlet::Dirichlet;
+pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, Fill, FusedKernel, HostHeatAssembly,
     element_fn,
@@ -37,7 +37,7 @@ use crate::element::Analytic;
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::{Array, ExecutionSpace, MemorySpace};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::CrsMatrix;
 use std::fmt::Debug;
 
 /// Method that sums element matrices into rows. The default is reproducible and needs no memory of its own; measured on
@@ -147,24 +147,4 @@ pub trait Assemble: ExecutionSpace {
     /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::TooLarge`](crate::Error::TooLarge) when
     /// the memory is not available.
     fn sample(&self, exact: &Analytic, node_coord: &Array<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
-}
-
-/// An execution space that imposes [`Dirichlet`] conditions.
-pub trait Boundary: ExecutionSpace {
-    /// Lists what the fixed nodes clear, as [`Dirichlet::new`].
-    ///
-    /// # Errors
-    /// Those of [`Dirichlet::new`].
-    fn dirichlet(&self, graph: &CrsGraph<Self::Memory>, fixed: &Array<Self, u8>) -> Result<Dirichlet<Self::Memory>>;
-
-    /// Clears what is listed, as [`Dirichlet::apply`].
-    ///
-    /// # Errors
-    /// Those of [`Dirichlet::apply`].
-    fn apply_dirichlet(
-        &self,
-        conditions: &Dirichlet<Self::Memory>,
-        matrix: &mut CrsMatrix<f64, Self::Memory>,
-        residual: &mut Array<Self, f64>,
-    ) -> Result<()>;
 }

@@ -8,7 +8,7 @@
 //! ```
 //! Memory: 32 bytes per element and 25 bytes per node.
 
-use super::{BoxPart, CoordinateMap, ElemNode, MeshSpace};
+use super::{BoxPart, CoordinateMap, ElemNode};
 use crate::comm::Map;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
@@ -71,14 +71,6 @@ impl Mesh {
 }
 
 impl<M: MemorySpace> Mesh<M> {
-    /// Makes the tables of a part of the box as [`MeshSpace::generate_mesh`].
-    ///
-    /// # Errors
-    /// Those of [`MeshSpace::generate_mesh`].
-    pub fn new<S: MeshSpace<Memory = M>>(space: &S, part: BoxPart, available: u64) -> Result<Self> {
-        space.generate_mesh(part, available)
-    }
-
     /// Returns the part of the box that this mesh covers.
     pub fn part(&self) -> &BoxPart {
         &self.part

@@ -36,7 +36,7 @@ pub use meshed_box::{Face, Mesh};
 pub use reorder::Numbering;
 
 use crate::Result;
-use crate::space::{Array, ExecutionSpace};
+use crate::space::{Array, ExecutionSpace, MemorySpace};
 
 /// An execution space that makes the tables of a box and works on them.
 ///
@@ -84,4 +84,14 @@ pub trait MeshSpace: ExecutionSpace {
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     fn on_faces(&self, mesh: &Mesh<Self::Memory>, faces: [Face; 2]) -> Result<Array<Self, u8>>;
+}
+
+impl<M: MemorySpace> Mesh<M> {
+    /// Makes the tables of a part of the box as [`MeshSpace::generate_mesh`].
+    ///
+    /// # Errors
+    /// Those of [`MeshSpace::generate_mesh`].
+    pub fn new<S: MeshSpace<Memory = M>>(space: &S, part: BoxPart, available: u64) -> Result<Self> {
+        space.generate_mesh(part, available)
+    }
 }

@@ -94,8 +94,12 @@ impl Tree {
                         at += 1;
                     }
                 }
-                (Token::Word(keyword), Some(name)) if depth == 0 && defines(keyword) => {
-                    module.items.insert(name.into());
+                // `*const T` defines nothing.
+                (Token::Word(keyword), Some(name)) if defines(keyword, name) && !(at > 0 && code[at - 1].is('*')) => {
+                    if depth == 0 {
+                        module.items.insert(name.into());
+                    }
+                    at += 1;
                 }
                 (Token::Word(rules), _) if rules == "macro_rules" => {
                     module.items.extend(word(at + 2).map(String::from));
@@ -215,8 +219,10 @@ impl Tree {
     }
 }
 
-fn defines(keyword: &str) -> bool {
-    ["fn", "struct", "enum", "union", "trait", "type", "const", "static"].contains(&keyword)
+/// Whether `keyword` defines an item `name`; the names of `const fn` and `static mut` come later.
+fn defines(keyword: &str, name: &str) -> bool {
+    let is_name = !["async", "extern", "fn", "mut", "unsafe"].contains(&name);
+    is_name && ["fn", "struct", "enum", "union", "trait", "type", "const", "static"].contains(&keyword)
 }
 
 /// Whether `code` continues a `pub` with the place that sees the item.
