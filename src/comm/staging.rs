@@ -12,7 +12,7 @@ pub trait Staging: Blas {
     /// Local indices of the values to send, and a device's buffer for them.
     type SendList: std::fmt::Debug;
 
-    /// Whether packing and unpacking need the host, so that they cannot be part of a recorded CUDA graph.
+    /// Whether packing and unpacking work without the host, so that they may be part of recorded work ([`repeat`](crate::space::ExecutionSpace::repeat)).
     const IS_RECORDABLE: bool;
 
     /// Prepares to send the values at the local indices `send`.
@@ -21,13 +21,13 @@ pub trait Staging: Blas {
     /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
     fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Self::SendList>;
 
-    /// `message[k]` = x[send[k]]; returns when the message may be sent.
+    /// `message[k] = x[send[k]]`; returns when the message may be sent.
     ///
     /// # Errors
     /// A device's failure.
     fn pack(&self, list: &mut Self::SendList, x: &Array<Self, f64>, message: &mut [f64]) -> Result<()>;
 
-    /// x[first + k] = `message[k]`; returns when the message may be overwritten.
+    /// `x[first + k] = message[k]`; returns when the message may be overwritten.
     ///
     /// # Errors
     /// A device's failure.

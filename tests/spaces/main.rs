@@ -11,6 +11,7 @@ use minifenl::space;
 #[cfg(feature = "cuda")]
 mod cuda {
     mod blas;
+    mod comm;
     mod contraction;
     mod contraction_cases;
     mod contraction_variants;
