@@ -82,7 +82,7 @@ fn a_dumped_deck_dumps_itself_and_flags_override_it() {
 }
 
 #[test]
-fn help_and_completions() {
+fn help_and_completions_are_printed() {
     let (code, help, _) = run(&["--help"]);
     assert!(code == 0 && help.contains("Examples:") && help.contains("-K laplace(T) + T^2 = 0"), "{help}");
     let (code, script, _) = run(&["--completions", "bash"]);

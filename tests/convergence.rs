@@ -67,7 +67,7 @@ fn gather_and_colour_give_the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_box_of_other_size_and_temperatures() {
+fn a_box_of_other_size_and_temperatures_is_verified() {
     let report = run(2, 17, |deck| {
         deck.mesh.size = [2.0, 0.5, 3.0];
         (deck.problem.t_min, deck.problem.t_max) = (4.0, 0.25);

@@ -78,7 +78,7 @@ mod tests {
     use crate::space::Serial;
 
     #[test]
-    fn dots_by_hand_and_with_ghosts_left_out() {
+    fn dots_equal_those_by_hand_and_leave_ghosts_out() {
         let (x, y) = (vec![1.0, 2.0, 3.0, f64::NAN], vec![4.0, 5.0, 6.0, f64::NAN]);
         let mut sums = Reductions::new(&Serial, 3, 2).unwrap();
         Serial.dot(3, &x, &y, &mut sums, 1).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_by_size_and_nan_is_not_lost() {
+    fn the_largest_magnitude_is_found_and_nan_is_not_lost() {
         let mut partials = vec![0.0; 2];
         assert_eq!(Serial.max_abs(3, &vec![1.0, -7.0, 2.0], &mut partials).unwrap(), 7.0);
         let mut x = vec![1.0; Serial::CHUNK + 1];
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_updates() {
+    fn updates_equal_those_by_hand() {
         let (x, y) = (vec![1.0, 2.0], vec![10.0, 20.0]);
         let mut z = vec![0.0; 2];
         Serial.axpby(2, 2.0, &x, 0.5, &y, &mut z).unwrap();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_problem() {
+    fn the_default_problem_has_the_conductivity_by_hand() {
         let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
         assert!((exact.conductivity() - 1.942_809_04).abs() < 1e-8);
         assert!((exact.at(0.0) - 1.0).abs() < 1e-14 && (exact.at(1.0) - 2.0).abs() < 1e-14);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn it_solves_the_equation() {
+    fn the_analytic_solution_solves_the_equation() {
         let (exact, z, h) = (Analytic::new(3.0, 0.5, -1.0, 2.0), 0.25, 1e-4);
         let second = (exact.at(z + h) - 2.0 * exact.at(z) + exact.at(z - h)) / (h * h);
         assert!((exact.conductivity() * second - exact.at(z).powi(2)).abs() < 1e-5);

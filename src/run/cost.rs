@@ -91,7 +91,7 @@ mod tests {
     const NODE: Sizes = Sizes { owned: 1, ghosts: 0, elems: 1, nnz: 27 };
 
     #[test]
-    fn an_interior_node_by_hand() {
+    fn costs_of_an_interior_node_equal_those_by_hand() {
         assert_eq!(spmv(NODE), Cost { bytes: 216 + 108 + 16 + 8 + 8, flops: 54 });
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
         assert_eq!(graph_scan(NODE).bytes, 20);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ranks_by_hand() {
+    fn phases_of_two_ranks_are_merged_as_by_hand() {
         let phases = Phases::default();
         phases.add("spmv", 10, 2.0);
         phases.set_cost("spmv", Cost { bytes: 1_000_000_000, flops: 500_000_000 });

@@ -137,7 +137,7 @@ mod tests {
     const TIGHT: NewtonParams = NewtonParams { tolerance: 1e-13, max_iterations: 20 };
 
     #[test]
-    fn square_roots_by_quadratic_convergence() {
+    fn newton_converges_quadratically_to_square_roots() {
         let (x, info) = roots(4.0, TIGHT);
         let info = info.unwrap();
         assert!((x[0] - 2f64.sqrt()).abs() < 1e-12 && (x[1] - 3.0).abs() < 1e-12);

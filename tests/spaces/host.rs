@@ -28,7 +28,7 @@ fn graph<S: HostSpace>(space: &S, mesh: &Mesh) -> Graph {
 }
 
 #[test]
-fn mesh_tables() {
+fn mesh_tables_are_the_same_on_every_space() {
     let serial = mesh(&Serial);
     for space in spaces() {
         let other = mesh(&space);
@@ -38,7 +38,7 @@ fn mesh_tables() {
 }
 
 #[test]
-fn scans_and_lists() {
+fn scans_and_node_element_lists_are_the_same_on_every_space() {
     let counts: Vec<u64> = (0..1_100_003).map(|i| i * i % 31).collect();
     let scan = |space: &Threads| {
         let mut offsets = counts.clone();
@@ -56,7 +56,7 @@ fn scans_and_lists() {
 }
 
 #[test]
-fn graphs() {
+fn every_graph_strategy_gives_the_graph_of_serial_on_every_space() {
     let mesh = mesh(&Serial);
     let expected = graph(&Serial, &mesh);
     for space in spaces() {
@@ -84,7 +84,7 @@ fn assembled<S: HostSpace>(
 }
 
 #[test]
-fn fills() {
+fn a_fill_has_the_same_bits_on_every_space_unless_it_scatters() {
     let mesh = mesh(&Serial);
     let graph = graph(&Serial, &mesh);
     let temperature = wave(mesh.map.local_count(), 0.7);
@@ -109,7 +109,7 @@ fn fills() {
 }
 
 #[test]
-fn products() {
+fn a_product_has_the_same_bits_on_every_space() {
     let mesh = mesh(&Serial);
     let crs = graph(&Serial, &mesh).crs;
     let matrix = CrsMatrix::new(crs.clone(), wave(crs.nnz(), 0.3)).unwrap();
@@ -129,7 +129,7 @@ fn products() {
 }
 
 #[test]
-fn vectors() {
+fn vector_operations_have_the_same_bits_on_every_space() {
     const N: usize = 3 * 4096 + 1234;
     fn all<S: HostSpace>(space: &S) -> Vec<Vec<f64>> {
         let (p, q, mut x, mut r) = (wave(N + 5, 0.3), wave(N, 0.7), wave(N, 0.2), wave(N, 0.9));

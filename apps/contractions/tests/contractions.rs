@@ -267,7 +267,7 @@ fn the_example_in_the_documentation_runs() {
 }
 
 #[test]
-fn help_and_completions() {
+fn help_and_completions_are_printed() {
     let (code, help, _) = run(&["--help"]);
     assert!(code == 0 && help.contains("Examples:") && help.contains("--claims"), "{help}");
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");

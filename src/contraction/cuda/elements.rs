@@ -79,7 +79,7 @@ fn keys() -> impl Iterator<Item = Key> {
 }
 
 #[test]
-fn kernels_of_elements() {
+fn element_kernels_include_every_specialised_kind() {
     let kernels = element_kernels(132, 227 << 10);
     println!("{} kernels", kernels.len());
     let with = |part: &str| kernels.iter().filter(|kernel| kernel.name.contains(part)).count();

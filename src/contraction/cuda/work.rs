@@ -172,7 +172,7 @@ mod tests {
     use crate::space::{Layout, View};
 
     #[test]
-    fn rows_at_multiples_of_vectors() {
+    fn alignment_is_the_largest_that_all_rows_have() {
         assert_eq!(alignment(64, &[(5, 192), (8, 24)], 8), 16);
         assert_eq!(alignment(64, &[(5, 81), (9, 9)], 8), 8);
         assert_eq!(alignment(64, &[(5, 81), (1, 9)], 4), 4);
@@ -182,7 +182,7 @@ mod tests {
 
     /// A view without items may have any strides.
     #[test]
-    fn nothing_anywhere() {
+    fn views_without_items_may_have_any_strides() {
         for (extents, fields) in [([0, 5, 7, 3, 2], 5), ([9, 0, 7, 3, 2], 0), ([9, 5, 0, 3, 2], 5)] {
             let nothing = Shape::new(&View::strided(&[0u8; 0], extents, [usize::MAX; 5]).unwrap(), true);
             let out = [usize::MAX, usize::MAX, 1];
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_single_output_s_threads_share() {
+    fn threads_of_a_single_output_share_its_last_indices() {
         let of = |extents: [usize; 4]| {
             let shape = shape(extents, Layout::Right.strides(extents));
             let work = Work::new([false; 2], [(64, &shape), (64, &shape)], (64, [1, 0, 0]), 8);

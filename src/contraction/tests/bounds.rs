@@ -55,12 +55,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
 
     #[test]
-    fn f32_within_the_bound(seed: u64, sizes in sizes(), places in [place(), place(), place()], sum in sum()) {
+    fn f32_results_are_within_the_bound(seed: u64, sizes in sizes(), places in [place(), place(), place()], sum in sum()) {
         check::<f32>(seed, &sizes, places, sum)?;
     }
 
     #[test]
-    fn f64_within_the_bound(seed: u64, sizes in sizes(), places in [place(), place(), place()], sum in sum()) {
+    fn f64_results_are_within_the_bound(seed: u64, sizes in sizes(), places in [place(), place(), place()], sum in sum()) {
         check::<f64>(seed, &sizes, places, sum)?;
     }
 }

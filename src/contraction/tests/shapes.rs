@@ -59,11 +59,11 @@ fn every_wrong_extent<T: Float>() {
 }
 
 #[test]
-fn f32() {
+fn every_wrong_extent_is_refused_in_f32() {
     every_wrong_extent::<f32>();
 }
 
 #[test]
-fn f64() {
+fn every_wrong_extent_is_refused_in_f64() {
     every_wrong_extent::<f64>();
 }

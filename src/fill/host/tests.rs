@@ -48,7 +48,7 @@ fn check<const NN: usize>(elem_node: &ElemNode, rows: usize) {
 }
 
 #[test]
-fn strips_fans_and_nothing() {
+fn every_strategy_fills_strips_fans_and_empty_tables() {
     check::<2>(&ElemNode::new((0..3000u32).flat_map(|e| [e, e + 1]).collect(), 2, 3001).unwrap(), 2500);
     check::<3>(&ElemNode::new((0..300u32).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect(), 3, 601).unwrap(), 601);
     check::<4>(&ElemNode::new(vec![], 4, 3).unwrap(), 3);
@@ -69,7 +69,7 @@ fn other_shapes_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn any_triangles(seeds in proptest::collection::vec(any::<u32>(), 0..400), owned in 3usize..60) {
+    fn every_strategy_fills_any_triangles(seeds in proptest::collection::vec(any::<u32>(), 0..400), owned in 3usize..60) {
         let distinct = |seed: u32| {
             let a = seed % 60;
             let b = (a + 1 + seed / 60 % 59) % 60;

@@ -19,7 +19,7 @@ fn an_empty_deck_is_the_default() {
 }
 
 #[test]
-fn nodes_in_three_spellings() {
+fn nodes_are_read_in_three_spellings() {
     for text in ["[64, 48, 32]", "\"64x48x32\""] {
         let deck = Deck::parse("deck", &format!("[mesh]\nnodes = {text}")).unwrap();
         assert_eq!(deck.mesh.nodes.unwrap().edges(), [64, 48, 32]);

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_apart() {
+    fn views_whose_items_share_memory_are_refused() {
         for strides in [[12, 4, 1], [1, 2, 6], [1, 3, 20], [30, 1, 3]] {
             check_apart([2, 3, 4], strides).unwrap();
         }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn products_by_hand() {
+    fn products_equal_those_by_hand() {
         let x = vec![1.0, 10.0, 100.0];
         let product = |alpha, beta| {
             let mut y = vec![1.0, f64::from(u8::from(beta != 0.0)) - 1.0, 1.0];

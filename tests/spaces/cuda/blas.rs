@@ -32,8 +32,8 @@ fn all<S: CgSteps>(space: &S, n: usize) -> Result<Vec<Vec<f64>>> {
 }
 
 #[test]
-fn vectors() {
-    let Some(space) = gpu("vectors") else { return };
+fn vector_operations_agree_with_serial_and_repeat_their_bits() {
+    let Some(space) = gpu("vector_operations_agree_with_serial_and_repeat_their_bits") else { return };
     for n in [1, 2, 31, 1000, 4096, 1_000_003] {
         let (found, expected) = (all(&space, n).unwrap(), all(&Serial, n).unwrap());
         for (found, expected) in found.iter().zip(&expected) {
@@ -45,8 +45,8 @@ fn vectors() {
 }
 
 #[test]
-fn nan_is_the_largest() {
-    let Some(space) = gpu("nan_is_the_largest") else { return };
+fn nan_counts_as_the_largest_value() {
+    let Some(space) = gpu("nan_counts_as_the_largest_value") else { return };
     let mut data = vec![-3.0; 5000];
     data[4321] = f64::NAN;
     let mut partials = space.zeros(<minifenl::space::Cuda as Blas>::partials_len(5000)).unwrap();

@@ -28,14 +28,14 @@ fn random<T: Float>(space: &Cuda) {
 }
 
 #[test]
-fn random_numbers_within_the_bound_in_f32() {
-    let Some(space) = gpu("random_numbers_within_the_bound_in_f32") else { return };
+fn random_numbers_are_within_the_rounding_bound_in_f32() {
+    let Some(space) = gpu("random_numbers_are_within_the_rounding_bound_in_f32") else { return };
     random::<f32>(&space);
 }
 
 #[test]
-fn random_numbers_within_the_bound_in_f64() {
-    let Some(space) = gpu("random_numbers_within_the_bound_in_f64") else { return };
+fn random_numbers_are_within_the_rounding_bound_in_f64() {
+    let Some(space) = gpu("random_numbers_are_within_the_rounding_bound_in_f64") else { return };
     random::<f64>(&space);
 }
 

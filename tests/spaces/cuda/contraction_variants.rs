@@ -32,14 +32,14 @@ fn integers_are_exact_in_every_variant_in_f64() {
 }
 
 #[test]
-fn every_variant_within_the_bound_in_f32() {
-    let Some(space) = gpu("every_variant_within_the_bound_in_f32") else { return };
+fn every_variant_is_within_the_rounding_bound_in_f32() {
+    let Some(space) = gpu("every_variant_is_within_the_rounding_bound_in_f32") else { return };
     random_numbers::<f32>(&space, &general());
 }
 
 #[test]
-fn every_variant_within_the_bound_in_f64() {
-    let Some(space) = gpu("every_variant_within_the_bound_in_f64") else { return };
+fn every_variant_is_within_the_rounding_bound_in_f64() {
+    let Some(space) = gpu("every_variant_is_within_the_rounding_bound_in_f64") else { return };
     random_numbers::<f64>(&space, &general());
 }
 
@@ -89,20 +89,20 @@ fn compiled<T: Float>(space: &Cuda) {
 }
 
 #[test]
-fn what_is_compiled_for_its_sizes_in_f32() {
-    let Some(space) = gpu("what_is_compiled_for_its_sizes_in_f32") else { return };
+fn specialised_kernels_are_exact_and_within_the_bound_in_f32() {
+    let Some(space) = gpu("specialised_kernels_are_exact_and_within_the_bound_in_f32") else { return };
     compiled::<f32>(&space);
 }
 
 #[test]
-fn what_is_compiled_for_its_sizes_in_f64() {
-    let Some(space) = gpu("what_is_compiled_for_its_sizes_in_f64") else { return };
+fn specialised_kernels_are_exact_and_within_the_bound_in_f64() {
+    let Some(space) = gpu("specialised_kernels_are_exact_and_within_the_bound_in_f64") else { return };
     compiled::<f64>(&space);
 }
 
 #[test]
-fn what_does_not_apply_is_refused_by_name() {
-    let Some(space) = gpu("what_does_not_apply_is_refused_by_name") else { return };
+fn a_variant_that_does_not_apply_is_refused_by_name() {
+    let Some(space) = gpu("a_variant_that_does_not_apply_is_refused_by_name") else { return };
     for kernel in nine::<f32>() {
         let [a, b, out] = kernel.extents(&sizes(5, [4, 3], 6, [3, 3]));
         let [a, b, out] = [a, b, out].map(|extents| Array::new(&extents, PACKED[0], 0.0, |_| 1.0f32));

@@ -61,8 +61,8 @@ fn no_element_of_these_tests_is_folded() {
 }
 
 #[test]
-fn the_reference_element_by_element() {
-    let Some(space) = gpu("the_reference_element_by_element") else { return };
+fn element_matrices_equal_the_reference() {
+    let Some(space) = gpu("element_matrices_equal_the_reference") else { return };
     let (table, node_coord, temperature) = mesh();
     for layout in [Layout::Left, Layout::Right] {
         // Those that apply to all four contractions of a workset, and keep quiet about layouts.

@@ -88,8 +88,8 @@ fn mesh(nodes: [u64; 3], rank: u32, ranks: u32) -> Mesh {
 }
 
 #[test]
-fn heat_on_parts_of_a_box() {
-    let Some(space) = gpu("heat_on_parts_of_a_box") else { return };
+fn fills_agree_with_serial_on_parts_of_a_box() {
+    let Some(space) = gpu("fills_agree_with_serial_on_parts_of_a_box") else { return };
     for (nodes, rank, ranks) in [([2, 2, 2], 0, 1), ([34, 9, 7], 0, 1), ([61, 23, 17], 1, 3), ([20, 31, 12], 5, 8)] {
         let mesh = mesh(nodes, rank, ranks);
         let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
@@ -98,8 +98,8 @@ fn heat_on_parts_of_a_box() {
 }
 
 #[test]
-fn heat_with_a_scattered_numbering() {
-    let Some(space) = gpu("heat_with_a_scattered_numbering") else { return };
+fn fills_agree_with_serial_for_a_scattered_numbering() {
+    let Some(space) = gpu("fills_agree_with_serial_for_a_scattered_numbering") else { return };
     let mesh = mesh([17, 13, 11], 0, 1);
     let count = mesh.node_coord.len();
     let moved = |node: usize| (node * 1009 + 7) % count;
@@ -117,8 +117,8 @@ fn heat_with_a_scattered_numbering() {
 
 /// Hexahedra around one node: its row is too long for bytes, for shared memory, for 16 bits.
 #[test]
-fn heat_around_a_hub() {
-    let Some(space) = gpu("heat_around_a_hub") else { return };
+fn fills_agree_with_serial_at_a_node_with_many_elements() {
+    let Some(space) = gpu("fills_agree_with_serial_at_a_node_with_many_elements") else { return };
     let corners = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
     for elems in [40u32, 600, 9400] {
         let nodes = (0..elems).flat_map(|e| [0].into_iter().chain(7 * e + 1..7 * e + 8)).collect();
@@ -190,8 +190,8 @@ fn check_matrices<const NN: usize>(space: &Cuda, name: &str, elem_node: ElemNode
 }
 
 #[test]
-fn stored_matrices_of_fans_and_strips() {
-    let Some(space) = gpu("stored_matrices_of_fans_and_strips") else { return };
+fn stored_matrices_of_fans_and_strips_are_summed_as_on_serial() {
+    let Some(space) = gpu("stored_matrices_of_fans_and_strips_are_summed_as_on_serial") else { return };
     let table = |nodes: Vec<u32>, nn: usize| {
         let count = nodes.iter().max().map_or(3, |&node| node as usize + 1);
         (ElemNode::new(nodes, nn, count).unwrap(), count)
@@ -227,8 +227,8 @@ fn cubes(cells: u32, order: u32) -> ElemNode {
 }
 
 #[test]
-fn stored_matrices_of_cubes() {
-    let Some(space) = gpu("stored_matrices_of_cubes") else { return };
+fn stored_matrices_of_cubes_are_summed_as_on_serial() {
+    let Some(space) = gpu("stored_matrices_of_cubes_are_summed_as_on_serial") else { return };
     check_matrices::<8>(&space, "cubes", cubes(9, 1), 1000);
     check_matrices::<8>(&space, "cubes", cubes(9, 1), 777);
     check_matrices::<27>(&space, "cubes", cubes(5, 2), 1331);
@@ -239,8 +239,8 @@ fn stored_matrices_of_cubes() {
 
 /// The heat equation by every strategy and kernel, through the interface that the host has too; the exact solution.
 #[test]
-fn the_heat_equation_by_every_strategy_and_kernel() {
-    let Some(space) = gpu("the_heat_equation_by_every_strategy_and_kernel") else { return };
+fn every_strategy_and_kernel_solves_the_heat_equation() {
+    let Some(space) = gpu("every_strategy_and_kernel_solves_the_heat_equation") else { return };
     let mesh = mesh([31, 12, 9], 1, 2);
     let (on_device, rows) = (mesh.upload(&space).unwrap(), mesh.map.owned_count());
     let graph = graph::build(&Serial, &mesh.elem_node, rows, graph::Strategy::default()).unwrap();
@@ -282,8 +282,8 @@ fn the_heat_equation_by_every_strategy_and_kernel() {
 }
 
 #[test]
-fn conditions() {
-    let Some(space) = gpu("conditions") else { return };
+fn boundary_conditions_are_those_of_serial() {
+    let Some(space) = gpu("boundary_conditions_are_those_of_serial") else { return };
     let mesh = mesh([31, 12, 9], 1, 2);
     let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
     let (rows, columns, nnz) = (tables.graph.crs.rows(), tables.graph.crs.columns(), tables.graph.crs.nnz());
@@ -309,8 +309,8 @@ fn conditions() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
-    let Some(space) = gpu("what_does_not_fit_is_refused") else { return };
+fn arrays_that_do_not_fit_are_refused() {
+    let Some(space) = gpu("arrays_that_do_not_fit_are_refused") else { return };
     let (tables, other) = (Tables::new(&space, cubes(2, 1), 27), Tables::new(&space, cubes(3, 1), 64));
     let (elem_node, graph) = &tables.on_device;
     assert!(CudaFill::new(&space, Strategy::Scatter, elem_node, &other.on_device.1).is_err());

@@ -17,8 +17,8 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
 }
 
 #[test]
-fn scans() {
-    let Some(space) = gpu("scans") else { return };
+fn scans_equal_those_on_the_host() {
+    let Some(space) = gpu("scans_equal_those_on_the_host") else { return };
     for n in [0, 1, 2, 3, 4, 5, 31, 127, 4095, 4096, 4097, 8193, 1_000_003, 9_000_001] {
         let mut next = random(n);
         for shift in [61, 32] {
@@ -35,8 +35,8 @@ fn scans() {
 }
 
 #[test]
-fn sorts() {
-    let Some(space) = gpu("sorts") else { return };
+fn sorts_are_stable_for_every_range_of_bits() {
+    let Some(space) = gpu("sorts_are_stable_for_every_range_of_bits") else { return };
     for n in [0, 1, 2, 33, 4095, 4096, 4097, 100_003, 3_000_017] {
         let mut next = random(n + 7);
         let keys: Vec<u64> = (0..n).map(|_| next()).collect();
@@ -104,8 +104,8 @@ fn hexes(n: usize, number: impl Fn(usize) -> u32) -> Vec<[u32; 8]> {
 }
 
 #[test]
-fn boxes_of_one_rank_and_of_several() {
-    let Some(space) = gpu("boxes_of_one_rank_and_of_several") else { return };
+fn boxes_have_the_graphs_of_the_host_on_one_rank_and_on_several() {
+    let Some(space) = gpu("boxes_have_the_graphs_of_the_host_on_one_rank_and_on_several") else { return };
     for (nodes, ranks) in [([2, 2, 2], 1), ([61, 23, 17], 1), ([61, 23, 17], 3), ([40, 40, 40], 8), ([90, 80, 70], 1)] {
         let spec = BoxSpec::new(nodes, [3.0, 1.0, 1.0], CoordinateMap::None).unwrap();
         for rank in 0..ranks {
@@ -116,8 +116,8 @@ fn boxes_of_one_rank_and_of_several() {
 }
 
 #[test]
-fn scattered_numberings() {
-    let Some(space) = gpu("scattered_numberings") else { return };
+fn scattered_numberings_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("scattered_numberings_have_the_graphs_of_the_host") else { return };
     let scattered = hexes(32, |node| (node * 12_345 % 32_768) as u32).concat();
     let table = ElemNode::new(scattered, 8, 32_768).unwrap();
     check(&space, &table, 32_768);
@@ -125,8 +125,8 @@ fn scattered_numberings() {
 }
 
 #[test]
-fn one_element_and_no_element() {
-    let Some(space) = gpu("one_element_and_no_element") else { return };
+fn one_element_and_none_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("one_element_and_none_have_the_graphs_of_the_host") else { return };
     let three = ElemNode::new(vec![2, 0, 1], 3, 5).unwrap();
     let eight = ElemNode::new(vec![9, 2, 0, 1, 8, 4, 3, 6], 8, 10).unwrap();
     for (table, rows) in [(&three, 5), (&three, 1), (&three, 0), (&eight, 10), (&eight, 4), (&eight, 0)] {
@@ -141,8 +141,8 @@ fn one_element_and_no_element() {
 }
 
 #[test]
-fn nodes_of_many_elements() {
-    let Some(space) = gpu("nodes_of_many_elements") else { return };
+fn nodes_of_many_elements_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("nodes_of_many_elements_have_the_graphs_of_the_host") else { return };
     // Rows for shared memory, for a sort of all, and positions of 16 and 32 bits.
     for elems in [20u32, 100, 300, 2000, 40_000] {
         let fan = (0..elems).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect();
@@ -161,8 +161,8 @@ fn nodes_of_many_elements() {
 }
 
 #[test]
-fn elements_of_other_shapes() {
-    let Some(space) = gpu("elements_of_other_shapes") else { return };
+fn other_element_shapes_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("other_element_shapes_have_the_graphs_of_the_host") else { return };
     let n = 14;
     let corners = [[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]];
     let boxes = hexes(n, |node| node as u32);
@@ -181,8 +181,8 @@ fn elements_of_other_shapes() {
 }
 
 #[test]
-fn columns_far_from_their_row() {
-    let Some(space) = gpu("columns_far_from_their_row") else { return };
+fn columns_far_from_their_row_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("columns_far_from_their_row_have_the_graphs_of_the_host") else { return };
     let far = 1 << 27;
     let four = ElemNode::new(vec![0, 1, far, far + 1, 1, 2, far + 1, far + 2], 4, (1 << 27) + 3).unwrap();
     check(&space, &four, 3);
@@ -193,8 +193,8 @@ fn columns_far_from_their_row() {
 }
 
 #[test]
-fn any_table() {
-    let Some(space) = gpu("any_table") else { return };
+fn random_tables_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("random_tables_have_the_graphs_of_the_host") else { return };
     for (case, nodes_per_elem) in (0..40).map(|case| (case, 1 + case as usize % 10)) {
         let mut next = random(case);
         let (elems, spread) = (next() % 700, 30 + next() % 2000);
@@ -215,8 +215,8 @@ fn any_table() {
 }
 
 #[test]
-fn what_a_gpu_refuses() {
-    let Some(space) = gpu("what_a_gpu_refuses") else { return };
+fn a_gpu_refuses_dashmap_and_tables_that_do_not_fit() {
+    let Some(space) = gpu("a_gpu_refuses_dashmap_and_tables_that_do_not_fit") else { return };
     let table = device_table(&space, &ElemNode::new(vec![0, 1], 2, 2).unwrap());
     let refused = |rows, strategy| graph::build(&space, &table, rows, strategy).unwrap_err().to_string();
     assert!(refused(2, Strategy::DashMap).contains("choose map, gather or sort"));

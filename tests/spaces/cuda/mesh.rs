@@ -11,8 +11,8 @@ fn meshes(space: &minifenl::space::Cuda, map: CoordinateMap, rank: usize, ranks:
 }
 
 #[test]
-fn tables_of_whole_boxes_and_of_parts() {
-    let Some(space) = gpu("tables_of_whole_boxes_and_of_parts") else { return };
+fn mesh_tables_of_boxes_and_parts_equal_those_of_the_host() {
+    let Some(space) = gpu("mesh_tables_of_boxes_and_parts_equal_those_of_the_host") else { return };
     for map in [CoordinateMap::None, CoordinateMap::BUBBLE, CoordinateMap::TWIST] {
         for (rank, ranks) in [(0, 1), (1, 3)] {
             let (found, expected) = meshes(&space, map, rank, ranks);

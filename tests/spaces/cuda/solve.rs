@@ -94,8 +94,8 @@ fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
 }
 
 #[test]
-fn solutions() {
-    let Some(space) = gpu("solutions") else { return };
+fn cg_agrees_with_serial_in_every_format() {
+    let Some(space) = gpu("cg_agrees_with_serial_in_every_format") else { return };
     for size in [[1, 1, 1], [7, 5, 6], [21, 17, 13], [40, 30, 31], [60, 50, 45]] {
         let a = laplace(neighbours(size), 0.01);
         agrees(&space, &a, 1e-11);
@@ -105,8 +105,8 @@ fn solutions() {
 }
 
 #[test]
-fn small_systems_run_at_once() {
-    let Some(space) = gpu("small_systems_run_at_once") else { return };
+fn only_small_systems_are_solved_in_one_launch() {
+    let Some(space) = gpu("only_small_systems_are_solved_in_one_launch") else { return };
     for (size, small) in [([7, 5, 6], true), ([32, 32, 32], true), ([60, 50, 45], false)] {
         let a = laplace(neighbours(size), 0.1).upload(&space).unwrap();
         let n = a.graph().rows();
@@ -153,8 +153,8 @@ fn same(found: &Error, expected: &Error) -> bool {
 }
 
 #[test]
-fn failures_are_those_of_serial() {
-    let Some(space) = gpu("failures_are_those_of_serial") else { return };
+fn failures_equal_those_of_serial() {
+    let Some(space) = gpu("failures_equal_those_of_serial") else { return };
     let good = || laplace(neighbours([9, 8, 7]), 0.1);
     let with = |change: &dyn Fn(usize, &mut f64)| {
         let mut a = good();

@@ -100,8 +100,8 @@ fn by_lanes<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
 }
 
 #[test]
-fn products_by_every_number_of_lanes() {
-    let Some(space) = gpu("products_by_every_number_of_lanes") else { return };
+fn products_agree_with_serial_for_every_number_of_lanes() {
+    let Some(space) = gpu("products_agree_with_serial_for_every_number_of_lanes") else { return };
     for a in zoo() {
         by_lanes(&space, &a);
         by_lanes(&space, &single(&a));
@@ -144,8 +144,8 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, product: Dot<'_>) {
 const SLOT: usize = 2;
 
 #[test]
-fn products_with_dots() {
-    let Some(space) = gpu("products_with_dots") else { return };
+fn products_with_dots_agree_with_serial() {
+    let Some(space) = gpu("products_with_dots_agree_with_serial") else { return };
     for a in zoo() {
         let there = a.upload(&space).unwrap();
         for (lanes, _) in Lanes::ALL {
@@ -182,8 +182,8 @@ fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
 }
 
 #[test]
-fn products_by_every_format() {
-    let Some(space) = gpu("products_by_every_format") else { return };
+fn products_agree_with_serial_in_every_format() {
+    let Some(space) = gpu("products_agree_with_serial_in_every_format") else { return };
     for a in zoo() {
         by_formats(&space, &a);
         by_formats(&space, &single(&a));
@@ -201,8 +201,8 @@ fn products_by_every_format() {
 }
 
 #[test]
-fn patterns_are_found_and_shared() {
-    let Some(space) = gpu("patterns_are_found_and_shared") else { return };
+fn offset_patterns_are_found_and_shared() {
+    let Some(space) = gpu("offset_patterns_are_found_and_shared") else { return };
     let slices = |a: &CrsMatrix, format| {
         let there = a.upload(&space).unwrap();
         SlicedEll::<f64>::new(&space, format, there.graph()).unwrap()
@@ -219,12 +219,12 @@ fn patterns_are_found_and_shared() {
 }
 
 #[test]
-fn lanes_are_chosen() {
+fn lanes_are_chosen_by_the_matrix() {
     assert_eq!(Lanes::of(27.0), Lanes::Eight);
     assert_eq!(Lanes::of(0.0), Lanes::One);
     assert_eq!(Lanes::of(300.0), Lanes::Warp);
     assert_eq!("16".parse::<Lanes>().unwrap().count(), 16);
-    let Some(space) = gpu("lanes_are_chosen") else { return };
+    let Some(space) = gpu("lanes_are_chosen_by_the_matrix") else { return };
     let a = neighbours([21, 17, 13]).upload(&space).unwrap();
     let (x, mut y) = (space.zeros(a.graph().columns()).unwrap(), space.zeros(a.graph().rows()).unwrap());
     assert!(space.fastest_lanes(&a, &x, &mut y).unwrap().count() <= 32);

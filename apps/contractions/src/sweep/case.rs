@@ -150,7 +150,7 @@ impl Case {
 }
 
 #[test]
-fn an_element_by_hand() {
+fn the_counts_of_an_element_equal_those_by_hand() {
     let case = Case::filling(Kernel::FieldFieldVector, Precision::F64, [8, 8], 8, [3, 9], 1 << 20);
     assert_eq!((case.terms(), case.dims), (24, [3, 1]));
     assert_eq!(case.cells, (1 << 20) / 3584);

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_by_hand() {
+    fn claims_are_judged_as_by_hand() {
         use Layout::{Left, Right};
         let rows = vec![
             row(1, "loops", Right, 6.0),

@@ -24,7 +24,7 @@ fn ruled(work: &Work) -> Variant {
 }
 
 #[test]
-fn tiles_for_many_cells_side_by_side() {
+fn many_cells_side_by_side_are_computed_in_tiles() {
     let choose = |sizes: [usize; 3]| {
         let family = if sizes[1] > 1 { Family::FieldField } else { Family::DataField };
         ruled(&work(family, sizes, 24, Side::Left, 8))
@@ -60,7 +60,7 @@ const SMALL: &str = "# made by hand\n\
     data_data_tensor,teamstride64,right,f32,1,1,8,3x3,1000,1.0,1,1\n";
 
 #[test]
-fn the_fastest_that_applies_of_the_nearest_case() {
+fn the_fastest_applicable_variant_of_the_nearest_case_is_chosen() {
     let cases = cases(SMALL);
     assert_eq!(cases.len(), 2);
     let near = |family, sizes, terms, side, item| {

@@ -38,7 +38,7 @@ fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &Vec<f64>, x: &mut Vec<f64>, p
 const TIGHT: CgParams = CgParams { tolerance: 1e-12, max_iterations: 1000 };
 
 #[test]
-fn the_second_difference_of_a_parabola() {
+fn cg_recovers_a_parabola_from_its_second_difference() {
     let n = 50;
     let exact: Vec<f64> = (1..=n).map(|i| (i * (n + 1 - i)) as f64).collect();
     let mut x = vec![0.0; n];
@@ -67,7 +67,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn nothing_to_do_for_a_zero_right_side() {
+fn a_zero_right_side_takes_no_iteration() {
     let mut x = vec![0.0; 4];
     assert_eq!(run(&Serial, &difference(4, 2.0), &vec![0.0; 4], &mut x, TIGHT).unwrap(), SolveInfo::default());
     assert_eq!(x, [0.0; 4]);
