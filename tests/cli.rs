@@ -2,12 +2,15 @@
 
 #![cfg(feature = "cli")]
 
-use assert_cmd::Command;
+#[path = "common/json.rs"]
+mod json;
+#[path = "common/program.rs"]
+mod program;
+
+use json::json;
 
 fn run(args: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("minifenl").unwrap().args(args).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    program::run("minifenl", args)
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn kernels_are_listed_or_what_is_missing_is_said() {
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn a_build_without_mpi_does_not_run_copies_of_itself() {
-    let mut command = Command::cargo_bin("minifenl").unwrap();
+    let mut command = assert_cmd::Command::cargo_bin("minifenl").unwrap();
     let output = command.args(["--nodes", "4"]).env("OMPI_COMM_WORLD_SIZE", "2").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
@@ -124,7 +127,7 @@ fn a_run_prints_its_verdict_and_writes_its_report() {
         run(&["--nodes", "9", "--device", "cpu", "--threads", "2", "--triad", "--report", path.to_str().unwrap()]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.lines().last().unwrap().starts_with("PASS: "), "{out}");
-    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let report = json(&path);
     for key in ["nodes", "elements", "ranks", "threads", "newton_iterations", "cg_iterations", "peak_bytes"] {
         assert!(report[key].as_u64().unwrap() > 0, "{key}");
     }

@@ -1,14 +1,19 @@
 //! The program on ranks: the same Newton counts and the same error whatever the ranks and threads, read from its reports;
 //! and its failures, which end all ranks with one message and a code.
 
-use std::process::{Command, Output};
+#[path = "common/json.rs"]
+mod json;
+#[path = "common/mpirun.rs"]
+mod mpirun;
 
-/// Starts the program on `ranks` ranks, also as root and on fewer cores.
+use json::json;
+use mpirun::mpirun;
+use std::process::Output;
+
+/// Runs the program on `ranks` ranks.
 fn job(ranks: usize, arguments: &[&str]) -> Output {
-    let mut command = Command::new("mpirun");
-    command.args(["--oversubscribe", "-n", &ranks.to_string(), env!("CARGO_BIN_EXE_minifenl")]).args(arguments);
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.output().expect("mpirun starts")
+    let mut command = mpirun(ranks);
+    command.arg(env!("CARGO_BIN_EXE_minifenl")).args(arguments).output().expect("mpirun starts")
 }
 
 fn report(ranks: usize, threads: usize, nodes: &str) -> serde_json::Value {
@@ -20,7 +25,7 @@ fn report(ranks: usize, threads: usize, nodes: &str) -> serde_json::Value {
     let output = job(ranks, &[&fixed[..], &[path.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "not a terminal, so silent: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    json(&path)
 }
 
 #[test]
@@ -74,7 +79,7 @@ fn shares_grow_with_the_ranks() {
     let path = folder.path().join("report.json");
     let output = job(4, &["--nodes-per-rank", "8", "--report", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let report = json(&path);
     assert_eq!(report["nodes"].as_u64(), Some(4 * 512));
     assert_eq!(
         (report["partition"]["owned_min"].as_u64(), report["partition"]["owned_max"].as_u64()),

@@ -1,4 +1,4 @@
-//! Real ranks: this program starts itself under `mpirun` with 1, 2, 3, 4 and 8 ranks and looks at how each run ends.
+//! Real ranks: this program starts itself under `mpirun` with 1, 2, 3, 4 and 8 ranks and checks how each run ends.
 //!
 //! ```text
 //! cargo test --features mpi --test mpi            all cases
@@ -6,11 +6,14 @@
 //! ```
 //! Without arguments from `mpirun` it is the runner; under `mpirun`, with a case's name in MINIFENL_MPI_CASE, a rank.
 
+#[path = "common/mpirun.rs"]
+mod mpirun;
+
 use minifenl::comm::{Communicator, Halo, Map, Neighbour, agree, default_threads, started_by_mpirun, world};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::space::Serial;
 use minifenl::{Error, Result};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const CASE: &str = "MINIFENL_MPI_CASE";
@@ -50,7 +53,7 @@ fn run_cases(word: &str) -> ExitCode {
     for case in CASES.iter().filter(|case| case.name.contains(word)) {
         for &ranks in case.ranks {
             let start = Instant::now();
-            let verdict = match mpirun(case.name, ranks) {
+            let verdict = match run(case.name, ranks) {
                 Ok(run) if (case.ended_well)(&run) => "ok".to_string(),
                 Ok(run) => format!(
                     "FAILED ({})\n{}{}",
@@ -70,12 +73,10 @@ fn run_cases(word: &str) -> ExitCode {
 }
 
 /// One run of this program on some ranks, ended by force when it hangs.
-fn mpirun(case: &str, ranks: usize) -> std::io::Result<Output> {
-    let mut run = Command::new("mpirun")
-        .args(["--oversubscribe", "-n", &ranks.to_string()])
+fn run(case: &str, ranks: usize) -> std::io::Result<Output> {
+    let mut run = mpirun::mpirun(ranks)
         .arg(std::env::current_exe()?)
         .env(CASE, case)
-        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
         .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
         .env_remove("RUST_BACKTRACE")
         .stdin(Stdio::null())

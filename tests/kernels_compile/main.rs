@@ -8,13 +8,14 @@
 #![cfg(feature = "cuda")]
 
 mod kept;
+#[path = "../common/skip.rs"]
+mod skip;
 
 use kept::{Tool, kept};
 use minifenl::contraction::{SpecialisedKernel, element_kernels};
 use minifenl::kernel_files;
 use minifenl::space::cuda::{Architecture, KernelFile};
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -78,12 +79,7 @@ fn usage(log: &str) -> Vec<(String, Limit)> {
 /// Whether a tool is missing that the test cannot do without.
 fn is_skipped(test: &str, missing: Option<String>) -> bool {
     let Some(why) = missing else { return false };
-    assert!(std::env::var_os("MINIFENL_NEEDS_NVRTC").is_none(), "{test}: {why}");
-    eprintln!("skipped 1: {test}: {why}");
-    if let Some(path) = std::env::var_os("MINIFENL_SKIPPED") {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
-        file.write_all(format!("{test}: {}\n", why.lines().next().unwrap_or("")).as_bytes()).unwrap();
-    }
+    skip::skip(test, &why, "MINIFENL_NEEDS_NVRTC");
     true
 }
 

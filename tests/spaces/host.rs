@@ -1,6 +1,7 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose.
 
+use super::wave::wave;
 use minifenl::blas::{Blas, Reductions};
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
@@ -17,10 +18,6 @@ fn spaces() -> Vec<Threads> {
 fn mesh<S: HostSpace>(space: &S) -> Mesh {
     let spec = BoxSpec::new([61, 23, 17], [3.0, 1.0, 1.0], CoordinateMap::TWIST).unwrap();
     Mesh::new(space, BoxPart::new(&spec, 1, 3).unwrap(), u64::MAX).unwrap()
-}
-
-fn wave(n: usize, k: f64) -> Vec<f64> {
-    (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
 }
 
 fn graph<S: HostSpace>(space: &S, mesh: &Mesh) -> Graph {

@@ -2,7 +2,12 @@
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose. What needs a GPU is skipped where
 //! there is none, with the reason and a count.
 
+#[cfg(feature = "cuda")]
+#[path = "../common/gpu.rs"]
+mod gpu;
 mod host;
+#[path = "../common/wave.rs"]
+mod wave;
 
 // What a shared test file of the library calls `crate::space`.
 #[cfg(feature = "cuda")]
@@ -23,37 +28,8 @@ mod cuda {
     mod solve;
     mod sparse;
 
-    use minifenl::space::Cuda;
-    use std::fs::OpenOptions;
-    use std::io::Write;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    /// The GPU, or nothing where there is none: the test prints why and ends.
-    pub fn gpu(test: &str) -> Option<Cuda> {
-        static SKIPPED: AtomicUsize = AtomicUsize::new(0);
-        match Cuda::new(0) {
-            Ok(space) => Some(space),
-            Err(error) => {
-                assert!(std::env::var_os("MINIFENL_NEEDS_GPU").is_none(), "{test}: {error}");
-                let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-                eprintln!("skipped {count}: {test}: {error}");
-                note_skip(test, &error.to_string());
-                None
-            }
-        }
-    }
-
-    /// Where the file `MINIFENL_SKIPPED` is asked for, a line in it for each test that is skipped: `test: why`.
-    fn note_skip(test: &str, why: &str) {
-        let Some(path) = std::env::var_os("MINIFENL_SKIPPED") else { return };
-        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
-        file.write_all(format!("{test}: {why}\n").as_bytes()).unwrap();
-    }
-
-    /// A wave that no symmetry hides anything in.
-    pub fn wave(n: usize, k: f64) -> Vec<f64> {
-        (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
-    }
+    pub use super::gpu::gpu;
+    pub use super::wave::wave;
 
     /// Largest difference, relative to the largest expected value; NaN where one is.
     pub fn difference(found: &[f64], expected: &[f64]) -> f64 {

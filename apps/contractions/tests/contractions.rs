@@ -1,18 +1,15 @@
 //! The sweep of the contractions as a user meets it: decks, tables, figures, claims, mistakes and exit codes.
 
-use assert_cmd::Command;
-use std::path::{Path, PathBuf};
+#[path = "../../../tests/common/program.rs"]
+mod program;
+#[path = "../../../tests/common/root.rs"]
+mod root;
+
+use root::root;
+use std::path::Path;
 
 fn run(args: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("minifenl-contractions").unwrap().args(args).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-/// Returns the folder that holds `inputs/` and `docs/`: the repository, or a folder made by `make dist`.
-fn root() -> PathBuf {
-    let package = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap());
-    package.ancestors().find(|folder| folder.join("inputs/contractions").is_dir()).unwrap().into()
+    program::run("minifenl-contractions", args)
 }
 
 fn decks() -> Vec<String> {
