@@ -1,4 +1,4 @@
-//! The nine contractions on one core: GF/s and GB/s at element sizes, beside this core's peak, triad and a GEMM a cell.
+//! The nine contractions on one core: GF/s and GB/s at element sizes, beside this core's peak, triad and one GEMM per cell.
 //!
 //! `cargo bench --no-default-features --bench contraction [-- WORDS]` runs the rows that hold all of the words. Rates are
 //! the best and the median of several passes; bytes are each input read once and each output written once. `in cache`
@@ -131,7 +131,7 @@ macro_rules! kernel {
                 }
             });
             if l > 1 && $layout == Layout::Right {
-                let name = format!("  gemm crate a cell, {} {}", <$T>::NAME, $place);
+                let name = format!("  gemm crate per cell, {} {}", <$T>::NAME, $place);
                 let all = Run { words: Vec::new(), ..$run };
                 all.row(&name, $peak, cost, || {
                     for _ in 0..passes {

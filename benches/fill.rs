@@ -70,10 +70,10 @@ fn bench(criterion: &mut Criterion) {
     let entry = |(elem, i, j)| graph.elem.entry(crs, &mesh.elem_node, elem, i, j).unwrap() as u32;
     let entries: Vec<u32> = (0..mesh.elem_count()).flat_map(pairs).map(entry).collect();
     let values = matrix.parts_mut().1;
-    group.bench_function("64 atomic adds an element", |bencher| {
+    group.bench_function("64 atomic adds per element", |bencher| {
         bencher.iter_custom(common::timed(|| scatter_all(&space, &entries, values, add)));
     });
-    group.bench_function("64 plain adds an element", |bencher| {
+    group.bench_function("64 plain adds per element", |bencher| {
         bencher.iter_custom(common::timed(|| scatter_all(&space, &entries, values, add_unshared)));
     });
     group.finish();

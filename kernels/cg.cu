@@ -1,7 +1,7 @@
 // Fused vector updates of CG; twins of src/solve/krylov/cg/host.rs. Memory-bound: each load is two doubles.
 //
 // The kernels of an iteration do nothing once scalars[STATE] is not 0, so the host can enqueue iterations before it has checked
-// convergence.
+// convergence. Old and new r.r have slots of their own, so cg_step never overwrites a scalar that another block still reads.
 
 // scalars[slot] is b.b: norm and target follow, the count and the state are 0.
 KERNEL cg_begin(double tolerance, double limit, u32 slot, double* scalars) {
@@ -19,6 +19,8 @@ KERNEL cg_check(u32 rr, double* scalars) {
 }
 
 // alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r
+//
+// p.q <= 0 shows that A is not positive definite: alpha would not minimise along p, so the solve breaks down.
 KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const double* p, const double* q, double* x, double* r,
                                           double* partials, double* scalars, u32* ticket) {
     double pq = __ldcg(scalars + PQ);
@@ -27,6 +29,7 @@ KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const doubl
         if (thread_index() == 0 && __ldcg(scalars + STATE) == 0) scalars[STATE] = isfinite(pq) ? BREAKDOWN : NOT_FINITE;
         return;
     }
+    // Every block divides by itself: one more launch for a single division would cost more.
     double alpha = __ldcg(scalars + rz) / pq, sum = 0, total;
     const double2 *p2 = (const double2*)p, *q2 = (const double2*)q;
     double2 *x2 = (double2*)x, *r2 = (double2*)r;
@@ -53,6 +56,7 @@ KERNEL __launch_bounds__(THREADS) cg_direction(u64 n, u32 rr, u32 top, u32 botto
     // limit, after which p is of no use.
     double now = __ldcg(scalars + rr);
     if (__ldcg(scalars + STATE) != 0) return;
+    // Iteration 0 of 1: all but the limit.
     double state = state_of(now, scalars[TARGET], 0, 1);
     if (thread_index() == 0) {
         double count = scalars[COUNT] + 1;

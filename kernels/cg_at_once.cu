@@ -1,5 +1,5 @@
 // All iterations of CG in one launch, for systems that fit into the shared memories of the GPU: pipelined CG (Ghysels and
-// Vanroose 2014), which needs one sum over the grid an iteration, and no other wait.
+// Vanroose 2014), which needs one sum over the grid per iteration, and no other wait.
 //
 //   gamma = r.r, delta = w.r                                    one sum over the grid; w = A r
 //   q = A w                                                     reads w of other blocks
@@ -121,6 +121,7 @@ template <int THREADS, int LANES, int BATCH, class V> struct Part {
 template <int THREADS, int LANES, int BATCH, class V>
 INLINE void iterate(u64 rows, u32 capacity, const u64* row_map, const u32* entries, const V* values, double* x_global,
                     double* r_global, double* scalars, double* vectors, u64* slots) {
+    // Set before the first iteration if x solves the system already.
     if (__ldcg(scalars + STATE) != 0) return;
     double gamma = __ldcg(scalars), pq = __ldcg(scalars + PQ);
     double target = __ldcg(scalars + TARGET), limit = __ldcg(scalars + LIMIT);
@@ -165,6 +166,7 @@ INLINE void iterate(u64 rows, u32 capacity, const u64* row_map, const u32* entri
     for (u32 iteration = 0;; iteration++, count += 1) {
         if (iteration > 0) state = state_of(gamma, target, count, limit);
         if (state != 0) break;
+        // Two copies of w: blocks that are ahead write the next one while others still read this one.
         double* w_now = iteration % 2 == 0 ? shown[0] : shown[1];
         double* w_next = iteration % 2 == 0 ? shown[1] : shown[0];
         double beta = iteration > 0 ? gamma / gamma_before : 0.0;
@@ -183,6 +185,7 @@ INLINE void iterate(u64 rows, u32 capacity, const u64* row_map, const u32* entri
             grid_sums<THREADS>(rr, pq, slots, epoch);
             a.multiply(shown[4] - first, [&](u32 i, double sum) { z[i] = sum; });
         }
+        // Formed anew above, so this is a property of A, not of rounding.
         if (!(pq > 0) || !isfinite(pq)) {
             state = isfinite(pq) ? BREAKDOWN : NOT_FINITE;
             break;
@@ -202,6 +205,7 @@ INLINE void iterate(u64 rows, u32 capacity, const u64* row_map, const u32* entri
 
     for (u32 i = threadIdx.x; i < own; i += THREADS) x_global[first + i] = x[i], r_global[first + i] = r[i];
     if (thread_index() == 0) {
+        // Where the host reads r.r: the slot of the parity of the count.
         bool odd = fmod(count, 2.0) != 0;
         scalars[odd] = gamma;
         if (count > 0) scalars[!odd] = gamma_before;
@@ -209,7 +213,7 @@ INLINE void iterate(u64 rows, u32 capacity, const u64* row_map, const u32* entri
     }
 }
 
-// From x, r = b - A x and the scalars before the first iteration to those after the last. 8 lanes a row and small blocks where
+// From x, r = b - A x and the scalars before the first iteration to those after the last. 8 lanes per row and small blocks where
 // rows are few (a block's own synchronisation counts there), else 4 lanes and large ones.
 #define ITERATE(V, THREADS, LANES, BATCH)                                                                                    \
     KERNEL __launch_bounds__(THREADS, 1) iterate_##V##_##THREADS(                                                            \

@@ -5,7 +5,7 @@
 // these outputs: each takes every SPLIT-th step of eight terms, and their sums are then added in a tree by halves. Lane (g,
 // t) = (lane / 4, lane % 4) loads two of the eight terms of row g of left and of right: 2 t and 2 t + 1 by one load of 16
 // bytes if VECTOR is 2, else t and t + 4. The choice of terms does not matter as long as it is the same for both operands.
-// With AHEAD the loads of a step precede the products of the step before. A lane receives the outputs (g, 2 t) and (g, 2 t
+// With PREFETCH the loads of a step precede the products of the step before. A lane receives the outputs (g, 2 t) and (g, 2 t
 // + 1). Rows and terms past the end are zeros. On sm_90 products have 16 x 8 outputs, twice as fast as 8 x 8. The hardware
 // adds the terms of a product in its own order: the bits differ from flat's, but are the same in each run. Bytes: left once
 // per column of tiles, right once per row of tiles, repeated reads from cache; out once.
@@ -25,7 +25,7 @@ struct alignas(sizeof(double) * VECTOR) Vector {
     double item[VECTOR];
 };
 
-// Loads a lane's terms, from k on, of TILES rows that are 8 apart, of which `rows` exist. `is_whole` tells that all terms
+// Loads a lane's terms, from k on, of TILES rows that are 8 apart; only `rows` of them exist. `is_whole` tells that all terms
 // exist.
 template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, int rows, bool is_whole, int k, double (&item)[TILES][2]) {
     static_assert(TERMS % VECTOR == 0, "whole vectors");
@@ -82,14 +82,14 @@ INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> o
         }
     };
     Step now;
-    if (AHEAD && part < WHOLE) load_step(true, part, now);
+    if (PREFETCH && part < WHOLE) load_step(true, part, now);
 #pragma unroll UNROLL
     for (int step = part; step < WHOLE; step += SPLIT) {
         Step next;
-        if (!AHEAD) load_step(true, step, now);
+        if (!PREFETCH) load_step(true, step, now);
         else if (step + SPLIT < WHOLE) load_step(true, step + SPLIT, next);
         multiply_step(now);
-        if (AHEAD) now = next;
+        if (PREFETCH) now = next;
     }
     if (TERMS % STEP != 0 && part == WHOLE % SPLIT) {
         load_step(false, WHOLE, now);

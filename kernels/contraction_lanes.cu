@@ -1,7 +1,7 @@
 // One contraction with sizes known at compile time and cells in lanes, for layouts in which cells are adjacent.
 //
 // LEFT, RIGHT fields, OUTER x MIDDLE x INNER terms, tiles of ROWS x COLUMNS outputs per thread, REAL. A thread keeps its
-// sums in registers. All loops over a tile and up to UNROLL terms of k are unrolled. With AHEAD the operands of the next
+// sums in registers. All loops over a tile and up to UNROLL terms of k are unrolled. With PREFETCH the operands of the next
 // term are loaded while the products of this one are added. Large tiles leave no registers for that: with STAGES > 0 each
 // thread copies the operands of its own tile asynchronously to shared memory, STAGES - 1 terms in advance, and waits for
 // its own copies only, without barriers. Adds in the order of k, so the bits equal those of flat. Strides as given. Bytes:
@@ -61,18 +61,18 @@ INLINE void add(const REAL (&x)[ROWS], const REAL (&y)[COLUMNS], REAL (&sums)[RO
 INLINE void directly(const Operand<REAL>& a, const REAL* a0, int rows, const Operand<REAL>& b, const REAL* b0, int columns,
                      REAL (&sums)[ROWS][COLUMNS]) {
     REAL x[ROWS], y[COLUMNS];
-    if (AHEAD) load<ROWS, LEFT>(a, a0, rows, x), load<COLUMNS, RIGHT>(b, b0, columns, y);
+    if (PREFETCH) load<ROWS, LEFT>(a, a0, rows, x), load<COLUMNS, RIGHT>(b, b0, columns, y);
 #pragma unroll UNROLL
     for (int k = 0; k < TERMS; ++k) {
         REAL next_x[ROWS], next_y[COLUMNS];
-        if (!AHEAD) {
+        if (!PREFETCH) {
             load<ROWS, LEFT>(a, a0 + offset(a, k), rows, x), load<COLUMNS, RIGHT>(b, b0 + offset(b, k), columns, y);
         } else if (k + 1 < TERMS) {
             load<ROWS, LEFT>(a, a0 + offset(a, k + 1), rows, next_x);
             load<COLUMNS, RIGHT>(b, b0 + offset(b, k + 1), columns, next_y);
         }
         add(x, y, sums);
-        if (AHEAD && k + 1 < TERMS) {
+        if (PREFETCH && k + 1 < TERMS) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) x[i] = next_x[i];
 #pragma unroll

@@ -1,6 +1,6 @@
 // Assembles stored element matrices into matrix values and a residual; twin of src/fill/host/{gather,scatter,colour}.rs.
 // Element matrices are [entry, elem] with neighbouring elements adjacent, so that warps read them coalesced. The entry is
-// i * nn + j, or `packed` for symmetric matrices, of which only row <= column is stored. Residuals are [i, elem].
+// i * nn + j, or `packed` for symmetric matrices, stored for row <= column only. Residuals are [i, elem].
 
 constexpr u32 THREADS = 256;
 

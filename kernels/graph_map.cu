@@ -36,7 +36,7 @@ INLINE bool insert(u64* table, u64 capacity, u64 home, u64 key, u64 found) {
     }
 }
 
-// Inserts the pairs of each element of which at least one node is a row: pairs of different nodes, or each node with itself
+// Inserts the pairs of each element with at least one node that is a row: pairs of different nodes, or each node with itself
 // if elements are single nodes. One thread per slot: slot i has the partners i + 1, i + 2, ... up to half way around the
 // element, so that each pair belongs to one thread. table is 0 on entry; a full slot holds (smaller node << 32 | larger
 // node) + 1. failed += number of inserts that found no free slot within 64 probes.

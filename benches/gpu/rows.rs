@@ -1,4 +1,4 @@
-//! What was measured: a row each, as an aligned table and as JSON.
+//! The measurements, one row each, as an aligned table and as JSON.
 
 use crate::clock::Timing;
 use minifenl::run::report::columns;

@@ -4,12 +4,15 @@ use crate::Result;
 use crate::error::check_length;
 
 /// `scalars[slot]` = sum of the partial sums, in order.
+///
+/// The number of blocks depends on the length alone, not on the threads, and neither does the rounding.
 pub(crate) fn total(operation: &'static str, partials: &[f64], slot: usize, scalars: &mut [f64]) -> Result<()> {
     first_mut(operation, "scalars", scalars, slot + 1)?[slot] = partials.iter().sum();
     Ok(())
 }
 
-/// Sum of `term(i)` over a block, in [`WAYS`] interleaved sums: a fixed order that a vector unit follows.
+/// Sum of `term(i)` over a block, in [`WAYS`] interleaved sums. A compiler may not reorder one chain of additions; these it can
+/// keep in vector registers.
 #[inline(always)]
 pub(crate) fn sum_of(block: &[f64], term: impl Fn(usize) -> f64) -> f64 {
     const WAYS: usize = 16;

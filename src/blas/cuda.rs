@@ -11,11 +11,12 @@ use crate::space::{ExecutionSpace, Item};
 const THREADS: u32 = 256;
 /// Most blocks of a reduction; each stores a partial sum.
 pub(crate) const PARTIALS: usize = 4096;
-/// Blocks that a multiprocessor works on at once, at 32 registers a thread.
+/// Blocks that a multiprocessor works on at once, at 32 registers per thread.
 const BLOCKS: usize = 8;
 
 impl Cuda {
-    /// A grid that walks `n` items, two at a time.
+    /// Returns a grid that walks `n` items, two at a time. It depends on `n` and the GPU alone, so a sum is split the same way
+    /// every time. One block at least: it stores the sum of no items.
     pub(crate) fn walk(&self, n: usize) -> Grid {
         let resident = BLOCKS * self.device().info().multiprocessors as usize;
         Grid::new(n.div_ceil(2 * THREADS as usize).clamp(1, resident.min(PARTIALS)), THREADS)
@@ -70,6 +71,7 @@ impl Blas for Cuda {
     fn max_abs(&self, n: usize, x: &CudaArray<f64>, partials: &mut CudaArray<f64>) -> Result<f64> {
         enough("max_abs", &[("x", x)], n)?;
         check_at_least("max_abs", "partials", partials.len(), 1)?;
+        // The kernel takes the maximum with the stored value.
         self.fill_bytes(partials, 0)?;
         self.blas("max_abs", self.walk(n), arguments![n as u64, x, &mut *partials])?;
         let mut largest = [0.0];

@@ -25,6 +25,7 @@ impl<S: HostSpace> Blas for S {
 
     fn max_abs(&self, n: usize, x: &Vec<f64>, partials: &mut Vec<f64>) -> Result<f64> {
         let (x, partials) = (first("max_abs", "x", x, n)?, first_mut("max_abs", "partials", partials, S::partials(n))?);
+        // `f64::max` would drop a NaN.
         let larger = |max: f64, x: f64| if x.abs() > max || x.is_nan() { x.abs() } else { max };
         self.for_each(partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)), |(partial, x)| {
             *partial = x.iter().fold(0.0, |max, &x| larger(max, x));

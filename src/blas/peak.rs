@@ -18,6 +18,7 @@ pub fn peak<T: Real, S: HostSpace>(space: &S) -> f64 {
     let rounds = 200_000;
     let mut operations = vec![0u64; space.concurrency()];
     let mut best = 0.0f64;
+    // The first of six passes warms up: a core may raise its clock and wake its vector units.
     for _ in 0..6 {
         let start = Instant::now();
         space.for_each(operations.par_chunks_mut(1), |operations| operations[0] = chains::<T>(rounds));

@@ -42,6 +42,7 @@ pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
     for (array, value) in [(&mut b, 1.0), (&mut c, 2.0)] {
         space.for_each(array.par_chunks_mut(S::CHUNK), |chunk| chunk.fill(value));
     }
+    // The first pass touches the pages of `a`, whose faults would count as bandwidth.
     pass(space, &mut a, &b, &c);
     let (start, mut rates) = (Instant::now(), Vec::new());
     while rates.is_empty() || (rates.len() < 15 && start.elapsed() < Duration::from_millis(400)) {
@@ -49,6 +50,7 @@ pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
         pass(space, &mut a, &b, &c);
         rates.push(24e-9 * len as f64 / begin.elapsed().as_secs_f64());
     }
+    // Reading a result keeps the compiler from removing the passes.
     if a[len / 2] != 7.0 {
         return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", a[len / 2])));
     }

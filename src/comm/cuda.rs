@@ -29,6 +29,7 @@ impl Staging for Cuda {
     }
 
     fn pack(&self, list: &mut DeviceSendList, x: &CudaArray<f64>, message: &mut [f64]) -> Result<()> {
+        // Packing on the device makes one copy over the bus of scattered values.
         let DeviceSendList { indices, buffer } = list;
         let count = indices.len();
         let arguments = arguments![count as u64, &*indices, x, &mut *buffer];
@@ -41,9 +42,11 @@ impl Staging for Cuda {
     }
 
     fn change_scalar(&self, sums: &mut Reductions<Cuda>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
+        // One copy brings the scalar and the stop scalar.
         let mut scalars = [0.0; 16];
         let scalars = &mut scalars[..sums.scalars.len().min(16)];
         self.read(&sums.scalars, scalars)?;
+        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
         if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {
             return Ok(());
         }

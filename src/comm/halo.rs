@@ -48,6 +48,7 @@ impl<S: Staging> Halo<S> {
     /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned]` or `[owned + ghost]`; a failure of MPI or of the device.
     pub fn begin(&mut self, space: &S, x: &Array<S, f64>) -> Result<InFlight<'_, S>> {
         let len = S::vector_len(x);
+        // A vector without ghosts can be sent too: the sender reads owned values only.
         if len != self.owned {
             check_length("Halo::begin", "x", len, self.owned + self.ghosts)?;
         }
@@ -102,6 +103,7 @@ impl<S: Staging> InFlight<'_, S> {
     /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of MPI or of the device.
     pub fn finish(mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
         check_length("InFlight::finish", "x", S::vector_len(x), self.halo.owned + self.halo.ghosts)?;
+        // Set before the wait: a failed wait must not be repeated when `self` is dropped.
         self.done = true;
         if self.halo.is_empty() {
             return Ok(());

@@ -26,6 +26,7 @@ impl<S: HostSpace> Staging for S {
     }
 
     fn change_scalar(&self, sums: &mut Reductions<S>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
+        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
         if !sums.is_stopped()? {
             change(&mut sums.scalars[slot]);
         }

@@ -200,7 +200,7 @@ fn vector<const FUSED: bool, const W: usize, T: Real>(data: &[T], len: usize, at
     Lanes(*data[..len][at..].first_chunk().expect("a vector"))
 }
 
-/// Contracts operands of which one has a single field. Each number is used once, so the sums are kept in memory and long runs
+/// Contracts operands if one of them has a single field. Each number is used once, so the sums are kept in memory and long runs
 /// of cells are read.
 #[inline(always)]
 fn products<const FUSED: bool, const W: usize, T: Real>(

@@ -47,12 +47,12 @@ pub fn seconds<S: Clock, R>(
     marks.iter().map(|(before, after)| space.between(before, after)).collect()
 }
 
-/// A median, and of how many samples.
+/// The median time of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// Of one call.
+    /// Seconds of one call.
     pub seconds: f64,
-    /// Of which it is the median.
+    /// Number of samples.
     pub samples: usize,
 }
 
@@ -96,6 +96,7 @@ fn of_samples<S: Clock, R>(
     effort: Effort,
     work: &mut impl FnMut() -> Result<R>,
 ) -> Result<Timing> {
+    // Runs of 0.2 ms or longer: marks and launches cost microseconds.
     let calls = (2e-4 / once).ceil().clamp(1.0, 64.0) as usize;
     let samples = ((effort.seconds / (once * calls as f64)) as usize).clamp(effort.samples[0], effort.samples[1]);
     let mut seconds = seconds(space, samples, calls, work)?;

@@ -25,12 +25,12 @@ pub struct Cost {
     pub flops: u64,
 }
 
-/// y = A x: values and columns 12 an entry, offsets 8, x 8 (ghosts too), y 8; a product and a sum an entry.
+/// y = A x: values and columns 12 per entry, offsets 8, x 8 (ghosts too), y 8; one product and one sum per entry.
 pub fn spmv(s: Sizes) -> Cost {
     Cost { bytes: 12 * s.nnz + 8 * (s.owned + 1) + 8 * (s.owned + s.ghosts) + 8 * s.owned, flops: 2 * s.nnz }
 }
 
-/// One CG iteration: [`spmv`] with p.Ap inside, x and r updates with r.r 48, p update 24 a row; 10 flops a row.
+/// One CG iteration: [`spmv`] with p.Ap inside, x and r updates with r.r 48, p update 24 per row; 10 flops per row.
 pub fn cg_iteration(s: Sizes) -> Cost {
     let product = spmv(s);
     Cost { bytes: product.bytes + 72 * s.owned, flops: product.flops + 10 * s.owned }
@@ -46,12 +46,12 @@ pub fn graph_scan(s: Sizes) -> Cost {
     Cost { bytes: 12 * s.owned + 8, flops: 0 }
 }
 
-/// ElemGraph: table 32 an element and columns 4 an entry in, 64 positions of 1 out.
+/// ElemGraph: table 32 per element and columns 4 per entry in, 64 positions of 1 out.
 pub fn graph_elem(s: Sizes) -> Cost {
     Cost { bytes: (32 + 64) * s.elems + 4 * s.nnz, flops: 0 }
 }
 
-/// What every fill reads: table 32 and positions 64 an element, coordinates 24 and T 8 a node.
+/// What every fill reads: table 32 and positions 64 per element, coordinates 24 and T 8 per node.
 fn fill_inputs(s: Sizes) -> u64 {
     (32 + 64) * s.elems + 32 * (s.owned + s.ghosts)
 }
@@ -73,7 +73,7 @@ pub fn boundary(entries: u64) -> Cost {
     Cost { bytes: 16 * entries, flops: 0 }
 }
 
-/// Values copied from CRS into another format: 8 an entry read, 8 written.
+/// Values copied from CRS into another format: 8 per entry read, 8 written.
 pub fn format(s: Sizes) -> Cost {
     Cost { bytes: 16 * s.nnz, flops: 0 }
 }

@@ -13,6 +13,7 @@ impl Job for Cuda {
     }
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {
+        // Ranks on one GPU share its memory.
         let sharing = comm.ranks_on_node().div_ceil(devices()?.len()) as u64;
         Ok(self.device().memory()?.0 / sharing)
     }

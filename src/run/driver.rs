@@ -12,7 +12,7 @@ use std::cell::RefCell;
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
 ///
 /// # Errors
-/// Bad input, lack of memory, a folded element, an iteration that does not converge: on one rank as itself, on the others
+/// Bad input, lack of memory, a folded element, an iteration that does not converge: on one rank as itself, on all other ranks
 /// as [`Error::Elsewhere`](crate::Error::Elsewhere). Any other error is this rank's alone: the caller has to end the
 /// others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
@@ -62,10 +62,12 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 
     // 2. The graph of the matrix.
     progress.phase("graph");
+    // Ranks start the graph together: its time should not include waiting for the slowest mesh.
     comm.barrier();
     let rows = mesh.map.owned_count();
     let graph = phases.time("graph", || {
         let graph = graph::build(space, &mesh.elem_node, rows, deck.graph.strategy)?;
+        // Launches return at once on a GPU; the phase ends when their work has.
         space.fence().map(|()| graph)
     });
     let graph = agree(comm, graph)?;
@@ -90,6 +92,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     progress.done();
     let info = if info.as_ref().is_err_and(|error| !error.is_collective()) { info } else { agree(comm, info) }?;
     agree(comm, problem.finish())?;
+    // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 
     // 5. Error, bandwidth, report.

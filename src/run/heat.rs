@@ -18,7 +18,7 @@ use crate::solve::{
 use crate::space::Array;
 use crate::sparse::{CrsMatrix, Format, Product};
 
-/// Number of products that are timed by themselves where a solve cannot time them.
+/// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
 
 /// The data from which a problem is built.
@@ -56,7 +56,7 @@ pub struct HeatProblem<'a, S: Job> {
     storage: S::Storage,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
-    /// Phase, calls, begin and end of work that is not yet booked: a device passes its marks later.
+    /// Phase, calls, begin and end of work whose time is not read yet: a device passes its marks later.
     marks: Vec<(&'static str, u64, S::Mark, S::Mark)>,
 }
 
@@ -115,7 +115,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         S::stored_bytes(&self.assembly)
     }
 
-    /// Books the remaining times. If the deck asks for bandwidths and a solve cannot time its products, times some of them here.
+    /// Records the remaining times. If the deck asks for bandwidths and a solve cannot time its products, times some of them here.
     ///
     /// # Errors
     /// A device's failure.
@@ -154,6 +154,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
 
     fn assemble(&mut self, temperature: &mut Array<S, f64>, residual: &mut Array<S, f64>) -> Result<()> {
         let ProblemInput { mesh, graph, conductivity, .. } = self.input;
+        // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
             self.timed("halo", |this| this.halo.update(this.space, temperature))?;
         }
@@ -185,6 +186,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
             phases.add("spmv", times.calls, times.spmv.as_secs_f64());
             phases.add("halo", times.calls, times.halo.as_secs_f64());
         }
+        // The solve has read its scalars from the device, so the marks are passed and reading them waits for little.
         self.marks.push(("cg", info.iterations as u64, before, space.mark()?));
         self.book()?;
         Ok(info)

@@ -28,6 +28,7 @@ pub struct Phases {
 impl Phases {
     /// Runs `work` and adds its time to phase `name`, as one call.
     pub fn time<R>(&self, name: &'static str, work: impl FnOnce() -> R) -> R {
+        // Mentions the phase before those inside it, which end first.
         self.update(name, |_| {});
         let start = Instant::now();
         let result = work();
@@ -63,6 +64,7 @@ impl Phases {
         mut max: impl FnMut(&mut [f64]),
         mut sum: impl FnMut(&mut [f64]),
     ) -> Vec<PhaseReport> {
+        // The slowest rank decides the run time; the mean shows the imbalance.
         let own: Vec<PhaseTotals> = self.totals().into_iter().filter(|phase| phase.calls > 0).collect();
         let mut slowest: Vec<f64> = own.iter().map(|phase| phase.seconds).collect();
         let per_rank = |phase: &PhaseTotals| [phase.seconds, phase.cost.bytes as f64, phase.cost.flops as f64];

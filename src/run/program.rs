@@ -67,6 +67,7 @@ pub fn show(out: &mut dyn Write, text: &str) -> Result<()> {
     if !is_first() {
         return Ok(());
     }
+    // `minifenl | head` closes the pipe early.
     match out.write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),
@@ -144,7 +145,7 @@ fn in_one_line(text: &str) -> String {
             joined += match () {
                 () if joined.ends_with(':') => " ",
                 () if is_list => ", ",
-                // Possible values.
+                // Possible values, which clap prints in brackets on a line of their own.
                 () if line.starts_with('[') => " ",
                 () => "; ",
             };

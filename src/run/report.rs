@@ -55,7 +55,7 @@ pub struct Report {
     pub triad_gb_per_s: Option<f64>,
     /// Peak resident bytes, the sum over the ranks.
     pub peak_bytes: u64,
-    /// `peak_bytes` a node of the whole box.
+    /// `peak_bytes` per node of the whole box.
     pub peak_bytes_per_node: f64,
     /// Where the time went.
     pub phases: Vec<PhaseReport>,
@@ -138,7 +138,7 @@ pub struct PhaseReport {
     pub calls: u64,
     /// Seconds of all calls on the slowest rank.
     pub seconds: f64,
-    /// Microseconds of one call a node of the whole box.
+    /// Microseconds of one call per node of the whole box.
     pub us_per_node: f64,
     /// `bytes` over `seconds`.
     pub gb_per_s: f64,

@@ -66,7 +66,7 @@ fn wave(n: usize, k: f64) -> Vec<f64> {
     (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
 }
 
-/// Largest difference, relative to the largest expected value; NaN where one is.
+/// Returns the largest difference, relative to the largest expected value; NaN if any difference is NaN.
 fn difference(found: &[f64], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {
         return f64::INFINITY;
@@ -82,6 +82,7 @@ fn vectors<S: Job>(space: &S) -> Result<f64> {
         let up = |k| space.upload(&wave(n, k));
         let (p, q, mut x, mut r, mut z) = (up(0.3)?, up(0.7)?, up(0.2)?, up(0.9)?, space.zeros(n)?);
         let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
+        // r.r, p.q, target, limit, count, state, ||b||: a solve in the middle of an iteration.
         sums.scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
         space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums)?;
         space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
@@ -116,7 +117,7 @@ fn tables<S: Job>(space: &S) -> Result<f64> {
     Ok(largest)
 }
 
-/// Number of entries that are not the same.
+/// Returns the number of entries that differ. Graphs hold integers, so none may.
 fn graphs<S: Job>(space: &S, strategy: graph::Strategy) -> Result<f64> {
     let mut different = 0;
     for whole in [true, false] {
@@ -147,7 +148,7 @@ fn unequal<T: PartialEq>(found: &[T], expected: &[T]) -> usize {
     found.len().abs_diff(expected.len()) + found.iter().zip(expected).filter(|(a, b)| a != b).count()
 }
 
-/// Differences of the first residual and of the first correction.
+/// Returns the differences of the first residual and of the first correction.
 fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
     fn first<S: Job>(space: &S, deck: &Deck) -> Result<[Vec<f64>; 2]> {
         let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
@@ -169,10 +170,11 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
     Ok([0, 1].map(|which| difference(&found[which], &expected[which])))
 }
 
-/// Difference of the verified error; infinite when a count differs by more than summation order explains.
+/// Returns the difference of the verified error; infinite if a count differs by more than summation order explains.
 fn job<S: Job>(space: &S) -> Result<f64> {
     let deck = deck(|_| {});
     let (found, expected) = (solve_on(space, &deck, &Solo, &Silent)?, serial_job(&deck)?);
+    // Another order of summation may move convergence of each of three solves by one iteration.
     if found.newton_iterations != expected.newton_iterations
         || found.cg_iterations.abs_diff(expected.cg_iterations) > 3
         || !found.verified

@@ -77,6 +77,7 @@ fn errors<S: Job>(
         space.dot(n, vector, vector, &mut sums, slot)?;
     }
     space.read(&sums.scalars, &mut squares)?;
+    // Ranks add squares, not norms.
     comm.all_max(&mut largest);
     comm.all_sum(&mut squares);
     Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
@@ -99,7 +100,7 @@ pub(super) fn report<S: Job>(
     let spec = mesh.part().spec();
     let (owned, ghosts) = (mesh.map.owned_count() as f64, mesh.map.ghost_count() as f64);
     let neighbours = mesh.map.neighbours().len() as f64;
-    // Triad is only absent on every rank at once, so a zero stands for it.
+    // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
     let mut largest = [-owned, owned, ghosts, neighbours, bound.longest_edge];
     let mut triads = [triad.unwrap_or(0.0)];
     let mut sums = [mesh.elem_count() as u64, peak];

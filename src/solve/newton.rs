@@ -8,10 +8,10 @@ use crate::{Error, Result};
 
 /// A system of equations F(x) = 0 with its linearisation.
 pub trait NonlinearProblem<S: Blas> {
-    /// Unknowns that this rank owns.
+    /// Returns the number of unknowns that this rank owns.
     fn rows(&self) -> usize;
 
-    /// residual = F(x), and J(x) kept inside. Ghost values of x are refreshed on the way.
+    /// Computes residual = F(x), and J(x) for the next [`solve`](Self::solve). Refreshes the ghosts of x first.
     ///
     /// # Errors
     /// Whatever stops an assembly.
@@ -24,16 +24,16 @@ pub trait NonlinearProblem<S: Blas> {
     fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo>;
 }
 
-/// When to stop.
+/// Stopping criteria of Newton's method.
 #[derive(Clone, Copy, Debug)]
 pub struct NewtonParams {
     /// Bound of ||F|| / ||F at the start||.
     pub tolerance: f64,
-    /// Steps before giving up.
+    /// Number of steps after which Newton's method gives up.
     pub max_iterations: usize,
 }
 
-/// One step of the history.
+/// One Newton step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewtonStep {
     /// ||F|| before the step.
@@ -42,7 +42,7 @@ pub struct NewtonStep {
     pub linear: SolveInfo,
 }
 
-/// How it went.
+/// Result of Newton's method.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewtonInfo {
     /// The steps taken.
@@ -77,6 +77,7 @@ pub fn newton<S: Blas>(
         let mut norm = [0.0];
         space.read(&sums.scalars, &mut norm)?;
         let (step, norm) = (info.steps.len(), norm[0].sqrt());
+        // Before the comparison with the target, which is false for NaN: the next solve would work on a useless Jacobian.
         if !norm.is_finite() {
             return Err(Error::NotFinite { method: "Newton", quantity: "||F||", value: norm, iteration: step });
         }
@@ -89,11 +90,13 @@ pub fn newton<S: Blas>(
         if norm <= target {
             return Ok(info);
         }
+        // The limit is tested after the target, so that the last step allowed may converge.
         if step == params.max_iterations {
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
         // J delta = F, x -= delta
         let linear = problem.solve(&residual, &mut delta)?;
+        // Owned unknowns only; the next assembly refreshes the ghosts.
         space.axpy(n, -1.0, &delta, x)?;
         info.steps.push(NewtonStep { residual: norm, linear });
     }

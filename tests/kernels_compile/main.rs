@@ -42,7 +42,7 @@ struct Limit {
     shared: u32,
 }
 
-/// `file,kernel,registers,spill bytes` a line; what follows a `#` is a comment.
+/// One line per kernel, `file,kernel,registers,spill bytes`; what follows a `#` is a comment.
 fn limits(text: &str) -> BTreeMap<(String, String), Limit> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty());
     lines

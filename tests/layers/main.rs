@@ -12,7 +12,7 @@ use tokens::{Token, tokens};
 use tree::Tree;
 
 /// Layers by name and height. A layer may use itself and lower ones.
-const FLOORS: &[(&str, u32)] = &[
+const LAYERS: &[(&str, u32)] = &[
     ("run", 9),
     ("solve", 8),
     ("fill", 7),
@@ -32,12 +32,12 @@ const MAX_LINES: usize = 400;
 /// Name and text of a file.
 type Source = (String, String);
 
-fn floor(room: &str) -> Option<u32> {
-    FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floor)| *floor)
+fn height(layer: &str) -> Option<u32> {
+    LAYERS.iter().find(|(name, _)| *name == layer).map(|(_, height)| *height)
 }
 
 /// The layer of a file below `src`.
-fn room(name: &str) -> &str {
+fn layer_of(name: &str) -> &str {
     name.split(['/', '.']).next().unwrap_or("")
 }
 
@@ -61,17 +61,17 @@ fn files(dir: &str, extensions: &[&str]) -> Vec<Source> {
 }
 
 /// Layers that paths from `crate` lead to, also inside braces.
-fn rooms(code: &[Token]) -> Vec<&str> {
-    let mut rooms = Vec::new();
+fn layers(code: &[Token]) -> Vec<&str> {
+    let mut layers = Vec::new();
     for at in (0..code.len().saturating_sub(2)).filter(|&at| code[at].word() == Some("crate")) {
         if code[at + 1] != Token::Colons {
             continue;
         }
-        rooms.extend(code[at + 2].word());
+        layers.extend(code[at + 2].word());
         let mut depth = i32::from(code[at + 2].is('{'));
         for i in (at + 3..code.len()).take_while(|_| code[at + 2].is('{')) {
             if depth == 1 && (code[i - 1].is('{') || code[i - 1].is(',')) {
-                rooms.extend(code[i].word());
+                layers.extend(code[i].word());
             }
             depth += i32::from(code[i].is('{')) - i32::from(code[i].is('}'));
             if depth == 0 {
@@ -79,7 +79,7 @@ fn rooms(code: &[Token]) -> Vec<&str> {
             }
         }
     }
-    rooms
+    layers
 }
 
 /// Imports of higher layers, `unsafe` where it is not reviewed, long files.
@@ -95,17 +95,17 @@ fn misplaced(sources: &[Source]) -> Vec<String> {
         if is_unsafe && !UNSAFE.iter().any(|place| name.starts_with(place)) {
             faults.push(format!("{name}: unsafe"));
         }
-        let room = room(name);
-        if room == "lib" {
+        let layer = layer_of(name);
+        if layer == "lib" {
             continue;
         }
-        let Some(own) = floor(room) else {
-            faults.push(format!("{name}: `{room}` has no place among the layers"));
+        let Some(own) = height(layer) else {
+            faults.push(format!("{name}: `{layer}` has no place among the layers"));
             continue;
         };
-        for used in rooms(&code) {
-            if used != room && floor(used).is_some_and(|used| used >= own) {
-                faults.push(format!("{name} (layer {own}) imports from `{used}` (layer {})", floor(used).unwrap()));
+        for used in layers(&code) {
+            if used != layer && height(used).is_some_and(|used| used >= own) {
+                faults.push(format!("{name} (layer {own}) imports from `{used}` (layer {})", height(used).unwrap()));
             }
         }
     }
@@ -153,7 +153,7 @@ fn unowned(kernels: &[Source], owners: &[(String, Vec<Token>)]) -> Vec<String> {
             owners.iter().filter(|(_, code)| names_it(code)).map(|(owner, _)| owner.as_str()).collect();
         found.sort_unstable();
         found.dedup();
-        let heights: Vec<Option<u32>> = found.iter().map(|owner| floor(owner)).collect();
+        let heights: Vec<Option<u32>> = found.iter().map(|owner| height(owner)).collect();
         let lowest = heights.iter().min();
         let is_header = kernel.ends_with(".cuh");
         let has_one_owner =
@@ -183,9 +183,9 @@ fn files_use_each_other_without_circles() {
 fn every_kernel_file_has_one_owner() {
     let kernels = files("kernels", &["cu", "cuh"]);
     assert!(kernels.len() > 10);
-    let library = files("src", &["rs"]).into_iter().map(|(name, text)| (room(&name).to_string(), tokens(&text)));
+    let library = files("src", &["rs"]).into_iter().map(|(name, text)| (layer_of(&name).to_string(), tokens(&text)));
     let programs =
-        files("apps", &["rs"]).into_iter().map(|(name, text)| (format!("apps/{}", room(&name)), tokens(&text)));
+        files("apps", &["rs"]).into_iter().map(|(name, text)| (format!("apps/{}", layer_of(&name)), tokens(&text)));
     let faults = unowned(&kernels, &library.chain(programs).collect::<Vec<_>>());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -198,7 +198,7 @@ fn made_up(files: &[(&str, &str)]) -> Vec<Source> {
 #[test]
 fn layers_behind_crate_are_found() {
     let code = tokens("use crate::{Error, run::{Deck, x}, mesh}; crate::fill::f() // crate::none");
-    assert_eq!(rooms(&code), ["Error", "run", "mesh", "fill"]);
+    assert_eq!(layers(&code), ["Error", "run", "mesh", "fill"]);
 }
 
 #[test]

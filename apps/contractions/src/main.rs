@@ -62,7 +62,7 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     #[cfg(feature = "cuda")]
     if !args.learn.is_empty() {
-        return show(&learn::learned(&args.learn)?);
+        return show(&learn::tuning_table(&args.learn)?);
     }
     // 2. All decks, before any work is done.
     let peers = peers::Libraries::new();

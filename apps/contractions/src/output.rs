@@ -48,7 +48,7 @@ pub fn draw(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<Vec<usize>
     crate::plot::all(deck, table, folder)
 }
 
-/// Without figures in the build there are none.
+/// Draws nothing in a build without figures.
 #[cfg(not(feature = "plot"))]
 pub fn draw(_: &SweepDeck, _: &Table, _: &Path) -> Result<Vec<usize>> {
     Ok(Vec::new())

@@ -116,6 +116,7 @@ impl Persistent {
 
 impl Exchange for Persistent {
     fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()> {
+        // An exchange that was dropped unfinished still uses the buffers.
         self.wait()?;
         // SAFETY: nothing is under way, so MPI does not touch the buffer, and `&mut self` keeps others out.
         pack(unsafe { &mut *self.send.as_slice() })?;

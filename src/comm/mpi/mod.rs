@@ -64,6 +64,7 @@ impl Mpi {
         }
     }
 
+    /// Reduces in pieces through the stack, so that a reduction never allocates.
     fn reduce<T: Equivalence + Copy + Default>(&self, values: &mut [T], operation: SystemOperation) {
         for piece in values.chunks_mut(PIECE) {
             let mut result = [T::default(); PIECE];
@@ -128,6 +129,7 @@ impl Communicator for Mpi {
         let rank = self.rank();
         let first = AtomicBool::new(true);
         std::panic::set_hook(Box::new(move |panic| {
+            // Several threads may panic at once; one message is enough.
             if first.swap(false, Ordering::SeqCst) {
                 let _ = writeln!(std::io::stderr(), "rank {rank}: {panic}");
             }

@@ -5,7 +5,7 @@ use super::*;
 /// What the output's memory holds between its items, and must keep.
 const GAP: f64 = -77.0;
 
-/// Compares one kernel with the oracle, for inputs and output at all combinations of `places`.
+/// Compares one kernel with the reference, for inputs and output at all combinations of `places`.
 fn check<T: Float>(kernel: &Kernel<T>, sizes: &Sizes, places: &[[Place; 3]]) {
     let threads = Threads::new(3).unwrap();
     let [a_extents, b_extents, out_extents] = kernel.extents(sizes);

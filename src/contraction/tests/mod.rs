@@ -29,7 +29,7 @@ impl<T: Float> Kernel<T> {
         Formula(self.form, self.rank).extents(sizes)
     }
 
-    /// The oracle's loops.
+    /// The reference's loops.
     fn pairs(&self, sizes: &Sizes, a: &Array<T>, b: &Array<T>, entry: impl FnMut(&[usize], &[(T, T)])) {
         Formula(self.form, self.rank).pairs(sizes, a, b, entry);
     }

@@ -1,4 +1,4 @@
-//! The oracle: naive loops over index tuples, independent of views and strides; shared with the tests on a GPU.
+//! The reference: naive loops over index tuples, independent of views and strides; shared with the tests on a GPU.
 
 use super::arrays::{Array, Float, indices};
 

@@ -16,7 +16,7 @@ use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments}
 const THREADS: u32 = 256;
 /// Colours per mask of a node.
 const MASKED: u32 = u64::BITS;
-/// Rounds between two checks of the host whether any element is left.
+/// Rounds between two checks of the host whether any element is left. A check waits for the GPU; a round without elements is short.
 const ROUNDS: usize = 4;
 
 /// The elements, sorted by colour.
@@ -107,6 +107,7 @@ fn colours(space: &Cuda, elem_node: &ElemNode<CudaMemory>) -> Result<(CudaArray<
         if is_set(&left)? {
             continue;
         }
+        // The masks of 64 colours were full at some nodes: their elements take part again with the next 64.
         if !is_set(&waiting)? {
             return Ok((colours, (base + MASKED) as usize));
         }

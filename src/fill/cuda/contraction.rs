@@ -106,6 +106,7 @@ impl ContractionWorkset {
         for first in elems.clone().step_by(self.cells) {
             let cells = self.cells.min(elems.end - first);
             self.geometry(space, input, first..first + cells)?;
+            // The views place a workset's results among those of all elements, so no copy follows.
             let matrices = DeviceViewMut::strided(
                 matrices,
                 first,
@@ -159,6 +160,7 @@ impl ContractionWorkset {
         let (masses, phi) = (scalars(&self.masses)?, scalars(&self.phi)?);
         let slope = DeviceView::new(&self.slope, [cells, HEX8_POINTS, DIM], self.layout)?;
         let load = DeviceView::new(&self.load, [cells, HEX8_POINTS], self.layout)?;
+        // Stiffness first, then mass: a fixed order of the terms keeps the bits.
         field_field_vector(&with, &fluxes, &gradients, &mut matrices, Sum::Overwrite)?;
         field_field_scalar(&with, &masses, &phi, &mut matrices, Sum::Into)?;
         data_field_vector(&with, &slope, &fluxes, &mut residuals, Sum::Overwrite)?;

@@ -27,6 +27,7 @@ impl Boundary for Cuda {
             ];
             self.launch(&DIRICHLET, "list_fixed", Grid::cover(graph.rows() * LANES, THREADS), arguments)?;
             let mut lengths = [0; 2];
+            // Only the first pass needs its counts on the host.
             if limits == [0, 0] {
                 self.read(&counts, &mut lengths)?;
             }

@@ -58,6 +58,7 @@ impl Gather {
 
     pub(super) fn heat(&mut self, system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
         let (space, elems) = (system.space, system.elems());
+        // Taken out while `matrices` borrows all of `self`, and put back below.
         let mut arrays = match self.arrays.take() {
             Some(arrays) => arrays,
             None => {

@@ -44,6 +44,7 @@ impl Contraction {
 }
 
 impl Assemble for Cuda {
+    // The fastest strategy on a GPU, and its bits are the same in every run.
     const STRATEGY: Strategy = Strategy::Gather;
 
     type HeatAssembly = CudaHeatAssembly;
@@ -77,6 +78,7 @@ impl Assemble for Cuda {
             return fill.assemble_heat(self, input, graph, matrix, residual);
         };
         workset.evaluate(self, input, 0..input.elem_node.elem_count(), matrices, residuals)?;
+        // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
         let elements = ElementMatrices { matrices, residuals, symmetric: false };
         fill.assemble_matrices(self, input.elem_node, graph, elements, matrix, residual)
     }

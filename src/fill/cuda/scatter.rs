@@ -17,6 +17,7 @@ const ELEMS: usize = 32;
 const ENTRIES: usize = 64;
 
 pub(super) fn heat(mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+    // Additions need zeros to start from.
     system.clear()?;
     let (elems, rows, (positions, kind)) = (system.elems(), system.rows(), system.positions());
     let grid = Grid::cover(elems, HEAT_THREADS);

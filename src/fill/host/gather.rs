@@ -44,7 +44,7 @@ enum Arrays<const NN: usize> {
 impl<const NN: usize> Gather<NN> {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows);
-        // One piece per thread: every further cut would compute more elements twice.
+        // One piece per thread: every further cut would duplicate more elements.
         let bounds = even_bounds(rows, space.concurrency(), 1);
         let windows = windows(space, &lists, &bounds);
         let computed: usize = windows.iter().map(Window::elems).sum();

@@ -7,7 +7,7 @@ use std::{fmt, str::FromStr};
 /// The device that a person asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// The first GPU, where there is one and a single rank; else the cpu.
+    /// The first GPU if there is one and the run has a single rank, otherwise the CPU.
     #[default]
     Auto,
     /// Threads of the host.
@@ -21,7 +21,7 @@ pub enum Device {
 pub enum Chosen {
     /// Threads of the host.
     Cpu {
-        /// What to tell a person once, where a GPU was looked for and not found.
+        /// Why GPU detection found no GPU, to be shown once.
         notice: Option<String>,
     },
     /// The GPU with this number.

@@ -12,7 +12,7 @@ impl Report {
             "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
              mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, longest edge {:.4}\n\
              parallel    {} ranks x {} threads on {}\n\
-             partition   {} to {} nodes a rank, at most {} ghosts and {} neighbours, {duplicated:.1} % elements twice\n\
+             partition   {} to {} nodes per rank, at most {} ghosts and {} neighbours, {duplicated:.1} % duplicated elements\n\
              strategies  graph {}, fill {}, kernel {}\n\n",
             self.version,
             problem.t_min,

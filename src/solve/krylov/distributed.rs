@@ -82,6 +82,7 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         slot: usize,
     ) -> Result<()> {
         let rows = self.matrix.extents().0;
+        // A block of rows has one partial sum. Split between blocks, the product sums in the order of an undivided one.
         let whole = self.interior / A::ROW_BLOCK * A::ROW_BLOCK;
         let split = if self.interior == rows { rows } else { whole };
         let mut clock = Instant::now();
@@ -100,10 +101,12 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         Ok(())
     }
 
+    /// A CUDA graph repeats work of the device only; messages need the host in the middle of an iteration.
     fn is_recordable(&self) -> bool {
         S::IS_RECORDABLE || self.halo.is_empty()
     }
 
+    /// A single launch has no place for an exchange of ghosts.
     fn cg_at_once(
         &mut self,
         space: &S,

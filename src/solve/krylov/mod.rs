@@ -73,7 +73,7 @@ pub trait MatrixOperator: Formats {
     /// A matrix in its storage format, borrowed.
     type Operator<'a>: Product<Self> + LinearOperator<Self>;
 
-    /// The matrix whose values were copied to `storage` last, in its format.
+    /// Returns the matrix whose values were copied to `storage` last, in its format.
     fn operator<'a>(storage: &'a Self::Storage, a: &'a CrsMatrix<f64, Self::Memory>) -> Self::Operator<'a>;
 }
 

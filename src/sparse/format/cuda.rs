@@ -16,11 +16,11 @@ use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, Lanes};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a format keeps beside the CRS matrix.
+/// The data that a format keeps beside the CRS matrix.
 #[derive(Clone, Debug)]
 pub struct Storage<V: DeviceValue = f64> {
     slices: Option<SlicedEll<V>>,
-    /// Threads a row of products in CRS; `None`: as many as suit the mean row.
+    /// Threads per row of products in CRS; `None`: as many as suit the mean row.
     pub lanes: Option<Lanes>,
 }
 
@@ -45,7 +45,7 @@ impl<V: DeviceValue> Storage<V> {
         self.slices.as_mut().map_or(Ok(()), |slices| slices.update(space, a))
     }
 
-    /// The matrix whose values were taken last, as this format stores it.
+    /// Returns the matrix whose values were taken last, as this format stores it.
     pub fn view<'a>(&'a self, a: &'a CrsMatrix<V, CudaMemory>) -> Stored<'a, V> {
         Stored { matrix: a, slices: self.slices.as_ref(), lanes: self.lanes, at_once: true }
     }
@@ -71,7 +71,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         self.lanes.unwrap_or_else(|| Lanes::of_matrix(self.matrix))
     }
 
-    /// y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
+    /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
@@ -82,7 +82,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         }
     }
 
-    /// y = A x over `rows` and x.y, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot); `rows` starts at a multiple of 32.
+    /// Computes y = A x over `rows` and x.y, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot); `rows` starts at a multiple of 32.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
@@ -101,7 +101,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         }
     }
 
-    /// Bytes that a product y = A x has to move in this format, each vector once.
+    /// Returns the bytes that a product y = A x has to move in this format, each vector once.
     pub fn bytes(&self) -> usize {
         let graph = self.matrix.graph();
         let crs = || self.matrix.values().bytes() + graph.entries().bytes() + graph.row_map().bytes();
@@ -110,7 +110,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
 }
 
 impl Cuda {
-    /// The matrix with its values rounded to single precision, on the same graph.
+    /// Returns the matrix with its values rounded to single precision, on the same graph.
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
@@ -120,7 +120,7 @@ impl Cuda {
         Ok(single)
     }
 
-    /// Rounds the values of a matrix into those of a single-precision one: 12 bytes an entry.
+    /// Rounds the values of a matrix into those of a single-precision one. Moves 12 bytes per entry.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for another number of entries.
@@ -132,7 +132,7 @@ impl Cuda {
 }
 
 impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
-    /// Rows per slice.
+    /// Rows per slice. CRS needs no blocks, but a caller splits every format at the same rows.
     const ROW_BLOCK: usize = 32;
 
     fn extents(&self) -> (usize, usize) {

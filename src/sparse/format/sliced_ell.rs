@@ -7,7 +7,7 @@
 //! ```
 //! A slice is 32 rows, so that a warp reads 32 neighbouring values per step. Its columns are stored in one of two ways:
 //! - as a table, the union of column - row over its rows, if the union has at most 40 offsets and at most 3/2 of the
-//!   longest row's entries. SlicedEll with equal unions share one table, which then stays in cache.
+//!   longest row's entries. Slices with equal unions share one table, which then stays in cache.
 //! - as a list of columns otherwise, and always in [`Format::Sell`].
 //!
 //! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
@@ -141,6 +141,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         let (slice_offsets, words) = (space.upload(&slice_offsets)?, space.upload(&layout.words)?);
         let (owners, starts) = (space.upload(&layout.owners)?, space.upload(&layout.starts)?);
         let (mut offsets, mut columns) = (space.unfilled::<i32>(layout.offsets)?, space.unfilled(layout.columns)?);
+        // Equal hashes do not prove equal patterns. The kernel counts the columns that it misses in their slice's table.
         let mut misses = space.zeros::<u32>(1)?;
         let (rows, row_map, entries) = (graph.rows() as u64, graph.row_map(), graph.entries());
         let count = layout.owners.len();
@@ -169,11 +170,13 @@ impl<V: DeviceValue> SlicedEll<V> {
     /// # Errors
     /// [`Error::Invalid`] when the matrix has another graph.
     pub fn update(&mut self, space: &Cuda, a: &CrsMatrix<V, CudaMemory>) -> Result<()> {
+        // Compares the objects only: a comparison of all columns would cost as much as the update.
         if !Arc::ptr_eq(&self.graph, a.graph()) {
             return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));
         }
         let (rows, row_map, entries) = (a.graph().rows() as u64, a.graph().row_map(), a.graph().entries());
         let Self { slice_offsets, words, offsets, values, .. } = self;
+        // One warp per slice.
         let grid = Grid::cover(words.len(), WARPS);
         let grid = Grid { threads: WARPS * SLICE as u32, ..grid };
         let (offsets, from) = (&*offsets, a.values());

@@ -1,7 +1,7 @@
-//! SpMV on a GPU: launches of `kernels/sparse.cu`, with 1 to 32 threads a row.
+//! SpMV on a GPU: launches of `kernels/sparse.cu`, with 1 to 32 threads per row.
 //!
-//! How many is the caller's choice ([`Cuda::spmv_lanes`]), or follows the mean length of a row ([`Lanes::of`]), or comes
-//! from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
+//! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
+//! ([`Lanes::of`]) or from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
 
 use super::{CrsMatrix, Spmv};
 use crate::blas::{Blas, Reductions};
@@ -18,17 +18,17 @@ const THREADS: u32 = 256;
 /// Threads that share a row of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// A thread a row.
+    /// 1 thread per row.
     One,
-    /// 2 threads a row.
+    /// 2 threads per row.
     Two,
-    /// 4 threads a row.
+    /// 4 threads per row.
     Four,
-    /// 8 threads a row.
+    /// 8 threads per row.
     Eight,
-    /// 16 threads a row.
+    /// 16 threads per row.
     Sixteen,
-    /// A warp a row.
+    /// One warp per row.
     Warp,
 }
 
@@ -43,14 +43,14 @@ impl Lanes {
         (Lanes::Warp, "32"),
     ];
 
-    /// The choice for rows of `entries` entries on average: about four entries a thread.
+    /// The choice for rows of `entries` entries on average: about four entries per thread.
     pub fn of(entries: f64) -> Self {
         let longest = [(3.0, Lanes::One), (8.0, Lanes::Two), (18.0, Lanes::Four), (48.0, Lanes::Eight)];
         let fits = longest.into_iter().find(|&(longest, _)| entries <= longest);
         fits.map_or(if entries <= 96.0 { Lanes::Sixteen } else { Lanes::Warp }, |(_, lanes)| lanes)
     }
 
-    /// How many threads that is.
+    /// Returns the number of threads.
     pub fn count(self) -> usize {
         1 << self as usize
     }
@@ -127,7 +127,7 @@ macro_rules! device_value {
 device_value!(f64);
 device_value!(f32);
 
-/// Which kernel: (1, 0), (alpha, 0), (1, 1), any.
+/// Returns the kernel for alpha and beta: (1, 0), (alpha, 0), (1, 1), any.
 pub(crate) fn update(alpha: f64, beta: f64) -> usize {
     match (alpha, beta) {
         (1.0, 0.0) => 0,
@@ -138,7 +138,7 @@ pub(crate) fn update(alpha: f64, beta: f64) -> usize {
 }
 
 impl Cuda {
-    /// [`spmv`](Spmv::spmv) with a given number of threads a row.
+    /// [`spmv`](Spmv::spmv) with a given number of threads per row.
     ///
     /// # Errors
     /// As [`spmv`](Spmv::spmv).
@@ -187,7 +187,8 @@ impl Cuda {
         self.launch(&SPARSE, name, grid, arguments)
     }
 
-    /// The number of threads a row that multiplies this matrix fastest here, by three products with each; waits for them.
+    /// Returns the number of threads per row that multiplies this matrix fastest on this GPU. Times three products with each
+    /// number and waits for them.
     ///
     /// # Errors
     /// As [`spmv`](Spmv::spmv).
@@ -199,6 +200,7 @@ impl Cuda {
     ) -> Result<Lanes> {
         let mut best = (std::time::Duration::MAX, Lanes::of_matrix(a));
         for (lanes, _) in Lanes::ALL {
+            // Not timed: the first product of a kernel may include its compilation.
             self.spmv_lanes(lanes, 1.0, a, x, 0.0, y)?;
             let before = self.record()?;
             for _ in 0..3 {
@@ -212,7 +214,8 @@ impl Cuda {
         Ok(best.1)
     }
 
-    /// Blocks that stay until the end, at most one a tile and one a partial sum; one at least, to store the sum.
+    /// Returns a grid of resident blocks that walk over the tiles: at most one block per tile and per partial sum, and
+    /// at least one, which stores the sum.
     pub(crate) fn product_grid(&self, file: &'static KernelFile, name: &'static str, tiles: usize) -> Result<Grid> {
         let resident = self.resident_blocks(file, name, THREADS, 0)?;
         Ok(Grid::new(tiles.min(resident).min(Self::partials_len(0)).max(1), THREADS))
@@ -238,7 +241,7 @@ pub(crate) fn check_dot(
 }
 
 impl<V: DeviceValue> Spmv<V> for Cuda {
-    /// Any range of rows; the sum of a range is added to that of the ranges before, the first of which begins at row 0.
+    /// Any range of rows; the sum of a range is added to the sum of the ranges before it. A split product begins with row 0.
     const ROW_BLOCK: usize = 1;
 
     fn spmv(

@@ -1,4 +1,4 @@
-//! SpMV on Serial and Threads: a thread a block of rows.
+//! SpMV on Serial and Threads: one task per block of rows.
 
 use super::{CrsMatrix, Spmv};
 use crate::Result;
@@ -8,10 +8,10 @@ use crate::space::{HostSpace, Item, prefetch};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries that values and columns are asked for ahead of their use: the hardware does not look past a page on its own.
-const AHEAD: usize = 512;
+/// Distance of the software prefetch of values and columns, in entries. The hardware prefetcher stops at page boundaries.
+const PREFETCH_DISTANCE: usize = 512;
 
-/// Sums that a row is spread over, so that an addition need not wait for the one before. (One sum keeps a Zen 3 core at
+/// Independent sums per row, so that an addition need not wait for the one before. (One sum keeps a Zen 3 core at
 /// 0.75 of its triad bandwidth, four bring it to 1.1.)
 const WAYS: usize = 4;
 
@@ -23,6 +23,7 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         let rows = a.graph().rows();
         self.for_each(y[..rows].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
             let first = block * S::CHUNK;
+            // beta = 0 must not read y, which may hold NaN; the usual factors of 1 save a multiplication per row.
             match (alpha, beta) {
                 (1.0, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = sum),
                 (_, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum),
@@ -49,6 +50,7 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         let Reductions { partials, scalars, .. } = sums;
         check_at_least("spmv_dot", "scalars", scalars.len(), slot + 1)?;
         let blocks = rows.start / S::CHUNK..rows.end.div_ceil(S::CHUNK);
+        // A range that began inside a block would overwrite the partial sum of the range before.
         check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
         check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
         let all = blocks.end;
@@ -62,6 +64,7 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
             });
             *partial = dot;
         });
+        // The last range adds the partial sums of all ranges, in the order of an undivided product: a split changes no bit.
         if rows.end == a.graph().rows() {
             scalars[slot] = partials[..all].iter().sum();
         }
@@ -83,12 +86,13 @@ fn multiply<V: Item + Into<f64>>(
     let mut start = row_map[0] as usize;
     for (i, &end) in row_map[1..].iter().enumerate() {
         let row = start..end as usize;
-        let mut ahead = row.start;
-        while ahead < row.end {
-            prefetch(values, ahead + AHEAD);
-            prefetch(values, ahead + AHEAD + 8);
-            prefetch(entries, ahead + AHEAD);
-            ahead += 16;
+        // A cache line holds 8 values in f64 and 16 columns.
+        let mut at = row.start;
+        while at < row.end {
+            prefetch(values, at + PREFETCH_DISTANCE);
+            prefetch(values, at + PREFETCH_DISTANCE + 8);
+            prefetch(entries, at + PREFETCH_DISTANCE);
+            at += 16;
         }
         start = row.end;
         let (columns, last_columns) = entries[row.clone()].as_chunks::<WAYS>();

@@ -1,7 +1,7 @@
 //! Sparse matrix times vector, on every space.
 //!
-//! A product reads 12 bytes an entry (value and column), 8 a row offset and 8 of each vector a row: 348 bytes a row of 27
-//! entries in f64. It does 2 flops an entry. Each row is summed in an order that depends on its length alone, so the
+//! A product reads 12 bytes per entry (value and column), and per row 8 for the offset and 8 for each vector: 348 bytes for a
+//! row of 27 entries in f64. It does 2 flops per entry. Each row is summed in an order that depends on its length alone, so the
 //! result does not depend on the space's concurrency.
 
 #[cfg(feature = "cuda")]

@@ -1,4 +1,4 @@
-//! CG on matrices that lie on a GPU: every format, by kernels and in one launch.
+//! CG on matrices in GPU memory: every format, by kernels and in one launch.
 
 use super::sparse::{matrix, neighbours, single};
 use super::{difference, gpu, wave};

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// Files that are no tables; tables of several GPUs.
-pub fn learned(paths: &[PathBuf]) -> Result<String> {
+pub fn tuning_table(paths: &[PathBuf]) -> Result<String> {
     let mut paths = paths.to_vec();
     paths.sort();
     let tables = paths.iter().map(|path| Table::read(path)).collect::<Result<Vec<_>>>()?;

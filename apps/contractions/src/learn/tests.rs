@@ -62,7 +62,7 @@ fn no_gpu_and_several_are_told_apart() {
     };
     let [host, one, other] =
         [("a.csv", "serial"), ("b.csv", "cuda:0 (x)"), ("c.csv", "cuda:0 (y)")].map(|(a, b)| write(a, b));
-    let error = |paths: &[PathBuf]| learned(paths).unwrap_err().to_string();
+    let error = |paths: &[PathBuf]| tuning_table(paths).unwrap_err().to_string();
     assert!(error(std::slice::from_ref(&host)).ends_with("have no row of one"));
     assert!(error(&[host, one, other]).ends_with("are of 2: cuda:0 (x), cuda:0 (y)"));
 }
@@ -70,7 +70,8 @@ fn no_gpu_and_several_are_told_apart() {
 /// The table in the source is what these sweeps teach, byte for byte.
 #[test]
 fn the_table_of_auto_is_learnt_from_all_recorded_sweeps() {
-    let (text, recorded) = (learned(&recorded_sweeps()).unwrap(), include_str!("../../../../src/contraction/auto.csv"));
+    let (text, recorded) =
+        (tuning_table(&recorded_sweeps()).unwrap(), include_str!("../../../../src/contraction/auto.csv"));
     let at = text.lines().zip(recorded.lines()).position(|(a, b)| a != b);
     assert!(
         text == recorded,

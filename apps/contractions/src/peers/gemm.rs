@@ -1,4 +1,4 @@
-//! The crate matrixmultiply, a product a cell, cells over the threads.
+//! The crate matrixmultiply, one product per cell, cells shared among the threads.
 //!
 //! Per cell: out (L, R) = left (L, K) x right (R, K) transposed.
 

@@ -19,7 +19,7 @@ pub struct Ceilings {
     pub peak: [f64; 2],
 }
 
-/// Copies, the fastest of which counts.
+/// Number of copies; the fastest counts.
 const PASSES: usize = 10;
 
 impl Ceilings {

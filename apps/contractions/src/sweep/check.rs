@@ -1,4 +1,4 @@
-//! A result is looked at before it is timed: chosen outputs against sums in f64, and all outputs for what was not written.
+//! Checks a result before it is timed: chosen outputs against sums in f64, and all outputs for what was not written.
 
 use super::case::Case;
 use minifenl::space::lanes::Real;

@@ -87,7 +87,7 @@ the left one is faster: one ratio for each case that has both in the same table 
 the host stands for either layout of the GPU. `cases` counts them, `min`, `median` and `max` are of them, `in range` is the part
 of them that the criterion's range holds. A claim about the largest, the smallest or the median holds (`yes`) if that number is
 in the range, else not (`no`). A claim about each holds if as many are in the range as the criterion asks for; `no` is at most
-10 %, and `mixed` is what lies between.
+10 %, and `mixed` otherwise.
 ";
 
 fn endless() -> f64 {

@@ -38,7 +38,7 @@ pub struct Job {
     pub case: Case,
     /// The memory size that the deck names.
     pub memory_mib: f64,
-    /// By whom.
+    /// Name of the algorithm that computes the case.
     pub algorithm: Algorithm,
     /// The name in the table.
     pub variant: String,

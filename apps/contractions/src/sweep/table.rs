@@ -1,4 +1,4 @@
-//! What was measured: a row a measurement, as CSV and JSON. A CSV starts with comments (`#`): the version and each device's
+//! The measurements, one row each, as CSV and JSON. A CSV starts with comments (`#`): the version and each device's
 //! ceilings, so that each fraction can be checked from the file alone.
 
 use super::case::{Case, Kernel, Order, Precision};
@@ -142,7 +142,7 @@ impl Table {
         })
     }
 
-    /// Comments with the ceilings, a header and a line a row; no cell has a comma.
+    /// Comments with the ceilings, a header and one line per row; no cell has a comma.
     pub fn csv(&self) -> String {
         let mut text = format!("# minifenl {}\n", env!("CARGO_PKG_VERSION"));
         if !self.ceilings.is_empty() {

@@ -8,8 +8,8 @@ use minifenl::space::lanes::Real;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Layout, Threads};
 
 const DECK: &str = r#"
-name = "looked-at"
-title = "what the look finds"
+name = "checked"
+title = "wrong results"
 [[sweep]]
 kernels = ["field_field_scalar", "data_data_vector"]
 variants = ["flat"]

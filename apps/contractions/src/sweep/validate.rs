@@ -72,7 +72,7 @@ fn check_values(deck: &SweepDeck) -> Result<()> {
         let of = |error| Error::Invalid(format!("plot {:?}: {error}", plot.name));
         picture(plot, deck).map_err(of)?;
         if deck.plot[..i].iter().any(|other| other.name == plot.name) {
-            return bad("another plot has this name, and would be written over").map_err(of);
+            return bad("another plot has this name and would be overwritten").map_err(of);
         }
     }
     Ok(())
@@ -194,7 +194,7 @@ fn find(of: &str, pattern: &str, whose: &str, names: &[&str], is_one: fn(&str, &
     Err(Error::Invalid(format!("{of}: {pattern:?} fits none of {whose}{}", names.join(", "))))
 }
 
-/// Returns every name that gets a row: those of the deck and those that always run. Peers that this build lacks count.
+/// Returns every name that gets a row: the deck's names and the names that always run, including peers that this build lacks.
 fn measured_by(group: &Group, peers: &impl Peers) -> Vec<&'static str> {
     let mut names = Vec::new();
     if !group.layouts.is_empty() {

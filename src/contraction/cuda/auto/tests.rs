@@ -74,7 +74,8 @@ fn the_fastest_applicable_variant_of_the_nearest_case_is_chosen() {
     assert_eq!(near(Family::DataData, [500, 1, 1], 72, Side::Right, 4), Some(Variant::Teamstride64));
 }
 
-/// team2 of a scalar has a thread a point, of a tensor a thread an index after the points: one tells nothing of the other.
+/// team2 has one thread per point for a scalar and one per index after the points for a tensor, so times of one rank say nothing
+/// about another.
 #[test]
 fn teams_of_other_ranks_are_no_lesson() {
     let cases = cases(

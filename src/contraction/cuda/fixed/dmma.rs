@@ -77,7 +77,7 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
             ("CELLS", 1),
             ("SPLIT", split),
             ("PAIRS", usize::from(work.pairs)),
-            ("AHEAD", usize::from(prefetches)),
+            ("PREFETCH", usize::from(prefetches)),
             ("UNROLL", unroll),
             ("THREADS", threads),
             ("BLOCKS", blocks),

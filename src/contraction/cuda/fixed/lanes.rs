@@ -42,7 +42,7 @@ pub fn lanes(work: &Work, limits: &Limits) -> Launch {
             ("INNER", inner),
             ("ROWS", rows),
             ("COLUMNS", columns),
-            ("AHEAD", usize::from(prefetches)),
+            ("PREFETCH", usize::from(prefetches)),
             ("STAGES", stages),
             ("UNROLL", unroll),
             ("THREADS", 128),

@@ -1,6 +1,6 @@
-//! The operator of a matrix that lies on a GPU, in any format; small systems are solved in one launch of `kernels/cg_at_once.cu`.
+//! The operator of a matrix in GPU memory, in any format; small systems are solved in one launch of `kernels/cg_at_once.cu`.
 //!
-//! That is pipelined CG (Ghysels and Vanroose 2014): the iterates of CG, in exact arithmetic, with one synchronisation an
+//! That is pipelined CG (Ghysels and Vanroose 2014): the iterates of CG, in exact arithmetic, with one synchronisation per
 //! iteration instead of three launches. Its recurrences for A r, A p and A A p drift by rounding, so they are formed anew every
 //! 32 iterations; the residual follows its own recurrence, as in CG. The number of iterations is CG's within one where the
 //! condition is that of a box of elements. For a condition of 3000 it is one more at a tolerance of 1e-8, five more at 1e-10,

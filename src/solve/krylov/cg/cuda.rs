@@ -7,6 +7,7 @@ use crate::solve::kernel_files::CG;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 
 impl CgSteps for Cuda {
+    // Fewer would make the GPU wait for the host; more would waste launches after convergence.
     const CHECK_INTERVAL: usize = 16;
     const CHECKS_IN_FLIGHT: usize = 1;
 

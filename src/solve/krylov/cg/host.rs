@@ -9,6 +9,7 @@ use crate::space::HostSpace;
 use rayon::prelude::*;
 
 impl<S: HostSpace> CgSteps for S {
+    // A host has finished each step before the next begins, so a check of every iteration costs nothing.
     const CHECK_INTERVAL: usize = 1;
     const CHECKS_IN_FLIGHT: usize = 0;
 
@@ -100,6 +101,7 @@ fn set_state(scalars: &mut [f64], state: CgState) {
 
 /// The state that follows from r.r after `COUNT` iterations.
 fn state_of(rr: f64, scalars: &[f64]) -> CgState {
+    // A comparison with NaN is false, so NaN is tested first. Convergence in the last iteration allowed is a success.
     match () {
         () if !rr.is_finite() => CgState::NotFinite,
         () if rr.sqrt() <= scalars[Slot::TARGET] => CgState::Converged,

@@ -101,12 +101,14 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
 
     // ||b||
     let [rr, _] = CgSlot::RR;
+    // The state of the last solve would switch these sums off.
     sums.stop = None;
     space.dot(n, b, b, sums, rr)?;
     comm.all_reduce(space, sums, rr)?;
     space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
 
     // r = b - A x, p = z = M^-1 r, r.r, r.z
+    // p carries x through the first product: it has room for the ghosts.
     space.copy(n, x, p)?;
     a.apply(space, p, q)?;
     space.axpby(n, 1.0, b, -1.0, q, r)?;
@@ -122,9 +124,12 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
     }
     space.cg_check(rr, sums)?;
 
+    // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop together.
     sums.stop = Some(CgSlot::STATE);
     let at_once = M::IS_IDENTITY && a.cg_at_once(space, x, r, sums)?;
+    // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
     let in_flight = if at_once { 0 } else { S::CHECKS_IN_FLIGHT };
+    // An exchange of ghosts or an all-reduce over ranks runs on the host, in the middle of an iteration.
     let recordable = a.is_recordable() && comm.is_recordable();
     let mut checks = VecDeque::with_capacity(in_flight + 1);
     let (mut recording, mut enqueued, mut seen) = (S::Recording::default(), 0, 0);
@@ -146,6 +151,7 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
         let iterations = enqueued..enqueued + S::CHECK_INTERVAL;
         let mut work = || {
             for iteration in iterations.clone() {
+                // Old and new r.r alternate. A recorded batch is replayed with its slots, so its length is even.
                 let (now, next) = (iteration % 2, (iteration + 1) % 2);
                 // q = A p, p.q
                 a.apply_dot(space, p, q, sums, CgSlot::PQ)?;
@@ -195,6 +201,7 @@ fn end(scalars: &[f64]) -> Option<Result<SolveInfo>> {
         }
         CgState::Breakdown => Err(Error::Breakdown { iteration: iterations, curvature, residual }),
         CgState::NotFinite if !rhs.is_finite() => Err(not_finite("||b||", rhs, 0)),
+        // The count includes the iteration that computed this r.r; iterations are numbered from 0.
         CgState::NotFinite if !residual.is_finite() => Err(not_finite("||r||", residual, iterations.saturating_sub(1))),
         CgState::NotFinite => Err(not_finite("p.Ap", curvature, iterations)),
     })

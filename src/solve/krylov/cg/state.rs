@@ -16,7 +16,7 @@ impl CgSlot {
     pub const RR: [usize; 2] = [0, 1];
     /// p.q
     pub const PQ: usize = 2;
-    /// Norm of r to reach.
+    /// Norm of r to reach: the tolerance times the norm of b.
     pub const TARGET: usize = 3;
     /// Number of iterations after which CG gives up.
     pub const LIMIT: usize = 4;
@@ -39,7 +39,7 @@ pub enum CgState {
     Running = 0,
     /// ||r|| is at most the target.
     Converged = 1,
-    /// p.q was not positive.
+    /// p.q was not positive: A is not positive definite, and alpha = r.z / p.q would not minimise along p.
     Breakdown = 2,
     /// A sum was NaN or infinite.
     NotFinite = 3,
@@ -79,7 +79,8 @@ pub struct Quotient {
 
 /// The fused vector updates of CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
 pub trait CgSteps: Blas {
-    /// Number of CG iterations between two convergence checks of the host; 1 or an even number.
+    /// Number of CG iterations between two convergence checks of the host; 1 or an even number, since the two slots of r.r
+    /// alternate and a recorded batch must begin with the same slot each time.
     const CHECK_INTERVAL: usize;
     /// Number of convergence checks that may be in flight while iterations continue.
     const CHECKS_IN_FLIGHT: usize;
