@@ -115,7 +115,8 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	cargo build --release --workspace
 	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
 	cargo build --release --features mpi
+	cp $(TARGET)/release/minifenl dist/minifenl-mpi
 	{ cargo test --workspace --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } | \
-	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=$(TARGET)/release/minifenl \
+	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi \
 	    minifenl-contractions=$(TARGET)/release/minifenl-contractions
-	rm dist/minifenl-solo
+	rm dist/minifenl-solo dist/minifenl-mpi

@@ -104,7 +104,7 @@ fn a_device_that_nobody_asked_for_is_missed_in_one_line_at_most() {
 fn kernels_are_listed_or_what_is_missing_is_said() {
     let (code, out, err) = run(&["--kernel-info"]);
     match code {
-        0 => assert!(out.lines().any(|line| line.starts_with("blas/cg_step ")), "{out}"),
+        0 => assert!(out.lines().any(|line| line.starts_with("cg/cg_step ")), "{out}"),
         code => assert!(code == 2 && err.starts_with("error: ") && err.lines().count() == 1, "{code}: {err}"),
     }
 }

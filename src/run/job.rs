@@ -1,4 +1,4 @@
-//! The execution spaces on which the main job runs: what the layers below require of a space, and four facts about the machine.
+//! The execution spaces on which the main job runs: what the layers below ask of a space, and four facts about the machine.
 
 use super::clock::Clock;
 use crate::Result;

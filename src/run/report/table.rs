@@ -11,8 +11,8 @@ impl Report {
         let mut text = format!(
             "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
              mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, longest edge {:.4}\n\
-             parallel    {} ranks x {} threads on {}\n\
-             partition   {} to {} nodes per rank, at most {} ghosts and {} neighbours, {duplicated:.1} % duplicated elements\n\
+             parallel    {} x {} on {}\n\
+             partition   {} to {} nodes per rank, at most {} and {}, {duplicated:.1} % duplicated elements\n\
              strategies  graph {}, fill {}, kernel {}\n\n",
             self.version,
             problem.t_min,
@@ -22,13 +22,13 @@ impl Report {
             self.elements,
             mesh.map,
             mesh.longest_edge,
-            self.ranks,
-            self.threads,
+            count(self.ranks as u64, "rank"),
+            count(self.threads as u64, "thread"),
             self.device,
             part.owned_min,
             part.owned_max,
-            part.ghosts,
-            part.neighbours,
+            count(part.ghosts, "ghost"),
+            count(part.neighbours as u64, "neighbour"),
             with.graph,
             with.fill,
             with.kernel,
@@ -70,6 +70,11 @@ impl Report {
         );
         text
     }
+}
+
+/// A number with its noun, in the plural unless it is 1.
+fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Columns as wide as their widest cell: the first to the left, the others to the right.

@@ -28,9 +28,9 @@ use std::sync::Arc;
 pub enum Format {
     /// The CRS arrays themselves: 12 bytes per entry, no set-up.
     Crs,
-    /// SlicedEll of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line.
+    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line.
     Sell,
-    /// SlicedEll of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
+    /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
     /// pattern. Vectors have to be finite.
     #[default]
     Pattern,
