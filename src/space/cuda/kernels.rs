@@ -7,6 +7,7 @@ use super::source::KernelFile;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{result, sys};
+use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
@@ -16,6 +17,9 @@ use std::sync::{Mutex, OnceLock};
 pub(super) struct Modules {
     architecture: OnceLock<Architecture>,
     loaded: Mutex<ByFile>,
+    /// Entry points of files without defines, by the addresses of the file and of the name and the length of the name. A launch
+    /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
+    known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
 }
 
 /// The modules of each file by the defines that it was compiled with. The key is the address of the file's `static`.
@@ -82,6 +86,28 @@ pub struct KernelInfo {
 impl Modules {
     /// Returns the entry point `name` of `file` compiled with `defines`; compiles and loads the file at its first use.
     pub fn function(
+        &self,
+        device: &DeviceInfo,
+        file: &'static KernelFile,
+        defines: &str,
+        name: &'static str,
+    ) -> Result<Function> {
+        let key = (std::ptr::from_ref(file) as usize, name.as_ptr() as usize, name.len());
+        let known = || self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if defines.is_empty()
+            && let Some(function) = known().get(&key)
+        {
+            return Ok(*function);
+        }
+        let function = self.loaded_function(device, file, defines, name)?;
+        if defines.is_empty() {
+            known().insert(key, function);
+        }
+        Ok(function)
+    }
+
+    /// Returns the entry point of a file that may have to be compiled, loaded or searched.
+    fn loaded_function(
         &self,
         device: &DeviceInfo,
         file: &'static KernelFile,
