@@ -21,10 +21,11 @@ Examples:
   minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
   minifenl --input inputs/original.toml --triad --report report.json
   minifenl --nodes 256 --device cuda:1         the second GPU, or an error
+  mpirun -n 2 minifenl --device cuda           2 ranks, one GPU each
   mpirun -n 4 minifenl --nodes 64              4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
 
-Exit codes: 0 solved and verified, 2 bad usage or input (a device that is not there too), 3 not converged or not verified, 1 anything else.";
+Exit codes: 0 solved and verified, 2 bad usage or input (including a device that is not available), 3 not converged or not verified, 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -60,43 +61,43 @@ pub struct Args {
     /// Element kernel: contraction, fused [default: fused]
     #[arg(long, value_name = "NAME")]
     kernel: Option<fill::Kernel>,
-    /// Newton's tolerance, relative [default: 1e-7]
+    /// Newton's tolerance, relative to the first residual [default: 1e-7]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
     newton_tolerance: Option<f64>,
-    /// Limit of Newton steps [default: 10]
+    /// Largest number of Newton steps [default: 10]
     #[arg(long, value_name = "N")]
     newton_max: Option<usize>,
-    /// CG's tolerance, relative [default: 1e-8]
+    /// CG's tolerance, relative to the right-hand side [default: 1e-8]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
     cg_tolerance: Option<f64>,
-    /// Limit of CG iterations in a Newton step [default: 2000]
+    /// Largest number of CG iterations per Newton step [default: 2000]
     #[arg(long, value_name = "N")]
     cg_max: Option<usize>,
-    /// Where to compute: auto, cpu, cuda, cuda:K [default: auto]
+    /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// How a GPU stores the matrix: auto, crs, sell, pattern [default: auto]
+    /// Storage format of the matrix on a GPU: auto, crs, sell, pattern [default: auto]
     #[arg(long, value_name = "NAME")]
     format: Option<Choice<Format>>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
-    /// Threads of each rank [default: the cores allowed to it]
+    /// Threads per rank [default: the cores allowed to the rank]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
-    /// Measure this machine's triad bandwidth, to compare with
+    /// Also measure the triad bandwidth and report each phase as a fraction of it
     #[arg(long)]
     triad: bool,
     /// Print the deck that results from the flags, and stop
     #[arg(long)]
     pub dump_deck: bool,
-    /// Print what the compiler made of every kernel on the GPU (--device), and stop
+    /// Print registers, memory and occupancy of every kernel on the GPU (--device), and stop
     #[arg(long)]
     pub kernel_info: bool,
-    /// Check every stage on the device against the serial one, and stop
+    /// Compare every stage on the device with the serial one, and stop
     #[arg(long)]
     pub self_test: bool,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop

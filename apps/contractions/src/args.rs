@@ -21,7 +21,7 @@ Examples:
   minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions
   minifenl-contractions --claims docs/contractions/*.csv          claimed in 2015 beside measured
 
-Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 anything else.";
+Exit codes: 0 done, 2 bad usage or input (including a device that is not available), 3 a result was wrong, 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]

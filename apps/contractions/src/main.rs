@@ -10,7 +10,8 @@
 //!               `minifenl-contractions --learn docs/contractions/*.csv`
 //!
 //! A deck becomes NAME.csv, NAME.json and its figures as SVG and PNG. Each result is compared with a sum in f64 before it
-//! is timed. Exit codes: 0 done, 2 bad usage or input (a device that is not there too), 3 a result was wrong, 1 else.
+//! is timed. Exit codes: 0 done, 2 bad usage or input (including a device that is not
+//! available), 3 a result was wrong, 1 any other failure.
 
 mod args;
 mod decks;
