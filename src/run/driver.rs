@@ -101,3 +101,25 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
     summary::report(space, comm, deck, &mesh, &temperature, &info, &bound, &phases, peak, triad)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::run::{Device, Silent, deck::Nodes};
+
+    #[test]
+    fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.run.device) = (Nodes::new([6; 3]).ok(), Device::Cpu);
+        let errors: Vec<f64> = [2, 2, 1, 3]
+            .map(|threads| {
+                deck.run.threads = Some(threads);
+                let report = solve(&deck, &Solo, &Silent).unwrap();
+                assert!(report.verified && report.threads == threads);
+                report.error_l2
+            })
+            .to_vec();
+        assert!(errors.iter().all(|&error| error == errors[0]), "{errors:?}");
+    }
+}
