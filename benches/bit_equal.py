@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Compares two builds of minifenl bit by bit: residual history, iteration counts, errors, partition.
+
+    python3 benches/bit_equal.py OLD NEW
+
+OLD and NEW are programs built with MPI, on one machine. The cases cover decks, maps, strategies, element kernels, 1 to 8 ranks and 1 to
+8 threads on the CPU. `scatter` runs on one thread only, since its sums have no fixed order on several. Exit code 1 if a case differs.
+"""
+import itertools, json, os, subprocess, sys, tempfile
+from pathlib import Path
+
+INPUTS = Path(__file__).parent.parent / "inputs"
+KEYS = ("history", "error_max", "error_l2", "error_bound", "verified", "newton_iterations", "cg_iterations", "partition", "mesh",
+        "problem", "nodes", "elements")
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
+def run(program, ranks, flags):
+    """The exit code and the report's compared keys."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.json")
+        command = [program, "--device", "cpu", "--report", report, *flags]
+        if ranks > 1:
+            command = ["mpirun", "--bind-to", "none", "-n", str(ranks), *command]
+        code = subprocess.run(command, capture_output=True, timeout=300, env=ENVIRONMENT).returncode
+        found = json.loads(report.read_text()) if report.exists() else {}
+        return code, {key: found.get(key) for key in KEYS}
+
+
+def cases():
+    for deck, nodes in itertools.product(("default", "original", "twist"), ("20", "33x17x25")):
+        yield 1, ["--input", str(INPUTS / f"{deck}.toml"), "--nodes", nodes, "--threads", "1"]
+    for ranks in (1, 2):
+        yield ranks, ["--input", str(INPUTS / "weak-scaling.toml")]
+    for ranks, threads, coordinates, fill, kernel in itertools.product(
+            range(1, 9), ("1", "2"), ("none", "twist"), ("gather", "colour"), ("fused", "contraction")):
+        yield ranks, ["--nodes", "19x23x21", "--map", coordinates, "--fill", fill, "--kernel", kernel, "--threads", threads]
+    for coordinates, graph, fill, kernel in itertools.product(
+            ("none", "bubble", "twist"), ("map", "gather", "sort"), ("gather", "colour"), ("fused", "contraction")):
+        yield 1, ["--nodes", "27x21x25", "--map", coordinates, "--graph", graph, "--fill", fill, "--kernel", kernel, "--threads", "2"]
+    for ranks, graph in itertools.product((1, 2, 5), ("map", "dashmap", "gather", "sort")):
+        yield ranks, ["--nodes", "18", "--graph", graph, "--fill", "scatter", "--threads", "1"]
+    for threads in range(1, 9):
+        yield 1, ["--nodes", "24", "--threads", str(threads)]
+
+
+def main():
+    old, new = sys.argv[1:3]
+    count, different = 0, 0
+    for ranks, flags in cases():
+        count += 1
+        before, after = run(old, ranks, flags), run(new, ranks, flags)
+        if before != after:
+            different += 1
+            keys = [key for key in KEYS if before[1][key] != after[1][key]]
+            print(f"differs: {ranks} ranks, {' '.join(flags)}: exit {before[0]} and {after[0]}, {', '.join(keys)}")
+    print(f"{count} cases, {different} differ")
+    return different > 0
+
+
+sys.exit(main())
