@@ -5,10 +5,13 @@
 use super::Staging;
 use super::kernel_files::HALO;
 use crate::blas::Reductions;
+use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 use crate::{LocalOrdinal, Result};
 
+/// Most scalars that are copied to the host at once, to avoid an allocation per all-reduce.
+const MOST: usize = 16;
 /// Threads per block, as in the kernel.
 const THREADS: u32 = 256;
 
@@ -43,8 +46,9 @@ impl Staging for Cuda {
 
     fn change_scalar(&self, sums: &mut Reductions<Cuda>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
         // One copy brings the scalar and the stop scalar.
-        let mut scalars = [0.0; 16];
-        let scalars = &mut scalars[..sums.scalars.len().min(16)];
+        check_at_least("change_scalar", "scalars", sums.scalars.len().min(MOST), slot + 1)?;
+        let mut scalars = [0.0; MOST];
+        let scalars = &mut scalars[..sums.scalars.len().min(MOST)];
         self.read(&sums.scalars, scalars)?;
         // All ranks hold the same state, so either all of them skip the all-reduce or none does.
         if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {

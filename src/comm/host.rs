@@ -2,6 +2,7 @@
 
 use super::Staging;
 use crate::blas::Reductions;
+use crate::error::check_at_least;
 use crate::space::HostSpace;
 use crate::{LocalOrdinal, Result};
 
@@ -28,6 +29,7 @@ impl<S: HostSpace> Staging for S {
     fn change_scalar(&self, sums: &mut Reductions<S>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
         // All ranks hold the same state, so either all of them skip the all-reduce or none does.
         if !sums.is_stopped()? {
+            check_at_least("change_scalar", "scalars", sums.scalars.len(), slot + 1)?;
             change(&mut sums.scalars[slot]);
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Elements are cut into a few long blocks, each processed by one thread. A row whose elements all lie in one block is
 //! written by one thread only and takes a plain add. (A locked add costs about 5 ns even without contention.) Rows on
-//! the seams between blocks take atomic adds; with a single block there are none. The order of the sums in seam rows is
+//! the seams between blocks take atomic adds; a single block needs no atomics. The order of the sums in seam rows is
 //! not fixed, so their last bits may differ between runs.
 
 use super::kernel::ElementKernel;

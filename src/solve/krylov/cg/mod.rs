@@ -44,6 +44,8 @@ pub struct CgWorkspace<S: CgSteps> {
     r: Array<S, f64>,
     /// M^-1 r; empty until a preconditioner needs it.
     z: Array<S, f64>,
+    /// Length of z.
+    z_len: usize,
     sums: Reductions<S>,
 }
 
@@ -56,7 +58,7 @@ impl<S: CgSteps> CgWorkspace<S> {
     pub fn new(space: &S, rows: usize, columns: usize) -> Result<Self> {
         let sums = Reductions::new(space, rows, CgSlot::LEN)?;
         let (p, q, r) = (space.zeros(columns)?, space.zeros(rows)?, space.zeros(rows)?);
-        Ok(CgWorkspace { p, q, r, z: space.zeros(0)?, sums })
+        Ok(CgWorkspace { p, q, r, z: space.zeros(0)?, z_len: 0, sums })
     }
 }
 
@@ -92,11 +94,11 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
 ) -> Result<SolveInfo> {
     let LinearSystem { operator: a, preconditioner: m, comm, rhs: b } = system;
     let n = a.rows();
-    let CgWorkspace { p, q, r, z, sums } = work;
+    let CgWorkspace { p, q, r, z, z_len, sums } = work;
     // Without a preconditioner r.z is r.r.
     let rz = if M::IS_IDENTITY { CgSlot::RR } else { CgSlot::RZ };
-    if !M::IS_IDENTITY {
-        *z = space.zeros(n)?;
+    if !M::IS_IDENTITY && *z_len < n {
+        (*z, *z_len) = (space.zeros(n)?, n);
     }
 
     // ||b||
