@@ -21,7 +21,7 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test lint bench plot contractions dist setup build
+.PHONY: help run test mutants lint bench plot contractions dist setup build
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
 
@@ -54,10 +54,10 @@ $(CUDA)/bin/nvdisasm: | $(CUDA)
 
 # Every test runs once: all of both packages without MPI, then those that need it. A test that lacks a GPU adds a line to the
 # file MINIFENL_SKIPPED.
-test: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
-test: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
-test: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
-test: export MINIFENL_NEEDS_NVRTC := 1
+test mutants: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
+test mutants: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
+test mutants: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
+test mutants: export MINIFENL_NEEDS_NVRTC := 1
 test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
 test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and were skipped
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
@@ -66,6 +66,11 @@ test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and 
 	cargo test --workspace --features minifenl/mpi --no-fail-fast --test mpi --test job 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
+
+# About 20 s per mutant on two cores. MUTANTS="--only NAME" runs one; tests/mutants.py --help says more.
+MUTANTS ?=
+mutants: setup $(CUDA)/bin/nvdisasm ## plausible mistakes, one at a time: each must be caught by a test
+	tests/mutants.py $(MUTANTS)
 
 $(TYPOS):
 	python3 -m venv target/tools
@@ -80,6 +85,7 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
 	$(TYPOS)
 	cargo test -q --test layers
+	tests/mutants.py --check
 
 bench: ## criterion benches
 	cargo bench

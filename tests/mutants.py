@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Runs the mutants of tests/mutants/*.toml: each is a plausible mistake in one place that a named test must catch.
+
+    tests/mutants.py [--only NAME...] [--list] [--check] [--gpu]
+
+A mutant replaces a text that occurs exactly once in a file:
+
+    [[mutant]]
+    name = "dirichlet-skips-last-row"          # unique
+    file = "src/fill/host/dirichlet.rs"
+    find = '''text that occurs exactly once in the file'''
+    replace = '''wrong text that still compiles'''
+    test = "--lib fill::host::dirichlet"       # arguments of `cargo test`; this test must fail
+    harmless = "why no result can differ"      # optional: counted, not run
+    gpu = true                                 # optional: its test needs a GPU; run only with --gpu
+
+The working tree (without ignored files) is copied to target/mutants/tree and never changed itself; builds are kept in
+target/mutants/build. First every named test runs without a mutant: it must pass and at least one test must match. Then
+each mutant is built and tested. A failed test, an abort and a time-out count as caught; a mutant that does not compile is
+an error of the list. The variable CARGO names another command for the builds. Exit code: 0 if every mutant was caught, 1 if
+one survived or the list has an error, 2 for wrong arguments.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "target" / "mutants"
+TREE = WORK / "tree"
+KEYS = {"name", "file", "find", "replace", "test", "harmless", "gpu"}
+# A test without a mutant that takes t seconds is stopped with one after SLOWER * t + PATIENCE seconds.
+SLOWER, PATIENCE = 10, 60
+
+
+def load():
+    """Returns the mutants of every list and the errors in the lists: unknown keys, stale texts, names used twice."""
+    mutants, errors, names = [], [], set()
+    for path in sorted((ROOT / "tests" / "mutants").glob("*.toml")):
+        try:
+            entries = tomllib.loads(path.read_text()).get("mutant", [])
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            errors.append(f"{path.name}: {error}")
+            continue
+        for mutant in entries:
+            reason = fault(mutant, names)
+            names.add(mutant.get("name"))
+            if reason:
+                errors.append(f"{path.name}: mutant `{mutant.get('name')}`: {reason}")
+            else:
+                mutants.append(mutant)
+    return mutants, errors
+
+
+def fault(mutant, names):
+    """Returns what is wrong with an entry of a list, or None."""
+    for key in ("name", "file", "find", "replace"):
+        if not isinstance(mutant.get(key), str):
+            return f"expected a string `{key}`"
+    if unknown := set(mutant) - KEYS:
+        return f"unknown key `{sorted(unknown)[0]}`, expected one of {', '.join(sorted(KEYS))}"
+    if mutant["name"] in names:
+        return "the name is used twice"
+    if mutant["find"] == mutant["replace"]:
+        return "`find` equals `replace`"
+    if not (ROOT / mutant["file"]).is_file():
+        return f"no file {mutant['file']}"
+    if "harmless" not in mutant and not mutant.get("test"):
+        return "expected `test`, the arguments of `cargo test`, or `harmless`, a reason"
+    found = (ROOT / mutant["file"]).read_text().count(mutant["find"])
+    return None if found == 1 else f"`find` occurs {found} times in {mutant['file']}, expected once"
+
+
+def copy_tree():
+    """Brings target/mutants/tree up to date. Unchanged files keep their times, so that builds are reused."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
+    )
+    files = {name for name in os.fsdecode(listed.stdout).split("\0") if name and (ROOT / name).is_file()}
+    for name in files:
+        source, target = ROOT / name, TREE / name
+        if not target.is_file() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+        target.chmod(source.stat().st_mode)
+    for path in TREE.rglob("*"):
+        if path.is_file() and str(path.relative_to(TREE)) not in files:
+            path.unlink()
+
+
+def call(command, timeout):
+    """Runs a command in the tree; returns its exit code (None after a time-out) and output. Ends all its processes."""
+    env = dict(os.environ, CARGO_TARGET_DIR=str(WORK / "build"), CARGO_TERM_COLOR="never")
+    with subprocess.Popen(
+        command, cwd=TREE, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            # mpirun ends its ranks when it is asked to, not when it is killed.
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+            return None, ""
+
+
+def build(test):
+    """Compiles what a test needs; returns the error or None."""
+    args = shlex.split(test)
+    args = args[: args.index("--")] if "--" in args else args
+    code, output = call([*shlex.split(os.environ.get("CARGO", "cargo")), "test", "--no-run", *args], None)
+    errors = [line for line in output.splitlines() if line.startswith("error")]
+    return None if code == 0 else (errors or [f"exit code {code}"])[0]
+
+
+def passes_alone(test):
+    """Runs a test without a mutant; returns its time and the error or None."""
+    if error := build(test):
+        return 0, f"does not compile: {error}"
+    start = time.monotonic()
+    code, output = call(["cargo", "test", *shlex.split(test)], 1800)
+    seconds = time.monotonic() - start
+    if code != 0:
+        return seconds, "fails without a mutant"
+    # A test without the usual harness prints no counts.
+    passed = re.findall(r"^test result: ok\. (\d+) passed", output, re.MULTILINE)
+    if passed and sum(map(int, passed)) == 0:
+        return seconds, "matches no test"
+    return seconds, None
+
+
+def verdict(mutant, seconds):
+    """Applies a mutant, tests it and restores the file; returns `caught`, `SURVIVED` or `ERROR` and a detail."""
+    path = TREE / mutant["file"]
+    text = path.read_text()
+    try:
+        path.write_text(text.replace(mutant["find"], mutant["replace"]))
+        if error := build(mutant["test"]):
+            return "ERROR", f"does not compile: {error}"
+        code, output = call(["cargo", "test", *shlex.split(mutant["test"])], SLOWER * seconds + PATIENCE)
+    finally:
+        path.write_text(text)
+    if code is None:
+        return "caught", "time-out"
+    if code == 0:
+        return "SURVIVED", f"cargo test {mutant['test']}"
+    failed = re.findall(r"^test (\S+) \.\.\. FAILED", output, re.MULTILINE)
+    return "caught", failed[0] if failed else f"exit code {code}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="run these mutants only")
+    parser.add_argument("--list", action="store_true", help="print names, files and tests")
+    parser.add_argument("--check", action="store_true", help="check only that every entry still fits its file")
+    parser.add_argument("--gpu", action="store_true", help="run also the mutants whose tests need a GPU")
+    args = parser.parse_args()
+
+    mutants, errors = load()
+    for error in errors:
+        print(f"error: {error}", file=sys.stderr)
+    if args.only:
+        if missing := set(args.only) - {mutant["name"] for mutant in mutants}:
+            parser.error(f"no mutant `{sorted(missing)[0]}`; --list prints the names")
+        mutants = [mutant for mutant in mutants if mutant["name"] in args.only]
+    if args.list:
+        for mutant in mutants:
+            print(f"{mutant['name']}\t{mutant['file']}\t{mutant.get('test') or 'harmless: ' + mutant['harmless']}")
+    if args.check or args.list:
+        print(f"{len(mutants)} mutants, {len(errors)} errors")
+        return int(bool(errors))
+
+    skips = lambda mutant: "harmless" in mutant or (mutant.get("gpu", False) and not args.gpu)
+    counts = dict.fromkeys(("caught", "SURVIVED", "ERROR", "harmless", "gpu"), 0)
+    counts["ERROR"] = len(errors)
+    for mutant in filter(skips, mutants):
+        counts["harmless" if "harmless" in mutant else "gpu"] += 1
+    # Mutants of one test and file are neighbours: less is compiled from one to the next.
+    runs = sorted((mutant for mutant in mutants if not skips(mutant)), key=lambda m: (m["test"].split(" -- ")[0], m["file"]))
+    copy_tree()
+    alone = {}
+    for test in dict.fromkeys(mutant["test"] for mutant in runs):
+        alone[test] = passes_alone(test)
+        if alone[test][1]:
+            print(f"error: cargo test {test}: {alone[test][1]}", file=sys.stderr, flush=True)
+    for mutant in runs:
+        seconds, error = alone[mutant["test"]]
+        start = time.monotonic()
+        result, detail = ("ERROR", f"its test {error}") if error else verdict(mutant, seconds)
+        counts[result] += 1
+        print(f"{result:<8} {time.monotonic() - start:5.1f} s  {mutant['name']}: {detail}", flush=True)
+    line = f"{counts['caught']} caught, {counts['SURVIVED']} survived, {counts['harmless']} harmless"
+    line += f", {counts['gpu']} not run (need a GPU)" if counts["gpu"] else ""
+    print(line + (f", {counts['ERROR']} errors" if counts["ERROR"] else ""))
+    return int(counts["SURVIVED"] + counts["ERROR"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
