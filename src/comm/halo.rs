@@ -126,7 +126,8 @@ mod tests {
     use super::*;
     use crate::comm::{Neighbour, Solo};
     use crate::space::Serial;
-    use std::{cell::Cell, rc::Rc};
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
 
     /// Gives back what is sent, negated, and counts the exchanges ended.
     #[derive(Debug)]
@@ -189,5 +190,89 @@ mod tests {
     fn the_communicator_decides_who_may_be_a_neighbour() {
         let map = Map::new(2, 1, vec![Neighbour { rank: 1, send: vec![], receive: 1..2 }]).unwrap();
         assert!(Halo::new(&Serial, &Solo, &map).is_err());
+    }
+
+    /// Rank 2 of 6, whose messages end in this process.
+    #[derive(Debug, Default)]
+    struct Postbox {
+        sent: Rc<RefCell<Vec<f64>>>,
+        received: Vec<f64>,
+    }
+
+    impl Exchange for Postbox {
+        fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()> {
+            let mut message = self.sent.borrow_mut();
+            message.fill(f64::NAN);
+            pack(&mut message)
+        }
+        fn end(&mut self) -> Result<&[f64]> {
+            Ok(&self.received)
+        }
+    }
+
+    impl Communicator for Postbox {
+        fn rank(&self) -> usize {
+            2
+        }
+        fn size(&self) -> usize {
+            6
+        }
+        fn rank_on_node(&self) -> usize {
+            2
+        }
+        fn ranks_on_node(&self) -> usize {
+            6
+        }
+        fn all_sum(&self, _: &mut [f64]) {}
+        fn all_max(&self, _: &mut [f64]) {}
+        fn all_sum_u64(&self, _: &mut [u64]) {}
+        fn node_sum(&self, value: u64) -> u64 {
+            value
+        }
+        fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
+            Ok(mine.to_vec())
+        }
+        fn barrier(&self) {}
+        fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
+            let count = map.neighbours().iter().map(|neighbour| neighbour.send.len()).sum();
+            *self.sent.borrow_mut() = vec![0.0; count];
+            let received = (0..map.ghost_count()).map(|ghost| 100.0 + ghost as f64).collect();
+            Ok(Box::new(Postbox { sent: self.sent.clone(), received }))
+        }
+        fn abort(&self, code: i32) -> ! {
+            std::process::exit(code)
+        }
+    }
+
+    /// Neighbours that send only, receive only, and both, with lists of different lengths in no order.
+    #[test]
+    fn ragged_neighbours_get_their_values_as_by_hand() {
+        let neighbour = |rank, send: &[u32], receive| Neighbour { rank, send: send.to_vec(), receive };
+        let neighbours = vec![
+            neighbour(0, &[3, 0, 4], 5..5),
+            neighbour(1, &[], 5..7),
+            neighbour(3, &[4], 7..10),
+            neighbour(5, &[], 10..10),
+        ];
+        let comm = Postbox::default();
+        let mut halo = Halo::new(&Serial, &comm, &Map::new(100, 5, neighbours).unwrap()).unwrap();
+        assert_eq!((halo.messages(), halo.bytes_sent(), halo.bytes_received(), halo.is_empty()), (2, 32, 40, false));
+        let mut x = vec![10.0, 11.0, 12.0, 13.0, 14.0, -1.0, -2.0, -3.0, -4.0, -5.0];
+        halo.update(&Serial, &mut x).unwrap();
+        assert_eq!(*comm.sent.borrow(), [13.0, 10.0, 14.0, 14.0]);
+        assert_eq!(x, [10.0, 11.0, 12.0, 13.0, 14.0, 100.0, 101.0, 102.0, 103.0, 104.0]);
+
+        let receives_only = Map::new(100, 5, vec![neighbour(1, &[], 5..6)]).unwrap();
+        let mut halo = Halo::new(&Serial, &comm, &receives_only).unwrap();
+        assert_eq!((halo.messages(), halo.bytes_sent(), halo.bytes_received(), halo.is_empty()), (0, 0, 8, false));
+        let mut x = vec![0.0; 6];
+        halo.update(&Serial, &mut x).unwrap();
+        assert_eq!(x, [0.0, 0.0, 0.0, 0.0, 0.0, 100.0]);
+
+        let sends_only = Map::new(100, 5, vec![neighbour(1, &[2, 1], 5..5)]).unwrap();
+        let mut halo = Halo::new(&Serial, &comm, &sends_only).unwrap();
+        assert_eq!((halo.messages(), halo.bytes_sent(), halo.bytes_received(), halo.is_empty()), (1, 16, 0, false));
+        halo.update(&Serial, &mut vec![0.0, 1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!(*comm.sent.borrow(), [2.0, 1.0]);
     }
 }

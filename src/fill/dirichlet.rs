@@ -96,4 +96,47 @@ mod tests {
         let refused = conditions.apply(&Serial, &mut matrix, &mut vec![1.0; 2]).unwrap_err().to_string();
         assert!(refused.contains("`residual`"), "{refused}");
     }
+
+    /// More than two chunks of rows, with fixed rows at the ends of chunks, against the definition.
+    #[test]
+    fn conditions_equal_their_definition_above_one_chunk() {
+        const ROWS: usize = 9000;
+        const COLUMNS: usize = ROWS + 50;
+        let (mut row_map, mut entries) = (vec![0], vec![]);
+        for row in 0..ROWS {
+            let mut columns = vec![row, (row + 1) % ROWS, (row * 7 + 3) % ROWS, ROWS + row % 50];
+            columns.sort_unstable();
+            columns.dedup();
+            entries.extend(columns.into_iter().map(|column| column as u32));
+            row_map.push(entries.len() as u64);
+        }
+        let graph = Arc::new(CrsGraph::new(row_map.clone(), entries.clone(), COLUMNS).unwrap());
+        let every_third = (0..COLUMNS).map(|node| u8::from(node % 3 == 0)).collect();
+        let at_ends = (0..COLUMNS).map(|node| u8::from([4095, 4096, 8191, 8192, 8999].contains(&node))).collect();
+        let ghosts = (0..COLUMNS).map(|node| u8::from(node >= ROWS)).collect();
+        for fixed in [every_third, at_ends, ghosts, vec![1; COLUMNS], vec![0; COLUMNS]] {
+            let (mut values, mut residual) = (vec![], vec![]);
+            let mut written = 0;
+            for row in 0..ROWS {
+                for at in row_map[row] as usize..row_map[row + 1] as usize {
+                    let column = entries[at] as usize;
+                    let cleared = column != row && (fixed[row] != 0 || fixed[column] != 0);
+                    written += usize::from(cleared);
+                    values.push(if cleared { 0.0 } else { 1.0 + at as f64 });
+                }
+                written += usize::from(fixed[row] != 0);
+                residual.push(if fixed[row] != 0 { 0.0 } else { 1.0 + row as f64 });
+            }
+            for threads in [1, 3] {
+                let space = Threads::new(threads).unwrap();
+                let assembled = (0..entries.len()).map(|at| 1.0 + at as f64).collect();
+                let mut matrix = CrsMatrix::new(graph.clone(), assembled).unwrap();
+                let mut found: Vec<f64> = (0..ROWS).map(|row| 1.0 + row as f64).collect();
+                let conditions = Dirichlet::new(&space, &graph, &fixed).unwrap();
+                assert_eq!((conditions.len(), conditions.is_empty()), (written, written == 0));
+                conditions.apply(&space, &mut matrix, &mut found).unwrap();
+                assert!(*matrix.values() == values && found == residual, "{threads} threads");
+            }
+        }
+    }
 }

@@ -19,14 +19,32 @@ fn oracle(elem_node: &ElemNode, rows: usize) -> CrsGraph {
     CrsGraph::new(row_map, pairs.iter().map(|&(_, column)| column).collect(), elem_node.node_count()).unwrap()
 }
 
+/// Bytes per position that rows of up to `longest` entries need, with one value left for the mark.
+fn width(longest: usize) -> usize {
+    if longest < 256 {
+        1
+    } else if longest < 65_536 {
+        2
+    } else {
+        4
+    }
+}
+
 fn check(elem_node: &ElemNode, rows: usize) {
     let expected = oracle(elem_node, rows);
+    let longest = (0..rows).map(|row| expected.row(row).len()).max().unwrap_or(0);
     let mut first: Option<ElemGraph> = None;
     for (strategy, name) in Strategy::ALL {
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
             let graph = build(&space, elem_node, rows, strategy).unwrap();
             assert!(*graph.crs == expected, "{name}, {threads} threads: other pattern");
+            let bytes = match graph.elem.positions() {
+                Positions::U8(_) => 1,
+                Positions::U16(_) => 2,
+                Positions::U32(_) => 4,
+            };
+            assert_eq!(bytes, width(longest), "{name}: rows of up to {longest} entries");
             for (elem, nodes) in elem_node.iter().enumerate() {
                 for (i, &row) in nodes.iter().enumerate() {
                     for (j, &column) in nodes.iter().enumerate() {
@@ -92,6 +110,50 @@ fn strategies_agree_on_columns_far_from_their_row() {
     let far = 1 << 27;
     let nodes = vec![0, 1, far, far + 1, 1, 2, far + 1, far + 2];
     check(&ElemNode::new(nodes, 4, (1 << 27) + 3).unwrap(), 3);
+    // Distances at which a 32-bit key overflows.
+    for distance in [(1u32 << 25) - 2, (1 << 25) - 1, 1 << 25, (1 << 25) + 1, 1 << 26] {
+        check(&ElemNode::new(vec![0, distance, 1, distance + 1], 2, distance as usize + 2).unwrap(), 2);
+    }
+}
+
+/// `rays` elements of 2 nodes around node 0, whose row has one entry more.
+fn star(rays: u32) -> ElemNode {
+    ElemNode::new((1..=rays).flat_map(|ray| [ray, 0]).collect(), 2, rays as usize + 1).unwrap()
+}
+
+/// Triangles around node 0 that share no other node: the row of node 0 has `2 triangles + 1` entries.
+fn fan(triangles: u32) -> Vec<u32> {
+    (0..triangles).flat_map(|e| [0, 2 * e + 1, 2 * e + 2]).collect()
+}
+
+#[test]
+fn the_width_of_positions_fits_the_longest_row() {
+    for entries in [254, 255, 256, 257, 65_535, 65_536, 65_537] {
+        check(&star(entries - 1), entries as usize);
+        if entries % 2 == 1 {
+            check(&ElemNode::new(fan(entries / 2), 3, entries as usize).unwrap(), entries as usize);
+        }
+    }
+    // One element: its row is as long as the number of nodes gathered for it.
+    for entries in [255, 256, 257] {
+        check(&ElemNode::new((0..entries).rev().collect(), entries as usize, entries as usize).unwrap(), 3);
+    }
+}
+
+/// The pairs of the fan overflow its share of the map in the first blocks of elements; the last blocks insert without a
+/// failure.
+#[test]
+fn no_pair_is_lost_when_the_map_grows() {
+    let strip = (1200..3200u32).flat_map(|e| [e, e + 1, e + 2]);
+    check(&ElemNode::new(fan(600).into_iter().chain(strip).collect(), 3, 3202).unwrap(), 3202);
+}
+
+#[test]
+fn strategies_agree_above_one_chunk_of_rows_and_of_table_entries() {
+    check(&hexes(17, |node| node as u32), 4913);
+    check(&hexes(17, |node| (node * 1201 % 4913) as u32), 4500);
+    let ring = (0..9000u32).flat_map(|e| [e, (e + 1) % 9000, (e + 4096) % 9000]).collect();
+    check(&ElemNode::new(ring, 3, 9000).unwrap(), 8999);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
-//! promised, a bound on the rounding where they are not. Sizes are ragged on purpose. What needs a GPU is skipped where
-//! there is none, with the reason and a count.
+//! promised, a bound on the rounding where they are not. Sizes are ragged on purpose. `references.rs` compares with plain
+//! loops instead. What needs a GPU is skipped where there is none, with the reason and a count.
 
 #[cfg(feature = "cuda")]
 #[path = "../common/gpu.rs"]
 mod gpu;
 mod host;
+mod references;
 #[path = "../common/wave.rs"]
 mod wave;
 

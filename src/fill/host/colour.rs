@@ -82,4 +82,27 @@ mod tests {
         assert!(colouring.colours.iter().all(|blocks| blocks.len() == 1));
         assert_eq!(colouring.colours.len(), 20_000usize.div_ceil(BLOCK));
     }
+
+    /// Every block has one colour, and the blocks of a colour have no node in common: by a search over all blocks.
+    #[test]
+    fn a_colouring_is_valid_on_any_table() {
+        let strip = (0..5000u32).flat_map(|e| [e, e + 1, e + 2]).collect();
+        let folded = (0..5000u32).flat_map(|e| [e % 1300, 1300 + e * 7 % 1300, 2600 + e]).collect();
+        let far = (0..5000u32).flat_map(|e| [e, 4999 - e + 5000, 10_000 + e % 600]).collect();
+        for (name, nodes) in [("strip", strip), ("folded", folded), ("far", far)] {
+            let elem_node = ElemNode::new(nodes, 3, 11_000).unwrap();
+            let colouring = Colour::new(&elem_node);
+            let mut blocks: Vec<usize> = colouring.colours.concat();
+            blocks.sort_unstable();
+            assert_eq!(blocks, (0..5000usize.div_ceil(BLOCK)).collect::<Vec<_>>(), "{name}");
+            for blocks in &colouring.colours {
+                let mut owner = std::collections::HashMap::new();
+                for &block in blocks {
+                    for &node in &elem_node.as_slice()[3 * BLOCK * block..15_000.min(3 * BLOCK * (block + 1))] {
+                        assert_eq!(*owner.entry(node).or_insert(block), block, "{name}: node {node}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -65,3 +65,62 @@ impl Scatter {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fill::host::element_fn;
+    use crate::graph;
+    use crate::space::{Serial, Threads};
+
+    /// A row is on a seam if two blocks touch it, found by a search of the whole table.
+    fn check(elem_node: &ElemNode, rows: usize) {
+        for threads in [2, 3, 7] {
+            let scatter = Scatter::new(&Threads::new(threads).unwrap(), elem_node, rows);
+            let bounds = &scatter.bounds;
+            assert_eq!((bounds[0], bounds[bounds.len() - 1]), (0, elem_node.elem_count()));
+            assert!(bounds.windows(2).all(|block| block[0] <= block[1]), "{bounds:?}");
+            let mut blocks_of = vec![std::collections::BTreeSet::new(); rows];
+            for (elem, nodes) in elem_node.iter().enumerate() {
+                let block = bounds.iter().filter(|&&bound| bound <= elem).count();
+                nodes.iter().filter(|&&n| (n as usize) < rows).for_each(|&n| _ = blocks_of[n as usize].insert(block));
+            }
+            assert_eq!(scatter.on_seam.len(), rows);
+            for (row, blocks) in blocks_of.iter().enumerate() {
+                assert_eq!(scatter.on_seam[row] != 0, blocks.len() > 1, "row {row}, {threads} threads, {blocks:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn seams_are_the_rows_that_two_blocks_touch() {
+        check(&ElemNode::new((0..3000u32).flat_map(|e| [e, e + 1]).collect(), 2, 3001).unwrap(), 2500);
+        check(&ElemNode::new((0..900u32).flat_map(|e| [2 * e, 1800, 2 * e + 1]).collect(), 3, 1801).unwrap(), 1801);
+        check(
+            &ElemNode::new((0..5000u32).flat_map(|e| [e % 97, 97 + e * 31 % 4000]).collect(), 2, 4097).unwrap(),
+            4097,
+        );
+        check(&ElemNode::new(vec![0, 1, 2], 3, 3).unwrap(), 3);
+        check(&ElemNode::new(vec![], 3, 3).unwrap(), 3);
+        assert!(
+            Scatter::new(&Serial, &ElemNode::new(vec![0, 1, 1, 2], 2, 3).unwrap(), 3).on_seam.iter().all(|&s| s == 0)
+        );
+    }
+
+    /// All elements add to one row at the same time: a plain add there would lose terms.
+    #[test]
+    fn sums_at_a_seam_lose_no_term() {
+        const ELEMS: u32 = 200_000;
+        let elem_node = ElemNode::new((1..=ELEMS).flat_map(|ray| [ray, 0]).collect(), 2, ELEMS as usize + 1).unwrap();
+        let graph = graph::build(&Serial, &elem_node, 1, graph::Strategy::Gather).unwrap();
+        let space = Threads::new(4).unwrap();
+        let scatter = Scatter::new(&space, &elem_node, 1);
+        let (mut values, mut residual) = (vec![f64::NAN; graph.crs.nnz()], [f64::NAN]);
+        let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
+        for _ in 0..3 {
+            scatter.assemble(&space, &ones, &elem_node, &graph, &mut values, &mut residual);
+            assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
+            assert!(values[1..].iter().all(|&value| value == 1.0));
+        }
+    }
+}

@@ -54,6 +54,69 @@ fn every_strategy_fills_strips_fans_and_empty_tables() {
     check::<4>(&ElemNode::new(vec![], 4, 3).unwrap(), 3);
 }
 
+/// The sum over all elements by a map of pairs, for tables that are too large for a dense matrix.
+fn check_sparse<const NN: usize>(name: &str, elem_node: &ElemNode, rows: usize, threads: &[usize]) {
+    let (mut pairs, mut expected_residual) = (std::collections::BTreeMap::new(), vec![0.0; rows]);
+    for (elem, nodes) in elem_node.iter().enumerate() {
+        for (i, &row) in nodes.iter().enumerate().filter(|(_, row)| (**row as usize) < rows) {
+            expected_residual[row as usize] += term(elem, i, NN);
+            for (j, &column) in nodes.iter().enumerate() {
+                *pairs.entry((row, column)).or_insert(0.0) += term(elem, i, j);
+            }
+        }
+    }
+    let expected: Vec<f64> = pairs.into_values().collect();
+    let kernel = element_fn(|elem| {
+        let matrix = std::array::from_fn(|i| std::array::from_fn(|j| term(elem, i, j)));
+        (matrix, std::array::from_fn::<_, NN, _>(|i| term(elem, i, NN)))
+    });
+    let graph = graph::build(&Serial, elem_node, rows, graph::Strategy::Sort).unwrap();
+    for (strategy, strategy_name) in Strategy::ALL {
+        for &threads in threads {
+            let space = Threads::new(threads).unwrap();
+            let mut fill = Fill::new(&space, strategy, elem_node, &graph).unwrap();
+            let mut matrix = CrsMatrix::new(graph.crs.clone(), vec![f64::NAN; graph.crs.nnz()]).unwrap();
+            let mut residual = vec![f64::NAN; rows];
+            for _ in 0..2 {
+                fill.assemble(&space, &kernel, elem_node, &graph, &mut matrix, &mut residual).unwrap();
+                let same = *matrix.values() == expected && residual == expected_residual;
+                assert!(same, "{name}, {strategy_name}, {threads} threads");
+            }
+        }
+    }
+}
+
+/// Box of `n`^3 nodes, numbered by `number`.
+fn hexes(n: usize, number: impl Fn(usize) -> u32) -> ElemNode {
+    let mut nodes = Vec::new();
+    for (k, j, i) in (0..n - 1).flat_map(|k| (0..n - 1).flat_map(move |j| (0..n - 1).map(move |i| (k, j, i)))) {
+        for (c, b, a) in [(0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 1), (1, 1, 0)] {
+            nodes.push(number(((k + c) * n + j + b) * n + i + a));
+        }
+    }
+    ElemNode::new(nodes, 8, n * n * n).unwrap()
+}
+
+/// Above one chunk of rows, entries and elements; windows that move (local numberings) and stored matrices (scattered).
+#[test]
+fn every_strategy_fills_boxes_above_one_chunk() {
+    check_sparse::<8>("box", &hexes(21, |node| node as u32), 9261, &[1, 2, 5]);
+    check_sparse::<8>("part of a box", &hexes(18, |node| node as u32), 4100, &[1, 3]);
+    check_sparse::<8>("scattered", &hexes(18, |node| (node * 1201 % 5832) as u32), 5832, &[1, 3]);
+    // The last row reads the first element again: a window as long as the mesh.
+    let ring = (0..9000u32).flat_map(|e| [e, (e + 1) % 9000]).collect();
+    check_sparse::<2>("ring", &ElemNode::new(ring, 2, 9000).unwrap(), 9000, &[1, 2, 3]);
+}
+
+/// Rows whose positions take 1, 2 and 4 bytes, at the ends of each width.
+#[test]
+fn every_strategy_fills_rows_of_every_width() {
+    for entries in [255, 256, 257, 65_535, 65_536, 65_537u32] {
+        let star = ElemNode::new((1..entries).flat_map(|ray| [ray, 0]).collect(), 2, entries as usize).unwrap();
+        check_sparse::<2>(&format!("row of {entries}"), &star, entries as usize, &[1, 2]);
+    }
+}
+
 #[test]
 fn other_shapes_are_refused() {
     let elem_node = ElemNode::new(vec![0, 1, 2], 3, 3).unwrap();

@@ -76,4 +76,35 @@ mod tests {
         assert_eq!((lists.slots(0), lists.slots(1), lists.slots(2)), (&[0, 5][..], &[1, 2][..], &[3][..]));
         assert_eq!(NodeElem::new(&Threads::new(3).unwrap(), &elem_node, 3), lists);
     }
+
+    /// Every row's slots by a search of the whole table.
+    fn check(elem_node: &ElemNode, rows: usize) {
+        let mut expected = vec![vec![]; rows];
+        for (slot, &node) in elem_node.as_slice().iter().enumerate() {
+            if let Some(list) = expected.get_mut(node as usize) {
+                list.push(slot as u32);
+            }
+        }
+        for threads in [1, 2, 3, 5] {
+            let lists = NodeElem::new(&Threads::new(threads).unwrap(), elem_node, rows);
+            assert_eq!(lists.row_map().len(), rows + 1);
+            for (row, expected) in expected.iter().enumerate() {
+                assert_eq!(lists.slots(row), expected, "row {row} of {rows}, {threads} threads");
+            }
+        }
+    }
+
+    /// With 2 threads and 2 blocks, the last node of one block is the first of a thread, and the first node of the other
+    /// the last of a thread.
+    #[test]
+    fn no_block_of_elements_is_skipped() {
+        let strip = |count: usize| ElemNode::new((0..2048).flat_map(|e| [e, e + 1]).collect(), 2, count).unwrap();
+        for rows in [1024, 2047, 2048, 2049, 2050, 2051] {
+            check(&strip(rows.max(2049)), rows);
+        }
+        let back = (0..2048u32).rev().flat_map(|e| [e + 1, e]).collect();
+        check(&ElemNode::new(back, 2, 2049).unwrap(), 2049);
+        let scattered = (1..6000u32).flat_map(|e| [e * 7 % 9001, e * 11 % 9001, 9001]).collect();
+        check(&ElemNode::new(scattered, 3, 9002).unwrap(), 9002);
+    }
 }

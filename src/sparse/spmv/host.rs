@@ -170,6 +170,64 @@ mod tests {
         assert!(untouched.iter().all(|&y| y == 7.0) && sums.scalars == before);
     }
 
+    /// Whole numbers, so that every order of summation gives the same bits: rows of 0 to 9 entries, one of 700, more than
+    /// two chunks of rows, more columns than rows.
+    #[test]
+    fn products_equal_plain_sums_above_one_chunk_for_every_alpha_and_beta() {
+        const ROWS: usize = 2 * 4096 + 808;
+        const COLUMNS: usize = ROWS + 33;
+        let mut triples: Vec<(usize, usize, f64)> = vec![];
+        for row in 0..ROWS {
+            let count = if row == 4095 { 700 } else { row % 10 };
+            let first = if row == 4095 { 0 } else { row * 13 % 8000 };
+            triples.extend((0..count).map(|k| (row, first + 11 * k, ((row * 7 + k * 5) % 19) as f64 - 9.0)));
+        }
+        let mut row_map = vec![0u64; ROWS + 1];
+        triples.iter().for_each(|&(row, ..)| row_map[row + 1] += 1);
+        (0..ROWS).for_each(|row| row_map[row + 1] += row_map[row]);
+        let graph = CrsGraph::new(row_map, triples.iter().map(|t| t.1 as u32).collect(), COLUMNS).unwrap();
+        let matrix = CrsMatrix::new(Arc::new(graph), triples.iter().map(|t| t.2).collect()).unwrap();
+        let single = CrsMatrix::new(matrix.graph().clone(), triples.iter().map(|t| t.2 as f32).collect()).unwrap();
+        let x: Vec<f64> = (0..COLUMNS).map(|i| (i * 31 % 101) as f64 - 50.0).collect();
+        let mut product = vec![0.0; ROWS];
+        triples.iter().for_each(|&(row, column, value)| product[row] += value * x[column]);
+        let dot: f64 = product.iter().zip(&x).map(|(y, x)| y * x).sum();
+
+        for threads in [1, 3] {
+            let space = Threads::new(threads).unwrap();
+            for (alpha, beta) in [0.0, 1.0, -1.0, 2.0, 0.5]
+                .into_iter()
+                .flat_map(|alpha| [0.0, 1.0, -1.0, 2.0, 0.5].map(|beta| (alpha, beta)))
+            {
+                // Nothing may be read where beta is 0, and nothing written behind the rows.
+                let old = |i: usize| if beta == 0.0 { f64::NAN } else { (i % 17) as f64 - 8.0 };
+                let before: Vec<f64> = (0..ROWS).map(old).chain([7.5]).collect();
+                let mut expected: Vec<f64> = product.iter().map(|sum| alpha * sum).collect();
+                if beta != 0.0 {
+                    (0..ROWS).for_each(|i| expected[i] += beta * before[i]);
+                }
+                expected.push(7.5);
+                let (mut y, mut z) = (before.clone(), before);
+                space.spmv(alpha, &matrix, &x, beta, &mut y).unwrap();
+                space.spmv(alpha, &single, &x, beta, &mut z).unwrap();
+                assert!(y == expected && z == expected, "alpha {alpha}, beta {beta}, {threads} threads");
+            }
+            // Whole, and in ranges that end at blocks and at the last row.
+            for bounds in [&[0, ROWS][..], &[0, 4096, ROWS], &[0, 4096, 8192, ROWS], &[0, 0, 8192, ROWS]] {
+                let mut y = vec![f64::NAN; ROWS];
+                let mut sums = Reductions::new(&space, ROWS, 2).unwrap();
+                sums.partials.fill(f64::NAN);
+                for ends in bounds.windows(2) {
+                    space.spmv_dot(&matrix, ends[0]..ends[1], &x, &mut y, &mut sums, 1).unwrap();
+                }
+                assert!(y == product && sums.scalars == [0.0, dot], "{bounds:?}, {threads} threads");
+            }
+            let mut sums = Reductions::new(&space, ROWS, 2).unwrap();
+            let inside = space.spmv_dot(&matrix, 100..ROWS, &x, &mut vec![0.0; ROWS], &mut sums, 1);
+            assert!(inside.unwrap_err().to_string().contains("its start in its block"));
+        }
+    }
+
     #[test]
     fn short_vectors_are_refused() {
         let error = Serial.spmv(1.0, &three(), &vec![0.0; 2], 0.0, &mut vec![0.0; 3]).unwrap_err().to_string();
