@@ -25,6 +25,7 @@ mod cuda {
     mod fill;
     mod graph;
     mod mesh;
+    mod references;
     mod runtime;
     mod solve;
     mod sparse;
