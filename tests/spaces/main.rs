@@ -1,6 +1,6 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
-//! promised, a bound on the rounding where they are not. Sizes are ragged on purpose. `references.rs` and
-//! `definitions.rs` compare with plain loops instead. What needs a GPU is skipped where there is none, with the reason and a count.
+//! promised, a bound on the rounding where they are not. Sizes are ragged on purpose. `references.rs` and `definitions.rs`
+//! compare with plain loops instead. What needs a GPU is skipped where there is none, with the reason and a count.
 
 mod definitions;
 #[cfg(feature = "cuda")]
