@@ -2,6 +2,8 @@
 //!
 //! The library never panics on bad input and never exits; a program decides what to print and with which code to end.
 
+use std::borrow::Cow;
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -22,7 +24,7 @@ pub enum Error {
         expected: Vec<usize>,
     },
     /// A value is outside the range that the operation accepts: user input or a malformed table.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Invalid(String),
     /// An index type or the machine's memory is too small for the requested size.
     #[error("{what} needs {needed}, the limit is {limit}")]
@@ -91,7 +93,7 @@ pub enum Error {
         iteration: usize,
     },
     /// A file could not be read or written.
-    #[error("{path}: {reason}")]
+    #[error("{}: {}", printable(path), printable(reason))]
     File {
         /// Path as the caller gave it.
         path: String,
@@ -110,6 +112,24 @@ pub enum Error {
         /// Rank that holds the original error.
         rank: usize,
     },
+}
+
+/// Returns `text` in a form that a terminal shows as it is: control characters, line ends and characters that change the
+/// direction of text are replaced by their escapes (`\n`, `\u{1b}`).
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| {
+        // Zero-width characters, line and paragraph separators, marks and overrides of direction, byte order mark.
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        if is_hidden(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
 }
 
 impl Error {
@@ -133,4 +153,16 @@ pub(crate) fn check_length(operation: &'static str, array: &'static str, actual:
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 pub(crate) fn check_at_least(operation: &'static str, array: &'static str, actual: usize, least: usize) -> Result<()> {
     if actual >= least { Ok(()) } else { Err(Error::length(operation, array, actual, least)) }
+}
+
+#[test]
+fn names_in_messages_cannot_steer_a_terminal() {
+    let hostile = "a\u{1b}[31m\r\n\u{9b}2J\u{202e}b\0\u{7f}\u{2028}";
+    let shown = printable(hostile);
+    assert_eq!(shown, r"a\u{1b}[31m\r\n\u{9b}2J\u{202e}b\u{0}\u{7f}\u{2028}");
+    assert_eq!(printable(&shown), shown);
+    assert!(matches!(printable("T_0 = 1, é, 漢"), Cow::Borrowed("T_0 = 1, é, 漢")));
+    for error in [Error::Invalid(hostile.into()), Error::File { path: hostile.into(), reason: hostile.into() }] {
+        assert!(!error.to_string().contains(char::is_control), "{error:?}");
+    }
 }

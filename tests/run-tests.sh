@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 export CARGO_MANIFEST_DIR="$PWD" CARGO_BIN_EXE_minifenl="$PWD/minifenl" RUST_BACKTRACE=0
 log=$(mktemp) skipped=$(mktemp) failed=0
 trap 'rm -f "$log" "$skipped"' EXIT
-export MINIFENL_SKIPPED="$skipped"
+export MINIFENL_SKIPPED="$skipped" PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
 for test in tests/*; do
     echo "== $test"
     env "CARGO_BIN_EXE_minifenl-contractions=$PWD/minifenl-contractions" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'

@@ -2,7 +2,6 @@
 
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
-use minifenl::Result;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes};
 use minifenl::sparse::Format;
@@ -41,49 +40,49 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes")]
     nodes_per_rank: Option<Nodes>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
-    #[arg(long, value_name = "MAP")]
+    #[arg(long, value_name = "MAP", allow_hyphen_values = true)]
     map: Option<CoordinateMap>,
     /// Edges of the box [default: 1,1,1]
-    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', num_args = 1.., allow_hyphen_values = true)]
-    size: Option<Vec<f64>>,
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers)]
+    size: Option<[f64; 3]>,
     /// Temperature at zmin [default: 1]
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number)]
     t_min: Option<f64>,
     /// Temperature at zmax [default: 2]
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number)]
     t_max: Option<f64>,
     /// Graph strategy: map, dashmap, gather, sort [default: gather]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     graph: Option<graph::Strategy>,
     /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     fill: Option<Choice<fill::Strategy>>,
     /// Element kernel: contraction, fused [default: fused]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     kernel: Option<fill::Kernel>,
     /// Newton's tolerance, relative to the first residual [default: 1e-7]
-    #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     newton_max: Option<usize>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8]
-    #[arg(long, value_name = "TOL", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number)]
     cg_tolerance: Option<f64>,
     /// Largest number of CG iterations per Newton step [default: 2000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     cg_max: Option<usize>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto]
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
     device: Option<Device>,
     /// Storage format of the matrix on a GPU: auto, crs, sell, pattern [default: auto]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     format: Option<Choice<Format>>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
     /// Threads per rank [default: the cores allowed to the rank]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     threads: Option<usize>,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -107,7 +106,7 @@ pub struct Args {
 
 impl Args {
     /// The deck (or the default one) with the flags laid over it, checked.
-    pub fn deck(&self) -> Result<Deck> {
+    pub fn deck(&self) -> minifenl::Result<Deck> {
         let mut deck = self.input.as_deref().map_or_else(|| Ok(Deck::default()), Deck::read)?;
         if let Some(nodes) = self.nodes {
             (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (Some(nodes), None);
@@ -115,12 +114,7 @@ impl Args {
         if let Some(share) = self.nodes_per_rank {
             (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (None, Some(share));
         }
-        if let Some(size) = &self.size {
-            let edges = size.as_slice().try_into();
-            deck.mesh.size = edges.map_err(|_| {
-                minifenl::Error::Invalid(format!("mesh.size (--size): {} numbers; give three, as 1,1,1", size.len()))
-            })?;
-        }
+        set(&mut deck.mesh.size, self.size);
         set(&mut deck.mesh.map, self.map);
         set(&mut deck.problem.t_min, self.t_min);
         set(&mut deck.problem.t_max, self.t_max);
@@ -149,4 +143,17 @@ fn set<T>(key: &mut T, flag: Option<T>) {
     if let Some(value) = flag {
         *key = value;
     }
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "expected a number".into())
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a whole number, 1 or more".into())
+}
+
+fn three_numbers(text: &str) -> Result<[f64; 3], String> {
+    let numbers = text.split(',').map(number).collect::<Result<Vec<f64>, String>>();
+    numbers.ok().and_then(|numbers| numbers.try_into().ok()).ok_or_else(|| "expected three numbers X,Y,Z".into())
 }

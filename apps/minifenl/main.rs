@@ -20,9 +20,9 @@ mod progress;
 mod self_test;
 
 use args::Args;
-use clap::Parser;
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
+use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
 use minifenl::run::{Deck, ReportFile, solve};
 use progress::Terminal;
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // 1. Read the command line; every rank does, the first one speaks.
-    let args = match Args::try_parse() {
+    let args = match program::parse::<Args>() {
         Ok(args) => args,
         Err(error) => return program::usage(&error, &mut stdout(), &mut stderr()).into(),
     };
@@ -94,7 +94,7 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
     if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
         return Exit::Done;
     }
-    let _ = writeln!(stderr(), "error: {error:#}");
+    let _ = writeln!(stderr(), "error: {}", printable(&format!("{error:#}")));
     match Exit::during_work(error.as_ref()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,

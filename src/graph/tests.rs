@@ -156,6 +156,19 @@ fn strategies_agree_above_one_chunk_of_rows_and_of_table_entries() {
     check(&ElemNode::new(ring, 3, 9000).unwrap(), 8999);
 }
 
+/// `gather` packs a column's distance from its row into 26 bits of a key: from -2^25 up to 2^25 - 2 fit.
+#[test]
+fn columns_at_the_limit_of_a_key_are_kept() {
+    let limit = 1u32 << 25;
+    let elem_node = |row: u32, column: u32| ElemNode::new(vec![row, column], 2, 4 * limit as usize).unwrap();
+    for distance in [limit - 2, limit - 1, limit, limit + 1, 2 * limit - 1, 2 * limit, 3 * limit] {
+        for row in [0, 1, 17] {
+            let graph = build(&Serial, &elem_node(row, row + distance), 18, Strategy::Gather).unwrap();
+            assert_eq!((graph.crs.nnz(), graph.crs.row(row as usize)), (2, &[row, row + distance][..]), "{distance}");
+        }
+    }
+}
+
 #[test]
 fn more_rows_than_nodes_is_an_error() {
     let elem_node = ElemNode::new(vec![0, 1], 2, 2).unwrap();

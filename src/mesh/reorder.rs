@@ -142,6 +142,32 @@ mod tests {
         assert!(curve.permute(&points[1..]).is_err());
     }
 
+    /// Unlike that of the square, this order is not its own inverse. On the curve's grid the middle coordinate lies below the
+    /// half, so the lowest octant holds 8 nodes, the octants beside it 4, those beyond 2, and the last one 1.
+    #[test]
+    fn a_cube_of_three_by_three_by_three_follows_the_curve() {
+        let points: Vec<[f64; 3]> =
+            (0..27).map(|n| [f64::from(n % 3), f64::from(n / 3 % 3), f64::from(n / 9)]).collect();
+        let old_of_new: [u32; 27] = [
+            0, 1, 3, 4, 9, 10, 12, 13, // x, y, z below 2
+            2, 5, 11, 14, // x = 2
+            6, 7, 15, 16, // y = 2
+            8, 17, // x = y = 2
+            18, 19, 21, 22, // z = 2
+            20, 23, 24, 25, 26,
+        ];
+        for curve in [Numbering::morton(&Serial, &points), Numbering::morton(&Threads::new(2).unwrap(), &points)] {
+            for (new, &old) in old_of_new.iter().enumerate() {
+                assert_eq!(curve.new_of_old()[old as usize] as usize, new, "node {old}");
+            }
+            assert_ne!(curve.new_of_old(), old_of_new);
+            let nodes: Vec<u32> = (0..27).collect();
+            assert_eq!(curve.permute(&nodes).unwrap(), old_of_new, "data move to their new place");
+            let table = ElemNode::new(nodes, 3, 27).unwrap();
+            assert_eq!(curve.renumber(&table).unwrap().as_slice(), curve.new_of_old(), "ids become the new ones");
+        }
+    }
+
     #[test]
     fn a_shuffled_path_becomes_a_path() {
         let n = 101u32;

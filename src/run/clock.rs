@@ -71,10 +71,11 @@ pub struct Effort {
 /// # Errors
 /// Those of the work, and a device's failure.
 pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
-    seconds(space, 1, 1, &mut work)?;
-    let once = seconds(space, 1, 1, &mut work)?[0].max(1e-7);
+    let mut measure = |samples, calls| seconds(space, samples, calls, &mut work);
+    measure(1, 1)?;
+    let once = measure(1, 1)?[0].max(SHORTEST);
     let least = if once < 0.02 { 30 } else { 5 };
-    of_samples(space, once, Effort { seconds: 0.6, samples: [least, 100] }, &mut work)
+    of_samples(once, Effort { seconds: 0.6, samples: [least, 100] }, &mut measure)
 }
 
 /// The median time of a call, within an effort: what is slow is called a few times only, or once.
@@ -82,40 +83,86 @@ pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Re
 /// # Errors
 /// Those of the work, and a device's failure.
 pub fn median_within<S: Clock, R>(space: &S, effort: Effort, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
-    let first = seconds(space, 1, 1, &mut work)?[0];
+    within(effort, &mut |samples, calls| seconds(space, samples, calls, &mut work))
+}
+
+/// Seconds that a call is taken to need at least.
+const SHORTEST: f64 = 1e-7;
+
+/// The median by `measure(samples, calls)`, which returns the seconds of each sample of so many calls.
+fn within(effort: Effort, measure: &mut impl FnMut(usize, usize) -> Result<Vec<f64>>) -> Result<Timing> {
+    let first = measure(1, 1)?[0];
     if first > effort.seconds {
         return Ok(Timing { seconds: first, samples: 1 });
     }
-    let once = seconds(space, 1, 1, &mut work)?[0].max(1e-7);
-    of_samples(space, once, effort, &mut work)
+    let once = measure(1, 1)?[0].max(SHORTEST);
+    of_samples(once, effort, measure)
 }
 
-fn of_samples<S: Clock, R>(
-    space: &S,
-    once: f64,
-    effort: Effort,
-    work: &mut impl FnMut() -> Result<R>,
-) -> Result<Timing> {
+fn of_samples(once: f64, effort: Effort, measure: &mut impl FnMut(usize, usize) -> Result<Vec<f64>>) -> Result<Timing> {
     // Runs of 0.2 ms or longer: marks and launches cost microseconds.
     let calls = (2e-4 / once).ceil().clamp(1.0, 64.0) as usize;
     let samples = ((effort.seconds / (once * calls as f64)) as usize).clamp(effort.samples[0], effort.samples[1]);
-    let mut seconds = seconds(space, samples, calls, work)?;
+    let mut seconds = measure(samples, calls)?;
     seconds.sort_by(f64::total_cmp);
     Ok(Timing { seconds: seconds[samples / 2] / calls as f64, samples })
 }
 
-#[test]
-fn a_slow_call_is_timed_once_and_a_fast_one_often() {
+#[cfg(test)]
+mod tests {
+    use super::*;
     use crate::space::Serial;
-    let effort = Effort { seconds: 0.01, samples: [3, 9] };
-    let pause = |ms| {
-        move || {
-            std::thread::sleep(std::time::Duration::from_millis(ms));
+
+    const EFFORT: Effort = Effort { seconds: 0.5, samples: [3, 9] };
+
+    /// Measures work whose calls take the given seconds, one after the other, the last one again and again. Returns the result
+    /// and the samples and calls that were asked for.
+    fn made_up(effort: Effort, calls: &[f64]) -> (Timing, Vec<(usize, usize)>) {
+        let (mut asked, mut next) = (Vec::new(), 0);
+        let mut call = || {
+            next += 1;
+            calls[(next - 1).min(calls.len() - 1)]
+        };
+        let timing = within(effort, &mut |samples, calls| {
+            asked.push((samples, calls));
+            Ok((0..samples).map(|_| (0..calls).map(|_| call()).sum()).collect())
+        });
+        (timing.unwrap(), asked)
+    }
+
+    #[test]
+    fn a_slow_call_is_timed_once_and_a_fast_one_often() {
+        let (slow, asked) = made_up(EFFORT, &[0.75]);
+        assert_eq!((slow.samples, slow.seconds, asked), (1, 0.75, vec![(1, 1)]));
+        // Two calls to warm up; 0.5 s have room for 8 samples of 0.0625 s.
+        let (fast, asked) = made_up(EFFORT, &[0.25, 0.0625]);
+        assert_eq!((fast.samples, fast.seconds, asked), (8, 0.0625, vec![(1, 1), (1, 1), (8, 1)]));
+        // The number of samples has a lower and an upper limit; short calls are timed in groups of 0.2 ms or longer.
+        assert_eq!(made_up(EFFORT, &[0.375]).1[2], (3, 1));
+        let (short, asked) = made_up(EFFORT, &[1.0 / 16384.0]);
+        assert_eq!((short.samples, short.seconds, asked[2]), (9, 1.0 / 16384.0, (9, 4)));
+        assert_eq!(made_up(EFFORT, &[0.0]).1[2], (9, 64));
+    }
+
+    #[test]
+    fn a_timing_is_the_median_of_all_samples() {
+        // After two calls to warm up: five samples with a median of 0.125 s, a mean of 0.275 s and a minimum of 0.0625 s.
+        let effort = Effort { seconds: 0.5, samples: [5, 5] };
+        let (timing, _) = made_up(effort, &[0.25, 0.25, 0.75, 0.0625, 0.125, 0.0625, 0.375]);
+        assert_eq!((timing.seconds, timing.samples), (0.125, 5));
+    }
+
+    #[test]
+    fn each_sample_holds_its_calls_and_a_failure_is_passed_on() {
+        let mut count = 0;
+        let times = seconds(&Serial, 3, 4, &mut || {
+            count += 1;
+            std::thread::sleep(std::time::Duration::from_millis(1));
             Ok(())
-        }
-    };
-    let slow = median_within(&Serial, effort, pause(20)).unwrap();
-    assert!(slow.samples == 1 && slow.seconds >= 0.02);
-    let fast = median_within(&Serial, effort, pause(1)).unwrap();
-    assert!((3..=9).contains(&fast.samples) && fast.seconds >= 0.001, "{fast:?}");
+        });
+        let times = times.unwrap();
+        assert!((count, times.len()) == (12, 3) && times.iter().all(|&seconds| seconds >= 0.004), "{times:?}");
+        let fails = |_: usize| Err::<(), _>(crate::Error::Invalid("on purpose".into()));
+        assert!(median_within(&Serial, EFFORT, || fails(0)).is_err() && median(&Serial, || fails(0)).is_err());
+    }
 }

@@ -6,6 +6,7 @@ mod check;
 mod choice;
 mod device;
 mod nodes;
+mod parse;
 #[cfg(test)]
 mod tests;
 
@@ -17,28 +18,37 @@ pub use nodes::Nodes;
 use crate::mesh::CoordinateMap;
 use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
+use parse::{section, three_numbers};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// All settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Deck {
     /// `[mesh]`: the box and its nodes.
+    #[serde(deserialize_with = "section")]
     pub mesh: MeshDeck,
     /// `[problem]`: the boundary values.
+    #[serde(deserialize_with = "section")]
     pub problem: ProblemDeck,
     /// `[graph]`: how the matrix graph is made.
+    #[serde(deserialize_with = "section")]
     pub graph: GraphDeck,
     /// `[fill]`: how element contributions become matrix values.
+    #[serde(deserialize_with = "section")]
     pub fill: FillDeck,
     /// `[newton]`: the nonlinear iteration.
+    #[serde(deserialize_with = "section")]
     pub newton: IterationDeck<NewtonDefaults>,
     /// `[cg]`: the linear iteration.
+    #[serde(deserialize_with = "section")]
     pub cg: IterationDeck<CgDefaults>,
     /// `[matrix]`: how products store the matrix.
+    #[serde(deserialize_with = "section")]
     pub matrix: MatrixDeck,
     /// `[run]`: device, threads, report, bandwidth.
+    #[serde(deserialize_with = "section")]
     pub run: RunDeck,
 }
 
@@ -56,6 +66,7 @@ pub struct MeshDeck {
     #[serde(with = "by_name")]
     pub map: CoordinateMap,
     /// Edges of the box.
+    #[serde(deserialize_with = "three_numbers")]
     pub size: [f64; 3],
 }
 
@@ -170,34 +181,6 @@ pub struct RunDeck {
 }
 
 impl Deck {
-    /// Reads a deck from TOML text; `name` is what messages call it. The values are checked one by one, their
-    /// combination by [`check`](Self::check).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] with the line, the key and what is wrong with it.
-    pub fn parse(name: &str, text: &str) -> Result<Self> {
-        toml::from_str(text).map_err(|error| {
-            let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-            let Some(span) = error.span() else { return Error::Invalid(format!("{name}: {reason}")) };
-            let start = span.start.min(text.len());
-            let before = text.as_bytes()[..start].iter();
-            let line = before.filter(|&&byte| byte == b'\n').count();
-            let source: String = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
-            let quoted = if source.is_empty() { String::new() } else { format!(" `{source}`") };
-            Error::Invalid(format!("{name}, line {}:{quoted}: {reason}", line + 1))
-        })
-    }
-
-    /// Reads a deck from a file.
-    ///
-    /// # Errors
-    /// [`Error::File`] when it cannot be read, else as [`parse`](Self::parse).
-    pub fn read(path: &Path) -> Result<Self> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| Error::File { path: name.clone(), reason: e.to_string() });
-        Self::parse(&name, &text?)
-    }
-
     /// The deck as TOML, every key written out; [`parse`](Self::parse) gives it back unchanged.
     ///
     /// # Errors

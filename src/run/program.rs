@@ -3,6 +3,8 @@
 //! Functions that produce output write it to the stream that the program hands them; nothing here exits.
 
 use crate::Error;
+use crate::error::printable;
+use std::ffi::OsString;
 use std::io::{ErrorKind, Result, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -74,6 +76,38 @@ pub fn show(out: &mut dyn Write, text: &str) -> Result<()> {
     }
 }
 
+/// Longest word of the command line that a message shows, in characters.
+const LONGEST_WORD: usize = 120;
+
+/// Parses the command line of this process.
+///
+/// # Errors
+/// What clap has to say, for [`usage`].
+pub fn parse<P: clap::Parser>() -> std::result::Result<P, clap::Error> {
+    parse_from(std::env::args_os().collect())
+}
+
+/// Parses a command line, the program's name first. The error shows control characters by their escapes and long words by
+/// their first characters, and names the flag of a value that is not UTF-8.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<P, clap::Error> {
+    let shown = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let word = printable(&word);
+        match word.char_indices().nth(LONGEST_WORD) {
+            Some((end, _)) => format!("{}...", &word[..end]),
+            None => word.into_owned(),
+        }
+    };
+    P::try_parse_from(&words).map_err(|error| {
+        // clap removes escape sequences from what it echoes, and names no flag of a word that is not UTF-8.
+        let again = if error.use_stderr() { P::try_parse_from(words.iter().map(shown)).err() } else { None };
+        again.filter(clap::Error::use_stderr).unwrap_or(error)
+    })
+}
+
 /// Writes what clap has to say: help and version to `out`, a mistake as one line to `err`; both on the first rank only.
 pub fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let text = error.render().to_string();
@@ -86,7 +120,7 @@ pub fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> E
 
 /// Writes an error that every rank found before the work started, once, and returns the exit code of all ranks.
 pub fn failure(error: &(dyn std::error::Error + 'static), err: &mut dyn Write) -> Exit {
-    let _ = show(err, &format!("error: {error}\n"));
+    let _ = show(err, &format!("error: {}\n", printable(&error.to_string())));
     Exit::before_work(error)
 }
 

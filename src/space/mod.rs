@@ -29,6 +29,7 @@ mod choice;
 #[allow(unsafe_code)]
 pub mod cuda;
 mod host;
+mod input;
 pub mod lanes;
 mod memory;
 mod prefetch;
@@ -40,6 +41,7 @@ pub use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
+pub use input::read_text;
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};

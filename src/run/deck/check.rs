@@ -2,10 +2,11 @@
 
 use super::{Deck, Nodes};
 use crate::mesh::CoordinateMap;
+use crate::space::allowed_cores;
 use crate::{Error, Result};
 
-/// Threads a rank may be asked to start.
-const MAX_THREADS: usize = 4096;
+/// Threads that a rank may start on any machine, and threads per core above that.
+const MAX_THREADS: (usize, usize) = (64, 4);
 
 impl Deck {
     /// Checks every value and combination that does not depend on the number of ranks.
@@ -41,9 +42,12 @@ impl Deck {
         let (newton, cg) = (&self.newton, &self.cg);
         tolerance("newton.tolerance", "--newton-tolerance", newton.tolerance)?;
         tolerance("cg.tolerance", "--cg-tolerance", cg.tolerance)?;
-        positive("newton.max_iterations", "--newton-max", newton.max_iterations, usize::MAX)?;
-        positive("cg.max_iterations", "--cg-max", cg.max_iterations, usize::MAX)?;
-        positive("run.threads", "--threads", self.run.threads.unwrap_or(1), MAX_THREADS)
+        positive("newton.max_iterations", "--newton-max", newton.max_iterations)?;
+        positive("cg.max_iterations", "--cg-max", cg.max_iterations)?;
+        if self.run.report.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            return refuse("run.report", "--report", "``", "give a file name");
+        }
+        threads(self.run.threads.unwrap_or(1), allowed_cores())
     }
 
     /// The nodes of the whole box on `ranks` ranks.
@@ -75,10 +79,44 @@ fn tolerance(key: &str, flag: &str, value: f64) -> Result<()> {
     if value > 0.0 && value < 1.0 { Ok(()) } else { refuse(key, flag, value, "give a number between 0 and 1") }
 }
 
-fn positive(key: &str, flag: &str, value: usize, limit: usize) -> Result<()> {
-    match value {
-        0 => refuse(key, flag, value, "give 1 or more"),
-        _ if value > limit => refuse(key, flag, value, format!("give {limit} or less")),
-        _ => Ok(()),
+fn positive(key: &str, flag: &str, value: usize) -> Result<()> {
+    if value > 0 { Ok(()) } else { refuse(key, flag, value, "give 1 or more") }
+}
+
+/// Checks a number of threads on a machine where this rank may use some cores. Threads beyond the cores only take turns.
+fn threads(value: usize, cores: usize) -> Result<()> {
+    let (key, flag) = ("run.threads", "--threads");
+    positive(key, flag, value)?;
+    let limit = MAX_THREADS.0.max(MAX_THREADS.1.saturating_mul(cores));
+    if value <= limit {
+        return Ok(());
     }
+    let are = if cores == 1 { "core is" } else { "cores are" };
+    refuse(
+        key,
+        flag,
+        value,
+        format!("{cores} {are} allowed to this rank; give {cores} for full speed, {limit} or fewer"),
+    )
+}
+
+#[test]
+fn threads_are_bounded_by_the_cores_with_advice() {
+    for (value, cores, is_fine) in [
+        (1, 1, true),
+        (64, 1, true),
+        (65, 1, false),
+        (65, 16, false),
+        (65, 17, true),
+        (1024, 256, true),
+        (1025, 256, false),
+    ] {
+        assert_eq!(threads(value, cores).is_ok(), is_fine, "{value} threads on {cores} cores");
+    }
+    let message = threads(4096, 2).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "run.threads (--threads): 4096: 2 cores are allowed to this rank; give 2 for full speed, 64 or fewer"
+    );
+    assert!(threads(0, 2).is_err() && threads(usize::MAX, usize::MAX).is_ok());
 }

@@ -18,7 +18,9 @@ impl Nodes {
     pub fn new(edges: [u64; 3]) -> Result<Self> {
         let nodes = Nodes(edges);
         if let Some(edge) = edges.iter().find(|&&edge| edge < 2) {
-            return Err(Error::Invalid(format!("`{nodes}`: {edge} nodes along an edge; give 2 or more")));
+            return Err(Error::Invalid(format!(
+                "invalid size `{nodes}`: {edge} nodes along an edge, expected 2 or more"
+            )));
         }
         edges.iter().try_fold(1u64, |product, &edge| product.checked_mul(edge)).ok_or_else(|| Error::TooLarge {
             what: format!("a box of {nodes} nodes"),
@@ -63,21 +65,20 @@ impl fmt::Display for Nodes {
 impl FromStr for Nodes {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        let bad =
-            |why: &str| Error::Invalid(format!("`{text}` is no number of nodes ({why}); give e.g. 64 or 64x48x32"));
+        let bad = |why: &str| Error::Invalid(format!("invalid size `{text}`: expected N or NxNxN{why}"));
         let edges = text.split(['x', 'X']).map(|part| {
             let part = part.trim();
             part.parse::<u64>().map_err(|_| match part.parse::<f64>() {
-                Ok(number) if number < 0.0 => bad("it is negative"),
-                Ok(number) if number.is_finite() && number >= 1.8e19 => bad("it is larger than 64 bits"),
-                Ok(_) => bad("not a whole number"),
-                Err(_) => bad("not a number"),
+                Ok(number) if number < 0.0 => bad(", and it is negative"),
+                Ok(number) if number.is_finite() && number >= 1.8e19 => bad(", and it is larger than 64 bits"),
+                Ok(_) => bad(" with whole numbers"),
+                Err(_) => bad(""),
             })
         });
         match edges.collect::<Result<Vec<u64>>>()?[..] {
             [n] => Self::new([n; 3]),
             [x, y, z] => Self::new([x, y, z]),
-            _ => Err(bad("one or three edges")),
+            _ => Err(bad("")),
         }
     }
 }

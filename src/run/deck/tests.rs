@@ -32,7 +32,7 @@ fn refusals_name_key_and_line() {
         ("[mesh]\nnodez = 3", "line 2", "nodez"),
         ("[mesh]\n\nnodes = 0", "line 3", "nodes = 0"),
         ("[mesh]\nnodes = -3", "line 2", "negative"),
-        ("[mesh]\nnodes = \"8x8\"", "line 2", "one or three"),
+        ("[mesh]\nnodes = \"8x8\"", "line 2", "mesh.nodes: invalid size `8x8`: expected N or NxNxN"),
         ("[mesh]\nnodes = 3000000000", "line 2", "64 bits"),
         ("[mesh]\nmap = \"fold\"", "line 2", "coordinate map `fold`"),
         ("[graph]\nstrategy = \"magic\"", "line 2", "magic"),
@@ -47,11 +47,100 @@ fn refusals_name_key_and_line() {
         ("[run]\nthreads = 0", "run.threads", "--threads"),
         ("[matrix]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
         ("[run]\ndevice = \"gpu\"", "line 2", "auto, cpu, cuda, cuda:K"),
+        // Neither sections nor numbers by position, and no surplus items.
+        ("problem = [3.0, 4.0, 5.0]", "line 1", "problem: invalid type: sequence, expected a section"),
+        ("\nmesh = [8]", "line 2", "mesh: invalid type: sequence, expected a section"),
+        ("[[mesh]]\nnodes = 8", "line 1", "expected a section"),
+        ("mesh = 2020-01-01", "line 1", "a date"),
+        ("[mesh]\nsize = [1, 1, 1, \"x\"]", "line 2", "mesh.size: invalid type: string \"x\", expected a number"),
+        ("[mesh]\nsize = [\n1,\n1,\n\"x\"]", "line 5", "mesh.size"),
+        ("[mesh]\nsize = [1, 1, 1, 1]", "line 2", "mesh.size: 4 numbers, expected three"),
+        ("[mesh]\nsize = [1, 1]", "line 2", "mesh.size: 2 numbers, expected three"),
+        ("[mesh]\nnodes = [8, 8]", "line 2", "mesh.nodes"),
+        ("[mesh]\nnodes = [8, 8, 8, 8]", "line 2", "mesh.nodes"),
+        (
+            "[cg]\nmax_iterations = -1",
+            "line 2",
+            "cg.max_iterations: invalid value: integer `-1`, expected a whole number",
+        ),
+        ("[run]\nthreads = \"x\"", "line 2", "run.threads: invalid type: string \"x\", expected a whole number"),
+        ("[run]\ntriad = 1", "line 2", "run.triad: invalid type: integer `1`, expected true or false"),
+        ("[run]\nthreads = 100000", "run.threads (--threads): 100000: ", "or fewer"),
+        ("[run]\nreport = \"\"", "run.report (--report)", "file name"),
+        ("[mesh]\nnodes = 3\nnodes = 4", "line 3", "duplicate key"),
     ];
     for (text, first, second) in cases {
         let message = message(text);
         assert!(message.contains(first) && message.contains(second), "{text:?}: {message}");
     }
+}
+
+/// Thirty numbers, depth and dots without limit: refused with the line, and without a stack overflow.
+#[test]
+fn long_and_deep_decks_are_refused_with_their_line() {
+    let many = "1, ".repeat(30);
+    assert!(message(&format!("[mesh]\nsize = [{many}]")).contains("line 2: `size = ["));
+    for deep in ["[".repeat(100_000), "{a=".repeat(100_000), "[".repeat(200) + &"]".repeat(200)] {
+        let message = message(&format!("[mesh]\n\nnodes = {deep}"));
+        assert!(message.contains("line 3: `nodes = ") && message.contains("recurse"), "{message}");
+        assert!(message.len() < 250, "{message}");
+    }
+    let dots = format!("[mesh]\nnodes = 8\na{} = 1\n[run]\n", ".a".repeat(100_000));
+    assert!(message(&dots).contains("line 3: `a.a.a.a"));
+}
+
+#[test]
+fn escape_sequences_of_a_deck_stay_out_of_its_messages() {
+    for (text, part) in [
+        ("[mesh]\n\"\\u001b[31mx\" = 3", "unknown field `\\u{1b}[31mx`"),
+        ("[mesh]\nmap = \"a\\u001b[31m\\nb\"", "`a\\u{1b}[31m\\nb`"),
+        ("[mesh]\nmap = \"\u{1b}[2J\"", "`map = \"\\u{1b}[2J\"`"),
+        ("\0\0", "`\\u{0}\\u{0}`"),
+        ("[mesh]\nmap = \"\u{202e}\u{9b}\"", "\\u{202e}"),
+    ] {
+        let message = message(text);
+        assert!(message.contains(part) && !message.contains(char::is_control), "{text:?}: {message}");
+    }
+    let message = Deck::parse("a\u{1b}]0;b\n", "x").unwrap_err().to_string();
+    assert!(message.starts_with("a\\u{1b}]0;b\\n, line 1"), "{message}");
+}
+
+#[test]
+fn a_deck_is_a_regular_file_of_a_megabyte_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deck.toml");
+    let message = |path: &std::path::Path| Deck::read(path).unwrap_err().to_string();
+    let spaces = |length: usize| std::fs::write(&path, " ".repeat(length)).unwrap();
+    spaces(1 << 20);
+    assert_eq!(Deck::read(&path).unwrap(), Deck::default());
+    spaces((1 << 20) + 1);
+    assert!(message(&path).contains("deck.toml: larger than 1 MiB"));
+    std::fs::write(&path, b"[mesh]\nnodes = 8\nmap = \"\xff\"\n").unwrap();
+    assert!(message(&path).contains("deck.toml: line 3: byte 0xff is not UTF-8"));
+    assert!(message(folder.path()).contains("a folder, expected a regular file"));
+    #[cfg(unix)]
+    assert!(message(std::path::Path::new("/dev/zero")).contains("/dev/zero: a device"));
+}
+
+/// The factors of the number of ranks, largest first, multiply the shortest axis; the edges grow with the elements.
+#[test]
+fn a_share_of_three_different_edges_grows_as_by_hand() {
+    let deck = Deck::parse("deck", "[mesh]\nnodes_per_rank = \"5x7x11\"\nsize = [1, 2, 3]").unwrap();
+    for (ranks, edges, size) in [
+        (1, [5, 7, 11], [1.0, 2.0, 3.0]),
+        (2, [10, 7, 11], [9.0 / 4.0, 2.0, 3.0]),
+        (4, [10, 14, 11], [9.0 / 4.0, 2.0 * (13.0 / 6.0), 3.0]),
+        (6, [15, 14, 11], [14.0 / 4.0, 2.0 * (13.0 / 6.0), 3.0]),
+    ] {
+        let nodes = deck.nodes(ranks).unwrap();
+        assert_eq!((nodes.edges(), deck.size(nodes)), (edges, size), "{ranks} ranks");
+        let (total, elements) = (edges[0] * edges[1] * edges[2], (edges[0] - 1) * (edges[1] - 1) * (edges[2] - 1));
+        assert_eq!((nodes.total(), nodes.elements()), (total, elements));
+    }
+    // Without a share, the box is what the deck says on any number of ranks.
+    let deck = Deck::parse("deck", "[mesh]\nnodes = \"5x7x11\"\nsize = [1, 2, 3]").unwrap();
+    let nodes = deck.nodes(6).unwrap();
+    assert_eq!((nodes.edges(), deck.size(nodes)), ([5, 7, 11], [1.0, 2.0, 3.0]));
 }
 
 #[test]
@@ -77,6 +166,13 @@ fn the_decks_of_inputs_are_valid() {
         count += 1;
     }
     assert!(count >= 4);
+}
+
+/// `.cargo/config.toml` and `run-tests.sh` fix the seed.
+#[test]
+fn property_tests_draw_the_same_cases_in_every_run() {
+    let seed = ProptestConfig::default().rng_seed;
+    assert!(matches!(seed, proptest::test_runner::RngSeed::Fixed(_)), "set PROPTEST_RNG_SEED to a number: {seed:?}");
 }
 
 prop_compose! {

@@ -17,6 +17,19 @@ pub(super) fn folder() -> Option<PathBuf> {
         .or_else(|| Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("minifenl")))
 }
 
+/// Returns the text that identifies an image: everything that its content depends on. The options contain the architecture.
+pub(super) fn key(
+    version: &str,
+    name: &str,
+    options: &[String],
+    nvrtc: (i32, i32),
+    driver: i32,
+    source: &str,
+) -> String {
+    let (major, minor) = nvrtc;
+    format!("minifenl {version} {name:?} {options:?} nvrtc {major}.{minor} driver {driver}\n{source}")
+}
+
 fn path(folder: &Path, name: &str, key: &str) -> PathBuf {
     folder.join(format!("{name}-{:032x}.bin", xxh3_128(key.as_bytes())))
 }
@@ -49,6 +62,29 @@ fn header(key: &str, image: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A key that misses one of its parts makes a run load the image of another one.
+    #[test]
+    fn a_key_changes_with_each_part() {
+        let options = |list: &[&str]| list.iter().map(|option| option.to_string()).collect::<Vec<_>>();
+        let both = options(&["--gpu-architecture=sm_90", "--std=c++17"]);
+        let keys = [
+            key("0.1.0", "cg", &both, (13, 0), 13000, "a"),
+            key("0.1.1", "cg", &both, (13, 0), 13000, "a"),
+            key("0.1.0", "spmv", &both, (13, 0), 13000, "a"),
+            key("0.1.0", "cg", &options(&["--gpu-architecture=sm_100", "--std=c++17"]), (13, 0), 13000, "a"),
+            key("0.1.0", "cg", &options(&["--gpu-architecture=sm_90"]), (13, 0), 13000, "a"),
+            key("0.1.0", "cg", &options(&["--gpu-architecture=sm_90 --std=c++17"]), (13, 0), 13000, "a"),
+            key("0.1.0", "cg", &[], (13, 0), 13000, "a"),
+            key("0.1.0", "cg", &both, (12, 0), 13000, "a"),
+            key("0.1.0", "cg", &both, (13, 1), 13000, "a"),
+            key("0.1.0", "cg", &both, (13, 0), 13010, "a"),
+            key("0.1.0", "cg", &both, (13, 0), 13000, "b"),
+        ];
+        let different: std::collections::HashSet<_> = keys.iter().map(|key| path(Path::new("x"), "cg", key)).collect();
+        assert_eq!(different.len(), keys.len());
+        assert_eq!(keys[0], key("0.1.0", "cg", &both, (13, 0), 13000, "a"));
+    }
 
     #[test]
     fn what_is_stored_comes_back_and_damage_is_noticed() {

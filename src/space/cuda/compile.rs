@@ -1,7 +1,7 @@
 //! Compilation of CUDA C++ to machine code by NVRTC; results are cached on disk.
 
-use super::cache;
 use super::probe::{DeviceInfo, dotted};
+use super::{cache, library};
 use crate::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::CString;
@@ -22,6 +22,10 @@ const OPTIONS: [&str; 3] = ["--std=c++17", "--generate-line-info", "--extra-devi
 fn version() -> Result<(i32, i32)> {
     // SAFETY: loads a library by NVIDIA's names.
     if !unsafe { sys::is_culib_present() } {
+        if let Some(reason) = library::broken(&["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]) {
+            let advice = "repair the installation, or run on the cpu";
+            return Err(Error::Device(format!("NVRTC cannot be loaded: {reason}: {advice}")));
+        }
         let advice =
             "install CUDA's runtime compiler (package cuda-nvrtc, or pip's nvidia-cuda-nvrtc on LD_LIBRARY_PATH)";
         return Err(Error::Device(format!("no NVRTC (libnvrtc.so): {advice}, or run on the cpu")));
@@ -127,13 +131,8 @@ impl Architecture {
 
     /// Returns the result of [`compile`](Self::compile) from the cache on disk, or compiles and stores it.
     pub(super) fn cached(&self, name: &str, source: &str, driver: i32) -> Result<Vec<u8>> {
-        let key = format!(
-            "minifenl {} {name} {:?} nvrtc {}.{} driver {driver}\n{source}",
-            env!("CARGO_PKG_VERSION"),
-            self.options(),
-            self.nvrtc.0,
-            self.nvrtc.1,
-        );
+        let version = env!("CARGO_PKG_VERSION");
+        let key = cache::key(version, name, &self.options(), self.nvrtc, driver, source);
         let Some(folder) = cache::folder() else { return self.compile(name, source) };
         if let Some(image) = cache::load(&folder, name, &key) {
             return Ok(image);

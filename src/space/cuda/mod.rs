@@ -18,6 +18,7 @@ mod device;
 mod error;
 mod kernels;
 mod launch;
+mod library;
 mod pinned;
 mod probe;
 mod recording;

@@ -1,6 +1,7 @@
 //! Detection of usable GPUs. A missing driver or device is an error value, never a panic.
 
 use super::error::OrDevice;
+use super::library;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{result, sys};
@@ -31,8 +32,17 @@ fn driver() -> Result<i32> {
     static DRIVER: OnceLock<Result<i32, String>> = OnceLock::new();
     let found = DRIVER.get_or_init(|| {
         // SAFETY: loads a library by NVIDIA's names and calls into it only if that succeeded.
-        if !unsafe { sys::is_culib_present() } {
-            return Err("no CUDA driver (libcuda.so.1): install NVIDIA's driver, or run on the cpu".into());
+        let unusable = if unsafe { sys::is_culib_present() } {
+            library::lacking(&["libcuda.so", "libcuda.so.1"], &["cuInit", "cuDriverGetVersion"])
+        } else {
+            let absent = "no CUDA driver (libcuda.so.1): install NVIDIA's driver, or run on the cpu";
+            let broken = library::broken(&["libcuda.so.1", "libcuda.so"]).ok_or(absent)?;
+            Some(broken)
+        };
+        if let Some(reason) = unusable {
+            return Err(format!(
+                "the CUDA driver cannot be loaded: {reason}: repair the installation, or run on the cpu"
+            ));
         }
         let start = || -> Result<i32> {
             result::init().or_device("CUDA driver")?;

@@ -1,0 +1,24 @@
+//! Random numbers that are the same in every run.
+
+/// A generator (xorshift64*, Marsaglia 2003, Vigna 2016).
+pub struct Random(u64);
+
+impl Random {
+    /// Starts a sequence; the seed is not 0.
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// A number in `0..limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit as u64) as usize
+    }
+
+    /// One of the items.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+}

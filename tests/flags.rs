@@ -1,0 +1,127 @@
+//! Flags over decks: each flag changes its key and nothing else, over a deck that says the opposite in every key.
+
+#![cfg(feature = "cli")]
+
+#[allow(dead_code)]
+#[path = "../apps/minifenl/args.rs"]
+mod args;
+#[path = "common/program.rs"]
+mod program;
+#[path = "common/settings.rs"]
+mod settings;
+
+use args::Args;
+use clap::{CommandFactory, Parser};
+use settings::{SETTINGS, Setting, deck, flat};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns the keys of the deck that results from these words.
+fn dumped(words: &[&str]) -> BTreeMap<String, String> {
+    let args =
+        Args::try_parse_from([&["minifenl"], words].concat()).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+    flat(&args.deck().unwrap_or_else(|error| panic!("{words:?}: {error}")).to_toml().unwrap())
+}
+
+/// All settings but the number of nodes per rank, which excludes the number of nodes.
+fn together() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|setting| setting.flag != "--nodes-per-rank")
+}
+
+fn words<'a>(settings: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Vec<&'a str> {
+    settings.flat_map(|(flag, value)| [Some(flag), value].into_iter().flatten()).collect()
+}
+
+fn written(deck: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deck.toml");
+    std::fs::write(&path, deck).unwrap();
+    let path = path.to_str().unwrap().to_string();
+    (folder, path)
+}
+
+/// A deck with the first value of every setting.
+fn first_deck() -> (tempfile::TempDir, String) {
+    written(&deck(together().map(|setting| (setting.key, setting.first.1))))
+}
+
+#[test]
+fn every_flag_and_every_key_is_in_the_list() {
+    let others = ["--input", "--dump-deck", "--kernel-info", "--self-test", "--completions", "--help", "--version"];
+    let listed: BTreeSet<String> = SETTINGS.iter().map(|s| s.flag).chain(others).map(String::from).collect();
+    let mut command = Args::command();
+    command.build();
+    let known = command.get_arguments().map(|argument| format!("--{}", argument.get_long().unwrap_or("no long name")));
+    assert_eq!(known.collect::<BTreeSet<_>>(), listed, "add a new flag to tests/common/settings.rs");
+    // A key without a flag would be missing in the list, and so in the tests below.
+    let (_folder, path) = first_deck();
+    let keys: BTreeSet<String> = dumped(&["--input", &path]).into_keys().collect();
+    let share = dumped(&["--nodes-per-rank", "8"]).into_keys();
+    let keys: BTreeSet<String> = keys.into_iter().chain(share).collect();
+    assert_eq!(keys, SETTINGS.iter().map(|setting| setting.key.to_string()).collect());
+}
+
+#[test]
+fn a_deck_is_dumped_as_it_is_and_differs_from_the_default_in_every_key() {
+    let (_folder, path) = first_deck();
+    let (dump, default) = (dumped(&["--input", &path]), dumped(&[]));
+    for setting in together() {
+        assert_eq!(dump[setting.key], setting.first.1, "{}", setting.key);
+        assert_ne!(default.get(setting.key), Some(&dump[setting.key]), "{}", setting.key);
+        let without_value = setting.first.0.is_none();
+        assert!(without_value || setting.first.1 != setting.second.1, "{}", setting.key);
+    }
+}
+
+#[test]
+fn a_flag_gives_what_its_key_gives() {
+    let (_folder, path) = first_deck();
+    let flags = words(together().map(|setting| (setting.flag, setting.first.0)));
+    assert_eq!(dumped(&flags), dumped(&["--input", &path]));
+}
+
+#[test]
+fn each_flag_alone_changes_its_key_only() {
+    let ((_folder, path), (_other, second)) =
+        (first_deck(), written(&deck(together().map(|setting| (setting.key, setting.second.1)))));
+    // Over the default deck, over one with the first values, and over one with the second values.
+    let bases = [vec![], vec!["--input", &path], vec!["--input", &second]];
+    for setting in together() {
+        for base in &bases {
+            for (flag_value, value) in [setting.first, setting.second] {
+                let flags = words([(setting.flag, flag_value)].into_iter());
+                let mut expected = dumped(base);
+                expected.insert(setting.key.into(), value.into());
+                assert_eq!(dumped(&[&flags[..], base].concat()), expected, "{flags:?} over {base:?}");
+                assert_eq!(dumped(&[&base[..], &flags].concat()), expected, "{base:?}, then {flags:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_flags_together_replace_a_deck() {
+    let (_folder, path) = first_deck();
+    let flags = words(together().map(|setting| (setting.flag, setting.second.0)));
+    let all = [&["--input", &path][..], &flags].concat();
+    let expected: BTreeMap<_, _> = together().map(|setting| (setting.key.into(), setting.second.1.into())).collect();
+    assert_eq!(dumped(&all), expected);
+    // The program itself, too.
+    let (code, out, err) = program::run("minifenl", &[&all[..], &["--dump-deck"]].concat());
+    assert_eq!((code, err.as_str(), flat(&out)), (0, "", expected));
+}
+
+#[test]
+fn nodes_and_nodes_per_rank_replace_each_other() {
+    let ((_one, nodes), (_two, share)) = (written("[mesh]\nnodes = 9\n"), written("[mesh]\nnodes_per_rank = 8\n"));
+    for (words, key, value) in [
+        (vec!["--input", &nodes], "mesh.nodes", "9"),
+        (vec!["--input", &share], "mesh.nodes_per_rank", "8"),
+        (vec!["--input", &nodes, "--nodes-per-rank", "6x5x4"], "mesh.nodes_per_rank", "\"6x5x4\""),
+        (vec!["--input", &share, "--nodes", "5x7x11"], "mesh.nodes", "\"5x7x11\""),
+        (vec![], "mesh.nodes", "64"),
+    ] {
+        let mut dump = dumped(&words);
+        assert_eq!(dump.remove(key).as_deref(), Some(value), "{words:?}");
+        assert!(!dump.keys().any(|key| key.starts_with("mesh.nodes")), "{words:?}");
+    }
+}

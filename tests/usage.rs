@@ -1,0 +1,472 @@
+//! Mistakes of a user: each ends the program with code 2 and one printable line that names the flag, the key or the line.
+//!
+//! The campaign draws command lines and decks with one mistake each, from lists of values that are right and wrong for each
+//! flag. The same seeds are drawn in every run.
+
+#![cfg(feature = "cli")]
+
+#[allow(dead_code)]
+#[path = "../apps/minifenl/args.rs"]
+mod args;
+#[path = "common/random.rs"]
+mod random;
+#[path = "common/settings.rs"]
+mod settings;
+
+use args::Args;
+use minifenl::run::Deck;
+use minifenl::run::program::{self, Exit};
+use random::Random;
+use settings::{SETTINGS, deck, flat};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// A process that takes longer hangs: it reads a pipe or a device.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs the program in a process: exit code, stdout, stderr.
+fn run(words: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
+    let mut command = assert_cmd::Command::cargo_bin("minifenl").unwrap();
+    let output = command.args(words).envs(environment.iter().copied()).timeout(PATIENCE).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().expect("ended by itself"), text(output.stdout), text(output.stderr))
+}
+
+/// Does in this process what the program does before it works: the deck, or the line on stderr.
+fn parsed(words: &[&str]) -> Result<Deck, String> {
+    let words: Vec<OsString> = std::iter::once(&"minifenl").chain(words).map(OsString::from).collect();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let deck = match program::parse_from::<Args>(words) {
+        Ok(args) => args.deck().and_then(|deck| deck.nodes(3).map(|_| deck)),
+        Err(error) => {
+            assert_eq!(program::usage(&error, &mut out, &mut err), Exit::BadInput, "{error}");
+            assert!(out.is_empty());
+            return Err(String::from_utf8(err).unwrap());
+        }
+    };
+    deck.map_err(|error| {
+        assert_eq!(program::failure(&error, &mut err), Exit::BadInput, "{error}");
+        String::from_utf8(err).unwrap()
+    })
+}
+
+/// Checks the form of a message and that it holds one of `names`.
+fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
+    let line = message.strip_suffix('\n').unwrap_or_else(|| panic!("no end of line: {about:?}: {message:?}"));
+    assert!(line.starts_with("error: ") && !line.contains(char::is_control), "{about:?}: {line:?}");
+    assert!(line.chars().count() < 1000, "{about:?}: {line}");
+    assert!(names.iter().any(|name| line.contains(name)), "{about:?}: {line}: none of {names:?}");
+}
+
+/// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
+const VALUES: [(&str, &[&str], &[&str]); 17] = [
+    ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
+    ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
+    (
+        "--map",
+        &["none", "bubble", "twist:0.5", "bubble:-1"],
+        &["fold", "twist:", "twist:nan", "none:1", "bubble:1e999", "Twist"],
+    ),
+    (
+        "--size",
+        &["1,1,1", "1,2e3,0.5", "1e-3, 2,3"],
+        &["1,1", "1,1,1,1", "0,1,1", "1,,1", "-1,1,1", "nan,1,1", "1,1,inf", "1;1;1", "1,1,1e999"],
+    ),
+    ("--t-min", &["1", "0.5"], &["nan", "-1", "0", "1e400", "1e-400", "-inf", "--t-max", "1,5"]),
+    ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
+    ("--graph", &["map", "dashmap", "gather", "sort"], &["auto", "Sort", "-1", "--fill"]),
+    ("--fill", &["auto", "scatter", "gather", "colour"], &["color", "sort", "0"]),
+    ("--kernel", &["contraction", "fused"], &["auto", "fuse", "-x"]),
+    ("--newton-tolerance", &["1e-7", "0.5"], TOLERANCES),
+    ("--newton-max", &["1", "10"], COUNTS),
+    ("--cg-tolerance", &["1e-8", "0.999"], TOLERANCES),
+    ("--cg-max", &["1", "2000"], COUNTS),
+    (
+        "--device",
+        &["auto", "cpu", "cuda", "cuda:0"],
+        &["gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999999999999", "CPU"],
+    ),
+    ("--format", &["auto", "crs", "sell", "pattern"], &["csr", "ell", "-1"]),
+    ("--threads", &["1", "2", "64"], &["0", "-1", "1.5", "x", "65536", "18446744073709551615", "1e2"]),
+    ("--report", &["report.json", "a b", "-"], &[]),
+];
+const SIZES: &[&str] = &[
+    "0",
+    "1",
+    "-3",
+    "-3x4x5",
+    "8x8",
+    "8x8x8x8",
+    "x",
+    "8xx8",
+    "1.5",
+    "nan",
+    "1e3",
+    "99999999999999999999999",
+    "3000000x3000000x3000000",
+    "8*8*8",
+    "--size",
+];
+const TOLERANCES: &[&str] = &["0", "1", "-1", "-1e-8", "2", "nan", "inf", "1e-400", "x", "1e-8,", "--cg-max"];
+const COUNTS: &[&str] = &["0", "-1", "1.5", "x", "1e3", "18446744073709551616", "-", "--triad", "0x10"];
+/// Wrong for every flag with a value but `--report`.
+const HOSTILE: &[&str] = &[
+    "",
+    " ",
+    "\u{1b}[31m",
+    "\u{1b}]0;title\u{7}",
+    "1\n2",
+    "\u{202e}8",
+    "٣",
+    "8\u{200b}",
+    "\r",
+    "%n%s",
+    "'",
+    "`",
+    "\u{9b}2J",
+    "漢",
+];
+/// Words that are no flag, and flags used wrongly, with what the message names.
+const STRAYS: &[(&str, &str)] = &[
+    ("--nodez", "--nodez"),
+    ("stray", "stray"),
+    ("--NODES=3", "--NODES"),
+    ("---nodes", "---nodes"),
+    ("-n", "-n"),
+    ("--triad=yes", "--triad"),
+    ("--share-gpu=1", "--share-gpu"),
+    ("--dump-deck=", "--dump-deck"),
+    ("\u{1b}[2J", "\\u{1b}[2J"),
+    ("--\u{1b}[31m", "--\\u{1b}[31m"),
+    ("--completions=basic", "--completions"),
+    ("--input=", "--input"),
+    ("--input=/dev/zero", "/dev/zero: a device"),
+    ("--input=no\nsuch.toml", "no\\nsuch.toml"),
+    ("--report=", "--report"),
+    ("--cg-max=", "--cg-max"),
+    ("-", "-"),
+];
+
+fn words(flag: &str, value: &str, random: &mut Random) -> Vec<String> {
+    if random.below(2) == 0 { vec![format!("{flag}={value}")] } else { vec![flag.into(), value.into()] }
+}
+
+/// Draws a command line with one mistake: the words, and the name that the message has to hold.
+fn broken_line(random: &mut Random) -> (Vec<String>, String) {
+    let mut parts: Vec<Vec<String>> = Vec::new();
+    let mut free: Vec<_> = VALUES.iter().collect();
+    let nodes = random.below(2);
+    // One of --nodes and --nodes-per-rank.
+    free.remove(nodes);
+    for _ in 0..random.below(5) {
+        let (flag, right, _) = free.swap_remove(random.below(free.len()));
+        parts.push(words(flag, random.pick(right), random));
+    }
+    let place = random.below(parts.len() + 1);
+    let name = match random.below(8) {
+        0 => {
+            let (stray, name) = random.pick(STRAYS);
+            parts.insert(place, vec![stray.to_string()]);
+            name.to_string()
+        }
+        1 => {
+            parts.insert(place, vec!["--triad".into()]);
+            parts.push(vec!["--triad".into()]);
+            "--triad".into()
+        }
+        kind => {
+            let (flag, _, wrong) = free.swap_remove(random.below(free.len()));
+            if kind == 2 {
+                // The last word has no value.
+                parts.push(vec![flag.to_string()]);
+            } else {
+                let value = if wrong.is_empty() { "" } else { random.pick(if kind == 3 { HOSTILE } else { wrong }) };
+                // A name of a file may begin with a hyphen only behind the equals sign.
+                let value = if wrong.is_empty() { vec![format!("{flag}={value}")] } else { words(flag, value, random) };
+                parts.insert(place, value);
+            }
+            flag.to_string()
+        }
+    };
+    (parts.concat(), name)
+}
+
+#[test]
+fn wrong_command_lines_name_the_flag_in_one_line() {
+    let mut random = Random::new(11);
+    let mut processes = 0;
+    for case in 0..6000 {
+        let (line, name) = broken_line(&mut random);
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        let message = parsed(&line).expect_err(&format!("accepted: {line:?}"));
+        check(&message, &[&name], &line);
+        if case % 30 == 0 {
+            processes += 1;
+            assert_eq!(run(&line, &[]), (2, String::new(), message), "{line:?}");
+        }
+    }
+    println!("wrong command lines: 6000 in this process, {processes} as processes");
+}
+
+#[test]
+fn right_command_lines_set_their_keys_and_no_others() {
+    let mut random = Random::new(12);
+    let default = flat(&parsed(&[]).unwrap().to_toml().unwrap());
+    for _ in 0..2000 {
+        let mut free: Vec<_> = VALUES.iter().filter(|(flag, ..)| *flag != "--nodes-per-rank").collect();
+        let mut line = Vec::new();
+        let mut used = Vec::new();
+        for _ in 0..random.below(9) {
+            let (flag, right, _) = free.swap_remove(random.below(free.len()));
+            line.extend(words(flag, random.pick(right), &mut random));
+            used.push(SETTINGS.iter().find(|setting| setting.flag == *flag).unwrap().key.to_string());
+        }
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        let deck = parsed(&line).unwrap_or_else(|message| panic!("{line:?}: {message}"));
+        let dump = flat(&deck.to_toml().unwrap());
+        for (key, value) in &dump {
+            assert!(used.contains(key) || default.get(key) == Some(value), "{line:?}: {key} = {value}");
+        }
+    }
+}
+
+/// TOML that is wrong for every key.
+const WRONG_TOML: &[&str] = &[
+    "{}",
+    "{a = 1}",
+    "[[]]",
+    "[1, \"x\", 2]",
+    "2020-01-01",
+    "\"\\u001b[31m\"",
+    "-7",
+    "nan",
+    "1e999",
+    "\"\\n\"",
+    "''",
+    "99999999999999999999",
+    "12:30:00",
+];
+/// Lines that are wrong in any section.
+const WRONG_LINES: &[&str] = &[
+    "nodez = 3",
+    "= 3",
+    "nodes",
+    "\"\\u001b[2J\" = 1",
+    "\u{1b}[2J",
+    "t_min == 3",
+    "[mesh",
+    "[[run",
+    "]",
+    "a.b.c = 1",
+    "\0",
+    "'",
+    "\"\"\"",
+    "x = [1,",
+    "[mesh.nodes.x]",
+    "[nowhere]",
+    "{",
+    "map = \"none",
+];
+
+#[test]
+fn wrong_decks_name_the_key_or_the_line() {
+    let mut random = Random::new(13);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deck.toml");
+    let name = path.to_str().unwrap();
+    let (mut cases, mut processes) = (0, 0);
+    while cases < 3000 {
+        let mut values: Vec<(&str, &str)> = Vec::new();
+        for setting in SETTINGS.iter().filter(|setting| setting.flag != "--nodes-per-rank") {
+            match random.below(6) {
+                0 => values.push((setting.key, setting.first.1)),
+                1 => values.push((setting.key, setting.second.1)),
+                _ => {}
+            }
+        }
+        let (text, names);
+        if random.below(2) == 0 && !values.is_empty() {
+            let broken = random.below(values.len());
+            values[broken].1 = random.pick(WRONG_TOML);
+            let key = values[broken].0;
+            if key == "run.report" && values[broken].1.starts_with('"') {
+                // Any text but none is the name of a file.
+                continue;
+            }
+            text = deck(values.iter().copied());
+            names = vec![key.to_string()];
+        } else {
+            let right = deck(values.iter().copied());
+            let mut lines: Vec<&str> = right.lines().collect();
+            let place = random.below(lines.len() + 1);
+            lines.insert(place, random.pick(WRONG_LINES));
+            text = lines.join("\n");
+            // Unclosed brackets and quotes are found where they end: at the latest in the last line.
+            names = (place + 1..=lines.len() + 1).map(|line| format!(", line {line}: ")).collect();
+        }
+        std::fs::write(&path, &text).unwrap();
+        let message = parsed(&["--input", name]).expect_err(&format!("accepted: {text}"));
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        check(&message, &names, &text);
+        if cases % 30 == 0 {
+            processes += 1;
+            assert_eq!(run(&["--input", name], &[]), (2, String::new(), message), "{text}");
+        }
+        cases += 1;
+    }
+    println!("wrong decks: {cases} in this process, {processes} as processes");
+}
+
+/// A deck with bytes changed, removed and inserted at random is accepted, or refused in one line.
+#[test]
+fn damaged_decks_are_refused_in_one_line_or_accepted() {
+    let mut random = Random::new(14);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deck.toml");
+    let together = SETTINGS.iter().filter(|setting| setting.flag != "--nodes-per-rank");
+    let right = deck(together.map(|setting| (setting.key, setting.first.1)));
+    let (mut accepted, total) = (0, 4000);
+    for _ in 0..total {
+        let mut bytes = right.clone().into_bytes();
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(bytes.len());
+            match random.below(4) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => bytes.truncate(at.max(1)),
+                2 => drop(bytes.drain(at..(at + random.below(20)).min(bytes.len()))),
+                _ => bytes.insert(at, random.pick(b"[]{}=\"'.,#\n\r\t\x1b\0 -0_eEx:TZ\xff\xc3")),
+            }
+            if bytes.is_empty() {
+                bytes.push(b'[');
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        match parsed(&["--input", path.to_str().unwrap()]) {
+            Ok(_) => accepted += 1,
+            Err(message) => check(&message, &["line ", " (--"], &String::from_utf8_lossy(&bytes)),
+        }
+    }
+    assert!((total / 100..total / 2).contains(&accepted), "{accepted}");
+    println!("damaged decks: {total}, of which {accepted} are still decks");
+}
+
+#[test]
+fn odd_files_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let huge = folder.path().join("huge.toml");
+    std::fs::File::create(&huge).unwrap().set_len(100 << 20).unwrap();
+    let deep = format!("[mesh]\nnodes = {}", "[".repeat(500_000));
+    let tables = format!("[mesh]\nnodes = {}", "{a=".repeat(200_000));
+    let mut cases = vec![
+        (huge.to_str().unwrap().to_string(), "larger than 1 MiB"),
+        (folder.path().to_str().unwrap().to_string(), "a folder, expected a regular file"),
+        (write("deep.toml", deep.as_bytes()), "line 2: `nodes = [[["),
+        (write("tables.toml", tables.as_bytes()), "line 2: `nodes = {a="),
+        (write("latin.toml", b"[mesh]\n# na\xefve\n"), "line 2: byte 0xef is not UTF-8"),
+        (write("\u{1b}[31m\n.toml", b"x"), "\\u{1b}[31m\\n.toml, line 1"),
+        (write("zeros.toml", &[0; 4096]), "line 1"),
+        ("/dev/zero".into(), "/dev/zero: a device, expected a regular file"),
+        ("/dev/stdin".into(), "/dev/stdin: a pipe, expected a regular file"),
+        ("/proc/self/mem".into(), "/proc/self/mem"),
+    ];
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    cases.push((pipe.to_str().unwrap().to_string(), "a pipe, expected a regular file"));
+    for (path, part) in cases {
+        let mut command = assert_cmd::Command::cargo_bin("minifenl").unwrap();
+        // With something to write, stdin is a pipe.
+        let output =
+            command.args(["--input", &path]).write_stdin("[mesh]\nnodes = 4\n").timeout(PATIENCE).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{path}: {message}");
+        check(&message, &[part], &path);
+    }
+    // A link to a deck is a deck.
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(write("right.toml", b"[mesh]\nnodes = 4\n"), &link).unwrap();
+    let (code, out, err) = run(&["--input", link.to_str().unwrap(), "--dump-deck"], &[]);
+    assert!(code == 0 && out.contains("nodes = 4\n"), "{err}");
+}
+
+/// The examples of the campaign by hand, with the whole message where its words matter.
+#[test]
+fn mistakes_read_as_they_should() {
+    for (words, message) in [
+        (&["--nodes", "8x8"][..], "invalid value '8x8' for '--nodes <N>': invalid size `8x8`: expected N or NxNxN"),
+        (&["--cg-max", "-1"], "invalid value '-1' for '--cg-max <N>': expected a whole number, 1 or more"),
+        (&["--newton-max", "-1"], "invalid value '-1' for '--newton-max <N>': expected a whole number, 1 or more"),
+        (&["--threads", "-1"], "invalid value '-1' for '--threads <N>': expected a whole number, 1 or more"),
+        (&["--cg-tolerance", "x"], "invalid value 'x' for '--cg-tolerance <TOL>': expected a number"),
+        (&["--size", "1,1"], "invalid value '1,1' for '--size <X,Y,Z>': expected three numbers X,Y,Z"),
+        (&["--size", "0,1,1"], "mesh.size (--size): 0: give positive numbers"),
+        (
+            &["--map", "\u{1b}[31mred"],
+            "invalid value '\\u{1b}[31mred' for '--map <MAP>': invalid coordinate map `\\u{1b}[31mred`: expected none, bubble[:amplitude] or twist[:amplitude]",
+        ),
+        (&["--input", "/no\u{1b}such"], "/no\\u{1b}such: No such file or directory (os error 2)"),
+    ] {
+        assert_eq!(parsed(words).unwrap_err(), format!("error: {message}\n"));
+    }
+    // A list does not take the flag behind it.
+    let deck = parsed(&["--size", "1,1,2", "--nodes", "8"]).unwrap();
+    assert_eq!((deck.mesh.size, deck.mesh.nodes.unwrap().edges()), ([1.0, 1.0, 2.0], [8; 3]));
+    let message = parsed(&["--threads", "4096"]).unwrap_err();
+    assert!(
+        message.starts_with("error: run.threads (--threads): 4096: ") && message.contains("allowed to this rank"),
+        "{message}"
+    );
+    let long = "9".repeat(100_000);
+    check(&parsed(&["--nodes", &long]).unwrap_err(), &["--nodes"], &"a long word");
+}
+
+#[cfg(unix)]
+#[test]
+fn words_that_are_not_utf_8_name_their_flag() {
+    use std::os::unix::ffi::OsStringExt;
+    for (flag, words) in [
+        ("--nodes", vec![b"--nodes".to_vec(), b"8\xff".to_vec()]),
+        ("--map", vec![b"--map=none\xfe".to_vec()]),
+        ("--completions", vec![b"--completions".to_vec(), b"ba\xffsh".to_vec()]),
+        ("\u{fffd}", vec![b"\xff".to_vec()]),
+    ] {
+        let words = std::iter::once(b"minifenl".to_vec()).chain(words).map(OsString::from_vec).collect();
+        let mut err = Vec::new();
+        let error = program::parse_from::<Args>(words).unwrap_err();
+        assert_eq!(program::usage(&error, &mut Vec::new(), &mut err), Exit::BadInput);
+        check(&String::from_utf8(err).unwrap(), &[flag], &flag);
+    }
+}
+
+/// A driver's library that is there but damaged is not called missing.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+#[test]
+fn a_damaged_driver_is_told_from_a_missing_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for content in [&b""[..], b"\x7fELF\x02\x01\x01", &[b'x'; 4096]] {
+        for name in ["libcuda.so", "libcuda.so.1"] {
+            std::fs::write(folder.path().join(name), content).unwrap();
+        }
+        let path = folder.path().to_str().unwrap();
+        let environment = [("LD_LIBRARY_PATH", path)];
+        let (code, out, message) = run(&["--device", "cuda", "--nodes", "4"], &environment);
+        assert_eq!((code, out.as_str()), (2, ""), "{message}");
+        check(&message, &["run.device (--device): cuda: the CUDA driver cannot be loaded: "], &content);
+        let (code, _, note) = run(&["--nodes", "4"], &environment);
+        assert!(code == 0 && note.starts_with("note: on the cpu: the CUDA driver cannot be loaded: "), "{note}");
+        assert!(!note.contains("no CUDA driver") && note.lines().count() == 1, "{note}");
+    }
+    let (_, _, message) = run(&["--device", "cuda", "--nodes", "4"], &[("LD_LIBRARY_PATH", "")]);
+    assert!(!message.contains("cannot be loaded: libcuda"), "{message}");
+}
+
+/// Used by nothing else: a path is a path.
+#[test]
+fn a_report_may_have_any_name() {
+    assert_eq!(parsed(&["--report", "a\nb"]).unwrap().run.report.as_deref(), Some(Path::new("a\nb")));
+}
