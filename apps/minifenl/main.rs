@@ -48,8 +48,8 @@ fn main() -> ExitCode {
 type Prepared = ControlFlow<Exit, (Deck, Box<dyn Communicator>)>;
 
 /// Prints on the first rank.
-fn show(text: &str) -> std::io::Result<Exit> {
-    program::show(&mut stdout(), text).map(|()| Exit::Done)
+fn show(text: &str) -> anyhow::Result<Exit> {
+    Ok(program::show(&mut stdout(), text).map(|()| Exit::Done)?)
 }
 
 /// Returns the deck and the ranks, or the end of the program where the flags ask for something that needs no run.
@@ -82,10 +82,17 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     // 5. Solve.
     let report = solve(deck, comm, &Terminal::new(comm.rank() == 0))?;
 
-    // 6. Report and verdict.
-    comm::agree(comm, file.map(|file| file.write(&report)).transpose())?;
-    show(&report.table())?;
-    Ok(Exit::verdict(report.verified))
+    // 6. The table first, which needs no disk; then the report. What fails now ends this rank alone.
+    let shown = show(&report.table());
+    if let Some(Err(lost)) = file.map(|file| file.write(&report)) {
+        let _ = writeln!(stderr(), "error: {lost}");
+        if lost.copy.is_none() {
+            // The last place that is left: the log of the job.
+            let _ = writeln!(stderr(), "{}", serde_json::to_string(&report)?);
+        }
+        return Ok(Exit::Failed);
+    }
+    shown.map(|_| Exit::verdict(report.verified))
 }
 
 /// Ends a job that failed: the rank that has the error prints it. Ranks that heard of the error end quietly with 0, so that

@@ -3,7 +3,7 @@
 use minifenl::run::Progress;
 use minifenl::run::program::StatusLine;
 use std::cell::RefCell;
-use std::io::{IsTerminal, Stderr, Write, stderr};
+use std::io::{Stderr, Write, stderr};
 
 /// Rewrites one line with the residual of CG and keeps a line per Newton step; silent where stderr is no terminal.
 pub struct Terminal {
@@ -14,8 +14,7 @@ pub struct Terminal {
 impl Terminal {
     /// Creates the receiver of progress; only the first rank writes.
     pub fn new(is_first: bool) -> Self {
-        let line = StatusLine::new(stderr(), is_first && stderr().is_terminal());
-        Terminal { is_first, line: RefCell::new(line) }
+        Terminal { is_first, line: RefCell::new(StatusLine::on_stderr(is_first)) }
     }
 }
 
@@ -29,7 +28,7 @@ impl Progress for Terminal {
     }
 
     fn cg(&self, iteration: usize, residual: f64) {
-        self.line.borrow_mut().step(|| format!("  CG {iteration}: residual {residual:.3e}"));
+        self.line.borrow_mut().step(|_| format!("  CG {iteration}: residual {residual:.3e}"));
     }
 
     fn notice(&self, text: &str) {

@@ -12,6 +12,7 @@ mod driver;
 mod heat;
 mod host;
 mod job;
+pub mod output;
 mod phases;
 pub mod program;
 mod progress;

@@ -2,9 +2,9 @@
 
 use crate::sweep::Step;
 use minifenl::run::program::StatusLine;
+use std::io::Stderr;
 #[cfg(feature = "cuda")]
-use std::io::Write;
-use std::io::{IsTerminal, Stderr, stderr};
+use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
 /// One line, rewritten while a deck is measured.
@@ -17,13 +17,13 @@ pub struct Bar<'a> {
 impl<'a> Bar<'a> {
     /// Creates the bar of the deck with this name.
     pub fn new(name: &'a str) -> Self {
-        Bar { name, start: Instant::now(), line: StatusLine::new(stderr(), stderr().is_terminal()) }
+        Bar { name, start: Instant::now(), line: StatusLine::on_stderr(true) }
     }
 
     /// Shows the next measurement.
     pub fn step(&mut self, step: &Step<'_>) {
         let (name, elapsed) = (self.name, self.start.elapsed());
-        self.line.step(|| line(name, step, elapsed));
+        self.line.step(|columns| line(name, step, elapsed, columns));
     }
 
     /// Removes the line.
@@ -32,23 +32,23 @@ impl<'a> Bar<'a> {
     }
 }
 
-fn line(name: &str, step: &Step<'_>, elapsed: Duration) -> String {
+/// The bar has what the words leave of the columns; without room for one there is none.
+fn line(name: &str, step: &Step<'_>, elapsed: Duration, columns: usize) -> String {
     const WIDTH: usize = 24;
-    let full = WIDTH * step.done / step.total.max(1);
+    const LEAST: usize = 4;
     let left = match step.done {
         0 => "-".into(),
         done => time(elapsed.as_secs_f64() / done as f64 * (step.total - done) as f64),
     };
-    format!(
-        "{name} [{}{}] {}/{} left {left}  {} {} {} MiB",
-        "#".repeat(full),
-        ".".repeat(WIDTH - full),
-        step.done,
-        step.total,
-        step.job.case.kernel,
-        step.job.variant,
-        step.job.memory_mib,
-    )
+    let Step { done, total, job } = step;
+    let words = format!("{done}/{total} left {left}  {} {} {} MiB", job.case.kernel, job.variant, job.memory_mib);
+    // Two brackets and two spaces.
+    let width = columns.saturating_sub(name.len() + words.len() + 4).min(WIDTH);
+    if width < LEAST {
+        return format!("{name} {words}");
+    }
+    let full = width * done / total.max(&1);
+    format!("{name} [{}{}] {words}", "#".repeat(full), ".".repeat(width - full))
 }
 
 fn time(seconds: f64) -> String {
@@ -63,4 +63,25 @@ pub fn notice<T>(text: Option<String>) -> Option<T> {
         let _ = writeln!(stderr(), "note: {text}");
     }
     None
+}
+
+#[test]
+fn a_bar_fits_80_columns_and_gives_way_to_words() {
+    use crate::sweep::case::{Case, Kernel, Order, Precision};
+    use crate::sweep::jobs::{Algorithm, Job};
+    let job = Job {
+        case: Case::filling(Kernel::FieldFieldTensor, Precision::F64, [8, 8], 8, [3, 3], 1 << 20),
+        memory_mib: 1024.0,
+        algorithm: Algorithm::Loops,
+        variant: "teamstride128".into(),
+        order: Order(minifenl::space::Layout::Right),
+    };
+    let step = |done| Step { done, total: 2694, job: &job };
+    let at = |done, columns| line("figure-3.16", &step(done), Duration::from_secs(60), columns);
+    let words = "2000/2694 left 0:21  field_field_tensor teamstride128 1024 MiB";
+    assert_eq!(at(2000, 200), format!("figure-3.16 [{}{}] {words}", "#".repeat(17), ".".repeat(7)));
+    assert_eq!(at(2000, 89), format!("figure-3.16 [{}{}] {words}", "#".repeat(8), ".".repeat(4)));
+    assert_eq!(at(2000, 79), format!("figure-3.16 {words}"));
+    assert_eq!(at(0, 200).matches('.').count(), 1 + 24);
+    assert_eq!(at(2694, 200).matches('#').count(), 24);
 }

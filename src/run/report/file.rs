@@ -1,53 +1,39 @@
 //! A report file that is either complete or not there.
 
 use super::Report;
+use crate::run::output::{NotWritten, OutputFile};
 use crate::{Error, Result};
-use std::{fs, io, io::Write, path::Path, path::PathBuf};
+use std::path::Path;
 
 /// A path that was found writable. Nothing lies there until [`write`](Self::write).
 #[derive(Debug)]
-pub struct ReportFile {
-    path: PathBuf,
-    temporary: PathBuf,
-}
+pub struct ReportFile(OutputFile);
 
 impl ReportFile {
-    /// Checks, before the solve, that a report can be written: makes the temporary file beside it and removes it.
+    /// Checks, before the solve, that a report can be written.
     ///
     /// # Errors
-    /// [`Error::File`] naming the path.
+    /// [`Error::File`] naming the path, see [`OutputFile::create`].
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |reason: &str| Error::File { path: path.display().to_string(), reason: reason.into() };
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        if fs::metadata(&target).is_ok_and(|meta| !meta.is_file()) {
-            return Err(failed("report: not a regular file"));
-        }
-        let name = target.file_name().ok_or_else(|| failed("report: no file name"))?.to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let file = ReportFile { path: target, temporary };
-        file.open().and_then(|_| fs::remove_file(&file.temporary)).map_err(|e| failed(&format!("report: {e}")))?;
-        Ok(file)
+        OutputFile::create(path).map(ReportFile).map_err(as_report)
     }
 
-    /// Writes the report under the temporary name and renames it.
+    /// Writes the report whole or, if that fails, a copy of it in the folder for temporary files.
     ///
     /// # Errors
-    /// [`Error::File`]; nothing new is left then.
-    pub fn write(self, report: &Report) -> Result<()> {
-        let written = serde_json::to_vec_pretty(report).map_err(io::Error::other).and_then(|mut json| {
-            json.push(b'\n');
-            let mut file = self.open()?;
-            file.write_all(&json)?;
-            file.sync_all()?;
-            fs::rename(&self.temporary, &self.path)
-        });
-        written.map_err(|error| {
-            let _ = fs::remove_file(&self.temporary);
-            Error::File { path: self.path.display().to_string(), reason: format!("report: {error}") }
-        })
+    /// [`NotWritten`] with the place of the copy; an older report is untouched then.
+    pub fn write(&self, report: &Report) -> Result<(), NotWritten> {
+        let lost = |lost: NotWritten| NotWritten { error: as_report(lost.error), ..lost };
+        let json = serde_json::to_string_pretty(report)
+            .map_err(|error| lost(NotWritten { error: Error::Invalid(error.to_string()), copy: None }))?;
+        self.0.write_or_copy((json + "\n").as_bytes()).map_err(lost)
     }
+}
 
-    fn open(&self) -> io::Result<fs::File> {
-        fs::OpenOptions::new().write(true).create_new(true).open(&self.temporary)
+/// Says that the file is the report.
+fn as_report(error: Error) -> Error {
+    match error {
+        Error::File { path, reason } => Error::File { path, reason: format!("report: {reason}") },
+        error => error,
     }
 }
