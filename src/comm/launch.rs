@@ -3,9 +3,15 @@
 use super::Communicator;
 use crate::space::allowed_cores;
 
-/// Environment variables in which launchers state the number of processes. SLURM_NTASKS is not among them: batch
-/// scripts set it too, where a program may run alone. `srun` sets the task count of the step.
-const RANK_COUNTS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
+/// Environment variables in which launchers state the rank of a process and the number of processes, innermost launcher
+/// first: `mpirun` may itself start its helpers by `srun`. SLURM_NTASKS is not among them: batch scripts set it too, where
+/// a program may run alone. `srun` sets the task count of the step.
+const VARIABLES: [(&str, &str); 4] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+];
 
 /// Returns the number of processes that a launcher (`mpirun`, `srun`) started, or `None` without a launcher.
 ///
@@ -15,7 +21,27 @@ pub fn started_by_mpirun() -> Option<usize> {
 }
 
 fn rank_count(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    RANK_COUNTS.iter().filter_map(|name| variable(name)?.trim().parse().ok()).max()
+    VARIABLES.iter().filter_map(|(_, count)| number(variable(count))).max()
+}
+
+/// Returns the rank that a launcher gave this process, or `None` if it runs alone. Works before MPI starts.
+///
+/// A rank counts only beside a number of processes that is above it: batch scripts and interactive steps set SLURM_PROCID
+/// for programs that run alone.
+pub fn launched_rank() -> Option<usize> {
+    rank(|name| std::env::var(name).ok())
+}
+
+fn rank(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    VARIABLES.iter().find_map(|(rank, count)| {
+        let (rank, count) = (number(variable(rank))?, number(variable(count))?);
+        (count > 1 && rank < count).then_some(rank)
+    })
+}
+
+/// The number in a variable; text that is no number counts as not set.
+fn number(text: Option<String>) -> Option<usize> {
+    text?.trim().parse().ok()
 }
 
 /// Returns the number of threads per rank that fills the cores of a compute node once.
@@ -85,5 +111,36 @@ mod tests {
         assert_eq!(set("PMI_SIZE", "1"), Some(1));
         assert_eq!(set("SLURM_NTASKS", "8"), None);
         assert_eq!(set("PMI_SIZE", "many"), None);
+    }
+
+    #[test]
+    fn a_rank_counts_only_beside_a_number_of_processes_above_it() {
+        let of = |set: &[(&str, &str)]| {
+            rank(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string()))
+        };
+        for (set, expected) in [
+            (&[][..], None),
+            // A batch script, and an interactive step of one task.
+            (&[("SLURM_PROCID", "3")], None),
+            (&[("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")], None),
+            (&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")], None),
+            (&[("SLURM_PROCID", "3"), ("SLURM_STEP_NUM_TASKS", "8")], Some(3)),
+            (&[("OMPI_COMM_WORLD_RANK", "x"), ("OMPI_COMM_WORLD_SIZE", "2")], None),
+            (&[("OMPI_COMM_WORLD_RANK", "1")], None),
+            (&[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "2")], None),
+            (&[("PMI_RANK", " 5 "), ("PMI_SIZE", "6")], Some(5)),
+            // `mpirun` on two nodes of a Slurm job starts a helper per node by `srun`.
+            (
+                &[
+                    ("SLURM_PROCID", "1"),
+                    ("SLURM_STEP_NUM_TASKS", "2"),
+                    ("OMPI_COMM_WORLD_RANK", "0"),
+                    ("OMPI_COMM_WORLD_SIZE", "4"),
+                ],
+                Some(0),
+            ),
+        ] {
+            assert_eq!(of(set), expected, "{set:?}");
+        }
     }
 }

@@ -30,7 +30,7 @@ pub use all_reduce::AllReduce;
 pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use launch::{default_threads, started_by_mpirun};
+pub use launch::{default_threads, launched_rank, started_by_mpirun};
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;

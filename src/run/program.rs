@@ -3,6 +3,7 @@
 //! Functions that produce output write it to the stream that the program hands them; nothing here exits.
 
 use crate::Error;
+use crate::comm::launched_rank;
 use crate::error::printable;
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Result, Stderr, Write, stderr};
@@ -57,8 +58,7 @@ impl From<Exit> for ExitCode {
 
 /// Returns whether this process is the first rank of its launcher, or the only process. Works before MPI starts.
 pub fn is_first() -> bool {
-    let ranks = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
-    ranks.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
+    launched_rank().is_none_or(|rank| rank == 0)
 }
 
 /// Writes `text` on the first rank only, and flushes it. A reader that has closed the pipe is no failure.
