@@ -21,11 +21,12 @@ mod launch;
 mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod same;
 mod solo;
 mod staging;
 mod world;
 
-pub use agree::agree;
+pub use agree::{Failing, agree, failing};
 pub use all_reduce::AllReduce;
 pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
@@ -34,12 +35,14 @@ pub use launch::{default_threads, launched_rank, started_by_mpirun};
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub use same::{Setting, same};
 pub use solo::Solo;
 pub use staging::Staging;
 pub use world::world;
 
 use crate::Result;
 use std::fmt::Debug;
+use std::time::Duration;
 
 /// The ranks of a run, seen from one of them. Stays on the thread that made it.
 pub trait Communicator: Debug {
@@ -82,6 +85,15 @@ pub trait Communicator: Debug {
     /// [`Error::Mpi`](crate::Error::Mpi) for a neighbour that is no other rank of this run,
     /// [`Error::TooLarge`](crate::Error::TooLarge) for a message of more than 2^31 - 1 values.
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>>;
+
+    /// Names the part of the run that follows, for the messages of [`limit_waits`](Self::limit_waits).
+    fn enter_phase(&self, _name: &str) {}
+
+    /// From now on a wait for other ranks that takes longer than `limit` ends all ranks with code 1. One rank calls `tell`
+    /// before, with one line that names the phase, the operation, the limit and the ranks that are missing. Covers
+    /// collectives, halo exchanges and the end of MPI, not its start. All ranks call it, with the same limit. Sums may change
+    /// in their last bits with more than two ranks, since MPI adds in another order then. On one rank it does nothing.
+    fn limit_waits(&self, _limit: Duration, _tell: Box<dyn Fn(&str)>) {}
 
     /// From now on a panic on any thread of this rank prints one message with the rank and ends all ranks with code 101.
     /// Without it the others would wait for ever in their next collective. Programs call it once; on one rank it does

@@ -1,0 +1,234 @@
+//! Compares settings among ranks, so that ranks that would wait for each other in vain, or solve different problems, never
+//! start.
+//!
+//! ```text
+//! h = hash of all settings, 52 bits and therefore exact in f64
+//! max over ranks of (h, -h)              one all-reduce of 16 bytes: equal settings give max = -(max of -h)
+//! ```
+//! Only ranks that differ pay for more: two all-reduces name the lowest rank that differs from rank 0, and the texts of both
+//! go to all ranks, 64 bytes per all-reduce. Ranks may bring different keys, as programs of two versions do.
+
+use super::Communicator;
+use crate::{Error, Result};
+
+/// A setting: what messages call it, and its value as text.
+pub type Setting = (String, String);
+
+/// Returns `Ok` on all ranks if all of them bring the same settings in the same order. Collective.
+///
+/// # Errors
+/// [`Error::Invalid`] on the lowest rank that differs from rank 0, with the rank, the first setting that differs and both
+/// values; [`Error::Elsewhere`] on all others.
+pub fn same(comm: &dyn Communicator, settings: &[Setting]) -> Result<()> {
+    let text = written(settings);
+    let hash = hash(&text);
+    let mut ends = [hash, -hash];
+    comm.all_max(&mut ends);
+    if ends[0] == -ends[1] {
+        return Ok(());
+    }
+    let first = from(comm, 0, hash);
+    let mut lowest = [if hash == first { f64::NEG_INFINITY } else { -(comm.rank() as f64) }];
+    comm.all_max(&mut lowest);
+    let rank = -lowest[0] as usize;
+    let [expected, found] = [0, rank].map(|rank| text_from(comm, rank, &text));
+    if rank != comm.rank() {
+        return Err(Error::Elsewhere { rank });
+    }
+    Err(Error::Invalid(format!(
+        "rank {rank} differs from rank 0 in {}; give all ranks the same",
+        difference(&expected, &found)
+    )))
+}
+
+/// The settings as text: key and value of each, in lines.
+fn written(settings: &[Setting]) -> String {
+    // A value of several lines would look like several settings.
+    let line = |(key, value): &Setting| format!("{key}\t{}\n", value.escape_debug());
+    settings.iter().map(line).collect()
+}
+
+/// FNV-1a of the text, folded to 52 bits: the same in every build.
+fn hash(text: &str) -> f64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    ((hash ^ (hash >> 52)) & ((1 << 52) - 1)) as f64
+}
+
+/// What `rank` brings, on all ranks.
+fn from(comm: &dyn Communicator, rank: usize, value: f64) -> f64 {
+    let mut values = [if comm.rank() == rank { value } else { f64::NEG_INFINITY }];
+    comm.all_max(&mut values);
+    values[0]
+}
+
+/// The text of `rank`, on all ranks.
+fn text_from(comm: &dyn Communicator, rank: usize, text: &str) -> String {
+    let mut bytes = vec![f64::NEG_INFINITY; from(comm, rank, text.len() as f64) as usize];
+    if comm.rank() == rank {
+        bytes = text.bytes().map(f64::from).collect();
+    }
+    comm.all_max(&mut bytes);
+    String::from_utf8_lossy(&bytes.into_iter().map(|byte| byte as u8).collect::<Vec<u8>>()).into_owned()
+}
+
+/// The first difference between two texts of [`written`], as "key: value, and value on rank 0".
+fn difference(expected: &str, found: &str) -> String {
+    fn split(line: &str) -> (&str, &str) {
+        line.split_once('\t').unwrap_or((line, ""))
+    }
+    fn value<'a>(text: &'a str, key: &str) -> &'a str {
+        text.lines().map(split).find(|(other, _)| *other == key).map_or("not given", |(_, value)| value)
+    }
+    let keys = found.lines().chain(expected.lines()).map(|line| split(line).0);
+    let differs = |key: &&str| value(expected, key) != value(found, key);
+    match keys.into_iter().find(differs) {
+        Some(key) => format!("{key}: {}, and {} on rank 0", value(found, key), value(expected, key)),
+        None => "the order of the settings".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Exchange, Map, Solo};
+    use std::sync::{Barrier, Mutex};
+
+    fn settings(values: &[(&str, &str)]) -> Vec<Setting> {
+        values.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    }
+
+    #[test]
+    fn the_first_key_that_differs_is_named_with_both_values() {
+        let at = |values: &[(&str, &str)]| written(&settings(values));
+        let first = at(&[("a", "1"), ("b (--b)", "1e-6"), ("c", "x")]);
+        for (other, expected) in [
+            (at(&[("a", "1"), ("b (--b)", "1e-8"), ("c", "y")]), "b (--b): 1e-8, and 1e-6 on rank 0"),
+            (at(&[("a", "1"), ("c", "x")]), "b (--b): not given, and 1e-6 on rank 0"),
+            (at(&[("a", "1"), ("b (--b)", "1e-6"), ("c", "x"), ("d", "2")]), "d: 2, and not given on rank 0"),
+            (at(&[("a", "1\n2"), ("b (--b)", "1e-6"), ("c", "x")]), "a: 1\\n2, and 1 on rank 0"),
+            (at(&[("b (--b)", "1e-6"), ("a", "1"), ("c", "x")]), "the order of the settings"),
+        ] {
+            assert_eq!(difference(&first, &other), expected);
+        }
+    }
+
+    #[test]
+    fn hashes_are_exact_in_f64_and_those_of_fnv() {
+        // FNV-1a of "a" is af63dc4c8601ec8c.
+        assert_eq!(hash("a"), f64::from(0x3dc4cu32) * 4_294_967_296.0 + f64::from(0x8601_ec8cu32 ^ 0xaf6));
+        let texts: Vec<String> = (0..10_000).map(|i| format!("cg.tolerance\t{i}\n")).collect();
+        let mut hashes: Vec<u64> = texts.iter().map(|text| hash(text) as u64).collect();
+        assert!(hashes.iter().all(|&hash| hash < 1 << 52));
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), texts.len());
+    }
+
+    /// Ranks that are threads: an all-reduce over shared memory.
+    #[derive(Debug)]
+    struct Ranks<'a> {
+        rank: usize,
+        size: usize,
+        shared: &'a (Barrier, Mutex<Vec<f64>>),
+    }
+
+    impl Communicator for Ranks<'_> {
+        fn rank(&self) -> usize {
+            self.rank
+        }
+        fn size(&self) -> usize {
+            self.size
+        }
+        fn rank_on_node(&self) -> usize {
+            self.rank
+        }
+        fn ranks_on_node(&self) -> usize {
+            self.size
+        }
+        fn all_max(&self, values: &mut [f64]) {
+            let (barrier, shared) = self.shared;
+            let max = |shared: &mut Vec<f64>| {
+                shared.resize(values.len(), f64::NEG_INFINITY);
+                shared.iter_mut().zip(&*values).for_each(|(max, &value)| *max = max.max(value));
+            };
+            max(&mut shared.lock().unwrap());
+            barrier.wait();
+            values.copy_from_slice(&shared.lock().unwrap());
+            barrier.wait();
+            shared.lock().unwrap().clear();
+            barrier.wait();
+        }
+        fn all_sum(&self, _: &mut [f64]) {
+            unimplemented!()
+        }
+        fn all_sum_u64(&self, _: &mut [u64]) {
+            unimplemented!()
+        }
+        fn node_sum(&self, _: u64) -> u64 {
+            unimplemented!()
+        }
+        fn all_gather(&self, _: &[f64]) -> Result<Vec<f64>> {
+            unimplemented!()
+        }
+        fn barrier(&self) {
+            unimplemented!()
+        }
+        fn exchange(&self, _: &Map) -> Result<Box<dyn Exchange>> {
+            unimplemented!()
+        }
+        fn abort(&self, _: i32) -> ! {
+            unimplemented!()
+        }
+    }
+
+    /// What `work` returns on each of `size` ranks.
+    fn on_ranks<T: Send>(size: usize, work: impl Fn(&dyn Communicator) -> T + Sync) -> Vec<T> {
+        let shared = (Barrier::new(size), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            let start = |rank| {
+                let (shared, work) = (&shared, &work);
+                scope.spawn(move || work(&Ranks { rank, size, shared }))
+            };
+            let ranks: Vec<_> = (0..size).map(start).collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn the_lowest_rank_that_differs_says_in_what() {
+        assert!(same(&Solo, &settings(&[("a", "1")])).is_ok());
+        assert!(on_ranks(3, |comm| same(comm, &settings(&[("a", "1")])).is_ok()).into_iter().all(|is_ok| is_ok));
+        for culprit in [0, 2, 3] {
+            let results = on_ranks(4, |comm| {
+                let value = if comm.rank() == culprit { "17" } else { "4" };
+                same(comm, &settings(&[("a", "1"), ("b", value)])).unwrap_err()
+            });
+            // Rank 0 is what the others are compared with.
+            let (speaker, values) = if culprit == 0 { (1, "4, and 17") } else { (culprit, "17, and 4") };
+            for (rank, error) in results.iter().enumerate() {
+                match error {
+                    Error::Invalid(text) if rank == speaker => assert_eq!(
+                        *text,
+                        format!("rank {speaker} differs from rank 0 in b: {values} on rank 0; give all ranks the same")
+                    ),
+                    Error::Elsewhere { rank: named } if rank != speaker => assert_eq!(*named, speaker),
+                    error => panic!("rank {rank}: {error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_lowest_rank_that_failed_is_known_to_all() {
+        use crate::comm::{Failing, failing};
+        for (failed, expected) in [
+            (vec![], None),
+            (vec![2, 1], Some(Failing { lowest: 1, all: false })),
+            (vec![0, 1, 2], Some(Failing { lowest: 0, all: true })),
+        ] {
+            let found = on_ranks(3, |comm| failing(comm, failed.contains(&comm.rank())));
+            assert!(found.iter().all(|&found| found == expected), "{failed:?}: {found:?}");
+        }
+    }
+}
