@@ -1,8 +1,9 @@
 //! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (assemble, boundary, CG) -> report.
 
 use super::deck::Chosen;
+use super::settings::settings;
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
-use crate::comm::{Communicator, agree, default_threads};
+use crate::comm::{Communicator, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
 use crate::solve::{NewtonParams, newton};
 use crate::space::{HostSpace, Threads};
@@ -12,11 +13,15 @@ use std::cell::RefCell;
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
 ///
 /// # Errors
-/// Bad input, lack of memory, a folded element, an iteration that does not converge: on one rank as itself, on all other ranks
-/// as [`Error::Elsewhere`](crate::Error::Elsewhere). Any other error is this rank's alone: the caller has to end the
-/// others, by [`Communicator::abort`].
+/// Ranks whose settings, version, build or kind of device differ; bad input, lack of memory, a folded element, an iteration
+/// that does not converge: on one rank as itself, on all other ranks as
+/// [`Error::Elsewhere`](crate::Error::Elsewhere). Any other error is this rank's alone: the caller has to end the others, by
+/// [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
-    match agree(comm, deck.run.device.choose(comm, deck.run.share_gpu))? {
+    // Collectives start only when all ranks are known to do the same.
+    let chosen = deck.run.device.choose(comm, deck.run.share_gpu);
+    same(comm, &settings(deck, &chosen))?;
+    match agree(comm, chosen)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => {
             let space = agree(comm, crate::space::Cuda::new(ordinal))?;
@@ -49,6 +54,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 
     // 1. This rank's share of the box.
     progress.phase("mesh");
+    comm.enter_phase("mesh");
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let size = deck.size(nodes);
     let part =
@@ -62,6 +68,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 
     // 2. The graph of the matrix.
     progress.phase("graph");
+    comm.enter_phase("graph");
     // Ranks start the graph together: its time should not include waiting for the slowest mesh.
     comm.barrier();
     let rows = mesh.map.owned_count();
@@ -74,6 +81,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     summary::graph_phases(&phases, &graph);
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
+    comm.enter_phase("set-up");
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
     let problem = phases.time("setup", || {
         let conductivity = exact.conductivity();
@@ -86,6 +94,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     summary::costs(&phases, &mesh, &graph, &problem, deck);
 
     // 4. Newton.
+    comm.enter_phase("solution");
     let params = NewtonParams { tolerance: deck.newton.tolerance, max_iterations: deck.newton.max_iterations };
     let observe = &mut |step, norm| progress.newton(step, norm);
     let info = newton(space, comm, &mut problem, &mut temperature, params, observe);
@@ -96,6 +105,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     drop(problem);
 
     // 5. Error, bandwidth, report.
+    comm.enter_phase("report");
     let peak = agree(comm, space.peak_bytes())?;
     let bound = summary::Bound { exact, longest_edge: agree(comm, space.longest_edge(&mesh))? };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;

@@ -18,6 +18,7 @@ pub mod program;
 mod progress;
 pub mod report;
 mod self_test;
+mod settings;
 mod summary;
 
 pub use crate::element::Analytic;

@@ -1,0 +1,147 @@
+//! Everything that the ranks of a run must have in common, as text: version, build, every key of the deck, kind of device.
+//!
+//! Ranks with other limits or tolerances would wait for each other for ever, and ranks with other boundary values or kernels
+//! would solve different problems, so [`solve`](super::solve) compares this list before it starts.
+
+use super::Deck;
+use super::deck::{Chosen, Device};
+use crate::Result;
+use crate::comm::Setting;
+use std::fmt::Write;
+use std::io::Read;
+
+/// Flags by their keys, where they are not the last word of the key.
+const FLAGS: &[(&str, &str)] = &[
+    ("newton.tolerance", "--newton-tolerance"),
+    ("newton.max_iterations", "--newton-max"),
+    ("cg.tolerance", "--cg-tolerance"),
+    ("cg.max_iterations", "--cg-max"),
+    ("graph.strategy", "--graph"),
+    ("fill.strategy", "--fill"),
+];
+
+/// The settings of this rank; `chosen` is the device that it got.
+pub(super) fn settings(deck: &Deck, chosen: &Result<Chosen>) -> Vec<Setting> {
+    let mut settings = vec![("version".into(), env!("CARGO_PKG_VERSION").into()), ("build".into(), build())];
+    settings.extend(deck_settings(deck));
+    // A rank without the GPU that it asked for has an error that says more than a difference would.
+    let is_gpu = match chosen {
+        Ok(chosen) => !matches!(chosen, Chosen::Cpu { .. }),
+        Err(_) => matches!(deck.run.device, Device::Cuda(_)),
+    };
+    settings.push(("the device that was found".into(), if is_gpu { "a GPU" } else { "the CPU" }.into()));
+    settings
+}
+
+/// Every key of the deck with its flag, and its value.
+fn deck_settings(deck: &Deck) -> Vec<Setting> {
+    // TOML holds UTF-8 only; a path may be anything.
+    let mut deck = deck.clone();
+    let report = deck.run.report.take();
+    let table = toml::Table::try_from(&deck).unwrap_or_default();
+    let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
+    let key = |section: &str, key: &str| {
+        let name = format!("{section}.{key}");
+        let flag = FLAGS.iter().find(|(known, _)| *known == name).map(|(_, flag)| flag.to_string());
+        let flag = flag.unwrap_or_else(|| format!("--{}", key.replace('_', "-")));
+        format!("{name} ({flag})")
+    };
+    let text = |value: &toml::Value| match value {
+        // 1e-8 rather than 0.00000001; both are exact.
+        toml::Value::Float(number) => format!("{number:?}"),
+        value => value.to_string(),
+    };
+    let mut settings: Vec<Setting> = sections
+        .flat_map(|(section, keys)| keys.iter().map(move |(name, value)| (key(section, name), text(value))))
+        .collect();
+    let report = report.map_or("not given".into(), |path| format!("{path:?}"));
+    settings.push(("run.report (--report)".into(), report));
+    settings
+}
+
+/// Features, profile and a digest of the executable, whose first 4 KiB hold the sizes of its parts and the linker's build id.
+fn build() -> String {
+    let features = [("cli", cfg!(feature = "cli")), ("cuda", cfg!(feature = "cuda")), ("mpi", cfg!(feature = "mpi"))];
+    let mut text: String = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| format!("{name} ")).collect();
+    let mut head = Vec::new();
+    let open = std::env::current_exe().and_then(std::fs::File::open);
+    let is_read = open.and_then(|file| file.take(4096).read_to_end(&mut head)).is_ok();
+    let digest = head
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let _ = match is_read {
+        true => write!(text, "{profile} {digest:016x}"),
+        false => write!(text, "{profile}"),
+    };
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::deck::Nodes;
+
+    fn text(deck: &Deck) -> String {
+        deck_settings(deck).into_iter().map(|(key, value)| format!("{key}: {value}\n")).collect()
+    }
+
+    #[test]
+    fn every_key_of_the_deck_is_there_with_a_flag_of_the_program() {
+        let mut deck = Deck::default();
+        deck.mesh.nodes = Nodes::new([4, 5, 6]).ok();
+        (deck.run.threads, deck.run.report) = (Some(3), Some("a/b.json".into()));
+        let found = text(&deck);
+        let args = include_str!("../../apps/minifenl/args.rs");
+        let mut count = 0;
+        let mut section = String::new();
+        for line in deck.to_toml().unwrap().lines().filter(|line| !line.is_empty()) {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']').into();
+                continue;
+            }
+            let (key, _) = line.split_once(" = ").unwrap();
+            let entry = found.lines().find(|entry| entry.starts_with(&format!("{section}.{key} (--")));
+            let flag = entry.unwrap_or_else(|| panic!("{section}.{key} is not in {found}"));
+            let flag = flag.split("(--").nth(1).unwrap().split(')').next().unwrap();
+            // clap derives a flag from the field's name.
+            assert!(args.contains(&format!("    {}: ", flag.replace('-', "_"))), "--{flag}");
+            count += 1;
+        }
+        assert_eq!(count, found.lines().count());
+        assert!(found.contains("cg.tolerance (--cg-tolerance): 1e-8\n"), "{found}");
+        assert!(found.contains("mesh.nodes (--nodes): \"4x5x6\"\n"), "{found}");
+        assert!(found.contains("run.report (--report): \"a/b.json\"\n"), "{found}");
+    }
+
+    #[test]
+    fn the_last_bit_of_a_value_and_bytes_that_are_not_text_differ() {
+        let mut deck = Deck::default();
+        let first = text(&deck);
+        deck.cg.tolerance = f64::from_bits(deck.cg.tolerance.to_bits() + 1);
+        assert_ne!(first, text(&deck));
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStringExt;
+            let paths = [b"a\xff".to_vec(), b"a\xfe".to_vec()].map(|bytes| {
+                deck.run.report = Some(std::ffi::OsString::from_vec(bytes).into());
+                text(&deck)
+            });
+            assert_ne!(paths[0], paths[1]);
+        }
+    }
+
+    #[test]
+    fn a_gpu_is_not_the_cpu_and_the_build_is_named() {
+        let deck = Deck::default();
+        let device = |chosen| settings(&deck, &chosen).pop().unwrap().1;
+        assert_eq!(device(Ok(Chosen::Cpu { notice: None })), "the CPU");
+        #[cfg(feature = "cuda")]
+        assert_eq!(device(Ok(Chosen::Cuda(0))), device(Ok(Chosen::Cuda(1))));
+        #[cfg(feature = "cuda")]
+        assert_eq!(device(Ok(Chosen::Cuda(0))), "a GPU");
+        let build = build();
+        assert!(build.contains("cli ") && build.split(' ').next_back().unwrap().len() == 16, "{build}");
+        assert_eq!(build, super::build());
+    }
+}
