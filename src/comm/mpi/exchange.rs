@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)]
 
+use super::call::check;
+use super::watch::Watch;
 use crate::comm::{Exchange, Map};
 use crate::{Error, Result};
 use mpi::environment::Universe;
@@ -44,12 +46,19 @@ pub(super) struct Persistent {
     /// (rank, values) of each receive.
     expected: Vec<(usize, i32)>,
     in_flight: bool,
+    watch: Rc<Watch>,
     /// Keeps MPI running as long as there are requests.
     _universe: Rc<Universe>,
 }
 
 impl Persistent {
-    pub(super) fn new(universe: Rc<Universe>, comm: ffi::MPI_Comm, tag: i32, map: &Map) -> Result<Self> {
+    pub(super) fn new(
+        universe: Rc<Universe>,
+        watch: Rc<Watch>,
+        comm: ffi::MPI_Comm,
+        tag: i32,
+        map: &Map,
+    ) -> Result<Self> {
         let neighbours = map.neighbours();
         let mut made = Persistent {
             send: Buffer::new(neighbours.iter().map(|neighbour| neighbour.send.len()).sum()),
@@ -58,6 +67,7 @@ impl Persistent {
             statuses: Vec::new(),
             expected: Vec::with_capacity(neighbours.len()),
             in_flight: false,
+            watch,
             _universe: universe,
         };
         let mut offset = 0;
@@ -98,10 +108,14 @@ impl Persistent {
         if !std::mem::take(&mut self.in_flight) {
             return Ok(());
         }
-        let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
-        // SAFETY: the requests were started by `begin`; there are as many statuses as requests (fewer than 2^31: two a
-        // rank).
-        check("MPI_Waitall", unsafe { ffi::MPI_Waitall(self.requests.len() as i32, requests, statuses) })?;
+        if self.watch.is_on() {
+            self.watch.wait(&mut self.requests, &mut self.statuses, || "a halo exchange".into())?;
+        } else {
+            let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
+            // SAFETY: the requests were started by `begin`; there are as many statuses as requests (fewer than 2^31: two
+            // a rank).
+            check("MPI_Waitall", unsafe { ffi::MPI_Waitall(self.requests.len() as i32, requests, statuses) })?;
+        }
         for (status, &(rank, expected)) in self.statuses.iter().zip(&self.expected) {
             let mut received = 0;
             // SAFETY: the status was written by MPI_Waitall just now.
@@ -153,10 +167,6 @@ fn request(call: &str, init: impl FnOnce(*mut ffi::MPI_Request) -> i32) -> Resul
     let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
     check(call, init(&mut request))?;
     Ok(request)
-}
-
-fn check(call: &str, code: i32) -> Result<()> {
-    if code == ffi::MPI_SUCCESS as i32 { Ok(()) } else { Err(Error::Mpi(format!("{call} failed with code {code}"))) }
 }
 
 impl std::fmt::Debug for Persistent {

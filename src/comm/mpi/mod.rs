@@ -2,14 +2,18 @@
 //!
 //! MPI is started FUNNELED: only the thread that called [`Mpi::init`] communicates, and `Mpi` cannot leave it (it is not
 //! `Send`). MPI keeps its default error handler, which ends all ranks with a message, so collectives return nothing.
-//! Counts of MPI are 32-bit; longer messages are refused. Reductions run through a buffer on the stack.
+//! Counts of MPI are 32-bit; longer messages are refused. Reductions run through a buffer on the stack. Waits have no limit
+//! unless [`Communicator::limit_waits`] sets one (`watch.rs`); collectives are nonblocking ones then.
 
 #![allow(unsafe_code)]
 
+mod call;
 mod exchange;
+mod watch;
 
 use super::{Communicator, Exchange, Map, started_by_mpirun};
 use crate::{Error, Result};
+use call::{FREE_TAG, abort_all};
 use exchange::{Persistent, count};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
@@ -21,11 +25,11 @@ use std::cell::Cell;
 use std::io::Write;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use watch::Watch;
 
 /// Values that one reduction carries; longer arrays go in pieces.
 const PIECE: usize = 64;
-/// MPI promises tags up to this one.
-const LAST_TAG: i32 = 32_767;
 
 /// The ranks that a launcher started. MPI ends when this and every exchange made from it are gone.
 pub struct Mpi {
@@ -34,6 +38,7 @@ pub struct Mpi {
     node: SimpleCommunicator,
     /// Tag of the next exchange, so that exchanges under way together never mix.
     tag: Cell<i32>,
+    watch: Rc<Watch>,
     /// Last, so that the communicators are freed before MPI ends.
     universe: Rc<Universe>,
 }
@@ -59,9 +64,15 @@ impl Mpi {
             ))),
             _ => {
                 let node = world.split_shared(world.rank());
-                Ok(Mpi { world, node, tag: Cell::new(0), universe: Rc::new(universe) })
+                let watch = Rc::new(Watch::new(world.as_raw(), world.rank() as usize, world.size() as usize));
+                Ok(Mpi { world, node, tag: Cell::new(0), watch, universe: Rc::new(universe) })
             }
         }
+    }
+
+    fn watched_barrier(&self, name: &str) {
+        // SAFETY: the communicator is the running world; the request is waited for.
+        self.watch.collective(name, |request| unsafe { ffi::MPI_Ibarrier(self.world.as_raw(), request) });
     }
 
     /// Reduces in pieces through the stack, so that a reduction never allocates.
@@ -69,10 +80,29 @@ impl Mpi {
         for piece in values.chunks_mut(PIECE) {
             let mut result = [T::default(); PIECE];
             let result = &mut result[..piece.len()];
-            self.world.all_reduce_into(&*piece, result, operation);
+            all_reduce(&self.watch, &self.world, piece, result, operation);
             piece.copy_from_slice(result);
         }
     }
+}
+
+/// `result = operation over the ranks of comm of values`.
+fn all_reduce<T: Equivalence>(
+    watch: &Watch,
+    comm: &SimpleCommunicator,
+    values: &[T],
+    result: &mut [T],
+    operation: SystemOperation,
+) {
+    if !watch.is_on() {
+        return comm.all_reduce_into(values, result, operation);
+    }
+    let (count, of, how) = (values.len() as i32, T::equivalent_datatype().as_raw(), operation.as_raw());
+    let (from, to) = (values.as_ptr().cast(), result.as_mut_ptr().cast());
+    // SAFETY: both slices have `count` values of this type, at most `PIECE`, and outlive the wait.
+    watch.collective("all-reduce", |request| unsafe {
+        ffi::MPI_Iallreduce(from, to, count, of, how, comm.as_raw(), request)
+    });
 }
 
 impl Communicator for Mpi {
@@ -99,30 +129,48 @@ impl Communicator for Mpi {
     }
 
     fn node_sum(&self, value: u64) -> u64 {
-        let mut sum = 0;
-        self.node.all_reduce_into(&value, &mut sum, SystemOperation::sum());
-        sum
+        let mut sum = [0];
+        all_reduce(&self.watch, &self.node, &[value], &mut sum, SystemOperation::sum());
+        sum[0]
     }
 
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
-        count("all_gather", mine.len())?;
+        let len = count("all_gather", mine.len())?;
         let mut all = vec![0.0; mine.len() * self.size()];
-        self.world.all_gather_into(mine, &mut all[..]);
+        if !self.watch.is_on() {
+            self.world.all_gather_into(mine, &mut all[..]);
+            return Ok(all);
+        }
+        let (from, to, comm) = (mine.as_ptr().cast(), all.as_mut_ptr().cast(), self.world.as_raw());
+        // SAFETY: `mine` has `len` values and `all` that many per rank; both outlive the wait.
+        self.watch.collective("all-gather", |request| unsafe {
+            ffi::MPI_Iallgather(from, len, ffi::RSMPI_DOUBLE, to, len, ffi::RSMPI_DOUBLE, comm, request)
+        });
         Ok(all)
     }
 
     fn barrier(&self) {
-        self.world.barrier();
+        if self.watch.is_on() { self.watched_barrier("barrier") } else { self.world.barrier() }
     }
 
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
-        let tag = self.tag.replace((self.tag.get() + 1) % LAST_TAG);
+        let tag = self.tag.replace((self.tag.get() + 1) % FREE_TAG);
         let (rank, size) = (self.rank(), self.size());
         if let Some(neighbour) = map.neighbours().iter().find(|n| n.rank >= size || n.rank == rank) {
             let other = neighbour.rank;
             return Err(Error::Mpi(format!("rank {rank} of {size} cannot have rank {other} as a neighbour")));
         }
-        Ok(Box::new(Persistent::new(self.universe.clone(), self.world.as_raw(), tag, map)?))
+        Ok(Box::new(Persistent::new(self.universe.clone(), self.watch.clone(), self.world.as_raw(), tag, map)?))
+    }
+
+    fn enter_phase(&self, name: &str) {
+        self.watch.enter_phase(name);
+    }
+
+    fn limit_waits(&self, limit: Duration, tell: Box<dyn Fn(&str)>) {
+        if self.size() > 1 {
+            self.watch.limit(limit, tell);
+        }
     }
 
     fn abort_on_panic(&self) {
@@ -142,12 +190,14 @@ impl Communicator for Mpi {
     }
 }
 
-fn abort_all(code: i32) -> ! {
-    let _ = std::io::stdout().flush();
-    // SAFETY: MPI is running (an `Mpi` exists or existed when the hook was set), or MPI_Abort reports that it is not and
-    // returns. It is called off the main thread only to end the process, which the MPI libraries in use allow.
-    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
-    std::process::abort()
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if self.watch.is_on() {
+            // MPI ends when all ranks end it. This wait has a limit, that one has none.
+            self.watch.enter_phase("end");
+            self.watched_barrier("end of MPI, collective");
+        }
+    }
 }
 
 impl std::fmt::Debug for Mpi {

@@ -1,0 +1,21 @@
+//! What all calls of MPI's C interface share: codes become errors, tags, the end of all ranks.
+
+use crate::{Error, Result};
+use mpi::ffi;
+use std::io::Write;
+
+/// MPI promises tags up to this one. Exchanges use those below.
+pub(super) const FREE_TAG: i32 = 32_767;
+
+pub(super) fn check(call: &str, code: i32) -> Result<()> {
+    if code == ffi::MPI_SUCCESS as i32 { Ok(()) } else { Err(Error::Mpi(format!("{call} failed with code {code}"))) }
+}
+
+/// Ends all ranks, now.
+pub(super) fn abort_all(code: i32) -> ! {
+    let _ = std::io::stdout().flush();
+    // SAFETY: MPI is running (an `Mpi` exists or existed when the hook was set), or MPI_Abort reports that it is not and
+    // returns. It is called off the main thread only to end the process, which the MPI libraries in use allow.
+    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
+    std::process::abort()
+}
