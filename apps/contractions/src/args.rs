@@ -19,7 +19,7 @@ Examples:
   minifenl-contractions inputs/contractions/figure-3.1.toml       one figure of the report
   minifenl-contractions inputs/contractions/*.toml --device cuda --out docs/contractions
   minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions
-  minifenl-contractions --claims docs/contractions/*.csv          claimed in 2015 beside measured
+  minifenl-contractions --claims docs/contractions/*.csv --to docs/contractions/claims.md
 
 Exit codes: 0 done, 2 bad usage or input (including a device that is not available), 3 a result was wrong, 1 any other failure.";
 
@@ -58,6 +58,9 @@ pub struct Args {
     #[cfg(feature = "cuda")]
     #[arg(long, value_name = "CSV", num_args = 1.., value_hint = ValueHint::FilePath, conflicts_with_all = ["decks", "redraw", "claims"])]
     pub learn: Vec<PathBuf>,
+    /// Write what --claims or --learn prints to this file, whole or not at all
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["decks", "redraw"])]
+    pub to: Option<PathBuf>,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop
     #[arg(long, value_name = "SHELL", hide_possible_values = true)]
     pub completions: Option<Shell>,

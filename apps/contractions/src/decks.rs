@@ -1,4 +1,5 @@
-//! The decks of a run, read and checked before any work is done, and what their tables must not overwrite.
+//! The decks of a run, read and checked before any work is done, and what their tables must not overwrite: times that this run
+//! cannot make again, and files that are no table but may have been one.
 
 use crate::args::Args;
 use crate::output::csv;
@@ -6,6 +7,7 @@ use crate::peers::Libraries;
 use crate::sweep::table::Row;
 use crate::sweep::{SweepDeck, Table};
 use minifenl::{Error, Result};
+use std::io::ErrorKind;
 
 /// Reads the decks in the order of the command line and refuses two that would overwrite each other's table or figures.
 pub fn read(args: &Args, peers: &Libraries) -> Result<Vec<SweepDeck>> {
@@ -21,7 +23,14 @@ pub fn read(args: &Args, peers: &Libraries) -> Result<Vec<SweepDeck>> {
             }
         }
     }
-    Ok(if args.quick { decks.into_iter().map(SweepDeck::quick).collect() } else { decks })
+    if !args.quick {
+        return Ok(decks);
+    }
+    let quick = decks
+        .into_iter()
+        .zip(&args.decks)
+        .map(|(deck, path)| deck.quick().map_err(|error| Error::Invalid(format!("{}: {error}", path.display()))));
+    quick.collect()
 }
 
 /// Returns the names of the files that a deck writes, the table first; a figure is a pattern, with one file per precision.
@@ -31,11 +40,19 @@ fn files(deck: &SweepDeck) -> Vec<String> {
 }
 
 /// Refuses, without `--force`, to overwrite times that this run cannot make again: those of a GPU in a run without one, and
-/// those of a full run in a quick one.
+/// those of a full run in a quick one. A file that cannot be read as a table may hold such times.
 pub fn spare(deck: &SweepDeck, args: &Args, has_gpu: bool) -> Result<()> {
     let path = csv(&args.out, deck);
-    // A file that is no table is no loss.
-    let Ok(table) = Table::read(&path) else { return Ok(()) };
+    let refused = |why: String| {
+        Err(Error::Invalid(format!("{why}: name another folder with --out (TABLES= of make), or --force")))
+    };
+    if std::fs::symlink_metadata(&path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let table = match Table::read(&path) {
+        Ok(table) => table,
+        Err(error) => return refused(format!("{error}; what it holds would be lost")),
+    };
     // More samples than a quick run takes, or other sizes.
     let is_full = |row: &Row| {
         let samples = row.timing.map(|(_, samples)| samples);
@@ -48,6 +65,5 @@ pub fn spare(deck: &SweepDeck, args: &Args, has_gpu: bool) -> Result<()> {
     } else {
         return Ok(());
     };
-    let path = path.display();
-    Err(Error::Invalid(format!("{path} {why}: name another folder with --out (TABLES= of make), or --force")))
+    refused(format!("{} {why}", path.display()))
 }

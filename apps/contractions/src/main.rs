@@ -6,7 +6,7 @@
 //!               `minifenl-contractions inputs/contractions/*.toml --device cuda --out docs/contractions`
 //!               `minifenl-contractions inputs/contractions/figure-3.24.toml --device cpu --quick`
 //!               `minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions`
-//!               `minifenl-contractions --claims docs/contractions/*.csv`
+//!               `minifenl-contractions --claims docs/contractions/*.csv --to docs/contractions/claims.md`
 //!               `minifenl-contractions --learn docs/contractions/*.csv`
 //!
 //! A deck becomes NAME.csv, NAME.json and its figures as SVG and PNG. Each result is compared with a sum in f64 before it
@@ -17,6 +17,7 @@ mod args;
 mod decks;
 #[cfg(feature = "cuda")]
 mod learn;
+mod lock;
 mod output;
 mod peers;
 #[cfg(feature = "plot")]
@@ -25,6 +26,7 @@ mod progress;
 mod sweep;
 #[cfg(all(test, feature = "cuda"))]
 mod testing;
+mod text;
 
 use args::Args;
 use clap::Parser;
@@ -53,17 +55,30 @@ fn show(text: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Prints, or writes to the file that `--to` names.
+fn answer(args: &Args, text: &str) -> anyhow::Result<Exit> {
+    match &args.to {
+        Some(path) => output::text(path, text).map(|()| Exit::Done).map_err(after_work),
+        None => show(text),
+    }
+}
+
+/// An error after the work is a failure, also where the same error before it would be bad input.
+fn after_work(error: minifenl::Error) -> anyhow::Error {
+    anyhow::Error::msg(error.to_string())
+}
+
 fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(shell) = args.completions {
         return show(&program::completions::<Args>(shell));
     }
     // 1. Claims need no device, nor does learning: tables that were made before answer them.
     if !args.claims.is_empty() {
-        return show(&Claims::parse(CLAIMS)?.markdown(&args.claimed()?));
+        return answer(args, &Claims::parse(CLAIMS)?.markdown(&args.claimed()?));
     }
     #[cfg(feature = "cuda")]
     if !args.learn.is_empty() {
-        return show(&learn::tuning_table(&args.learn)?);
+        return answer(args, &learn::tuning_table(&args.learn)?);
     }
     // 2. All decks, before any work is done.
     let peers = peers::Libraries::new();
@@ -72,6 +87,7 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
         return redraw(args, &decks);
     }
     output::prepare(&args.out)?;
+    let _lock = lock(args)?;
     // 3. The device.
     let host = Threads::with_current(args.threads.map_or_else(allowed_cores, usize::from))?;
     #[cfg(feature = "cuda")]
@@ -95,27 +111,40 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
     if !args.force {
         decks.iter().try_for_each(|deck| decks::spare(deck, args, has_gpu))?;
     }
-    // 4. A table and its figures for each deck.
-    let mut wrong = 0;
-    for deck in &decks {
+    let files =
+        decks.iter().map(|deck| output::Files::create(deck, &args.out)).collect::<minifenl::Result<Vec<_>>>()?;
+    // 4. A table and its figures for each deck; an output that is full does not end the measurements.
+    let (mut wrong, mut shown) = (0, Ok(Exit::Done));
+    for (deck, files) in decks.iter().zip(&files) {
         let mut bar = progress::Bar::new(&deck.name);
         let table = measure(deck, &setting, &peers, &mut |step| bar.step(step))?;
         bar.end();
-        let files = output::write(deck, &table, &args.out)?;
+        let written = files.write(deck, &table)?;
         // From what was written, of fewer digits: `--redraw` makes the same to the byte.
-        let figures = output::draw(deck, &Table::read(&files[0])?, &args.out)?;
-        show(&output::summary(deck, &table, &files, &figures))?;
+        let read = Table::read(written[0]).map_err(after_work)?;
+        let figures = output::draw(deck, &read, &args.out).map_err(after_work)?;
+        shown = shown.and(show(&output::summary(deck, &table, written, &figures)));
         wrong += table.wrong();
     }
-    Ok(Exit::verdict(wrong == 0))
+    shown.map(|_| Exit::verdict(wrong == 0))
+}
+
+/// Keeps other runs out of the folder.
+fn lock(args: &Args) -> minifenl::Result<Option<lock::Lock>> {
+    let lock = lock::Lock::new(&args.out)?;
+    if lock.is_none() {
+        progress::say("this file system has no locks: another run into the same folder will not be noticed");
+    }
+    Ok(lock)
 }
 
 /// The figures from tables that are there; all are read before the first figure is drawn.
 fn redraw(args: &Args, decks: &[SweepDeck]) -> anyhow::Result<Exit> {
     let tables = decks.iter().zip(&args.decks).map(|(deck, path)| output::read(deck, path, &args.out));
     let tables = tables.collect::<minifenl::Result<Vec<_>>>()?;
+    let _lock = lock(args)?;
     for (deck, table) in decks.iter().zip(&tables) {
-        let figures = output::draw(deck, table, &args.out)?;
+        let figures = output::draw(deck, table, &args.out).map_err(after_work)?;
         show(&format!("{}: {}\n", output::csv(&args.out, deck).display(), output::drawn(deck, &figures)))?;
     }
     Ok(Exit::Done)

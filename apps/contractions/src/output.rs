@@ -1,17 +1,22 @@
-//! What a sweep leaves behind: tables, figures, a few lines for people.
+//! What a sweep leaves behind: tables, figures, a few lines for people. Each file is written whole: a kill or a full disk leaves
+//! the old one or the new one.
 
 use crate::sweep::{SweepDeck, Table};
+use minifenl::run::output::{self, NotWritten, OutputFile};
 use minifenl::{Error, Result};
 use std::path::{Path, PathBuf};
 
-fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    let path = path.display().to_string();
-    move |error| Error::File { path, reason: error.to_string() }
+/// The files of a deck's tables, found writable before any work is done.
+#[derive(Debug)]
+pub struct Files {
+    csv: (PathBuf, OutputFile),
+    json: (PathBuf, OutputFile),
 }
 
 /// Makes the folder, before any work is done.
 pub fn prepare(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(failed(folder))
+    let failed = |error: std::io::Error| Error::File { path: folder.display().to_string(), reason: error.to_string() };
+    std::fs::create_dir_all(folder).map_err(failed)
 }
 
 /// The table of a deck.
@@ -30,16 +35,31 @@ pub fn read(deck: &SweepDeck, of: &Path, folder: &Path) -> Result<Table> {
     Table::read(&path)
 }
 
-/// Writes both tables, and names them.
-pub fn write(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<[PathBuf; 2]> {
-    let [csv, json] = [csv(folder, deck), folder.join(format!("{}.json", deck.name))];
-    std::fs::write(&csv, table.csv()).map_err(failed(&csv))?;
-    let mut value = table.json();
-    (value["name"], value["title"]) = (deck.name.clone().into(), deck.title.clone().into());
-    value["version"] = env!("CARGO_PKG_VERSION").into();
-    let text = serde_json::to_string(&value).unwrap_or_default().replace("{\"D\"", "\n{\"D\"") + "\n";
-    std::fs::write(&json, text).map_err(failed(&json))?;
-    Ok([csv, json])
+impl Files {
+    /// Checks that tables and figures of a deck can be written.
+    pub fn create(deck: &SweepDeck, folder: &Path) -> Result<Self> {
+        let [csv, json] = [csv(folder, deck), folder.join(format!("{}.json", deck.name))];
+        #[cfg(feature = "plot")]
+        crate::plot::paths(deck, folder).iter().try_for_each(|path| OutputFile::create(path).map(drop))?;
+        let [csv, json] = [csv, json].map(|path| OutputFile::create(&path).map(|file| (path, file)));
+        Ok(Files { csv: csv?, json: json? })
+    }
+
+    /// Writes both tables, and names them. What cannot be written has a copy elsewhere: times are not measured twice.
+    pub fn write(&self, deck: &SweepDeck, table: &Table) -> Result<[&Path; 2], NotWritten> {
+        let mut value = table.json();
+        (value["name"], value["title"]) = (deck.name.clone().into(), deck.title.clone().into());
+        value["version"] = env!("CARGO_PKG_VERSION").into();
+        let json = serde_json::to_string(&value).unwrap_or_default().replace("{\"D\"", "\n{\"D\"") + "\n";
+        self.csv.1.write_or_copy(table.csv().as_bytes())?;
+        self.json.1.write_or_copy(json.as_bytes())?;
+        Ok([&self.csv.0, &self.json.0])
+    }
+}
+
+/// Writes what `--claims` and `--learn` print to a file.
+pub fn text(path: &Path, text: &str) -> Result<()> {
+    output::write(path, text.as_bytes())
 }
 
 /// Draws every figure of the deck; of each plot, how many.
@@ -70,7 +90,7 @@ pub fn drawn(deck: &SweepDeck, figures: &[usize]) -> String {
 }
 
 /// Ceilings, for each variant how much was measured and the best of it, and what was written.
-pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: &[PathBuf; 2], figures: &[usize]) -> String {
+pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: [&Path; 2], figures: &[usize]) -> String {
     let mut text = format!("{}: {}\n", deck.name, deck.title);
     for c in &table.ceilings {
         text += &format!(

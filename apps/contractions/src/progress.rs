@@ -2,9 +2,7 @@
 
 use crate::sweep::Step;
 use minifenl::run::program::StatusLine;
-use std::io::Stderr;
-#[cfg(feature = "cuda")]
-use std::io::{Write, stderr};
+use std::io::{Stderr, Write, stderr};
 use std::time::{Duration, Instant};
 
 /// One line, rewritten while a deck is measured.
@@ -56,13 +54,16 @@ fn time(seconds: f64) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// Says why there is no GPU, also in log files.
+/// Says why there is no GPU.
 #[cfg(feature = "cuda")]
 pub fn notice<T>(text: Option<String>) -> Option<T> {
-    if let Some(text) = text {
-        let _ = writeln!(stderr(), "note: {text}");
-    }
+    text.inspect(|text| say(text));
     None
+}
+
+/// Says something on stderr, also in log files.
+pub fn say(text: &str) {
+    let _ = writeln!(stderr(), "note: {text}");
 }
 
 #[test]

@@ -7,15 +7,16 @@ mod names;
 mod split;
 mod ticks;
 
+use crate::sweep::case::Precision;
+use crate::sweep::deck::Plot;
 use crate::sweep::{SweepDeck, Table};
 use figure::{Figure, Kind};
+use minifenl::run::output;
 use minifenl::{Error, Result};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, register_font};
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 /// The family of all text; in a PNG it is the font that this program carries.
@@ -32,16 +33,33 @@ pub fn all(deck: &SweepDeck, table: &Table, folder: &Path) -> Result<Vec<usize>>
     });
     let drawn = deck.plot.iter().map(|plot| {
         let figures = figure::of(plot, table);
-        for (ending, figure) in &figures {
-            let path = folder.join(format!("{}-{}-{ending}", deck.name, plot.name));
-            draw(figure, &path).map_err(|reason| Error::File { path: path.display().to_string(), reason })?;
+        for (precision, figure) in &figures {
+            draw(figure, &files(deck, plot, precision, folder))?;
         }
         Ok(figures.len())
     });
     drawn.collect()
 }
 
-fn draw(figure: &Figure, path: &Path) -> std::result::Result<(), String> {
+/// The files of all figures that a deck may have.
+pub fn paths(deck: &SweepDeck, folder: &Path) -> Vec<PathBuf> {
+    let plots = deck.plot.iter();
+    plots.flat_map(|plot| Precision::ALL.map(|(_, name)| files(deck, plot, name, folder))).flatten().collect()
+}
+
+/// A figure as SVG and as PNG.
+fn files(deck: &SweepDeck, plot: &Plot, precision: &str, folder: &Path) -> [PathBuf; 2] {
+    ["svg", "png"].map(|ending| folder.join(format!("{}-{}-{precision}.{ending}", deck.name, plot.name)))
+}
+
+fn draw(figure: &Figure, [svg, png]: &[PathBuf; 2]) -> Result<()> {
+    let (text, picture) = both(figure).map_err(|reason| Error::File { path: svg.display().to_string(), reason })?;
+    output::write(svg, text.as_bytes())?;
+    output::write(png, &picture)
+}
+
+/// The SVG and the PNG of a figure.
+fn both(figure: &Figure) -> std::result::Result<(String, Vec<u8>), String> {
     let (width, height) = match &figure.kind {
         Kind::Heat(panels) => heat::size(panels),
         Kind::Lines(lines) => lines::size(lines),
@@ -49,20 +67,21 @@ fn draw(figure: &Figure, path: &Path) -> std::result::Result<(), String> {
     // Room for title and note.
     let letters = (9 * figure.title.len()).max(7 * figure.note.len()) as u32;
     let size @ (width, height) = (width.max(letters + 24), height);
-    // The name has dots of its own, so endings are added, not replaced.
-    let file = |ending: &str| format!("{}.{ending}", path.display());
     let mut text = String::new();
     onto(figure, SVGBackend::with_string(&mut text, size))?;
-    std::fs::write(file("svg"), compact(&text)).map_err(|error| error.to_string())?;
     let mut pixels = vec![255u8; width as usize * height as usize * 3];
     onto(figure, BitMapBackend::with_buffer(&mut pixels, size))?;
-    let file = File::create(file("png")).map_err(|error| error.to_string())?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
+    let mut picture = Vec::new();
+    let mut encoder = png::Encoder::new(&mut picture, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::High);
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
-    written.map_err(|error| error.to_string())
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(&pixels)?;
+        writer.finish()
+    });
+    written.map_err(|error| error.to_string())?;
+    Ok((compact(&text), picture))
 }
 
 /// The same picture in fewer bytes: the font of most texts named once, nothing said that is so anyway.

@@ -114,12 +114,17 @@ impl Case {
         dims: [usize; 2],
         bytes: usize,
     ) -> Self {
+        let mut case = Case::of_cell(kernel, precision, fields, points, dims);
+        case.cells = (bytes / case.bytes().max(1)).max(1);
+        case
+    }
+
+    /// A case of one cell; indices that the kernel lacks become 1.
+    pub fn of_cell(kernel: Kernel, precision: Precision, fields: [usize; 2], points: usize, dims: [usize; 2]) -> Self {
         let has = kernel.fields();
         let fields = [0, 1].map(|side| if has[side] { fields[side] } else { 1 });
         let dims = [0, 1].map(|d| if d < kernel.rank() { dims[d] } else { 1 });
-        let mut case = Case { kernel, precision, fields, points, dims, cells: 1 };
-        case.cells = (bytes / case.bytes().max(1)).max(1);
-        case
+        Case { kernel, precision, fields, points, dims, cells: 1 }
     }
 
     /// K: terms of a sum.
@@ -136,6 +141,20 @@ impl Case {
     /// Bytes read and written, each once.
     pub fn bytes(&self) -> usize {
         self.items().iter().sum::<usize>() * self.precision.bytes()
+    }
+
+    /// Whether the sizes are those of a case that a machine could hold: no index of 0, 1 where the kernel has none, and at most
+    /// 2^60 bytes, so that the counts above do not overflow.
+    pub fn is_possible(&self) -> bool {
+        let Case { kernel, fields, points, dims, cells, .. } = *self;
+        let has = kernel.fields();
+        let is_there = [has[0], has[1], kernel.rank() > 0, kernel.rank() > 1];
+        let sizes = [fields[0], fields[1], dims[0], dims[1]];
+        let [l, r, d1, d2, p, c] = [fields[0], fields[1], dims[0], dims[1], points, cells].map(|size| size as f64);
+        let bytes = ((l + r) * p * d1 * d2 + l * r) * c * self.precision.bytes() as f64;
+        sizes.iter().zip(is_there).all(|(&size, is_there)| size == 1 || (is_there && size > 0))
+            && points.min(cells) > 0
+            && bytes <= (1u64 << 60) as f64
     }
 
     /// Products and sums.
@@ -158,4 +177,21 @@ fn the_counts_of_an_element_equal_those_by_hand() {
     let case = Case::filling(Kernel::DataDataTensor, Precision::F32, [8, 8], 8, [3, 3], 0);
     assert_eq!((case.cells, case.fields, case.items()), (1, [1, 1], [72, 72, 1]));
     assert_eq!((Kernel::DataFieldTensor.rank(), Kernel::DataFieldTensor.fields()), (2, [false, true]));
+    let possible = |fields, points, dims, cells| {
+        let (kernel, precision) = (Kernel::DataFieldVector, Precision::F64);
+        Case { kernel, precision, fields, points, dims, cells }.is_possible()
+    };
+    assert!(possible([1, 8], 8, [3, 1], 1) && possible([1, 1], 1, [1, 1], 1 << 55));
+    for (fields, points, dims, cells) in [
+        ([2, 8], 8, [3, 1], 1),
+        ([1, 8], 8, [3, 3], 1),
+        ([1, 0], 8, [3, 1], 1),
+        ([1, 8], 0, [3, 1], 1),
+        ([1, 8], 8, [0, 1], 1),
+        ([1, 8], 8, [3, 1], 0),
+        ([1, 8], 8, [3, 1], 1 << 55),
+        ([1, usize::MAX], usize::MAX, [usize::MAX, 1], usize::MAX),
+    ] {
+        assert!(!possible(fields, points, dims, cells), "{fields:?} {points} {dims:?} {cells}");
+    }
 }

@@ -73,6 +73,34 @@ pub struct Plot {
 
 /// Memory of a quick run's cases.
 const QUICK_MIB: [f64; 2] = [0.0625, 0.125];
+/// Memory of a case of which one cell is larger than that, at most.
+const MOST_QUICK_BYTES: usize = 64 << 20;
+
+/// A title for a quick run, in which the memory sizes of the full run are replaced.
+fn in_quick(title: &str, sizes: &[f64], size: &str) -> String {
+    let mut title = title.to_string();
+    for mib in sizes {
+        for (number, unit) in [(mib / 1024.0, "GiB"), (*mib, "MiB")] {
+            for words in [format!("{number} {unit}"), format!("{number}{unit}")] {
+                title = replace_words(&title, &words, size);
+            }
+        }
+    }
+    format!("{title} (quick run)")
+}
+
+/// Replaces words where they do not end a longer number: no `1 GiB` in `11 GiB`.
+fn replace_words(text: &str, words: &str, by: &str) -> String {
+    let (mut replaced, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(words) {
+        let (before, after) = (&rest[..at], &rest[at + words.len()..]);
+        let is_whole = !before.ends_with(|c: char| c.is_ascii_digit() || c == '.');
+        replaced += before;
+        replaced += if is_whole { by } else { words };
+        rest = after;
+    }
+    replaced + rest
+}
 
 fn right() -> Vec<String> {
     vec!["right".into()]
@@ -107,18 +135,43 @@ pub fn parse<T: FromStr<Err = Error> + PartialEq>(names: &[String]) -> Result<Ve
 }
 
 impl SweepDeck {
-    /// The deck as a test has it: the fewest and the most points, of each at most 64, on 64 and 128 KiB.
-    pub fn quick(mut self) -> Self {
-        for group in &mut self.sweep {
+    /// The deck as a test has it: the fewest and the most points, of each at most 64, on 64 and 128 KiB. Titles say so, also where
+    /// they named the memory of the full run.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a case of which one cell is too large to be quick.
+    pub fn quick(mut self) -> Result<Self> {
+        let sizes: Vec<f64> = self.sweep.iter().flat_map(|group| group.memory_mib.iter().copied()).collect();
+        for (i, group) in self.sweep.iter_mut().enumerate() {
             let ends = [group.points.iter().min(), group.points.iter().max()];
             group.points = ends.into_iter().flatten().map(|&points| points.min(64)).collect();
             group.points.dedup();
             group.memory_mib = QUICK_MIB.to_vec();
+            let cases =
+                Precision::ALL.iter().map(|(precision, _)| group.cases(*precision)).collect::<Result<Vec<_>>>()?;
+            if let Some((case, _)) = cases.iter().flatten().find(|(case, _)| case.bytes() > MOST_QUICK_BYTES) {
+                return Err(Error::Invalid(format!(
+                    "sweep {}: one cell of {} with fields {:?}, {} points and dims {:?} has {} MiB: too large for --quick, which \
+                     takes {} MiB at most",
+                    i + 1,
+                    case.kernel,
+                    case.fields,
+                    case.points,
+                    case.dims,
+                    case.bytes() >> 20,
+                    MOST_QUICK_BYTES >> 20
+                )));
+            }
         }
+        let both = format!("{} and {} MiB", QUICK_MIB[0], QUICK_MIB[1]);
         for plot in &mut self.plot {
+            let is_one = plot.memory_mib.is_some();
             plot.memory_mib = plot.memory_mib.map(|_| QUICK_MIB[1]);
+            let size = if is_one { format!("{} MiB", QUICK_MIB[1]) } else { both.clone() };
+            plot.title = in_quick(&plot.title, &sizes, &size);
         }
-        self
+        self.title = in_quick(&self.title, &sizes, &both);
+        Ok(self)
     }
 
     /// Whether [`quick`](Self::quick) measures such a memory size.
@@ -199,6 +252,6 @@ fn cases_come_once_and_quick_ones_are_of_both_ends() {
     let deck = SweepDeck::parse(text, &super::NoPeers).unwrap();
     let count = |deck: &SweepDeck| deck.sweep[0].cases(Precision::F64).unwrap().len();
     assert_eq!((count(&deck), deck.sweep[0].orders().unwrap().len()), (9, 1));
-    let quick = deck.quick();
+    let quick = deck.quick().unwrap();
     assert_eq!((&quick.sweep[0].points[..], count(&quick)), (&[8, 64][..], 12));
 }

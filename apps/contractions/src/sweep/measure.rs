@@ -89,6 +89,17 @@ struct Arrays<T: Float> {
     on_gpu: Option<[CudaArray<T>; 3]>,
 }
 
+/// Items of left, right and output that the longest of the cases need: of those, in their order, whose arrays fit into `free`
+/// bytes beside the arrays of the cases before.
+fn longest(jobs: &[Job], free: u64) -> [usize; 3] {
+    jobs.iter().fold([0; 3], |longest, job| {
+        let items = job.case.items();
+        let both: [usize; 3] = std::array::from_fn(|i| longest[i].max(items[i]));
+        let bytes = both.iter().map(|&items| items as u64).sum::<u64>() * job.case.precision.bytes() as u64;
+        if bytes < free { both } else { longest }
+    })
+}
+
 /// What a case's result must be, on the host and, once a GPU has a result, there.
 struct Right {
     on_host: Expected,
@@ -108,9 +119,7 @@ impl Right {
 
 impl<P: Peers> Run<'_, P> {
     fn jobs<T: Float>(&mut self, jobs: &[Job]) -> Result<()> {
-        let fits = |case: &Case| (case.bytes() as u64) < self.free();
-        let items = jobs.iter().filter(|job| fits(&job.case)).map(|job| job.case.items());
-        let longest = items.fold([0; 3], |a, b| std::array::from_fn(|i| a[i].max(b[i])));
+        let longest = longest(jobs, self.free());
         let mut arrays = self.arrays::<T>(longest)?;
         let mut expected: Option<(Case, Layout, Right)> = None;
         for job in jobs {

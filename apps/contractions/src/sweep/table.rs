@@ -1,12 +1,19 @@
-//! The measurements, one row each, as CSV and JSON. A CSV starts with comments (`#`): the version and each device's
-//! ceilings, so that each fraction can be checked from the file alone.
+//! The measurements, one row each, as CSV and JSON. A CSV starts with comments (`#`): the version, the number of rows, by which
+//! a part of a table is told from a whole one, and each device's ceilings, so that each fraction can be checked from the file
+//! alone.
 
 use super::case::{Case, Kernel, Order, Precision};
 use super::ceilings::Ceilings;
+use crate::text;
 use minifenl::{Error, Result};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
+
+/// Bytes of a table that is read, at most.
+const MOST_BYTES: u64 = 256 << 20;
+/// Start of the comment with the number of rows.
+const ROWS: &str = "# rows ";
 
 /// The plain loops of the clinic report, which its speedups are over.
 pub const LOOPS: &str = "loops";
@@ -144,7 +151,7 @@ impl Table {
 
     /// Comments with the ceilings, a header and one line per row; no cell has a comma.
     pub fn csv(&self) -> String {
-        let mut text = format!("# minifenl {}\n", env!("CARGO_PKG_VERSION"));
+        let mut text = format!("# minifenl {}\n{ROWS}{}\n", env!("CARGO_PKG_VERSION"), self.rows.len());
         if !self.ceilings.is_empty() {
             text += "# device,copy_gb_per_s,peak_f32_gflop_per_s,peak_f64_gflop_per_s\n";
         }
@@ -182,50 +189,89 @@ impl Table {
         json!({"ceilings": ceilings, "rows": rows})
     }
 
-    /// Reads what [`csv`](Self::csv) wrote, but for its comments.
+    /// Reads what [`csv`](Self::csv) wrote, but for its ceilings.
     ///
     /// # Errors
-    /// [`Error::File`] or [`Error::Invalid`] with the line.
+    /// [`Error::File`] for what is no text; [`Error::Invalid`] with the line of what is no table, or only a part of one.
     pub fn read(path: &Path) -> Result<Self> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::File { path: name.clone(), reason: error.to_string() })?;
+        let text = text::read(path, MOST_BYTES)?;
+        Self::parse(&text).map_err(|why| Error::Invalid(format!("{}: {why}", path.display())))
+    }
+
+    fn parse(text: &str) -> std::result::Result<Self, String> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
         let (at, header) = lines.next().unwrap_or((0, ""));
-        let wrong = |at: usize, what: &str| Error::Invalid(format!("{name}: line {} is not {what} of a sweep", at + 1));
         if header.split(',').ne(COLUMNS) {
-            return Err(wrong(at, "the header"));
+            return Err(format!("line {} is not the header of a sweep", at + 1));
         }
-        let rows = lines.map(|(at, line)| row(line).ok_or_else(|| wrong(at, "a row")));
-        Ok(Table { rows: rows.collect::<Result<_>>()?, ceilings: Vec::new() })
+        let rows = lines.map(|(at, line)| row(line).map_err(|why| format!("line {} {why}", at + 1)));
+        let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
+        let comments = text.lines().take_while(|line| line.starts_with('#'));
+        let counts: Vec<_> = comments.filter_map(|line| line.strip_prefix(ROWS)).collect();
+        match counts[..].first().and_then(|count| count.parse::<usize>().ok()) {
+            _ if counts.len() > 1 => Err(format!("more than one line `{ROWS}N`")),
+            None => Err(format!("no line `{ROWS}N` above the header: it cannot be told whether all rows are there")),
+            Some(count) if count != rows.len() => {
+                Err(format!("{} rows, but its line `{ROWS}{count}` says {count}: a part of a table", rows.len()))
+            }
+            Some(_) if !text.ends_with('\n') => Err("the last line is cut off".into()),
+            Some(_) => Ok(Table { rows, ceilings: Vec::new() }),
+        }
     }
 }
 
-fn row(line: &str) -> Option<Row> {
+/// Reads a row; an error continues `line N`.
+fn row(line: &str) -> std::result::Result<Row, String> {
     let cells: Vec<&str> = line.split(',').collect();
-    let cell = |name: &str| cells.get(COLUMNS.iter().position(|column| *column == name)?).copied();
-    let size = |name| cell(name)?.parse::<usize>().ok();
-    let real = |name| cell(name)?.parse::<f64>().ok();
-    let kernel = cell("kernel")?.parse::<Kernel>().ok()?;
-    let dim = cell("D")?;
+    if cells.len() != COLUMNS.len() {
+        return Err("is not a row of a sweep".into());
+    }
+    let cell = |name: &str| COLUMNS.iter().position(|column| *column == name).map_or("", |at| cells[at]);
+    let bad = |name: &str, expected: &str| format!("has {name} {:?}: expected {expected}", cell(name));
+    let size = |name: &str| cell(name).parse::<usize>().map_err(|_| bad(name, "a whole number"));
+    // Neither NaN nor infinity is above 0 and finite.
+    let positive = |name: &str| {
+        let number = cell(name).parse::<f64>().ok().filter(|number| *number > 0.0 && number.is_finite());
+        number.ok_or_else(|| bad(name, "a finite number above 0"))
+    };
+    let named = |error: Error| format!("has a {error}");
+    let kernel = cell("kernel").parse::<Kernel>().map_err(named)?;
+    let dim = cell("D");
     let (d1, d2) = dim.split_once('x').unwrap_or((dim, if kernel.rank() == 2 { dim } else { "1" }));
+    let extent = |text: &str| text.parse::<usize>().map_err(|_| bad("D", "one whole number, or two as in 3x2"));
     let case = Case {
         kernel,
-        precision: cell("precision")?.parse::<Precision>().ok()?,
+        precision: cell("precision").parse::<Precision>().map_err(named)?,
         fields: [size("L")?, size("R")?],
         points: size("P")?,
-        dims: [d1.parse().ok()?, d2.parse().ok()?],
+        dims: [extent(d1)?, extent(d2)?],
         cells: size("cells")?,
     };
-    (cells.len() == COLUMNS.len()).then_some(Row {
+    if !case.is_possible() {
+        return Err(format!("has sizes that {kernel} cannot have"));
+    }
+    // Two columns that follow from the sizes: a digit that was lost shows.
+    for (name, number) in [("bytes", case.bytes().to_string()), ("flops", case.flops().to_string())] {
+        if cell(name) != number {
+            return Err(bad(name, &format!("{number}, by its sizes")));
+        }
+    }
+    let checked = cell("checked");
+    let timing = match (cell("median_ms"), cell("samples")) {
+        ("", "") => None,
+        _ if checked != CHECKED => return Err(format!("has a time that was not checked: {checked}")),
+        _ => Some((1e-3 * positive("median_ms")?, positive("samples").and(size("samples"))?)),
+    };
+    let roofline = if cell("roofline_fraction").is_empty() { None } else { Some(positive("roofline_fraction")?) };
+    Ok(Row {
         case,
-        variant: cell("variant")?.into(),
-        order: cell("layout")?.parse().ok()?,
-        memory_mib: real("memory_mib")?,
-        timing: real("median_ms").map(|ms| 1e-3 * ms).zip(size("samples")),
-        roofline: real("roofline_fraction"),
-        device: cell("device")?.into(),
-        checked: cell("checked")?.into(),
+        variant: cell("variant").into(),
+        order: cell("layout").parse().map_err(named)?,
+        memory_mib: positive("memory_mib")?,
+        timing,
+        roofline,
+        device: cell("device").into(),
+        checked: checked.into(),
     })
 }
 
@@ -246,13 +292,13 @@ fn a_table_reads_itself() {
     let rows = vec![row(SERIAL, Some((0.5, 3))), row("flat", Some((0.25, 5))), Row { case: other, ..row("odd", None) }];
     let ceilings = vec![Ceilings { device: "a, b".into(), copy: 4.0e12, peak: [6.5e13, 6.25e13] }];
     let text = Table { rows: rows.clone(), ceilings }.csv();
-    assert_eq!(text.lines().nth(2), Some("# a; b,4000,65000,62500"));
+    assert_eq!(text.lines().nth(3), Some("# a; b,4000,65000,62500"));
     let table = Table { rows, ceilings: Vec::new() };
-    let text = text.lines().enumerate().filter(|(at, _)| ![1, 2].contains(at)).map(|(_, line)| format!("{line}\n"));
+    let text = text.lines().enumerate().filter(|(at, _)| ![2, 3].contains(at)).map(|(_, line)| format!("{line}\n"));
     let text: String = text.collect();
     assert_eq!(table.csv(), text);
     assert!(
-        text.contains(",250,") && text.lines().nth(3).is_some_and(|line| line.contains(",2,,1,5,a; b,yes")),
+        text.contains(",250,") && text.lines().nth(4).is_some_and(|line| line.contains(",2,,1,5,a; b,yes")),
         "{text}"
     );
     let dir = tempfile::tempdir().unwrap();
@@ -260,6 +306,6 @@ fn a_table_reads_itself() {
     std::fs::write(&path, &text).unwrap();
     assert_eq!(Table::read(&path).unwrap().csv(), text);
     std::fs::write(&path, text + "no row\n").unwrap();
-    assert!(Table::read(&path).unwrap_err().to_string().ends_with("line 6 is not a row of a sweep"));
+    assert!(Table::read(&path).unwrap_err().to_string().ends_with("line 7 is not a row of a sweep"));
     assert!(Table::read(Path::new("no-such.csv")).is_err());
 }

@@ -3,10 +3,11 @@
 //! Checked are names and sizes that do not exist, lists without items, and the variants that a deck names: each must exist,
 //! and a plot's must be measured by a sweep of the deck.
 
-use super::case::{Kernel, Order, Precision};
+use super::case::{Case, Kernel, Order, Precision};
 use super::deck::{Group, Plot, SweepDeck, fits, parse};
 use super::peers::Peers;
 use super::table::{LOOPS, SERIAL, THREADS};
+use crate::text;
 #[cfg(feature = "cuda")]
 use minifenl::contraction::Variant;
 use minifenl::{Error, Result};
@@ -15,14 +16,18 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
+/// Bytes of a deck, at most.
+const MOST_BYTES: u64 = 1 << 20;
+/// Letters of a name, at most: file systems allow 255 for a file's, which has more parts.
+const MOST_LETTERS: usize = 80;
+
 impl SweepDeck {
     /// Reads and checks a deck; `peers` are the libraries that it may name beside this one.
     ///
     /// # Errors
     /// [`Error::File`] when it cannot be read, [`Error::Invalid`] naming the file and what is wrong in it.
     pub fn read(path: &Path, peers: &impl Peers) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::File { path: path.display().to_string(), reason: error.to_string() })?;
+        let text = text::read(path, MOST_BYTES)?;
         Self::parse(&text, peers).map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))
     }
 
@@ -84,8 +89,14 @@ fn bad<T>(what: impl Into<String>) -> Result<T> {
 
 fn file_name(field: &str, name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || !name.chars().all(is_plain) {
-        return bad(format!("{field}: {name:?} is part of a file's name: letters, digits, `-`, `_` and `.`"));
+    // `.` and `..` are folders, files that start with a dot are hidden, and one that starts with `-` looks like a flag.
+    let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if !starts || name.len() > MOST_LETTERS || !name.chars().all(is_plain) {
+        let name: String = name.chars().take(MOST_LETTERS).collect();
+        return bad(format!(
+            "{field}: {name:?} is part of a file's name: a letter or digit, then letters, digits, `-`, `_` and `.`, \
+             {MOST_LETTERS} at most"
+        ));
     }
     Ok(())
 }
@@ -119,6 +130,19 @@ fn sweep(group: &Group) -> Result<()> {
     {
         if let Some(size) = sizes.iter().find(|size| !(1..=1 << 20).contains(*size)) {
             return bad(format!("{field}: {size} is not a whole number from 1 to 2^20"));
+        }
+    }
+    for &kernel in &parse::<Kernel>(&group.kernels)? {
+        let points = group.points.iter().copied().max().unwrap_or(1);
+        for (&fields, &dims) in group.fields.iter().flat_map(|fields| group.dims.iter().map(move |dims| (fields, dims)))
+        {
+            // Of one cell; no more fit than memory_mib has bytes.
+            let case = Case::of_cell(kernel, Precision::F64, fields, points, dims);
+            if !case.is_possible() {
+                return bad(format!(
+                    "one cell of {kernel} with fields {fields:?}, {points} points and dims {dims:?} has more than 2^60 bytes"
+                ));
+            }
         }
     }
     if let Some(mib) = group.memory_mib.iter().find(|&&mib| !(mib > 0.0 && mib <= 1e6)) {
