@@ -86,3 +86,77 @@ fn shares_grow_with_the_ranks() {
         (Some(512), Some(512))
     );
 }
+
+/// Bytes, flops and the partition on several ranks, by hand. The box of 5 x 7 x 11 nodes is cut along z: each of the cuts adds
+/// a layer of 4 x 6 elements that two ranks compute, and 35 ghosts on either side. `tests/published.rs` has the counts of the
+/// whole box.
+#[test]
+fn published_numbers_on_ranks_are_those_by_hand() {
+    let (nodes, entries, fixed) = (385.0, 7657.0, 1482.0);
+    for ranks in [2, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        let flags = ["--nodes", "5x7x11", "--size", "1,2,3", "--threads", "1", "--device", "cpu", "--fill", "colour"];
+        let output = job(ranks, &[&flags[..], &["--report", path.to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let report = json(&path);
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let phase = |name: &str| {
+            let phases = report["phases"].as_array().unwrap();
+            phases.iter().find(|phase| phase["name"] == name).unwrap_or_else(|| panic!("no phase {name}")).clone()
+        };
+        let (ranks, cuts) = (ranks as f64, (ranks - 1) as f64);
+        let (elements, ghosts) = (240.0 + 24.0 * cuts, 70.0 * cuts);
+        let (offsets, steps) = (8.0 * (nodes + ranks), number(&report["newton_iterations"]));
+        let spmv = 12.0 * entries + offsets + 8.0 * (nodes + ghosts) + 8.0 * nodes;
+        let fill = 96.0 * elements + 32.0 * (nodes + ghosts) + 24.0 * (entries + nodes);
+        let iterations = number(&report["cg_iterations"]);
+        for (name, calls, bytes, flops) in [
+            ("graph", 1.0, (32.0 + 96.0) * elements + 8.0 * entries + offsets, 0.0),
+            ("fill", steps + 1.0, fill, 1671.0 * elements),
+            ("boundary", steps + 1.0, 16.0 * fixed, 0.0),
+            ("spmv", iterations + steps, spmv, 2.0 * entries),
+            ("cg", iterations, spmv + 72.0 * nodes, 2.0 * entries + 10.0 * nodes),
+            // Each value is packed (read and written), sent and received; the values sent are the ghosts of others.
+            ("halo", iterations + 2.0 * steps + 1.0, 8.0 * 4.0 * ghosts, 0.0),
+        ] {
+            let phase = phase(name);
+            assert_eq!(number(&phase["calls"]), calls, "{name} on {ranks} ranks");
+            assert_eq!(number(&phase["bytes"]), bytes * calls, "{name} on {ranks} ranks");
+            assert_eq!(number(&phase["flops"]), flops * calls, "{name} on {ranks} ranks");
+            let rate = number(&phase["bytes"]) / number(&phase["seconds"]) / 1e9;
+            assert!((number(&phase["gb_per_s"]) / rate - 1.0).abs() < 1e-12, "{name} on {ranks} ranks");
+            // The mean of the ranks is positive and at most the slowest.
+            assert!((1.0..=ranks).contains(&number(&phase["imbalance"])), "{name} on {ranks} ranks: {phase}");
+        }
+        let partition = &report["partition"];
+        let (least, most) = if ranks == 2.0 { (5.0, 6.0) } else { (3.0, 4.0) };
+        for (key, value) in [
+            ("owned_min", 35.0 * least),
+            ("owned_max", 35.0 * most),
+            ("owned_mean", nodes / ranks),
+            ("ghosts", 35.0 * cuts),
+            ("neighbours", cuts),
+            ("duplicated_elements", 24.0 * cuts),
+        ] {
+            assert_eq!(number(&partition[key]), value, "{key} on {ranks} ranks");
+        }
+        assert_eq!((number(&report["nodes"]), number(&report["elements"])), (nodes, 240.0));
+    }
+}
+
+/// Weak scaling: the box and its edges grow with the ranks.
+#[test]
+fn a_share_per_rank_grows_the_box() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let flags = ["--nodes-per-rank", "5x7x11", "--size", "1,2,3", "--threads", "1", "--device", "cpu", "--report"];
+    let output = job(2, &[&flags[..], &[path.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json(&path);
+    assert_eq!(report["mesh"]["nodes"], serde_json::json!([10, 7, 11]));
+    assert_eq!(report["mesh"]["size"], serde_json::json!([2.25, 2.0, 3.0]));
+    // The cut goes through the longest axis: 6 and 5 of 11 planes of 70 nodes.
+    let owned = [&report["partition"]["owned_min"], &report["partition"]["owned_max"]];
+    assert_eq!(owned, [350, 420]);
+}
