@@ -33,6 +33,10 @@ const CASES: &[Case] = &[
     Case { name: "ring", ranks: &[2, 3, 4, 8], rank: ring, ended_well: all_well },
     Case { name: "halos_together", ranks: &[2, 3], rank: halos_together, ended_well: all_well },
     Case { name: "mesh_halo", ranks: &[1, 2, 3, 4, 8], rank: mesh_halo, ended_well: all_well },
+    Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
+    Case { name: "missing_rank", ranks: &[2, 3], rank: missing_rank, ended_well: missed },
+    Case { name: "missing_at_the_end", ranks: &[2], rank: missing_at_the_end, ended_well: missed },
+    Case { name: "halo_without_partner", ranks: &[2], rank: halo_without_partner, ended_well: waiting_for_nobody },
     Case { name: "bad_neighbour", ranks: &[2], rank: bad_neighbour, ended_well: all_well },
     Case { name: "short_message", ranks: &[2], rank: short_message, ended_well: all_well },
     Case { name: "agree", ranks: &[1, 2, 3, 8], rank: one_fails, ended_well: one_message },
@@ -225,6 +229,73 @@ fn mesh_halo(comm: &dyn Communicator) -> Result<()> {
     comm.all_sum_u64(&mut owned);
     assert_eq!(owned, [9 * 7 * 8]);
     Ok(())
+}
+
+/// The same results when waits have a limit.
+fn limited(comm: &dyn Communicator) -> Result<()> {
+    comm.limit_waits(Duration::from_secs(60), Box::new(|text| eprintln!("error: {text}")));
+    collectives(comm)?;
+    mesh_halo(comm)?;
+    if comm.size() > 1 { ring(comm) } else { Ok(()) }
+}
+
+/// Limits waits to half a second; each rank says so when it tells.
+fn limit(comm: &dyn Communicator) {
+    let rank = comm.rank();
+    comm.limit_waits(Duration::from_millis(500), Box::new(move |text| eprintln!("error: rank {rank} tells: {text}")));
+    comm.enter_phase("test");
+}
+
+/// The last rank is stuck outside MPI; the others wait for it in a collective and, on three ranks, in a halo exchange.
+fn missing_rank(comm: &dyn Communicator) -> Result<()> {
+    limit(comm);
+    let mut halo = Halo::new(&Serial, comm, &ring_map(comm))?;
+    comm.barrier();
+    match comm.rank() {
+        rank if rank + 1 == comm.size() => std::thread::sleep(10 * PATIENCE),
+        1 => halo.update(&Serial, &mut vec![0.0; 6])?,
+        _ => comm.barrier(),
+    }
+    Ok(())
+}
+
+/// The last rank never ends MPI.
+fn missing_at_the_end(comm: &dyn Communicator) -> Result<()> {
+    limit(comm);
+    if comm.rank() + 1 == comm.size() {
+        std::thread::sleep(10 * PATIENCE);
+    }
+    Ok(())
+}
+
+/// One line: rank 0 misses the last rank.
+fn missed(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error:")).collect();
+    let [line] = lines[..] else { return false };
+    run.status.code() == Some(1)
+        && line.starts_with("error: rank 0 tells: a wait took longer than 0.5 s")
+        && (line.contains(": rank 1 missing; rank 0 waits at ") || line.contains(": rank 2 missing; rank 0 waits at "))
+        && (line.ends_with("barrier 2, phase test") || line.ends_with("end of MPI, collective 1, phase end"))
+}
+
+/// Ranks that wait for different things.
+fn halo_without_partner(comm: &dyn Communicator) -> Result<()> {
+    limit(comm);
+    let mut halo = Halo::new(&Serial, comm, &ring_map(comm))?;
+    if comm.rank() == 0 {
+        halo.update(&Serial, &mut vec![0.0; 6])?
+    } else {
+        comm.barrier()
+    }
+    Ok(())
+}
+
+fn waiting_for_nobody(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    let words = "rank 0 at a halo exchange, phase test; rank 1 at barrier 1, phase test";
+    let told = text.lines().filter(|line| line.starts_with("error:") && line.ends_with(words)).count();
+    run.status.code() == Some(1) && told == 1
 }
 
 fn bad_neighbour(comm: &dyn Communicator) -> Result<()> {

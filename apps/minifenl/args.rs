@@ -84,6 +84,9 @@ pub struct Args {
     /// Threads per rank [default: the cores allowed to the rank]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     threads: Option<usize>,
+    /// End the job if a rank waits longer for other ranks [default: no limit]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    timeout: Option<f64>,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
@@ -128,6 +131,7 @@ impl Args {
         set(&mut deck.matrix.format, self.format);
         set(&mut deck.run.device, self.device);
         deck.run.threads = self.threads.or(deck.run.threads);
+        deck.run.timeout = self.timeout.or(deck.run.timeout);
         deck.run.report = self.report.clone().or(deck.run.report);
         deck.run.triad |= self.triad;
         deck.run.share_gpu |= self.share_gpu;

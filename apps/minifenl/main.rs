@@ -18,60 +18,126 @@ mod args;
 mod kernels;
 mod progress;
 mod self_test;
+mod startup;
 
 use args::Args;
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, ReportFile, solve};
+use minifenl::run::{Deck, Device, ReportFile, solve};
 use progress::Terminal;
+use startup::Startup;
 use std::io::{Write, stderr, stdout};
-use std::ops::ControlFlow::{self, Break, Continue};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// What the command line asks for.
+enum Task {
+    Solve(Box<Deck>),
+    Other(Other),
+}
+
+/// What needs no other rank.
+enum Other {
+    /// Help, version, completions, the deck.
+    Show(String),
+    KernelInfo(Device),
+    SelfTest(Device, Option<usize>),
+}
 
 fn main() -> ExitCode {
-    // 1. Read the command line; every rank does, the first one speaks.
-    let args = match program::parse::<Args>() {
-        Ok(args) => args,
-        Err(error) => return program::usage(&error, &mut stdout(), &mut stderr()).into(),
+    // 1. Command line and deck. A mistake waits until the ranks are there, since one rank may make it alone.
+    let task = task();
+    let limit = match &task {
+        Ok(Task::Solve(deck)) => deck.run.timeout.map(Duration::from_secs_f64),
+        _ => None,
     };
-    let exit = match prepare(&args) {
-        Ok(Continue((deck, comm))) => job(&deck, &*comm).unwrap_or_else(|error| end_all(&*comm, &error)),
-        Ok(Break(exit)) => exit,
-        Err(error) => program::failure(error.as_ref(), &mut stderr()),
+    // 2. The ranks: those of mpirun, or this process alone.
+    let startup = Startup::watch(limit);
+    let exit = match (comm::world(), task) {
+        (Ok(comm), task) => start(&*comm, task, startup),
+        (Err(error), Ok(Task::Solve(_))) => program::failure(&error, &mut stderr()),
+        (Err(_), Ok(Task::Other(other))) => {
+            alone(other).unwrap_or_else(|error| program::failure(error.as_ref(), &mut stderr()))
+        }
+        (Err(_), Err(mistake)) => program::failure(mistake.as_ref(), &mut stderr()),
     };
     exit.into()
 }
 
-/// A job to do, or the end of a program that has none.
-type Prepared = ControlFlow<Exit, (Deck, Box<dyn Communicator>)>;
+/// Reads the command line and the deck.
+fn task() -> anyhow::Result<Task> {
+    let args = match program::parse::<Args>() {
+        Ok(args) => args,
+        Err(error) => return Ok(Task::Other(Other::Show(program::said(&error)?))),
+    };
+    if let Some(shell) = args.completions {
+        return Ok(Task::Other(Other::Show(program::completions::<Args>(shell))));
+    }
+    // Flags over deck.
+    let deck = args.deck()?;
+    Ok(match () {
+        () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
+        () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
+        () if args.self_test => Task::Other(Other::SelfTest(deck.run.device, deck.run.threads)),
+        () => Task::Solve(Box::new(deck)),
+    })
+}
+
+/// Makes sure that all ranks have a task, and the same, and does it.
+fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) -> Exit {
+    comm.abort_on_panic();
+    let task = match together(comm, task) {
+        Ok(task) => task,
+        Err(exit) => return exit,
+    };
+    let (name, limit) = match &task {
+        Task::Solve(deck) => ("a solution", deck.run.timeout),
+        Task::Other(Other::Show(_)) => ("text", None),
+        Task::Other(Other::KernelInfo(_)) => ("--kernel-info", None),
+        Task::Other(Other::SelfTest(..)) => ("--self-test", None),
+    };
+    let limit_text = limit.map_or("not given".into(), |seconds| format!("{seconds:?}"));
+    let settings = [("what to do".into(), name.into()), ("run.timeout (--timeout)".into(), limit_text)];
+    if let Err(error) = comm::same(comm, &settings) {
+        return end_all(comm, &error.into());
+    }
+    startup.over();
+    if let Some(seconds) = limit {
+        let tell = |text: &str| drop(writeln!(stderr(), "error: {text}"));
+        comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
+    }
+    match task {
+        Task::Solve(deck) => job(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
+        Task::Other(other) => together(comm, alone(other)).unwrap_or_else(|exit| exit),
+    }
+}
+
+/// Does what needs no other rank.
+fn alone(other: Other) -> anyhow::Result<Exit> {
+    match other {
+        Other::Show(text) => Ok(show(&text)?),
+        Other::KernelInfo(device) => Ok(show(&kernels::table(device)?)?),
+        Other::SelfTest(device, threads) => self_test::run(device, threads),
+    }
+}
 
 /// Prints on the first rank.
 fn show(text: &str) -> anyhow::Result<Exit> {
     Ok(program::show(&mut stdout(), text).map(|()| Exit::Done)?)
 }
 
-/// Returns the deck and the ranks, or the end of the program where the flags ask for something that needs no run.
-fn prepare(args: &Args) -> anyhow::Result<Prepared> {
-    if let Some(shell) = args.completions {
-        return Ok(Break(show(&program::completions::<Args>(shell))?));
+/// Ends all ranks in order if one of them failed before the work began: the lowest prints its error.
+fn together<T>(comm: &dyn Communicator, result: anyhow::Result<T>) -> Result<T, Exit> {
+    let Some(failing) = comm::failing(comm, result.is_err()) else { return result.map_err(|_| Exit::Failed) };
+    // The others end with 0, so that the launcher passes on the code of a rank that failed.
+    let Err(error) = result else { return Err(Exit::Done) };
+    if failing.lowest == comm.rank() {
+        let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
+        let _ = writeln!(stderr(), "error: {rank}{}", printable(&format!("{error:#}")));
     }
-    // 2. Flags over deck.
-    let deck = args.deck()?;
-    if args.dump_deck {
-        return Ok(Break(show(&deck.to_toml()?)?));
-    }
-    if args.kernel_info {
-        return Ok(Break(show(&kernels::table(deck.run.device)?)?));
-    }
-    if args.self_test {
-        return self_test::run(deck.run.device, deck.run.threads).map(Break);
-    }
-    // 3. The ranks: those of mpirun, or this process alone; and a device that is there.
-    let comm = comm::world()?;
-    comm.abort_on_panic();
-    Ok(Continue((deck, comm)))
+    Err(Exit::before_work(error.as_ref()))
 }
 
 fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
@@ -101,9 +167,19 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
     if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
         return Exit::Done;
     }
-    let _ = writeln!(stderr(), "error: {}", printable(&format!("{error:#}")));
+    let _ = writeln!(stderr(), "error: {}{}", rank_of(comm, error), printable(&format!("{error:#}")));
     match Exit::during_work(error.as_ref()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,
+    }
+}
+
+/// Names the rank before an error that this rank alone may have met; those of input and of an iteration are everyone's.
+fn rank_of(comm: &dyn Communicator, error: &anyhow::Error) -> String {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Invalid(_)) => String::new(),
+        Some(error) if error.is_collective() => String::new(),
+        _ if comm.size() == 1 => String::new(),
+        _ => format!("rank {}: ", comm.rank()),
     }
 }

@@ -173,6 +173,9 @@ pub struct RunDeck {
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
+    /// Seconds that a rank waits for other ranks before it ends the job; no limit when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
     /// Where the JSON report goes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,

@@ -20,7 +20,9 @@ use std::cell::RefCell;
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
     // Collectives start only when all ranks are known to do the same.
     let chosen = deck.run.device.choose(comm, deck.run.share_gpu);
-    same(comm, &settings(deck, &chosen))?;
+    if comm.size() > 1 {
+        same(comm, &settings(deck, &chosen))?;
+    }
     match agree(comm, chosen)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => {

@@ -112,18 +112,29 @@ pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<
 
 /// Writes what clap has to say: help and version to `out`, a mistake as one line to `err`; both on the first rank only.
 pub fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
-    let text = error.render().to_string();
-    if !error.use_stderr() {
-        return match show(out, &text) {
+    match said(error) {
+        Ok(text) => match show(out, &text) {
+            Ok(()) => Exit::Done,
             Err(error) => {
                 let _ = show(err, &format!("error: {error}\n"));
                 Exit::Failed
             }
-            Ok(()) => Exit::Done,
-        };
+        },
+        Err(mistake) => failure(&mistake, err),
     }
-    let _ = show(err, &(in_one_line(&text) + "\n"));
-    Exit::BadInput
+}
+
+/// Returns what clap has to say: help or version as text, a mistake as an error of one line.
+///
+/// # Errors
+/// [`Error::Invalid`] for a mistake in the command line.
+pub fn said(error: &clap::Error) -> crate::Result<String> {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        return Ok(text);
+    }
+    let line = in_one_line(&text);
+    Err(Error::Invalid(line.strip_prefix("error: ").unwrap_or(&line).into()))
 }
 
 /// Writes an error that every rank found before the work started, once, and returns the exit code of all ranks.

@@ -49,12 +49,13 @@ fn deck_settings(deck: &Deck) -> Vec<Setting> {
     let text = |value: &toml::Value| match value {
         // 1e-8 rather than 0.00000001; both are exact.
         toml::Value::Float(number) => format!("{number:?}"),
+        toml::Value::String(text) => text.clone(),
         value => value.to_string(),
     };
     let mut settings: Vec<Setting> = sections
         .flat_map(|(section, keys)| keys.iter().map(move |(name, value)| (key(section, name), text(value))))
         .collect();
-    let report = report.map_or("not given".into(), |path| format!("{path:?}"));
+    let report = report.map_or("not given".into(), |path| format!("{path:?}").trim_matches('"').to_string());
     settings.push(("run.report (--report)".into(), report));
     settings
 }
@@ -90,7 +91,8 @@ mod tests {
     fn every_key_of_the_deck_is_there_with_a_flag_of_the_program() {
         let mut deck = Deck::default();
         deck.mesh.nodes = Nodes::new([4, 5, 6]).ok();
-        (deck.run.threads, deck.run.report) = (Some(3), Some("a/b.json".into()));
+        (deck.run.threads, deck.run.timeout) = (Some(3), Some(1.5));
+        deck.run.report = Some("a/b.json".into());
         let found = text(&deck);
         let args = include_str!("../../apps/minifenl/args.rs");
         let mut count = 0;
@@ -110,8 +112,8 @@ mod tests {
         }
         assert_eq!(count, found.lines().count());
         assert!(found.contains("cg.tolerance (--cg-tolerance): 1e-8\n"), "{found}");
-        assert!(found.contains("mesh.nodes (--nodes): \"4x5x6\"\n"), "{found}");
-        assert!(found.contains("run.report (--report): \"a/b.json\"\n"), "{found}");
+        assert!(found.contains("mesh.nodes (--nodes): 4x5x6\n"), "{found}");
+        assert!(found.contains("run.report (--report): a/b.json\n"), "{found}");
     }
 
     #[test]

@@ -123,10 +123,11 @@ impl Watch {
         self.end(&message(self.rank, self.size, &heard, limit))
     }
 
-    /// Collects the calls of other ranks for some time, or until all have called.
+    /// Collects the calls of other ranks for some time, all of it: `mpirun` continues a stopped rank before it ends it, and
+    /// such a rank would otherwise find all calls at once and tell a second time.
     fn collect(&self, heard: &mut BTreeMap<usize, String>, time: Duration) {
         let start = Instant::now();
-        while heard.len() < self.size && start.elapsed() < time {
+        while start.elapsed() < time {
             match self.call_waiting() {
                 Ok(Some(rank)) => {
                     let mut text = [0u8; LEN];

@@ -7,6 +7,8 @@ use crate::{Error, Result};
 
 /// Threads that a rank may start on any machine, and threads per core above that.
 const MAX_THREADS: (usize, usize) = (64, 4);
+/// Longest limit of a wait, in seconds.
+const MAX_TIMEOUT: f64 = 1e9;
 
 impl Deck {
     /// Checks every value and combination that does not depend on the number of ranks.
@@ -38,6 +40,10 @@ impl Deck {
         }
         if low == high {
             return refuse("problem.t_max", "--t-max", high, "equal to problem.t_min: no conductivity solves that");
+        }
+        if let Some(seconds) = self.run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
+            let range = format!("give seconds above 0 and up to {MAX_TIMEOUT:e}");
+            return refuse("run.timeout", "--timeout", seconds, range);
         }
         let (newton, cg) = (&self.newton, &self.cg);
         tolerance("newton.tolerance", "--newton-tolerance", newton.tolerance)?;

@@ -45,6 +45,8 @@ fn refusals_name_key_and_line() {
         ("[cg]\ntolerance = 1", "cg.tolerance", "between 0 and 1"),
         ("[newton]\nmax_iterations = 0", "newton.max_iterations", "1 or more"),
         ("[run]\nthreads = 0", "run.threads", "--threads"),
+        ("[run]\ntimeout = 0", "run.timeout", "above 0"),
+        ("[run]\ntimeout = inf", "run.timeout", "--timeout"),
         ("[matrix]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
         ("[run]\ndevice = \"gpu\"", "line 2", "auto, cpu, cuda, cuda:K"),
         // Neither sections nor numbers by position, and no surplus items.
