@@ -43,16 +43,31 @@ pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<CrsMatrix> {
     CrsMatrix::from_sprs(triplets.to_csr::<RowOffset>()).map_err(|e| failed(e.to_string()))
 }
 
+/// Rows and columns that a file may declare besides [`PER_ENTRY`] for each of its entries: the memory that a file takes is
+/// bounded by its own size, whatever its first lines declare.
+const FREE_ROWS: usize = 1 << 20;
+/// Rows or columns per entry, see [`FREE_ROWS`].
+const PER_ENTRY: usize = 64;
+
 /// Rejects files on which the parser of sprs 0.11 fails without an error: it waits forever at an early end of file,
-/// panics on indices out of range, and aborts on a number of entries that exceeds memory.
+/// panics on indices out of range (those of a mirrored entry, too), and aborts on a number of entries or rows that exceeds
+/// memory.
 fn check_matrix_market(text: &str) -> std::result::Result<(), String> {
     let mut lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());
     let size = lines.by_ref().find(|(_, line)| !line.starts_with('%'));
     let (at, size) = size.ok_or("truncated: no size line \"rows columns entries\"")?;
     let numbers: Vec<usize> = size.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let &[rows, columns, entries] = &numbers[..] else {
-        return Err(format!("line {}: expected a size line \"rows columns entries\", found {size:?}", at + 1));
+        let found = excerpt(size);
+        return Err(format!("line {}: expected a size line \"rows columns entries\", found {found:?}", at + 1));
     };
+    let is_general = text.lines().next().is_some_and(|header| header.to_lowercase().contains("general"));
+    if rows != columns && !is_general {
+        return Err(format!(
+            "line {}: a matrix of {rows} x {columns} is not symmetric: expected as many rows as columns",
+            at + 1
+        ));
+    }
     if rows.max(columns) >= LocalOrdinal::MAX as usize {
         return Err(format!("line {}: a {rows} x {columns} matrix exceeds 32-bit local ids", at + 1));
     }
@@ -61,15 +76,27 @@ fn check_matrix_market(text: &str) -> std::result::Result<(), String> {
         let mut words = line.split_whitespace().map_while(|word| word.parse::<usize>().ok());
         let (row, column) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
         if !(1..=rows).contains(&row) || !(1..=columns).contains(&column) {
-            return Err(format!("line {}: expected an entry of a {rows} x {columns} matrix, found {line:?}", at + 1));
+            let found = excerpt(line);
+            return Err(format!("line {}: expected an entry of a {rows} x {columns} matrix, found {found:?}", at + 1));
         }
         found += 1;
     }
-    if found == entries {
-        Ok(())
-    } else {
-        Err(format!("truncated or overlong: expected {entries} entries, found {found}"))
+    if found != entries {
+        return Err(format!("truncated or overlong: expected {entries} entries, found {found}"));
     }
+    let most = FREE_ROWS.saturating_add(PER_ENTRY.saturating_mul(entries));
+    if rows.max(columns) > most {
+        return Err(format!(
+            "line {}: a {rows} x {columns} matrix of {entries} entries: expected at most {most} rows and columns",
+            at + 1
+        ));
+    }
+    Ok(())
+}
+
+/// The beginning of a line, for a message.
+fn excerpt(line: &str) -> String {
+    line.chars().take(60).collect()
 }
 
 /// Writes a Matrix Market file (coordinate, real, general) under a temporary name and renames it, so that readers never
@@ -126,6 +153,17 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         std::fs::write(&path, lines[..lines.len() - 1].join("\n")).unwrap();
         assert!(read_matrix_market(&path).is_err(), "a file with a missing entry was read");
+        for (text, fault) in [
+            ("real symmetric\n2 3 1\n1 3 1.0\n", "line 2: a matrix of 2 x 3 is not symmetric"),
+            ("real skew-symmetric\n3 2 1\n3 1 1.0\n", "line 2: a matrix of 3 x 2 is not symmetric"),
+            ("real general\n4000000000 1 1\n1 1 1.0\n", "expected at most 1048640 rows and columns"),
+            ("real general\n1 4000000000 0\n", "expected at most 1048576 rows and columns"),
+            ("real general\n1 1 18446744073709551615\n1 1 1.0\n", "expected 18446744073709551615 entries, found 1"),
+        ] {
+            std::fs::write(&path, format!("%%MatrixMarket matrix coordinate {text}")).unwrap();
+            let error = read_matrix_market(&path).unwrap_err().to_string();
+            assert!(error.contains(fault), "{error}");
+        }
         assert!(read_matrix_market(folder.path().join("none.mtx")).unwrap_err().to_string().contains("none.mtx"));
         assert!(write_matrix_market(folder.path().join("no/b.mtx"), &small()).is_err());
     }

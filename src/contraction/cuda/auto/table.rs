@@ -49,6 +49,9 @@ const RANKS: [&str; 3] = ["scalar", "vector", "tensor"];
 /// Columns of a table that are read.
 const COLUMNS: [&str; 10] = ["kernel", "variant", "layout", "precision", "L", "R", "P", "D", "cells", "median_ms"];
 
+/// Largest product of all sizes of a case, in bytes, so that no size computed from them overflows.
+const MOST: usize = isize::MAX as usize;
+
 impl Key {
     /// The contraction of this case with arrays aligned to 16 bytes.
     pub(in super::super) fn work(&self) -> Work {
@@ -105,11 +108,15 @@ fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
     let dims: Vec<usize> = field(7)?.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
     let dim = |d: usize| if d < rank { dims.get(d).or(dims.last()).copied().unwrap_or(1) } else { 1 };
     let (sizes, contracted) = ([number(8)?, left, right], [number(6)?, dim(0), dim(1)]);
-    let ms = field(9)?.parse().ok().filter(|ms| *ms > 0.0)?;
+    // No array of a real case, and no number of products, exceeds the address space.
+    let factors = sizes.iter().chain(&contracted).chain([&item]);
+    factors.copied().try_fold(1, usize::checked_mul).filter(|bytes| (1..=MOST).contains(bytes))?;
+    let ms = field(9)?.parse().ok().filter(|ms: &f64| ms.is_finite() && *ms > 0.0)?;
     Some((Key { family, side, item, sizes, rank, contracted }, field(1)?.parse().ok()?, ms))
 }
 
-/// Reads the cases of a table (CSV with a header). Comment lines (`#`), unknown variants and the rows of Auto itself are skipped.
+/// Reads the cases of a table (CSV with a header). Comment lines (`#`), unknown variants, cases larger than the address space and
+/// the rows of Auto itself are skipped.
 pub fn cases(table: &str) -> Vec<Case> {
     let mut lines = table.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').map(str::trim).collect();
