@@ -6,8 +6,11 @@
 
 #![allow(unsafe_code)]
 
+mod add;
+
+pub use add::{add, add_unshared};
 pub use atomic_float::AtomicF64;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// A number type with an atomic type of the same size and alignment.
 ///
@@ -48,24 +51,12 @@ pub fn atomic_view<T: Atomic>(slice: &mut [T]) -> &[T::Cell] {
     unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
-/// Adds `value` to `*cell` atomically.
-#[inline(always)]
-pub fn add(cell: &AtomicF64, value: f64) {
-    cell.fetch_add(value, Relaxed);
-}
-
-/// Adds `value` to `*cell` by a load and a store, for cells that no other thread touches in the same loop. Avoids the
-/// cost of a locked instruction.
-#[inline(always)]
-pub fn add_unshared(cell: &AtomicF64, value: f64) {
-    cell.store(cell.load(Relaxed) + value, Relaxed);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::space::{HostSpace, Threads};
     use rayon::prelude::*;
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn concurrent_adds_lose_nothing() {

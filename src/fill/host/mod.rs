@@ -10,6 +10,7 @@ mod gather;
 mod heat;
 mod kernel;
 mod scatter;
+mod seam;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 //! not fixed, so their last bits may differ between runs.
 
 use super::kernel::ElementKernel;
+use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
@@ -13,7 +14,6 @@ use crate::space::atomic::{add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, even_bounds, zeroed};
 use rayon::prelude::*;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Bounds of the blocks of elements, and the rows that more than one block touches.
 #[derive(Debug)]
@@ -28,21 +28,14 @@ impl Scatter {
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
         let mut on_seam = zeroed::<u8>(rows);
-        // First block that reached a row, plus one; zero means none yet.
+        // First block that reached a row, counted from 1; zero means none yet.
         let mut claimed = zeroed::<u32>(rows);
         let (seam, claims) = (atomic_view(&mut on_seam), atomic_view(&mut claimed));
         space.for_each((0..bounds.len() - 1).into_par_iter(), |block| {
             let (mine, per_elem) = (block as u32 + 1, elem_node.nodes_per_elem());
             for &row in &elem_node.as_slice()[bounds[block] * per_elem..bounds[block + 1] * per_elem] {
                 let Some(claim) = claims.get(row as usize) else { continue };
-                // Most rows are claimed already, so a load avoids most of the compare-and-swaps.
-                let first = match claim.load(Relaxed) {
-                    0 => claim.compare_exchange(0, mine, Relaxed, Relaxed).err().unwrap_or(mine),
-                    first => first,
-                };
-                if first != mine {
-                    seam[row as usize].store(1, Relaxed);
-                }
+                claim_row(claim, &seam[row as usize], mine);
             }
         });
         Scatter { bounds, on_seam }

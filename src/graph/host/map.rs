@@ -4,7 +4,8 @@
 //! Cost: 8 bytes per slot, 7/6 slots per expected pair, and one random access per pair of each element. The number of
 //! attempts may depend on the order of the inserts; the graph does not.
 
-use super::pair_map::{HashPlacement, Inserted, PairMap};
+use super::pair_insert::{HashPlacement, Inserted};
+use super::pair_map::PairMap;
 use super::pairs;
 use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::step;

@@ -8,13 +8,15 @@ mod dashmap;
 mod gather;
 mod lists;
 mod map;
+mod pair_insert;
 mod pair_map;
 mod pairs;
 mod positions;
 mod sort;
 mod sorting_network;
 
-pub use pair_map::{HashPlacement, Inserted, PairMap, PairMapView};
+pub use pair_insert::{HashPlacement, Inserted, PairMapView};
+pub use pair_map::PairMap;
 
 use super::{BuildGraph, ElemGraph, Graph, Strategy, step};
 use crate::Result;

@@ -3,36 +3,16 @@
 //!
 //! The design follows `UnorderedMap<pair, void>` in Kokkos MiniFENL. An insert succeeds, finds the key, or fails; the
 //! caller sums the failures, enlarges the set and starts again. Collisions are resolved by open addressing with linear
-//! probing; a slot is one 8-byte word.
+//! probing; a slot is one 8-byte word. `pair_insert.rs` holds the insert.
 //!
 //! With [`HashPlacement::ByRow`] a pair is placed in its smaller node's share of the table. Pairs of one neighbourhood
 //! then share cache lines, which gives 3 to 4 times the insert rate of a scattered hash. A node with hundreds of
 //! neighbours overfills its share; [`HashPlacement::Scattered`] has no shares to overfill.
 
+use super::pair_insert::{self, HashPlacement, PairMapView};
 use crate::Result;
 use crate::space::atomic::atomic_view;
 use crate::space::{ExecutionSpace, Serial};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// Outcome of an insert.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inserted {
-    /// The key is new and was stored.
-    First,
-    /// The key was stored before.
-    Existing,
-    /// No slot within [`PairMap::PROBES`] of the key's first slot is free. Nothing was stored.
-    Failed,
-}
-
-/// Part of the table in which the probe sequence of a pair begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashPlacement {
-    /// The smaller node's share of the table: fast if rows have similar lengths.
-    ByRow,
-    /// Any slot, by a hash of both nodes: fails only if the whole table is too full.
-    Scattered,
-}
 
 /// Storage of the set. [`view`](Self::view) lends it to threads.
 #[derive(Debug)]
@@ -42,18 +22,9 @@ pub struct PairMap {
     placement: HashPlacement,
 }
 
-/// Shared access to a [`PairMap`]: inserts from any number of threads.
-#[derive(Clone, Copy, Debug)]
-pub struct PairMapView<'a> {
-    slots: &'a [AtomicU64],
-    slots_per_row: f64,
-    window: u64,
-    placement: HashPlacement,
-}
-
 impl PairMap {
     /// Length of a probe sequence: slots that an insert tries before it fails.
-    pub const PROBES: usize = 64;
+    pub const PROBES: usize = pair_insert::PROBES;
 
     /// Makes an empty set of `capacity` slots (at least [`PROBES`](Self::PROBES)) for pairs whose smaller node is below
     /// `rows`.
@@ -73,16 +44,7 @@ impl PairMap {
 
     /// Lends the set to threads for inserts.
     pub fn view(&mut self) -> PairMapView<'_> {
-        let window = match self.placement {
-            HashPlacement::ByRow => (self.slots_per_row as u64).clamp(1, Self::PROBES as u64),
-            HashPlacement::Scattered => self.slots.len() as u64,
-        };
-        PairMapView {
-            slots: atomic_view(&mut self.slots),
-            slots_per_row: self.slots_per_row,
-            window,
-            placement: self.placement,
-        }
+        PairMapView::new(atomic_view(&mut self.slots), self.slots_per_row, self.placement)
     }
 
     /// Returns the slots. Each holds a key plus one, or [`ABSENT`](Self::ABSENT), so that fresh zero pages are empty
@@ -92,56 +54,16 @@ impl PairMap {
     }
 
     /// Content of an empty slot.
-    pub const ABSENT: u64 = 0;
-}
-
-impl PairMapView<'_> {
-    /// Inserts the pair `low <= high`, where `low` is below the number of rows.
-    #[inline(always)]
-    pub fn insert(&self, low: u32, high: u32) -> Inserted {
-        let key = stored(low, high);
-        // Fibonacci hashing: a multiplication by 2^64 over the golden ratio spreads consecutive ids.
-        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        let (share, hash) = match self.placement {
-            HashPlacement::ByRow => {
-                ((f64::from(low) * self.slots_per_row) as usize, u64::from(high).wrapping_mul(GOLDEN))
-            }
-            HashPlacement::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
-        };
-        // The upper half of the product maps the hash to the window without a division.
-        let home = share + ((u128::from(hash) * u128::from(self.window)) >> 64) as usize;
-        let length = self.slots.len();
-        for probe in 0..PairMap::PROBES {
-            let at = home + probe;
-            let cell = &self.slots[if at < length { at } else { (at - length) % length }];
-            let mut found = cell.load(Relaxed);
-            if found == PairMap::ABSENT {
-                // Relaxed ordering suffices: a slot never changes once it is full, and the join publishes all slots.
-                match cell.compare_exchange(PairMap::ABSENT, key, Relaxed, Relaxed) {
-                    Ok(_) => return Inserted::First,
-                    Err(other) => found = other,
-                }
-            }
-            if found == key {
-                return Inserted::Existing;
-            }
-        }
-        Inserted::Failed
-    }
-}
-
-/// Returns the content of a pair's slot, which is never zero.
-#[inline(always)]
-fn stored(low: u32, high: u32) -> u64 {
-    (u64::from(low) << 32 | u64::from(high)) + 1
+    pub const ABSENT: u64 = pair_insert::ABSENT;
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair_insert::Inserted;
     use super::*;
     use crate::space::{HostSpace, Threads};
     use rayon::prelude::*;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     #[test]
     fn a_full_map_counts_its_failures_and_keeps_what_it_has() {

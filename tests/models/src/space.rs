@@ -1,0 +1,3 @@
+//! Stands in for the module `space` of the library.
+
+pub mod atomic;
