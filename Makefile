@@ -126,3 +126,65 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi \
 	    minifenl-contractions=$(TARGET)/release/minifenl-contractions
 	rm dist/minifenl-solo dist/minifenl-mpi
+
+# Long checks beside `make test`. Each prints its counts; docs/reliability.md says what they found.
+.PHONY: fuzz models tsan miri coverage
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+
+# libFuzzer with the coverage counters of LLVM, which stable Rust offers as a pass. An input that fails lies in target/fuzz.
+SECONDS ?= 60
+TARGETS ?= deck names market tuning graph crs map
+KEEP ?=
+SANCOV := -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
+fuzz: ## coverage-guided fuzzing of every reader (SECONDS=60 per target, TARGETS="deck crs", KEEP=yes extends the corpus)
+	RUSTFLAGS="--cfg fuzzing $(SANCOV)" CARGO_TARGET_DIR=target/fuzz \
+	    cargo build --release --manifest-path tests/fuzz/guided/Cargo.toml --target $(HOST)
+	@for target in $(TARGETS); do \
+	    mkdir -p target/fuzz/found/$$target; log=target/fuzz/$$target.log; \
+	    export MINIFENL_FUZZ_TARGET=$$target; fuzz=target/fuzz/$(HOST)/release/minifenl-fuzz; \
+	    $$fuzz target/fuzz/found/$$target tests/fuzz/corpus/$$target -max_total_time=$(SECONDS) -max_len=1024 \
+	        -rss_limit_mb=2048 -timeout=10 -artifact_prefix=target/fuzz/failed-$$target- -print_final_stats=1 > $$log 2>&1 || \
+	        { tail -20 $$log; echo "$$target failed: the input is target/fuzz/failed-$$target-*"; exit 1; }; \
+	    echo "$$target: $$(sed -n 's/^stat::number_of_executed_units: *//p' $$log) executions, $$(ls target/fuzz/found/$$target | wc -l) inputs found"; \
+	    if [ -n "$(KEEP)" ]; then $$fuzz -merge=1 -max_len=1024 tests/fuzz/corpus/$$target target/fuzz/found/$$target >> $$log 2>&1; fi; \
+	done
+
+models: ## every order of threads through the lock-free insert, the claims of rows and the sums at seams (loom)
+	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml -- --nocapture
+
+# The standard library is not instrumented: tests/tsan.txt holds what follows from that, with reasons. Needs a nightly.
+TSAN_TESTS ?= space:: graph:: fill:: blas:: sparse::
+tsan: ## unit tests of the parallel modules under ThreadSanitizer (needs the nightly toolchain)
+	TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.txt" CARGO_TARGET_DIR=target/tsan \
+	    RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
+	    cargo +nightly test --no-default-features --target $(HOST) --lib -- $(TSAN_TESTS)
+
+# Rayon keeps its threads to the end (leaks) and converts pointers to integers and back (provenance). `madvise` is unknown to Miri.
+MIRI_TESTS ?= space::atomic space::memory space::view space::scan graph::host::pair_map graph::host::lists fill::host::scatter
+miri: ## unit tests over the unsafe code of the host under Miri (needs the nightly toolchain with miri and rust-src)
+	@cargo +nightly miri --version >/dev/null 2>&1 || { echo "Miri is missing; run: rustup +nightly component add miri rust-src"; exit 1; }
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-permissive-provenance" CARGO_TARGET_DIR=target/miri \
+	    cargo +nightly miri test --no-default-features --lib -- $(MIRI_TESTS) --skip large_arrays --skip concurrent_adds
+
+COVERAGE_VERSION := 0.9.1
+$(CURDIR)/target/tools/bin/cargo-llvm-cov:
+	CARGO_TARGET_DIR=target/tools/build cargo install -q --locked cargo-llvm-cov --version $(COVERAGE_VERSION) --root target/tools
+	rm -rf target/tools/build
+
+# llvm-cov and llvm-profdata are those of `rustup component add llvm-tools` or, if there are none, Debian's of the same LLVM.
+LLVM := $(shell rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
+coverage: export PATH := $(CURDIR)/target/tools/bin:$(PATH)
+coverage: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
+coverage: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
+coverage: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
+coverage: export CARGO_TARGET_DIR := $(CURDIR)/target/coverage
+ifneq ($(shell command -v llvm-cov-$(LLVM)),)
+coverage: export LLVM_COV ?= llvm-cov-$(LLVM)
+coverage: export LLVM_PROFDATA ?= llvm-profdata-$(LLVM)
+endif
+coverage: setup $(CUDA)/bin/nvdisasm $(CURDIR)/target/tools/bin/cargo-llvm-cov ## line and region coverage of all tests, per module
+	cargo llvm-cov clean --workspace
+	cargo llvm-cov test --no-report --workspace
+	cargo llvm-cov test --no-report --features mpi --test mpi --test job
+	cargo llvm-cov report --json --summary-only --output-path target/coverage.json
+	tests/coverage.py target/coverage.json
