@@ -25,7 +25,7 @@ impl<M: MemorySpace> Dirichlet<M> {
     /// the order of the lists is not fixed, and the host waits once, for their lengths.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has one item per column,
+    /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has one item per column and each row a column of its own,
     /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     pub fn new<S: Boundary<Memory = M>>(space: &S, graph: &CrsGraph<M>, fixed: &M::Array<u8>) -> Result<Self> {
         space.dirichlet(graph, fixed)
@@ -95,6 +95,9 @@ mod tests {
         assert!(Dirichlet::new(&Serial, &graph, &fixed[1..].to_vec()).is_err());
         let refused = conditions.apply(&Serial, &mut matrix, &mut vec![1.0; 2]).unwrap_err().to_string();
         assert!(refused.contains("`residual`"), "{refused}");
+        let tall = CrsGraph::new(vec![0, 1, 1, 1], vec![0], 1).unwrap();
+        let refused = Dirichlet::new(&Serial, &tall, &vec![1]).unwrap_err().to_string();
+        assert!(refused.contains("graph (columns)"), "{refused}");
     }
 
     /// More than two chunks of rows, with fixed rows at the ends of chunks, against the definition.

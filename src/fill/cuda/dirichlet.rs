@@ -15,6 +15,7 @@ const LANES: usize = 8;
 impl Boundary for Cuda {
     fn dirichlet(&self, graph: &CrsGraph<CudaMemory>, fixed: &CudaArray<u8>) -> Result<Dirichlet<CudaMemory>> {
         check_length("Dirichlet::new", "fixed", fixed.len(), graph.columns())?;
+        check_at_least("Dirichlet::new", "graph (columns)", graph.columns(), graph.rows())?;
         check_at_least("Dirichlet::new", "graph (row_map)", graph.row_map().len(), graph.rows() + 1)?;
         check_at_least("Dirichlet::new", "graph (entries)", graph.entries().len(), graph.nnz())?;
         let list = |rows: &mut CudaArray<u32>, entries: &mut CudaArray<u64>| -> Result<[u64; 2]> {

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 impl<S: HostSpace> Boundary for S {
     fn dirichlet(&self, graph: &CrsGraph, fixed: &Vec<u8>) -> Result<Dirichlet> {
         check_length("Dirichlet::new", "fixed", fixed.len(), graph.columns())?;
+        check_at_least("Dirichlet::new", "graph (columns)", graph.columns(), graph.rows())?;
         let rows: Vec<_> = (0..graph.rows()).filter(|&row| fixed[row] != 0).map(|row| row as LocalOrdinal).collect();
         let mut lists = vec![Vec::new(); graph.rows().div_ceil(S::CHUNK)];
         self.for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {

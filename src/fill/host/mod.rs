@@ -30,10 +30,16 @@ use crate::sparse::CrsMatrix;
 use colour::Colour;
 use gather::Gather;
 use scatter::Scatter;
+use sums::with_positions;
 
 /// A strategy on host memory, prepared for a mesh whose elements have `NN` nodes, and its working memory.
 #[derive(Debug)]
-pub struct Fill<const NN: usize>(Method<NN>);
+pub struct Fill<const NN: usize> {
+    method: Method<NN>,
+    elems: usize,
+    rows: usize,
+    nnz: usize,
+}
 
 #[derive(Debug)]
 enum Method<const NN: usize> {
@@ -46,23 +52,24 @@ impl<const NN: usize> Fill<NN> {
     /// Prepares a strategy.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the table has other elements, [`Error::TooLarge`](crate::Error::TooLarge)
-    /// when the memory is not available.
+    /// [`Error::Shape`](crate::Error::Shape) when the table has other elements or the graph belongs to another table,
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, elem_node: &ElemNode, graph: &Graph) -> Result<Self> {
-        check_length("Fill::new", "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+        check_tables::<NN>("Fill::new", elem_node, graph)?;
         let rows = graph.crs.rows();
-        Ok(Fill(match strategy {
+        let method = match strategy {
             Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)),
             Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
             Strategy::Colour => Method::Colour(Colour::new(elem_node)),
-        }))
+        };
+        Ok(Fill { method, elems: elem_node.elem_count(), rows, nnz: graph.crs.nnz() })
     }
 
     /// Overwrites the values of `matrix` and `residual[..rows]` with the sums over all elements.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the matrix has another number of entries than the graph, or the residual
-    /// fewer items than rows.
+    /// [`Error::Shape`](crate::Error::Shape) when table or graph have other sizes than those that the strategy was prepared
+    /// for, the matrix has another number of entries than the graph, or the residual fewer items than rows.
     pub fn assemble<S: HostSpace>(
         &mut self,
         space: &S,
@@ -72,10 +79,14 @@ impl<const NN: usize> Fill<NN> {
         matrix: &mut CrsMatrix,
         residual: &mut [f64],
     ) -> Result<()> {
-        check_length("Fill::assemble", "matrix", matrix.graph().nnz(), graph.crs.nnz())?;
-        check_at_least("Fill::assemble", "residual", residual.len(), graph.crs.rows())?;
-        let (values, residual) = (matrix.parts_mut().1, &mut residual[..graph.crs.rows()]);
-        match &mut self.0 {
+        check_tables::<NN>("Fill::assemble", elem_node, graph)?;
+        check_length("Fill::assemble", "elem_node (elements)", elem_node.elem_count(), self.elems)?;
+        check_length("Fill::assemble", "graph (rows)", graph.crs.rows(), self.rows)?;
+        check_length("Fill::assemble", "graph (entries)", graph.crs.nnz(), self.nnz)?;
+        check_length("Fill::assemble", "matrix", matrix.graph().nnz(), self.nnz)?;
+        check_at_least("Fill::assemble", "residual", residual.len(), self.rows)?;
+        let (values, residual) = (matrix.parts_mut().1, &mut residual[..self.rows]);
+        match &mut self.method {
             Method::Scatter(scatter) => scatter.assemble(space, kernel, elem_node, graph, values, residual),
             Method::Gather(gather) => gather.assemble(space, kernel, elem_node, graph, values, residual),
             Method::Colour(colour) => colour.assemble(space, kernel, elem_node, graph, values, residual),
@@ -85,9 +96,19 @@ impl<const NN: usize> Fill<NN> {
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        match &self.0 {
+        match &self.method {
             Method::Gather(gather) => gather.stored_bytes(),
             Method::Scatter(_) | Method::Colour(_) => 0,
         }
     }
+}
+
+/// Refuses elements of another number of nodes, and a graph whose sizes are those of another table.
+fn check_tables<const NN: usize>(name: &'static str, elem_node: &ElemNode, graph: &Graph) -> Result<()> {
+    let positions = with_positions!(graph.elem, positions => positions.len());
+    check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+    check_length(name, "graph (its elements' nodes)", graph.elem.nodes_per_elem(), NN)?;
+    check_length(name, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
+    check_length(name, "graph (columns)", graph.crs.columns(), elem_node.node_count())?;
+    check_at_least(name, "elem_node (its nodes)", elem_node.node_count(), graph.crs.rows())
 }

@@ -127,6 +127,32 @@ fn other_shapes_are_refused() {
     let kernel = element_fn(|_| ([[0.0; 3]; 3], [0.0; 3]));
     let refused = fill.assemble(&Serial, &kernel, &elem_node, &graph, &mut matrix, &mut [0.0; 2]);
     assert!(refused.unwrap_err().to_string().contains("residual"));
+
+    // Tables and graphs of other meshes: fewer or more elements, nodes and rows.
+    let triangles = |nodes: Vec<u32>, count| ElemNode::new(nodes, 3, count).unwrap();
+    for other in [triangles(vec![0, 1, 2, 2, 1, 3], 4), triangles(vec![], 3), triangles(vec![0, 1, 2], 4)] {
+        let other_graph = graph::build(&Serial, &other, 3, graph::Strategy::Sort).unwrap();
+        for (strategy, name) in Strategy::ALL {
+            assert!(Fill::<3>::new(&Serial, strategy, &elem_node, &other_graph).is_err(), "{name}");
+            let mut fill = Fill::<3>::new(&Serial, strategy, &elem_node, &graph).unwrap();
+            let mut matrix = CrsMatrix::zero(other_graph.crs.clone());
+            for (table, graph) in [(&elem_node, &other_graph), (&other, &graph)] {
+                let refused = fill.assemble(&Serial, &kernel, table, graph, &mut matrix, &mut [0.0; 4]);
+                assert!(refused.is_err(), "{name}");
+            }
+            if other.elem_count() != elem_node.elem_count() {
+                let refused = fill.assemble(&Serial, &kernel, &other, &other_graph, &mut matrix, &mut [0.0; 4]);
+                assert!(refused.unwrap_err().to_string().contains("elem_node (elements)"), "{name}");
+            }
+        }
+    }
+    let fewer_rows = graph::build(&Serial, &elem_node, 2, graph::Strategy::Sort).unwrap();
+    for (strategy, name) in Strategy::ALL {
+        let mut fill = Fill::<3>::new(&Serial, strategy, &elem_node, &graph).unwrap();
+        let mut matrix = CrsMatrix::zero(fewer_rows.crs.clone());
+        let refused = fill.assemble(&Serial, &kernel, &elem_node, &fewer_rows, &mut matrix, &mut [0.0; 3]);
+        assert!(refused.unwrap_err().to_string().contains("graph (rows)"), "{name}");
+    }
 }
 
 proptest! {

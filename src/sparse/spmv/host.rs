@@ -1,10 +1,10 @@
 //! SpMV on Serial and Threads: one task per block of rows.
 
 use super::{CrsMatrix, Spmv};
-use crate::Result;
 use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
 use crate::space::{HostSpace, Item, prefetch};
+use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -44,6 +44,11 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         slot: usize,
     ) -> Result<()> {
         check("spmv_dot", a, x, y)?;
+        if rows.start > rows.end || rows.end > a.graph().rows() {
+            let all = a.graph().rows();
+            return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+        }
+        check_at_least("spmv_dot", "x", x.len(), rows.end)?;
         if sums.is_stopped()? {
             return Ok(());
         }
@@ -232,5 +237,17 @@ mod tests {
     fn short_vectors_are_refused() {
         let error = Serial.spmv(1.0, &three(), &vec![0.0; 2], 0.0, &mut vec![0.0; 3]).unwrap_err().to_string();
         assert!(error.contains("`x`") && error.contains("[2]") && error.contains("[3]"), "{error}");
+        // Rows that the matrix lacks, and a dot with rows for which x has no item.
+        #[expect(clippy::reversed_empty_ranges)]
+        let reversed = 1..0;
+        for rows in [0..4, 4..4, reversed] {
+            let mut sums = Reductions::new(&Serial, 3, 1).unwrap();
+            let refused = Serial.spmv_dot(&three(), rows, &vec![0.0; 3], &mut vec![0.0; 9], &mut sums, 0).unwrap_err();
+            assert!(refused.to_string().contains("of a matrix of 3 rows"), "{refused}");
+        }
+        let tall = CrsMatrix::<f64>::zero(Arc::new(CrsGraph::new(vec![0, 1, 1, 1], vec![0], 1).unwrap()));
+        let mut sums = Reductions::new(&Serial, 3, 1).unwrap();
+        let refused = Serial.spmv_dot(&tall, 0..3, &vec![0.0; 1], &mut vec![0.0; 3], &mut sums, 0).unwrap_err();
+        assert!(refused.to_string().contains("spmv_dot: `x`"), "{refused}");
     }
 }

@@ -164,6 +164,8 @@ fn boundary_conditions_equal_their_definition() {
     const ROWS: usize = 9000;
     const COLUMNS: usize = ROWS + 50;
     let Some(space) = gpu("boundary_conditions_equal_their_definition") else { return };
+    let tall = CrsGraph::new(vec![0, 1, 1, 1], vec![0], 1).unwrap().upload(&space).unwrap();
+    assert!(Dirichlet::new(&space, &tall, &space.upload(&[1]).unwrap()).is_err(), "rows without a column");
     let row = |row: usize| {
         let mut columns = vec![row, (row + 1) % ROWS, (row * 7 + 3) % ROWS, ROWS + row % 50];
         columns.sort_unstable();
