@@ -124,10 +124,10 @@ impl<S: Staging> Drop for InFlight<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::testing::Postbox;
     use crate::comm::{Neighbour, Solo};
     use crate::space::Serial;
-    use std::cell::{Cell, RefCell};
-    use std::rc::Rc;
+    use std::{cell::Cell, rc::Rc};
 
     /// Gives back what is sent, negated, and counts the exchanges ended.
     #[derive(Debug)]
@@ -190,58 +190,6 @@ mod tests {
     fn the_communicator_decides_who_may_be_a_neighbour() {
         let map = Map::new(2, 1, vec![Neighbour { rank: 1, send: vec![], receive: 1..2 }]).unwrap();
         assert!(Halo::new(&Serial, &Solo, &map).is_err());
-    }
-
-    /// Rank 2 of 6, whose messages end in this process.
-    #[derive(Debug, Default)]
-    struct Postbox {
-        sent: Rc<RefCell<Vec<f64>>>,
-        received: Vec<f64>,
-    }
-
-    impl Exchange for Postbox {
-        fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()> {
-            let mut message = self.sent.borrow_mut();
-            message.fill(f64::NAN);
-            pack(&mut message)
-        }
-        fn end(&mut self) -> Result<&[f64]> {
-            Ok(&self.received)
-        }
-    }
-
-    impl Communicator for Postbox {
-        fn rank(&self) -> usize {
-            2
-        }
-        fn size(&self) -> usize {
-            6
-        }
-        fn rank_on_node(&self) -> usize {
-            2
-        }
-        fn ranks_on_node(&self) -> usize {
-            6
-        }
-        fn all_sum(&self, _: &mut [f64]) {}
-        fn all_max(&self, _: &mut [f64]) {}
-        fn all_sum_u64(&self, _: &mut [u64]) {}
-        fn node_sum(&self, value: u64) -> u64 {
-            value
-        }
-        fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
-            Ok(mine.to_vec())
-        }
-        fn barrier(&self) {}
-        fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
-            let count = map.neighbours().iter().map(|neighbour| neighbour.send.len()).sum();
-            *self.sent.borrow_mut() = vec![0.0; count];
-            let received = (0..map.ghost_count()).map(|ghost| 100.0 + ghost as f64).collect();
-            Ok(Box::new(Postbox { sent: self.sent.clone(), received }))
-        }
-        fn abort(&self, code: i32) -> ! {
-            std::process::exit(code)
-        }
     }
 
     /// Neighbours that send only, receive only, and both, with lists of different lengths in no order.

@@ -24,6 +24,8 @@ mod mpi;
 mod same;
 mod solo;
 mod staging;
+#[cfg(test)]
+pub(crate) mod testing;
 mod world;
 
 pub use agree::{Failing, agree, failing};

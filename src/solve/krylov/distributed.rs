@@ -117,3 +117,71 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         if self.halo.is_empty() { self.matrix.cg_at_once(space, x, r, sums) } else { Ok(false) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::testing::Postbox;
+    use crate::comm::{Map, Neighbour};
+    use crate::space::Threads;
+    use crate::sparse::{CrsGraph, CrsMatrix};
+    use std::sync::Arc;
+
+    const ROWS: usize = 2 * 4096 + 1234;
+    const GHOSTS: usize = 40;
+
+    /// Rows from `interior` on read a ghost: 2 p_i - p_(i+1) + 3 p_ghost.
+    fn matrix(interior: usize) -> CrsMatrix {
+        let (mut row_map, mut entries, mut values) = (vec![0], vec![], vec![]);
+        for row in 0..ROWS {
+            entries.push(row as u32);
+            values.push(2.0);
+            if row + 1 < ROWS {
+                entries.push(row as u32 + 1);
+                values.push(-1.0);
+            }
+            if row >= interior {
+                entries.push((ROWS + row % GHOSTS) as u32);
+                values.push(3.0);
+            }
+            row_map.push(entries.len() as u64);
+        }
+        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, ROWS + GHOSTS).unwrap()), values).unwrap()
+    }
+
+    /// Ghosts are NaN until their values arrive, so a row that is computed too early is NaN.
+    #[test]
+    fn rows_with_ghosts_wait_for_them_wherever_the_product_is_split() {
+        let neighbour = |rank, send: &[u32], receive| Neighbour { rank, send: send.to_vec(), receive };
+        let (first, last) = (ROWS as u32, (ROWS + GHOSTS) as u32);
+        let neighbours = vec![neighbour(0, &[7], first..first + 3), neighbour(4, &[0, 5000], first + 3..last)];
+        let (comm, map) = (Postbox::default(), Map::new(1 << 20, ROWS, neighbours).unwrap());
+        let owned: Vec<f64> = (0..ROWS).map(|i| (i * 5 % 17) as f64 - 8.0).collect();
+        for interior in [0, 1, 4095, 4096, 4097, 8191, 8192, 9000, ROWS - 1, ROWS] {
+            let product = |row: usize| {
+                let ghost = if row >= interior { 100.0 + (row % GHOSTS) as f64 } else { 0.0 };
+                2.0 * owned[row] - owned.get(row + 1).unwrap_or(&0.0) + 3.0 * ghost
+            };
+            let expected: Vec<f64> = (0..ROWS).map(product).collect();
+            let dot: f64 = expected.iter().zip(&owned).map(|(q, p)| q * p).sum();
+            let matrix = matrix(interior);
+            for threads in [1, 3] {
+                let space = Threads::new(threads).unwrap();
+                let mut halo = Halo::new(&space, &comm, &map).unwrap();
+                let mut operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
+                let mut sums = Reductions::new(&space, ROWS, 3).unwrap();
+                sums.partials.fill(f64::NAN);
+                let fresh = || [&owned[..], &[f64::NAN; GHOSTS]].concat();
+                let (mut p, mut q) = (fresh(), vec![f64::NAN; ROWS]);
+                operator.apply_dot(&space, &mut p, &mut q, &mut sums, 1).unwrap();
+                assert!(q == expected && sums.scalars == [0.0, dot, 0.0], "interior {interior}, {threads} threads");
+                assert_eq!(*comm.sent.borrow(), [owned[7], owned[0], owned[5000]]);
+                assert_eq!((p[ROWS], p[ROWS + GHOSTS - 1]), (100.0, 139.0));
+                let (mut p, mut q) = (fresh(), vec![f64::NAN; ROWS]);
+                operator.apply(&space, &mut p, &mut q).unwrap();
+                assert!(q == expected, "interior {interior}, {threads} threads");
+                assert_eq!(operator.times().unwrap().calls, 2);
+            }
+        }
+    }
+}
