@@ -149,7 +149,31 @@ mod tests {
         assert!(refused(&[0, 2, 1, 3], &[0, 1, 2]).contains("row_map[2] is 1"));
         assert!(refused(&[0, 2], &[1, 1]).contains("row 0: column 1 follows 1"));
         assert!(refused(&[0, 1, 2], &[0, 3]).contains("row 1: column 3"));
+        assert!(refused(&[0, 0, 2], &[2, 0]).contains("row 1: column 0 follows 2"));
+        assert!(refused(&[0, 3], &[0, 2, 1]).contains("row 0: column 1 follows 2"));
+        assert!(refused(&[0, 4, 3], &[0, 1, 2]).contains("row_map[1] is 4"));
         let graph = CrsGraph::new(vec![0, 2, 2, 3], vec![0, 2, 1], 3).unwrap();
         assert_eq!((graph.rows(), graph.nnz(), graph.longest_row(), graph.row(2)), (3, 3, 2, &[1][..]));
+    }
+
+    /// One fault anywhere in a graph of 5000 rows is found and its row named.
+    #[test]
+    fn no_row_escapes_the_checks() {
+        let row_map: Vec<u64> = (0..=5000).map(|row| 3 * row).collect();
+        let entries: Vec<u32> = (0..5000).flat_map(|row| [row, row + 7, row + 9]).collect();
+        assert!(CrsGraph::new(row_map.clone(), entries.clone(), 5009).is_ok());
+        for row in [0, 1, 4095, 4096, 4999] {
+            let named = |change: &dyn Fn(&mut [u32])| {
+                let mut entries = entries.clone();
+                change(&mut entries[3 * row..3 * row + 3]);
+                let refused = CrsGraph::new(row_map.clone(), entries, 5009).unwrap_err().to_string();
+                assert!(refused.contains(&format!("row {row}: column")), "{refused}");
+            };
+            named(&|row| row.swap(0, 1));
+            named(&|row| row.swap(1, 2));
+            named(&|row| row[1] = row[0]);
+            named(&|row| row[2] = row[1]);
+            named(&|row| row[2] = 5009);
+        }
     }
 }
