@@ -7,6 +7,7 @@ mod choice;
 mod device;
 mod nodes;
 mod parse;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +19,8 @@ pub use nodes::Nodes;
 use crate::mesh::CoordinateMap;
 use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
-use parse::{section, three_numbers};
 use serde::{Deserialize, Serialize};
+use shape::{section, three_numbers};
 use std::path::PathBuf;
 
 /// All settings of a run.

@@ -29,7 +29,6 @@ mod testing;
 mod text;
 
 use args::Args;
-use clap::Parser;
 use minifenl::comm::Solo;
 use minifenl::run::Chosen;
 use minifenl::run::program::{self, Exit};
@@ -43,7 +42,7 @@ use sweep::{Setting, SweepDeck, Table, measure};
 const CLAIMS: &str = include_str!("../../../docs/contractions/claims.toml");
 
 fn main() -> ExitCode {
-    let exit = match Args::try_parse() {
+    let exit = match program::parse::<Args>() {
         Ok(args) => run(&args).unwrap_or_else(|error| program::failure(error.as_ref(), &mut stderr())),
         Err(error) => program::usage(&error, &mut stdout(), &mut stderr()),
     };

@@ -1,13 +1,9 @@
 //! From TOML text to a deck: what is refused, in one line with the line of the deck and the key.
-//!
-//! serde would accept a sequence for a section (`mesh = [8]` by position) and ignore surplus items of an array; both are
-//! refused here.
 
 use super::Deck;
 use crate::space::read_text;
 use crate::{Error, Result};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor, value::MapAccessDeserializer};
-use std::{fmt, marker::PhantomData, ops::Range, path::Path};
+use std::{ops::Range, path::Path};
 use toml::de::DeTable;
 
 /// Largest size of a deck in bytes. The decks of this project have a few hundred.
@@ -81,36 +77,11 @@ fn key_at(text: &str, place: &Range<usize>) -> Option<String> {
     let within = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
     table.get_ref().iter().find_map(|(section, value)| {
         let name = section.get_ref();
-        let keys = value.get_ref().as_table().into_iter().flatten();
-        let inner = keys.filter(|(_, value)| within(value.span())).map(|(key, _)| format!("{name}.{}", key.get_ref()));
-        inner.last().or_else(|| {
-            let is_here = !value.get_ref().is_table() && within(value.span());
-            is_here.then(|| name.to_string())
-        })
+        let mut keys = value.get_ref().as_table().into_iter().flatten();
+        match keys.find(|(_, value)| within(value.span())) {
+            Some((key, _)) => Some(format!("{name}.{}", key.get_ref())),
+            None if value.get_ref().is_table() => None,
+            None => within(value.span()).then(|| name.to_string()),
+        }
     })
-}
-
-/// Reads a section: a table and nothing else. For `#[serde(deserialize_with = "section")]`.
-pub(super) fn section<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    struct Section<T>(PhantomData<T>);
-
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Section<T> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a section, such as [mesh]")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-            T::deserialize(MapAccessDeserializer::new(map))
-        }
-    }
-    deserializer.deserialize_any(Section(PhantomData))
-}
-
-/// Reads exactly three numbers.
-pub(super) fn three_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 3], D::Error> {
-    let numbers = Vec::<f64>::deserialize(deserializer)?;
-    let three = numbers.as_slice().try_into();
-    three.map_err(|_| D::Error::custom(format!("{} numbers, expected three, such as [1, 1, 1]", numbers.len())))
 }
