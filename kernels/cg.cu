@@ -5,12 +5,12 @@
 
 // scalars[slot] is b.b: norm and target follow, the count and the state are 0.
 KERNEL cg_begin(double tolerance, double limit, u32 slot, double* scalars) {
-    double rhs = sqrt(scalars[slot]);
+    double square = scalars[slot], rhs = sqrt(square);
     scalars[RHS] = rhs;
     scalars[TARGET] = tolerance * rhs;
     scalars[LIMIT] = limit;
     scalars[COUNT] = 0;
-    scalars[STATE] = isfinite(rhs) ? 0 : NOT_FINITE;
+    scalars[STATE] = !isfinite(rhs) ? NOT_FINITE : square < SMALLEST_SQUARE ? UNDERFLOW_REACHED : 0;
 }
 
 // The state from r.r before the first iteration.

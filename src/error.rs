@@ -46,16 +46,16 @@ pub enum Error {
         /// Number of attempts, each with a larger map.
         attempts: usize,
     },
-    /// A coordinate map folds an element: the Jacobian determinant is not positive at some point.
+    /// A coordinate map folds an element: the Jacobian determinant is not positive at some point, or cannot be shown to be.
     #[error(
-        "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} at quadrature point {point}"
+        "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} {place}; expected > 0 everywhere"
     )]
     Folded {
         /// Element id, global if the caller has global ids.
         element: u64,
-        /// Quadrature point, 0-based.
-        point: usize,
-        /// Determinant at the point.
+        /// Where the determinant is not positive.
+        place: FoldPlace,
+        /// Determinant there, or its lower bound.
         determinant: f64,
     },
     /// A linear or nonlinear iteration ended before it reached its tolerance.
@@ -91,6 +91,18 @@ pub enum Error {
         value: f64,
         /// Iteration, 0-based.
         iteration: usize,
+    },
+    /// A quantity is so small that its square is 0 or has lost digits, so that no norm can tell convergence.
+    #[error(
+        "{method} did not converge: {quantity} is {value:.3e}, whose square underflows; a problem in larger units is accepted"
+    )]
+    Underflow {
+        /// "CG" or "Newton".
+        method: &'static str,
+        /// Name of the quantity.
+        quantity: &'static str,
+        /// Its value, as computed.
+        value: f64,
     },
     /// A file could not be read or written.
     #[error("{}: {}", printable(path), printable(reason))]
@@ -132,10 +144,34 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Where in an element a Jacobian determinant is not positive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FoldPlace {
+    /// At a corner, numbered as in the element-node table.
+    Corner(usize),
+    /// At a point of the reference element [0, 1]^3 that is no corner.
+    Inside([f64; 3]),
+    /// Nowhere found, but the lower bound of the determinant around this point of [0, 1]^3 is not positive.
+    Around([f64; 3]),
+}
+
+impl std::fmt::Display for FoldPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FoldPlace::Corner(corner) => write!(f, "at corner {corner}"),
+            FoldPlace::Inside([x, y, z]) => write!(f, "inside, at ({x}, {y}, {z}) of its unit cube"),
+            FoldPlace::Around([x, y, z]) => write!(f, "or more around ({x}, {y}, {z}) of its unit cube"),
+        }
+    }
+}
+
 impl Error {
     /// Returns true if all ranks meet this error at the same time, because sums over all ranks decide it.
     pub fn is_collective(&self) -> bool {
-        matches!(self, Error::NotConverged { .. } | Error::Breakdown { .. } | Error::NotFinite { .. })
+        matches!(
+            self,
+            Error::NotConverged { .. } | Error::Breakdown { .. } | Error::NotFinite { .. } | Error::Underflow { .. }
+        )
     }
 
     /// Makes an [`Error::Shape`] for a one-dimensional array.

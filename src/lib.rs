@@ -92,7 +92,7 @@ pub mod solve;
 pub mod space;
 pub mod sparse;
 
-pub use error::{Error, Result};
+pub use error::{Error, FoldPlace, Result};
 
 /// Returns the CUDA kernel files of all modules, without those that are compiled for the sizes of a call.
 #[cfg(feature = "cuda")]

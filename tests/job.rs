@@ -57,7 +57,7 @@ fn failures_end_all_ranks_with_one_message_and_a_code() {
     for (code, arguments, words) in [
         (3, &["--nodes", "9", "--cg-max", "2"][..], "CG did not converge"),
         (3, &["--nodes", "9", "--newton-max", "1"], "Newton did not converge"),
-        (2, &["--nodes", "9", "--map", "twist:9"], "the map folds it"),
+        (2, &["--nodes", "9", "--map", "twist:1.4"], "the map folds it"),
         (2, &["--nodes", "2"], "ranks"),
         (2, &["--nodes", "9", "--report", "/nowhere/report.json"], "/nowhere/report.json"),
         (2, &["--nodez", "9"], "--nodez"),

@@ -3,7 +3,7 @@
 //! J_ab = dx_a/dxi_b; grad phi = J^-T grad_xi phi. Shapes: J and its inverse `[3, 3]`, gradients `[node, axis]`.
 //! Limits: three dimensions. A determinant <= 0 at a point means that the map folds the element there. These functions
 //! do not check the sign, because they run once per element and iteration; the mesh checks it once with
-//! [`min_determinant`].
+//! [`fold`](super::fold).
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, HEX8_POINTS};

@@ -10,7 +10,7 @@
 //! [`basis`] holds phi, [`cubature`] the points p and weights w, [`geometry`] J, its determinant and the gradients,
 //! [`equation`] the integrand r and its derivative. [`reference()`] sums over the points in plain loops; every faster
 //! kernel, on the host or on a device, is tested against it. [`moments()`] computes the same integral by sum
-//! factorisation. [`Analytic`] is the solution that a run is verified against.
+//! factorisation. [`fold`] bounds det J over an element. [`Analytic`] is the solution that a run is verified against.
 //!
 //! Shapes: `coords [node, axis]`, `temperature [node]`, `residual [m]`, `matrix [m, n]`. Limits: tables exist for
 //! hexahedra of 8 nodes and 2x2x2 points ([`HEX8`]); the loops accept any number of nodes and points.
@@ -21,6 +21,7 @@ pub mod basis;
 mod counting;
 pub mod cubature;
 pub mod equation;
+mod folding;
 pub mod geometry;
 mod moments;
 mod reference;
@@ -30,6 +31,7 @@ pub(crate) mod testing;
 pub use analytic::Analytic;
 pub use basis::{DIM, HEX8_NODES};
 pub use cubature::{HEX8, Tables};
+pub use folding::fold;
 pub use geometry::{determinants, min_determinant};
 pub use moments::{SymmetricSink, moments};
 pub use reference::{integrate, reference};

@@ -3,6 +3,11 @@
 use super::CoordinateMap;
 use crate::{Error, GlobalOrdinal, Result};
 
+/// Range of the volume of a brick: its determinants are normal numbers, with room for their products with other quantities.
+const SMALLEST: f64 = 1e-280;
+/// See [`SMALLEST`].
+const LARGEST: f64 = 1e280;
+
 /// A box of `(nx-1) x (ny-1) x (nz-1)` trilinear hexahedra.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxSpec {
@@ -15,7 +20,7 @@ impl BoxSpec {
     /// Checks and stores the numbers of nodes, the edge lengths and the map.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when an axis has fewer than 2 nodes or an edge length is not positive and finite;
+    /// [`Error::Invalid`] when an axis has fewer than 2 nodes or an edge length is not positive and finite, or when the volume of a brick is not a normal number by a wide margin;
     /// [`Error::TooLarge`] when global node ids exceed 64 bits.
     pub fn new(nodes: [u64; 3], size: [f64; 3], map: CoordinateMap) -> Result<Self> {
         let [nx, ny, nz] = nodes;
@@ -28,6 +33,13 @@ impl BoxSpec {
             )));
         }
         checked_product(nodes)?;
+        // Determinants are products of three edges.
+        let volume = (0..3).map(|axis| size[axis] / (nodes[axis] - 1) as f64).product::<f64>();
+        if !(SMALLEST..=LARGEST).contains(&volume) {
+            return Err(Error::Invalid(format!(
+                "invalid box size {size:?}: elements have a volume of {volume:e}, expected {SMALLEST:e} to {LARGEST:e}"
+            )));
+        }
         Ok(BoxSpec { nodes, size, map })
     }
 
@@ -135,6 +147,11 @@ mod tests {
         assert!(refused([1 << 22, 1 << 22, 1 << 22]).contains("2^64"));
         assert!(BoxSpec::new([2; 3], [1.0, f64::NAN, 1.0], CoordinateMap::None).is_err());
         assert!(BoxSpec::new([2; 3], [1.0, 0.0, 1.0], CoordinateMap::None).is_err());
+        for (size, accepted) in
+            [([1e-150; 3], false), ([1e120; 3], false), ([1e-200, 1.0, 1e200], true), ([1e-90; 3], true)]
+        {
+            assert_eq!(BoxSpec::new([3; 3], size, CoordinateMap::None).is_ok(), accepted, "{size:?}");
+        }
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //! The tables of a box that one rank has as a whole are made on the GPU; those of a part of the box are made on the host
 //! and copied.
 
+use super::host::number_of;
 use super::kernel_files::MESH;
 use super::{BoxPart, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
-use crate::element::HEX8;
+use crate::blas::Blas;
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, Serial};
-use crate::{Error, LocalOrdinal, Result};
+use crate::{LocalOrdinal, Result};
 
 const THREADS: u32 = 256;
 
@@ -41,38 +42,57 @@ impl MeshSpace for Cuda {
         Ok(Mesh { elem_node, node_coord, node_faces, map, part })
     }
 
-    fn check_folding(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {
-        check_length("check_folding", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
-        let (elems, gradients) = (mesh.elem_count(), self.upload(HEX8.gradients.as_flattened())?);
+    fn check_inside(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {
+        let count = mesh.node_coord.len();
         let mut first = self.unfilled::<u64>(1)?;
         self.fill_bytes(&mut first, 0xff)?;
-        let (table, coord) = (mesh.elem_node.nodes(), &mesh.node_coord);
-        let arguments = arguments![elems as u64, table, coord, &gradients, &mut first];
-        self.launch(&MESH, "check_folding", Grid::cover(elems, THREADS), arguments)?;
+        let [size_x, size_y, size_z] = mesh.part.spec().size();
+        let arguments = arguments![count as u64, size_x, size_y, size_z, &mesh.node_coord, &mut first];
+        self.launch(&MESH, "check_inside", Grid::cover(count, THREADS), arguments)?;
         let mut found = [0];
         self.read(&first, &mut found)?;
-        if found[0] == u64::MAX {
-            return Ok(());
+        match found[0] {
+            u64::MAX => Ok(()),
+            node => Err(mesh.outside(node as usize, self.download(&mesh.node_coord)?[node as usize])),
         }
-        let mut determinant = self.zeros::<f64>(1)?;
-        let arguments = arguments![&first, table, coord, &gradients, &mut determinant];
-        self.launch(&MESH, "folded", Grid::new(1, 1), arguments)?;
-        let mut value = [0.0];
-        self.read(&determinant, &mut value)?;
-        let [elem, point] = [found[0] / 8, found[0] % 8].map(|part| part as usize);
-        Err(Error::Folded { element: mesh.global_elem(elem), point, determinant: value[0] })
     }
 
-    fn longest_edge(&self, mesh: &Mesh<CudaMemory>) -> Result<f64> {
-        check_length("longest_edge", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
-        let elems = mesh.elem_count();
-        let mut longest = self.zeros::<f64>(1)?;
+    fn check_folding(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {
+        check_length("check_folding", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
+        let (elems, mut open) = (mesh.elem_count(), self.zeros::<u32>(1)?);
+        let arguments = arguments![elems as u64, mesh.elem_node.nodes(), &mesh.node_coord, &mut open];
+        self.launch(&MESH, "check_folding", Grid::cover(elems, THREADS), arguments)?;
+        let mut found = [0];
+        self.read(&open, &mut found)?;
+        // An element that the kernel cannot decide is rare: the host bisects it, or names it.
+        if found[0] == 0 { Ok(()) } else { Serial.check_folding(&mesh.download(self)?) }
+    }
+
+    fn spacing(&self, mesh: &Mesh<CudaMemory>, axis: usize) -> Result<f64> {
+        check_length("spacing", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
+        let (elems, size) = (mesh.elem_count(), mesh.part.spec().size()[axis]);
+        let mut largest = self.zeros::<f64>(1)?;
         let grid = Grid::new(elems.div_ceil(THREADS as usize).min(4096), THREADS);
-        let arguments = arguments![elems as u64, mesh.elem_node.nodes(), &mesh.node_coord, &mut longest];
-        self.launch(&MESH, "longest_edge", grid, arguments)?;
+        let (table, coord) = (mesh.elem_node.nodes(), &mesh.node_coord);
+        let arguments = arguments![elems as u64, axis as u32, size, table, coord, &mut largest];
+        self.launch(&MESH, "spacing", grid, arguments)?;
         let mut square = [0.0];
-        self.read(&longest, &mut square)?;
-        Ok(f64::sqrt(square[0]))
+        self.read(&largest, &mut square)?;
+        Ok(size * f64::sqrt(square[0]))
+    }
+
+    fn scatter_by_id(&self, mesh: &Mesh<CudaMemory>, seed: u64, vector: &mut CudaArray<f64>) -> Result<()> {
+        let owned = mesh.map.owned_count();
+        check_at_least("scatter_by_id", "vector", vector.len(), owned)?;
+        // Without neighbours local ids are global ids.
+        if mesh.part.neighbours().is_empty() {
+            let arguments = arguments![owned as u64, seed, vector];
+            return self.launch(&MESH, "scatter_by_id", Grid::cover(owned, THREADS), arguments);
+        }
+        let numbers: Vec<f64> =
+            (0..owned).map(|node| number_of(seed, mesh.global_node(node as LocalOrdinal))).collect();
+        let numbers = self.upload(&numbers)?;
+        self.copy(owned, &numbers, vector)
     }
 
     fn set_on_face(&self, mesh: &Mesh<CudaMemory>, face: Face, value: f64, vector: &mut CudaArray<f64>) -> Result<()> {

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 /// Corners of an element, from its lowest.
 const CORNERS: [[u64; 3]; 8] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
 
-/// Corners at the ends of each edge.
-const EDGES: [[usize; 2]; 12] =
-    [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
+/// Corners at the ends of the four edges in each direction.
+const EDGES: [[[usize; 2]; 4]; 3] =
+    [[[0, 1], [3, 2], [4, 5], [7, 6]], [[0, 3], [1, 2], [4, 7], [5, 6]], [[0, 4], [1, 5], [2, 6], [3, 7]]];
 
 impl<S: HostSpace> MeshSpace for S {
     fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh> {
@@ -31,40 +31,63 @@ impl<S: HostSpace> MeshSpace for S {
         })
     }
 
+    fn check_inside(&self, mesh: &Mesh) -> Result<()> {
+        let mut outside = vec![None; S::partials(mesh.node_coord.len())];
+        let pieces = outside.par_iter_mut().zip(mesh.node_coord.par_chunks(S::CHUNK)).enumerate();
+        self.for_each(pieces, |(piece, (outside, coord))| {
+            *outside = coord.iter().position(|&x| !mesh.contains(x)).map(|i| piece * S::CHUNK + i);
+        });
+        match outside.into_iter().flatten().next() {
+            None => Ok(()),
+            Some(node) => Err(mesh.outside(node, mesh.node_coord[node])),
+        }
+    }
+
     fn check_folding(&self, mesh: &Mesh) -> Result<()> {
         check_length("check_folding", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
         let mut folded = vec![None; S::partials(mesh.elem_count())];
         let pieces = folded.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * S::CHUNK)).enumerate();
         self.for_each(pieces, |(piece, (folded, table))| {
             *folded = table.as_chunks::<8>().0.iter().enumerate().find_map(|(i, nodes)| {
-                let all = element::determinants(nodes.map(|node| mesh.node_coord[node as usize]));
-                // A NaN is not positive either.
-                let point = all.iter().position(|&determinant| determinant.is_nan() || determinant <= 0.0)?;
-                Some((piece * S::CHUNK + i, point, all[point]))
+                let (place, determinant) = element::fold(&nodes.map(|node| mesh.node_coord[node as usize]))?;
+                Some((piece * S::CHUNK + i, place, determinant))
             });
         });
         match folded.into_iter().flatten().next() {
             None => Ok(()),
-            Some((elem, point, determinant)) => {
-                Err(Error::Folded { element: mesh.global_elem(elem), point, determinant })
+            Some((elem, place, determinant)) => {
+                Err(Error::Folded { element: mesh.global_elem(elem), place, determinant })
             }
         }
     }
 
-    fn longest_edge(&self, mesh: &Mesh) -> Result<f64> {
-        check_length("longest_edge", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
-        let mut longest = vec![0.0f64; S::partials(mesh.elem_count())];
-        let pieces = longest.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * S::CHUNK));
-        self.for_each(pieces, |(longest, table)| {
+    fn spacing(&self, mesh: &Mesh, axis: usize) -> Result<f64> {
+        check_length("spacing", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
+        // Relative to the box, so that no square overflows.
+        let size = mesh.part.spec().size()[axis];
+        let mut largest = vec![0.0f64; S::partials(mesh.elem_count())];
+        let pieces = largest.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * S::CHUNK));
+        self.for_each(pieces, |(largest, table)| {
             for nodes in table.as_chunks::<8>().0 {
-                for ends in EDGES {
-                    let [a, b] = ends.map(|end| mesh.node_coord[nodes[end] as usize]);
-                    let squared: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
-                    *longest = longest.max(squared);
-                }
+                let z = nodes.map(|node| mesh.node_coord[node as usize][axis] / size);
+                let along =
+                    |edges: [[usize; 2]; 4]| edges.map(|[a, b]| (z[b] - z[a]).abs()).into_iter().fold(0.0, f64::max);
+                let square: f64 = EDGES.map(along).iter().map(|h| h * h).sum();
+                *largest = largest.max(square);
             }
         });
-        Ok(longest.into_iter().fold(0.0, f64::max).sqrt())
+        Ok(size * largest.into_iter().fold(0.0, f64::max).sqrt())
+    }
+
+    fn scatter_by_id(&self, mesh: &Mesh, seed: u64, vector: &mut Vec<f64>) -> Result<()> {
+        let owned = mesh.map.owned_count();
+        check_at_least("scatter_by_id", "vector", vector.len(), owned)?;
+        self.for_each(vector[..owned].par_chunks_mut(S::CHUNK).enumerate(), |(chunk, vector)| {
+            for (i, item) in vector.iter_mut().enumerate() {
+                *item = number_of(seed, mesh.global_node((chunk * S::CHUNK + i) as LocalOrdinal));
+            }
+        });
+        Ok(())
     }
 
     fn set_on_face(&self, mesh: &Mesh, face: Face, value: f64, vector: &mut Vec<f64>) -> Result<()> {
@@ -81,6 +104,16 @@ impl<S: HostSpace> MeshSpace for S {
         let on = |node: usize| faces.iter().any(|face| face.is_in(mesh.node_faces[node]));
         Ok(self.map(mesh.node_faces.len(), |node| on(node).into()))
     }
+}
+
+/// A pseudo-random number in (-1, 1) by the finaliser of SplitMix64 (Steele, Lea and Flood 2014); twin of `kernels/mesh.cu`.
+pub(super) fn number_of(seed: u64, id: u64) -> f64 {
+    let mut bits = id.wrapping_add(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^= bits >> 31;
+    // 52 bits, shifted by a half so that 0 and the ends do not occur.
+    ((bits >> 12) as f64 + 0.5) * 2f64.powi(-51) - 1.0
 }
 
 fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Vec<LocalOrdinal> {

@@ -11,7 +11,7 @@
 use super::{BoxPart, CoordinateMap, ElemNode};
 use crate::comm::Map;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
-use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
 /// A face of the box, as a bit of [`Mesh::node_faces`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,22 @@ impl Mesh {
 }
 
 impl<M: MemorySpace> Mesh<M> {
+    /// Copies the tables from the memory of a space to the host.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available,
+    /// [`Error::Device`](crate::Error::Device) when a device fails.
+    pub fn download<S: ExecutionSpace<Memory = M>>(&self, space: &S) -> Result<Mesh> {
+        let (nodes, per_elem) = (space.download(self.elem_node.nodes())?, self.elem_node.nodes_per_elem());
+        Ok(Mesh {
+            elem_node: ElemNode::trusted(nodes, per_elem, self.elem_node.node_count())?,
+            node_coord: space.download(&self.node_coord)?,
+            node_faces: space.download(&self.node_faces)?,
+            map: self.map.clone(),
+            part: self.part.clone(),
+        })
+    }
+
     /// Returns the part of the box that this mesh covers.
     pub fn part(&self) -> &BoxPart {
         &self.part
@@ -94,6 +110,21 @@ impl<M: MemorySpace> Mesh<M> {
     /// Returns the id of a local node in the whole box (lexicographic, x fastest).
     pub fn global_node(&self, node: LocalOrdinal) -> GlobalOrdinal {
         self.part.global_node(self.part.node_index(node))
+    }
+
+    /// Returns whether a point is in the box; never for a NaN.
+    pub(super) fn contains(&self, point: [f64; 3]) -> bool {
+        point.iter().zip(self.part.spec().size()).all(|(&x, size)| (0.0..=size).contains(&x))
+    }
+
+    /// The error for a local node that lies outside the box.
+    pub(super) fn outside(&self, node: usize, [x, y, z]: [f64; 3]) -> Error {
+        let ([a, b, c], map) = (self.part.spec().size(), self.coordinate_map());
+        let node = self.global_node(node as LocalOrdinal);
+        Error::Invalid(format!(
+            "node {node}: the map {map} moves it to ({x}, {y}, {z}), out of the box of size {a} x {b} x {c}: expected a \
+             smaller amplitude"
+        ))
     }
 
     /// Returns the map that moved the nodes.

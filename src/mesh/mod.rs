@@ -54,18 +54,34 @@ pub trait MeshSpace: ExecutionSpace {
     /// available.
     fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh<Self::Memory>>;
 
-    /// Rejects a mesh with an element whose Jacobian determinant is not positive at one of its 2x2x2 Gauss points. The
-    /// error names the lowest such element of this rank by its global id.
+    /// Rejects a mesh with a node, owned or ghost, that its map has moved out of the box. The error names the lowest such node
+    /// by its global id.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid).
+    fn check_inside(&self, mesh: &Mesh<Self::Memory>) -> Result<()>;
+
+    /// Rejects a mesh with an element whose Jacobian determinant is not shown to be positive everywhere, see
+    /// [`fold`](crate::element::fold). The error names the lowest such element of this rank by its global id.
     ///
     /// # Errors
     /// [`Error::Folded`](crate::Error::Folded); [`Error::Shape`](crate::Error::Shape) unless elements have 8 nodes.
     fn check_folding(&self, mesh: &Mesh<Self::Memory>) -> Result<()>;
 
-    /// Returns the longest of this rank's 12 edges per element, the diameter h of the error bound.
+    /// Returns the spacing h of this rank's elements along a coordinate axis, for the interpolation error of a function of that
+    /// coordinate alone: h^2 = max over elements of the sum, over the three directions of an element, of the largest squared
+    /// difference of the coordinate along the four edges in that direction. A brick has its edge along the axis.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless elements have 8 nodes.
-    fn longest_edge(&self, mesh: &Mesh<Self::Memory>) -> Result<f64>;
+    fn spacing(&self, mesh: &Mesh<Self::Memory>, axis: usize) -> Result<f64>;
+
+    /// Writes pseudo-random numbers in (-1, 1), functions of `seed` and a node's global id, to the items of the owned nodes. The
+    /// same on every space and partition.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the vector is shorter.
+    fn scatter_by_id(&self, mesh: &Mesh<Self::Memory>, seed: u64, vector: &mut Array<Self, f64>) -> Result<()>;
 
     /// Writes `value` to the items of `vector` (at least one per node, owned and ghost) whose nodes lie on a face.
     ///

@@ -1,7 +1,7 @@
 //! Tests of the partition against brute force over all ranks, of the mesh against counts, and of the coordinate maps.
 
 use super::*;
-use crate::element::min_determinant;
+use crate::element::fold;
 use crate::space::{Serial, Threads};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -194,10 +194,11 @@ fn folded_elements_are_named_by_their_global_id() {
         Serial.check_folding(&mesh(map, 1)).unwrap();
     }
     for (rank, space) in [(0, Threads::new(2).unwrap()), (1, Threads::new(1).unwrap())] {
-        let folded = mesh(CoordinateMap::Bubble(12.0), rank);
+        let folded = mesh(CoordinateMap::Bubble(6.0), rank);
+        space.check_inside(&folded).unwrap();
         let lowest = (0..folded.elem_count()).find(|&elem| {
             let nodes: [u32; 8] = folded.elem_node.elem(elem).try_into().unwrap();
-            min_determinant(nodes.map(|n| folded.node_coord[n as usize])).1 <= 0.0
+            fold(&nodes.map(|n| folded.node_coord[n as usize])).is_some()
         });
         let error = space.check_folding(&folded).unwrap_err();
         let named =
@@ -207,6 +208,95 @@ fn folded_elements_are_named_by_their_global_id() {
     let mut unknown = mesh(CoordinateMap::None, 0);
     unknown.node_coord[17] = [f64::NAN; 3];
     assert!(Serial.check_folding(&unknown).is_err());
+}
+
+/// 8 of the corner determinants of 32 elements are negative; their Gauss points are positive.
+#[test]
+fn folds_between_gauss_points_are_found() {
+    for (nodes, map, folded) in
+        [(9, CoordinateMap::Twist(1.4), 32), (9, CoordinateMap::TWIST, 0), (9, CoordinateMap::None, 0)]
+    {
+        let mesh = Mesh::new(&Serial, BoxPart::new(&BoxSpec::unit([nodes; 3], map).unwrap(), 0, 1).unwrap(), u64::MAX)
+            .unwrap();
+        let elems = || mesh.elem_node.iter().map(|nodes| std::array::from_fn(|i| mesh.node_coord[nodes[i] as usize]));
+        let negative = elems().filter(|&x| corner_determinants(x).iter().any(|&d| d <= 0.0)).count();
+        assert_eq!(negative, folded, "{map}");
+        assert!(elems().all(|x| crate::element::determinants(x).iter().all(|&d| d > 0.0)), "{map}");
+        assert_eq!(elems().filter(|x| fold(x).is_some()).count(), folded, "{map}");
+        assert_eq!(Serial.check_folding(&mesh).is_err(), folded > 0, "{map}");
+    }
+}
+
+#[test]
+fn a_node_outside_the_box_is_named_with_its_map() {
+    for (rank, ranks) in [(0, 1), (0, 2), (1, 2)] {
+        let spec = BoxSpec::new([3; 3], [1.0, 2.0, 3.0], CoordinateMap::Twist(6.2832)).unwrap();
+        let mesh = Mesh::new(&Serial, BoxPart::new(&spec, rank, ranks).unwrap(), u64::MAX).unwrap();
+        let error = Threads::new(2).unwrap().check_inside(&mesh).unwrap_err().to_string();
+        assert!(error.starts_with("node 13: the map twist:6.2832 moves it to (0.5, 1, 3.85"), "{error}");
+    }
+    let mut mesh = Mesh::new(&Serial, BoxPart::new(&spec([4; 3]), 0, 1).unwrap(), u64::MAX).unwrap();
+    Serial.check_inside(&mesh).unwrap();
+    for (value, axis) in [(-1e-9, 0), (1.0 + 1e-9, 1), (f64::NAN, 2)] {
+        let kept = std::mem::replace(&mut mesh.node_coord[21][axis], value);
+        assert!(Serial.check_inside(&mesh).unwrap_err().to_string().starts_with("node 21: "), "{value}");
+        mesh.node_coord[21][axis] = kept;
+    }
+}
+
+/// One element after another is stretched along one edge; its spacing follows that edge for the axis along which it moved.
+#[test]
+fn the_spacing_follows_every_edge_and_the_axis_alone() {
+    let size = [0.5, 3.0, 7.0];
+    let spec = BoxSpec::new([3, 4, 5], size, CoordinateMap::None).unwrap();
+    let mut mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+    for (axis, expected) in [0.25, 1.0, 1.75].into_iter().enumerate() {
+        assert!((Serial.spacing(&mesh, axis).unwrap() - expected).abs() < 1e-15, "{axis}");
+    }
+    // One node of the corner element, moved along z by s: its z edge shrinks, the edges along x and y differ by s in z.
+    let (s, node) = (0.5f64, 31);
+    mesh.node_coord[node][2] += s;
+    let exact = ((1.75 + s).powi(2) + 2.0 * s * s).sqrt();
+    assert!((Serial.spacing(&mesh, 2).unwrap() - exact).abs() < 1e-14);
+    assert!((Serial.spacing(&mesh, 0).unwrap() - 0.25).abs() < 1e-15, "the other axes do not change");
+    // Every edge alone: a box of one element, whose node `m` is lifted above all others.
+    let one = BoxSpec::new([2; 3], [1.0; 3], CoordinateMap::None).unwrap();
+    for m in 0..8 {
+        let mut mesh = Mesh::new(&Serial, BoxPart::new(&one, 0, 1).unwrap(), u64::MAX).unwrap();
+        let node = mesh.elem_node.elem(0)[m] as usize;
+        mesh.node_coord.iter_mut().for_each(|x| x[2] = 0.0);
+        mesh.node_coord[node][2] = 2.0;
+        assert!((Serial.spacing(&mesh, 2).unwrap() - 12f64.sqrt()).abs() < 1e-14, "{m}");
+    }
+    let overflow = BoxSpec::new([3; 3], [1e-100, 1e-100, 1e200], CoordinateMap::None).unwrap();
+    let mesh = Mesh::new(&Serial, BoxPart::new(&overflow, 0, 1).unwrap(), u64::MAX).unwrap();
+    assert_eq!(Serial.spacing(&mesh, 2).unwrap(), 0.5e200);
+}
+
+#[test]
+fn numbers_by_global_id_are_the_same_on_every_partition() {
+    let nodes = [7, 6, 5];
+    let whole: Vec<f64> = {
+        let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), 0, 1).unwrap(), u64::MAX).unwrap();
+        let mut numbers = vec![0.0; 210];
+        Serial.scatter_by_id(&mesh, 5, &mut numbers).unwrap();
+        numbers
+    };
+    assert!(whole.iter().all(|x| x.abs() < 1.0) && whole.iter().sum::<f64>().abs() < 30.0);
+    let mut sorted = whole.clone();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    assert_eq!(sorted.len(), 210);
+    for rank in 0..3 {
+        let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), rank, 3).unwrap(), u64::MAX).unwrap();
+        let mut numbers = vec![9.0; mesh.map.local_count()];
+        Threads::new(2).unwrap().scatter_by_id(&mesh, 5, &mut numbers).unwrap();
+        let owned = mesh.map.owned_count();
+        assert!((0..owned).all(|node| numbers[node] == whole[mesh.global_node(node as u32) as usize]), "{rank}");
+        assert!(numbers[owned..].iter().all(|&x| x == 9.0));
+        numbers.truncate(owned - 1);
+        assert!(Serial.scatter_by_id(&mesh, 5, &mut numbers).is_err());
+    }
 }
 
 #[test]

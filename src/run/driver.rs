@@ -64,6 +64,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let free = agree(comm, space.free_bytes(comm))?;
     let mesh = phases.time("mesh", || {
         let mesh = space.generate_mesh(part?, free)?;
+        space.check_inside(&mesh)?;
         space.check_folding(&mesh).map(|()| mesh)
     });
     let mesh = agree(comm, mesh)?;
@@ -102,16 +103,16 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let info = newton(space, comm, &mut problem, &mut temperature, params, observe);
     progress.done();
     let info = if info.as_ref().is_err_and(|error| !error.is_collective()) { info } else { agree(comm, info) }?;
-    agree(comm, problem.finish())?;
+    let symmetry = agree(comm, problem.finish())?;
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 
     // 5. Error, bandwidth, report.
     comm.enter_phase("report");
     let peak = agree(comm, space.peak_bytes())?;
-    let bound = summary::Bound { exact, longest_edge: agree(comm, space.longest_edge(&mesh))? };
+    let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
-    summary::report(space, comm, deck, &mesh, &temperature, &info, &bound, &phases, peak, triad)
+    summary::report(space, comm, deck, &mesh, &temperature, &info, &proof, &phases, peak, triad)
 }
 
 #[cfg(test)]

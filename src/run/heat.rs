@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! assemble   T's ghosts -> residual F(T) and Jacobian J(T) -> Dirichlet conditions
-//! solve      J's values in the storage format -> CG: J delta = F
+//! solve      J's values in the storage format -> CG: J delta = F -> true residual
+//! finish     symmetry of the last J
 //! ```
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
@@ -13,13 +14,17 @@ use crate::fill::{Dirichlet, HeatInput};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
 use crate::solve::{
-    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, cg,
+    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
+    symmetry, true_residual,
 };
 use crate::space::Array;
 use crate::sparse::{CrsMatrix, Format, Product};
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
+
+/// Seeds of the two vectors of the test for symmetry.
+const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 
 /// The data from which a problem is built.
 #[derive(Clone, Copy)]
@@ -115,11 +120,12 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         S::stored_bytes(&self.assembly)
     }
 
-    /// Records the remaining times. If the deck asks for bandwidths and a solve cannot time its products, times some of them here.
+    /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve
+    /// cannot time its products, times some of them here. All ranks call it together.
     ///
     /// # Errors
     /// A device's failure.
-    pub fn finish(&mut self) -> Result<()> {
+    pub fn finish(&mut self) -> Result<Symmetry> {
         if self.input.deck.run.triad && !S::SYNCHRONOUS {
             let (rows, columns) = (self.jacobian.graph().rows(), self.jacobian.graph().columns());
             let (x, mut y) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
@@ -127,7 +133,20 @@ impl<'a, S: Job> HeatProblem<'a, S> {
                 self.timed("spmv", |this| S::operator(&this.storage, &this.jacobian).multiply(this.space, &x, &mut y))?;
             }
         }
-        self.book()
+        let symmetry = self.timed("verify", Self::symmetry)?;
+        self.book()?;
+        Ok(symmetry)
+    }
+
+    /// The symmetry of the matrix as CG sees it: in its storage format, with boundary conditions and halo.
+    fn symmetry(&mut self) -> Result<Symmetry> {
+        let (mesh, comm, space) = (self.input.mesh, self.input.comm, self.space);
+        space.update(&mut self.storage, &self.jacobian)?;
+        let matrix = S::operator(&self.storage, &self.jacobian);
+        let mut operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
+        symmetry(space, &mut operator, comm, &mut self.workspace, &mut |which, vector| {
+            space.scatter_by_id(mesh, SEEDS[which], vector)
+        })
     }
 
     /// Does `work` between two marks, without waiting.
@@ -179,16 +198,83 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: residual };
         let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
-        let info = cg(space, &mut system, delta, params, &mut self.workspace, observe)?;
-        let times = system.operator.times();
+        let mut info = cg(space, &mut system, delta, params, &mut self.workspace, observe)?;
+        let (times, solved) = (system.operator.times(), space.mark()?);
+        info.recomputed = Some(true_residual(space, &mut system, delta, &mut self.workspace)?);
         drop(system);
         if let Some(times) = times {
             phases.add("spmv", times.calls, times.spmv.as_secs_f64());
             phases.add("halo", times.calls, times.halo.as_secs_f64());
         }
-        // The solve has read its scalars from the device, so the marks are passed and reading them waits for little.
-        self.marks.push(("cg", info.iterations as u64, before, space.mark()?));
+        // The true residual was read from the device, so the marks are passed and reading them waits for little.
+        let end = space.mark()?;
+        phases.add("cg", info.iterations as u64, space.between(&before, &solved)?);
+        self.marks.push(("verify", 1, solved, end));
         self.book()?;
         Ok(info)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::graph;
+    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
+    use crate::run::Silent;
+    use crate::space::Serial;
+
+    /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
+    fn assembled<R>(work: impl FnOnce(HeatProblem<'_, Serial>, &Vec<f64>) -> R) -> R {
+        let (deck, phases) = (Deck::default(), Phases::default());
+        let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
+        let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+        let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
+        let input = ProblemInput {
+            deck: &deck,
+            comm: &Solo,
+            mesh: &mesh,
+            graph: &graph,
+            conductivity: 2.0,
+            phases: &phases,
+            progress: &Silent,
+        };
+        let mut problem = HeatProblem::new(&Serial, input).unwrap();
+        let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
+        problem.assemble(&mut x, &mut residual).unwrap();
+        work(problem, &residual)
+    }
+
+    #[test]
+    fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
+        assembled(|mut problem, _| {
+            let symmetry = problem.finish().unwrap();
+            assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
+            // A column of a free row in the middle of the box.
+            let row = 9 * 8 * 3 + 9 * 4 + 4;
+            let entry = problem.jacobian.graph().row_range(row).start;
+            assert_ne!(problem.jacobian.graph().entries()[entry] as usize, row);
+            problem.jacobian.parts_mut().1[entry] += 1e-3;
+            let broken = problem.finish().unwrap();
+            assert!(broken.departure > 1e-8, "{broken:?}");
+        });
+    }
+
+    #[test]
+    fn a_solve_computes_its_residual_again_and_books_it_apart() {
+        assembled(|mut problem, residual| {
+            let mut delta = vec![0.0; problem.rows()];
+            let info = problem.solve(residual, &mut delta).unwrap();
+            let recomputed = info.recomputed.unwrap();
+            assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
+            assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);
+            let totals = problem.input.phases.totals();
+            let calls = |name| totals.iter().find(|phase| phase.name == name).unwrap().calls;
+            // CG applies A once before its iterations; the check is not counted there.
+            assert_eq!(
+                (calls("spmv"), calls("cg"), calls("verify")),
+                (info.iterations as u64 + 1, info.iterations as u64, 1)
+            );
+        });
     }
 }

@@ -20,6 +20,7 @@ pub mod report;
 mod self_test;
 mod settings;
 mod summary;
+pub mod verdict;
 
 pub use crate::element::Analytic;
 pub use deck::{Chosen, Deck, Device};
@@ -30,3 +31,4 @@ pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};
 pub use self_test::{Check, self_test};
+pub use verdict::Verdict;

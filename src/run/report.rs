@@ -41,16 +41,25 @@ pub struct Report {
     pub newton_iterations: usize,
     /// CG iterations, the sum over the Newton steps.
     pub cg_iterations: usize,
-    /// One line a Newton residual.
+    /// One line per Newton residual.
     pub history: Vec<HistoryReport>,
+    /// Why Newton's method ended: "relative tolerance" or "zero right-hand side".
+    pub reason: String,
     /// max |T - exact| / max |exact| over the nodes.
     pub error_max: f64,
     /// sqrt(sum (T - exact)^2 / sum exact^2) over the nodes.
     pub error_l2: f64,
     /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
     pub error_bound: f64,
-    /// Whether `error_max` is within `error_bound`.
+    /// Estimate of the part of the error that the solver left, relative to max |T|, see
+    /// [`Analytic::algebraic_error`](super::Analytic::algebraic_error).
+    pub algebraic_error: f64,
+    /// Departure of the last Jacobian from symmetry, see [`Symmetry`](crate::solve::Symmetry).
+    pub symmetry: f64,
+    /// Whether the run is verified: `verdict` is empty.
     pub verified: bool,
+    /// Why the run is not verified, the cause before its effects, see [`Verdict`](super::Verdict).
+    pub verdict: Vec<String>,
     /// Triad bandwidth of all ranks together; null when not measured.
     pub triad_gb_per_s: Option<f64>,
     /// Peak resident bytes, the sum over the ranks.
@@ -81,8 +90,8 @@ pub struct MeshReport {
     pub size: [f64; 3],
     /// The coordinate map.
     pub map: String,
-    /// Longest element edge.
-    pub longest_edge: f64,
+    /// Largest spacing of an element along z, see [`MeshSpace::spacing`](crate::mesh::MeshSpace::spacing).
+    pub spacing: f64,
 }
 
 /// The shares of the ranks.
@@ -125,8 +134,10 @@ pub struct HistoryReport {
     pub residual: f64,
     /// CG iterations.
     pub cg_iterations: usize,
-    /// Norm of CG's last residual.
+    /// Norm of CG's last residual, by its recurrence.
     pub cg_residual: f64,
+    /// ||b - A x||, computed from the solution.
+    pub true_residual: f64,
 }
 
 /// One phase, over all ranks.

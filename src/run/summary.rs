@@ -1,19 +1,22 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
 use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, StrategiesReport};
+use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
 use crate::blas::Reductions;
 use crate::comm::Communicator;
 use crate::graph::Graph;
-use crate::mesh::Mesh;
-use crate::solve::NewtonInfo;
+use crate::mesh::{BoxSpec, Mesh};
+use crate::solve::{NewtonInfo, Reason, Symmetry};
 use crate::space::{Array, MemorySpace};
 use crate::{Result, element, fill};
 
-/// What decides the verdict.
-pub(super) struct Bound {
+/// What decides the verdict beside the errors and Newton's history.
+pub(super) struct Proof {
     pub exact: Analytic,
-    pub longest_edge: f64,
+    /// Spacing of this rank's elements along z.
+    pub spacing: f64,
+    pub symmetry: Symmetry,
 }
 
 /// Books the steps of the graph under their names.
@@ -83,6 +86,52 @@ fn errors<S: Job>(
     Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
 }
 
+/// The numbers that decide the verdict; `spacing` is that of all ranks.
+fn evidence(
+    deck: &Deck,
+    spec: &BoxSpec,
+    newton: &NewtonInfo,
+    proof: &Proof,
+    spacing: f64,
+    (error_max, error_l2): (f64, f64),
+) -> Evidence {
+    let (nodes, [x, y, z]) = (spec.node_count(), spec.size());
+    let [nx, ny, nz] = spec.nodes();
+    let solves = newton.steps.iter().map(|step| &step.linear).filter_map(|linear| {
+        let recomputed = linear.recomputed?;
+        let target = deck.cg.tolerance * linear.rhs;
+        Some(Solved { target, residual: recomputed.residual, solution: recomputed.solution })
+    });
+    Evidence {
+        free_nodes: nx * ny * (nz - 2),
+        starts_at_zero: newton.reason == Reason::Zero,
+        error_max,
+        error_l2,
+        error_bound: proof.exact.error_bound(spacing),
+        algebraic_error: match newton.reason {
+            Reason::Zero => 0.0,
+            Reason::RelativeTolerance => proof.exact.algebraic_error(newton.residual, z, x * y * z, nodes as f64),
+        },
+        symmetry: proof.symmetry.departure,
+        matrix_norm: proof.symmetry.norm,
+        solves: solves.collect(),
+    }
+}
+
+/// The lines of Newton's history.
+fn history(newton: &NewtonInfo) -> Vec<HistoryReport> {
+    let steps =
+        newton.steps.iter().map(|step| (step.residual, step.linear)).chain([(newton.residual, Default::default())]);
+    let line = |(newton, (residual, linear)): (usize, (f64, crate::solve::SolveInfo))| HistoryReport {
+        newton,
+        residual,
+        cg_iterations: linear.iterations,
+        cg_residual: linear.residual,
+        true_residual: linear.recomputed.unwrap_or_default().residual,
+    };
+    steps.enumerate().map(line).collect()
+}
+
 /// The report, the same on every rank.
 pub(super) fn report<S: Job>(
     space: &S,
@@ -91,39 +140,34 @@ pub(super) fn report<S: Job>(
     mesh: &Mesh<S::Memory>,
     temperature: &Array<S, f64>,
     newton: &NewtonInfo,
-    bound: &Bound,
+    proof: &Proof,
     phases: &Phases,
     peak: u64,
     triad: Option<f64>,
 ) -> Result<Report> {
-    let (error_max, error_l2) = errors(space, comm, mesh, temperature, &bound.exact)?;
+    let errors = errors(space, comm, mesh, temperature, &proof.exact)?;
     let spec = mesh.part().spec();
     let (owned, ghosts) = (mesh.map.owned_count() as f64, mesh.map.ghost_count() as f64);
     let neighbours = mesh.map.neighbours().len() as f64;
     // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
-    let mut largest = [-owned, owned, ghosts, neighbours, bound.longest_edge];
+    let mut largest = [-owned, owned, ghosts, neighbours, proof.spacing];
     let mut triads = [triad.unwrap_or(0.0)];
     let mut sums = [mesh.elem_count() as u64, peak];
     comm.all_max(&mut largest);
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
     let triad = triad.map(|_| triads[0]);
-    let steps = newton.steps.iter().map(|step| (step.residual, step.linear.iterations, step.linear.residual));
-    let history = steps.chain([(newton.residual, 0, 0.0)]).enumerate();
     let nodes = spec.node_count();
+    let evidence = evidence(deck, spec, newton, proof, largest[4], errors);
+    let verdict = Verdict::new(&evidence);
     Ok(Report {
         version: env!("CARGO_PKG_VERSION"),
         problem: ProblemReport {
             t_min: deck.problem.t_min,
             t_max: deck.problem.t_max,
-            conductivity: bound.exact.conductivity(),
+            conductivity: proof.exact.conductivity(),
         },
-        mesh: MeshReport {
-            nodes: spec.nodes(),
-            size: spec.size(),
-            map: spec.map().to_string(),
-            longest_edge: largest[4],
-        },
+        mesh: MeshReport { nodes: spec.nodes(), size: spec.size(), map: spec.map().to_string(), spacing: largest[4] },
         nodes,
         elements: spec.elem_count(),
         ranks: comm.size(),
@@ -144,18 +188,15 @@ pub(super) fn report<S: Job>(
         },
         newton_iterations: newton.steps.len(),
         cg_iterations: newton.steps.iter().map(|step| step.linear.iterations).sum(),
-        history: history
-            .map(|(newton, (residual, cg_iterations, cg_residual))| HistoryReport {
-                newton,
-                residual,
-                cg_iterations,
-                cg_residual,
-            })
-            .collect(),
-        error_max,
-        error_l2,
-        error_bound: bound.exact.error_bound(largest[4]),
-        verified: bound.exact.verifies(error_max, largest[4]),
+        history: history(newton),
+        reason: newton.reason.to_string(),
+        error_max: evidence.error_max,
+        error_l2: evidence.error_l2,
+        error_bound: evidence.error_bound,
+        algebraic_error: evidence.algebraic_error,
+        symmetry: evidence.symmetry,
+        verified: verdict.passed(),
+        verdict: verdict.failures.iter().map(ToString::to_string).collect(),
         triad_gb_per_s: triad,
         peak_bytes: sums[1],
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,

@@ -6,11 +6,14 @@
 mod kernel_files;
 mod krylov;
 mod newton;
+mod reason;
 
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearOperator,
-    LinearSystem, MatrixOperator, OperatorTimes, Preconditioner, Quotient, SolveInfo, cg,
+    LinearSystem, MatrixOperator, OperatorTimes, Preconditioner, Quotient, SolveInfo, Symmetry, TrueResidual, cg,
+    symmetry, true_residual,
 };
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};
+pub use reason::Reason;

@@ -1,6 +1,7 @@
 //! Newton's method: solve J(x) delta = F(x), x -= delta, until ||F|| has fallen enough.
 
-use super::SolveInfo;
+use super::reason::is_zero;
+use super::{Reason, SolveInfo};
 use crate::blas::{Blas, Reductions};
 use crate::comm::AllReduce;
 use crate::space::Array;
@@ -51,12 +52,15 @@ pub struct NewtonInfo {
     pub initial_residual: f64,
     /// ||F|| at the end.
     pub residual: f64,
+    /// Why the iteration ended.
+    pub reason: Reason,
 }
 
 /// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called after each assembly.
 ///
 /// # Errors
-/// [`Error::NotConverged`] at the limit, [`Error::NotFinite`] for a NaN or infinity in ||F||, and what the problem returns.
+/// [`Error::NotConverged`] at the limit, [`Error::NotFinite`] for a NaN or infinity in ||F||, [`Error::Underflow`] if the square of
+/// ||F|| at the start or of the target underflows and F is not 0, and what the problem returns.
 pub fn newton<S: Blas>(
     space: &S,
     comm: &(impl AllReduce<S> + ?Sized),
@@ -76,7 +80,7 @@ pub fn newton<S: Blas>(
         comm.all_reduce(space, &mut sums, 0)?;
         let mut norm = [0.0];
         space.read(&sums.scalars, &mut norm)?;
-        let (step, norm) = (info.steps.len(), norm[0].sqrt());
+        let (step, square, norm) = (info.steps.len(), norm[0], norm[0].sqrt());
         // Before the comparison with the target, which is false for NaN: the next solve would work on a useless Jacobian.
         if !norm.is_finite() {
             return Err(Error::NotFinite { method: "Newton", quantity: "||F||", value: norm, iteration: step });
@@ -85,10 +89,19 @@ pub fn newton<S: Blas>(
         info.residual = norm;
         if step == 0 {
             info.initial_residual = norm;
+            // A norm of 0 may be that of items whose squares underflow.
+            if square < f64::MIN_POSITIVE {
+                if is_zero(space, comm, n, &residual, &mut delta, &mut sums, 0)? {
+                    info.reason = Reason::Zero;
+                    return Ok(info);
+                }
+                return Err(underflow("||F||", norm));
+            }
         }
         let target = params.tolerance * info.initial_residual;
         if norm <= target {
-            return Ok(info);
+            let is_normal = target * target >= f64::MIN_POSITIVE;
+            return if is_normal { Ok(info) } else { Err(underflow("tolerance ||F||", target)) };
         }
         // The limit is tested after the target, so that the last step allowed may converge.
         if step == params.max_iterations {
@@ -100,6 +113,10 @@ pub fn newton<S: Blas>(
         space.axpy(n, -1.0, &delta, x)?;
         info.steps.push(NewtonStep { residual: norm, linear });
     }
+}
+
+fn underflow(quantity: &'static str, value: f64) -> Error {
+    Error::Underflow { method: "Newton", quantity, value }
 }
 
 #[cfg(test)]
@@ -155,5 +172,58 @@ mod tests {
         let limit = NewtonParams { max_iterations: 2, ..TIGHT };
         assert!(matches!(roots(40.0, limit).1, Err(Error::NotConverged { method: "Newton", iterations: 2, .. })));
         assert!(matches!(roots(0.0, TIGHT).1, Err(Error::NotFinite { method: "Newton", iteration: 1, .. })));
+    }
+
+    /// x_i = c_i, so that the first residual is -c from 0.
+    fn from_zero(c: f64, tolerance: f64) -> Result<NewtonInfo> {
+        struct Line(f64);
+        impl NonlinearProblem<Serial> for Line {
+            fn rows(&self) -> usize {
+                3
+            }
+            fn assemble(&mut self, x: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+                residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
+                Ok(())
+            }
+            fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<SolveInfo> {
+                delta.clone_from(residual);
+                Ok(SolveInfo::default())
+            }
+        }
+        let params = NewtonParams { tolerance, max_iterations: 5 };
+        newton(&Serial, &Solo, &mut Line(c), &mut vec![0.0; 3], params, &mut |_, _| {})
+    }
+
+    #[test]
+    fn a_residual_that_underflows_is_not_converged_and_one_of_zero_is() {
+        for c in [1e-200, 1e-155, 5e-324] {
+            assert!(matches!(from_zero(c, 0.5), Err(Error::Underflow { quantity: "||F||", .. })), "{c}");
+        }
+        assert!(matches!(from_zero(1e-100, 1e-60), Err(Error::Underflow { quantity: "tolerance ||F||", .. })));
+        let (zero, some) = (from_zero(0.0, 0.5).unwrap(), from_zero(1e-100, 0.5).unwrap());
+        assert_eq!((zero.reason, zero.steps.len()), (Reason::Zero, 0));
+        assert_eq!((some.reason, some.steps.len()), (Reason::RelativeTolerance, 1));
+    }
+
+    /// ||F|| falls by 1000 per step from 1e6 sqrt(3): relative to it, 1e-7 takes 3 steps; as an absolute norm 5.
+    #[test]
+    fn the_tolerance_is_relative_to_the_first_residual() {
+        struct Slow;
+        impl NonlinearProblem<Serial> for Slow {
+            fn rows(&self) -> usize {
+                3
+            }
+            fn assemble(&mut self, x: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+                residual.clone_from(x);
+                Ok(())
+            }
+            fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<SolveInfo> {
+                delta.iter_mut().zip(residual).for_each(|(d, r)| *d = 0.999 * r);
+                Ok(SolveInfo::default())
+            }
+        }
+        let params = NewtonParams { tolerance: 1e-7, max_iterations: 9 };
+        let info = newton(&Serial, &Solo, &mut Slow, &mut vec![1e6; 3], params, &mut |_, _| {}).unwrap();
+        assert_eq!(info.steps.len(), 3);
     }
 }

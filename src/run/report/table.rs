@@ -10,7 +10,7 @@ impl Report {
         let duplicated = 100.0 * part.duplicated_elements as f64 / self.elements.max(1) as f64;
         let mut text = format!(
             "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
-             mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, longest edge {:.4}\n\
+             mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, spacing {:.4}\n\
              parallel    {} x {} on {}\n\
              partition   {} to {} nodes per rank, at most {} and {}, {duplicated:.1} % duplicated elements\n\
              strategies  graph {}, fill {}, kernel {}\n\n",
@@ -21,7 +21,7 @@ impl Report {
             self.nodes,
             self.elements,
             mesh.map,
-            mesh.longest_edge,
+            mesh.spacing,
             count(self.ranks as u64, "rank"),
             count(self.threads as u64, "thread"),
             self.device,
@@ -35,9 +35,11 @@ impl Report {
         );
         let history = self.history.iter().map(|step| {
             let (newton, iterations) = (step.newton.to_string(), step.cg_iterations.to_string());
-            vec![newton, format!("{:.3e}", step.residual), iterations, format!("{:.3e}", step.cg_residual)]
+            let norms = [step.residual, step.cg_residual, step.true_residual].map(|norm| format!("{norm:.3e}"));
+            let [residual, recurrence, recomputed] = norms;
+            vec![newton, residual, iterations, recurrence, recomputed]
         });
-        text += &columns(&["Newton", "residual", "CG iterations", "CG residual"], history);
+        text += &columns(&["Newton", "residual", "CG iterations", "CG residual", "true residual"], history);
         text.push('\n');
         let phases = self.phases.iter().map(|phase| {
             let fraction = phase.triad_fraction.map_or("-".into(), |fraction| format!("{:.0} %", 100.0 * fraction));
@@ -63,12 +65,26 @@ impl Report {
         let triad = self.triad_gb_per_s.map_or("not measured (--triad)".into(), |triad| format!("{triad:.1} GB/s"));
         let peak = self.peak_bytes as f64 / f64::from(1 << 20);
         text += &format!("\ntriad       {triad}\npeak memory {peak:.1} MiB, {:.0} B/node\n", self.peak_bytes_per_node);
-        let (verdict, relation) = if self.verified { ("PASS", "within") } else { ("FAIL", "not within") };
-        text += &format!(
-            "{verdict}: {} Newton steps, {} CG iterations, max error {:.3e} {relation} the bound {:.3e}, L2 error {:.3e}\n",
-            self.newton_iterations, self.cg_iterations, self.error_max, self.error_bound, self.error_l2,
-        );
-        text
+        let checks = [self.algebraic_error, self.symmetry].map(|value| format!("{value:.1e}"));
+        text += &format!("checks      algebraic error {}, asymmetry of the matrix {}\n", checks[0], checks[1]);
+        text + &self.verdict_line()
+    }
+
+    /// The last line: PASS, or FAIL with the first reason.
+    fn verdict_line(&self) -> String {
+        let (verdict, relation) = match (self.verified, self.verdict.first()) {
+            (true, _) => ("PASS:".into(), "within the bound"),
+            (false, Some(reason)) => (format!("FAIL: {reason};"), "bound"),
+            (false, None) => ("FAIL:".into(), "bound"),
+        };
+        format!(
+            "{verdict} {}, {}, max error {:.3e} {relation} {:.3e}, L2 error {:.3e}\n",
+            count(self.newton_iterations as u64, "Newton step"),
+            count(self.cg_iterations as u64, "CG iteration"),
+            self.error_max,
+            self.error_bound,
+            self.error_l2,
+        )
     }
 }
 

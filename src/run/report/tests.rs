@@ -4,7 +4,7 @@ pub(super) fn sample() -> Report {
     Report {
         version: "0.0.0",
         problem: ProblemReport { t_min: 1.0, t_max: 2.0, conductivity: 1.942_809_04 },
-        mesh: MeshReport { nodes: [3; 3], size: [1.0; 3], map: "none".into(), longest_edge: 0.5 },
+        mesh: MeshReport { nodes: [3; 3], size: [1.0; 3], map: "none".into(), spacing: 0.5 },
         nodes: 27,
         elements: 8,
         ranks: 1,
@@ -25,11 +25,21 @@ pub(super) fn sample() -> Report {
         },
         newton_iterations: 1,
         cg_iterations: 5,
-        history: vec![HistoryReport { newton: 0, residual: 4.4, cg_iterations: 5, cg_residual: 1e-9 }],
+        history: vec![HistoryReport {
+            newton: 0,
+            residual: 4.4,
+            cg_iterations: 5,
+            cg_residual: 1e-9,
+            true_residual: 2e-9,
+        }],
+        reason: "relative tolerance".into(),
         error_max: 1e-3,
         error_l2: 5e-4,
         error_bound: 2e-2,
+        algebraic_error: 1e-9,
+        symmetry: 1e-17,
         verified: true,
+        verdict: vec![],
         triad_gb_per_s: None,
         peak_bytes: 1 << 20,
         peak_bytes_per_node: f64::from(1 << 20) / 27.0,
@@ -44,7 +54,7 @@ pub(super) fn sample() -> Report {
 fn json_has_the_keys_and_null_for_nan() {
     let report = Report { error_l2: f64::NAN, ..sample() };
     let json = serde_json::to_value(&report).unwrap();
-    let keys = "nodes elements ranks threads device newton_iterations cg_iterations error_max error_l2 verified \
+    let keys = "nodes elements ranks threads device newton_iterations cg_iterations error_max error_l2 verified verdict \
                 triad_gb_per_s peak_bytes phases";
     for key in keys.split_whitespace() {
         assert!(json.get(key).is_some(), "{key}");
@@ -62,8 +72,10 @@ fn the_table_is_aligned_and_ends_with_the_verdict() {
     let line = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap().len();
     assert_eq!(line("phase "), line("graph "));
     assert_eq!(line("phase "), line("  scan"));
-    assert!(table.lines().last().unwrap().starts_with("PASS: 1 Newton steps"), "{table}");
-    assert!(Report { verified: false, ..sample() }.table().contains("\nFAIL: "));
+    assert!(table.lines().last().unwrap().starts_with("PASS: 1 Newton step, 5 CG"), "{table}");
+    let failed = Report { verified: false, verdict: vec!["a cause".into(), "an effect".into()], ..sample() }.table();
+    assert!(failed.lines().last().unwrap().starts_with("FAIL: a cause; 1 Newton step, 5 CG"), "{failed}");
+    assert!(table.contains("\nchecks      algebraic error 1.0e-9, asymmetry of the matrix 1.0e-17\nPASS"), "{table}");
 }
 
 #[test]

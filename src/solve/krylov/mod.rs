@@ -5,14 +5,17 @@
 //! vector operations of lower layers know only the scalar that switches them off ([`Reductions::stop`]).
 
 mod cg;
+mod checks;
 mod distributed;
 mod host;
 mod preconditioner;
 
 pub use cg::{CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, LinearSystem, Quotient, cg};
+pub use checks::{Symmetry, TrueResidual, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use preconditioner::{Identity, Preconditioner};
 
+use super::Reason;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, Item};
@@ -82,10 +85,14 @@ pub trait MatrixOperator: Formats {
 pub struct SolveInfo {
     /// Number of iterations. The product that forms the first residual is not counted.
     pub iterations: usize,
-    /// ||r|| after the last iteration.
+    /// ||r|| after the last iteration, by the recurrence of the method.
     pub residual: f64,
     /// ||b||.
     pub rhs: f64,
+    /// Why the iteration ended.
+    pub reason: Reason,
+    /// The residual of x itself; `None` unless the caller computed it by [`true_residual`].
+    pub recomputed: Option<TrueResidual>,
 }
 
 /// A matrix of a single process is an operator: it has no ghosts.

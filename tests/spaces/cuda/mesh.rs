@@ -33,8 +33,15 @@ fn mesh_tables_of_boxes_and_parts_equal_those_of_the_host() {
             Serial.set_on_face(&expected, Face::YMax, 7.0, &mut vector).unwrap();
             space.set_on_face(&found, Face::YMax, 7.0, &mut on_gpu).unwrap();
             assert_eq!(space.download(&on_gpu).unwrap(), vector);
-            let (edge, exact) = (space.longest_edge(&found).unwrap(), Serial.longest_edge(&expected).unwrap());
-            assert!((edge - exact).abs() < 1e-14, "{map}: {edge} {exact}");
+            for axis in 0..3 {
+                let (h, exact) = (space.spacing(&found, axis).unwrap(), Serial.spacing(&expected, axis).unwrap());
+                assert!((h - exact).abs() < 1e-14, "{map}, axis {axis}: {h} {exact}");
+            }
+            let owned = expected.map.owned_count();
+            let (mut numbers, mut on_host) = (space.zeros(owned).unwrap(), vec![0.0; owned]);
+            space.scatter_by_id(&found, 77, &mut numbers).unwrap();
+            Serial.scatter_by_id(&expected, 77, &mut on_host).unwrap();
+            assert_eq!(space.download(&numbers).unwrap(), on_host);
         }
     }
 }
@@ -42,13 +49,30 @@ fn mesh_tables_of_boxes_and_parts_equal_those_of_the_host() {
 #[test]
 fn the_lowest_folded_element_is_named() {
     let Some(space) = gpu("the_lowest_folded_element_is_named") else { return };
-    for map in [CoordinateMap::TWIST, CoordinateMap::Twist(3.0), CoordinateMap::Bubble(9.0)] {
+    for map in [CoordinateMap::TWIST, CoordinateMap::Twist(1.4), CoordinateMap::Twist(3.0), CoordinateMap::Bubble(6.0)]
+    {
         let (found, expected) = meshes(&space, map, 0, 1);
         let found = space.check_folding(&found);
         let expected = Serial.check_folding(&expected);
         match (found, expected) {
             (Ok(()), Ok(())) => assert_eq!(map, CoordinateMap::TWIST),
             (Err(found), Err(expected)) => assert_eq!(found.to_string(), expected.to_string()),
+            (found, expected) => panic!("{map}: {found:?}, expected {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_lowest_node_outside_the_box_is_named() {
+    let Some(space) = gpu("the_lowest_node_outside_the_box_is_named") else { return };
+    for map in [CoordinateMap::TWIST, CoordinateMap::Twist(6.2832), CoordinateMap::Bubble(12.0)] {
+        let (found, expected) = meshes(&space, map, 0, 1);
+        match (space.check_inside(&found), Serial.check_inside(&expected)) {
+            (Ok(()), Ok(())) => assert_eq!(map, CoordinateMap::TWIST),
+            (Err(found), Err(expected)) => {
+                let node = |error: minifenl::Error| error.to_string().split(':').next().map(str::to_string);
+                assert_eq!(node(found), node(expected));
+            }
             (found, expected) => panic!("{map}: {found:?}, expected {expected:?}"),
         }
     }

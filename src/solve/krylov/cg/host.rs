@@ -15,12 +15,18 @@ impl<S: HostSpace> CgSteps for S {
 
     fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<S>) -> Result<()> {
         let scalars = first_mut("cg_begin", "scalars", &mut sums.scalars, Slot::LEN)?;
-        let rhs = scalars[slot].sqrt();
+        let square = scalars[slot];
+        let rhs = square.sqrt();
         scalars[Slot::RHS] = rhs;
         scalars[Slot::TARGET] = tolerance * rhs;
         scalars[Slot::LIMIT] = limit as f64;
         scalars[Slot::COUNT] = 0.0;
-        set_state(scalars, if rhs.is_finite() { CgState::Running } else { CgState::NotFinite });
+        let state = match () {
+            () if !rhs.is_finite() => CgState::NotFinite,
+            () if square < f64::MIN_POSITIVE => CgState::Underflow,
+            () => CgState::Running,
+        };
+        set_state(scalars, state);
         Ok(())
     }
 
@@ -104,7 +110,10 @@ fn state_of(rr: f64, scalars: &[f64]) -> CgState {
     // A comparison with NaN is false, so NaN is tested first. Convergence in the last iteration allowed is a success.
     match () {
         () if !rr.is_finite() => CgState::NotFinite,
-        () if rr.sqrt() <= scalars[Slot::TARGET] => CgState::Converged,
+        () if rr.sqrt() <= scalars[Slot::TARGET] => match scalars[Slot::TARGET].powi(2) < f64::MIN_POSITIVE {
+            true => CgState::Underflow,
+            false => CgState::Converged,
+        },
         () if scalars[Slot::COUNT] >= scalars[Slot::LIMIT] => CgState::LimitReached,
         () => CgState::Running,
     }

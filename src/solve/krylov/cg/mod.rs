@@ -23,6 +23,8 @@ pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient};
 use super::{LinearOperator, Preconditioner, SolveInfo};
 use crate::blas::Reductions;
 use crate::comm::AllReduce;
+use crate::solve::Reason;
+use crate::solve::reason::is_zero;
 use crate::space::Array;
 use crate::{Error, Result};
 use std::collections::VecDeque;
@@ -39,14 +41,14 @@ pub struct CgParams {
 /// Vectors and scalars of CG, allocated once and used by every solve.
 #[derive(Clone, Debug)]
 pub struct CgWorkspace<S: CgSteps> {
-    p: Array<S, f64>,
-    q: Array<S, f64>,
-    r: Array<S, f64>,
+    pub(super) p: Array<S, f64>,
+    pub(super) q: Array<S, f64>,
+    pub(super) r: Array<S, f64>,
     /// M^-1 r; empty until a preconditioner needs it.
     z: Array<S, f64>,
     /// Length of z.
     z_len: usize,
-    sums: Reductions<S>,
+    pub(super) sums: Reductions<S>,
 }
 
 impl<S: CgSteps> CgWorkspace<S> {
@@ -78,12 +80,15 @@ pub struct LinearSystem<'a, S: CgSteps, A, M, C: ?Sized> {
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
 /// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end.
 ///
+/// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]).
+///
 /// For a given number of ranks the result is deterministic, whatever the number of threads. Iterations are enqueued ahead of the
 /// convergence checks. Those enqueued after convergence change nothing, so count and x do not depend on when the host checks.
 ///
 /// # Errors
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] if p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity, each with
-/// iteration and residual; x then holds the last iterate.
+/// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
+/// last iterate.
 pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S> + ?Sized>(
     space: &S,
     system: &mut LinearSystem<'_, S, A, M, C>,
@@ -146,8 +151,14 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
                 observe(count, residual);
                 seen = count;
             }
-            if let Some(end) = end(&scalars) {
-                return end;
+            match end(&scalars) {
+                None => {}
+                // The norm of b is 0 or nearly so: b may be 0 itself, and then x is.
+                Some(Err(Error::Underflow { .. })) if is_zero(space, *comm, n, b, q, sums, rr)? => {
+                    space.fill(n, 0.0, x)?;
+                    return Ok(SolveInfo { reason: Reason::Zero, ..SolveInfo::default() });
+                }
+                Some(end) => return end,
             }
         }
         let iterations = enqueued..enqueued + S::CHECK_INTERVAL;
@@ -197,11 +208,17 @@ fn end(scalars: &[f64]) -> Option<Result<SolveInfo>> {
     let not_finite = |quantity, value, iteration| Error::NotFinite { method: "CG", quantity, value, iteration };
     Some(match CgState::of(scalars[CgSlot::STATE]) {
         CgState::Running => return None,
-        CgState::Converged => Ok(SolveInfo { iterations, residual, rhs }),
+        CgState::Converged => Ok(SolveInfo { iterations, residual, rhs, ..SolveInfo::default() }),
         CgState::LimitReached => {
             Err(Error::NotConverged { method: "CG", iterations, residual, tolerance: scalars[CgSlot::TARGET] })
         }
         CgState::Breakdown => Err(Error::Breakdown { iteration: iterations, curvature, residual }),
+        CgState::Underflow if iterations == 0 && rhs <= f64::MIN_POSITIVE.sqrt() => {
+            Err(Error::Underflow { method: "CG", quantity: "||b||", value: rhs })
+        }
+        CgState::Underflow => {
+            Err(Error::Underflow { method: "CG", quantity: "tolerance ||b||", value: scalars[CgSlot::TARGET] })
+        }
         CgState::NotFinite if !rhs.is_finite() => Err(not_finite("||b||", rhs, 0)),
         // The count includes the iteration that computed this r.r; iterations are numbered from 0.
         CgState::NotFinite if !residual.is_finite() => Err(not_finite("||r||", residual, iterations.saturating_sub(1))),

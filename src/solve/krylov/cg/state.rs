@@ -45,12 +45,14 @@ pub enum CgState {
     NotFinite = 3,
     /// The limit is reached and the target is not.
     LimitReached = 4,
+    /// The square of ||b||, or of the target that ||r|| has reached, is below the normal numbers: norms say nothing there.
+    Underflow = 5,
 }
 
 impl CgState {
     /// Reads the state from the scalar at [`CgSlot::STATE`].
     pub fn of(scalar: f64) -> Self {
-        let all = [CgState::Running, CgState::Converged, CgState::Breakdown, CgState::LimitReached];
+        let all = [CgState::Running, CgState::Converged, CgState::Breakdown, CgState::LimitReached, CgState::Underflow];
         all.into_iter().find(|&state| state as u8 as f64 == scalar).unwrap_or(CgState::NotFinite)
     }
 }
@@ -85,7 +87,8 @@ pub trait CgSteps: Blas {
     /// Number of convergence checks that may be in flight while iterations continue.
     const CHECKS_IN_FLIGHT: usize;
 
-    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0.
+    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0. The state is set at once if b.b is not
+    /// finite or below the normal numbers.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.

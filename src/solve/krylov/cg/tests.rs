@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::comm::{Communicator, Solo};
-use crate::solve::Identity;
+use crate::solve::{Identity, symmetry, true_residual};
 use crate::space::{ExecutionSpace, HostSpace, Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
 use std::sync::Arc;
@@ -68,9 +68,12 @@ fn threads_change_no_bit() {
 
 #[test]
 fn a_zero_right_side_takes_no_iteration() {
-    let mut x = vec![0.0; 4];
-    assert_eq!(run(&Serial, &difference(4, 2.0), &vec![0.0; 4], &mut x, TIGHT).unwrap(), SolveInfo::default());
-    assert_eq!(x, [0.0; 4]);
+    for start in [0.0, 1.0] {
+        let mut x = vec![start; 4];
+        let info = run(&Serial, &difference(4, 2.0), &vec![0.0; 4], &mut x, TIGHT).unwrap();
+        assert_eq!(info, SolveInfo { reason: Reason::Zero, ..SolveInfo::default() });
+        assert_eq!(x, [0.0; 4]);
+    }
 }
 
 #[test]
@@ -86,6 +89,66 @@ fn each_failure_is_typed_and_has_its_numbers() {
     );
     assert!(matches!(failed(2.0, vec![f64::NAN; 20], TIGHT), Error::NotFinite { quantity: "||b||", .. }));
     assert!(matches!(failed(f64::NAN, vec![1.0; 20], TIGHT), Error::NotFinite { .. }));
+}
+
+#[test]
+fn norms_that_underflow_are_no_success() {
+    let solve = |b: f64, tolerance| {
+        let params = CgParams { tolerance, ..TIGHT };
+        run(&Serial, &difference(20, 3.0), &vec![b; 20], &mut vec![0.0; 20], params)
+    };
+    // The sum of squares is 0, or subnormal.
+    for b in [5e-324, 1e-200, 1e-155] {
+        assert!(matches!(solve(b, 1e-8), Err(Error::Underflow { quantity: "||b||", .. })), "{b}");
+    }
+    // ||r|| passes a target whose square is subnormal.
+    let error = solve(1e-140, 1e-15).unwrap_err();
+    assert!(matches!(error, Error::Underflow { quantity: "tolerance ||b||", .. }), "{error}");
+    assert!(error.to_string().contains("square underflows"), "{error}");
+    assert_eq!(solve(1e-140, 1e-8).unwrap().iterations, solve(1.0, 1e-8).unwrap().iterations);
+}
+
+#[test]
+fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
+    let n = 2 * Serial::CHUNK + 9;
+    let (a, b): (_, Vec<f64>) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
+    let (mut x, mut work) = (vec![0.0; n], CgWorkspace::new(&Serial, n, n).unwrap());
+    let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+    let params = CgParams { tolerance: 1e-6, max_iterations: 100 };
+    let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
+    assert_eq!(info.recomputed, None);
+    let honest = true_residual(&Serial, &mut system, &x, &mut work).unwrap();
+    assert!((honest.residual / info.residual - 1.0).abs() < 1e-6, "{honest:?} {info:?}");
+    assert!((honest.solution - x.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-9);
+    // An x that the recurrence does not know of: row 5 of A has 2.5 on the diagonal and -1 beside it.
+    x[5] += 1.0;
+    let changed = true_residual(&Serial, &mut system, &x, &mut work).unwrap();
+    assert!((changed.residual - (2.5f64 * 2.5 + 2.0).sqrt()).abs() < 1e-4, "{changed:?}");
+}
+
+#[test]
+fn one_entry_is_enough_to_break_symmetry() {
+    let n = 3 * Serial::CHUNK;
+    let departure = |a: &CrsMatrix| {
+        let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
+        let wave = |k: f64| move |(i, item): (usize, &mut f64)| *item = (k * i as f64).sin();
+        let waves = [wave(0.7), wave(1.9)];
+        let mut operator = a;
+        symmetry(&Serial, &mut operator, &Solo, &mut work, &mut |which, vector: &mut Vec<f64>| {
+            vector.iter_mut().enumerate().take(n).for_each(waves[which]);
+            Ok(())
+        })
+        .unwrap()
+    };
+    let mut a = difference(n, 2.0);
+    let symmetric = departure(&a);
+    assert!(symmetric.departure < 1e-15 && (1.0..=4.0).contains(&symmetric.norm), "{symmetric:?}");
+    // The last entry but one is the lower off-diagonal entry of the last row.
+    let (_, values) = a.parts_mut();
+    let last = values.len() - 2;
+    values[last] *= 1.001;
+    let broken = departure(&a);
+    assert!(broken.departure > 1e-9, "{broken:?}");
 }
 
 /// z_i = r_i / a_ii

@@ -1,0 +1,150 @@
+//! Whether a trilinear hexahedron is folded: a bound of its Jacobian determinant over the whole element, not at points only.
+//!
+//! On the unit cube the columns of J are bilinear: a(eta, zeta) from the four edge vectors along xi, b(xi, zeta), c(xi, eta).
+//! det J = a . (b x c) has degree 2 in each coordinate, so 27 Bernstein coefficients bound it (Johnen, Remacle and Geuzaine
+//! 2013): they are all positive only if det J is, and the 8 at corners are its values there.
+//!
+//! ```text
+//! D[p,q,r] = 2^-(ones among p, q, r)  sum over i+i'=p, j+j'=q, k+k'=r  of  a[j,k] . (b[i,k'] x c[i',j'])      64 triple products
+//! ```
+//! Three tests, from cheap to sharp:
+//! 1. With mean edge vectors A, B, C and largest deviations u, v, w from them (1-norms):
+//!    det(A, B, C) > u (|B|+v) (|C|+w) + |A| v (|C|+w) + |A| |B| w. Nearly every element of a usable mesh passes.
+//! 2. The 27 coefficients.
+//! 3. The coefficients of halves, quarters, ... of the element, which tend to det J, [`DEPTH`] times. What is then still open counts
+//!    as folded.
+//!
+//! Determinants here are those of the map from [0, 1]^3. NaN counts as folded. Overflow and underflow of products of three edges do
+//! too: lengths between 1e-100 and 1e100 are safe.
+
+use super::basis::{DIM, HEX8_NODES};
+use super::geometry::{cross, dot};
+use crate::error::FoldPlace;
+
+/// Number of bisections of the element after which the sharp test gives up.
+const DEPTH: u32 = 6;
+/// Rounding of the cheap test, relative to the product of the lengths.
+const ROUNDING: f64 = 1e-13;
+
+type Vector = [f64; DIM];
+/// Coefficients `[p + 3 q + 9 r]`.
+type Coefficients = [f64; 27];
+
+/// Node at corner (i, j, k) of the unit cube.
+const fn node(i: usize, j: usize, k: usize) -> usize {
+    4 * k + [[0, 3], [1, 2]][i][j]
+}
+
+/// Edge vectors `[axis][first + 2 second]` along each axis; first and second are the other two axes in ascending order.
+fn edges(x: &[Vector; HEX8_NODES]) -> [[Vector; 4]; DIM] {
+    let between = |from: usize, to: usize| std::array::from_fn(|d| x[to][d] - x[from][d]);
+    let of = |f: &dyn Fn(usize, usize) -> [usize; 2]| {
+        std::array::from_fn(|at| {
+            let [from, to] = f(at % 2, at / 2);
+            between(from, to)
+        })
+    };
+    [
+        of(&|j, k| [node(0, j, k), node(1, j, k)]),
+        of(&|i, k| [node(i, 0, k), node(i, 1, k)]),
+        of(&|i, j| [node(i, j, 0), node(i, j, 1)]),
+    ]
+}
+
+fn triple(a: Vector, b: Vector, c: Vector) -> f64 {
+    dot(a, cross(b, c))
+}
+
+fn length(vector: Vector) -> f64 {
+    vector.iter().map(|x| x.abs()).sum()
+}
+
+/// Mean of four edge vectors, its length, and the largest deviation from it.
+fn mean(edges: &[Vector; 4]) -> (Vector, f64, f64) {
+    let mean: Vector = std::array::from_fn(|d| 0.25 * (edges[0][d] + edges[1][d] + edges[2][d] + edges[3][d]));
+    let deviation = |edge: &Vector| length(std::array::from_fn(|d| edge[d] - mean[d]));
+    (mean, length(mean), edges.iter().map(deviation).fold(0.0, f64::max))
+}
+
+/// The cheap test: true only if the determinant is positive everywhere.
+fn is_clearly_positive(edges: &[[Vector; 4]; DIM]) -> bool {
+    let [(a, la, u), (b, lb, v), (c, lc, w)] = [mean(&edges[0]), mean(&edges[1]), mean(&edges[2])];
+    let lost = u * (lb + v) * (lc + w) + la * v * (lc + w) + la * lb * w;
+    triple(a, b, c) > lost + ROUNDING * la * lb * lc
+}
+
+fn coefficients([a, b, c]: &[[Vector; 4]; DIM]) -> Coefficients {
+    let mut all = [0.0; 27];
+    for bits in 0..64usize {
+        let [i, i2, j, j2, k, k2] = [0, 1, 2, 3, 4, 5].map(|shift| bits >> shift & 1);
+        let (p, q, r) = (i + i2, j + j2, k + k2);
+        let halves = [p, q, r].iter().filter(|&&sum| sum == 1).count() as i32;
+        all[p + 3 * q + 9 * r] += 0.5f64.powi(halves) * triple(a[j + 2 * k], b[i + 2 * k2], c[i2 + 2 * j2]);
+    }
+    all
+}
+
+/// Coefficients on one half of the element (0 or 1) along an axis, by de Casteljau's averages.
+fn half(all: &Coefficients, axis: usize, upper: usize) -> Coefficients {
+    let (stride, mut out) = (3usize.pow(axis as u32), [0.0; 27]);
+    for first in (0..27).filter(|at| at / stride % 3 == 0) {
+        let [c0, c1, c2] = [0, 1, 2].map(|step| all[first + step * stride]);
+        let (low, high) = (0.5 * (c0 + c1), 0.5 * (c1 + c2));
+        let middle = 0.5 * (low + high);
+        let parts = if upper == 0 { [c0, low, middle] } else { [middle, high, c2] };
+        (0..3).for_each(|step| out[first + step * stride] = parts[step]);
+    }
+    out
+}
+
+fn is_positive(value: f64) -> bool {
+    // A comparison with NaN is false.
+    value > 0.0
+}
+
+/// Searches a part of the element, whose corners are known to be positive, for a determinant that is not.
+fn search(all: &Coefficients, low: Vector, width: f64, depth: u32) -> Option<(FoldPlace, f64)> {
+    let least = all.iter().copied().find(|&value| !is_positive(value))?;
+    if depth == 0 {
+        let least = all.iter().copied().fold(least, f64::min);
+        return Some((FoldPlace::Around(low.map(|x| x + 0.5 * width)), least));
+    }
+    let parts: [(Coefficients, Vector); 8] = std::array::from_fn(|part| {
+        let bits = [part & 1, part >> 1 & 1, part >> 2];
+        let all = (0..DIM).fold(*all, |all, axis| half(&all, axis, bits[axis]));
+        (all, std::array::from_fn(|axis| low[axis] + 0.5 * width * bits[axis] as f64))
+    });
+    for (all, low) in &parts {
+        for corner in 0..8 {
+            let bits = [corner & 1, corner >> 1 & 1, corner >> 2];
+            let value = all[2 * (bits[0] + 3 * bits[1] + 9 * bits[2])];
+            if !is_positive(value) {
+                let point = std::array::from_fn(|axis| low[axis] + 0.5 * width * bits[axis] as f64);
+                return Some((FoldPlace::Inside(point), value));
+            }
+        }
+    }
+    parts.iter().find_map(|(all, low)| search(all, *low, 0.5 * width, depth - 1))
+}
+
+/// Returns where a trilinear hexahedron is folded and the determinant there, or `None` if its determinant is positive everywhere.
+pub fn fold(coords: &[[f64; DIM]; HEX8_NODES]) -> Option<(FoldPlace, f64)> {
+    let edges = edges(coords);
+    if is_clearly_positive(&edges) {
+        return None;
+    }
+    let all = coefficients(&edges);
+    for k in 0..2 {
+        for (i, j) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
+            let value = all[2 * (i + 3 * j + 9 * k)];
+            if !is_positive(value) {
+                return Some((FoldPlace::Corner(node(i, j, k)), value));
+            }
+        }
+    }
+    search(&all, [0.0; DIM], 1.0, DEPTH)
+}
+
+#[cfg(test)]
+#[path = "folding/tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! Checks that do not trust the recurrences of a Krylov method: the true residual of a solve, and the symmetry of an operator.
+//!
+//! ```text
+//! true residual   ||b - A x||, one product after the solve
+//! departure       |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||), two products (as HPCG: Dongarra, Heroux, Luszczek 2016)
+//! ```
+//! Both use the vectors of a [`CgWorkspace`] and allocate nothing. They run on all ranks and return the same numbers there.
+
+use super::{CgSteps, CgWorkspace, LinearOperator, LinearSystem};
+use crate::Result;
+use crate::blas::Reductions;
+use crate::comm::AllReduce;
+use crate::space::Array;
+
+/// What a solve reached, computed from its x alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrueResidual {
+    /// ||b - A x||.
+    pub residual: f64,
+    /// ||x||.
+    pub solution: f64,
+}
+
+/// What two products tell of an operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Symmetry {
+    /// |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||): rounding, about 1e-16, for a symmetric operator.
+    pub departure: f64,
+    /// max(||Ax|| / ||x||, ||Ay|| / ||y||), at most ||A||; about a half of it for rough x and y.
+    pub norm: f64,
+}
+
+/// Computes ||b - A x|| and ||x|| from the x that a solve returned. Changes neither.
+///
+/// # Errors
+/// Those of the operator, of a device and of communication.
+pub fn true_residual<S: CgSteps, A: LinearOperator<S>, M, C: AllReduce<S> + ?Sized>(
+    space: &S,
+    system: &mut LinearSystem<'_, S, A, M, C>,
+    x: &Array<S, f64>,
+    work: &mut CgWorkspace<S>,
+) -> Result<TrueResidual> {
+    let LinearSystem { operator: a, comm, rhs: b, .. } = system;
+    let n = a.rows();
+    let CgWorkspace { p, q, r, sums, .. } = work;
+    // The state of the solve would switch the sums off.
+    sums.stop = None;
+    space.copy(n, x, p)?;
+    a.apply(space, p, q)?;
+    space.axpby(n, 1.0, b, -1.0, q, r)?;
+    space.dot(n, r, r, sums, 0)?;
+    space.dot(n, x, x, sums, 1)?;
+    let [residual, solution] = totals(space, *comm, sums)?;
+    Ok(TrueResidual { residual: residual.sqrt(), solution: solution.sqrt() })
+}
+
+/// Applies an operator to two vectors. `write(which, vector)` writes the owned items of vector 0 or 1, the same at every call,
+/// each a function of the item's global id.
+///
+/// # Errors
+/// Those of `write`, of the operator, of a device and of communication.
+pub fn symmetry<S: CgSteps, A: LinearOperator<S>, C: AllReduce<S> + ?Sized>(
+    space: &S,
+    operator: &mut A,
+    comm: &C,
+    work: &mut CgWorkspace<S>,
+    write: &mut dyn FnMut(usize, &mut Array<S, f64>) -> Result<()>,
+) -> Result<Symmetry> {
+    let n = operator.rows();
+    let CgWorkspace { p, q, r, sums, .. } = work;
+    sums.stop = None;
+    // q = A x; x.x, Ax.Ax, y.Ax
+    write(0, p)?;
+    operator.apply(space, p, q)?;
+    write(1, r)?;
+    space.dot(n, p, p, sums, 0)?;
+    space.dot(n, q, q, sums, 1)?;
+    space.dot(n, r, q, sums, 2)?;
+    // q = A y; y.y, Ay.Ay, x.Ay
+    space.copy(n, r, p)?;
+    operator.apply(space, p, q)?;
+    write(0, r)?;
+    space.dot(n, p, p, sums, 3)?;
+    space.dot(n, q, q, sums, 4)?;
+    space.dot(n, r, q, sums, 5)?;
+    let [xx, axax, yax, yy, ayay, xay] = totals(space, comm, sums)?;
+    let scale = (xx * ayay).max(yy * axax).sqrt();
+    // An operator of 0 rows is symmetric; NaN and infinity stay.
+    let departure = if n == 0 && scale == 0.0 { 0.0 } else { (xay - yax).abs() / scale };
+    Ok(Symmetry { departure, norm: (axax / xx).max(ayay / yy).sqrt() })
+}
+
+/// The first scalars, each summed over all ranks.
+fn totals<S: CgSteps, C: AllReduce<S> + ?Sized, const N: usize>(
+    space: &S,
+    comm: &C,
+    sums: &mut Reductions<S>,
+) -> Result<[f64; N]> {
+    (0..N).try_for_each(|slot| comm.all_reduce(space, sums, slot))?;
+    let mut totals = [0.0; N];
+    space.read(&sums.scalars, &mut totals)?;
+    Ok(totals)
+}

@@ -1,0 +1,73 @@
+//! Why an iteration counts as converged, and the test for a right-hand side that is exactly zero.
+//!
+//! ```text
+//! relative tolerance   ||r|| <= tolerance ||b||, where the squares of both norms are normal numbers
+//! zero                 every item of b is 0
+//! ```
+//! There is no absolute tolerance. A norm of 0 from items that are not 0 (their squares underflow) is [`Error::Underflow`], and
+//! never a success.
+//!
+//! [`Error::Underflow`]: crate::Error::Underflow
+
+use crate::Result;
+use crate::blas::{Blas, Reductions};
+use crate::comm::AllReduce;
+use crate::space::Array;
+
+/// The criterion by which an iteration converged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reason {
+    /// The residual norm fell to the tolerance times the norm of the right-hand side (Newton: of the first residual).
+    #[default]
+    RelativeTolerance,
+    /// The right-hand side (Newton: the first residual) is exactly 0.
+    Zero,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Reason::RelativeTolerance => "relative tolerance",
+            Reason::Zero => "zero right-hand side",
+        })
+    }
+}
+
+/// Factor after which the square of the smallest subnormal number, 5e-324, is a normal number.
+const UP: f64 = 1e200;
+
+/// Returns whether all `n` leading items of `b`, which are finite, are 0 on all ranks. Overwrites `scratch` and `scalars[slot]`.
+pub(super) fn is_zero<S: Blas>(
+    space: &S,
+    comm: &(impl AllReduce<S> + ?Sized),
+    n: usize,
+    b: &Array<S, f64>,
+    scratch: &mut Array<S, f64>,
+    sums: &mut Reductions<S>,
+    slot: usize,
+) -> Result<bool> {
+    sums.stop = None;
+    space.axpby(n, UP, b, 0.0, b, scratch)?;
+    space.dot(n, scratch, scratch, sums, slot)?;
+    comm.all_reduce(space, sums, slot)?;
+    let mut squares = vec![0.0; slot + 1];
+    space.read(&sums.scalars, &mut squares)?;
+    Ok(squares[slot] == 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::space::Serial;
+
+    #[test]
+    fn the_smallest_number_is_not_zero() {
+        let is_zero = |b: &Vec<f64>| {
+            let (mut scratch, mut sums) = (vec![0.0; b.len()], Reductions::new(&Serial, b.len(), 2).unwrap());
+            is_zero(&Serial, &Solo, b.len(), b, &mut scratch, &mut sums, 1).unwrap()
+        };
+        assert!(is_zero(&vec![0.0, -0.0, 0.0]));
+        assert!(!is_zero(&vec![0.0, 5e-324, 0.0]) && !is_zero(&vec![-1e300]));
+    }
+}
