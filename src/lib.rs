@@ -83,6 +83,11 @@ pub mod comm;
 pub mod contraction;
 pub mod element;
 pub mod error;
+#[cfg(feature = "faults")]
+pub mod faults;
+#[cfg(not(feature = "faults"))]
+#[allow(dead_code)]
+mod faults;
 pub mod fill;
 pub mod graph;
 pub mod mesh;

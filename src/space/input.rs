@@ -3,6 +3,7 @@
 //! A pipe may never end and blocks the reader until somebody writes; `/dev/zero` never ends; a folder has no text. All are
 //! refused before a byte is read. A symbolic link to a regular file is accepted.
 
+use crate::faults;
 use crate::{Error, Result};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
@@ -35,6 +36,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
 /// Opens a regular file, or says what the path is instead.
 fn open(path: &Path) -> std::result::Result<File, String> {
     let text = |error: std::io::Error| error.to_string();
+    faults::file("read").map_err(text)?;
     let found = std::fs::metadata(path).map_err(text)?;
     let mut options = OpenOptions::new();
     options.read(true);

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::Item;
+use crate::faults::{self, Kind};
 use crate::{Error, Result};
 
 /// Smallest array, in bytes, for which huge pages (2 MiB on x86-64) are requested. They need fewer address translations
@@ -22,7 +23,7 @@ pub fn zeroed<T: Item>(len: usize) -> Vec<T> {
 pub(super) fn try_zeroed<T: Item>(len: usize) -> Result<Vec<T>> {
     let bytes = len.saturating_mul(size_of::<T>());
     let available = available_bytes();
-    if bytes as u64 > available {
+    if bytes as u64 > available || faults::fails(Kind::Alloc, "array") {
         return Err(Error::TooLarge {
             what: "an array".into(),
             needed: format!("{bytes} bytes"),

@@ -25,6 +25,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("blas", 2),
     ("space", 1),
     ("error", 0),
+    ("faults", 0),
 ];
 const UNSAFE: &[&str] = &["space/atomic.rs", "space/memory.rs", "space/prefetch.rs", "space/cuda", "comm/mpi"];
 const MAX_LINES: usize = 400;

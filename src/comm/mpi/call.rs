@@ -1,5 +1,6 @@
 //! What all calls of MPI's C interface share: codes become errors, tags, the end of all ranks.
 
+use crate::faults::{self, Kind};
 use crate::{Error, Result};
 use mpi::ffi;
 use std::io::Write;
@@ -8,6 +9,7 @@ use std::io::Write;
 pub(super) const FREE_TAG: i32 = 32_767;
 
 pub(super) fn check(call: &str, code: i32) -> Result<()> {
+    let code = if faults::fails(Kind::Mpi, call) { ffi::MPI_ERR_OTHER as i32 } else { code };
     if code == ffi::MPI_SUCCESS as i32 { Ok(()) } else { Err(Error::Mpi(format!("{call} failed with code {code}"))) }
 }
 

@@ -12,6 +12,7 @@ mod exchange;
 mod watch;
 
 use super::{Communicator, Exchange, Map, started_by_mpirun};
+use crate::faults::{self, Kind};
 use crate::{Error, Result};
 use call::{FREE_TAG, abort_all};
 use exchange::{Persistent, count};
@@ -50,6 +51,9 @@ impl Mpi {
     /// [`Error::Mpi`] when it was started before, cannot be called next to threads, or is another MPI than the
     /// launcher's (each copy would believe to be alone).
     pub fn init() -> Result<Self> {
+        if faults::fails(Kind::Mpi, "MPI_Init_thread") {
+            return Err(Error::Mpi("MPI_Init_thread failed".into()));
+        }
         let started = mpi::initialize_with_threading(mpi::Threading::Funneled);
         let Some((universe, threading)) = started else {
             return Err(Error::Mpi("already started in this process".into()));
@@ -80,8 +84,17 @@ impl Mpi {
         for piece in values.chunks_mut(PIECE) {
             let mut result = [T::default(); PIECE];
             let result = &mut result[..piece.len()];
+            self.fault("MPI_Allreduce");
             all_reduce(&self.watch, &self.world, piece, result, operation);
             piece.copy_from_slice(result);
+        }
+    }
+
+    /// Ends all ranks as MPI's error handler does, if a test wants this call to fail.
+    fn fault(&self, call: &str) {
+        if faults::fails(Kind::Mpi, call) {
+            let _ = writeln!(std::io::stderr(), "error: rank {}: MPI: {call} failed", self.world.rank());
+            abort_all(1)
         }
     }
 }
@@ -130,6 +143,7 @@ impl Communicator for Mpi {
 
     fn node_sum(&self, value: u64) -> u64 {
         let mut sum = [0];
+        self.fault("MPI_Allreduce");
         all_reduce(&self.watch, &self.node, &[value], &mut sum, SystemOperation::sum());
         sum[0]
     }
@@ -137,6 +151,9 @@ impl Communicator for Mpi {
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
         let len = count("all_gather", mine.len())?;
         let mut all = vec![0.0; mine.len() * self.size()];
+        if faults::fails(Kind::Mpi, "MPI_Allgather") {
+            return Err(Error::Mpi("MPI_Allgather failed".into()));
+        }
         if !self.watch.is_on() {
             self.world.all_gather_into(mine, &mut all[..]);
             return Ok(all);
@@ -150,6 +167,7 @@ impl Communicator for Mpi {
     }
 
     fn barrier(&self) {
+        self.fault("MPI_Barrier");
         if self.watch.is_on() { self.watched_barrier("barrier") } else { self.world.barrier() }
     }
 

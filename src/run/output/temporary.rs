@@ -3,6 +3,7 @@
 //! Its name is `.TARGET.PID-COUNT-TIME.tmp`. A writer holds a lock on its temporary file, so that one without a lock belongs
 //! to a process that was killed: those of the same target are removed once they are an hour old.
 
+use crate::faults;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -50,12 +51,15 @@ impl Temporary {
 
     /// Writes the content and waits until the disk has it.
     pub fn write_and_flush(&mut self, content: &[u8]) -> io::Result<()> {
+        faults::file("write")?;
         self.file.write_all(content)?;
+        faults::file("sync")?;
         unless_unsupported(self.file.sync_all())
     }
 
     /// Gives the file the name of its target, in one step.
     pub fn rename(mut self, target: &Path) -> io::Result<()> {
+        faults::file("rename")?;
         fs::rename(&self.path, target)?;
         self.is_renamed = true;
         Ok(())
@@ -72,6 +76,7 @@ impl Drop for Temporary {
 
 /// Waits until the disk has the names in the folder of a file.
 pub fn flush_folder(file: &Path) -> io::Result<()> {
+    faults::file("sync folder")?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match File::open(folder) {
         // Writable, but not readable: it cannot be opened to be flushed.
@@ -90,6 +95,7 @@ fn unless_unsupported(flushed: io::Result<()>) -> io::Result<()> {
 
 /// Makes a file that was not there; if `is_private`, only its owner may read it.
 pub fn new_file(path: &Path, is_private: bool) -> io::Result<File> {
+    faults::file("create")?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

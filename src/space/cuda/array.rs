@@ -1,7 +1,8 @@
 //! Arrays in device memory. Allocation and release are stream-ordered: they take effect in the order of the stream's work.
 
-use super::error::OrDevice;
+use super::error::{OrDevice, failed};
 use super::stream::Stream;
+use crate::faults::{self, Kind};
 use crate::space::Item;
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
@@ -22,11 +23,14 @@ impl<T: Item> CudaArray<T> {
     pub(super) fn unfilled(stream: &Arc<Stream>, len: usize) -> Result<Self> {
         stream.device.bind()?;
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| too_large(stream, usize::MAX))?;
+        if faults::fails(Kind::Driver, "cuMemAllocAsync") {
+            return Err(too_large(stream, bytes));
+        }
         // SAFETY: the stream lives; `drop` frees the memory on the same stream. (The driver refuses 0 bytes.)
         let pointer = unsafe { result::malloc_async(stream.handle, bytes.max(1)) };
         let pointer = pointer.map_err(|error| match error.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => too_large(stream, bytes),
-            _ => Err::<(), _>(error).or_device("cuMemAllocAsync").unwrap_err(),
+            _ => failed(error, "cuMemAllocAsync"),
         })?;
         Ok(CudaArray { stream: stream.clone(), pointer, len, items: PhantomData })
     }

@@ -1,6 +1,6 @@
 //! One GPU: its context and its loaded kernels.
 
-use super::error::OrDevice;
+use super::error::{OrDevice, before, made};
 use super::kernels::Modules;
 use super::probe::{DeviceInfo, devices};
 use crate::{Error, Result};
@@ -52,8 +52,9 @@ impl Device {
 
     fn open(info: DeviceInfo) -> Result<Self> {
         let handle = result::device::get(info.ordinal as i32).or_device("cuDeviceGet")?;
+        before("cuDevicePrimaryCtxRetain")?;
         // SAFETY: the handle comes from the driver; `drop` releases what is retained here.
-        let context = unsafe { result::primary_ctx::retain(handle) }.or_device("cuDevicePrimaryCtxRetain")?;
+        let context = made(unsafe { result::primary_ctx::retain(handle) }, "cuDevicePrimaryCtxRetain")?;
         let device = Device { modules: Modules::default(), info, handle, context };
         device.bind()?;
         device.keep_pool_memory()?;
@@ -77,8 +78,9 @@ impl Device {
 
     /// Makes the context current on this thread, as every call into the driver requires.
     pub(super) fn bind(&self) -> Result<()> {
+        // Destructors call this too, so no test makes it fail: what they leave would be no leak of ours.
         // SAFETY: the context lives as long as `self`.
-        unsafe { result::ctx::set_current(self.context) }.or_device("cuCtxSetCurrent")
+        made(unsafe { result::ctx::set_current(self.context) }, "cuCtxSetCurrent")
     }
 
     /// Returns the properties of the device.

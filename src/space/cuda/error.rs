@@ -1,6 +1,7 @@
 //! Conversion of driver failures to [`Error::Device`].
 
 use crate::Error;
+use crate::faults::{self, Kind};
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 
@@ -9,9 +10,29 @@ pub(super) trait OrDevice<T> {
     fn or_device(self, operation: &str) -> crate::Result<T>;
 }
 
+/// Fails if a test wants the next call to. Stands before a call that makes something, whose result is converted by [`made`].
+pub(super) fn before(operation: &str) -> crate::Result<()> {
+    let result = if faults::fails(Kind::Driver, operation) { Err(OUT_OF_MEMORY) } else { Ok(()) };
+    made(result, operation)
+}
+
+/// Converts the failure of a call that makes something.
+pub(super) fn made<T>(result: Result<T, DriverError>, operation: &str) -> crate::Result<T> {
+    result.map_err(|error| failed(error, operation))
+}
+
+/// Converts an error of the driver.
+pub(super) fn failed(error: DriverError, operation: &str) -> Error {
+    Error::Device(format!("{operation}: {}", describe(error.0)))
+}
+
+const OUT_OF_MEMORY: DriverError = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+const LAUNCH_FAILED: DriverError = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+
 impl<T> OrDevice<T> for Result<T, DriverError> {
     fn or_device(self, operation: &str) -> crate::Result<T> {
-        self.map_err(|error| Error::Device(format!("{operation}: {}", describe(error.0))))
+        let result = if faults::fails(Kind::Driver, operation) { Err(LAUNCH_FAILED) } else { self };
+        made(result, operation)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Compiled kernel files: their modules, loaded at first use, and their entry points.
 
 use super::compile::Architecture;
-use super::error::OrDevice;
+use super::error::{OrDevice, before, made};
 use super::probe::DeviceInfo;
 use super::source::KernelFile;
 use crate::{Error, Result};
@@ -147,9 +147,11 @@ impl Modules {
             };
             let mut image = architecture.cached(file.name(), &file.source(defines), device.driver)?;
             image.push(0);
+            let loading = format!("loading {}.cu", file.name());
+            before(&loading)?;
             // SAFETY: a whole image (PTX ends with a zero), read during the call only.
             let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
-            let module = module.or_device(&format!("loading {}.cu", file.name()))?;
+            let module = made(module, &loading)?;
             of_file.insert(defines.into(), Loaded { module, functions: HashMap::new() });
         }
         of_file.get_mut(defines).ok_or_else(|| Error::Device(format!("{}.cu: not loaded", file.name())))

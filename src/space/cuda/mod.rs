@@ -268,22 +268,33 @@ impl Cuda {
             // SAFETY: both are long enough; nobody touches the buffer before the event after the copy has passed.
             unsafe { result::memcpy_dtoh_async(to, from, self.stream.handle) }.or_device("cuMemcpyDtoHAsync")?;
         }
-        Ok(Reading { buffer, arrived: self.record()?, len })
+        let arrived = self.record()?;
+        Ok(Reading { copy: Some((buffer, arrived)), pool: self.pinned.clone(), len })
     }
 
     fn finish_copy<T: Item>(&self, mut reading: Reading, out: &mut [T]) -> Result<()> {
-        reading.arrived.wait()?;
-        out.copy_from_slice(reading.buffer.as_slice(out.len()));
-        self.pinned.give(reading.buffer, &self.stream)
+        if let Some((buffer, arrived)) = &mut reading.copy {
+            arrived.wait()?;
+            out.copy_from_slice(buffer.as_slice(out.len()));
+        }
+        Ok(())
     }
 }
 
-/// A copy to the host that is under way.
+/// A copy to the host that is under way. Its buffer goes back to the pool, also when nobody waits for the copy.
 #[derive(Debug)]
 pub struct Reading {
-    buffer: Pinned,
-    arrived: Event,
+    copy: Option<(Pinned, Event)>,
+    pool: Arc<PinnedPool>,
     len: usize,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if let Some((buffer, arrived)) = self.copy.take() {
+            self.pool.put(buffer, arrived);
+        }
+    }
 }
 
 impl ExecutionSpace for Cuda {

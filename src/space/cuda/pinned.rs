@@ -1,7 +1,7 @@
 //! A pool of page-locked host buffers, which the GPU copies from and to without the CPU.
 
 use super::device::Device;
-use super::error::OrDevice;
+use super::error::{before, made};
 use super::stream::{Event, Stream};
 use crate::Result;
 use cudarc::driver::result;
@@ -18,6 +18,7 @@ pub(super) struct PinnedPool {
 /// One buffer.
 #[derive(Debug)]
 pub(super) struct Pinned {
+    device: Arc<Device>,
     pointer: *mut c_void,
     bytes: usize,
     last_use: Option<Event>,
@@ -55,29 +56,34 @@ impl PinnedPool {
             return Ok(buffer);
         }
         self.device.bind()?;
+        before("cuMemHostAlloc")?;
         // SAFETY: `drop` frees it. No flags: memory that the CPU caches, since it reads what the GPU wrote.
-        let pointer = unsafe { result::malloc_host(wanted, 0) }.or_device("cuMemHostAlloc")?;
-        Ok(Pinned { pointer, bytes: wanted, last_use: None })
+        let pointer = made(unsafe { result::malloc_host(wanted, 0) }, "cuMemHostAlloc")?;
+        Ok(Pinned { device: self.device.clone(), pointer, bytes: wanted, last_use: None })
     }
 
     /// Gives a buffer back. `stream` holds the last copy that uses the buffer.
     pub fn give(&self, mut buffer: Pinned, stream: &Stream) -> Result<()> {
         let event = buffer.last_use.take().map_or_else(|| Event::new(&stream.device), Ok)?;
         event.record(stream)?;
+        self.put(buffer, event);
+        Ok(())
+    }
+
+    /// Gives a buffer back whose last use `event` marks.
+    pub fn put(&self, mut buffer: Pinned, event: Event) {
         buffer.last_use = Some(event);
         self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(buffer);
-        Ok(())
     }
 }
 
-impl Drop for PinnedPool {
+impl Drop for Pinned {
+    /// Frees the buffer with its pool, or on the way out after a failure, when a copy that no event marks may still use it.
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
-            for buffer in self.free.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).drain(..) {
-                let _ = buffer.last_use.as_ref().map(Event::wait);
-                // SAFETY: `take` allocated it, and no copy uses it.
-                let _ = unsafe { result::free_host(buffer.pointer) };
-            }
+            let _ = result::ctx::synchronize();
+            // SAFETY: `take` allocated it, and no copy uses it any more.
+            let _ = unsafe { result::free_host(self.pointer) };
         }
     }
 }

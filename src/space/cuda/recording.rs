@@ -4,7 +4,7 @@
 //! the arrays must be the same ones.
 
 use super::array::CudaArray;
-use super::error::OrDevice;
+use super::error::{OrDevice, before, made};
 use super::stream::Stream;
 use crate::Result;
 use cudarc::driver::{result, sys};
@@ -60,15 +60,21 @@ impl Graph {
         let relaxed = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives; the capture is ended whatever the work returns.
         unsafe {
-            result::stream::begin_capture(stream.handle, relaxed).or_device("cuStreamBeginCapture")?;
+            before("cuStreamBeginCapture")?;
+            made(result::stream::begin_capture(stream.handle, relaxed), "cuStreamBeginCapture")?;
             let worked = work();
-            let graph = result::stream::end_capture(stream.handle).or_device("cuStreamEndCapture");
-            worked?;
+            let graph = made(result::stream::end_capture(stream.handle), "cuStreamEndCapture");
+            let destroyed = |graph| {
+                let _ = result::graph::destroy(graph);
+            };
+            // Work that failed leaves a graph of its first launches, or none.
+            if let Err(error) = worked.and_then(|()| before("cuGraphInstantiate")) {
+                graph.map(destroyed).ok();
+                return Err(error);
+            }
             let graph = graph?;
             let executable = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
-            let executable = executable.or_device("cuGraphInstantiate").inspect_err(|_| {
-                let _ = result::graph::destroy(graph);
-            })?;
+            let executable = made(executable, "cuGraphInstantiate").inspect_err(|_| destroyed(graph))?;
             Ok(Graph { stream: stream.clone(), _ticket: ticket.clone(), graph, executable })
         }
     }

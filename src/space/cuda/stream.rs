@@ -1,7 +1,7 @@
 //! Streams, their status, and events.
 
 use super::device::Device;
-use super::error::OrDevice;
+use super::error::{OrDevice, before, made};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use std::sync::Arc;
@@ -35,7 +35,8 @@ impl Stream {
     /// A stream that is destroyed with this value. It does not wait for the default stream.
     pub fn new(device: Arc<Device>) -> Result<Self> {
         device.bind()?;
-        let handle = result::stream::create(result::stream::StreamKind::NonBlocking).or_device("cuStreamCreate")?;
+        before("cuStreamCreate")?;
+        let handle = made(result::stream::create(result::stream::StreamKind::NonBlocking), "cuStreamCreate")?;
         Ok(Stream { device, handle, owned: true })
     }
 
@@ -92,7 +93,8 @@ unsafe impl Sync for Event {}
 impl Event {
     pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
         device.bind()?;
-        let handle = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).or_device("cuEventCreate")?;
+        before("cuEventCreate")?;
+        let handle = made(result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT), "cuEventCreate")?;
         Ok(Event { device: device.clone(), handle })
     }
 
