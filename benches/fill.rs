@@ -31,7 +31,7 @@ fn bench(criterion: &mut Criterion) {
     let graph = graph::build(&space, &mesh.elem_node, rows, graph::Strategy::Gather).unwrap();
     let sizes = common::sizes(&mesh, &graph.crs);
     let at = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (x + y) + z;
-    let temperature = space.map(rows, |node| at(mesh.node_coord[node]));
+    let temperature = space.map(rows, |node| at(mesh.node_coord[node])).unwrap();
     let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, 1.9).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
     let mut group = common::group(criterion, "fill", &space);

@@ -36,6 +36,20 @@ pub enum Error {
         /// Amount available, with its unit.
         limit: String,
     },
+    /// A stage of a run, or one array, needs more memory than is free.
+    #[error("{}{what} needs {}, {} are free", place(*rank, *stage), bytes(*wanted), bytes(*free))]
+    OutOfMemory {
+        /// Rank, where there are several.
+        rank: Option<usize>,
+        /// Stage of the run, such as "graph".
+        stage: Option<&'static str>,
+        /// What was to be allocated.
+        what: String,
+        /// Bytes that it needs.
+        wanted: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// Inserts into the fixed-capacity node-pair map still failed in the last attempt.
     #[error("node-pair map of {capacity} slots: {failed} inserts failed after {attempts} attempts")]
     MapFull {
@@ -174,10 +188,35 @@ impl Error {
         )
     }
 
+    /// Adds stage and rank to an [`Error::OutOfMemory`] that lacks them; returns all other errors unchanged.
+    #[must_use]
+    pub fn in_stage(mut self, name: &'static str, of_rank: Option<usize>) -> Self {
+        if let Error::OutOfMemory { rank, stage, .. } = &mut self {
+            *rank = rank.or(of_rank);
+            stage.get_or_insert(name);
+        }
+        self
+    }
+
     /// Makes an [`Error::Shape`] for a one-dimensional array.
     pub(crate) fn length(operation: &'static str, array: &'static str, actual: usize, expected: usize) -> Self {
         Error::Shape { operation, array, actual: vec![actual], expected: vec![expected] }
     }
+}
+
+/// Returns "rank 1, stage `graph`: " as far as it is known.
+fn place(rank: Option<usize>, stage: Option<&'static str>) -> String {
+    match (rank, stage) {
+        (Some(rank), Some(stage)) => format!("rank {rank}, stage `{stage}`: "),
+        (Some(rank), None) => format!("rank {rank}: "),
+        (None, Some(stage)) => format!("stage `{stage}`: "),
+        (None, None) => String::new(),
+    }
+}
+
+/// Returns "1.5 MiB (1572864 bytes)".
+fn bytes(count: u64) -> String {
+    format!("{:.1} MiB ({count} bytes)", count as f64 / f64::from(1 << 20))
 }
 
 /// Returns [`Error::Shape`] unless a one-dimensional array has the expected length.

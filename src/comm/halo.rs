@@ -9,7 +9,7 @@
 //! the wire, about three times that in memory. No allocation. The result does not depend on message order.
 
 use super::{Communicator, Exchange, Map, Staging};
-use crate::space::Array;
+use crate::space::{Array, try_reserve};
 use crate::{LocalOrdinal, Result, error::check_length};
 
 /// A persistent exchange for vectors `[owned + ghost]` in the memory of a space.
@@ -30,7 +30,9 @@ impl<S: Staging> Halo<S> {
     /// As [`Communicator::exchange`]; [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
     pub fn new(space: &S, comm: &dyn Communicator, map: &Map) -> Result<Self> {
         let neighbours = map.neighbours();
-        let send: Vec<LocalOrdinal> = neighbours.iter().flat_map(|neighbour| &neighbour.send).copied().collect();
+        let mut send: Vec<LocalOrdinal> = Vec::new();
+        try_reserve("values to send", &mut send, neighbours.iter().map(|neighbour| neighbour.send.len()).sum())?;
+        neighbours.iter().for_each(|neighbour| send.extend_from_slice(&neighbour.send));
         Ok(Halo {
             exchange: comm.exchange(map)?,
             sent: send.len(),

@@ -12,6 +12,7 @@
 
 use super::{BoxSpec, IndexBox, split::Share};
 use crate::comm::{Map, Neighbour};
+use crate::space::try_reserve;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
 /// Bytes per node in the whole run: mesh, graph, matrix, element graph and vectors.
@@ -231,17 +232,17 @@ impl BoxPart {
     /// Returns the owned and ghost nodes with their owners, for the halo exchange.
     ///
     /// # Errors
-    /// None for a part made by [`new`](Self::new); [`Map`] checks its arguments all the same.
+    /// [`Error::OutOfMemory`] when the memory is not available.
     pub fn map(&self) -> Result<Map> {
-        let neighbour = |neighbour: &PartNeighbour| {
+        let mut neighbours = Vec::new();
+        for neighbour in &self.neighbours {
             let first = neighbour.first_ghost as LocalOrdinal;
-            Neighbour {
-                rank: neighbour.rank,
-                send: neighbour.send.iter().map(|index| self.local_node(index)).collect(),
-                receive: first..first + neighbour.receive.count() as LocalOrdinal,
-            }
-        };
-        let neighbours = self.neighbours.iter().map(neighbour).collect();
+            let mut send = Vec::new();
+            try_reserve("nodes to send", &mut send, neighbour.send.count() as usize)?;
+            send.extend(neighbour.send.iter().map(|index| self.local_node(index)));
+            let receive = first..first + neighbour.receive.count() as LocalOrdinal;
+            neighbours.push(Neighbour { rank: neighbour.rank, send, receive });
+        }
         Map::new(self.spec.node_count(), self.owned.count() as usize, neighbours)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{BoxPart, ElemNode, Face, Mesh, MeshSpace};
 use crate::error::{check_at_least, check_length};
-use crate::space::{HostSpace, zeroed};
+use crate::space::{HostSpace, try_zeroed};
 use crate::{Error, LocalOrdinal, Result, element};
 use rayon::prelude::*;
 
@@ -23,9 +23,9 @@ impl<S: HostSpace> MeshSpace for S {
         let map = part.map()?;
         let nodes = map.local_count();
         Ok(Mesh {
-            elem_node: ElemNode::trusted(elem_node(self, &part), CORNERS.len(), nodes)?,
-            node_coord: node_coord(self, &part, nodes),
-            node_faces: self.map(nodes, |node| faces(&part, node)),
+            elem_node: ElemNode::trusted(elem_node(self, &part)?, CORNERS.len(), nodes)?,
+            node_coord: node_coord(self, &part, nodes)?,
+            node_faces: self.map(nodes, |node| faces(&part, node))?,
             map,
             part,
         })
@@ -102,7 +102,7 @@ impl<S: HostSpace> MeshSpace for S {
 
     fn on_faces(&self, mesh: &Mesh, faces: [Face; 2]) -> Result<Vec<u8>> {
         let on = |node: usize| faces.iter().any(|face| face.is_in(mesh.node_faces[node]));
-        Ok(self.map(mesh.node_faces.len(), |node| on(node).into()))
+        self.map(mesh.node_faces.len(), |node| on(node).into())
     }
 }
 
@@ -116,11 +116,11 @@ pub(super) fn number_of(seed: u64, id: u64) -> f64 {
     ((bits >> 12) as f64 + 0.5) * 2f64.powi(-51) - 1.0
 }
 
-fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Vec<LocalOrdinal> {
+fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Result<Vec<LocalOrdinal>> {
     let (used, elements) = (part.used(), part.elements());
     let local: Vec<LocalOrdinal> =
-        space.map(used.count() as usize, |position| part.local_node(used.at(position as u64)));
-    let mut table = zeroed::<LocalOrdinal>(CORNERS.len() * elements.count() as usize);
+        space.map(used.count() as usize, |position| part.local_node(used.at(position as u64)))?;
+    let mut table = try_zeroed::<LocalOrdinal>("elem_node", CORNERS.len() * elements.count() as usize)?;
     space.for_each(table.par_chunks_mut(CORNERS.len() * S::CHUNK).enumerate(), |(chunk, table)| {
         for (i, nodes) in table.chunks_exact_mut(CORNERS.len()).enumerate() {
             let lowest = elements.at((chunk * S::CHUNK + i) as u64);
@@ -129,17 +129,17 @@ fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Vec<LocalOrdinal> {
             }
         }
     });
-    table
+    Ok(table)
 }
 
-fn node_coord<S: HostSpace>(space: &S, part: &BoxPart, nodes: usize) -> Vec<[f64; 3]> {
-    let mut coord = vec![[0.0; 3]; nodes];
+fn node_coord<S: HostSpace>(space: &S, part: &BoxPart, nodes: usize) -> Result<Vec<[f64; 3]>> {
+    let mut coord = try_zeroed("node_coord", nodes)?;
     space.for_each(coord.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, coord)| {
         for (i, coord) in coord.iter_mut().enumerate() {
             *coord = part.spec().coordinates(part.node_index((chunk * S::CHUNK + i) as LocalOrdinal));
         }
     });
-    coord
+    Ok(coord)
 }
 
 fn faces(part: &BoxPart, node: usize) -> u8 {

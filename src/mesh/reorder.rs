@@ -8,7 +8,7 @@
 
 use super::ElemNode;
 use crate::error::check_length;
-use crate::space::{HostSpace, Item, Serial};
+use crate::space::{HostSpace, Item, try_collect, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -25,7 +25,10 @@ const BITS: u32 = 21;
 impl Numbering {
     /// Numbers nodes along Morton's curve through the bounding box of the points, with 2^21 cells per axis. Nodes of
     /// one cell keep their order. Costs one sort of 16 bytes per node.
-    pub fn morton<S: HostSpace>(space: &S, node_coord: &[[f64; 3]]) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    pub fn morton<S: HostSpace>(space: &S, node_coord: &[[f64; 3]]) -> Result<Self> {
         let bound = |axis: usize, pick: fn(f64, f64) -> f64, start: f64| {
             node_coord.iter().map(|point| point[axis]).fold(start, pick)
         };
@@ -35,7 +38,7 @@ impl Numbering {
             // A mesh without extent along an axis must not divide by zero.
             move |axis: usize, low: f64| (cells - 1.0) / (extent[axis] - low).max(f64::MIN_POSITIVE)
         });
-        let mut keys = vec![(0u64, 0u32); node_coord.len()];
+        let mut keys = try_collect("keys on the curve", (0..node_coord.len()).map(|_| (0u64, 0u32)))?;
         let pieces = keys.par_chunks_mut(S::CHUNK).zip(node_coord.par_chunks(S::CHUNK)).enumerate();
         space.for_each(pieces, |(chunk, (keys, points))| {
             for (i, (key, point)) in keys.iter_mut().zip(points).enumerate() {
@@ -51,22 +54,26 @@ impl Numbering {
     /// Numbers nodes by reverse Cuthill-McKee on a symmetric graph: a breadth-first search from a node of least degree,
     /// with neighbours visited by increasing degree, and the order reversed at the end. Serial; reads each entry once
     /// and sorts each row by degree.
-    pub fn reverse_cuthill_mckee(graph: &CrsGraph) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    pub fn reverse_cuthill_mckee(graph: &CrsGraph) -> Result<Self> {
         let degree = |node: u32| graph.row(node as usize).len();
-        let mut starts: Vec<u32> = (0..graph.rows() as u32).collect();
+        let mut starts = try_collect("nodes by degree", (0..graph.rows()).map(|row| row as u32))?;
         starts.sort_by_key(|&node| degree(node));
-        let mut seen = vec![false; graph.rows()];
-        let mut order: Vec<u32> = Vec::with_capacity(graph.rows());
+        let mut seen = try_zeroed::<u8>("nodes seen", graph.rows())?;
+        let mut order: Vec<u32> = Vec::new();
+        try_reserve("order of nodes", &mut order, graph.rows())?;
         for start in starts {
             let mut next = order.len();
-            if !std::mem::replace(&mut seen[start as usize], true) {
+            if std::mem::replace(&mut seen[start as usize], 1) == 0 {
                 order.push(start);
             }
             while next < order.len() {
                 let first = order.len();
                 for &column in graph.row(order[next] as usize) {
                     // Columns of ghosts are skipped: they have no row here.
-                    if (column as usize) < seen.len() && !std::mem::replace(&mut seen[column as usize], true) {
+                    if (column as usize) < seen.len() && std::mem::replace(&mut seen[column as usize], 1) == 0 {
                         order.push(column);
                     }
                 }
@@ -78,12 +85,12 @@ impl Numbering {
     }
 
     /// Makes a numbering from the nodes in their new order.
-    fn from_order(order: impl ExactSizeIterator<Item = u32>) -> Self {
-        let mut new_of_old = vec![0; order.len()];
+    fn from_order(order: impl ExactSizeIterator<Item = u32>) -> Result<Self> {
+        let mut new_of_old = try_zeroed::<LocalOrdinal>("numbering", order.len())?;
         for (new, old) in order.enumerate() {
             new_of_old[old as usize] = new as LocalOrdinal;
         }
-        Numbering { new_of_old }
+        Ok(Numbering { new_of_old })
     }
 
     /// Returns the new id of each node, `[old id]`.
@@ -97,8 +104,8 @@ impl Numbering {
     /// [`Error::Shape`](crate::Error::Shape) when the table has another number of nodes than the numbering.
     pub fn renumber(&self, elem_node: &ElemNode) -> Result<ElemNode> {
         check_length("Numbering::renumber", "elem_node", elem_node.node_count(), self.new_of_old.len())?;
-        let nodes = elem_node.as_slice().iter().map(|&node| self.new_of_old[node as usize]).collect();
-        ElemNode::trusted(nodes, elem_node.nodes_per_elem(), elem_node.node_count())
+        let nodes = elem_node.as_slice().iter().map(|&node| self.new_of_old[node as usize]);
+        ElemNode::trusted(try_collect("elem_node", nodes)?, elem_node.nodes_per_elem(), elem_node.node_count())
     }
 
     /// Returns nodal data in the new order.
@@ -107,7 +114,7 @@ impl Numbering {
     /// [`Error::Shape`](crate::Error::Shape) unless there is one item per node.
     pub fn permute<T: Item>(&self, data: &[T]) -> Result<Vec<T>> {
         check_length("Numbering::permute", "data", data.len(), self.new_of_old.len())?;
-        let mut out = Serial.map(data.len(), |_| T::default());
+        let mut out = try_zeroed::<T>("permuted data", data.len())?;
         for (item, &new) in data.iter().zip(&self.new_of_old) {
             out[new as usize] = *item;
         }
@@ -135,7 +142,7 @@ mod tests {
     #[test]
     fn a_square_of_four_by_four_follows_the_curve() {
         let points: Vec<[f64; 3]> = (0..16).map(|n| [f64::from(n % 4), f64::from(n / 4), 0.0]).collect();
-        let curve = Numbering::morton(&Threads::new(2).unwrap(), &points);
+        let curve = Numbering::morton(&Threads::new(2).unwrap(), &points).unwrap();
         assert_eq!(curve.new_of_old(), [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
         let moved = curve.permute(&points).unwrap();
         assert_eq!((moved[4], moved[12]), ([2.0, 0.0, 0.0], [2.0, 2.0, 0.0]));
@@ -185,7 +192,7 @@ mod tests {
             row_map.push(entries.len() as u64);
         }
         let graph = CrsGraph::new(row_map, entries, n as usize).unwrap();
-        let numbering = Numbering::reverse_cuthill_mckee(&graph);
+        let numbering = Numbering::reverse_cuthill_mckee(&graph).unwrap();
         let renumbered = numbering.renumber(&table).unwrap();
         assert!(renumbered.iter().all(|pair| pair[0].abs_diff(pair[1]) == 1));
         let mut ids = numbering.new_of_old().to_vec();

@@ -41,9 +41,13 @@ impl Exit {
     /// Classifies an error during the work: a device that fails then is a failure.
     pub fn during_work(error: &(dyn std::error::Error + 'static)) -> Self {
         match error.downcast_ref() {
-            Some(Error::Invalid(_) | Error::TooLarge { .. } | Error::Folded { .. } | Error::File { .. }) => {
-                Exit::BadInput
-            }
+            Some(
+                Error::Invalid(_)
+                | Error::TooLarge { .. }
+                | Error::OutOfMemory { .. }
+                | Error::Folded { .. }
+                | Error::File { .. },
+            ) => Exit::BadInput,
             Some(error) if error.is_collective() => Exit::NotVerified,
             _ => Exit::Failed,
         }

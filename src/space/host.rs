@@ -4,7 +4,7 @@ use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory};
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Producer, ProducerCallback};
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An execution space on host memory.
 ///
@@ -20,6 +20,23 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     where
         I: IndexedParallelIterator;
 
+    /// Calls `f` once per item as [`for_each`](Self::for_each) and returns one of the errors, if there are any.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    fn try_for_each<I>(&self, items: I, f: impl Fn(I::Item) -> Result<()> + Send + Sync) -> Result<()>
+    where
+        I: IndexedParallelIterator,
+    {
+        let failure = OnceLock::new();
+        self.for_each(items, |item| {
+            if let Err(error) = f(item) {
+                let _ = failure.set(error);
+            }
+        });
+        failure.into_inner().map_or(Ok(()), Err)
+    }
+
     /// Returns the number of threads that `for_each` may use at once.
     fn concurrency(&self) -> usize;
 
@@ -32,14 +49,17 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     }
 
     /// Returns `f(i)` for each `i` in `0..n`, in order.
-    fn map<T: Item>(&self, n: usize, f: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
-        let mut out = memory::zeroed::<T>(n);
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the memory is not available.
+    fn map<T: Item>(&self, n: usize, f: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>> {
+        let mut out = memory::try_zeroed::<T>("values of a function", n)?;
         self.for_each(out.par_chunks_mut(Self::CHUNK).enumerate(), |(chunk, out)| {
             for (i, out) in out.iter_mut().enumerate() {
                 *out = f(chunk * Self::CHUNK + i);
             }
         });
-        out
+        Ok(out)
     }
 }
 
@@ -160,15 +180,13 @@ macro_rules! host_memory_space {
                 $label
             }
             fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
-                memory::try_zeroed(len)
+                memory::try_zeroed("vector", len)
             }
             fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
-                let mut array = memory::try_zeroed(data.len())?;
-                array.copy_from_slice(data);
-                Ok(array)
+                memory::try_copy("copy", data)
             }
             fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
-                Ok(array.clone())
+                memory::try_copy("copy", array)
             }
             fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
                 out.copy_from_slice(&array[..out.len()]);
@@ -211,6 +229,7 @@ mod tests {
                 seen.fetch_add(1, Ordering::Relaxed);
                 (i * i) as u64
             });
+            let squares = squares.unwrap();
             assert_eq!(seen.into_inner(), 10_000);
             assert!(squares.iter().enumerate().all(|(i, &s)| s == (i * i) as u64));
         }

@@ -10,7 +10,7 @@
 //!
 //! let space = Threads::new(2)?;
 //! // Rows of 2, 0 and 3 entries.
-//! assert_eq!(offsets(&space, &[2, 0, 3]), [0, 2, 2, 5]);
+//! assert_eq!(offsets(&space, &[2, 0, 3])?, [0, 2, 2, 5]);
 //!
 //! // The same six numbers, with the last index or the first one running fastest.
 //! let numbers = space.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
@@ -31,6 +31,7 @@ pub mod cuda;
 mod host;
 mod input;
 pub mod lanes;
+mod limits;
 mod memory;
 mod prefetch;
 mod scan;
@@ -42,6 +43,8 @@ pub use choice::named_choice;
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use input::read_text;
+pub use limits::FreeMemory;
+pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};
@@ -51,17 +54,22 @@ pub use view::{Layout, Strided, View, ViewMut};
 use crate::Result;
 use std::fmt::Debug;
 
-/// Items that an array of any space may hold: plain numbers.
-pub trait Item: Copy + Default + PartialEq + Send + Sync + Debug + 'static {}
-impl Item for u8 {}
-impl Item for u16 {}
-impl Item for u32 {}
-impl Item for u64 {}
-impl Item for i32 {}
-impl Item for f32 {}
-impl Item for f64 {}
-/// Coordinates of a point.
-impl Item for [f64; 3] {}
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Items that an array of any space may hold: plain numbers, for which any bytes are a value and zero bytes are the default.
+/// The trait is sealed, because arrays rely on this.
+pub trait Item: Copy + Default + PartialEq + Send + Sync + Debug + 'static + sealed::Sealed {}
+
+macro_rules! items {
+    ($($number:ty),*) => {$(
+        impl sealed::Sealed for $number {}
+        impl Item for $number {}
+    )*};
+}
+// The last one is the coordinates of a point.
+items!(u8, u16, u32, u64, i32, f32, f64, [f64; 3]);
 
 /// A kind of memory: its types of arrays and views.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
@@ -111,7 +119,7 @@ pub trait ExecutionSpace: Clone + Debug {
     /// Returns a zeroed array of `len` items.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>>;
 
     /// Copies host data into a new array of this space.

@@ -1,7 +1,7 @@
 //! Prefix sums that turn counts into offsets.
 
-use super::{HostSpace, memory::zeroed};
-use crate::RowOffset;
+use super::{HostSpace, memory::try_zeroed};
+use crate::{Result, RowOffset};
 use rayon::prelude::*;
 
 /// Number of rows from which two passes on many threads are faster than one pass on one thread.
@@ -30,13 +30,16 @@ pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowO
 
 /// Returns the offsets of rows with the given numbers of entries. The length is `counts.len() + 1`; the last item is
 /// the total.
-pub fn offsets<S: HostSpace>(space: &S, counts: &[u32]) -> Vec<RowOffset> {
-    let mut row_map = zeroed::<RowOffset>(counts.len() + 1);
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+pub fn offsets<S: HostSpace>(space: &S, counts: &[u32]) -> Result<Vec<RowOffset>> {
+    let mut row_map = try_zeroed::<RowOffset>("row offsets", counts.len() + 1)?;
     let pieces = row_map[..counts.len()].par_chunks_mut(S::CHUNK).zip(counts.par_chunks(S::CHUNK));
     space.for_each(pieces, |(out, counts)| out.iter_mut().zip(counts).for_each(|(o, &c)| *o = c.into()));
     let total = exclusive_scan(space, &mut row_map[..counts.len()]);
     row_map[counts.len()] = total;
-    row_map
+    Ok(row_map)
 }
 
 fn scan_piece(start: RowOffset, counts: &mut [RowOffset]) -> RowOffset {
@@ -50,15 +53,16 @@ mod tests {
 
     #[test]
     fn offsets_equal_those_by_hand() {
-        assert_eq!(offsets(&Serial, &[2, 0, 3]), [0, 2, 2, 5]);
-        assert_eq!(offsets(&Serial, &[]), [0]);
+        assert_eq!(offsets(&Serial, &[2, 0, 3]).unwrap(), [0, 2, 2, 5]);
+        assert_eq!(offsets(&Serial, &[]).unwrap(), [0]);
     }
 
     #[test]
     fn two_passes_agree_with_one() {
         let counts: Vec<u32> = (0..PARALLEL_FROM as u32 + 12_345).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect();
         let threads = Threads::new(3).unwrap();
-        assert_eq!(offsets(&Serial, &counts), offsets(&threads, &counts));
-        assert_eq!(*offsets(&threads, &counts).last().unwrap(), counts.iter().map(|&c| u64::from(c)).sum::<u64>());
+        let by_threads = offsets(&threads, &counts).unwrap();
+        assert_eq!(offsets(&Serial, &counts).unwrap(), by_threads);
+        assert_eq!(*by_threads.last().unwrap(), counts.iter().map(|&c| u64::from(c)).sum::<u64>());
     }
 }

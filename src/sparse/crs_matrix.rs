@@ -25,7 +25,8 @@ impl<V: Item> CrsMatrix<V> {
         Ok(CrsMatrix { graph, values })
     }
 
-    /// Returns the zero matrix on a graph.
+    /// Returns the zero matrix on a graph. As `vec!`, it aborts when the memory is not available;
+    /// [`zeros_on`](Self::zeros_on) returns an error instead.
     pub fn zero(graph: Arc<CrsGraph>) -> Self {
         let values = zeroed(graph.nnz());
         CrsMatrix { graph, values }

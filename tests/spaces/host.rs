@@ -45,10 +45,10 @@ fn scans_and_node_element_lists_are_the_same_on_every_space() {
     let mut serial = counts.clone();
     let total = exclusive_scan(&Serial, &mut serial);
     let mesh = mesh(&Serial);
-    let lists = NodeElem::new(&Serial, &mesh.elem_node, mesh.map.owned_count());
+    let lists = NodeElem::new(&Serial, &mesh.elem_node, mesh.map.owned_count()).unwrap();
     for space in spaces() {
         assert_eq!(scan(&space), (serial.clone(), total));
-        assert_eq!(NodeElem::new(&space, &mesh.elem_node, mesh.map.owned_count()), lists);
+        assert_eq!(NodeElem::new(&space, &mesh.elem_node, mesh.map.owned_count()).unwrap(), lists);
     }
 }
 

@@ -8,6 +8,7 @@
 use super::call::check;
 use super::watch::Watch;
 use crate::comm::{Exchange, Map};
+use crate::space::try_zeroed;
 use crate::{Error, Result};
 use mpi::environment::Universe;
 use mpi::ffi;
@@ -20,8 +21,9 @@ struct Buffer {
 }
 
 impl Buffer {
-    fn new(len: usize) -> Self {
-        Buffer { start: Box::into_raw(vec![0.0; len].into_boxed_slice()).cast(), len }
+    fn new(len: usize) -> Result<Self> {
+        let values = try_zeroed::<f64>("message buffer", len)?;
+        Ok(Buffer { start: Box::into_raw(values.into_boxed_slice()).cast(), len })
     }
 
     fn as_slice(&self) -> *mut [f64] {
@@ -61,8 +63,8 @@ impl Persistent {
     ) -> Result<Self> {
         let neighbours = map.neighbours();
         let mut made = Persistent {
-            send: Buffer::new(neighbours.iter().map(|neighbour| neighbour.send.len()).sum()),
-            receive: Buffer::new(map.ghost_count()),
+            send: Buffer::new(neighbours.iter().map(|neighbour| neighbour.send.len()).sum())?,
+            receive: Buffer::new(map.ghost_count())?,
             requests: Vec::with_capacity(2 * neighbours.len()),
             statuses: Vec::new(),
             expected: Vec::with_capacity(neighbours.len()),

@@ -6,10 +6,11 @@
 
 use super::kernel::ElementKernel;
 use super::sums::{SharedSums, add_elems};
+use crate::Result;
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
-use crate::space::HostSpace;
 use crate::space::atomic::add_unshared;
+use crate::space::{HostSpace, try_zeroed};
 use rayon::prelude::*;
 
 /// Elements per block.
@@ -25,10 +26,10 @@ pub(super) struct Colour {
 }
 
 impl Colour {
-    pub(super) fn new(elem_node: &ElemNode) -> Self {
+    pub(super) fn new(elem_node: &ElemNode) -> Result<Self> {
         let mut colours: Vec<Vec<usize>> = Vec::new();
         let mut alone = Vec::new();
-        let mut used = vec![0u64; elem_node.node_count()];
+        let mut used = try_zeroed::<u64>("colours of nodes", elem_node.node_count())?;
         for (block, nodes) in elem_node.as_slice().chunks(BLOCK * elem_node.nodes_per_elem()).enumerate() {
             // Bit c of a node's mask is set if a block of colour c touches the node.
             let taken = nodes.iter().fold(0, |taken, &node| taken | used[node as usize]);
@@ -44,7 +45,7 @@ impl Colour {
             colours[colour as usize].push(block);
         }
         colours.extend(alone);
-        Colour { colours }
+        Ok(Colour { colours })
     }
 
     pub(super) fn assemble<S: HostSpace, const NN: usize>(
@@ -74,11 +75,11 @@ mod tests {
     #[test]
     fn no_two_blocks_of_a_colour_share_a_node() {
         let strip = (0..20_000u32).flat_map(|e| [e, e + 1]).collect();
-        let colouring = Colour::new(&ElemNode::new(strip, 2, 20_001).unwrap());
+        let colouring = Colour::new(&ElemNode::new(strip, 2, 20_001).unwrap()).unwrap();
         assert_eq!(colouring.colours.len(), 2);
         assert_eq!(colouring.colours.iter().map(Vec::len).sum::<usize>(), 20_000usize.div_ceil(BLOCK));
         let hub = (0..20_000u32).flat_map(|e| [0, e + 1]).collect();
-        let colouring = Colour::new(&ElemNode::new(hub, 2, 20_001).unwrap());
+        let colouring = Colour::new(&ElemNode::new(hub, 2, 20_001).unwrap()).unwrap();
         assert!(colouring.colours.iter().all(|blocks| blocks.len() == 1));
         assert_eq!(colouring.colours.len(), 20_000usize.div_ceil(BLOCK));
     }

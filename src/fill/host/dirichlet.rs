@@ -2,8 +2,8 @@
 
 use crate::error::{check_at_least, check_length};
 use crate::fill::{Boundary, Dirichlet};
-use crate::space::HostSpace;
 use crate::space::atomic::atomic_view;
+use crate::space::{HostSpace, try_collect, try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -13,19 +13,25 @@ impl<S: HostSpace> Boundary for S {
     fn dirichlet(&self, graph: &CrsGraph, fixed: &Vec<u8>) -> Result<Dirichlet> {
         check_length("Dirichlet::new", "fixed", fixed.len(), graph.columns())?;
         check_at_least("Dirichlet::new", "graph (columns)", graph.columns(), graph.rows())?;
-        let rows: Vec<_> = (0..graph.rows()).filter(|&row| fixed[row] != 0).map(|row| row as LocalOrdinal).collect();
-        let mut lists = vec![Vec::new(); graph.rows().div_ceil(S::CHUNK)];
-        self.for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
+        let is_fixed = |&row: &usize| fixed[row] != 0;
+        let mut rows = Vec::new();
+        try_reserve("fixed rows", &mut rows, (0..graph.rows()).filter(is_fixed).count())?;
+        rows.extend((0..graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
+        let mut lists = try_collect("lists of entries", (0..graph.rows().div_ceil(S::CHUNK)).map(|_| Vec::new()))?;
+        self.try_for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
             for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
                 for entry in graph.row_range(row) {
                     let column = graph.entries()[entry] as usize;
                     if column != row && (fixed[row] | fixed[column]) != 0 {
-                        list.push(entry as RowOffset);
+                        try_push("entries to clear", list, entry as RowOffset)?;
                     }
                 }
             }
-        });
-        let entries = lists.concat();
+            Ok(())
+        })?;
+        let mut entries = Vec::new();
+        try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
+        lists.iter().for_each(|list| entries.extend_from_slice(list));
         let lengths = (rows.len(), entries.len());
         Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), nnz: graph.nnz() })
     }

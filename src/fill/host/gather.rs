@@ -14,7 +14,7 @@ use super::window::{Window, windows};
 use crate::graph::{Graph, NodeElem, Position};
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
-use crate::space::{ExecutionSpace, HostSpace, Serial, even_bounds, split_at};
+use crate::space::{HostSpace, even_bounds, split_at, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
@@ -43,16 +43,17 @@ enum Arrays<const NN: usize> {
 
 impl<const NN: usize> Gather<NN> {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
-        let lists = NodeElem::new(space, elem_node, rows);
+        let lists = NodeElem::new(space, elem_node, rows)?;
         // One piece per thread: every further cut would duplicate more elements.
         let bounds = even_bounds(rows, space.concurrency(), 1);
-        let windows = windows(space, &lists, &bounds);
+        let windows = windows(space, &lists, &bounds)?;
         let computed: usize = windows.iter().map(Window::elems).sum();
         if computed as f64 <= SLACK * elem_node.elem_count() as f64 {
             return Ok(Gather { lists, bounds, arrays: Arrays::Windows(windows) });
         }
         let elems = elem_node.elem_count();
-        let arrays = Arrays::All(Serial.zeros(elems * NN * NN)?, Serial.zeros(elems * NN)?);
+        let arrays =
+            Arrays::All(try_zeroed("element matrices", elems * NN * NN)?, try_zeroed("element residuals", elems * NN)?);
         // Stored matrices are computed once in any case, so more pieces only balance the load.
         Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
     }
@@ -73,7 +74,7 @@ impl<const NN: usize> Gather<NN> {
         graph: &Graph,
         values: &mut [f64],
         residual: &mut [f64],
-    ) {
+    ) -> Result<()> {
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         let pieces = split_at(values, bounds.iter().map(|&row| row_map[row] as usize)).into_par_iter();
         let pieces = pieces.zip(split_at(residual, bounds.iter().copied())).enumerate();
@@ -83,8 +84,8 @@ impl<const NN: usize> Gather<NN> {
         };
         match &mut self.arrays {
             Arrays::Windows(windows) => with_positions!(graph.elem, positions => {
-                space.for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
-                    window.restart();
+                space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
+                    window.restart()?;
                     let mut scratch = kernel.scratch();
                     for ((slots, len), residual) in rows(piece).zip(residual) {
                         let (row, rest) = values.split_at_mut(len);
@@ -92,7 +93,8 @@ impl<const NN: usize> Gather<NN> {
                         window.reach(slots, kernel, elem_node.elem_count(), &mut scratch);
                         *residual = add_up(slots, |slot| window.terms(slot), positions, row);
                     }
-                });
+                    Ok(())
+                })
             }),
             Arrays::All(matrices, residuals) => {
                 compute_all(space, kernel, elem_node.elem_count(), matrices, residuals);
@@ -106,6 +108,7 @@ impl<const NN: usize> Gather<NN> {
                         }
                     });
                 });
+                Ok(())
             }
         }
     }

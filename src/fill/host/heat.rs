@@ -57,6 +57,6 @@ impl<S: HostSpace> Assemble for S {
 
     fn sample(&self, exact: &Analytic, node_coord: &Vec<[f64; 3]>, count: usize) -> Result<Vec<f64>> {
         check_at_least("sample", "node_coord", node_coord.len(), count)?;
-        Ok(self.map(count, |node| exact.at(node_coord[node][2])))
+        self.map(count, |node| exact.at(node_coord[node][2]))
     }
 }

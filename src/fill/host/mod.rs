@@ -58,9 +58,9 @@ impl<const NN: usize> Fill<NN> {
         check_tables::<NN>("Fill::new", elem_node, graph)?;
         let rows = graph.crs.rows();
         let method = match strategy {
-            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)),
+            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)?),
             Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
-            Strategy::Colour => Method::Colour(Colour::new(elem_node)),
+            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
         };
         Ok(Fill { method, elems: elem_node.elem_count(), rows, nnz: graph.crs.nnz() })
     }
@@ -88,7 +88,7 @@ impl<const NN: usize> Fill<NN> {
         let (values, residual) = (matrix.parts_mut().1, &mut residual[..self.rows]);
         match &mut self.method {
             Method::Scatter(scatter) => scatter.assemble(space, kernel, elem_node, graph, values, residual),
-            Method::Gather(gather) => gather.assemble(space, kernel, elem_node, graph, values, residual),
+            Method::Gather(gather) => gather.assemble(space, kernel, elem_node, graph, values, residual)?,
             Method::Colour(colour) => colour.assemble(space, kernel, elem_node, graph, values, residual),
         }
         Ok(())

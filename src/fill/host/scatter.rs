@@ -8,11 +8,12 @@
 use super::kernel::ElementKernel;
 use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
+use crate::Result;
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
-use crate::space::{HostSpace, even_bounds, zeroed};
+use crate::space::{HostSpace, even_bounds, try_zeroed};
 use rayon::prelude::*;
 
 /// Bounds of the blocks of elements, and the rows that more than one block touches.
@@ -23,13 +24,13 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Self {
+    pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         // Four blocks per thread balance the load; more blocks would have more seam rows.
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
-        let mut on_seam = zeroed::<u8>(rows);
+        let mut on_seam = try_zeroed::<u8>("seam rows", rows)?;
         // First block that reached a row, counted from 1; zero means none yet.
-        let mut claimed = zeroed::<u32>(rows);
+        let mut claimed = try_zeroed::<u32>("first blocks of rows", rows)?;
         let (seam, claims) = (atomic_view(&mut on_seam), atomic_view(&mut claimed));
         space.for_each((0..bounds.len() - 1).into_par_iter(), |block| {
             let (mine, per_elem) = (block as u32 + 1, elem_node.nodes_per_elem());
@@ -38,7 +39,7 @@ impl Scatter {
                 claim_row(claim, &seam[row as usize], mine);
             }
         });
-        Scatter { bounds, on_seam }
+        Ok(Scatter { bounds, on_seam })
     }
 
     pub(super) fn assemble<S: HostSpace, const NN: usize>(

@@ -6,10 +6,10 @@
 //! needed, so a batch is never overwritten too early.
 
 use super::kernel::{ElementBatch, ElementKernel};
-use crate::LocalOrdinal;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;
-use crate::space::{HostSpace, zeroed};
+use crate::space::{HostSpace, try_push, try_zeroed};
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
 /// Window of one piece of rows.
@@ -31,18 +31,23 @@ pub(super) struct Window<const NN: usize> {
 }
 
 /// Makes a window for each piece of rows between `bounds`.
-pub(super) fn windows<S: HostSpace, const NN: usize>(space: &S, lists: &NodeElem, bounds: &[usize]) -> Vec<Window<NN>> {
+pub(super) fn windows<S: HostSpace, const NN: usize>(
+    space: &S,
+    lists: &NodeElem,
+    bounds: &[usize],
+) -> Result<Vec<Window<NN>>> {
     let mut windows: Vec<Option<Window<NN>>> = bounds.iter().skip(1).map(|_| None).collect();
-    space.for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
-        *window = Some(Window::new(lists, rows[0]..rows[1]));
-    });
-    windows.into_iter().flatten().collect()
+    space.try_for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
+        *window = Some(Window::new(lists, rows[0]..rows[1])?);
+        Ok(())
+    })?;
+    Ok(windows.into_iter().flatten().collect())
 }
 
 impl<const NN: usize> Window<NN> {
     const BATCH: usize = LANES * NN;
 
-    fn new(lists: &NodeElem, rows: std::ops::Range<usize>) -> Self {
+    fn new(lists: &NodeElem, rows: std::ops::Range<usize>) -> Result<Self> {
         let batch = |slot: LocalOrdinal| slot / Self::BATCH as u32;
         let mut batches: Vec<u32> = Vec::new();
         let (mut farthest, mut capacity) = (0, 1);
@@ -55,13 +60,13 @@ impl<const NN: usize> Window<NN> {
             // sort.
             for &slot in slots {
                 if !batches[batches.len().saturating_sub(8)..].contains(&batch(slot)) {
-                    batches.push(batch(slot));
+                    try_push("batches of a window", &mut batches, batch(slot))?;
                 }
             }
         }
         batches.sort_unstable();
         batches.dedup();
-        Window {
+        Ok(Window {
             batches,
             computed: 0,
             capacity,
@@ -69,7 +74,7 @@ impl<const NN: usize> Window<NN> {
             matrices: vec![],
             residuals: vec![],
             batch: Box::new(ElementBatch::ZERO),
-        }
+        })
     }
 
     /// Returns the number of elements that one pass over the piece computes.
@@ -78,12 +83,13 @@ impl<const NN: usize> Window<NN> {
     }
 
     /// Discards all matrices. The first call allocates, so that a thread touches its window's memory first.
-    pub(super) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) -> Result<()> {
         self.computed = 0;
         if self.matrices.is_empty() {
-            self.matrices = zeroed(self.capacity * Self::BATCH * NN);
-            self.residuals = zeroed(self.capacity * Self::BATCH);
+            self.matrices = try_zeroed("window of element matrices", self.capacity * Self::BATCH * NN)?;
+            self.residuals = try_zeroed("window of residuals", self.capacity * Self::BATCH)?;
         }
+        Ok(())
     }
 
     /// Computes the missing batches up to the one with a row's last slot.

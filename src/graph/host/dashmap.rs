@@ -4,10 +4,11 @@
 //! pair plus the map's own overhead.
 
 use super::pairs;
+use crate::Result;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, zeroed};
+use crate::space::{HostSpace, StepTimes, admit, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use ::dashmap::DashMap;
 use foldhash::fast::FixedState;
@@ -20,10 +21,20 @@ const SHARDS: usize = 1024;
 /// Elements per task: enough inserts to hide the cost of starting a task.
 const BLOCK: usize = 512;
 
-pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> CrsGraph {
+/// Bytes of a slot: a key and a byte of the table's own.
+const SLOT: usize = 9;
+
+pub(super) fn build<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    rows: usize,
+    times: &mut StepTimes,
+) -> Result<CrsGraph> {
+    // The crate aborts when its memory is not available. Its tables are powers of two, at most 7/8 full.
+    admit("pairs of dashmap", (rows * 14 * 8 / 7).next_power_of_two() * SLOT)?;
     // Capacity for 14 pairs per row, as in strategy `map`, so that growth under locks is rare.
     let map = DashMap::with_capacity_and_hasher_and_shard_amount(rows * 14, FixedState::default(), SHARDS);
-    let mut counts = zeroed::<u32>(rows);
+    let mut counts = try_zeroed::<u32>("row lengths", rows)?;
     let cells = atomic_view(&mut counts);
     let per_elem = elem_node.nodes_per_elem();
     space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
@@ -40,7 +51,9 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
             });
         }
     });
-    let keys: Vec<u64> = map.into_iter().map(|(key, ())| key).collect();
+    let mut keys: Vec<u64> = Vec::new();
+    try_reserve("keys of all pairs", &mut keys, map.len())?;
+    keys.extend(map.into_iter().map(|(key, ())| key));
     times.mark(step::COUNT);
     pairs::to_graph(space, elem_node, counts, &keys, u64::MAX, times)
 }

@@ -8,14 +8,14 @@
 //! and 1 byte per position.
 
 use super::sorting_network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
-use crate::LocalOrdinal;
 use crate::graph::NodeElem;
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_push, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
 pub(super) fn build<S: HostSpace>(
@@ -23,50 +23,50 @@ pub(super) fn build<S: HostSpace>(
     elem_node: &ElemNode,
     rows: usize,
     times: &mut StepTimes,
-) -> (CrsGraph, ElemGraph) {
-    let lists = NodeElem::new(space, elem_node, rows);
+) -> Result<(CrsGraph, ElemGraph)> {
+    let lists = NodeElem::new(space, elem_node, rows)?;
     times.mark(step::LISTS);
     let per_elem = elem_node.nodes_per_elem();
     // Row lengths are unknown until the rows are sorted; the number of gathered nodes bounds them and selects the type.
     let most = (0..rows).map(|row| lists.slots(row).len()).max().unwrap_or(0) * per_elem;
-    let mut counts = zeroed::<u32>(rows);
+    let mut counts = try_zeroed::<u32>("row lengths", rows)?;
     // Eight pieces per thread balance rows of different lengths; multiples of 16 rows keep the batches full.
     let bounds = even_bounds(rows, 8 * space.concurrency(), ROWS);
     let mut columns: Vec<Vec<LocalOrdinal>> = bounds.iter().skip(1).map(|_| Vec::new()).collect();
     let positions = with_position_type!(most, P => {
-        let mut positions = all_none::<S, P>(space, elem_node, rows, elem_node.as_slice().len() * per_elem);
+        let mut positions = all_none::<S, P>(space, elem_node, rows, elem_node.as_slice().len() * per_elem)?;
         let cells = atomic_view(&mut positions);
         let pieces = split_at(&mut counts, bounds.iter().copied()).into_par_iter().zip(&mut columns).enumerate();
-        space.for_each(pieces, |(piece, (counts, columns))| {
+        space.try_for_each(pieces, |(piece, (counts, columns))| {
             // Each position belongs to one row and thus to one piece, so relaxed stores suffice.
             let mut rows = Rows { elem_node, lists: &lists, counts, first: bounds[piece], columns, cells };
-            rows.gather::<P>();
-        });
+            rows.gather::<P>()
+        })?;
         positions
     });
     times.mark(step::COUNT);
-    let row_map = offsets(space, &counts);
+    let row_map = offsets(space, &counts)?;
     times.mark(step::SCAN);
-    let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
     times.mark(step::ALLOCATE);
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     // Copies each piece's columns to their final place, known only after the scan.
     space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
     times.mark(step::COLUMNS);
     let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
-    let elem = ElemGraph::from_positions(per_elem, positions, crs.longest_row());
+    let elem = ElemGraph::from_positions(per_elem, positions, crs.longest_row())?;
     times.mark(step::ELEM_GRAPH);
-    (crs, elem)
+    Ok((crs, elem))
 }
 
 /// Returns the positions before any row is gathered. Only rows of other ranks keep the mark, so a table without such
 /// rows needs no fill.
-fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: usize, len: usize) -> Vec<P> {
-    let mut positions = zeroed::<P>(len);
+fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: usize, len: usize) -> Result<Vec<P>> {
+    let mut positions = try_zeroed::<P>("positions of elements", len)?;
     if rows < elem_node.node_count() {
         space.for_each(positions.par_chunks_mut(S::CHUNK), |positions| positions.fill(P::NONE));
     }
-    positions
+    Ok(positions)
 }
 
 /// A piece of the rows, processed by one task.
@@ -95,7 +95,7 @@ impl<C> Rows<'_, C> {
         if NN == ANY { self.elem_node.nodes_per_elem() } else { NN }
     }
 
-    fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) {
+    fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) -> Result<()> {
         // The same code for hexahedra and tetrahedra, with the number of nodes a constant: no divisions, unrolled
         // loops.
         match self.elem_node.nodes_per_elem() {
@@ -105,12 +105,12 @@ impl<C> Rows<'_, C> {
         }
     }
 
-    fn gather_elems<P: Position + Atomic<Cell = C> + StoreIn<C>, const NN: usize>(&mut self) {
+    fn gather_elems<P: Position + Atomic<Cell = C> + StoreIn<C>, const NN: usize>(&mut self) -> Result<()> {
         let per_elem = self.per_elem::<NN>();
         let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
         // A hexahedral or tetrahedral mesh keeps less than half of the gathered nodes. Pages beyond that are never
         // touched.
-        self.columns.reserve(gathered.sum::<usize>() / 2);
+        try_reserve("columns of a piece", self.columns, gathered.sum::<usize>() / 2)?;
         // 8 KiB in total, which stays in the L1 cache for all batches of the piece.
         let (mut keys, mut ranks): (Keys, Keys) = ([[0; ROWS]; KEYS], [[0; ROWS]; KEYS]);
         let mut long = Vec::new();
@@ -119,12 +119,13 @@ impl<C> Rows<'_, C> {
             if let Some(gathered) = self.load::<NN>(batch.clone(), &mut keys) {
                 sort_rows(&mut keys, &mut ranks);
                 for (lane, row) in batch.enumerate() {
-                    self.store_short::<P, NN>(row, lane, gathered[lane], &keys, &ranks);
+                    self.store_short::<P, NN>(row, lane, gathered[lane], &keys, &ranks)?;
                 }
             } else {
-                batch.for_each(|row| self.long_row::<P, NN>(row, &mut long));
+                batch.into_iter().try_for_each(|row| self.long_row::<P, NN>(row, &mut long))?;
             }
         }
+        Ok(())
     }
 
     /// Gathers the keys of a batch of rows and returns the number of keys per row. Returns `None` when a row has too
@@ -168,7 +169,7 @@ impl<C> Rows<'_, C> {
         gathered: usize,
         keys: &Keys,
         ranks: &Keys,
-    ) {
+    ) -> Result<()> {
         let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
         let mut columns = [0; KEYS];
         let mut position = [0u8; KEYS];
@@ -179,31 +180,35 @@ impl<C> Rows<'_, C> {
         }
         let count = if gathered == 0 { 0 } else { ranks[gathered - 1][lane] as usize };
         self.counts[row] = count as u32;
+        try_reserve("columns of a piece", self.columns, count)?;
         self.columns.extend_from_slice(&columns[..count]);
         let per_elem = self.per_elem::<NN>();
         for (&slot, position) in self.lists.slots(self.first + row).iter().zip(position.chunks_exact(per_elem)) {
             let cells = &self.cells[slot as usize * per_elem..][..per_elem];
             cells.iter().zip(position).for_each(|(cell, &p)| P::new(p.into()).store_in(cell));
         }
+        Ok(())
     }
 
     /// Sorts and stores one row of any length, with 64-bit keys.
-    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, keys: &mut Vec<u64>) {
+    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, keys: &mut Vec<u64>) -> Result<()> {
         let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
         let nodes = slots.iter().flat_map(|&slot| self.elem_node.elem(slot as usize / per_elem));
         keys.clear();
+        try_reserve("keys of a long row", keys, slots.len() * per_elem)?;
         keys.extend(nodes.enumerate().map(|(place, &node)| u64::from(node) << 32 | place as u64));
         keys.sort_unstable();
         let start = self.columns.len();
         for &key in keys.iter() {
             let (column, place) = ((key >> 32) as u32, key as u32 as usize);
             if self.columns.len() == start || self.columns.last() != Some(&column) {
-                self.columns.push(column);
+                try_push("columns of a piece", self.columns, column)?;
             }
             let cell = &self.cells[slots[place / per_elem] as usize * per_elem + place % per_elem];
             P::new(self.columns.len() - start - 1).store_in(cell);
         }
         self.counts[row] = (self.columns.len() - start) as u32;
+        Ok(())
     }
 }
 

@@ -3,10 +3,10 @@
 //! Cost: two passes over the table (count, fill), 4 bytes per slot and 8 per row written. Both passes skip blocks of
 //! elements that touch none of a thread's nodes.
 
-use crate::LocalOrdinal;
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, even_bounds, split_at, zeroed};
+use crate::space::{HostSpace, even_bounds, split_at, try_collect, try_zeroed};
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -19,10 +19,13 @@ impl NodeElem {
     /// Each thread owns a range of nodes and visits only the blocks of elements that touch the range. Threads therefore
     /// share nothing, need no atomics and write ascending lists. With a local numbering each element is visited about
     /// once; with a scattered numbering every thread visits every element.
-    pub fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    pub fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let block_slots = BLOCK * elem_node.nodes_per_elem();
         let table = elem_node.as_slice();
-        let mut spans = vec![(0, 0); table.len().div_ceil(block_slots)];
+        let mut spans = try_collect("spans of blocks", (0..table.len().div_ceil(block_slots)).map(|_| (0, 0)))?;
         space.for_each(spans.par_iter_mut().zip(table.par_chunks(block_slots)), |(span, nodes)| {
             *span = nodes.iter().fold((u32::MAX, 0), |(low, high), &n| (low.min(n), high.max(n)));
         });
@@ -43,24 +46,26 @@ impl NodeElem {
                 }
             }
         };
-        let mut row_map = zeroed::<u64>(rows + 1);
+        let mut row_map = try_zeroed::<u64>("node -> element offsets", rows + 1)?;
         let pieces = split_at(&mut row_map[..rows], bounds.iter().copied());
         space.for_each(pieces.into_par_iter().enumerate(), |(piece, counts)| {
             visit(bounds[piece]..bounds[piece + 1], &mut |local, _| counts[local] += 1);
         });
         row_map[rows] = crate::space::exclusive_scan(space, &mut row_map[..rows]);
-        let mut slots = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+        let mut slots = try_zeroed::<LocalOrdinal>("node -> element lists", row_map[rows] as usize)?;
         let pieces = split_at(&mut slots, bounds.iter().map(|&row| row_map[row] as usize));
-        space.for_each(pieces.into_par_iter().enumerate(), |(piece, slots)| {
+        space.try_for_each(pieces.into_par_iter().enumerate(), |(piece, slots)| {
             let owned = bounds[piece]..bounds[piece + 1];
             let base = row_map[owned.start];
-            let mut next: Vec<u32> = row_map[owned.clone()].iter().map(|&offset| (offset - base) as u32).collect();
+            let next = row_map[owned.clone()].iter().map(|&offset| (offset - base) as u32);
+            let mut next = try_collect("next places of lists", next)?;
             visit(owned, &mut |local, slot| {
                 slots[next[local] as usize] = slot as LocalOrdinal;
                 next[local] += 1;
             });
-        });
-        NodeElem::from_parts(rows, row_map, slots)
+            Ok(())
+        })?;
+        Ok(NodeElem::from_parts(rows, row_map, slots))
     }
 }
 
@@ -72,9 +77,9 @@ mod tests {
     #[test]
     fn lists_equal_those_by_hand() {
         let elem_node = ElemNode::new(vec![0, 1, 1, 2, 3, 0], 2, 4).unwrap();
-        let lists = NodeElem::new(&Serial, &elem_node, 3);
+        let lists = NodeElem::new(&Serial, &elem_node, 3).unwrap();
         assert_eq!((lists.slots(0), lists.slots(1), lists.slots(2)), (&[0, 5][..], &[1, 2][..], &[3][..]));
-        assert_eq!(NodeElem::new(&Threads::new(3).unwrap(), &elem_node, 3), lists);
+        assert_eq!(NodeElem::new(&Threads::new(3).unwrap(), &elem_node, 3).unwrap(), lists);
     }
 
     /// Every row's slots by a search of the whole table.

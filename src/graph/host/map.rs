@@ -11,7 +11,7 @@ use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, zeroed};
+use crate::space::{HostSpace, StepTimes, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ pub(super) fn build<S: HostSpace>(
     for attempt in 0..ATTEMPTS {
         let placement = if attempt < BY_ROW { HashPlacement::ByRow } else { HashPlacement::Scattered };
         let mut map = PairMap::new(capacity, rows, placement)?;
-        let mut counts = zeroed::<u32>(rows);
+        let mut counts = try_zeroed::<u32>("row lengths", rows)?;
         failed = insert_all(space, elem_node, &mut map, &mut counts);
         times.mark(step::COUNT);
         if failed == 0 {
@@ -45,7 +45,7 @@ pub(super) fn build<S: HostSpace>(
             space.for_each(keys.par_chunks_mut(S::CHUNK), |keys| {
                 keys.iter_mut().for_each(|key| *key = key.wrapping_sub(1))
             });
-            return Ok(pairs::to_graph(space, elem_node, counts, &keys, PairMap::ABSENT.wrapping_sub(1), times));
+            return pairs::to_graph(space, elem_node, counts, &keys, PairMap::ABSENT.wrapping_sub(1), times);
         }
         capacity = grown(map.capacity(), failed);
     }

@@ -29,15 +29,15 @@ impl<S: HostSpace> BuildGraph for S {
     fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
         let mut times = StepTimes::default();
         let (crs, elem) = match strategy {
-            Strategy::Gather => gather::build(self, elem_node, rows, &mut times),
+            Strategy::Gather => gather::build(self, elem_node, rows, &mut times)?,
             Strategy::Map => {
-                with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut times)?, &mut times)
+                with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut times)?, &mut times)?
             }
             Strategy::DashMap => {
-                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times), &mut times)
+                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times)?, &mut times)?
             }
             Strategy::Sort => {
-                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times), &mut times)
+                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times)?, &mut times)?
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
@@ -49,8 +49,8 @@ fn with_elem_graph<S: HostSpace>(
     elem_node: &ElemNode,
     crs: CrsGraph,
     times: &mut StepTimes,
-) -> (CrsGraph, ElemGraph) {
-    let elem = ElemGraph::locate(space, elem_node, &crs);
+) -> Result<(CrsGraph, ElemGraph)> {
+    let elem = ElemGraph::locate(space, elem_node, &crs)?;
     times.mark(step::ELEM_GRAPH);
-    (crs, elem)
+    Ok((crs, elem))
 }

@@ -12,7 +12,7 @@
 use super::pair_insert::{self, HashPlacement, PairMapView};
 use crate::Result;
 use crate::space::atomic::atomic_view;
-use crate::space::{ExecutionSpace, Serial};
+use crate::space::try_zeroed;
 
 /// Storage of the set. [`view`](Self::view) lends it to threads.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ impl PairMap {
     /// `rows`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(capacity: usize, rows: usize, placement: HashPlacement) -> Result<Self> {
-        let slots = Serial.zeros(capacity.max(Self::PROBES))?;
+        let slots = try_zeroed::<u64>("pair map", capacity.max(Self::PROBES))?;
         let slots_per_row = slots.len() as f64 / rows.max(1) as f64;
         Ok(PairMap { slots, slots_per_row, placement })
     }

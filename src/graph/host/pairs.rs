@@ -1,11 +1,11 @@
 //! Steps shared by the pair strategies: from unique node pairs to a sorted CRS graph.
 
-use crate::LocalOrdinal;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -46,11 +46,11 @@ pub(super) fn to_graph<S: HostSpace>(
     keys: &[u64],
     absent: u64,
     times: &mut StepTimes,
-) -> CrsGraph {
+) -> Result<CrsGraph> {
     let rows = counts.len();
-    let row_map = offsets(space, &counts);
+    let row_map = offsets(space, &counts)?;
     times.mark(step::SCAN);
-    let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
     times.mark(step::ALLOCATE);
     let (places, cells) = (atomic_view(&mut counts), atomic_view(&mut entries));
     // Counting down from the row's length reuses the counts as fill positions.
@@ -80,5 +80,5 @@ pub(super) fn to_graph<S: HostSpace>(
         }
     });
     times.mark(step::SORT);
-    CrsGraph::trusted(row_map, entries, elem_node.node_count())
+    Ok(CrsGraph::trusted(row_map, entries, elem_node.node_count()))
 }

@@ -2,41 +2,46 @@
 //!
 //! Cost of the search: 8 look-ups per row of an element of 8 nodes, each a binary search in a row that is in cache.
 
+use crate::Result;
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
 use crate::mesh::ElemNode;
-use crate::space::HostSpace;
+use crate::space::{HostSpace, try_collect, try_zeroed};
 use crate::sparse::CrsGraph;
 use rayon::prelude::*;
 
 impl ElemGraph {
     /// Finds the position of each pair by binary search in its sorted row. Reads the table and, per element, its rows;
     /// writes the positions.
-    pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Self> {
         let nodes_per_elem = elem_node.nodes_per_elem();
-        let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs));
-        ElemGraph::from_parts(nodes_per_elem, positions)
+        let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs)?);
+        Ok(ElemGraph::from_parts(nodes_per_elem, positions))
     }
 
     /// Takes positions that a strategy found while it built the rows. The strategy chose their type by an upper bound
     /// of the row length; this function narrows it to the type that the longest row needs.
-    pub(super) fn from_positions(nodes_per_elem: usize, positions: Positions, longest_row: usize) -> Self {
-        fn narrow<A: Position, B: Position>(wide: &[A]) -> Vec<B> {
-            wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) }).collect()
+    pub(super) fn from_positions(nodes_per_elem: usize, positions: Positions, longest_row: usize) -> Result<Self> {
+        fn narrow<A: Position, B: Position>(wide: &[A]) -> Result<Vec<B>> {
+            let narrow = wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) });
+            try_collect("positions of elements", narrow)
         }
         let positions = match positions {
             Positions::U32(wide) if longest_row <= 65_535 => {
-                with_position_type!(longest_row, P => narrow::<u32, P>(&wide))
+                with_position_type!(longest_row, P => narrow::<u32, P>(&wide)?)
             }
-            Positions::U16(wide) if longest_row <= 255 => Positions::U8(narrow(&wide)),
+            Positions::U16(wide) if longest_row <= 255 => Positions::U8(narrow(&wide)?),
             fitting => fitting,
         };
-        ElemGraph::from_parts(nodes_per_elem, positions)
+        Ok(ElemGraph::from_parts(nodes_per_elem, positions))
     }
 }
 
-fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Vec<P> {
+fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Vec<P>> {
     let nodes_per_elem = elem_node.nodes_per_elem();
-    let mut positions = crate::space::zeroed::<P>(elem_node.as_slice().len() * nodes_per_elem);
+    let mut positions = try_zeroed::<P>("positions of elements", elem_node.as_slice().len() * nodes_per_elem)?;
     // One row of an element matrix per item; chunks need not end with an element.
     let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(elem_node.as_slice().par_chunks(S::CHUNK));
     space.for_each(rows.enumerate(), |(chunk, (positions, nodes))| {
@@ -52,5 +57,5 @@ fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &
             }
         }
     });
-    positions
+    Ok(positions)
 }

@@ -2,19 +2,24 @@
 //!
 //! Cost: 8 bytes per pair, which is 512 bytes per hexahedron of 8 nodes.
 
-use crate::LocalOrdinal;
 use crate::graph::step;
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
 /// Key of a pair whose row is not owned; it sorts behind all other keys.
 const NO_ROW: u64 = u64::MAX;
 
-pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> CrsGraph {
+pub(super) fn build<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    rows: usize,
+    times: &mut StepTimes,
+) -> Result<CrsGraph> {
     let per_elem = elem_node.nodes_per_elem();
-    let mut keys = zeroed::<u64>(elem_node.as_slice().len() * per_elem);
+    let mut keys = try_zeroed::<u64>("keys of all pairs", elem_node.as_slice().len() * per_elem)?;
     let table = elem_node.as_slice().par_chunks(per_elem * 64).zip(keys.par_chunks_mut(per_elem * per_elem * 64));
     space.for_each(table, |(elems, keys)| {
         for (nodes, keys) in elems.chunks_exact(per_elem).zip(keys.chunks_exact_mut(per_elem * per_elem)) {
@@ -38,19 +43,19 @@ pub(super) fn build<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize, 
         let keys = &keys[starts[piece]..starts[piece + 1]];
         keys.iter().enumerate().filter(|&(i, key)| i == 0 || keys[i - 1] != *key).map(|(_, &key)| key)
     };
-    let mut counts = zeroed::<u32>(rows);
+    let mut counts = try_zeroed::<u32>("row lengths", rows)?;
     let pieces = split_at(&mut counts, bounds.iter().copied());
     space.for_each(pieces.into_par_iter().enumerate(), |(piece, counts)| {
         unique(piece).for_each(|key| counts[(key >> 32) as usize - bounds[piece]] += 1);
     });
     times.mark(step::COUNT);
-    let row_map = offsets(space, &counts);
+    let row_map = offsets(space, &counts)?;
     times.mark(step::SCAN);
-    let mut entries = zeroed::<LocalOrdinal>(row_map[rows] as usize);
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
     let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
     space.for_each(pieces.into_par_iter().enumerate(), |(piece, entries)| {
         entries.iter_mut().zip(unique(piece)).for_each(|(entry, key)| *entry = key as LocalOrdinal);
     });
     times.mark(step::COLUMNS);
-    CrsGraph::trusted(row_map, entries, elem_node.node_count())
+    Ok(CrsGraph::trusted(row_map, entries, elem_node.node_count()))
 }

@@ -82,11 +82,9 @@ impl<T: Item> CudaArray<T> {
 }
 
 fn too_large(stream: &Stream, bytes: usize) -> Error {
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-    let limit = stream.device.memory().map_or("unknown".into(), |(free, total)| {
-        format!("{} free of {} on {}", mib(free), mib(total), stream.device.info().name)
-    });
-    Error::TooLarge { what: "an array on the GPU".into(), needed: mib(bytes as u64), limit }
+    let free = stream.device.memory().map_or(0, |(free, _)| free);
+    let what = format!("an array on {}", stream.device.info().name);
+    Error::OutOfMemory { rank: None, stage: None, what, wanted: bytes as u64, free }
 }
 
 impl<T: Item> fmt::Debug for CudaArray<T> {

@@ -41,7 +41,7 @@ pub(crate) use source::kernel_file;
 pub use stream::{Event, Status};
 pub use view::{DeviceView, DeviceViewMut};
 
-use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS};
+use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
 use crate::Result;
 use cudarc::driver::{result, sys};
 use error::OrDevice;
@@ -320,7 +320,7 @@ impl ExecutionSpace for Cuda {
     }
 
     fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
-        let mut out = vec![T::default(); array.len()];
+        let mut out = try_zeroed("copy of an array of the GPU", array.len())?;
         self.read(array, &mut out)?;
         Ok(out)
     }

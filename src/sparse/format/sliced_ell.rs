@@ -135,7 +135,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         tables: bool,
         layout: &SliceLayout,
     ) -> Result<Option<Self>> {
-        let mut slice_offsets = offsets(&crate::space::Serial, &layout.widths);
+        let mut slice_offsets = offsets(&crate::space::Serial, &layout.widths)?;
         slice_offsets.iter_mut().for_each(|offset| *offset *= SLICE as u64);
         let len = *slice_offsets.last().unwrap_or(&0) as usize;
         let (slice_offsets, words) = (space.upload(&slice_offsets)?, space.upload(&layout.words)?);

@@ -59,7 +59,7 @@ fn device_table(space: &Cuda, table: &ElemNode) -> ElemNode<CudaMemory> {
 /// Lists of some table with their host twin's.
 fn check_lists(space: &Cuda, table: &ElemNode, rows: usize) {
     let found = NodeElem::on_device(space, &device_table(space, table), rows).unwrap();
-    let expected = NodeElem::new(&Serial, table, rows);
+    let expected = NodeElem::new(&Serial, table, rows).unwrap();
     assert_eq!(found.rows(), expected.rows());
     assert!(space.download(found.row_map()).unwrap() == *expected.row_map(), "row_map");
     assert!(space.download(found.slots_array()).unwrap() == *expected.slots_array(), "slots");
