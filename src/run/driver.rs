@@ -1,12 +1,14 @@
 //! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (assemble, boundary, CG) -> report.
 
 use super::deck::Chosen;
+use super::forecast::{Choices, Sizes};
 use super::settings::settings;
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
 use crate::solve::{NewtonParams, newton};
-use crate::space::{HostSpace, Threads};
+use crate::space::{FreeMemory, HostSpace, Threads};
+use crate::sparse::Format;
 use crate::{Result, graph};
 use std::cell::RefCell;
 
@@ -61,13 +63,16 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let size = deck.size(nodes);
     let part =
         BoxSpec::new(nodes.edges(), size, deck.mesh.map).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
+    let part = agree(comm, part)?;
     let free = agree(comm, space.free_bytes(comm))?;
+    agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
+    let here = (comm.size() > 1).then(|| comm.rank());
     let mesh = phases.time("mesh", || {
-        let mesh = space.generate_mesh(part?, free)?;
+        let mesh = space.generate_mesh(part, u64::MAX)?;
         space.check_inside(&mesh)?;
         space.check_folding(&mesh).map(|()| mesh)
     });
-    let mesh = agree(comm, mesh)?;
+    let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", here)))?;
 
     // 2. The graph of the matrix.
     progress.phase("graph");
@@ -80,7 +85,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
         // Launches return at once on a GPU; the phase ends when their work has.
         space.fence().map(|()| graph)
     });
-    let graph = agree(comm, graph)?;
+    let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
     summary::graph_phases(&phases, &graph);
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
@@ -92,8 +97,8 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
         let problem = HeatProblem::new(space, input)?;
         space.fence().map(|()| problem)
     });
-    let mut problem = agree(comm, problem)?;
-    let mut temperature = agree(comm, problem.start())?;
+    let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
+    let mut temperature = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
     summary::costs(&phases, &mesh, &graph, &problem, deck);
 
     // 4. Newton.
@@ -101,6 +106,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let params = NewtonParams { tolerance: deck.newton.tolerance, max_iterations: deck.newton.max_iterations };
     let observe = &mut |step, norm| progress.newton(step, norm);
     let info = newton(space, comm, &mut problem, &mut temperature, params, observe);
+    let info = info.map_err(|error| error.in_stage("solve", here));
     progress.done();
     let info = if info.as_ref().is_err_and(|error| !error.is_collective()) { info } else { agree(comm, info) }?;
     let symmetry = agree(comm, problem.finish())?;
@@ -113,6 +119,19 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
     summary::report(space, comm, deck, &mesh, &temperature, &info, &proof, &phases, peak, triad)
+}
+
+/// Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host where a GPU works.
+fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<()> {
+    let choices = Choices {
+        graph: deck.graph.strategy,
+        fill: deck.fill.strategy.or(S::STRATEGY),
+        kernel: deck.fill.kernel,
+        format: deck.matrix.format.or(Format::default()),
+        threads: threads as u64,
+    };
+    let forecast = S::forecast(&Sizes::of(part), &choices);
+    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::Job;
 use super::clock::Clock;
+use super::forecast::{self, Choices, Forecast, Sizes};
 use crate::comm::Communicator;
-use crate::space::{HostSpace, available_bytes, peak_bytes};
+use crate::space::{FreeMemory, HostSpace, peak_bytes};
 use crate::{Result, blas};
 use std::time::Instant;
 
@@ -13,7 +14,11 @@ impl<S: HostSpace> Job for S {
     }
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {
-        Ok(available_bytes() / comm.ranks_on_node() as u64)
+        Ok(FreeMemory::now().share(comm.ranks_on_node() as u64))
+    }
+
+    fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
+        forecast::on_host(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {

@@ -1,6 +1,7 @@
 //! The execution spaces on which the main job runs: what the layers below ask of a space, and four facts about the machine.
 
 use super::clock::Clock;
+use super::forecast::{Choices, Forecast, Sizes};
 use crate::Result;
 use crate::comm::{Communicator, Staging};
 use crate::fill::{Assemble, Boundary};
@@ -18,6 +19,9 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + C
     /// # Errors
     /// A device's failure, here and below.
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64>;
+
+    /// Returns the memory that a run with these sizes and choices needs.
+    fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast;
 
     /// Largest number of bytes in use at once so far.
     ///

@@ -9,6 +9,7 @@ pub mod cost;
 mod cuda;
 pub mod deck;
 mod driver;
+pub mod forecast;
 mod heat;
 mod host;
 mod job;
