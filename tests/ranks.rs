@@ -178,7 +178,7 @@ fn assert_timed_out(ended: &Ended, words: &[&str]) {
 #[test]
 fn a_stopped_rank_is_missed_and_the_job_ends() {
     for (ranks, stopped, speaker) in [(3, 1, 0), (2, 0, 1)] {
-        let job = Job::start(&vec![rank(&LONG, &["--timeout", "2"]); ranks]);
+        let job = Job::start_with(&vec![rank(&LONG, &["--timeout", "2"]); ranks], &[]);
         signal(job.busy(stopped, 40), "STOP");
         let missing = format!("rank {stopped} missing; rank {speaker} waits at ");
         assert_timed_out(&job.end(), &["longer than 2 s", "--timeout", &missing, ", phase "]);

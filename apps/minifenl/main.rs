@@ -30,6 +30,7 @@ use progress::Terminal;
 use startup::Startup;
 use std::io::{Write, stderr, stdout};
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 /// What the command line asks for.
@@ -57,11 +58,9 @@ fn main() -> ExitCode {
     let startup = Startup::watch(limit);
     let exit = match (comm::world(), task) {
         (Ok(comm), task) => start(&*comm, task, startup),
-        (Err(error), Ok(Task::Solve(_))) => program::failure(&error, &mut stderr()),
-        (Err(_), Ok(Task::Other(other))) => {
-            alone(other).unwrap_or_else(|error| program::failure(error.as_ref(), &mut stderr()))
-        }
-        (Err(_), Err(mistake)) => program::failure(mistake.as_ref(), &mut stderr()),
+        (Err(error), Ok(Task::Solve(_))) => without_ranks(&error.into()),
+        (Err(_), Ok(Task::Other(other))) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
+        (Err(_), Err(mistake)) => without_ranks(&mistake),
     };
     exit.into()
 }
@@ -131,13 +130,25 @@ fn show(text: &str) -> anyhow::Result<Exit> {
 /// Ends all ranks in order if one of them failed before the work began: the lowest prints its error.
 fn together<T>(comm: &dyn Communicator, result: anyhow::Result<T>) -> Result<T, Exit> {
     let Some(failing) = comm::failing(comm, result.is_err()) else { return result.map_err(|_| Exit::Failed) };
-    // The others end with 0, so that the launcher passes on the code of a rank that failed.
-    let Err(error) = result else { return Err(Exit::Done) };
-    if failing.lowest == comm.rank() {
-        let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
-        let _ = writeln!(stderr(), "error: {rank}{}", printable(&format!("{error:#}")));
+    match result {
+        Err(error) if failing.lowest == comm.rank() => {
+            let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
+            let _ = writeln!(stderr(), "error: {rank}{}", printable(&format!("{error:#}")));
+            Err(Exit::before_work(error.as_ref()))
+        }
+        // The others end with 0, so that the launcher neither ends the rank that speaks nor hides its code.
+        _ => Err(Exit::Done),
     }
-    Err(Exit::before_work(error.as_ref()))
+}
+
+/// Ends a process whose MPI did not start, so that ranks cannot agree on who speaks. The launcher ends all ranks when the
+/// first one fails; the others wait for that before they speak.
+fn without_ranks(error: &anyhow::Error) -> Exit {
+    let rank = comm::launched_rank().unwrap_or(0);
+    thread::sleep(Duration::from_millis(300) * rank.min(10) as u32);
+    let name = if rank == 0 { String::new() } else { format!("rank {rank}: ") };
+    let _ = writeln!(stderr(), "error: {name}{error:#}");
+    Exit::before_work(error.as_ref())
 }
 
 fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {

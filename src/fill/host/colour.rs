@@ -92,7 +92,7 @@ mod tests {
         let far = (0..5000u32).flat_map(|e| [e, 4999 - e + 5000, 10_000 + e % 600]).collect();
         for (name, nodes) in [("strip", strip), ("folded", folded), ("far", far)] {
             let elem_node = ElemNode::new(nodes, 3, 11_000).unwrap();
-            let colouring = Colour::new(&elem_node);
+            let colouring = Colour::new(&elem_node).unwrap();
             let mut blocks: Vec<usize> = colouring.colours.concat();
             blocks.sort_unstable();
             assert_eq!(blocks, (0..5000usize.div_ceil(BLOCK)).collect::<Vec<_>>(), "{name}");

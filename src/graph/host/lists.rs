@@ -91,7 +91,7 @@ mod tests {
             }
         }
         for threads in [1, 2, 3, 5] {
-            let lists = NodeElem::new(&Threads::new(threads).unwrap(), elem_node, rows);
+            let lists = NodeElem::new(&Threads::new(threads).unwrap(), elem_node, rows).unwrap();
             assert_eq!(lists.row_map().len(), rows + 1);
             for (row, expected) in expected.iter().enumerate() {
                 assert_eq!(lists.slots(row), expected, "row {row} of {rows}, {threads} threads");
