@@ -80,7 +80,7 @@ def fault(mutant, names):
 
 
 def copy_tree():
-    """Brings target/mutants/tree up to date. Unchanged files keep their times, so that builds are reused."""
+    """Brings target/mutants/tree up to date and returns its files. Unchanged ones keep their times, so that builds are reused."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
     )
@@ -91,6 +91,12 @@ def copy_tree():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
         target.chmod(source.stat().st_mode)
+    remove_strays(files)
+    return files
+
+
+def remove_strays(files):
+    """Removes what tests leave in the tree: the cases that failed with one mutant are not tried first with the next."""
     for path in TREE.rglob("*"):
         if path.is_file() and str(path.relative_to(TREE)) not in files:
             path.unlink()
@@ -190,7 +196,7 @@ def main():
         counts["harmless" if "harmless" in mutant else "gpu"] += 1
     # Mutants of one test and file are neighbours: less is compiled from one to the next.
     runs = sorted((mutant for mutant in mutants if not skips(mutant)), key=lambda m: (m["test"].split(" -- ")[0], m["file"]))
-    copy_tree()
+    files = copy_tree()
     alone = {}
     for test in dict.fromkeys(mutant["test"] for mutant in runs):
         alone[test] = passes_alone(test)
@@ -200,6 +206,7 @@ def main():
         seconds, error = alone[mutant["test"]]
         start = time.monotonic()
         result, detail = ("ERROR", f"its test {error}") if error else verdict(mutant, seconds)
+        remove_strays(files)
         counts[result] += 1
         print(f"{result:<8} {time.monotonic() - start:5.1f} s  {mutant['name']}: {detail}", flush=True)
     line = f"{counts['caught']} caught, {counts['SURVIVED']} survived, {counts['harmless']} harmless"
