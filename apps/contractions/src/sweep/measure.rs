@@ -170,8 +170,8 @@ impl<P: Peers> Run<'_, P> {
 
     fn arrays<T: Float>(&self, [left, right, out]: [usize; 3]) -> Result<Arrays<T>> {
         let host = self.setting.host;
-        let left: Vec<T> = host.map(left, |i| random(i as u64));
-        let right: Vec<T> = host.map(right, |i| random(i as u64 + (1 << 40)));
+        let left: Vec<T> = host.map(left, |i| random(i as u64))?;
+        let right: Vec<T> = host.map(right, |i| random(i as u64 + (1 << 40)))?;
         #[cfg(feature = "cuda")]
         let on_gpu = match self.setting.gpu {
             Some(gpu) if !left.is_empty() => Some([gpu.upload(&left)?, gpu.upload(&right)?, gpu.zeros(out)?]),
