@@ -87,7 +87,7 @@ pub fn graph(data: &[u8]) -> bool {
             }
         }
     }
-    let lists = NodeElem::new(threads(), &table, input.rows);
+    let lists = NodeElem::new(threads(), &table, input.rows).unwrap();
     for row in 0..input.rows {
         let slots = (0..).zip(&input.nodes).filter(|(_, node)| **node as usize == row).map(|(slot, _): (u32, _)| slot);
         assert!(slots.eq(lists.slots(row).iter().copied()), "the elements of node {row}");
