@@ -15,7 +15,8 @@ KERNEL cg_begin(double tolerance, double limit, u32 slot, double* scalars) {
 
 // The state from r.r before the first iteration.
 KERNEL cg_check(u32 rr, double* scalars) {
-    if (scalars[STATE] == 0) scalars[STATE] = state_of(scalars[rr], scalars[TARGET], scalars[COUNT], scalars[LIMIT]);
+    double target = scalars[TARGET];
+    if (scalars[STATE] == 0) scalars[STATE] = judged(state_of(scalars[rr], target, scalars[COUNT], scalars[LIMIT]), target);
 }
 
 // alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r
@@ -57,11 +58,11 @@ KERNEL __launch_bounds__(THREADS) cg_direction(u64 n, u32 rr, u32 top, u32 botto
     double now = __ldcg(scalars + rr);
     if (__ldcg(scalars + STATE) != 0) return;
     // Iteration 0 of 1: all but the limit.
-    double state = state_of(now, scalars[TARGET], 0, 1);
+    double target = scalars[TARGET], state = state_of(now, target, 0, 1);
     if (thread_index() == 0) {
         double count = scalars[COUNT] + 1;
         scalars[COUNT] = count;
-        scalars[STATE] = state_of(now, scalars[TARGET], count, scalars[LIMIT]);
+        scalars[STATE] = judged(state_of(now, target, count, scalars[LIMIT]), target);
     }
     if (state != 0) return;
     double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);

@@ -5,9 +5,13 @@ constexpr double CONVERGED = 1, BREAKDOWN = 2, NOT_FINITE = 3, LIMIT_REACHED = 4
 // The smallest normal number. A sum of squares below it says nothing about a norm.
 constexpr double SMALLEST_SQUARE = 2.2250738585072014e-308;
 
-// Returns the state that follows from r.r after `count` iterations; 0 if the iteration continues.
+// Returns the state that follows from r.r after `count` iterations, before `judged`; 0 if the iteration continues.
 INLINE double state_of(double rr, double target, double count, double limit) {
     if (!isfinite(rr)) return NOT_FINITE;
-    if (sqrt(rr) <= target) return target * target < SMALLEST_SQUARE ? UNDERFLOW_REACHED : CONVERGED;
+    if (sqrt(rr) <= target) return CONVERGED;
     return count >= limit ? LIMIT_REACHED : 0.0;
+}
+// Returns the state to be stored: a target whose square underflows is not converged to.
+INLINE double judged(double state, double target) {
+    return state == CONVERGED && target * target < SMALLEST_SQUARE ? UNDERFLOW_REACHED : state;
 }

@@ -209,7 +209,7 @@ INLINE void iterate(u64 rows, u32 capacity, const u64* row_map, const u32* entri
         bool odd = fmod(count, 2.0) != 0;
         scalars[odd] = gamma;
         if (count > 0) scalars[!odd] = gamma_before;
-        scalars[PQ] = pq, scalars[COUNT] = count, scalars[STATE] = state;
+        scalars[PQ] = pq, scalars[COUNT] = count, scalars[STATE] = judged(state, scalars[TARGET]);
     }
 }
 

@@ -6,20 +6,12 @@
 //! ```
 //! Both use the vectors of a [`CgWorkspace`] and allocate nothing. They run on all ranks and return the same numbers there.
 
-use super::{CgSteps, CgWorkspace, LinearOperator, LinearSystem};
+use super::cg::{CgSteps, CgWorkspace, LinearSystem};
+use super::{LinearOperator, TrueResidual};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::AllReduce;
 use crate::space::Array;
-
-/// What a solve reached, computed from its x alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TrueResidual {
-    /// ||b - A x||.
-    pub residual: f64,
-    /// ||x||.
-    pub solution: f64,
-}
 
 /// What two products tell of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -11,7 +11,7 @@ mod host;
 mod preconditioner;
 
 pub use cg::{CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, LinearSystem, Quotient, cg};
-pub use checks::{Symmetry, TrueResidual, symmetry, true_residual};
+pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use preconditioner::{Identity, Preconditioner};
 
@@ -78,6 +78,15 @@ pub trait MatrixOperator: Formats {
 
     /// Returns the matrix whose values were copied to `storage` last, in its format.
     fn operator<'a>(storage: &'a Self::Storage, a: &'a CrsMatrix<f64, Self::Memory>) -> Self::Operator<'a>;
+}
+
+/// What a solve reached, computed from its x alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrueResidual {
+    /// ||b - A x||.
+    pub residual: f64,
+    /// ||x||.
+    pub solution: f64,
 }
 
 /// Result of a linear solve.

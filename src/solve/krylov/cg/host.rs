@@ -110,10 +110,10 @@ fn state_of(rr: f64, scalars: &[f64]) -> CgState {
     // A comparison with NaN is false, so NaN is tested first. Convergence in the last iteration allowed is a success.
     match () {
         () if !rr.is_finite() => CgState::NotFinite,
-        () if rr.sqrt() <= scalars[Slot::TARGET] => match scalars[Slot::TARGET].powi(2) < f64::MIN_POSITIVE {
-            true => CgState::Underflow,
-            false => CgState::Converged,
-        },
+        () if rr.sqrt() <= scalars[Slot::TARGET] => {
+            let is_normal = scalars[Slot::TARGET].powi(2) >= f64::MIN_POSITIVE;
+            if is_normal { CgState::Converged } else { CgState::Underflow }
+        }
         () if scalars[Slot::COUNT] >= scalars[Slot::LIMIT] => CgState::LimitReached,
         () => CgState::Running,
     }
