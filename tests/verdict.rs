@@ -128,6 +128,27 @@ fn the_default_run_has_its_known_numbers() {
     assert!(out.lines().last().unwrap().starts_with("PASS: 3 Newton steps, 46"), "{out}");
 }
 
+/// Each iteration stops at its own tolerance, relative to its own first norm, and not a step later.
+#[test]
+fn the_tolerances_are_relative_and_each_has_its_own() {
+    for (newton, cg, box_size) in [("1e-3", "1e-9", "1,1,1"), ("1e-7", "1e-4", "1,1,1"), ("1e-4", "1e-6", "50,50,1")] {
+        let args = format!("--nodes 9 --newton-tolerance {newton} --cg-tolerance {cg} --size={box_size}");
+        let (_, out, err, report) = run(&args);
+        let history = report["history"].as_array().unwrap_or_else(|| panic!("{args}: {out}{err}"));
+        let column = |key: &str| history.iter().map(|step| step[key].as_f64().unwrap()).collect::<Vec<_>>();
+        let (residuals, solves) = (column("residual"), column("cg_residual"));
+        let [newton, cg] = [newton, cg].map(|text| text.parse::<f64>().unwrap());
+        let (last, before) = residuals.split_last().unwrap();
+        assert!(
+            *last <= newton * residuals[0] && before.iter().all(|norm| *norm > newton * residuals[0]),
+            "{args}: {residuals:?}"
+        );
+        for (norm, solved) in before.iter().zip(&solves) {
+            assert!(*solved <= cg * norm && *solved > 1e-3 * cg * norm, "{args}: {solved} of {norm}");
+        }
+    }
+}
+
 /// The bound by hand: 3/4 (sqrt(t_max / t_min) - 1)^2 (h / Lz)^2, with the spacing h along z only.
 #[test]
 fn the_bound_follows_the_spacing_along_z_alone() {
