@@ -62,3 +62,18 @@ fn copy<S: Clock + Blas>(space: &S, items: usize) -> Result<f64> {
     let seconds = seconds(space, PASSES, 1, &mut || space.copy(items, &x, &mut y))?;
     Ok(16.0 * items as f64 / seconds.into_iter().fold(f64::INFINITY, f64::min))
 }
+
+#[test]
+fn a_roofline_is_the_lower_of_its_two_lines() {
+    use super::case::Kernel;
+    let ceilings = Ceilings { device: "x".into(), copy: 1e10, peak: [4e10, 1e10] };
+    let roofline = |kernel, precision, fields, points| {
+        ceilings.roofline(&Case::filling(kernel, precision, fields, points, [1, 1], 1 << 20))
+    };
+    // 2 P flops in 4 (2 P + 1) bytes: 128 / 516 flops per byte of the copy.
+    let by_copy = roofline(Kernel::DataDataScalar, Precision::F32, [1, 1], 64);
+    assert!((by_copy - 1e10 * 128.0 / 516.0).abs() < 1.0, "{by_copy}");
+    // 2 64 64 64 flops in 8 (3 64 64) bytes would be 5.3e10 by the copy.
+    assert_eq!(roofline(Kernel::FieldFieldScalar, Precision::F64, [64, 64], 64), 1e10);
+    assert_eq!(roofline(Kernel::FieldFieldScalar, Precision::F32, [64, 64], 64), 4e10);
+}

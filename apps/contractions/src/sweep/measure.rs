@@ -91,7 +91,7 @@ struct Arrays<T: Float> {
 
 /// Items of left, right and output that the longest of the cases need: of those, in their order, whose arrays fit into `free`
 /// bytes beside the arrays of the cases before.
-fn longest(jobs: &[Job], free: u64) -> [usize; 3] {
+pub(super) fn longest(jobs: &[Job], free: u64) -> [usize; 3] {
     jobs.iter().fold([0; 3], |longest, job| {
         let items = job.case.items();
         let both: [usize; 3] = std::array::from_fn(|i| longest[i].max(items[i]));

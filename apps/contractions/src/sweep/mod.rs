@@ -16,6 +16,8 @@ mod peers;
 pub mod table;
 #[cfg(all(test, feature = "cuda"))]
 mod tests_gpu;
+#[cfg(test)]
+mod tests_host;
 mod validate;
 
 pub use deck::SweepDeck;

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of a table that is read, at most.
 const MOST_BYTES: u64 = 256 << 20;
 /// Start of the comment with the number of rows.
@@ -273,39 +276,4 @@ fn row(line: &str) -> std::result::Result<Row, String> {
         device: cell("device").into(),
         checked: checked.into(),
     })
-}
-
-#[test]
-fn a_table_reads_itself() {
-    let case = Case::filling(Kernel::FieldFieldVector, Precision::F64, [8, 8], 8, [3, 1], 1 << 20);
-    let other = Case::filling(Kernel::FieldFieldTensor, Precision::F32, [8, 8], 8, [3, 2], 1 << 20);
-    let row = |variant: &str, timing| Row {
-        case,
-        variant: variant.into(),
-        order: Order(minifenl::space::Layout::Left),
-        memory_mib: 1.0,
-        timing,
-        roofline: Some(0.5),
-        device: "a, b".into(),
-        checked: CHECKED.into(),
-    };
-    let rows = vec![row(SERIAL, Some((0.5, 3))), row("flat", Some((0.25, 5))), Row { case: other, ..row("odd", None) }];
-    let ceilings = vec![Ceilings { device: "a, b".into(), copy: 4.0e12, peak: [6.5e13, 6.25e13] }];
-    let text = Table { rows: rows.clone(), ceilings }.csv();
-    assert_eq!(text.lines().nth(3), Some("# a; b,4000,65000,62500"));
-    let table = Table { rows, ceilings: Vec::new() };
-    let text = text.lines().enumerate().filter(|(at, _)| ![2, 3].contains(at)).map(|(_, line)| format!("{line}\n"));
-    let text: String = text.collect();
-    assert_eq!(table.csv(), text);
-    assert!(
-        text.contains(",250,") && text.lines().nth(4).is_some_and(|line| line.contains(",2,,1,5,a; b,yes")),
-        "{text}"
-    );
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("x.csv");
-    std::fs::write(&path, &text).unwrap();
-    assert_eq!(Table::read(&path).unwrap().csv(), text);
-    std::fs::write(&path, text + "no row\n").unwrap();
-    assert!(Table::read(&path).unwrap_err().to_string().ends_with("line 7 is not a row of a sweep"));
-    assert!(Table::read(Path::new("no-such.csv")).is_err());
 }

@@ -18,6 +18,13 @@ fn mistakes_are_named() {
     for (from, to, part) in [
         ("'x'", "'a/b'", "name: \"a/b\" is part of a file's name"),
         ("'x'", "''", "name: \"\""),
+        ("'x'", "'.'", "name: \".\" is part of a file's name: a letter or digit, then"),
+        ("'x'", "'..'", "name: \"..\" is"),
+        ("'x'", "'.hidden'", "name: \".hidden\" is"),
+        ("'x'", "'-force'", "name: \"-force\" is"),
+        ("'x'", "\"a\\nb\"", "name: \"a\\nb\" is"),
+        ("'x'", "\"a\\u001b[2J\"", "name: \"a\\u{1b}[2J\" is"),
+        ("'p'", "'..'", "plot \"..\": name: \"..\" is"),
         ("'data_data_scalar'", "'dot'", "sweep 1: contraction \"dot\": choose one of field_field_scalar"),
         ("'left'", "'up'", "layout \"up\""),
         ("points = [8]", "points = [8, 0]", "sweep 1: points: 0 is not a whole number from 1 to 2^20"),
@@ -47,6 +54,52 @@ fn mistakes_are_named() {
         let error = error(from, to);
         assert!(error.contains(part) && error.lines().count() == 1, "{to}: {error}");
     }
+}
+
+#[test]
+fn a_name_has_80_letters_at_most() {
+    assert_eq!(error("'x'", &format!("'{}'", "x".repeat(80))), "");
+    let long = error("'x'", &format!("'{}'", "x".repeat(1000)));
+    assert!(long.contains("80 at most") && long.len() < 300, "{long}");
+}
+
+#[test]
+fn sizes_that_no_machine_holds_are_refused() {
+    let most = "1048576";
+    let all = format!(
+        "name = 'x'\ntitle = ''\n[[sweep]]\nkernels = ['field_field_tensor']\nvariants = []\nprecisions = ['f32']\n\
+         layouts = []\nfields = [[{most}, {most}]]\npoints = [{most}]\ndims = [[{most}, {most}]]\nmemory_mib = [1]\n"
+    );
+    let error = SweepDeck::parse(&all, &NoPeers).unwrap_err().to_string();
+    let said = "sweep 1: one cell of field_field_tensor with fields [1048576, 1048576], 1048576 points and dims [1048576, 1048576] \
+                has more than 2^60 bytes";
+    assert_eq!(error, said);
+    // A kernel without fields and dimensions has none of them.
+    assert!(SweepDeck::parse(&all.replace("field_field_tensor", "data_data_scalar"), &NoPeers).is_ok());
+    // Large, but possible; a quick run would not be quick.
+    let large =
+        all.replace("field_field_tensor", "data_data_vector").replace(&format!("points = [{most}]"), "points = [64]");
+    let error = SweepDeck::parse(&large, &NoPeers).unwrap().quick().unwrap_err().to_string();
+    assert!(
+        error.starts_with("sweep 1: one cell of data_data_vector ") && error.contains("has 512 MiB: too large"),
+        "{error}"
+    );
+}
+
+#[test]
+fn titles_of_a_quick_run_have_its_own_sizes() {
+    let titled = |deck: &str, plot: &str, memory: &str| {
+        let text = GOOD.replacen("title = ''", &format!("title = '{deck}'"), 1);
+        let text = text.replacen("title = ''", &format!("title = '{plot}'"), 1).replacen("memory_mib = [1]", memory, 1);
+        let text = text.replacen("memory_mib = 1\n", "memory_mib = 1024\n", 1);
+        let deck = SweepDeck::parse(&text, &NoPeers).unwrap().quick().unwrap();
+        [deck.title, deck.plot[0].title.clone()]
+    };
+    let titles = titled("All, 1 GiB, every one", "A 8 x 8, 1 GiB", "memory_mib = [1, 1024]");
+    assert_eq!(titles, ["All, 0.0625 and 0.125 MiB, every one (quick run)", "A 8 x 8, 0.125 MiB (quick run)"]);
+    // Neither 11 GiB nor 2.1 GiB is 1 GiB; 1024 MiB is.
+    let titles = titled("11 GiB and 2.1 GiB", "1024 MiB", "memory_mib = [1024]");
+    assert_eq!(titles, ["11 GiB and 2.1 GiB (quick run)", "0.125 MiB (quick run)"]);
 }
 
 #[test]
