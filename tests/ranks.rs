@@ -33,9 +33,11 @@ fn assert_refused(ended: &Ended, words: &[&str]) {
 
 #[test]
 fn a_setting_of_one_rank_is_named_with_rank_and_key() {
-    let report = tempfile::tempdir().unwrap();
-    let report = report.path().join("r.json");
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("r.json");
     let report = report.to_str().unwrap();
+    let other = folder.path().join("first.json");
+    let other = other.to_str().unwrap();
     // Flags, key, value of the rank, value of rank 0.
     let cases: &[(&[&str], &str, &str, &str)] = &[
         (&["--cg-tolerance", "1e-6"], "cg.tolerance (--cg-tolerance)", "1e-6", "1e-8"),
@@ -44,18 +46,19 @@ fn a_setting_of_one_rank_is_named_with_rank_and_key() {
         (&["--t-max", "3"], "problem.t_max (--t-max)", "3.0", "2.0"),
         (&["--kernel", "contraction"], "fill.kernel (--kernel)", "contraction", "fused"),
         (&["--graph", "sort"], "graph.strategy (--graph)", "sort", "gather"),
-        (&["--report", report], "run.report (--report)", report, "not given"),
+        (&["--report", report], "run.report (--report)", report, other),
         (&["--timeout", "20"], "run.timeout (--timeout)", "20.0", "not given"),
         (&["--dump-deck"], "what to do", "text", "a solution"),
     ];
     for (index, (flags, key, value, first)) in cases.iter().enumerate() {
+        let mine: &[&str] = if flags[0] == "--report" { &["--report", other] } else { &[] };
         let (ended, named) = match index % 2 {
-            0 => (run(&[&[], flags]), "rank 1 differs from rank 0 in "),
-            _ => (run(&[&[], &[], flags]), "rank 2 differs from rank 0 in "),
+            0 => (run(&[mine, flags]), "rank 1 differs from rank 0 in "),
+            _ => (run(&[mine, mine, flags]), "rank 2 differs from rank 0 in "),
         };
         assert_refused(&ended, &[named, key, &format!(": {value}, and {first} on rank 0")]);
     }
-    assert!(!std::path::Path::new(report).exists());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no report, and nothing temporary");
 }
 
 #[test]

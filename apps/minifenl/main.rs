@@ -28,7 +28,7 @@ use minifenl::run::program::{self, Exit};
 use minifenl::run::{Deck, Device, ReportFile, solve};
 use progress::Terminal;
 use startup::Startup;
-use std::io::{Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -87,6 +87,7 @@ fn task() -> anyhow::Result<Task> {
 /// Makes sure that all ranks have a task, and the same, and does it.
 fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) -> Exit {
     comm.abort_on_panic();
+    // 3. The same work on all ranks.
     let task = match together(comm, task) {
         Ok(task) => task,
         Err(exit) => return exit,
@@ -104,7 +105,11 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
     }
     startup.over();
     if let Some(seconds) = limit {
-        let tell = |text: &str| drop(writeln!(stderr(), "error: {text}"));
+        let tell = |text: &str| {
+            // A status line may be open.
+            let start = if stderr().is_terminal() { "\n" } else { "" };
+            let _ = writeln!(stderr(), "{start}error: {text}");
+        };
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }
     match task {

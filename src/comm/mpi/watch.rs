@@ -26,12 +26,15 @@ const COLLECT: Duration = Duration::from_secs(1);
 /// How long a rank leaves the message to a lower one, which may have started to collect later.
 const YIELD: Duration = Duration::from_secs(3);
 
+/// Receives the line about a wait that took too long.
+type Tell = Box<dyn Fn(&str)>;
+
 /// What the waits of one rank have in common.
 pub(super) struct Watch {
     comm: ffi::MPI_Comm,
     rank: usize,
     size: usize,
-    limit: OnceCell<(Duration, Box<dyn Fn(&str)>)>,
+    limit: OnceCell<(Duration, Tell)>,
     phase: RefCell<String>,
     /// Collectives so far, counted with a limit only.
     collectives: Cell<u64>,
@@ -44,7 +47,7 @@ impl Watch {
     }
 
     /// Limits all waits from now on; the first limit stays.
-    pub(super) fn limit(&self, limit: Duration, tell: Box<dyn Fn(&str)>) {
+    pub(super) fn limit(&self, limit: Duration, tell: Tell) {
         let _ = self.limit.set((limit, tell));
     }
 
@@ -91,7 +94,7 @@ impl Watch {
             if is_done != 0 {
                 return Ok(());
             }
-            if tests % TESTS == 0 {
+            if tests.is_multiple_of(TESTS) {
                 std::thread::yield_now();
                 if start.elapsed() > limit || self.call_waiting()?.is_some() {
                     break;
