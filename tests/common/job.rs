@@ -113,8 +113,8 @@ impl Job {
 fn ticks_of(id: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     // The name in parentheses may hold spaces; utime is the 12th field after it.
-    let fields = stat.rsplit(')').next().unwrap_or("").split_whitespace();
-    fields.skip(11).next().and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+    let mut fields = stat.rsplit(')').next().unwrap_or("").split_whitespace();
+    fields.nth(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
 }
 
 /// Sends a signal to a process.
