@@ -152,12 +152,20 @@ fuzz: ## coverage-guided fuzzing of every reader (SECONDS=60 per target, TARGETS
 models: ## every order of threads through the lock-free insert, the claims of rows and the sums at seams (loom)
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml -- --nocapture
 
-# The standard library is not instrumented: tests/tsan.txt holds what follows from that, with reasons. Needs a nightly.
+# The standard library is not instrumented, and rayon's callers wait for its threads by locks of it: tests/tsan.patch replaces
+# those in a copy of rayon-core, and tests/tsan.txt suppresses what is left, with reasons. Cargo.lock is put back afterwards.
 TSAN_TESTS ?= space:: graph:: fill:: blas:: sparse::
 tsan: ## unit tests of the parallel modules under ThreadSanitizer (needs the nightly toolchain)
+	@mkdir -p target/tsan && rm -rf target/tsan/rayon-core && cp Cargo.lock target/tsan/Cargo.lock
+	@cp -r "$$(cargo metadata --locked --format-version 1 | python3 -c 'import json, os, sys; \
+	    print(*[os.path.dirname(p["manifest_path"]) for p in json.load(sys.stdin)["packages"] if p["name"] == "rayon-core"])')" \
+	    target/tsan/rayon-core
+	patch -s -p1 -d target/tsan/rayon-core < tests/tsan.patch
+	@trap 'cp target/tsan/Cargo.lock Cargo.lock' EXIT; \
 	TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.txt" CARGO_TARGET_DIR=target/tsan \
 	    RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
-	    cargo +nightly test --no-default-features --target $(HOST) --lib -- $(TSAN_TESTS)
+	    cargo +nightly test --config 'patch.crates-io.rayon-core.path="target/tsan/rayon-core"' \
+	    --no-default-features --target $(HOST) --lib -- $(TSAN_TESTS)
 
 # Rayon keeps its threads to the end (leaks) and converts pointers to integers and back (provenance). `madvise` is unknown to Miri.
 MIRI_TESTS ?= space::atomic space::memory space::view space::scan graph::host::pair_map graph::host::lists fill::host::scatter

@@ -253,13 +253,14 @@ fn pairs_that_many_blocks_insert_at_once_are_stored_once_in_a_map_that_is_nearly
     };
     for seed in 0..6 {
         // The first map has 16 slots per row: these pairs fill 14, 15, all, or more than all of them.
-        for (per_row, rows) in [(14, 3000u32), (15, 3000), (16, 3000), (17, 3000), (15, 200)] {
+        for (per_row, rows) in [(14u32, 3000u32), (15, 3000), (16, 3000), (17, 3000), (15, 200)] {
             let mut next = random(100 * seed + u64::from(per_row));
             let mut pairs = Vec::new();
             for low in 0..rows {
                 let mut far: Vec<u32> = (1..=40).collect();
                 for at in 0..per_row as usize {
-                    far.swap(at, at + (next() % (far.len() - at) as u64) as usize);
+                    let left = (far.len() - at) as u64;
+                    far.swap(at, at + (next() % left) as usize);
                     pairs.extend([low, low + far[at]]);
                 }
             }

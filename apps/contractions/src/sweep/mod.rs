@@ -9,6 +9,8 @@ mod ceilings;
 mod check;
 pub mod claims;
 pub mod deck;
+#[cfg(all(test, feature = "cuda"))]
+mod fuzz;
 pub mod jobs;
 mod loops;
 mod measure;
