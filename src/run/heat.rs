@@ -144,7 +144,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         space.update(&mut self.storage, &self.jacobian)?;
         let matrix = S::operator(&self.storage, &self.jacobian);
         let mut operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
-        symmetry(space, &mut operator, comm, &mut self.workspace, &mut |which, vector| {
+        symmetry(space, &mut operator, comm, &mut self.workspace, |which, vector| {
             space.scatter_by_id(mesh, SEEDS[which], vector)
         })
     }

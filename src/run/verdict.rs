@@ -216,7 +216,8 @@ mod tests {
 
     #[test]
     fn no_number_that_is_not_finite_passes() {
-        let set: [(&str, fn(&mut Evidence, f64)); 6] = [
+        type Set = fn(&mut Evidence, f64);
+        let set: [(&str, Set); 6] = [
             ("max error", |e, x| e.error_max = x),
             ("L2 error", |e, x| e.error_l2 = x),
             ("error bound", |e, x| e.error_bound = x),

@@ -100,6 +100,15 @@ fn a_determinant_of_exactly_zero_is_folded() {
     assert!(fold(&cube().map(|[x, y, z]| [x, y, -z])).is_some(), "mirrored");
 }
 
+/// Two nodes above each other, moved along x past their neighbours: the mean edge vectors stay those of an upright element.
+#[test]
+fn an_edge_pushed_through_its_element_is_folded() {
+    for (past, folded) in [(0.9, false), (1.0, true), (1.2, true), (1.9, true)] {
+        let coords = cube().map(|[x, y, z]| if x == 1.0 && y == 1.0 { [x - past, y, z] } else { [x, y, z] });
+        assert_eq!(fold(&coords).is_some(), folded, "{past}");
+    }
+}
+
 /// Corners and Gauss points are positive here; an edge or the inside is not.
 #[test]
 fn a_fold_between_positive_corners_and_gauss_points_is_found() {

@@ -51,13 +51,19 @@ pub fn true_residual<S: CgSteps, A: LinearOperator<S>, M, C: AllReduce<S> + ?Siz
 ///
 /// # Errors
 /// Those of `write`, of the operator, of a device and of communication.
-pub fn symmetry<S: CgSteps, A: LinearOperator<S>, C: AllReduce<S> + ?Sized>(
+pub fn symmetry<S, A, C, W>(
     space: &S,
     operator: &mut A,
     comm: &C,
     work: &mut CgWorkspace<S>,
-    write: &mut dyn FnMut(usize, &mut Array<S, f64>) -> Result<()>,
-) -> Result<Symmetry> {
+    mut write: W,
+) -> Result<Symmetry>
+where
+    S: CgSteps,
+    A: LinearOperator<S>,
+    C: AllReduce<S> + ?Sized,
+    W: FnMut(usize, &mut Array<S, f64>) -> Result<()>,
+{
     let n = operator.rows();
     let CgWorkspace { p, q, r, sums, .. } = work;
     sums.stop = None;

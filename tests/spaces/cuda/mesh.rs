@@ -65,7 +65,7 @@ fn the_lowest_folded_element_is_named() {
 #[test]
 fn the_lowest_node_outside_the_box_is_named() {
     let Some(space) = gpu("the_lowest_node_outside_the_box_is_named") else { return };
-    for map in [CoordinateMap::TWIST, CoordinateMap::Twist(6.2832), CoordinateMap::Bubble(12.0)] {
+    for map in [CoordinateMap::TWIST, CoordinateMap::Twist(6.5), CoordinateMap::Bubble(12.0)] {
         let (found, expected) = meshes(&space, map, 0, 1);
         match (space.check_inside(&found), Serial.check_inside(&expected)) {
             (Ok(()), Ok(())) => assert_eq!(map, CoordinateMap::TWIST),

@@ -134,7 +134,7 @@ fn one_entry_is_enough_to_break_symmetry() {
         let wave = |k: f64| move |(i, item): (usize, &mut f64)| *item = (k * i as f64).sin();
         let waves = [wave(0.7), wave(1.9)];
         let mut operator = a;
-        symmetry(&Serial, &mut operator, &Solo, &mut work, &mut |which, vector: &mut Vec<f64>| {
+        symmetry(&Serial, &mut operator, &Solo, &mut work, |which, vector: &mut Vec<f64>| {
             vector.iter_mut().enumerate().take(n).for_each(waves[which]);
             Ok(())
         })
