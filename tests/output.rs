@@ -74,7 +74,8 @@ fn a_report_on_a_full_disk_is_copied_and_the_old_one_kept() {
     let (disk, spare) = (disk.display(), temporary.display());
     // Two pages: one for the old report; the new one has 4 KiB and more.
     let mount = format!("mount -t tmpfs -o size=8k none {disk}");
-    if !parts(Command::new("unshare").args(["-rm", "sh", "-c", &mount]).output().unwrap()).2.is_empty() {
+    let is_mounted = Command::new("unshare").args(["-rm", "sh", "-c", &mount]).output();
+    if !is_mounted.is_ok_and(|output| output.status.success()) {
         return skip::skip("a_report_on_a_full_disk", "no right to mount a small disk", "MINIFENL_NEEDS_MOUNT");
     }
     let command = format!(
@@ -176,6 +177,7 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
         // From the first file that it has written, or begun to write, on.
         let is_new = || fs::metadata(&path).unwrap().modified().unwrap() != before.modified().unwrap();
         while !is_new() && names(dir.path()).len() == 1 {
+            assert!(child.try_wait().unwrap().is_none(), "kill {kill}: the writer ended by itself");
             std::thread::sleep(Duration::from_micros(200));
         }
         std::thread::sleep(Duration::from_micros(random(&mut seed) % 8000));
@@ -210,4 +212,49 @@ fn a_terminal_has_lines_that_fit_and_a_dumb_one_no_escapes() {
     assert!(steps.len() > 2 && steps.iter().all(|step| step.len() < 12), "{steps:?}");
     let (code, out, _) = parts(on_terminal("dumb", 80).unwrap());
     assert!(code == 0 && !out.contains('\x1b') && out.contains("PASS: "), "{out}");
+}
+
+#[test]
+fn peak_memory_is_per_node() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("r.json");
+    let (code, out, _) = sh(&format!("$M --nodes 5x7x11 --device cpu --threads 1 --report {}", path.display()));
+    let report = json(&path);
+    let number = |key: &str| report[key].as_f64().unwrap();
+    assert_eq!((code, number("nodes"), number("elements")), (0, 385.0, 240.0));
+    assert_eq!(number("peak_bytes_per_node"), number("peak_bytes") / 385.0);
+    let said =
+        format!("peak memory {:.1} MiB, {:.0} B/node", number("peak_bytes") / 1048576.0, number("peak_bytes") / 385.0);
+    assert!(out.contains(&said), "{out}");
+}
+
+/// Only one function of the two programs makes files: no other source names what could.
+#[test]
+fn every_file_is_written_by_one_function() {
+    fn walk(folder: &Path, found: &mut Vec<(String, String)>) {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.to_str().unwrap().to_string();
+            if path.is_dir() && !name.contains("tests") {
+                walk(&path, found);
+            } else if name.ends_with(".rs") && !name.contains("tests") && !name.contains("run/output") {
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if !root.join("src").exists() {
+        return skip::skip("every_file_is_written_by_one_function", "no sources", "MINIFENL_NEEDS_SOURCES");
+    }
+    let mut sources = Vec::new();
+    ["src/run", "apps"].map(|folder| root.join(folder)).iter().for_each(|folder| walk(folder, &mut sources));
+    assert!(sources.len() > 30);
+    for (name, text) in sources {
+        // Tests at the end of a file may.
+        let code = text.split("#[test]").next().unwrap();
+        for word in ["fs::write(", "File::create(", "create_new(", "fs::rename(", "fs::copy(", ".create(true)"] {
+            // A lock is no output.
+            let is_lock = name.ends_with("contractions/src/lock.rs") && word == ".create(true)";
+            assert!(is_lock || !code.contains(word), "{name} has `{word}`: use run::output");
+        }
+    }
 }

@@ -67,7 +67,6 @@ pub struct Plot {
     /// Only cases of this memory size.
     pub memory_mib: Option<f64>,
     /// A line for people.
-    #[cfg_attr(not(feature = "plot"), expect(dead_code))]
     pub title: String,
 }
 
