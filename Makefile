@@ -63,7 +63,7 @@ test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and 
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@failed=0; \
 	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
-	cargo test --workspace --features minifenl/mpi --no-fail-fast --test mpi --test job --test ranks 2>&1 | tee -a target/test.log || failed=1; \
+	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test job --test ranks --test faults 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
 
@@ -122,10 +122,13 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	mkdir -p dist && cp $(TARGET)/release/minifenl dist/minifenl-solo
 	cargo build --release --features mpi
 	cp $(TARGET)/release/minifenl dist/minifenl-mpi
-	{ cargo test --workspace --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } | \
-	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi \
+	cargo build --release --features faults
+	cp $(TARGET)/release/minifenl dist/minifenl-faults
+	{ cargo test --workspace --no-run --message-format=json; cargo test --features faults --test faults --no-run --message-format=json; \
+	    cargo bench --bench gpu --no-run --message-format=json; } | \
+	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi minifenl-faults=dist/minifenl-faults \
 	    minifenl-contractions=$(TARGET)/release/minifenl-contractions
-	rm dist/minifenl-solo dist/minifenl-mpi
+	rm dist/minifenl-solo dist/minifenl-mpi dist/minifenl-faults
 
 # Long checks beside `make test`. Each prints its counts; docs/reliability.md says what they found.
 .PHONY: fuzz models tsan miri coverage

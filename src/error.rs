@@ -132,6 +132,10 @@ pub enum Error {
     /// A GPU or a library that it needs is missing, or its driver reports a failure.
     #[error("{0}")]
     Device(String),
+    /// This rank failed in the midst of collective work, and no other rank knows: the caller ends them, by
+    /// [`Communicator::abort`](crate::comm::Communicator::abort).
+    #[error("{0}")]
+    Alone(Box<Error>),
     /// Another rank failed and reports the reason; this rank only stops. A program prints nothing for this error.
     #[error("rank {rank} failed; its message says why")]
     Elsewhere {
@@ -196,6 +200,15 @@ impl Error {
             stage.get_or_insert(name);
         }
         self
+    }
+
+    /// Returns whether the message begins with the rank.
+    pub fn names_rank(&self) -> bool {
+        match self {
+            Error::OutOfMemory { rank, .. } => rank.is_some(),
+            Error::Alone(error) => error.names_rank(),
+            _ => false,
+        }
     }
 
     /// Makes an [`Error::Shape`] for a one-dimensional array.

@@ -5,17 +5,20 @@
 
 #![allow(missing_docs, unsafe_code)]
 
-#[path = "common/json.rs"]
-mod json;
-#[path = "common/skip.rs"]
-mod skip;
+#[cfg(feature = "cuda")]
+#[path = "common/gpu.rs"]
+mod gpu;
 
 use minifenl::comm::{Communicator, Exchange, Map, Solo};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes};
-use minifenl::run::forecast::{Choices, STAGES, Sizes, on_gpu, on_host};
+#[cfg(feature = "cuda")]
+use minifenl::run::forecast::on_gpu;
+use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
 use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
 use minifenl::solve::{NewtonParams, newton};
+#[cfg(feature = "cuda")]
+use minifenl::space::ExecutionSpace;
 use minifenl::space::{Serial, Threads};
 use minifenl::sparse::Format;
 use minifenl::{Error, Result, fill, graph};
@@ -59,13 +62,6 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's promise.
         unsafe { System.realloc(pointer, layout, size) }
     }
-}
-
-/// Runs `work` and returns the largest number of bytes in use meanwhile beyond `base`.
-fn peak_of<R>(base: usize, work: impl FnOnce() -> R) -> (R, usize) {
-    PEAK.store(USED.load(Relaxed), Relaxed);
-    let result = work();
-    (result, PEAK.load(Relaxed) - base)
 }
 
 /// Other ranks, which send zeros.
@@ -167,17 +163,28 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
     assert!(worst[0] >= 0.97 && worst[1] <= 1.1, "forecast / measured is {worst:?}, expected 0.97 to 1.1");
 }
 
-/// The measured peaks of the stages, in the order of the driver.
-fn measured_on_host(part: BoxPart, deck: &Deck, threads: usize) -> [usize; 4] {
+fn measured_on_host(part: BoxPart, deck: &Deck, threads: usize) -> [u64; 4] {
     let space = Threads::new(threads).unwrap();
-    let ranks = part.neighbours().len() + 1;
-    let comm: &dyn Communicator = if ranks == 1 { &Solo } else { &Others };
-    let (phases, progress) = (Phases::default(), Silent);
     let base = USED.load(Relaxed);
-    let (mesh, in_mesh) = peak_of(base, || Mesh::new(&space, part, u64::MAX).unwrap());
-    let rows = mesh.map.owned_count();
-    let (graph, in_graph) = peak_of(base, || graph::build(&space, &mesh.elem_node, rows, deck.graph.strategy).unwrap());
-    let input = ProblemInput {
+    measured(&space, part, deck, &|work| {
+        PEAK.store(USED.load(Relaxed), Relaxed);
+        work();
+        (PEAK.load(Relaxed) - base) as u64
+    })
+}
+
+/// The measured peaks of the stages, in the order of the driver; `peak_of` runs a stage and returns its peak.
+fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut dyn FnMut()) -> u64) -> [u64; 4] {
+    let is_alone = part.neighbours().is_empty();
+    let comm: &dyn Communicator = if is_alone { &Solo } else { &Others };
+    let (phases, progress) = (Phases::default(), Silent);
+    let (mut mesh, mut graph, mut part) = (None, None, Some(part));
+    let in_mesh = peak_of(&mut || mesh = part.take().map(|part| Mesh::new(space, part, u64::MAX).unwrap()));
+    let mesh = mesh.unwrap();
+    let (table, rows) = (&mesh.elem_node, mesh.map.owned_count());
+    let in_graph = peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy).unwrap()));
+    let graph = graph.unwrap();
+    let input = || ProblemInput {
         deck,
         comm,
         mesh: &mesh,
@@ -186,15 +193,59 @@ fn measured_on_host(part: BoxPart, deck: &Deck, threads: usize) -> [usize; 4] {
         phases: &phases,
         progress: &progress,
     };
-    let (mut problem, in_setup) = peak_of(base, || HeatProblem::new(&space, input).unwrap());
-    let ((), in_solve) = peak_of(base, || {
+    let mut problem = None;
+    let in_setup = peak_of(&mut || problem = Some(HeatProblem::new(space, input()).unwrap()));
+    let mut problem = problem.unwrap();
+    let in_solve = peak_of(&mut || {
         let mut temperature = problem.start().unwrap();
         let params = NewtonParams { tolerance: 0.5, max_iterations: 2 };
-        let solved = newton(&space, comm, &mut problem, &mut temperature, params, &mut |_, _| {});
+        let solved = newton(space, comm, &mut problem, &mut temperature, params, &mut |_, _| {});
         // With neighbours that send zeros the iterations need not converge; they allocate all the same.
-        assert!(solved.is_ok() || ranks > 1 && solved.as_ref().is_err_and(Error::is_collective), "{solved:?}");
+        assert!(solved.is_ok() || !is_alone && solved.as_ref().is_err_and(Error::is_collective), "{solved:?}");
     });
     [in_mesh, in_graph, in_setup, in_solve]
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn forecasts_on_a_gpu_are_the_measured_peaks() {
+    let Some(space) = gpu::gpu("forecasts_on_a_gpu_are_the_measured_peaks") else { return };
+    let mut cases = Vec::new();
+    for graph in [graph::Strategy::Gather, graph::Strategy::Map, graph::Strategy::Sort] {
+        for (fill, _) in fill::Strategy::ALL {
+            cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Fused, Format::Pattern));
+        }
+    }
+    for (format, _) in Format::ALL {
+        let (graph, fill) = (graph::Strategy::Gather, fill::Strategy::Gather);
+        cases.push(([80, 64, 48], 0, 1, graph, fill, fill::Kernel::Fused, format));
+        cases.push(([96, 96, 80], 3, 8, graph, fill, fill::Kernel::Fused, format));
+        cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Contraction, format));
+    }
+    let mut worst = [1.0f64; 2];
+    for (nodes, rank, ranks, graph, fill, kernel, format) in cases {
+        let choices = Choices { graph, fill, kernel, format, threads: 1 };
+        let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
+        deck.matrix.format = Choice::Given(format);
+        let forecast = on_gpu(&Sizes::of(&part), &choices).stages.map(|stage| stage.bytes);
+        let device = space.device().clone();
+        let base = device.used_bytes().unwrap();
+        let measured = measured(&space, part, &deck, &|work| {
+            device.reset_peak().unwrap();
+            work();
+            space.fence().unwrap();
+            device.peak_bytes().unwrap() - base
+        });
+        for ((stage, forecast), measured) in STAGES.iter().zip(forecast).zip(measured) {
+            let ratio = forecast as f64 / measured as f64;
+            println!(
+                "{nodes:?}, rank {rank} of {ranks}, {choices:?}: {stage} {forecast} of {measured} bytes, {ratio:.3}"
+            );
+            worst = [worst[0].min(ratio), worst[1].max(ratio)];
+        }
+    }
+    println!("GPU: forecast / measured is {:.3} to {:.3}", worst[0], worst[1]);
+    assert!(worst[0] >= 0.95 && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15");
 }
 
 #[test]
@@ -208,9 +259,9 @@ fn free_memory_is_shared_among_the_ranks_of_a_node() {
 /// Runs the program with at most `kib` KiB of address space.
 #[cfg(target_os = "linux")]
 fn limited(kib: usize, arguments: &str) -> Output {
-    let program = env!("CARGO_BIN_EXE_minifenl");
+    let program = assert_cmd::cargo::cargo_bin("minifenl");
     let command = format!("ulimit -v {kib}; exec \"$0\" --device cpu {arguments}");
-    Command::new("bash").args(["-c", &command, program]).output().unwrap()
+    Command::new("bash").args(["-c", &command]).arg(program).output().unwrap()
 }
 
 /// The code, and the one line on stderr.

@@ -4,6 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 export CARGO_MANIFEST_DIR="$PWD" CARGO_BIN_EXE_minifenl="$PWD/minifenl" RUST_BACKTRACE=0
+export MINIFENL_FAULTS_PROGRAM="$PWD/minifenl-faults"
 log=$(mktemp) skipped=$(mktemp) failed=0
 trap 'rm -f "$log" "$skipped"' EXIT
 export MINIFENL_SKIPPED="$skipped" PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"

@@ -194,7 +194,7 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
 fn rank_of(comm: &dyn Communicator, error: &anyhow::Error) -> String {
     match error.downcast_ref::<Error>() {
         Some(Error::Invalid(_)) => String::new(),
-        Some(error) if error.is_collective() => String::new(),
+        Some(error) if error.is_collective() || error.names_rank() => String::new(),
         _ if comm.size() == 1 => String::new(),
         _ => format!("rank {}: ", comm.rank()),
     }

@@ -45,7 +45,7 @@ impl<S: Blas> Reductions<S> {
     /// Allocates for vectors of up to `n` items and `slots` results, all 0.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &S, n: usize, slots: usize) -> Result<Self> {
         Ok(Reductions { partials: space.zeros(S::partials_len(n))?, scalars: space.zeros(slots)?, stop: None })
     }

@@ -33,7 +33,7 @@ const HOST_CHUNK: usize = 4096;
 /// Measures with arrays of `len` items: one pass to warm up, then up to 15 passes or 0.4 s.
 ///
 /// # Errors
-/// [`Error::TooLarge`] when the memory is not available, [`Error::Invalid`] when `len` is 0.
+/// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] when `len` is 0.
 pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
     if len == 0 {
         return Err(Error::Invalid("triad: array length is 0, expected 1 or more".into()));

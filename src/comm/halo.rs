@@ -27,7 +27,7 @@ impl<S: Staging> Halo<S> {
     /// Sets up the exchange of `map`'s ghosts. Ranks create their halos in the same order.
     ///
     /// # Errors
-    /// As [`Communicator::exchange`]; [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// As [`Communicator::exchange`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &S, comm: &dyn Communicator, map: &Map) -> Result<Self> {
         let neighbours = map.neighbours();
         let mut send: Vec<LocalOrdinal> = Vec::new();

@@ -18,7 +18,7 @@ pub trait Staging: Blas {
     /// Prepares to send the values at the local indices `send`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Self::SendList>;
 
     /// `message[k] = x[send[k]]`; returns when the message may be sent.

@@ -26,7 +26,7 @@ impl<M: MemorySpace> Dirichlet<M> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has one item per column and each row a column of its own,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: Boundary<Memory = M>>(space: &S, graph: &CrsGraph<M>, fixed: &M::Array<u8>) -> Result<Self> {
         space.dirichlet(graph, fixed)
     }

@@ -112,7 +112,7 @@ pub trait Assemble: ExecutionSpace {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes or the graph belongs to another table,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn heat_assembly(
         &self,
         strategy: Strategy,
@@ -126,7 +126,7 @@ pub trait Assemble: ExecutionSpace {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when memory for element matrices, which a GPU's `Gather` allocates in
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU's `Gather` allocates in
     /// its first call, is not available.
     fn assemble_heat(
         &self,
@@ -144,7 +144,7 @@ pub trait Assemble: ExecutionSpace {
     /// Returns the exact temperature at the first `count` nodes.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::TooLarge`](crate::Error::TooLarge) when
+    /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when
     /// the memory is not available.
     fn sample(&self, exact: &Analytic, node_coord: &Array<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
 }

@@ -108,7 +108,7 @@ impl ElemGraph {
     /// Copies the positions into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available, [`Error::Device`](crate::Error::Device)
     /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemGraph<S::Memory>> {
         let positions = match &self.positions {

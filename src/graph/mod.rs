@@ -77,7 +77,7 @@ impl Graph {
     /// Copies a graph into the memory of a space. The copy has no step times: nothing was built.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available, [`Error::Device`](crate::Error::Device)
     /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Graph<S::Memory>> {
         let (crs, elem) = (Arc::new(self.crs.upload(space)?), self.elem.upload(space)?);

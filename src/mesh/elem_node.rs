@@ -81,7 +81,7 @@ impl ElemNode {
     /// Copies the table into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the memory is not available, [`Error::Device`] when a device fails.
+    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemNode<S::Memory>> {
         let nodes = space.upload(&self.nodes)?;
         Ok(ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count))

@@ -57,7 +57,7 @@ impl Mesh {
     /// Copies the tables into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available,
     /// [`Error::Device`](crate::Error::Device) when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Mesh<S::Memory>> {
         Ok(Mesh {

@@ -98,7 +98,7 @@ pub trait MeshSpace: ExecutionSpace {
     /// Returns 1 for each node, owned and ghost, that lies on one of two faces, and 0 for the others, `[node]`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn on_faces(&self, mesh: &Mesh<Self::Memory>, faces: [Face; 2]) -> Result<Array<Self, u8>>;
 }
 

@@ -9,7 +9,7 @@ use crate::mesh::{BoxPart, BoxSpec};
 use crate::solve::{NewtonParams, newton};
 use crate::space::{FreeMemory, HostSpace, Threads};
 use crate::sparse::Format;
-use crate::{Result, graph};
+use crate::{Error, Result, graph};
 use std::cell::RefCell;
 
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
@@ -17,8 +17,8 @@ use std::cell::RefCell;
 /// # Errors
 /// Ranks whose settings, version, build or kind of device differ; bad input, lack of memory, a folded element, an iteration
 /// that does not converge: on one rank as itself, on all other ranks as
-/// [`Error::Elsewhere`](crate::Error::Elsewhere). Any other error is this rank's alone: the caller has to end the others, by
-/// [`Communicator::abort`].
+/// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`] and a failure of MPI or of a device are this rank's
+/// alone: the caller has to end the others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
     // Collectives start only when all ranks are known to do the same.
     let chosen = deck.run.device.choose(comm, deck.run.share_gpu);
@@ -106,10 +106,11 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let params = NewtonParams { tolerance: deck.newton.tolerance, max_iterations: deck.newton.max_iterations };
     let observe = &mut |step, norm| progress.newton(step, norm);
     let info = newton(space, comm, &mut problem, &mut temperature, params, observe);
-    let info = info.map_err(|error| error.in_stage("solve", here));
+    let alone = |error: Error| alone(error.in_stage("solve", here), comm);
     progress.done();
-    let info = if info.as_ref().is_err_and(|error| !error.is_collective()) { info } else { agree(comm, info) }?;
-    let symmetry = agree(comm, problem.finish())?;
+    let is_alone = info.as_ref().is_err_and(|error| !error.is_collective());
+    let info = if is_alone { info.map_err(alone) } else { agree(comm, info) }?;
+    let symmetry = problem.finish().map_err(alone)?;
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 
@@ -118,7 +119,12 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let peak = agree(comm, space.peak_bytes())?;
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
-    summary::report(space, comm, deck, &mesh, &temperature, &info, &proof, &phases, peak, triad)
+    summary::report(space, comm, deck, &mesh, &temperature, &info, &proof, &phases, peak, triad).map_err(alone)
+}
+
+/// Marks the error of a rank that leaves collective work.
+fn alone(error: Error, comm: &dyn Communicator) -> Error {
+    if comm.size() == 1 || error.is_collective() { error } else { Error::Alone(Box::new(error)) }
 }
 
 /// Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host where a GPU works.

@@ -75,7 +75,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// Prepares assembly, boundary conditions, matrix, halo and solver.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had; a failure of a device or of MPI.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>) -> Result<Self> {
         let ProblemInput { deck, comm, mesh, graph, .. } = input;
         let strategy = deck.fill.strategy.or(S::STRATEGY);
@@ -96,7 +96,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// The temperature at the start of Newton's iteration: the boundary values, zero elsewhere; owned nodes and ghosts.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn start(&self) -> Result<Array<S, f64>> {
         let ProblemInput { deck, mesh, .. } = self.input;
         let mut temperature = self.space.zeros(mesh.map.local_count())?;

@@ -79,7 +79,7 @@ impl CrsGraph {
     /// Copies the graph into the memory of a space.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the memory is not available, [`Error::Device`] when a device fails.
+    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsGraph<S::Memory>> {
         let (row_map, entries) = (space.upload(&self.row_map)?, space.upload(&self.entries)?);
         Ok(CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries))

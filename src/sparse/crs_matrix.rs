@@ -35,7 +35,7 @@ impl<V: Item> CrsMatrix<V> {
     /// Copies the matrix into the memory of a space. The copy has its own graph, so it shares none with other copies.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available, [`Error::Device`](crate::Error::Device)
     /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsMatrix<V, S::Memory>> {
         Ok(CrsMatrix { graph: Arc::new(self.graph.upload(space)?), values: space.upload(&self.values)? })
@@ -52,7 +52,7 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
     /// Returns the zero matrix on a graph in a space's memory.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn zeros_on(space: &impl ExecutionSpace<Memory = M>, graph: Arc<CrsGraph<M>>) -> Result<Self> {
         let values = space.zeros(graph.nnz())?;
         Ok(CrsMatrix { graph, values })

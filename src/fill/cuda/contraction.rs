@@ -46,7 +46,7 @@ impl ContractionWorkset {
     /// Allocates worksets of `cells_per_workset` cells (at least 1).
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(space: &Cuda, cells_per_workset: usize) -> Result<Self> {
         let cells = cells_per_workset.max(1);
         let array = |items: usize| space.unfilled(cells.saturating_mul(items));

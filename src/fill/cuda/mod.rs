@@ -55,7 +55,7 @@ impl CudaFill {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the graph belongs to another table,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(
         space: &Cuda,
         strategy: Strategy,
@@ -80,7 +80,7 @@ impl CudaFill {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables or elements have not 8 nodes,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn assemble_heat(
         &mut self,
         space: &Cuda,

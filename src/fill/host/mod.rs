@@ -53,7 +53,7 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the table has other elements or the graph belongs to another table,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, elem_node: &ElemNode, graph: &Graph) -> Result<Self> {
         check_tables::<NN>("Fill::new", elem_node, graph)?;
         let rows = graph.crs.rows();

@@ -21,7 +21,7 @@ impl NodeElem<CudaMemory> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn on_device(space: &Cuda, elem_node: &ElemNode<CudaMemory>, rows: usize) -> Result<Self> {
         Ok(Self::with_longest(space, elem_node, rows)?.0)
     }

@@ -4,7 +4,7 @@ use super::error::{OrDevice, before, made};
 use super::kernels::Modules;
 use super::probe::{DeviceInfo, devices};
 use crate::{Error, Result};
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUmemPool_attribute as PoolAttribute};
 use cudarc::driver::{result, sys};
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
@@ -68,12 +68,10 @@ impl Device {
             return Err(Error::Device(format!("{name}: no stream-ordered memory: a newer driver or GPU is needed")));
         }
         let mut all = u64::MAX;
-        let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let threshold = PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         // SAFETY: the pool belongs to the device; the attribute is a 64-bit number.
-        unsafe {
-            let pool = result::device::get_default_mem_pool(self.handle).or_device("cuDeviceGetDefaultMemPool")?;
-            sys::cuMemPoolSetAttribute(pool, threshold, (&raw mut all).cast()).or_device("cuMemPoolSetAttribute")
-        }
+        unsafe { sys::cuMemPoolSetAttribute(self.pool()?, threshold, (&raw mut all).cast()) }
+            .or_device("cuMemPoolSetAttribute")
     }
 
     /// Makes the context current on this thread, as every call into the driver requires.
@@ -110,32 +108,47 @@ impl Device {
     pub fn memory(&self) -> Result<(u64, u64)> {
         self.bind()?;
         let (free, total) = result::mem_get_info().or_device("cuMemGetInfo")?;
-        let of_pool = |which| -> Result<u64> {
-            let mut bytes = 0u64;
-            // SAFETY: as in `keep_pool_memory`.
-            unsafe {
-                let pool = result::device::get_default_mem_pool(self.handle).or_device("cuDeviceGetDefaultMemPool")?;
-                sys::cuMemPoolGetAttribute(pool, which, (&raw mut bytes).cast()).or_device("cuMemPoolGetAttribute")?;
-            }
-            Ok(bytes)
-        };
-        let reserved = of_pool(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
-        let used = of_pool(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
-        Ok((free as u64 + reserved.saturating_sub(used), total as u64))
+        let reserved = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+        Ok((free as u64 + reserved.saturating_sub(self.used_bytes()?), total as u64))
     }
 
-    /// Returns the peak bytes of all arrays of this process.
+    /// Returns the bytes of all arrays of this process now.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver fails.
+    pub fn used_bytes(&self) -> Result<u64> {
+        self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
+    }
+
+    /// Returns the peak bytes of all arrays of this process, since its start or the last [`reset_peak`](Self::reset_peak).
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.
     pub fn peak_bytes(&self) -> Result<u64> {
-        let mut bytes = 0u64;
-        let which = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+        self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+    }
+
+    /// Begins a new measurement of the peak with the bytes in use now.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver fails.
+    pub fn reset_peak(&self) -> Result<()> {
+        let (mut zero, which) = (0u64, PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH);
         // SAFETY: as in `keep_pool_memory`.
-        unsafe {
-            let pool = result::device::get_default_mem_pool(self.handle).or_device("cuDeviceGetDefaultMemPool")?;
-            sys::cuMemPoolGetAttribute(pool, which, (&raw mut bytes).cast()).or_device("cuMemPoolGetAttribute")?;
-        }
+        unsafe { sys::cuMemPoolSetAttribute(self.pool()?, which, (&raw mut zero).cast()) }
+            .or_device("cuMemPoolSetAttribute")
+    }
+
+    fn pool(&self) -> Result<sys::CUmemoryPool> {
+        // SAFETY: the handle comes from the driver.
+        unsafe { result::device::get_default_mem_pool(self.handle) }.or_device("cuDeviceGetDefaultMemPool")
+    }
+
+    fn pool_attribute(&self, which: PoolAttribute) -> Result<u64> {
+        let mut bytes = 0u64;
+        // SAFETY: as in `keep_pool_memory`.
+        unsafe { sys::cuMemPoolGetAttribute(self.pool()?, which, (&raw mut bytes).cast()) }
+            .or_device("cuMemPoolGetAttribute")?;
         Ok(bytes)
     }
 }

@@ -32,6 +32,7 @@ pub use compile::{Architecture, architectures};
 pub use device::Device;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
+pub use pinned::pinned_bytes;
 pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
 pub use scan::Offsets;

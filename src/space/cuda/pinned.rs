@@ -6,6 +6,7 @@ use super::stream::{Event, Stream};
 use crate::Result;
 use cudarc::driver::result;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Buffers for reuse. A caller takes a buffer, enqueues copies on one stream, and gives it back; an event marks the last copy.
@@ -26,6 +27,14 @@ pub(super) struct Pinned {
 
 // SAFETY: plain memory with one owner at a time.
 unsafe impl Send for Pinned {}
+
+/// Bytes of all buffers of this process.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the bytes of page-locked memory that this process holds for copies.
+pub fn pinned_bytes() -> usize {
+    HELD.load(Relaxed)
+}
 
 /// Bytes per piece of a long copy.
 pub(super) const PIECE: usize = 8 << 20;
@@ -59,6 +68,7 @@ impl PinnedPool {
         before("cuMemHostAlloc")?;
         // SAFETY: `drop` frees it. No flags: memory that the CPU caches, since it reads what the GPU wrote.
         let pointer = made(unsafe { result::malloc_host(wanted, 0) }, "cuMemHostAlloc")?;
+        HELD.fetch_add(wanted, Relaxed);
         Ok(Pinned { device: self.device.clone(), pointer, bytes: wanted, last_use: None })
     }
 
@@ -84,6 +94,7 @@ impl Drop for Pinned {
             let _ = result::ctx::synchronize();
             // SAFETY: `take` allocated it, and no copy uses it any more.
             let _ = unsafe { result::free_host(self.pointer) };
+            HELD.fetch_sub(self.bytes, Relaxed);
         }
     }
 }

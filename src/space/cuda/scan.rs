@@ -47,7 +47,7 @@ impl Cuda {
     /// Returns the exclusive scan of the first `n` counts, their sum and maximum. Waits for these two numbers.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for fewer counts, [`Error::TooLarge`](crate::Error::TooLarge) if the
+    /// [`Error::Shape`](crate::Error::Shape) for fewer counts, [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the
     /// GPU is out of memory.
     pub fn offsets(&self, n: usize, counts: &CudaArray<u32>) -> Result<Offsets> {
         let (offsets, state) = self.scan(n, counts)?;

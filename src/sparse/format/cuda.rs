@@ -28,7 +28,7 @@ impl<V: DeviceValue> Storage<V> {
     /// Builds what the format needs of the pattern.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
         let slices = match format {
             Format::Crs => None,
@@ -113,7 +113,7 @@ impl Cuda {
     /// Returns the matrix with its values rounded to single precision, on the same graph.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn single(&self, a: &CrsMatrix<f64, CudaMemory>) -> Result<CrsMatrix<f32, CudaMemory>> {
         let mut single = CrsMatrix::from_parts(a.graph().clone(), self.unfilled(a.graph().nnz())?);
         self.to_single(a, &mut single)?;

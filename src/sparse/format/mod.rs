@@ -80,7 +80,7 @@ pub trait Formats: Blas {
     /// Builds the part of a format that depends on the graph only.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where the memory cannot be had.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     fn storage(&self, format: Format, graph: &Arc<CrsGraph<Self::Memory>>) -> Result<Self::Storage>;
 
     /// Copies the values of a matrix into its format, 16 bytes per entry. Returns false where the format uses the CRS values

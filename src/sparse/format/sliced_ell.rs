@@ -99,7 +99,7 @@ impl<V: DeviceValue> SlicedEll<V> {
     /// Lays out a graph in slices, with zero values. Copies about 20 bytes per slice to the host and back.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the memory is not available, [`Error::Invalid`] for [`Format::Crs`].
+    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] for [`Format::Crs`].
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
         if format == Format::Crs {
             return Err(Error::Invalid("invalid format `crs` for a sliced matrix: expected sell or pattern".into()));

@@ -56,7 +56,7 @@ impl<S: CgSteps> CgWorkspace<S> {
     /// solve with it.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where the memory cannot be had.
+    /// [`Error::OutOfMemory`] where the memory cannot be had.
     pub fn new(space: &S, rows: usize, columns: usize) -> Result<Self> {
         let sums = Reductions::new(space, rows, CgSlot::LEN)?;
         let (p, q, r) = (space.zeros(columns)?, space.zeros(rows)?, space.zeros(rows)?);
