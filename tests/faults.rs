@@ -53,7 +53,10 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
     let report = out.join("report.json");
     command.arg("--input").arg(&deck).args(["--threads", "2", "--device", device, "--report"]).arg(&report);
     // A report that cannot be written where it belongs may leave a copy there.
-    command.env("TMPDIR", &copies).envs([("MINIFENL_FAULT", fault), ("RUST_BACKTRACE", "0")]).env("MINIFENL_FAULT_LOG", &log);
+    command
+        .env("TMPDIR", &copies)
+        .envs([("MINIFENL_FAULT", fault), ("RUST_BACKTRACE", "0")])
+        .env("MINIFENL_FAULT_LOG", &log);
     let errors = std::fs::File::create(path("stderr")).unwrap();
     let mut child = command.stdout(Stdio::null()).stderr(errors).spawn().unwrap();
     let begin = Instant::now();
@@ -77,7 +80,11 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
     End {
         code,
         // A launcher adds lines of its own; those of the program begin with this word.
-        errors: stderr.lines().filter(|line| ranks == 1 && !line.starts_with('{') || line.contains("error:")).map(String::from).collect(),
+        errors: stderr
+            .lines()
+            .filter(|line| ranks == 1 && !line.starts_with('{') || line.contains("error:"))
+            .map(String::from)
+            .collect(),
         fault: std::fs::read_to_string(&log).ok(),
         report: std::fs::read_to_string(&report).ok(),
     }

@@ -307,3 +307,11 @@ fn no_limit_of_address_space_aborts_a_run() {
     println!("limits of address space: {} refused, {} verified", ends[0], ends[1]);
     assert!(ends[0] > 3 && ends[1] == 3, "{ends:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_cannot_start_are_one_line_and_code_2() {
+    // Each of 64 threads reserves 2 MiB for its stack.
+    let (code, text) = one_line(&limited(100_000, "--nodes 8 --threads 64"), "64 threads");
+    assert!(code == 2 && text.contains("threads: cannot start a pool of 64"), "{code}: {text}");
+}
