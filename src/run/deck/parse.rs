@@ -9,8 +9,9 @@ use toml::de::DeTable;
 /// Largest size of a deck in bytes. The decks of this project have a few hundred.
 const LARGEST: u64 = 1 << 20;
 
-/// Longest part of a line that a message quotes, in characters.
+/// Longest part of a line that a message quotes, and longest reason, in characters.
 const QUOTED: usize = 60;
+const REASON: usize = 300;
 
 impl Deck {
     /// Reads a deck from TOML text; `name` is what messages call it. The values are checked one by one, their
@@ -44,6 +45,10 @@ fn described(text: &str, error: &toml::de::Error) -> String {
         ("recursion limit", "too many dots in a key"),
     ] {
         reason = reason.replace(from, to);
+    }
+    if let Some((end, _)) = reason.char_indices().nth(REASON) {
+        reason.truncate(end);
+        reason += "...";
     }
     let Some(line) = error.span().map(|span| line_of(text, span.start)).or_else(|| line_without_span(text)) else {
         return format!(": {reason}");

@@ -89,6 +89,11 @@ fn long_and_deep_decks_are_refused_with_their_line() {
     }
     let dots = format!("[mesh]\nnodes = 8\na{} = 1\n[run]\n", ".a".repeat(100_000));
     assert!(message(&dots).contains("line 3: `a.a.a.a"));
+    let name = "x".repeat(100_000);
+    for text in [format!("[mesh]\n{name} = 1"), format!("[mesh]\nmap = \"{name}\"")] {
+        let message = message(&text);
+        assert!(message.contains(", line 2: ") && message.len() < 450, "{message}");
+    }
 }
 
 #[test]
