@@ -250,4 +250,27 @@ mod tests {
     fn no_threads_is_an_error() {
         assert!(Threads::new(0).unwrap_err().to_string().contains("invalid number of threads 0"));
     }
+
+    /// Pieces cover 0..n in order, differ by at most one unit and are whole units but for the last.
+    #[test]
+    fn bounds_are_even_and_whole_units() {
+        for (n, pieces, unit) in [0, 1, 7, 8, 9, 100, 4096, 9001]
+            .into_iter()
+            .flat_map(|n| [1, 2, 3, 8, 28].into_iter().flat_map(move |pieces| [1, 8, 16].map(|unit| (n, pieces, unit))))
+        {
+            let bounds = even_bounds(n, pieces, unit);
+            let case = format!("{n} items, {pieces} pieces of units of {unit}: {bounds:?}");
+            assert_eq!(
+                (bounds[0], bounds[bounds.len() - 1], bounds.len()),
+                (0, n, pieces.min(n.div_ceil(unit).max(1)) + 1)
+            );
+            let units: Vec<usize> = bounds.windows(2).map(|two| (two[1] - two[0]).div_ceil(unit)).collect();
+            assert!(bounds[..bounds.len() - 1].iter().all(|bound| bound % unit == 0), "{case}");
+            let (least, most) = (units.iter().min().unwrap(), units.iter().max().unwrap());
+            assert!(most - least <= 1, "{case}");
+            let mut items: Vec<usize> = (0..n).collect();
+            let parts = split_at(&mut items, bounds.iter().copied()).into_iter().map(|part| part.to_vec());
+            assert!(parts.flatten().eq(0..n), "{case}");
+        }
+    }
 }

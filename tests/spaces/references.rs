@@ -61,7 +61,7 @@ fn sorts_and_maps_keep_every_item() {
     let mut expected = std::collections::BTreeMap::new();
     (0..N).for_each(|i| *expected.entry(key(i)).or_insert(0) += 1);
     for space in threads() {
-        let mut keys = space.map(N, key);
+        let mut keys = space.map(N, key).unwrap();
         assert!((0..N).all(|i| keys[i] == key(i)));
         space.sort(&mut keys);
         assert!(keys.windows(2).all(|two| two[0] <= two[1]));
