@@ -85,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     threads: Option<usize>,
     /// End the job if a rank waits longer for other ranks [default: no limit]
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = number)]
     timeout: Option<f64>,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -40,7 +40,7 @@ pub const SETTINGS: [Setting; 20] = [
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),
     Setting { flag: "--share-gpu", key: "run.share_gpu", first: (None, "true"), second: (None, "true") },
     setting("--threads", "run.threads", ("2", "2"), ("3", "3")),
-    setting("--timeout", "run.timeout", ("2.5", "2.5"), ("60", "60.0")),
+    setting("--timeout", "run.timeout", ("30", "30.0"), ("2.5", "2.5")),
     setting("--report", "run.report", ("a.json", "\"a.json\""), ("b c.json", "\"b c.json\"")),
     Setting { flag: "--triad", key: "run.triad", first: (None, "true"), second: (None, "true") },
 ];
