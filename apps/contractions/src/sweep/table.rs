@@ -95,7 +95,9 @@ fn number(value: Option<f64>) -> String {
         _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value}"),
         size if size >= 1e5 => format!("{value:.0}"),
         size if size >= 1.0 => format!("{value:.3}"),
-        _ => format!("{value:.6}"),
+        size if size >= 1e-5 => format!("{value:.6}"),
+        // With six decimals these would become 0, which a reader takes for a damaged number.
+        _ => format!("{value:.3e}"),
     })
 }
 
