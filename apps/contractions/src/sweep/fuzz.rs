@@ -11,7 +11,7 @@ use mutate::Mutator;
 use std::path::PathBuf;
 
 /// Mutations of decks and of tables: some seconds each.
-const RUNS: [u32; 2] = [60_000, 40_000];
+const RUNS: [u32; 2] = [40_000, 20_000];
 /// Longest input.
 const LONGEST: usize = 3000;
 

@@ -234,9 +234,9 @@ fn row(line: &str) -> std::result::Result<Row, String> {
     let cell = |name: &str| COLUMNS.iter().position(|column| *column == name).map_or("", |at| cells[at]);
     let bad = |name: &str, expected: &str| format!("has {name} {:?}: expected {expected}", cell(name));
     let size = |name: &str| cell(name).parse::<usize>().map_err(|_| bad(name, "a whole number"));
-    // Neither NaN nor infinity is above 0 and finite.
+    // Neither NaN nor infinity is above 0 and finite. Below 1e-300 a change of units may give 0.
     let positive = |name: &str| {
-        let number = cell(name).parse::<f64>().ok().filter(|number| *number > 0.0 && number.is_finite());
+        let number = cell(name).parse::<f64>().ok().filter(|number| *number >= 1e-300 && number.is_finite());
         number.ok_or_else(|| bad(name, "a finite number above 0"))
     };
     let named = |error: Error| format!("has a {error}");
