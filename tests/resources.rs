@@ -279,7 +279,7 @@ fn less_address_space_than_the_forecast_is_one_line_and_code_2() {
         let output = limited(kib, arguments);
         let (code, text) = one_line(&output, arguments);
         assert_eq!(code, 2, "{text}");
-        for part in ["error: stage `", "this number of nodes needs", "bytes) are free"] {
+        for part in ["error: stage `", "this number of nodes (about ", "bytes) are free"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(output.stdout.is_empty());

@@ -124,11 +124,13 @@ pub struct Forecast {
     pub stages: [Stage; 4],
     /// Host memory of a rank that works on a GPU, at its peak.
     pub staging: u64,
+    /// Nodes of the rank.
+    pub nodes: u64,
 }
 
 impl Forecast {
-    fn new(bytes: [u64; 4], staging: u64) -> Self {
-        Forecast { stages: [0, 1, 2, 3].map(|at| Stage { name: STAGES[at], bytes: bytes[at] }), staging }
+    fn new(nodes: u64, bytes: [u64; 4], staging: u64) -> Self {
+        Forecast { stages: [0, 1, 2, 3].map(|at| Stage { name: STAGES[at], bytes: bytes[at] }), staging, nodes }
     }
 
     /// Returns the largest number of bytes over all stages.
@@ -146,7 +148,9 @@ impl Forecast {
         let all = self.stages.iter().map(|stage| (stage, free)).chain([(&staging, free_on_host)]);
         for (&Stage { name, bytes: wanted }, free) in all {
             if wanted > free {
-                let what = "this number of nodes".into();
+                // Memory grows with the nodes.
+                let fitting = u128::from(self.nodes) * u128::from(free) / u128::from(wanted);
+                let what = format!("this number of nodes (about {fitting} on this rank would fit)");
                 let error = Error::OutOfMemory { rank: None, stage: None, what, wanted, free };
                 return Err(error.in_stage(name, (comm.size() > 1).then(|| comm.rank())));
             }
@@ -192,7 +196,7 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     // T; ||F|| and correction.
     let solve = kept + matrices[1] + conditions + system + 8 * local + 16 * owned;
     let (setup, solve) = (tables + setup, tables + solve);
-    Forecast::new([mesh, mesh + graph, setup, solve], 0)
+    Forecast::new(owned, [mesh, mesh + graph, setup, solve], 0)
 }
 
 /// Bytes of the element matrices that a host's gather keeps in the set-up and in the solve.
@@ -254,7 +258,7 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let solve = tables + kept + later + vectors;
     // A part of the box is made on the host and copied; a whole box is made on the GPU.
     let staging = if ghosts > 0 { 32 * elems + 29 * local + 16 * sent } else { 0 };
-    Forecast::new([mesh, mesh + graph, tables + setup, solve], staging)
+    Forecast::new(owned, [mesh, mesh + graph, tables + setup, solve], staging)
 }
 
 #[cfg(test)]
@@ -298,16 +302,22 @@ mod tests {
 
     #[test]
     fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
-        let forecast = Forecast::new([100, 300, 200, 400], 0);
+        let forecast = Forecast::new(1000, [100, 300, 200, 400], 0);
         assert_eq!(forecast.peak(), 400);
         forecast.check(&Solo, 400, 0).unwrap();
-        for (free, stage, wanted) in [(399, "solve", 400), (299, "graph", 300), (0, "mesh", 100)] {
+        for (free, stage, wanted, fitting) in [(399, "solve", 400, 997), (299, "graph", 300, 996), (0, "mesh", 100, 0)]
+        {
             let text = forecast.check(&Solo, free, 0).unwrap_err().to_string();
-            for part in [format!("stage `{stage}`"), format!("({wanted} bytes)"), format!("({free} bytes) are free")] {
+            for part in [
+                format!("stage `{stage}`"),
+                format!("({wanted} bytes)"),
+                format!("({free} bytes) are free"),
+                format!("about {fitting} "),
+            ] {
                 assert!(text.contains(&part), "{text}");
             }
         }
-        let on_gpu = Forecast::new([1; 4], 50);
+        let on_gpu = Forecast::new(1, [1; 4], 50);
         on_gpu.check(&Solo, 1, 50).unwrap();
         assert!(on_gpu.check(&Solo, 1, 49).unwrap_err().to_string().contains("(49 bytes) are free"));
     }
