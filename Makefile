@@ -47,7 +47,7 @@ run: build ## the main job on 4 ranks (RANKS=4 ARGS="--nodes 64")
 $(CUDA):
 	python3 -m venv target/tools/cuda
 	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvrtc==$(CUDA_VERSION) nvidia-cuda-nvcc==$(CUDA_VERSION)
-	ln -sfn "$$(target/tools/cuda/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13" $@
+	ln -sfn "$$(target/tools/cuda/bin/python -c 'import os, sysconfig; print(os.path.relpath(sysconfig.get_path("purelib"), "target/tools"))')/nvidia/cu13" $@
 
 $(CUDA)/bin/nvdisasm: | $(CUDA)
 	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvdisasm==$(NVDISASM_VERSION)
