@@ -182,6 +182,10 @@ fn cg_takes_the_iterations_of_the_textbook() {
         // The true residual: b - A x.
         let true_residual = product(&x).iter().zip(&b).map(|(y, b)| (b - y) * (b - y)).sum::<f64>().sqrt();
         assert!(true_residual <= 1.01 * tolerance * norm, "{true_residual:e}");
+        // The same workspace again: nothing of the solve before is left in it.
+        let mut again = vec![0.0; N];
+        let info_again = cg(&space, &mut system, &mut again, params, &mut work, &mut |_, _| {}).unwrap();
+        assert!(info_again == info && again == x);
         let one_less = CgParams { tolerance, max_iterations: needed - 1 };
         assert!(cg(&space, &mut system, &mut vec![0.0; N], one_less, &mut work, &mut |_, _| {}).is_err());
     }
