@@ -108,6 +108,9 @@ mod tests {
     fn cuts_equal_those_by_hand() {
         let lows = |nodes, ranks| (0..ranks).map(|rank| share(nodes, ranks).of_rank(rank).low).collect::<Vec<_>>();
         assert_eq!(lows([4, 4, 4], 2), [[0, 0, 0], [2, 0, 0]]);
+        // 15 ranks: five parts across x, then three across y.
+        let fifteen: Vec<[u64; 3]> = [0, 6, 12, 18, 24].iter().flat_map(|&x| [0, 6, 13].map(|y| [x, y, 0])).collect();
+        assert_eq!(lows([30, 20, 10], 15), fifteen);
         assert_eq!(lows([4, 4, 5], 2), [[0, 0, 0], [0, 0, 2]]);
         assert_eq!(lows([8, 4, 4], 3), [[0, 0, 0], [2, 0, 0], [5, 0, 0]]);
         // 7 = 3 + 4: node floor(14 * 3 / 7) = 6, then 3 x 2 and 2 x 4 nodes along x.
