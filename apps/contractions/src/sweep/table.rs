@@ -203,7 +203,11 @@ impl Table {
         Self::parse(&text).map_err(|why| Error::Invalid(format!("{}: {why}", path.display())))
     }
 
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+    /// Reads the text of a table.
+    ///
+    /// # Errors
+    /// The line of what is no table, or what is missing.
+    pub(super) fn parse(text: &str) -> std::result::Result<Self, String> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
         let (at, header) = lines.next().unwrap_or((0, ""));
         if header.split(',').ne(COLUMNS) {
