@@ -150,7 +150,7 @@ fn together<T>(comm: &dyn Communicator, result: anyhow::Result<T>) -> Result<T, 
 /// first one fails; the others wait for that before they speak.
 fn without_ranks(error: &anyhow::Error) -> Exit {
     let rank = comm::launched_rank().unwrap_or(0);
-    thread::sleep(Duration::from_millis(300) * rank.min(10) as u32);
+    thread::sleep(Duration::from_secs(2 * rank.min(10) as u64));
     let name = if rank == 0 { String::new() } else { format!("rank {rank}: ") };
     let _ = writeln!(stderr(), "error: {name}{error:#}");
     Exit::before_work(error.as_ref())
