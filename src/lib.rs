@@ -88,6 +88,7 @@ pub mod faults;
 #[cfg(not(feature = "faults"))]
 #[allow(dead_code)]
 mod faults;
+pub mod files;
 pub mod fill;
 pub mod graph;
 pub mod mesh;

@@ -13,7 +13,6 @@ pub mod forecast;
 mod heat;
 mod host;
 mod job;
-pub mod output;
 mod phases;
 pub mod program;
 mod progress;

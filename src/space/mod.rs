@@ -29,7 +29,6 @@ mod choice;
 #[allow(unsafe_code)]
 pub mod cuda;
 mod host;
-mod input;
 pub mod lanes;
 mod limits;
 mod memory;
@@ -42,7 +41,6 @@ pub use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
-pub use input::read_text;
 pub use limits::FreeMemory;
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use memory::{available_bytes, peak_bytes, zeroed};

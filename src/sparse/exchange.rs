@@ -4,9 +4,11 @@
 //! copies.
 
 use super::{CrsGraph, CrsMatrix};
-use crate::space::{Item, available_bytes, read_text};
+use crate::files::{read_text, write};
+use crate::space::{Item, available_bytes, try_reserve};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use sprs::{CsMatI, CsMatViewI, TriMatI};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -113,20 +115,33 @@ fn quoted(line: &str) -> String {
     line.chars().take(60).collect()
 }
 
-/// Writes a Matrix Market file (coordinate, real, general) under a temporary name and renames it, so that readers never
-/// see a partial file.
+/// Writes a Matrix Market file (coordinate, real, general) by [`files::write`](crate::files::write), so that readers never see a
+/// partial file.
 ///
 /// # Errors
-/// [`Error::File`] with the path when the file cannot be written. An earlier file of that name then stays unchanged.
+/// [`Error::File`] with the path when the file cannot be written or its text exceeds the free memory. An earlier file of that
+/// name then stays unchanged.
 pub fn write_matrix_market(path: impl AsRef<Path>, matrix: &CrsMatrix) -> Result<()> {
     let path = path.as_ref();
-    // A rename within a folder is atomic.
-    let temporary = path.with_extension("partial");
-    let written = sprs::io::write_matrix_market(&temporary, matrix.as_sprs());
-    written.and_then(|()| std::fs::rename(&temporary, path)).map_err(|e| {
-        let _ = std::fs::remove_file(&temporary);
-        Error::File { path: path.display().to_string(), reason: e.to_string() }
-    })
+    let mut text = Text(Vec::new());
+    sprs::io::write_matrix_market_to_bufwrite(&mut text, matrix.as_sprs())
+        .map_err(|e| Error::File { path: path.display().to_string(), reason: e.to_string() })?;
+    write(path, &text.0)
+}
+
+/// A text in memory. Where memory is short, a write fails instead of ending the process.
+struct Text(Vec<u8>);
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        try_reserve("Matrix Market text", &mut self.0, bytes.len()).map_err(io::Error::other)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.mtx");
         write_matrix_market(&path, &small()).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a temporary file is left");
         let back = read_matrix_market(&path).unwrap();
         assert_eq!((back.graph(), back.values()), (small().graph(), small().values()));
         let text = std::fs::read_to_string(&path).unwrap();

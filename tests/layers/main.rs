@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("contraction", 2),
     ("blas", 2),
     ("space", 1),
+    ("files", 1),
     ("error", 0),
     ("faults", 0),
 ];

@@ -26,7 +26,6 @@ mod progress;
 mod sweep;
 #[cfg(all(test, feature = "cuda"))]
 mod testing;
-mod text;
 
 use args::Args;
 use minifenl::comm::Solo;

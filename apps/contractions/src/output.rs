@@ -2,7 +2,7 @@
 //! the old one or the new one.
 
 use crate::sweep::{SweepDeck, Table};
-use minifenl::run::output::{self, NotWritten, OutputFile};
+use minifenl::files::{self, NotWritten, OutputFile};
 use minifenl::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ impl Files {
 
 /// Writes what `--claims` and `--learn` print to a file.
 pub fn text(path: &Path, text: &str) -> Result<()> {
-    output::write(path, text.as_bytes())
+    files::write(path, text.as_bytes())
 }
 
 /// Draws every figure of the deck; of each plot, how many.

@@ -194,7 +194,7 @@ fn a_table_that_cannot_be_read_is_precious() {
     // A dangling link and a folder are no free place either.
     fs::remove_file(&csv).unwrap();
     fs::create_dir(&csv).unwrap();
-    refused(&args, "x.csv: not a regular file");
+    refused(&args, "x.csv: a folder, expected a regular file");
     fs::remove_dir(&csv).unwrap();
     fs::write(&csv, "damaged").unwrap();
     assert_eq!(run(&[&args[..], &["--force"]].concat()).0, 0);
@@ -318,14 +318,14 @@ fn odd_names_sizes_and_files_are_one_line() {
     with(&[dims, fields, kernel], "has more than 2^60 bytes");
     with(&[dims, kernel], "too large for --quick");
     for file in ["/dev/zero", "/dev/null", out.parent().unwrap().to_str().unwrap()] {
-        refused(&[&[file], &rest[..]].concat(), "not a regular file");
-        refused(&["--claims", file], "not a regular file");
+        refused(&[&[file], &rest[..]].concat(), "expected a regular file");
+        refused(&["--claims", file], "expected a regular file");
     }
     let long = dir.path().join("long.toml");
     fs::write(&long, "#".repeat(2 << 20)).unwrap();
-    refused(&[&[long.to_str().unwrap()], &rest[..]].concat(), "long.toml: more than 1 MiB");
+    refused(&[&[long.to_str().unwrap()], &rest[..]].concat(), "long.toml: larger than 1 MiB");
     fs::write(&long, b"name = 'x'\ntitle = '\xff'\n").unwrap();
-    refused(&[&[long.to_str().unwrap()], &rest[..]].concat(), "long.toml: line 2 is not UTF-8");
+    refused(&[&[long.to_str().unwrap()], &rest[..]].concat(), "long.toml: line 2: byte 0xff is not UTF-8 text");
     assert!(!out.exists());
 }
 

@@ -1,7 +1,7 @@
 //! From TOML text to a deck: what is refused, in one line with the line of the deck and the key.
 
 use super::Deck;
-use crate::space::read_text;
+use crate::files::read_text;
 use crate::{Error, Result};
 use std::{ops::Range, path::Path};
 use toml::de::DeTable;

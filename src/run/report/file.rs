@@ -1,7 +1,7 @@
 //! A report file that is either complete or not there.
 
 use super::Report;
-use crate::run::output::{NotWritten, OutputFile};
+use crate::files::{NotWritten, OutputFile};
 use crate::{Error, Result};
 use std::path::Path;
 

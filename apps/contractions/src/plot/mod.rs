@@ -11,7 +11,7 @@ use crate::sweep::case::Precision;
 use crate::sweep::deck::Plot;
 use crate::sweep::{SweepDeck, Table};
 use figure::{Figure, Kind};
-use minifenl::run::output;
+use minifenl::files;
 use minifenl::{Error, Result};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -54,8 +54,8 @@ fn files(deck: &SweepDeck, plot: &Plot, precision: &str, folder: &Path) -> [Path
 
 fn draw(figure: &Figure, [svg, png]: &[PathBuf; 2]) -> Result<()> {
     let (text, picture) = both(figure).map_err(|reason| Error::File { path: svg.display().to_string(), reason })?;
-    output::write(svg, text.as_bytes())?;
-    output::write(png, &picture)
+    files::write(svg, text.as_bytes())?;
+    files::write(png, &picture)
 }
 
 /// The SVG and the PNG of a figure.

@@ -4,7 +4,7 @@
 
 use super::case::{Case, Kernel, Order, Precision};
 use super::ceilings::Ceilings;
-use crate::text;
+use minifenl::files::read_text;
 use minifenl::{Error, Result};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -199,7 +199,7 @@ impl Table {
     /// # Errors
     /// [`Error::File`] for what is no text; [`Error::Invalid`] with the line of what is no table, or only a part of one.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = text::read(path, MOST_BYTES)?;
+        let text = read_text(path, MOST_BYTES)?;
         Self::parse(&text).map_err(|why| Error::Invalid(format!("{}: {why}", path.display())))
     }
 

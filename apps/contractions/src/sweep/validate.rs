@@ -7,9 +7,9 @@ use super::case::{Case, Kernel, Order, Precision};
 use super::deck::{Group, Plot, SweepDeck, fits, parse};
 use super::peers::Peers;
 use super::table::{LOOPS, SERIAL, THREADS};
-use crate::text;
 #[cfg(feature = "cuda")]
 use minifenl::contraction::Variant;
+use minifenl::files::read_text;
 use minifenl::{Error, Result};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl SweepDeck {
     /// # Errors
     /// [`Error::File`] when it cannot be read, [`Error::Invalid`] naming the file and what is wrong in it.
     pub fn read(path: &Path, peers: &impl Peers) -> Result<Self> {
-        let text = text::read(path, MOST_BYTES)?;
+        let text = read_text(path, MOST_BYTES)?;
         Self::parse(&text, peers).map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))
     }
 
