@@ -52,8 +52,8 @@ $(CUDA):
 $(CUDA)/bin/nvdisasm: | $(CUDA)
 	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvdisasm==$(NVDISASM_VERSION)
 
-# Every test runs once: all of both packages without MPI, then those that need it. A test that lacks a GPU adds a line to the
-# file MINIFENL_SKIPPED.
+# Every test runs once: all of both packages without MPI, those that need MPI or faults on purpose, and the models of the
+# lock-free code. A test that lacks a GPU adds a line to the file MINIFENL_SKIPPED.
 test mutants: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
 test mutants: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
 test mutants: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
@@ -64,6 +64,7 @@ test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and 
 	@failed=0; \
 	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
 	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test job --test ranks --test faults 2>&1 | tee -a target/test.log || failed=1; \
+	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
 
@@ -102,16 +103,14 @@ plot: $(MATPLOTLIB) ## GB/s against size, GPU beside CPU (JSON="gpu.json cpu.jso
 
 # Every figure of the clinic report: minutes on a GPU, longer on a CPU. A CPU run lacks the GPU variants and never overwrites GPU
 # tables: make contractions DEVICE=cpu TABLES=/tmp/contractions. The tuning table of `auto` is compiled into the program that
-# makes it, so it is written elsewhere and then moved.
+# makes it; it is replaced whole.
 DEVICE ?= auto
 TABLES ?= docs/contractions
 contractions: ## the contraction sweeps: tables, figures, claims, tuning table of auto (DEVICE=auto TABLES=docs/contractions)
 	cargo run --release -p minifenl-contractions -- inputs/contractions/*.toml --device $(DEVICE) --out $(TABLES)
-	cargo run -q --release -p minifenl-contractions -- --claims $(TABLES)/*.csv > $(TABLES)/claims.md
+	cargo run -q --release -p minifenl-contractions -- --claims $(TABLES)/*.csv --to $(TABLES)/claims.md
 ifeq ($(TABLES),docs/contractions)
-	@mkdir -p target
-	cargo run -q --release -p minifenl-contractions -- --learn $(TABLES)/*.csv > target/auto.csv
-	mv target/auto.csv src/contraction/auto.csv
+	cargo run -q --release -p minifenl-contractions -- --learn $(TABLES)/*.csv --to src/contraction/auto.csv
 endif
 
 # The main program twice: without MPI, for machines that have none, and with it.

@@ -25,6 +25,14 @@ use minifenl::{Error, Result, fill, graph};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+
+/// Tests that count bytes or limit memory run one at a time, since the counter is that of the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 /// Counts the bytes in use and their largest number.
 struct Counting;
@@ -129,6 +137,7 @@ fn deck(nodes: [u64; 3], choices: &Choices) -> Deck {
 
 #[test]
 fn forecasts_on_the_host_are_the_measured_peaks() {
+    let _alone = alone();
     let choose =
         |graph, fill, threads| Choices { graph, fill, kernel: fill::Kernel::Fused, format: Format::default(), threads };
     let mut cases = Vec::new();
@@ -209,6 +218,7 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
 #[cfg(feature = "cuda")]
 #[test]
 fn forecasts_on_a_gpu_are_the_measured_peaks() {
+    let _alone = alone();
     let Some(space) = gpu::gpu("forecasts_on_a_gpu_are_the_measured_peaks") else { return };
     let mut cases = Vec::new();
     for graph in [graph::Strategy::Gather, graph::Strategy::Map, graph::Strategy::Sort] {
@@ -222,7 +232,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         cases.push(([96, 96, 80], 3, 8, graph, fill, fill::Kernel::Fused, format));
         cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Contraction, format));
     }
-    let mut worst = [1.0f64; 2];
+    let (mut worst, mut low) = ([1.0f64; 2], Vec::new());
     for (nodes, rank, ranks, graph, fill, kernel, format) in cases {
         let choices = Choices { graph, fill, kernel, format, threads: 1 };
         let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
@@ -238,18 +248,22 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         });
         for ((stage, forecast), measured) in STAGES.iter().zip(forecast).zip(measured) {
             let ratio = forecast as f64 / measured as f64;
-            println!(
-                "{nodes:?}, rank {rank} of {ranks}, {choices:?}: {stage} {forecast} of {measured} bytes, {ratio:.3}"
-            );
+            let case =
+                format!("{nodes:?}, rank {rank} of {ranks}, {choices:?}: {stage} {forecast} of {measured}, {ratio:.3}");
+            println!("{case}");
+            if ratio < 0.95 {
+                low.push(case);
+            }
             worst = [worst[0].min(ratio), worst[1].max(ratio)];
         }
     }
     println!("GPU: forecast / measured is {:.3} to {:.3}", worst[0], worst[1]);
-    assert!(worst[0] >= 0.95 && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15");
+    assert!(low.is_empty() && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15: {low:#?}");
 }
 
 #[test]
 fn free_memory_is_shared_among_the_ranks_of_a_node() {
+    let _alone = alone();
     // Other processes change the free memory meanwhile, so the ratio is not exact.
     let of = |comm: &dyn Communicator| Serial.free_bytes(comm).unwrap() as f64;
     let ratio = of(&Solo) / of(&Others);
@@ -275,6 +289,7 @@ fn one_line(output: &Output, what: &str) -> (i32, String) {
 #[cfg(target_os = "linux")]
 #[test]
 fn less_address_space_than_the_forecast_is_one_line_and_code_2() {
+    let _alone = alone();
     for (arguments, kib) in [("--nodes 80 --threads 2", 150_000), ("--nodes 400 --threads 1", 1 << 20)] {
         let output = limited(kib, arguments);
         let (code, text) = one_line(&output, arguments);
@@ -291,6 +306,7 @@ fn less_address_space_than_the_forecast_is_one_line_and_code_2() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_limit_of_address_space_aborts_a_run() {
+    let _alone = alone();
     // Less than this, and the system cannot load the program.
     let least = (4..).map(|step| step << 12).find(|&kib| limited(kib, "--version").status.success()).unwrap();
     let mut ends = [0; 2];
@@ -311,6 +327,7 @@ fn no_limit_of_address_space_aborts_a_run() {
 #[cfg(target_os = "linux")]
 #[test]
 fn threads_that_cannot_start_are_one_line_and_code_2() {
+    let _alone = alone();
     // Each of 64 threads reserves 2 MiB for its stack.
     let (code, text) = one_line(&limited(100_000, "--nodes 8 --threads 64"), "64 threads");
     assert!(code == 2 && text.contains("threads: cannot start a pool of 64"), "{code}: {text}");
