@@ -1,4 +1,4 @@
-//! Reads input files and writes output files: every file that a user names is read by [`read_text`] and written by [`write`] or
+//! Reads input files and writes output files: every file that a user names is read by [`read_text`] and written by [`write()`] or
 //! an [`OutputFile`].
 //!
 //! ```

@@ -1,0 +1,119 @@
+//! The command line: parses it, says in one line what is wrong with it, and completes it in a shell.
+
+use super::{Exit, failure, show};
+use crate::Error;
+use crate::error::printable;
+use std::ffi::OsString;
+use std::io::Write;
+
+/// Longest word of the command line that a message shows, in characters.
+const LONGEST_WORD: usize = 120;
+
+/// Parses the command line of this process.
+///
+/// # Errors
+/// What clap has to say, for [`usage`].
+pub fn parse<P: clap::Parser>() -> std::result::Result<P, clap::Error> {
+    parse_from(std::env::args_os().collect())
+}
+
+/// Parses a command line, the program's name first. The error shows control characters by their escapes and long words by
+/// their first characters, and names the flag of a value that is not UTF-8.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<P, clap::Error> {
+    let shown = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let word = printable(&word);
+        match word.char_indices().nth(LONGEST_WORD) {
+            Some((end, _)) => format!("{}...", &word[..end]),
+            None => word.into_owned(),
+        }
+    };
+    P::try_parse_from(&words).map_err(|error| {
+        // clap removes escape sequences from what it echoes, and names no flag of a word that is not UTF-8.
+        let again = if error.use_stderr() { P::try_parse_from(words.iter().map(shown)).err() } else { None };
+        again.filter(clap::Error::use_stderr).unwrap_or(error)
+    })
+}
+
+/// Writes what clap has to say: help and version to `out`, a mistake as one line to `err`; both on the first rank only.
+pub fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    match said(error) {
+        Ok(text) => match show(out, &text) {
+            Ok(()) => Exit::Done,
+            Err(error) => {
+                let _ = show(err, &format!("error: {error}\n"));
+                Exit::Failed
+            }
+        },
+        Err(mistake) => failure(&mistake, err),
+    }
+}
+
+/// Returns what clap has to say: help or version as text, a mistake as an error of one line.
+///
+/// # Errors
+/// [`Error::Invalid`] for a mistake in the command line.
+pub fn said(error: &clap::Error) -> crate::Result<String> {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        return Ok(text);
+    }
+    let line = in_one_line(&text);
+    Err(Error::Invalid(line.strip_prefix("error: ").unwrap_or(&line).into()))
+}
+
+/// Returns the script that completes the flags of `P` in a shell.
+pub fn completions<P: clap::CommandFactory>(shell: clap_complete::Shell) -> String {
+    let (mut script, mut command) = (Vec::new(), P::command());
+    let name = command.get_name().to_string();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// Joins the lines before the usage. The items of a list, whose first line ends with a colon, are separated by commas.
+fn in_one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let (mut joined, mut is_list) = (String::new(), false);
+    for line in lines.filter(|line| !line.starts_with("For more")) {
+        if !joined.is_empty() && !line.is_empty() {
+            joined += match () {
+                () if joined.ends_with(':') => " ",
+                () if is_list => ", ",
+                // Possible values, which clap prints in brackets on a line of their own.
+                () if line.starts_with('[') => " ",
+                () => "; ",
+            };
+        }
+        joined += line;
+        // An empty line ends the list.
+        is_list = !line.is_empty() && (is_list || line.ends_with(':'));
+    }
+    joined
+}
+
+#[test]
+fn a_mistake_reads_as_one_line() {
+    for (text, line) in [
+        (
+            "error: the following required arguments were not provided:\n  <DECK>...\n  --out <DIR>\n\nUsage: x <DECK>...",
+            "error: the following required arguments were not provided: <DECK>..., --out <DIR>",
+        ),
+        (
+            "error: unexpected argument '--redrw' found\n\n  tip: a similar argument exists: '--redraw'\n\nUsage: x",
+            "error: unexpected argument '--redrw' found; tip: a similar argument exists: '--redraw'",
+        ),
+        (
+            "error: the argument '--claims <CSV>...' cannot be used with:\n  [DECK]...\n  --redraw\n\nUsage: x",
+            "error: the argument '--claims <CSV>...' cannot be used with: [DECK]..., --redraw",
+        ),
+        (
+            "error: invalid value 'a' for '--x <X>'\n  [possible values: b, c]\n\nFor more information, try '--help'.",
+            "error: invalid value 'a' for '--x <X>' [possible values: b, c]",
+        ),
+    ] {
+        assert_eq!(in_one_line(text), line);
+    }
+}
