@@ -433,7 +433,7 @@ fn words_that_are_not_utf_8_name_their_flag() {
     for (flag, words) in [
         ("--nodes", vec![b"--nodes".to_vec(), b"8\xff".to_vec()]),
         ("--map", vec![b"--map=none\xfe".to_vec()]),
-        ("--completions", vec![b"--completions".to_vec(), b"ba\xffsh".to_vec()]),
+        ("--completions", vec![b"--completions".to_vec(), b"fi\xffsh".to_vec()]),
         ("\u{fffd}", vec![b"\xff".to_vec()]),
     ] {
         let words = std::iter::once(b"minifenl".to_vec()).chain(words).map(OsString::from_vec).collect();
