@@ -80,7 +80,7 @@ $(TYPOS):
 lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets -- -D warnings
-	cargo clippy -q --all-targets --features mpi -- -D warnings
+	cargo clippy -q --all-targets --features mpi,faults -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
 	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib

@@ -8,7 +8,7 @@
 //! MINIFENL_FAULT_LOG=FILE             a fault appends the line `KIND N WHAT` to this file
 //! ```
 //! Only builds with the feature `faults` read these variables. In all other builds a hook is a constant, which the
-//! compiler removes. A hook stands before the call that it stands for, so a fault leaks nothing by itself.
+//! compiler removes. A hook stands before the call that it stands for; those of persistent MPI requests stand after it.
 
 use std::io;
 

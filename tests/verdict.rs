@@ -44,6 +44,8 @@ fn no_setting_makes_the_verdict_vacuous() {
         // Elements that are too large for the solution.
         ("--t-min 5e-3 --t-max 1 --nodes 12", "mesh too coarse to verify: error bound 1.071e0 exceeds 0.05"),
         ("--nodes 9x9x2", "mesh too coarse to verify"),
+        // Every node is fixed.
+        ("--nodes 9x9x2 --t-max 1.1", "nothing was solved"),
     ] {
         let (code, out, err, report) = run(args);
         let last = out.lines().last().unwrap_or("");

@@ -56,11 +56,16 @@ fn main() -> ExitCode {
     };
     // 2. The ranks: those of mpirun, or this process alone.
     let startup = Startup::watch(limit);
-    let exit = match (comm::world(), task) {
-        (Ok(comm), task) => start(&*comm, task, startup),
-        (Err(error), Ok(Task::Solve(_))) => without_ranks(&error.into()),
-        (Err(_), Ok(Task::Other(other))) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
-        (Err(_), Err(mistake)) => without_ranks(&mistake),
+    let exit = match comm::world() {
+        Ok(comm) => start(&*comm, task, startup),
+        Err(error) => {
+            startup.over();
+            match task {
+                Ok(Task::Solve(_)) => without_ranks(&error.into()),
+                Ok(Task::Other(other)) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
+                Err(mistake) => without_ranks(&mistake),
+            }
+        }
     };
     exit.into()
 }
@@ -152,7 +157,7 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
     let rank = comm::launched_rank().unwrap_or(0);
     thread::sleep(Duration::from_secs(2 * rank.min(10) as u64));
     let name = if rank == 0 { String::new() } else { format!("rank {rank}: ") };
-    let _ = writeln!(stderr(), "error: {name}{error:#}");
+    let _ = writeln!(stderr(), "error: {name}{}", printable(&format!("{error:#}")));
     Exit::before_work(error.as_ref())
 }
 

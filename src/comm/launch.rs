@@ -21,7 +21,7 @@ pub fn started_by_mpirun() -> Option<usize> {
 }
 
 fn rank_count(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    VARIABLES.iter().filter_map(|(_, count)| number(variable(count))).max()
+    VARIABLES.iter().find_map(|(_, count)| number(variable(count)))
 }
 
 /// Returns the rank that a launcher gave this process, or `None` if it runs alone. Works before MPI starts.
@@ -109,6 +109,13 @@ mod tests {
         let set = |name: &'static str, value: &'static str| rank_count(|n| (n == name).then(|| value.into()));
         assert_eq!(set("OMPI_COMM_WORLD_SIZE", "4"), Some(4));
         assert_eq!(set("PMI_SIZE", "1"), Some(1));
+        // `mpirun -n 1` inside a step of four tasks.
+        let nested = |name: &str| match name {
+            "OMPI_COMM_WORLD_SIZE" => Some("1".into()),
+            "SLURM_STEP_NUM_TASKS" => Some("4".into()),
+            _ => None,
+        };
+        assert_eq!(rank_count(nested), Some(1));
         assert_eq!(set("SLURM_NTASKS", "8"), None);
         assert_eq!(set("PMI_SIZE", "many"), None);
     }

@@ -55,7 +55,7 @@ fn hash(text: &str) -> f64 {
     ((hash ^ (hash >> 52)) & ((1 << 52) - 1)) as f64
 }
 
-/// What `rank` brings, on all ranks.
+/// Broadcasts the value of `rank`.
 fn from(comm: &dyn Communicator, rank: usize, value: f64) -> f64 {
     let mut values = [if comm.rank() == rank { value } else { f64::NEG_INFINITY }];
     comm.all_max(&mut values);

@@ -50,7 +50,7 @@ impl std::error::Error for NotWritten {}
 /// Writes a file whole.
 ///
 /// # Errors
-/// [`Error::File`] naming the path; the old file is untouched then.
+/// [`Error::File`] naming the path. The file then has its old content; or its new one, if only the flush of the folder failed.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     let target = resolve(path).map_err(|error| failed(path, &error))?;
     OutputFile { path: path.into(), target }.write(content)
@@ -74,7 +74,7 @@ impl OutputFile {
     /// Writes the file whole.
     ///
     /// # Errors
-    /// [`Error::File`] naming the path; the old file is untouched then.
+    /// [`Error::File`] naming the path. The file then has its old content; or its new one, if only the flush of the folder failed.
     pub fn write(&self, content: &[u8]) -> Result<()> {
         self.try_write(content).map_err(|error| failed(&self.path, &error))
     }

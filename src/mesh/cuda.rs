@@ -9,7 +9,7 @@ use super::{BoxPart, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
 use crate::blas::Blas;
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{ExecutionSpace, Serial};
+use crate::space::{ExecutionSpace, Serial, try_collect};
 use crate::{LocalOrdinal, Result};
 
 const THREADS: u32 = 256;
@@ -89,8 +89,10 @@ impl MeshSpace for Cuda {
             let arguments = arguments![owned as u64, seed, vector];
             return self.launch(&MESH, "scatter_by_id", Grid::cover(owned, THREADS), arguments);
         }
-        let numbers: Vec<f64> =
-            (0..owned).map(|node| number_of(seed, mesh.global_node(node as LocalOrdinal))).collect();
+        let numbers = try_collect(
+            "random vector",
+            (0..owned).map(|node| number_of(seed, mesh.global_node(node as LocalOrdinal))),
+        )?;
         let numbers = self.upload(&numbers)?;
         self.copy(owned, &numbers, vector)
     }

@@ -74,7 +74,7 @@ impl<M: MemorySpace> Mesh<M> {
     /// Copies the tables from the memory of a space to the host.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the memory is not available,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available,
     /// [`Error::Device`](crate::Error::Device) when a device fails.
     pub fn download<S: ExecutionSpace<Memory = M>>(&self, space: &S) -> Result<Mesh> {
         let (nodes, per_elem) = (space.download(self.elem_node.nodes())?, self.elem_node.nodes_per_elem());

@@ -17,7 +17,10 @@ impl Job for Cuda {
         // Ranks that see different GPUs may number them alike, so the GPU's own id tells which ranks share it. Ids are
         // compared in 52 bits, which are exact in f64. A rank without an id shares with nobody; the gather is collective.
         let id = self.device().id().map_or(-1.0 - comm.rank() as f64, |id| (id >> 12) as f64);
-        Ok(self.device().memory()?.0 / sharing(id, &comm.all_gather(&[id])?))
+        // A rank whose driver fails joins the gather too, where the others wait for it.
+        let memory = self.device().memory();
+        let ids = comm.all_gather(&[id])?;
+        Ok(memory?.0 / sharing(id, &ids))
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {

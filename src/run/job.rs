@@ -1,4 +1,5 @@
-//! The execution spaces on which the main job runs: what the layers below ask of a space, and four facts about the machine.
+//! The execution spaces on which the main job runs: what the layers below need from a space; its device, free and peak memory,
+//! memory forecast and triad bandwidth.
 
 use super::clock::Clock;
 use super::forecast::{Choices, Forecast, Sizes};

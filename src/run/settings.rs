@@ -1,6 +1,6 @@
 //! Everything that the ranks of a run must have in common, as text: version, build, every key of the deck, kind of device.
 //!
-//! Ranks with other limits or tolerances would wait for each other for ever, and ranks with other boundary values or kernels
+//! Ranks with other limits or tolerances would wait for each other forever, and ranks with other boundary values or kernels
 //! would solve different problems, so [`solve`](super::solve) compares this list before it starts.
 
 use super::Deck;

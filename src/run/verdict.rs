@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! PASS   every number is finite, and
-//!        the first residual is not 0 while nodes are free
+//!        some node is free and the first residual is not 0
 //!        error bound     <= 0.05                          a coarser mesh verifies nothing
 //!        symmetry        <= 1e-10                         the matrix that CG needs
 //!        ||b - A x||     <= max(10 target, attainable)    in each linear solve
@@ -24,7 +24,7 @@ pub const DEPARTURE: f64 = 10.0;
 /// The attainable accuracy of a solve, in units of rounding: ATTAINABLE eps ||A|| ||x||.
 pub const ATTAINABLE: f64 = 100.0;
 
-/// What a linear solve was to reach and what it reached.
+/// Target and true residual of a linear solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solved {
     /// Tolerance times ||b||.
@@ -42,10 +42,10 @@ impl Solved {
     }
 }
 
-/// The numbers that decide.
+/// The measured numbers from which the verdict follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Nodes whose temperature is not given.
+    /// Number of nodes whose temperature is unknown.
     pub free_nodes: u64,
     /// Whether Newton's method ended because its first residual was exactly 0.
     pub starts_at_zero: bool,
@@ -59,7 +59,7 @@ pub struct Evidence {
     pub algebraic_error: f64,
     /// Departure of the matrix from symmetry.
     pub symmetry: f64,
-    /// Norm of the matrix, about.
+    /// Estimate of the norm of the matrix.
     pub matrix_norm: f64,
     /// The linear solves, in order.
     pub solves: Vec<Solved>,
@@ -70,17 +70,19 @@ pub struct Evidence {
 pub enum Failure {
     /// The first residual is 0 although some nodes are free.
     Underflow,
+    /// Every node is fixed, so nothing was solved.
+    NothingToSolve,
     /// A number is NaN or infinite.
     NotFinite(&'static str, f64),
     /// The error bound is too large to verify anything.
     TooCoarse(f64),
     /// The matrix is not symmetric.
     Asymmetric(f64),
-    /// Newton step, true residual, limit.
+    /// The true residual of a linear solve exceeds its limit: Newton step, residual, limit.
     Departure(usize, f64, f64),
-    /// Algebraic error, error bound.
+    /// The algebraic error exceeds its share of the error bound: error, bound.
     Algebraic(f64, f64),
-    /// Largest error, error bound.
+    /// The largest error exceeds the error bound: error, bound.
     Error(f64, f64),
 }
 
@@ -88,6 +90,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Underflow => write!(f, "the first residual is 0 although nodes are free: the numbers underflow"),
+            Failure::NothingToSolve => {
+                write!(f, "nothing was solved: the boundary conditions fix every node; give 3 or more nodes along z")
+            }
             Failure::NotFinite(what, value) => write!(f, "the {what} is {value}"),
             Failure::TooCoarse(bound) => {
                 write!(f, "mesh too coarse to verify: error bound {bound:.3e} exceeds {COARSEST}")
@@ -117,7 +122,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Judges.
+    /// Derives the verdict from the numbers of a run.
     pub fn new(e: &Evidence) -> Self {
         let finite = [
             ("error bound", e.error_bound),
@@ -130,6 +135,7 @@ impl Verdict {
         // A value that is not finite is a failure already.
         let over = |value: f64, limit: f64| value.is_finite() && value > limit;
         let underflow = (e.starts_at_zero && e.free_nodes > 0).then_some(Failure::Underflow);
+        let nothing = (e.free_nodes == 0).then_some(Failure::NothingToSolve);
         let not_finite = finite.into_iter().filter(|(_, value)| !value.is_finite());
         let departures = e.solves.iter().enumerate().filter_map(|(step, solved)| {
             let limit = solved.limit(e.matrix_norm);
@@ -139,6 +145,7 @@ impl Verdict {
             .into_iter()
             .chain(not_finite.map(|(what, value)| Failure::NotFinite(what, value)))
             .chain(over(e.error_bound, COARSEST).then_some(Failure::TooCoarse(e.error_bound)))
+            .chain(nothing)
             .chain(over(e.symmetry, ASYMMETRY).then_some(Failure::Asymmetric(e.symmetry)))
             .chain(departures)
             .chain(
@@ -192,7 +199,6 @@ mod tests {
         assert_eq!(failures(|e| e.error_max = e.error_bound), []);
         assert_eq!(failures(|e| (e.error_bound, e.symmetry) = (COARSEST, ASYMMETRY)), []);
         assert_eq!(failures(|e| (e.algebraic_error, e.error_bound) = (0.00015625, 0.0015625)), []);
-        assert_eq!(failures(|e| (e.starts_at_zero, e.free_nodes, e.solves) = (true, 0, vec![])), []);
     }
 
     #[test]
@@ -202,6 +208,8 @@ mod tests {
         assert_eq!(failures(|e| e.error_bound = 0.0501), [Failure::TooCoarse(0.0501)]);
         assert_eq!(failures(|e| e.symmetry = 1.1e-10), [Failure::Asymmetric(1.1e-10)]);
         assert_eq!(failures(|e| e.starts_at_zero = true), [Failure::Underflow]);
+        let fixed = |e: &mut Evidence| (e.starts_at_zero, e.free_nodes, e.solves) = (true, 0, vec![]);
+        assert_eq!(failures(fixed), [Failure::NothingToSolve]);
         let limit = 1e-7;
         assert_eq!(failures(|e| e.solves[1].residual = 1.1e-7), [Failure::Departure(1, 1.1e-7, limit)]);
     }

@@ -12,7 +12,7 @@
 //! folder, so that tests pass a made-up tree.
 
 use std::fs::read_to_string;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Bytes that can still be allocated; `u64::MAX` means without limit.
@@ -110,7 +110,8 @@ fn groups(root: &Path) -> Vec<Group> {
             let top = root.join(mount_point.trim_start_matches('/'));
             // A container sees its group as the top of the mount, under a path that may lie outside of it.
             let below = Path::new(path).strip_prefix(mounted).unwrap_or(Path::new(""));
-            let below = if path.contains("..") { Path::new("") } else { below };
+            let is_outside = Path::new(path).components().any(|part| part == Component::ParentDir);
+            let below = if is_outside { Path::new("") } else { below };
             let folders = below.ancestors().map(|folder| top.join(folder));
             found.extend(folders.map(|folder| Group { folder, names }));
         }

@@ -37,7 +37,10 @@ impl Lock {
                         holder.trim()
                     )));
                 }
-                Err(TryLockError::Error(error)) if is_unsupported(&error) => return Ok(None),
+                Err(TryLockError::Error(error)) if is_unsupported(&error) => {
+                    let _ = fs::remove_file(&path);
+                    return Ok(None);
+                }
                 locked => locked.map_err(|error| failed(error.into()))?,
             }
             // The run before may have removed the file between the two steps: then the lock is on a file without a name.

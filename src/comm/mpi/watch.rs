@@ -3,7 +3,7 @@
 //! ```text
 //! wait:     test the requests; after `limit`, or when another rank calls, give up
 //! give up:  send "collective n, phase p" to all ranks; collect such texts for a second
-//!           ranks without a text are missing; the lowest rank with one tells, then all abort
+//!           ranks without a text are missing; the lowest rank with a text prints the message, then all ranks abort
 //! ```
 //! With a limit, collectives run as nonblocking ones and exchanges are tested instead of waited for; without one, nothing
 //! here is called. The calls use a tag that no exchange has. A rank that computes or is stopped does not answer.
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const CALL: i32 = FREE_TAG;
 /// Bytes of a call, padded with zeros.
 const LEN: usize = 128;
-/// Tests between two looks at the clock and for calls.
+/// Number of tests between two checks of the clock and of messages from other ranks.
 const TESTS: u32 = 64;
 /// How long a rank collects calls.
 const COLLECT: Duration = Duration::from_secs(1);

@@ -21,7 +21,8 @@ impl ReportFile {
     /// Writes the report whole or, if that fails, a copy of it in the folder for temporary files.
     ///
     /// # Errors
-    /// [`NotWritten`] with the place of the copy; an older report is untouched then.
+    /// [`NotWritten`] with the place of the copy; an older report is untouched then, unless only the flush of
+    /// the folder failed.
     pub fn write(&self, report: &Report) -> Result<(), NotWritten> {
         let lost = |lost: NotWritten| NotWritten { error: as_report(lost.error), ..lost };
         let json = serde_json::to_string_pretty(report)

@@ -13,7 +13,7 @@ use crate::blas::Reductions;
 use crate::comm::AllReduce;
 use crate::space::Array;
 
-/// What two products tell of an operator.
+/// Departure of an operator from symmetry, and an estimate of its norm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Symmetry {
     /// |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||): rounding, about 1e-16, for a symmetric operator.
