@@ -165,3 +165,22 @@ fn every_flag_is_in_the_readme() {
         assert!(readme.contains(flag), "{flag}");
     }
 }
+
+#[test]
+fn a_report_does_not_replace_its_deck() {
+    let folder = tempfile::tempdir().unwrap();
+    let deck = folder.path().join("deck.toml");
+    std::fs::write(&deck, "[mesh]\nnodes = 4\n").unwrap();
+    let report = folder.path().join("./deck.toml");
+    let run = assert_cmd::Command::cargo_bin("minifenl")
+        .unwrap()
+        .arg("--input")
+        .arg(&deck)
+        .arg("--report")
+        .arg(&report)
+        .assert();
+    let error = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    run.code(2);
+    assert_eq!(error, "error: run.report (--report): this is the input deck; give another file\n");
+    assert_eq!(std::fs::read_to_string(&deck).unwrap(), "[mesh]\nnodes = 4\n");
+}

@@ -138,6 +138,16 @@ impl Args {
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
             deck.mesh.nodes = Some(Nodes::new([64; 3])?);
         }
+        let is_input = |report: &PathBuf| {
+            self.input
+                .as_ref()
+                .is_some_and(|input| matches!((report.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b))
+        };
+        if deck.run.report.as_ref().is_some_and(is_input) {
+            return Err(minifenl::Error::Invalid(
+                "run.report (--report): this is the input deck; give another file".into(),
+            ));
+        }
         deck.check()?;
         Ok(deck)
     }
