@@ -200,12 +200,13 @@ mod tests {
         assert!(same(&Solo, &settings(&[("a", "1")])).is_ok());
         assert!(on_ranks(3, |comm| same(comm, &settings(&[("a", "1")])).is_ok()).into_iter().all(|is_ok| is_ok));
         for culprit in [0, 2, 3] {
+            // Values of one length: their texts are compared.
             let results = on_ranks(4, |comm| {
-                let value = if comm.rank() == culprit { "17" } else { "4" };
+                let value = if comm.rank() == culprit { "7" } else { "4" };
                 same(comm, &settings(&[("a", "1"), ("b", value)])).unwrap_err()
             });
             // Rank 0 is what the others are compared with.
-            let (speaker, values) = if culprit == 0 { (1, "4, and 17") } else { (culprit, "17, and 4") };
+            let (speaker, values) = if culprit == 0 { (1, "4, and 7") } else { (culprit, "7, and 4") };
             for (rank, error) in results.iter().enumerate() {
                 match error {
                     Error::Invalid(text) if rank == speaker => assert_eq!(
