@@ -160,25 +160,25 @@ mod tests {
             barrier.wait();
         }
         fn all_sum(&self, _: &mut [f64]) {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
         fn all_sum_u64(&self, _: &mut [u64]) {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
         fn node_sum(&self, _: u64) -> u64 {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
         fn all_gather(&self, _: &[f64]) -> Result<Vec<f64>> {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
         fn barrier(&self) {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
         fn exchange(&self, _: &Map) -> Result<Box<dyn Exchange>> {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
         fn abort(&self, _: i32) -> ! {
-            unimplemented!()
+            unreachable!("agreement uses all_max only")
         }
     }
 

@@ -41,7 +41,7 @@ pub struct PairMapView<'a> {
 }
 
 impl<'a> PairMapView<'a> {
-    /// Lends slots, of which at least one exists; each node below the number of rows has a share of `slots_per_row`.
+    /// Lends at least one slot; each node below the number of rows has a share of `slots_per_row` slots.
     pub(super) fn new(slots: &'a [AtomicU64], slots_per_row: f64, placement: HashPlacement) -> Self {
         let window = match placement {
             HashPlacement::ByRow => (slots_per_row as u64).clamp(1, PROBES as u64),

@@ -72,7 +72,7 @@ pub struct Plot {
 
 /// Memory of a quick run's cases.
 const QUICK_MIB: [f64; 2] = [0.0625, 0.125];
-/// Memory of a case of which one cell is larger than that, at most.
+/// Largest memory of a case whose single cell already exceeds that size.
 const MOST_QUICK_BYTES: usize = 64 << 20;
 
 /// A title for a quick run, in which the memory sizes of the full run are replaced.
@@ -138,7 +138,7 @@ impl SweepDeck {
     /// they named the memory of the full run.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a case of which one cell is too large to be quick.
+    /// [`Error::Invalid`] if one cell of a case is too large for a quick run.
     pub fn quick(mut self) -> Result<Self> {
         let sizes: Vec<f64> = self.sweep.iter().flat_map(|group| group.memory_mib.iter().copied()).collect();
         for (i, group) in self.sweep.iter_mut().enumerate() {
