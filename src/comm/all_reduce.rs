@@ -3,26 +3,53 @@
 use super::{Communicator, Solo, Staging};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
+use std::ops::Range;
 
 /// Sums scalars over all ranks. Every rank gets the same bits.
 pub trait AllReduce<S: Blas> {
-    /// Replaces `sums.scalars[slot]` by its sum over the ranks; nothing once `sums` is stopped, which it is on all ranks or on none.
+    /// Replaces each of `sums.scalars[slots]` by its sum over the ranks, all of them in one message; nothing once `sums` is
+    /// stopped, which it is on all ranks or on none.
     ///
     /// # Errors
     /// A failure of a device or of communication.
-    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slot: usize) -> Result<()>;
+    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()>;
+
+    /// Starts [`all_reduce`](Self::all_reduce): the slots are not read or written until [`end`](Self::end), and no other
+    /// reduction is started. By default the sum is complete when this returns.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    fn begin(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        self.all_reduce(space, sums, slots)
+    }
+
+    /// Completes the reduction that [`begin`](Self::begin) started with the same slots.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    fn end(&self, _space: &S, _sums: &mut Reductions<S>, _slots: Range<usize>) -> Result<()> {
+        Ok(())
+    }
 
     /// Whether a reduction only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool;
+
+    /// Reports a failure that the device noticed after its work was enqueued: a rank that did not answer in time.
+    ///
+    /// # Errors
+    /// That failure.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A communicator reduces on the host. On one rank it does nothing.
 impl<S: Staging> AllReduce<S> for dyn Communicator + '_ {
-    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slot: usize) -> Result<()> {
+    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
         if self.size() == 1 {
             return Ok(());
         }
-        space.change_scalar(sums, slot, &mut |scalar| self.all_sum(std::slice::from_mut(scalar)))
+        space.change_scalars(sums, slots, &mut |scalars| self.all_sum(scalars))
     }
 
     fn is_recordable(&self) -> bool {
@@ -31,7 +58,7 @@ impl<S: Staging> AllReduce<S> for dyn Communicator + '_ {
 }
 
 impl<S: Blas> AllReduce<S> for Solo {
-    fn all_reduce(&self, _: &S, _: &mut Reductions<S>, _: usize) -> Result<()> {
+    fn all_reduce(&self, _: &S, _: &mut Reductions<S>, _: Range<usize>) -> Result<()> {
         Ok(())
     }
 

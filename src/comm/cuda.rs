@@ -9,9 +9,10 @@ use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 use crate::{LocalOrdinal, Result};
+use std::ops::Range;
 
 /// Most scalars that are copied to the host at once, to avoid an allocation per all-reduce.
-const MOST: usize = 16;
+const MOST: usize = 32;
 /// Threads per block, as in the kernel.
 const THREADS: u32 = 256;
 
@@ -44,9 +45,14 @@ impl Staging for Cuda {
         self.write(message, first, x)
     }
 
-    fn change_scalar(&self, sums: &mut Reductions<Cuda>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
-        // One copy brings the scalar and the stop scalar.
-        check_at_least("change_scalar", "scalars", sums.scalars.len().min(MOST), slot + 1)?;
+    fn change_scalars(
+        &self,
+        sums: &mut Reductions<Cuda>,
+        slots: Range<usize>,
+        change: &mut dyn FnMut(&mut [f64]),
+    ) -> Result<()> {
+        // One copy brings the scalars and the stop scalar.
+        check_at_least("change_scalars", "scalars", sums.scalars.len().min(MOST), slots.end)?;
         let mut scalars = [0.0; MOST];
         let scalars = &mut scalars[..sums.scalars.len().min(MOST)];
         self.read(&sums.scalars, scalars)?;
@@ -54,8 +60,8 @@ impl Staging for Cuda {
         if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {
             return Ok(());
         }
-        change(&mut scalars[slot]);
-        self.write(&scalars[slot..=slot], slot, &mut sums.scalars)
+        change(&mut scalars[slots.clone()]);
+        self.write(&scalars[slots.clone()], slots.start, &mut sums.scalars)
     }
 
     fn vector_len(x: &CudaArray<f64>) -> usize {

@@ -5,6 +5,7 @@ use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::HostSpace;
 use crate::{LocalOrdinal, Result};
+use std::ops::Range;
 
 impl<S: HostSpace> Staging for S {
     type SendList = Vec<LocalOrdinal>;
@@ -26,11 +27,16 @@ impl<S: HostSpace> Staging for S {
         Ok(())
     }
 
-    fn change_scalar(&self, sums: &mut Reductions<S>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()> {
+    fn change_scalars(
+        &self,
+        sums: &mut Reductions<S>,
+        slots: Range<usize>,
+        change: &mut dyn FnMut(&mut [f64]),
+    ) -> Result<()> {
         // All ranks hold the same state, so either all of them skip the all-reduce or none does.
         if !sums.is_stopped()? {
-            check_at_least("change_scalar", "scalars", sums.scalars.len(), slot + 1)?;
-            change(&mut sums.scalars[slot]);
+            check_at_least("change_scalars", "scalars", sums.scalars.len(), slots.end)?;
+            change(&mut sums.scalars[slots]);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 use crate::blas::{Blas, Reductions};
 use crate::space::Array;
 use crate::{LocalOrdinal, Result};
+use std::ops::Range;
 
 /// A space whose values can be sent by a host transport.
 pub trait Staging: Blas {
@@ -33,11 +34,16 @@ pub trait Staging: Blas {
     /// A device's failure.
     fn unpack(&self, message: &[f64], first: usize, x: &mut Array<Self, f64>) -> Result<()>;
 
-    /// Replaces `sums.scalars[slot]` by `change` of it, unless `sums` is stopped.
+    /// Replaces `sums.scalars[slots]` by `change` of them, unless `sums` is stopped.
     ///
     /// # Errors
     /// A device's failure.
-    fn change_scalar(&self, sums: &mut Reductions<Self>, slot: usize, change: &mut dyn FnMut(&mut f64)) -> Result<()>;
+    fn change_scalars(
+        &self,
+        sums: &mut Reductions<Self>,
+        slots: Range<usize>,
+        change: &mut dyn FnMut(&mut [f64]),
+    ) -> Result<()>;
 
     /// Length of a vector in this space.
     fn vector_len(x: &Array<Self, f64>) -> usize;

@@ -77,7 +77,7 @@ pub fn newton<S: Blas>(
         // F(x), J(x), ||F||
         problem.assemble(x, &mut residual)?;
         space.dot(n, &residual, &residual, &mut sums, 0)?;
-        comm.all_reduce(space, &mut sums, 0)?;
+        comm.all_reduce(space, &mut sums, 0..1)?;
         let mut norm = [0.0];
         space.read(&sums.scalars, &mut norm)?;
         let (step, square, norm) = (info.steps.len(), norm[0], norm[0].sqrt());

@@ -49,7 +49,7 @@ pub(super) fn is_zero<S: Blas>(
     sums.stop = None;
     space.axpby(n, UP, b, 0.0, b, scratch)?;
     space.dot(n, scratch, scratch, sums, slot)?;
-    comm.all_reduce(space, sums, slot)?;
+    comm.all_reduce(space, sums, slot..slot + 1)?;
     let mut squares = vec![0.0; slot + 1];
     space.read(&sums.scalars, &mut squares)?;
     Ok(squares[slot] == 0.0)

@@ -94,7 +94,7 @@ fn totals<S: CgSteps, C: AllReduce<S> + ?Sized, const N: usize>(
     comm: &C,
     sums: &mut Reductions<S>,
 ) -> Result<[f64; N]> {
-    (0..N).try_for_each(|slot| comm.all_reduce(space, sums, slot))?;
+    comm.all_reduce(space, sums, 0..N)?;
     let mut totals = [0.0; N];
     space.read(&sums.scalars, &mut totals)?;
     Ok(totals)

@@ -36,7 +36,7 @@ fn a_scalar_is_changed_unless_the_reductions_are_stopped() {
     sums.scalars = space.upload(&[0.0, 1.5, 2.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.5]).unwrap();
     for (stop, expected) in [(None, 3.0), (Some(0), 6.0), (Some(1), 6.0)] {
         sums.stop = stop;
-        space.change_scalar(&mut sums, 1, &mut |scalar| *scalar *= 2.0).unwrap();
+        space.change_scalars(&mut sums, 1..2, &mut |scalars| scalars[0] *= 2.0).unwrap();
         let scalars = space.download(&sums.scalars).unwrap();
         assert_eq!((scalars[1], scalars[2], scalars[9]), (expected, 2.5, 9.5), "{stop:?}");
     }

@@ -111,7 +111,7 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
     // The state of the last solve would switch these sums off.
     sums.stop = None;
     space.dot(n, b, b, sums, rr)?;
-    comm.all_reduce(space, sums, rr)?;
+    comm.all_reduce(space, sums, rr..rr + 1)?;
     space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
 
     // r = b - A x, p = z = M^-1 r, r.r, r.z
@@ -120,13 +120,13 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
     a.apply(space, p, q)?;
     space.axpby(n, 1.0, b, -1.0, q, r)?;
     space.dot(n, r, r, sums, rr)?;
-    comm.all_reduce(space, sums, rr)?;
+    comm.all_reduce(space, sums, rr..rr + 1)?;
     if M::IS_IDENTITY {
         space.copy(n, r, p)?;
     } else {
         m.apply(space, n, r, z)?;
         space.dot(n, r, z, sums, rz[0])?;
-        comm.all_reduce(space, sums, rz[0])?;
+        comm.all_reduce(space, sums, rz[0]..rz[0] + 1)?;
         space.copy(n, z, p)?;
     }
     space.cg_check(rr, sums)?;
@@ -168,11 +168,11 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
                 let (now, next) = (iteration % 2, (iteration + 1) % 2);
                 // q = A p, p.q
                 a.apply_dot(space, p, q, sums, CgSlot::PQ)?;
-                comm.all_reduce(space, sums, CgSlot::PQ)?;
+                comm.all_reduce(space, sums, CgSlot::PQ..CgSlot::PQ + 1)?;
                 // alpha = r.z / p.q; x += alpha p; r -= alpha q; r.r
                 let vectors = CgVectors { p: &*p, q: &*q, x: &mut *x, r: &mut *r };
                 space.cg_step(n, rz[now], CgSlot::RR[next], vectors, sums)?;
-                comm.all_reduce(space, sums, CgSlot::RR[next])?;
+                comm.all_reduce(space, sums, CgSlot::RR[next]..CgSlot::RR[next] + 1)?;
                 // beta = r.z / old r.z; p = z + beta p
                 let beta = Quotient { top: rz[next], bottom: rz[now] };
                 if M::IS_IDENTITY {
@@ -180,7 +180,7 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
                 } else {
                     m.apply(space, n, r, z)?;
                     space.dot(n, r, z, sums, rz[next])?;
-                    comm.all_reduce(space, sums, rz[next])?;
+                    comm.all_reduce(space, sums, rz[next]..rz[next] + 1)?;
                     space.cg_direction(n, CgSlot::RR[next], beta, z, p, sums)?;
                 }
             }
