@@ -9,7 +9,7 @@
 #[path = "common/gpu.rs"]
 mod gpu;
 
-use minifenl::comm::{Communicator, Exchange, Map, Solo};
+use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes};
 #[cfg(feature = "cuda")]
@@ -186,7 +186,7 @@ fn measured_on_host(part: BoxPart, deck: &Deck, threads: usize) -> [u64; 4] {
 fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut dyn FnMut()) -> u64) -> [u64; 4] {
     let is_alone = part.neighbours().is_empty();
     let comm: &dyn Communicator = if is_alone { &Solo } else { &Others };
-    let (phases, progress) = (Phases::default(), Silent);
+    let (phases, progress, links) = (Phases::default(), Silent, Links::staged(comm));
     let (mut mesh, mut graph, mut part) = (None, None, Some(part));
     let in_mesh = peak_of(&mut || mesh = part.take().map(|part| Mesh::new(space, part, u64::MAX).unwrap()));
     let mesh = mesh.unwrap();
@@ -195,7 +195,7 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let graph = graph.unwrap();
     let input = || ProblemInput {
         deck,
-        comm,
+        links: &links,
         mesh: &mesh,
         graph: &graph,
         conductivity: 1.0,

@@ -2,6 +2,7 @@
 
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
+use minifenl::comm::Transport;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes};
 use minifenl::sparse::Format;
@@ -81,6 +82,9 @@ pub struct Args {
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
+    /// Transport between ranks: auto, mpi (CPU); peer, nccl, mpi-device, staged (GPUs) [default: auto]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    halo: Option<Choice<Transport>>,
     /// Threads per rank [default: the cores allowed to the rank]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     threads: Option<usize>,
@@ -130,6 +134,7 @@ impl Args {
         set(&mut deck.cg.max_iterations, self.cg_max);
         set(&mut deck.matrix.format, self.format);
         set(&mut deck.run.device, self.device);
+        set(&mut deck.run.halo, self.halo);
         deck.run.threads = self.threads.or(deck.run.threads);
         deck.run.timeout = self.timeout.or(deck.run.timeout);
         deck.run.report = self.report.clone().or(deck.run.report);

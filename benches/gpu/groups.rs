@@ -3,7 +3,7 @@
 use crate::clock::{Clock, median};
 use crate::rows::{Row, Table};
 use minifenl::blas::{Blas, Reductions};
-use minifenl::comm::Solo;
+use minifenl::comm::{Links, Solo};
 use minifenl::graph::{self, BuildGraph, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::run::cost::{self, Sizes};
@@ -165,7 +165,7 @@ pub fn fills<S: Job + Clock>(
             let (phases, conductivity) = (Phases::default(), exact.conductivity());
             let input = ProblemInput {
                 deck: &deck,
-                comm: &Solo,
+                links: &Links::staged(&Solo),
                 mesh,
                 graph,
                 conductivity,
@@ -209,7 +209,7 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
         let (phases, conductivity) = (Phases::default(), exact.conductivity());
         let input = ProblemInput {
             deck: &deck,
-            comm: &Solo,
+            links: &Links::staged(&Solo),
             mesh,
             graph: &graph,
             conductivity,

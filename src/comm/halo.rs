@@ -8,15 +8,15 @@
 //! Ghosts are grouped by neighbour at the tail, so unpacking is one copy. Per exchange: 8 bytes per value sent and received on
 //! the wire, about three times that in memory. No allocation. The result does not depend on message order.
 
-use super::{Communicator, Exchange, Map, Staging};
-use crate::space::{Array, try_reserve};
-use crate::{LocalOrdinal, Result, error::check_length};
+use super::staged::Staged;
+use super::{Communicator, HaloExchange, Link, Map, Staging};
+use crate::space::Array;
+use crate::{Result, error::check_length};
 
 /// A persistent exchange for vectors `[owned + ghost]` in the memory of a space.
 #[derive(Debug)]
 pub struct Halo<S: Staging> {
-    exchange: Box<dyn Exchange>,
-    list: S::SendList,
+    exchange: Box<dyn HaloExchange<S>>,
     sent: usize,
     owned: usize,
     ghosts: usize,
@@ -24,39 +24,36 @@ pub struct Halo<S: Staging> {
 }
 
 impl<S: Staging> Halo<S> {
-    /// Sets up the exchange of `map`'s ghosts. Ranks create their halos in the same order.
+    /// Sets up the exchange of `map`'s ghosts through host memory; [`Links::halo`](super::Links::halo) uses the transport of a
+    /// run. Ranks create their halos in the same order.
     ///
     /// # Errors
     /// As [`Communicator::exchange`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &S, comm: &dyn Communicator, map: &Map) -> Result<Self> {
+        Ok(Self::with(Staged.halo(space, comm, map)?, map))
+    }
+
+    /// The halo of a map with its exchange.
+    pub(super) fn with(exchange: Box<dyn HaloExchange<S>>, map: &Map) -> Self {
         let neighbours = map.neighbours();
-        let mut send: Vec<LocalOrdinal> = Vec::new();
-        try_reserve("values to send", &mut send, neighbours.iter().map(|neighbour| neighbour.send.len()).sum())?;
-        neighbours.iter().for_each(|neighbour| send.extend_from_slice(&neighbour.send));
-        Ok(Halo {
-            exchange: comm.exchange(map)?,
-            sent: send.len(),
-            list: space.send_list(send)?,
+        Halo {
+            exchange,
+            sent: neighbours.iter().map(|neighbour| neighbour.send.len()).sum(),
             owned: map.owned_count(),
             ghosts: map.ghost_count(),
             messages: neighbours.iter().filter(|neighbour| !neighbour.send.is_empty()).count(),
-        })
+        }
     }
 
-    /// Sends the values of `x[..owned]` that other ranks read. The ghosts of `x` are neither read nor written yet, and `x`
-    /// may change as soon as this returns.
+    /// Starts to send the values of `x[..owned]` that other ranks read. The owned values may change as soon as this returns, for
+    /// work enqueued later; the ghosts may be written from now on.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned]` or `[owned + ghost]`; a failure of MPI or of the device.
-    pub fn begin(&mut self, space: &S, x: &Array<S, f64>) -> Result<InFlight<'_, S>> {
-        let len = S::vector_len(x);
-        // A vector without ghosts can be sent too: the sender reads owned values only.
-        if len != self.owned {
-            check_length("Halo::begin", "x", len, self.owned + self.ghosts)?;
-        }
+    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of the transport or of the device.
+    pub fn begin(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<InFlight<'_, S>> {
+        check_length("Halo::begin", "x", S::vector_len(x), self.owned + self.ghosts)?;
         if !self.is_empty() {
-            let list = &mut self.list;
-            self.exchange.begin(&mut |message| space.pack(list, x, message))?;
+            self.exchange.begin(space, x)?;
         }
         Ok(InFlight { halo: self, done: false })
     }
@@ -72,6 +69,11 @@ impl<S: Staging> Halo<S> {
     /// Whether nothing is sent and nothing received. An exchange then does nothing.
     pub fn is_empty(&self) -> bool {
         self.sent == 0 && self.ghosts == 0
+    }
+
+    /// Whether an exchange only enqueues work on the space, so that it may be part of a recorded CUDA graph.
+    pub fn is_recordable(&self) -> bool {
+        self.is_empty() || self.exchange.is_recordable()
     }
 
     /// Number of messages that this rank sends per exchange.
@@ -99,10 +101,11 @@ pub struct InFlight<'a, S: Staging> {
 }
 
 impl<S: Staging> InFlight<'_, S> {
-    /// Waits for the messages and writes `x[owned..]`.
+    /// Waits for the messages and writes `x[owned..]`, or makes later work of a device wait for them. `x` is the vector of
+    /// [`Halo::begin`].
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of MPI or of the device.
+    /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of the transport or of the device.
     pub fn finish(mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
         check_length("InFlight::finish", "x", S::vector_len(x), self.halo.owned + self.halo.ghosts)?;
         // Set before the wait: a failed wait must not be repeated when `self` is dropped.
@@ -110,15 +113,14 @@ impl<S: Staging> InFlight<'_, S> {
         if self.halo.is_empty() {
             return Ok(());
         }
-        space.unpack(self.halo.exchange.end()?, self.halo.owned, x)
+        self.halo.exchange.end(space, x)
     }
 }
 
 impl<S: Staging> Drop for InFlight<'_, S> {
     fn drop(&mut self) {
         if !self.done && !self.halo.is_empty() {
-            // These ghosts are never read, so a wrong count in them is no failure.
-            let _ = self.halo.exchange.end();
+            self.halo.exchange.cancel();
         }
     }
 }
@@ -126,8 +128,9 @@ impl<S: Staging> Drop for InFlight<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::staged::StagedHalo;
     use crate::comm::testing::Postbox;
-    use crate::comm::{Neighbour, Solo};
+    use crate::comm::{Exchange, Neighbour, Solo};
     use crate::space::Serial;
     use std::{cell::Cell, rc::Rc};
 
@@ -154,7 +157,8 @@ mod tests {
     fn mirrored() -> (Halo<Serial>, Rc<Cell<usize>>) {
         let ended = Rc::new(Cell::new(0));
         let exchange = Box::new(Mirror { values: vec![0.0; 2], ended: ended.clone() });
-        (Halo { exchange, list: vec![2, 0], sent: 2, owned: 3, ghosts: 2, messages: 1 }, ended)
+        let exchange = Box::new(StagedHalo::<Serial> { exchange, list: vec![2, 0], owned: 3 });
+        (Halo { exchange, sent: 2, owned: 3, ghosts: 2, messages: 1 }, ended)
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
     fn work_between_begin_and_finish_may_change_the_vector() {
         let (mut halo, _) = mirrored();
         let mut x = vec![1.0, 2.0, 3.0, 0.0, 0.0];
-        let in_flight = halo.begin(&Serial, &x).unwrap();
+        let in_flight = halo.begin(&Serial, &mut x).unwrap();
         x[2] = 9.0;
         in_flight.finish(&Serial, &mut x).unwrap();
         assert_eq!(x, [1.0, 2.0, 9.0, -3.0, -1.0]);
@@ -179,13 +183,13 @@ mod tests {
     #[test]
     fn dropped_or_refused_exchanges_are_waited_for() {
         let (mut halo, ended) = mirrored();
-        drop(halo.begin(&Serial, &vec![1.0; 3]).unwrap());
+        drop(halo.begin(&Serial, &mut vec![1.0; 5]).unwrap());
         assert_eq!(ended.get(), 1);
         let error =
-            halo.begin(&Serial, &vec![1.0; 5]).unwrap().finish(&Serial, &mut vec![0.0; 4]).unwrap_err().to_string();
+            halo.begin(&Serial, &mut vec![1.0; 5]).unwrap().finish(&Serial, &mut vec![0.0; 4]).unwrap_err().to_string();
         assert_eq!(ended.get(), 2);
         assert!(error.contains("[4], expected [5]"), "{error}");
-        assert!(halo.begin(&Serial, &vec![0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
+        assert!(halo.begin(&Serial, &mut vec![0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
     }
 
     #[test]

@@ -23,9 +23,11 @@ mod map;
 mod mpi;
 mod same;
 mod solo;
+mod staged;
 mod staging;
 #[cfg(test)]
 pub(crate) mod testing;
+mod transport;
 mod world;
 
 pub use agree::{Failing, agree, failing};
@@ -40,6 +42,7 @@ pub use mpi::Mpi;
 pub use same::{Setting, same};
 pub use solo::Solo;
 pub use staging::Staging;
+pub use transport::{Connect, HaloExchange, Link, Links, Transport};
 pub use world::world;
 
 use crate::Result;

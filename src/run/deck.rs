@@ -16,6 +16,7 @@ pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
 pub use nodes::Nodes;
 
+use crate::comm::Transport;
 use crate::mesh::CoordinateMap;
 use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
@@ -171,6 +172,9 @@ pub struct RunDeck {
     pub device: Device,
     /// Whether several ranks may use one GPU.
     pub share_gpu: bool,
+    /// How values travel between ranks.
+    #[serde(with = "by_name")]
+    pub halo: Choice<Transport>,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,

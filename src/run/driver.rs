@@ -4,13 +4,17 @@ use super::deck::Chosen;
 use super::forecast::{Choices, Sizes};
 use super::settings::settings;
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
-use crate::comm::{Communicator, agree, default_threads, same};
+use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
 use crate::solve::{NewtonParams, newton};
 use crate::space::{FreeMemory, HostSpace, Threads};
 use crate::sparse::Format;
 use crate::{Error, Result, graph};
 use std::cell::RefCell;
+use std::time::Duration;
+
+/// How long a device waits for another rank where no limit is given: longer than any rank compiles its kernels.
+const DEVICE_WAIT: Duration = Duration::from_secs(60);
 
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
 ///
@@ -67,6 +71,10 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let free = agree(comm, space.free_bytes(comm))?;
     agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
     let here = (comm.size() > 1).then(|| comm.rank());
+    comm.enter_phase("connections between ranks");
+    let limit = deck.run.timeout.map_or(DEVICE_WAIT, Duration::from_secs_f64);
+    let links = Links::connect(space, comm, deck.run.halo.given(), limit)?;
+    comm.enter_phase("mesh");
     let mesh = phases.time("mesh", || {
         let mesh = space.generate_mesh(part, u64::MAX)?;
         space.check_inside(&mesh)?;
@@ -93,7 +101,8 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
     let problem = phases.time("setup", || {
         let conductivity = exact.conductivity();
-        let input = ProblemInput { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress };
+        let input =
+            ProblemInput { deck, links: &links, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress };
         let problem = HeatProblem::new(space, input)?;
         space.fence().map(|()| problem)
     });
@@ -105,7 +114,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     comm.enter_phase("solution");
     let params = NewtonParams { tolerance: deck.newton.tolerance, max_iterations: deck.newton.max_iterations };
     let observe = &mut |step, norm| progress.newton(step, norm);
-    let info = newton(space, comm, &mut problem, &mut temperature, params, observe);
+    let info = newton(space, &links, &mut problem, &mut temperature, params, observe);
     let alone = |error: Error| alone(error.in_stage("solve", here), comm);
     progress.done();
     let is_alone = info.as_ref().is_err_and(|error| !error.is_collective());
@@ -119,7 +128,8 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let peak = agree(comm, space.peak_bytes())?;
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
-    summary::report(space, comm, deck, &mesh, &temperature, &info, &proof, &phases, peak, triad).map_err(alone)
+    let run = summary::Run { deck, comm, transport: links.transport(), mesh: &mesh };
+    summary::report(space, &run, &temperature, &info, &proof, &phases, peak, triad).map_err(alone)
 }
 
 /// Marks the error of a rank that leaves collective work.

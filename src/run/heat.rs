@@ -9,7 +9,7 @@
 
 use super::{Deck, Job, Phases, Progress};
 use crate::Result;
-use crate::comm::{Communicator, Halo};
+use crate::comm::{Halo, Links};
 use crate::fill::{Dirichlet, HeatInput};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
@@ -31,8 +31,8 @@ const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 pub struct ProblemInput<'a, S: Job> {
     /// The settings.
     pub deck: &'a Deck,
-    /// The ranks.
-    pub comm: &'a dyn Communicator,
+    /// The connections to the other ranks.
+    pub links: &'a Links<'a, S>,
     /// The tables of this rank.
     pub mesh: &'a Mesh<S::Memory>,
     /// The graph of this rank's rows.
@@ -77,7 +77,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>) -> Result<Self> {
-        let ProblemInput { deck, comm, mesh, graph, .. } = input;
+        let ProblemInput { deck, links, mesh, graph, .. } = input;
         let strategy = deck.fill.strategy.or(S::STRATEGY);
         let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
         Ok(HeatProblem {
@@ -85,7 +85,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
             boundary: space.dirichlet(&graph.crs, &fixed)?,
             jacobian: CrsMatrix::zeros_on(space, graph.crs.clone())?,
             storage: space.storage(deck.matrix.format.or(Format::default()), &graph.crs)?,
-            halo: Halo::new(space, comm, &mesh.map)?,
+            halo: links.halo(space, &mesh.map)?,
             workspace: CgWorkspace::new(space, graph.crs.rows(), mesh.map.local_count())?,
             marks: Vec::new(),
             space,
@@ -140,11 +140,11 @@ impl<'a, S: Job> HeatProblem<'a, S> {
 
     /// The symmetry of the matrix as CG sees it: in its storage format, with boundary conditions and halo.
     fn symmetry(&mut self) -> Result<Symmetry> {
-        let (mesh, comm, space) = (self.input.mesh, self.input.comm, self.space);
+        let (mesh, links, space) = (self.input.mesh, self.input.links, self.space);
         space.update(&mut self.storage, &self.jacobian)?;
         let matrix = S::operator(&self.storage, &self.jacobian);
         let mut operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
-        symmetry(space, &mut operator, comm, &mut self.workspace, |which, vector| {
+        symmetry(space, &mut operator, links, &mut self.workspace, |which, vector| {
             space.scatter_by_id(mesh, SEEDS[which], vector)
         })
     }
@@ -186,7 +186,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
     }
 
     fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo> {
-        let ProblemInput { deck, comm, mesh, phases, progress, .. } = self.input;
+        let ProblemInput { deck, links, mesh, phases, progress, .. } = self.input;
         let (space, before) = (self.space, self.space.mark()?);
         if space.update(&mut self.storage, &self.jacobian)? {
             self.marks.push(("format", 1, before, space.mark()?));
@@ -195,7 +195,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         space.fill(self.rows(), 0.0, delta)?;
         let matrix = S::operator(&self.storage, &self.jacobian);
         let operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
-        let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: residual };
+        let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
         let mut info = cg(space, &mut system, delta, params, &mut self.workspace, observe)?;
@@ -232,7 +232,7 @@ mod tests {
         let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
         let input = ProblemInput {
             deck: &deck,
-            comm: &Solo,
+            links: &Links::staged(&Solo),
             mesh: &mesh,
             graph: &graph,
             conductivity: 2.0,

@@ -4,14 +4,14 @@
 use super::clock::Clock;
 use super::forecast::{Choices, Forecast, Sizes};
 use crate::Result;
-use crate::comm::{Communicator, Staging};
+use crate::comm::{Communicator, Connect};
 use crate::fill::{Assemble, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
 use crate::solve::{CgSteps, MatrixOperator};
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + CgSteps + Staging + Clock {
+pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + CgSteps + Connect + Clock {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;
 

@@ -123,6 +123,8 @@ pub struct StrategiesReport {
     /// Of the element.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
+    /// How values travel between ranks; null on 1 rank.
+    pub halo: Option<String>,
 }
 
 /// One Newton residual, and the CG solve that followed it (0 after the last).

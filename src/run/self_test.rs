@@ -5,7 +5,7 @@
 use super::deck::{Choice, Nodes};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Report, Silent, solve_on};
 use crate::blas::Reductions;
-use crate::comm::{Communicator, Solo};
+use crate::comm::{Links, Solo};
 use crate::graph::{self, Positions};
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::solve::{CgSlot, CgSteps, CgVectors, NonlinearProblem, Quotient};
@@ -155,9 +155,9 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
         let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
         let conductivity = Analytic::new(1.0, 2.0, 0.0, 1.0).conductivity();
-        let (phases, comm): (_, &dyn Communicator) = (Phases::default(), &Solo);
-        let input =
-            ProblemInput { deck, comm, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress: &Silent };
+        let (phases, links) = (Phases::default(), &Links::staged(&Solo));
+        let (mesh, graph, phases, progress) = (&mesh, &graph, &phases, &Silent);
+        let input = ProblemInput { deck, links, mesh, graph, conductivity, phases, progress };
         let mut problem = HeatProblem::new(space, input)?;
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =

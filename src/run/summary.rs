@@ -4,7 +4,7 @@ use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, S
 use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
 use crate::blas::Reductions;
-use crate::comm::Communicator;
+use crate::comm::{Communicator, Transport};
 use crate::graph::Graph;
 use crate::mesh::{BoxSpec, Mesh};
 use crate::solve::{NewtonInfo, Reason, Symmetry};
@@ -17,6 +17,14 @@ pub(super) struct Proof {
     /// Spacing of this rank's elements along z.
     pub spacing: f64,
     pub symmetry: Symmetry,
+}
+
+/// What a run was asked for and what it got.
+pub(super) struct Run<'a, S: Job> {
+    pub deck: &'a Deck,
+    pub comm: &'a dyn Communicator,
+    pub transport: Transport,
+    pub mesh: &'a Mesh<S::Memory>,
 }
 
 /// Books the steps of the graph under their names.
@@ -135,9 +143,7 @@ fn history(newton: &NewtonInfo) -> Vec<HistoryReport> {
 /// The report, the same on every rank.
 pub(super) fn report<S: Job>(
     space: &S,
-    comm: &dyn Communicator,
-    deck: &Deck,
-    mesh: &Mesh<S::Memory>,
+    &Run { deck, comm, transport, mesh }: &Run<'_, S>,
     temperature: &Array<S, f64>,
     newton: &NewtonInfo,
     proof: &Proof,
@@ -185,6 +191,7 @@ pub(super) fn report<S: Job>(
             graph: deck.graph.strategy,
             fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: deck.fill.kernel,
+            halo: (comm.size() > 1).then(|| transport.to_string()),
         },
         newton_iterations: newton.steps.len(),
         cg_iterations: newton.steps.iter().map(|step| step.linear.iterations).sum(),

@@ -98,7 +98,7 @@ pub type Array<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Array<T>;
 pub const SCALARS: usize = 8;
 
 /// A processor, or a group of them, that runs kernels on arrays of one memory space.
-pub trait ExecutionSpace: Clone + Debug {
+pub trait ExecutionSpace: Clone + Debug + 'static {
     /// Memory that the kernels read and write.
     type Memory: MemorySpace;
 

@@ -22,7 +22,7 @@ const fn setting(
 }
 
 /// All settings. `--nodes` and `--nodes-per-rank` exclude each other: the second replaces the first.
-pub const SETTINGS: [Setting; 20] = [
+pub const SETTINGS: [Setting; 21] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
@@ -39,6 +39,7 @@ pub const SETTINGS: [Setting; 20] = [
     setting("--device", "run.device", ("cuda:3", "\"cuda:3\""), ("cpu", "\"cpu\"")),
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),
     Setting { flag: "--share-gpu", key: "run.share_gpu", first: (None, "true"), second: (None, "true") },
+    setting("--halo", "run.halo", ("mpi", "\"mpi\""), ("peer", "\"peer\"")),
     setting("--threads", "run.threads", ("2", "2"), ("3", "3")),
     setting("--timeout", "run.timeout", ("30", "30.0"), ("2.5", "2.5")),
     setting("--report", "run.report", ("a.json", "\"a.json\""), ("b c.json", "\"b c.json\"")),

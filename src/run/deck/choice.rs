@@ -22,6 +22,16 @@ impl<T: Copy> Choice<T> {
     }
 }
 
+impl<T: Copy> Choice<T> {
+    /// The choice, `None` for `auto`.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Choice::Auto => None,
+            Choice::Given(given) => Some(given),
+        }
+    }
+}
+
 impl<T: fmt::Display> fmt::Display for Choice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -8,12 +8,13 @@ impl Report {
         let (problem, mesh, part, with) = (&self.problem, &self.mesh, &self.partition, &self.strategies);
         let [x, y, z] = mesh.nodes;
         let duplicated = 100.0 * part.duplicated_elements as f64 / self.elements.max(1) as f64;
+        let halo = with.halo.as_ref().map_or(String::new(), |halo| format!(", halo {halo}"));
         let mut text = format!(
             "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
              mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, spacing {:.4}\n\
              parallel    {} x {} on {}\n\
              partition   {} to {} nodes per rank, at most {} and {}, {duplicated:.1} % duplicated elements\n\
-             strategies  graph {}, fill {}, kernel {}\n\n",
+             strategies  graph {}, fill {}, kernel {}{halo}\n\n",
             self.version,
             problem.t_min,
             problem.t_max,

@@ -22,6 +22,7 @@ pub(super) fn sample() -> Report {
             graph: crate::graph::Strategy::Gather,
             fill: crate::fill::Strategy::Scatter,
             kernel: crate::fill::Kernel::Fused,
+            halo: None,
         },
         newton_iterations: 1,
         cg_iterations: 5,

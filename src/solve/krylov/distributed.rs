@@ -101,9 +101,9 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         Ok(())
     }
 
-    /// A CUDA graph repeats work of the device only; messages need the host in the middle of an iteration.
+    /// A CUDA graph repeats work of the device only; some transports need the host in the middle of an iteration.
     fn is_recordable(&self) -> bool {
-        S::IS_RECORDABLE || self.halo.is_empty()
+        self.halo.is_recordable()
     }
 
     /// A single launch has no place for an exchange of ghosts.

@@ -22,6 +22,22 @@ pub(super) fn lacking(names: &[&str], functions: &[&str]) -> Option<String> {
     functions.iter().find(is_lacking).map(|function| format!("{name}: no function {function}"))
 }
 
+/// Loads the first of these libraries that is there.
+///
+/// # Errors
+/// The loader's message about the first that is there and cannot be loaded, `None` if all are absent.
+pub(super) fn open(names: &[&str]) -> Result<*mut libc::c_void, Option<String>> {
+    names.iter().find_map(|name| load(name).ok()).ok_or_else(|| broken(names))
+}
+
+/// Returns the address of a function of a loaded library.
+pub(super) fn symbol(library: *mut libc::c_void, name: &str) -> Option<*mut libc::c_void> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: a handle of a library that stays loaded and a zero-terminated name.
+    let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
 /// Returns whether the loader's message says that no file of this name was found. The message about a library that needs an
 /// absent one begins with the name of the absent one.
 fn is_absent(name: &str, reason: &str) -> bool {

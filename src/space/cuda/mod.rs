@@ -19,6 +19,8 @@ mod error;
 mod kernels;
 mod launch;
 mod library;
+mod nccl;
+mod peer;
 mod pinned;
 mod probe;
 mod recording;
@@ -32,6 +34,8 @@ pub use compile::{Architecture, architectures};
 pub use device::Device;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
+pub(crate) use nccl::Nccl;
+pub(crate) use peer::{HANDLE, HostWord, Mapped, Window};
 pub use pinned::pinned_bytes;
 pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
@@ -93,6 +97,14 @@ impl Cuda {
     /// [`Error::Device`](crate::Error::Device) if the driver fails.
     pub fn fork(&self) -> Result<Self> {
         Self::on(Arc::new(Stream::new(self.stream.device.clone())?), self.pinned.clone())
+    }
+
+    /// A new stream on the same GPU whose blocks are started before those of other streams.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    pub(crate) fn fork_urgent(&self) -> Result<Self> {
+        Self::on(Arc::new(Stream::urgent(self.stream.device.clone())?), self.pinned.clone())
     }
 
     /// An execution space on a stream that the caller made on this GPU (a `CUstream` or `cudaStream_t`) and destroys.

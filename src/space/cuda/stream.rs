@@ -40,6 +40,18 @@ impl Stream {
         Ok(Stream { device, handle, owned: true })
     }
 
+    /// As [`new`](Self::new), with the highest priority.
+    pub fn urgent(device: Arc<Device>) -> Result<Self> {
+        device.bind()?;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: writes two numbers.
+        unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }
+            .or_device("cuCtxGetStreamPriorityRange")?;
+        before("cuStreamCreateWithPriority")?;
+        let handle = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, greatest);
+        Ok(Stream { device, handle: made(handle, "cuStreamCreateWithPriority")?, owned: true })
+    }
+
     /// A stream that the caller made and destroys.
     pub fn foreign(device: Arc<Device>, handle: sys::CUstream) -> Self {
         Stream { device, handle, owned: false }

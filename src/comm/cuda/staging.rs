@@ -2,9 +2,9 @@
 //!
 //! The host waits for each copy before it sends, so an iteration with ghosts or with several ranks cannot be recorded.
 
-use super::Staging;
-use super::kernel_files::HALO;
 use crate::blas::Reductions;
+use crate::comm::Staging;
+use crate::comm::kernel_files::HALO;
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
@@ -23,6 +23,17 @@ pub struct DeviceSendList {
     buffer: CudaArray<f64>,
 }
 
+/// buffer[k] = x[send[k]]
+pub(super) fn pack(
+    space: &Cuda,
+    send: &CudaArray<LocalOrdinal>,
+    x: &CudaArray<f64>,
+    buffer: &mut CudaArray<f64>,
+) -> Result<()> {
+    let count = send.len();
+    space.launch(&HALO, "pack", Grid::cover(count, THREADS), arguments![count as u64, send, x, buffer])
+}
+
 impl Staging for Cuda {
     type SendList = DeviceSendList;
 
@@ -35,9 +46,7 @@ impl Staging for Cuda {
     fn pack(&self, list: &mut DeviceSendList, x: &CudaArray<f64>, message: &mut [f64]) -> Result<()> {
         // Packing on the device makes one copy over the bus of scattered values.
         let DeviceSendList { indices, buffer } = list;
-        let count = indices.len();
-        let arguments = arguments![count as u64, &*indices, x, &mut *buffer];
-        self.launch(&HALO, "pack", Grid::cover(count, THREADS), arguments)?;
+        pack(self, indices, x, buffer)?;
         self.read(buffer, message)
     }
 

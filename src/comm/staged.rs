@@ -1,0 +1,84 @@
+//! The transport through host memory: MPI messages, packed straight from a host space or copied from a device.
+
+use super::transport::not_here;
+use super::{AllReduce, Communicator, Connect, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
+use crate::blas::Reductions;
+use crate::space::{Array, HostSpace, try_reserve};
+use crate::{LocalOrdinal, Result};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Messages of MPI, or of any other [`Communicator`], from host memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Staged;
+
+impl<S: Staging> Link<S> for Staged {
+    fn transport(&self) -> Transport {
+        if S::IS_RECORDABLE { Transport::Mpi } else { Transport::Staged }
+    }
+
+    fn halo(&self, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<S>>> {
+        let list = space.send_list(send_list(map)?)?;
+        Ok(Box::new(StagedHalo::<S> { exchange: comm.exchange(map)?, list, owned: map.owned_count() }))
+    }
+
+    fn all_reduce(
+        &self,
+        space: &S,
+        comm: &dyn Communicator,
+        sums: &mut Reductions<S>,
+        slots: Range<usize>,
+    ) -> Result<()> {
+        AllReduce::all_reduce(comm, space, sums, slots)
+    }
+
+    fn is_recordable(&self) -> bool {
+        S::IS_RECORDABLE
+    }
+}
+
+/// The local indices that a map sends, neighbour after neighbour.
+pub(super) fn send_list(map: &Map) -> Result<Vec<LocalOrdinal>> {
+    let mut send: Vec<LocalOrdinal> = Vec::new();
+    let count = map.neighbours().iter().map(|neighbour| neighbour.send.len()).sum();
+    try_reserve("values to send", &mut send, count)?;
+    map.neighbours().iter().for_each(|neighbour| send.extend_from_slice(&neighbour.send));
+    Ok(send)
+}
+
+/// An exchange by a communicator's messages.
+#[derive(Debug)]
+pub(super) struct StagedHalo<S: Staging> {
+    pub(super) exchange: Box<dyn Exchange>,
+    pub(super) list: S::SendList,
+    pub(super) owned: usize,
+}
+
+impl<S: Staging> HaloExchange<S> for StagedHalo<S> {
+    fn begin(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+        let list = &mut self.list;
+        self.exchange.begin(&mut |message| space.pack(list, x, message))
+    }
+
+    fn end(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+        space.unpack(self.exchange.end()?, self.owned, x)
+    }
+
+    fn cancel(&mut self) {
+        // These ghosts are never read, so a wrong count in them is no failure.
+        let _ = self.exchange.end();
+    }
+
+    fn is_recordable(&self) -> bool {
+        S::IS_RECORDABLE
+    }
+}
+
+impl<S: HostSpace> Connect for S {
+    fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Self>>> {
+        match wanted {
+            None | Some(Transport::Mpi) => Ok(Box::new(Staged)),
+            Some(wanted) => agree(comm, Err(not_here(wanted, "the CPU", &[Transport::Mpi]))),
+        }
+    }
+}
