@@ -184,7 +184,7 @@ fn ring(comm: &dyn Communicator) -> Result<()> {
     let mut x = vec![f64::NAN; map.local_count()];
     for round in 0..200 {
         (0..3).for_each(|i| x[i] = value(comm.rank(), i, round));
-        let in_flight = halo.begin(&Serial, &x)?;
+        let in_flight = halo.begin(&Serial, &mut x)?;
         x[..3].fill(f64::NAN);
         if round % 50 == 7 {
             drop(in_flight);
@@ -204,7 +204,7 @@ fn halos_together(comm: &dyn Communicator) -> Result<()> {
     let vector = |round| (0..map.local_count()).map(|i| value(comm.rank(), i, round)).collect::<Vec<f64>>();
     let (mut x, mut y) = (vector(1), vector(2));
     if comm.rank().is_multiple_of(2) {
-        let (a, b) = (first.begin(&Serial, &x)?, second.begin(&Serial, &y)?);
+        let (a, b) = (first.begin(&Serial, &mut x)?, second.begin(&Serial, &mut y)?);
         a.finish(&Serial, &mut x)?;
         b.finish(&Serial, &mut y)?;
     } else {
