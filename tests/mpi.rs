@@ -208,7 +208,7 @@ fn halos_together(comm: &dyn Communicator) -> Result<()> {
         a.finish(&Serial, &mut x)?;
         b.finish(&Serial, &mut y)?;
     } else {
-        let (b, a) = (second.begin(&Serial, &y)?, first.begin(&Serial, &x)?);
+        let (b, a) = (second.begin(&Serial, &mut y)?, first.begin(&Serial, &mut x)?);
         b.finish(&Serial, &mut y)?;
         a.finish(&Serial, &mut x)?;
     }
