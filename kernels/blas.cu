@@ -1,13 +1,13 @@
 // Vector operations (BLAS level 1); twins of src/blas/host.rs. Memory-bound: each load is two doubles.
 
-// scalars[slot] = x.y; nothing once *stop is not 0.
-KERNEL __launch_bounds__(THREADS) dot(u64 n, const double* x, const double* y, const double* stop, double* partials, u32 slot,
-                                      double* scalars, u32* ticket) {
+// scalars[slot] = x.y, over all `ranks` if there are; nothing once *stop is not 0.
+KERNEL __launch_bounds__(THREADS) dot(u64 n, const double* x, const double* y, const double* stop, const u64* ranks,
+                                      double* partials, u32 slot, double* scalars, u32* ticket) {
     if (is_stopped(stop)) return;
     const double2 *x2 = (const double2*)x, *y2 = (const double2*)y;
     double sum = 0, total;
     for_pairs(n, [&](u64 i) { double2 a = x2[i], b = y2[i]; sum += a.x * b.x + a.y * b.y; }, [&](u64 i) { sum += x[i] * y[i]; });
-    if (grid_sum<THREADS>(sum, partials, ticket, total)) scalars[slot] = total;
+    if (grid_sum<THREADS>(sum, partials, ticket, total)) scalars[slot] = sum_over_ranks(total, ranks);
 }
 
 // partials[0] = max |x|, NaN when an item is; zero before.

@@ -19,11 +19,11 @@ KERNEL cg_check(u32 rr, double* scalars) {
     if (scalars[STATE] == 0) scalars[STATE] = judged(state_of(scalars[rr], target, scalars[COUNT], scalars[LIMIT]), target);
 }
 
-// alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r
+// alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r, over all `ranks` if there are
 //
 // p.q <= 0 shows that A is not positive definite: alpha would not minimise along p, so the solve breaks down.
 KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const double* p, const double* q, double* x, double* r,
-                                          double* partials, double* scalars, u32* ticket) {
+                                          const u64* ranks, double* partials, double* scalars, u32* ticket) {
     double pq = __ldcg(scalars + PQ);
     if (__ldcg(scalars + STATE) != 0 || !(pq > 0) || !isfinite(pq)) {
         // Blocks agree on this without the state, so one of them may set it meanwhile.
@@ -47,7 +47,7 @@ KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const doubl
             x[i] += alpha * p[i], r[i] -= alpha * q[i];
             sum += r[i] * r[i];
         });
-    if (grid_sum<THREADS>(sum, partials, ticket, total)) scalars[rr_new] = total;
+    if (grid_sum<THREADS>(sum, partials, ticket, total)) scalars[rr_new] = sum_over_ranks(total, ranks);
 }
 
 // beta = r.z / old r.z; p = z + beta p; counts the iteration.

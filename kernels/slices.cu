@@ -155,7 +155,7 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* fr
 
 // Returns the sum of a row with listed columns. `columns` and `values` point to its first entry. All loads of a batch
 // precede their use, so that latencies overlap.
-template <int BATCH, class V> INLINE double listed_sum(u32 width, const u32* columns, const V* values, const double* x) {
+template <int BATCH, class V, class X> INLINE double listed_sum(u32 width, const u32* columns, const V* values, X x) {
     double sum = 0;
     for (u32 k = 0; k < width; k += BATCH, columns += BATCH * SLICE, values += BATCH * SLICE) {
         u32 column[BATCH];
@@ -167,14 +167,14 @@ template <int BATCH, class V> INLINE double listed_sum(u32 width, const u32* col
             value[b] = inside ? __ldcs(values + b * SLICE) : V(0);
         }
 #pragma unroll
-        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (column[b] != NO_COLUMN ? __ldg(x + column[b]) : 0.0);
+        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (column[b] != NO_COLUMN ? x[column[b]] : 0.0);
     }
     return sum;
 }
 
 // Returns the sum of a row by its slice's table. Padded entries have the value zero and a column clamped into the matrix.
-template <int BATCH, class V>
-INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V* values, const double* x) {
+template <int BATCH, class V, class X>
+INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V* values, X x) {
     double sum = 0;
     for (u32 k = 0; k < width; k += BATCH, table += BATCH, values += BATCH * SLICE) {
         V value[BATCH];
@@ -186,16 +186,17 @@ INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V*
             column[b] = inside ? most(least(int(row + u32(__ldg(table + b))), last), 0) : 0;
         }
 #pragma unroll
-        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (k + b < width ? __ldg(x + column[b]) : 0.0);
+        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (k + b < width ? x[u32(column[b])] : 0.0);
     }
     return sum;
 }
 
-// Calls each(row, sum) for rows first..last; `first` is a multiple of 32.
-template <bool TABLES, class V, class Each>
-INLINE void rows_of(u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,
-                    const u32* listed, const V* values, const double* x, Each each) {
-    for (u64 row = first + thread_index(); row < last; row += thread_count()) {
+// Calls each(row, sum) for this thread's rows up to `last`, from `row` on, which ends at the next one. Slices begin at multiples of
+// 32.
+template <bool TABLES, class V, class X, class Each>
+INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,
+                    const u32* listed, const V* values, X x, Each each) {
+    for (; row < last; row += thread_count()) {
         u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = TABLES ? __ldg(words + slice) : start;
         u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
         const V* own = values + start + lane_index();
@@ -215,7 +216,8 @@ enum class Update { set, scale, add, axpby };
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_##UPDATE##_##V(                                                       \
         u64 rows, u64 columns, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,                 \
         const u32* listed, const V* values, const double* x, double beta, double* y) {                                       \
-        rows_of<TABLES>(0, rows, columns, slice_offsets, words, offsets, listed, values, x, [&](u64 row, double sum) {       \
+        u64 from = thread_index();                                                                                           \
+        rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x}, [&](u64 row, double sum) { \
             if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
             if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
             if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
@@ -223,18 +225,40 @@ enum class Update { set, scale, add, axpby };
         });                                                                                                                  \
     }
 
-// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows. Does nothing once
-// *stop is not 0.
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows; over all `ranks` if there are. Does
+// nothing once *stop is not 0.
 #define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
         u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                    \
-        const u32* listed, const V* values, const double* x, double* y, const double* stop, double* partials, u32 slot,      \
-        double* scalars, u32* ticket) {                                                                                      \
+        const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
+        double* partials, u32 slot, double* scalars, u32* ticket) {                                                          \
         if (is_stopped(stop)) return;                                                                                        \
         double dot = 0, total;                                                                                               \
-        rows_of<TABLES>(first, last, columns, slice_offsets, words, offsets, listed, values, x,                              \
+        u64 from = first + thread_index();                                                                                   \
+        rows_of<TABLES>(from, last, columns, slice_offsets, words, offsets, listed, values, Whole{x},                        \
                         [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                            \
-        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = first == 0 ? total : scalars[slot] + total;     \
+        if (grid_sum<THREADS>(dot, partials, ticket, total)) {                                                               \
+            scalars[slot] = first == 0 ? sum_over_ranks(total, ranks) : scalars[slot] + total;                               \
+        }                                                                                                                    \
+    }
+
+// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits.
+#define SPMV_DOT_ARRIVING_OF(FORMAT, TABLES, BLOCKS, V)                                                                      \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_arriving_##V(                                                     \
+        u64 interior, u64 rows, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                 \
+        const u32* listed, const V* values, const u64* arrival, const double* x, double* y, const double* stop,              \
+        const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                                        \
+        if (is_stopped(stop)) return;                                                                                        \
+        double dot = 0, total;                                                                                               \
+        u64 from = thread_index();                                                                                           \
+        auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
+        rows_of<TABLES>(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each); \
+        if (from - threadIdx.x < rows) {                                                                                     \
+            const Arrival& ghosts = *(const Arrival*)arrival;                                                                \
+            Split split{x, ghosts.wait(), ghosts.owned};                                                                     \
+            rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                \
+        }                                                                                                                    \
+        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = sum_over_ranks(total, ranks);                   \
     }
 
 #define SPMV(FORMAT, TABLES, BLOCKS, V)                                                                                      \
@@ -242,7 +266,8 @@ enum class Update { set, scale, add, axpby };
     SPMV_OF(FORMAT, TABLES, BLOCKS, scale, V)                                                                                \
     SPMV_OF(FORMAT, TABLES, BLOCKS, add, V)                                                                                  \
     SPMV_OF(FORMAT, TABLES, BLOCKS, axpby, V)                                                                                \
-    SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)
+    SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                                   \
+    SPMV_DOT_ARRIVING_OF(FORMAT, TABLES, BLOCKS, V)
 
 #define UPDATE_OF(V)                                                                                                         \
     KERNEL __launch_bounds__(WARPS * WARP, 5) update_##V(u64 rows, const u64* row_map, const u32* entries, const V* from,    \

@@ -24,8 +24,8 @@ template <Update UPDATE> INLINE void store(double alpha, double sum, double beta
 }
 
 // Returns the sum of `left` entries from `columns` and `values` on, in each of the row's LANES threads.
-template <int LANES, int BATCH, class V>
-INLINE double row_sum(u32 left, const u32* columns, const V* values, const double* x) {
+template <int LANES, int BATCH, class V, class X>
+INLINE double row_sum(u32 left, const u32* columns, const V* values, X x) {
     constexpr u32 STEP = LANES * BATCH;
     u32 lane = threadIdx.x % LANES;
     columns += lane, values += lane;
@@ -41,7 +41,7 @@ INLINE double row_sum(u32 left, const u32* columns, const V* values, const doubl
         }
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
-            sum += double(value[k]) * (lane + k * LANES < left ? __ldg(x + column[k]) : 0.0);
+            sum += double(value[k]) * (lane + k * LANES < left ? x[column[k]] : 0.0);
         }
         if (left <= STEP) break;
         left -= STEP, columns += STEP, values += STEP;
@@ -51,11 +51,11 @@ INLINE double row_sum(u32 left, const u32* columns, const V* values, const doubl
     return sum;
 }
 
-// Calls each(row, sum) in the first thread of each row of first..last.
-template <int LANES, int BATCH, class V, class Each>
-INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, Each each) {
+// Calls each(row, sum) in the first thread of each row of first..last. The rows of a block are those of every gridDim.x-th tile.
+template <int LANES, int BATCH, class V, class X, class Each>
+INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32* entries, const V* values, X x, Each each) {
     constexpr int ROWS = THREADS / LANES;
-    for (u64 tile = first + u64(blockIdx.x) * ROWS; tile < last; tile += u64(gridDim.x) * ROWS) {
+    for (; tile < end; tile += u64(gridDim.x) * ROWS) {
         u64 row = tile + threadIdx.x / LANES, start = 0;
         u32 length = 0;
         if (row < last) start = __ldg(row_map + row), length = u32(__ldg(row_map + row + 1) - start);
@@ -69,21 +69,45 @@ INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries,
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_##UPDATE##_##V##_##LANES(                                                 \
         u64 rows, double alpha, const u64* row_map, const u32* entries, const V* values, const double* x, double beta,       \
         double* y) {                                                                                                         \
-        rows_of<LANES, BATCH>(0, rows, row_map, entries, values, x,                                                          \
+        u64 tile = u64(blockIdx.x) * (THREADS / LANES);                                                                      \
+        rows_of<LANES, BATCH>(tile, rows, rows, row_map, entries, values, Whole{x},                                          \
                               [&](u64 row, double sum) { store<Update::UPDATE>(alpha, sum, beta, y + row); });               \
     }
 
-// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows. Does nothing once
-// *stop is not 0.
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows; over all `ranks` if there are. Does
+// nothing once *stop is not 0.
 #define SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                 \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_##V##_##LANES(                                                        \
         u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, double* y,            \
-        const double* stop, double* partials, u32 slot, double* scalars, u32* ticket) {                                      \
+        const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                    \
         if (is_stopped(stop)) return;                                                                                        \
         double dot = 0, total;                                                                                               \
-        rows_of<LANES, BATCH>(first, last, row_map, entries, values, x,                                                      \
+        u64 tile = first + u64(blockIdx.x) * (THREADS / LANES);                                                              \
+        rows_of<LANES, BATCH>(tile, last, last, row_map, entries, values, Whole{x},                                          \
                               [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                      \
-        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = first == 0 ? total : scalars[slot] + total;     \
+        if (grid_sum<THREADS>(dot, partials, ticket, total)) {                                                               \
+            scalars[slot] = first == 0 ? sum_over_ranks(total, ranks) : scalars[slot] + total;                               \
+        }                                                                                                                    \
+    }
+
+// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits.
+#define SPMV_DOT_ARRIVING_OF(V, LANES, BATCH, BLOCKS)                                                                        \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_arriving_##V##_##LANES(                                               \
+        u64 interior, u64 rows, const u64* row_map, const u32* entries, const V* values, const u64* arrival,                 \
+        const double* x, double* y, const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars,       \
+        u32* ticket) {                                                                                                       \
+        if (is_stopped(stop)) return;                                                                                        \
+        constexpr u64 ROWS = THREADS / LANES;                                                                                \
+        double dot = 0, total;                                                                                               \
+        u64 tile = u64(blockIdx.x) * ROWS;                                                                                   \
+        auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
+        rows_of<LANES, BATCH>(tile, interior / ROWS * ROWS, rows, row_map, entries, values, Whole{x}, each);                 \
+        if (tile < rows) {                                                                                                   \
+            const Arrival& ghosts = *(const Arrival*)arrival;                                                                \
+            Split split{x, ghosts.wait(), ghosts.owned};                                                                     \
+            rows_of<LANES, BATCH>(tile, rows, rows, row_map, entries, values, split, each);                                  \
+        }                                                                                                                    \
+        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = sum_over_ranks(total, ranks);                   \
     }
 
 #define SPMV_FOR(V, LANES, BATCH, BLOCKS)                                                                                    \
@@ -91,7 +115,8 @@ INLINE void rows_of(u64 first, u64 last, const u64* row_map, const u32* entries,
     SPMV_OF(scale, V, LANES, BATCH, BLOCKS)                                                                                  \
     SPMV_OF(add, V, LANES, BATCH, BLOCKS)                                                                                    \
     SPMV_OF(axpby, V, LANES, BATCH, BLOCKS)                                                                                  \
-    SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)
+    SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                     \
+    SPMV_DOT_ARRIVING_OF(V, LANES, BATCH, BLOCKS)
 #define SPMV(LANES, BATCH, BLOCKS) SPMV_FOR(f64, LANES, BATCH, BLOCKS) SPMV_FOR(f32, LANES, BATCH, BLOCKS)
 
 SPMV(1, 8, 4)

@@ -63,9 +63,9 @@ impl Blas for Cuda {
     ) -> Result<()> {
         enough("dot", &[("x", x), ("y", y)], n)?;
         sums.check("dot", slot)?;
-        let stop = sums.stop_argument();
+        let (stop, ranks, slot, ticket) = (sums.stop_argument(), sums.ranks_argument(), slot as u32, self.ticket());
         let Reductions { partials, scalars, .. } = sums;
-        self.blas("dot", self.walk(n), arguments![n as u64, x, y, stop, partials, slot as u32, scalars, self.ticket()])
+        self.blas("dot", self.walk(n), arguments![n as u64, x, y, stop, ranks, partials, slot, scalars, ticket])
     }
 
     fn max_abs(&self, n: usize, x: &CudaArray<f64>, partials: &mut CudaArray<f64>) -> Result<f64> {
@@ -112,6 +112,11 @@ impl Reductions<Cuda> {
     pub(crate) fn check(&self, operation: &'static str, slot: usize) -> Result<()> {
         check_at_least(operation, "partials", self.partials.len(), PARTIALS)?;
         check_at_least(operation, "scalars", self.scalars.len(), 1 + slot.max(self.stop.unwrap_or(0)))
+    }
+
+    /// The address of the description by which kernels add over the ranks, or no address.
+    pub(crate) fn ranks_argument(&self) -> Argument {
+        self.ranks.as_deref().map_or(Argument::NULL, Argument::from)
     }
 
     /// The address of the scalar that switches kernels off, or no address.

@@ -26,6 +26,7 @@ pub use triad::{Triad, triad, triad_length};
 
 use crate::Result;
 use crate::space::{Array, ExecutionSpace};
+use std::sync::Arc;
 
 /// Scalars that reductions write, with the memory in which they add up; both stay in the space.
 ///
@@ -39,6 +40,9 @@ pub struct Reductions<S: Blas> {
     pub scalars: Array<S, f64>,
     /// Slot of the scalar that switches operations off; `None`: they always run.
     pub stop: Option<usize>,
+    /// How the kernels of a device add each sum over the ranks before they store it
+    /// ([`AllReduce::attach`](crate::comm::AllReduce::attach)); `None`: sums are this rank's.
+    pub ranks: Option<Arc<Array<S, u64>>>,
 }
 
 impl<S: Blas> Reductions<S> {
@@ -47,7 +51,12 @@ impl<S: Blas> Reductions<S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &S, n: usize, slots: usize) -> Result<Self> {
-        Ok(Reductions { partials: space.zeros(S::partials_len(n))?, scalars: space.zeros(slots)?, stop: None })
+        Ok(Reductions {
+            partials: space.zeros(S::partials_len(n))?,
+            scalars: space.zeros(slots)?,
+            stop: None,
+            ranks: None,
+        })
     }
 }
 

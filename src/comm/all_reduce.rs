@@ -34,6 +34,13 @@ pub trait AllReduce<S: Blas> {
     /// Whether a reduction only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool;
 
+    /// Lets the kernels that compute sums add them over the ranks at once, if the transport can: from now on until
+    /// `sums.ranks` is `None` again, every sum is one over the ranks, and [`all_reduce`](Self::all_reduce) does nothing. All
+    /// ranks do it together.
+    fn attach(&self, sums: &mut Reductions<S>) {
+        sums.ranks = None;
+    }
+
     /// Reports a failure that the device noticed after its work was enqueued: a rank that did not answer in time.
     ///
     /// # Errors

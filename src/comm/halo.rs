@@ -101,6 +101,20 @@ pub struct InFlight<'a, S: Staging> {
 }
 
 impl<S: Staging> InFlight<'_, S> {
+    /// Calls `work`, whose kernels wait for the ghosts by themselves and end the exchange. Returns false, and the messages are still
+    /// in flight, if the transport has no such ghosts or `work` returns false.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn consume(&mut self, work: impl FnOnce(&S::Arriving) -> Result<bool>) -> Result<bool> {
+        if let Some(arriving) = self.halo.exchange.arriving()
+            && !self.halo.is_empty()
+        {
+            self.done = work(arriving)?;
+        }
+        Ok(self.done)
+    }
+
     /// Waits for the messages and writes `x[owned..]`, or makes later work of a device wait for them. `x` is the vector of
     /// [`Halo::begin`].
     ///

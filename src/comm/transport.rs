@@ -73,6 +73,11 @@ pub trait Link<S: Staging>: Debug {
     /// Whether sums only enqueue work on the space.
     fn is_recordable(&self) -> bool;
 
+    /// As [`AllReduce::attach`].
+    fn attach(&self, sums: &mut Reductions<S>) {
+        sums.ranks = None;
+    }
+
     /// As [`AllReduce::check`].
     ///
     /// # Errors
@@ -98,6 +103,11 @@ pub trait HaloExchange<S: Staging>: Debug {
 
     /// Ends an exchange whose values nobody reads.
     fn cancel(&mut self);
+
+    /// The values of a begun exchange, for kernels that wait for them by themselves; [`end`](Self::end) is then not needed.
+    fn arriving(&self) -> Option<&S::Arriving> {
+        None
+    }
 
     /// Whether an exchange only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool;
@@ -159,7 +169,7 @@ impl<'a, S: Staging> Links<'a, S> {
 
 impl<S: Staging> AllReduce<S> for Links<'_, S> {
     fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        if self.comm.size() == 1 || slots.is_empty() {
+        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
             return Ok(());
         }
         self.link.all_reduce(space, self.comm, sums, slots)
@@ -167,6 +177,12 @@ impl<S: Staging> AllReduce<S> for Links<'_, S> {
 
     fn is_recordable(&self) -> bool {
         self.comm.size() == 1 || self.link.is_recordable()
+    }
+
+    fn attach(&self, sums: &mut Reductions<S>) {
+        if self.comm.size() > 1 {
+            self.link.attach(sums);
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Fused vector updates of CG.
-pub static CG: KernelFile = kernel_file!("cg", "vectors.cuh", "cg.cuh");
+pub static CG: KernelFile = kernel_file!("cg", "ranks.cuh", "vectors.cuh", "cg.cuh");
 /// Pipelined CG of a small system in one launch.
 pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh");
 

@@ -105,6 +105,9 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// A copy to the host in progress, see [`begin_read`](Self::begin_read).
     type Reading: Debug;
 
+    /// Values that other devices store into this one's memory, for which kernels can wait.
+    type Arriving: Debug;
+
     /// The recorded work of [`repeat`](Self::repeat).
     type Recording: Debug + Default;
 

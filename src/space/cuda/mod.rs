@@ -35,6 +35,7 @@ pub use device::Device;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
 pub(crate) use nccl::Nccl;
+pub use peer::Arriving;
 pub(crate) use peer::{HANDLE, HostWord, Mapped, Window};
 pub use pinned::pinned_bytes;
 pub use probe::{DeviceInfo, devices};
@@ -313,6 +314,7 @@ impl Drop for Reading {
 impl ExecutionSpace for Cuda {
     type Memory = CudaMemory;
     type Reading = Reading;
+    type Arriving = Arriving;
     type Recording = Recording;
 
     const SYNCHRONOUS: bool = false;

@@ -10,7 +10,7 @@ use super::{Format, Formats, Product, SlicedEll};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_length;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Arriving, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::kernel_files::SLICES;
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, Lanes};
 use std::ops::Range;
@@ -153,6 +153,23 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
         slot: usize,
     ) -> Result<()> {
         self.spmv_dot(space, rows, x, y, sums, slot)
+    }
+
+    fn multiply_dot_arriving(
+        &self,
+        space: &Cuda,
+        interior: usize,
+        arriving: &Arriving,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<bool> {
+        match self.slices {
+            Some(slices) => slices.spmv_dot_arriving(space, interior, arriving, x, y, sums, slot)?,
+            None => space.spmv_dot_arriving(self.lanes(), self.matrix, interior, arriving, x, y, sums, slot)?,
+        }
+        Ok(true)
     }
 }
 

@@ -70,6 +70,24 @@ pub trait Product<S: Blas> {
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()>;
+
+    /// [`multiply_dot`](Self::multiply_dot) over all rows with ghosts of x that may still be on their way: the product waits for
+    /// them before the rows from `interior` on, which alone read ghosts. Returns false, and does nothing, where products cannot wait.
+    ///
+    /// # Errors
+    /// As [`multiply_dot`](Self::multiply_dot).
+    fn multiply_dot_arriving(
+        &self,
+        _space: &S,
+        _interior: usize,
+        _arriving: &S::Arriving,
+        _x: &Array<S, f64>,
+        _y: &mut Array<S, f64>,
+        _sums: &mut Reductions<S>,
+        _slot: usize,
+    ) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// A space that stores matrices in formats of its own.

@@ -16,10 +16,10 @@
 use super::Format;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Arriving, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, offsets};
 use crate::sparse::kernel_files::SLICES;
-use crate::sparse::spmv::{check_dot, update};
+use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
 use foldhash::fast::FixedState;
@@ -219,12 +219,43 @@ impl<V: DeviceValue> SlicedEll<V> {
         let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
         let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
         let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
+        let ranks = ranks_of_whole(&rows, self.graph.rows(), sums);
         let Reductions { partials, scalars, .. } = sums;
         #[rustfmt::skip]
         let arguments = arguments![
-            first, last, columns, slice_offsets, words, offsets, listed, values, x, y, stop, partials, slot, scalars, ticket,
+            first, last, columns, slice_offsets, words, offsets, listed, values, x, y, stop, ranks, partials, slot, scalars,
+            ticket,
         ];
         space.launch(&SLICES, name, grid, arguments)
+    }
+
+    /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits; those from `interior` on read ghosts of x that may still be
+    /// on their way.
+    pub(crate) fn spmv_dot_arriving(
+        &self,
+        space: &Cuda,
+        interior: usize,
+        arriving: &Arriving,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        let (rows, columns) = (self.graph.rows(), self.graph.columns());
+        check_dot((rows, columns, SLICE), &(0..rows), x, y, sums, slot)?;
+        // The grid of the plain product, so that the partial sums are the same.
+        let which = usize::from(self.tables);
+        let grid = space.product_grid(&SLICES, V::SLICED_DOT[which], rows.div_ceil(THREADS as usize))?;
+        let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
+        let (interior, rows, columns) = (interior as u64, rows as u64, columns as u64);
+        let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
+        let (ghosts, Reductions { partials, scalars, .. }) = (&arriving.table, sums);
+        #[rustfmt::skip]
+        let arguments = arguments![
+            interior, rows, columns, slice_offsets, words, offsets, listed, values, ghosts, x, y, stop, ranks, partials, slot,
+            scalars, ticket,
+        ];
+        space.launch(&SLICES, V::SLICED_DOT_ARRIVING[which], grid, arguments)
     }
 
     /// Returns the bytes of the matrix that one product reads.

@@ -6,7 +6,7 @@
 use super::{CrsMatrix, Spmv};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
+use crate::space::cuda::{Argument, Arriving, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{Item, named_choice};
 use crate::sparse::kernel_files::SPARSE;
 use crate::{Error, Result};
@@ -69,11 +69,16 @@ pub trait DeviceValue: Item + Into<f64> {
     const SPMV: [[&'static str; 6]; 4];
     #[doc(hidden)]
     const SPMV_DOT: [&'static str; 6];
+    /// The same with ghosts that may still be on their way.
+    #[doc(hidden)]
+    const SPMV_DOT_ARRIVING: [&'static str; 6];
     /// In slices: sell and pattern, by what happens to y.
     #[doc(hidden)]
     const SLICED: [[&'static str; 4]; 2];
     #[doc(hidden)]
     const SLICED_DOT: [&'static str; 2];
+    #[doc(hidden)]
+    const SLICED_DOT_ARRIVING: [&'static str; 2];
     #[doc(hidden)]
     const UPDATE: &'static str;
     /// Name of the type in kernel names.
@@ -103,6 +108,7 @@ macro_rules! device_value {
                 by_lanes!("spmv_axpby", $value),
             ];
             const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot", $value);
+            const SPMV_DOT_ARRIVING: [&'static str; 6] = by_lanes!("spmv_dot_arriving", $value);
             const SLICED: [[&'static str; 4]; 2] = [
                 [
                     concat!("sell_set_", stringify!($value)),
@@ -119,6 +125,10 @@ macro_rules! device_value {
             ];
             const SLICED_DOT: [&'static str; 2] =
                 [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
+            const SLICED_DOT_ARRIVING: [&'static str; 2] = [
+                concat!("sell_dot_arriving_", stringify!($value)),
+                concat!("pattern_dot_arriving_", stringify!($value)),
+            ];
             const NAME: &'static str = stringify!($value);
             const UPDATE: &'static str = concat!("update_", stringify!($value));
         }
@@ -180,11 +190,42 @@ impl Cuda {
         let grid = self.product_grid(&SPARSE, name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
-        let (stop, ticket) = (sums.stop_argument(), self.ticket());
+        let (stop, ranks, ticket) =
+            (sums.stop_argument(), ranks_of_whole(&rows, a.graph().rows(), sums), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
         #[rustfmt::skip]
-        let arguments = arguments![first, last, row_map, entries, values, x, y, stop, partials, slot, scalars, ticket];
+        let arguments = arguments![first, last, row_map, entries, values, x, y, stop, ranks, partials, slot, scalars, ticket];
         self.launch(&SPARSE, name, grid, arguments)
+    }
+
+    /// [`spmv_dot_lanes`](Self::spmv_dot_lanes) over all rows, with the same bits; those from `interior` on read ghosts of x that
+    /// may still be on their way.
+    pub(crate) fn spmv_dot_arriving<V: DeviceValue>(
+        &self,
+        lanes: Lanes,
+        a: &CrsMatrix<V, CudaMemory>,
+        interior: usize,
+        arriving: &Arriving,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        let rows = a.graph().rows();
+        check_dot((rows, a.graph().columns(), 1), &(0..rows), x, y, sums, slot)?;
+        // The grid of the plain product, so that the partial sums are the same.
+        let grid =
+            self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], rows.div_ceil(THREADS as usize / lanes.count()))?;
+        let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
+        let (interior, rows, slot) = (interior as u64, rows as u64, slot as u32);
+        let (stop, ranks, ticket, ghosts) =
+            (sums.stop_argument(), sums.ranks_argument(), self.ticket(), &arriving.table);
+        let Reductions { partials, scalars, .. } = sums;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            interior, rows, row_map, entries, values, ghosts, x, y, stop, ranks, partials, slot, scalars, ticket,
+        ];
+        self.launch(&SPARSE, V::SPMV_DOT_ARRIVING[lanes as usize], grid, arguments)
     }
 
     /// Returns the number of threads per row that multiplies this matrix fastest on this GPU. Times three products with each
@@ -220,6 +261,11 @@ impl Cuda {
         let resident = self.resident_blocks(file, name, THREADS, 0)?;
         Ok(Grid::new(tiles.min(resident).min(Self::partials_len(0)).max(1), THREADS))
     }
+}
+
+/// The description of the ranks for a product of all rows; a sum over a part of the rows is not complete.
+pub(crate) fn ranks_of_whole(rows: &Range<usize>, all: usize, sums: &Reductions<Cuda>) -> Argument {
+    if *rows == (0..all) { sums.ranks_argument() } else { Argument::NULL }
 }
 
 /// Refuses arrays that do not fit a product of `rows` of a matrix with (rows, columns, rows per block) and its dot.

@@ -11,7 +11,7 @@ mod host;
 #[cfg(feature = "cuda")]
 pub use cuda::{DeviceValue, Lanes};
 #[cfg(feature = "cuda")]
-pub(super) use cuda::{check_dot, update};
+pub(super) use cuda::{check_dot, ranks_of_whole, update};
 
 use super::CrsMatrix;
 use crate::Result;

@@ -33,9 +33,9 @@ impl CgSteps for Cuda {
         let CgVectors { p, q, x, r } = vectors;
         enough("cg_step", &[("p", p), ("q", q), ("x", x), ("r", r)], n)?;
         sums.check("cg_step", CgSlot::LEN - 1)?;
+        let (rz, rr_new, ranks, ticket) = (rz as u32, rr_new as u32, sums.ranks_argument(), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
-        let (rz, rr_new, ticket) = (rz as u32, rr_new as u32, self.ticket());
-        let arguments = arguments![n as u64, rz, rr_new, p, q, x, r, partials, scalars, ticket];
+        let arguments = arguments![n as u64, rz, rr_new, p, q, x, r, ranks, partials, scalars, ticket];
         self.launch(&CG, "cg_step", self.walk(n), arguments)
     }
 

@@ -110,6 +110,7 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
     let [rr, _] = CgSlot::RR;
     // The state of the last solve would switch these sums off.
     sums.stop = None;
+    comm.attach(sums);
     space.dot(n, b, b, sums, rr)?;
     comm.all_reduce(space, sums, rr..rr + 1)?;
     space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
@@ -151,7 +152,13 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
                 observe(count, residual);
                 seen = count;
             }
-            match end(&scalars) {
+            let end = end(&scalars);
+            if end.is_some() {
+                // Sums of later callers are their own affair.
+                sums.ranks = None;
+                comm.check()?;
+            }
+            match end {
                 None => {}
                 // The norm of b is 0 or nearly so: b may be 0 itself, and then x is.
                 Some(Err(Error::Underflow { .. })) if is_zero(space, *comm, n, b, q, sums, rr)? => {

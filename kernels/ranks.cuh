@@ -1,0 +1,117 @@
+// Kernels that work with the other GPUs of a host while they run: sums over ranks, and ghosts on their way.
+//
+// A number of a sum travels as two words of 8 bytes, each with the epoch in its upper half: a word is one access, so no flag and no
+// fence are needed. Epochs count sums, in device memory, so that a replayed CUDA graph counts on. Slots have two places, for even
+// and odd epochs: a rank overwrites one two epochs later, after it has got the number of the epoch between, which its neighbour
+// sends only when it has read the place.
+
+constexpr u32 MOST_SUMS = 16, MOST_RANKS = 16;
+
+INLINE void put(u64 to, u64 word) { asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory"); }
+INLINE u64 get(u64 from) {
+    u64 word;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+    return word;
+}
+INLINE u32 seen(u64 flag) {
+    u32 value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value;
+}
+INLINE u64 now() {
+    u64 nanoseconds;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
+    return nanoseconds;
+}
+
+// Waits until is_there() holds, at most `limit` nanoseconds. The number of a rank that does not answer, plus 1, is written to *lost,
+// a word of host memory; once a rank is lost, nothing waits any more.
+template <class IsThere> INLINE bool wait_for(u64 limit, u64 rank, u64 lost, IsThere is_there) {
+    if (is_there()) return true;
+    volatile u32* word = (volatile u32*)lost;
+    u64 start = now();
+    for (u32 tries = 1;; tries++) {
+        if (is_there()) return true;
+        if (tries % 1024 == 0 && (*word != 0 || now() - start > limit)) {
+            if (*word == 0) *word = u32(rank) + 1;
+            __threadfence_system();
+            return false;
+        }
+    }
+}
+
+// How this rank adds over all ranks. peers[rank] is the address of that rank's slots in this process: [parity][from][MOST_SUMS][2].
+struct RankSum {
+    u64 ranks, rank, limit, lost, epoch, peers[MOST_RANKS];
+    __device__ u64 slot(u32 turn, u64 of, u64 from, u32 s) const {
+        return peers[of] + ((u64(turn & 1) * ranks + from) * MOST_SUMS + s) * 2 * sizeof(u64);
+    }
+    __device__ void send(u32 turn, u64 to, u32 s, double value) const {
+        u64 bits = u64(__double_as_longlong(value)), tag = u64(turn) << 32, at = slot(turn, to, rank, s);
+        put(at, tag | (bits & 0xffffffffull));
+        put(at + sizeof(u64), tag | bits >> 32);
+    }
+    // The number that `from` has sent; NaN if it does not come.
+    __device__ double receive(u32 turn, u64 from, u32 s) const {
+        u64 at = slot(turn, rank, from, s), low, high;
+        bool is_there = wait_for(limit, from, lost, [&] {
+            low = get(at), high = get(at + sizeof(u64));
+            return low >> 32 == turn && high >> 32 == turn;
+        });
+        return is_there ? __longlong_as_double(i64(high << 32 | (low & 0xffffffffull))) : not_a_number();
+    }
+};
+
+// Returns the sum of `mine` over the ranks, in their order. Not inlined: its registers would be those of every thread of the kernel.
+static __device__ __noinline__ double exchange_sum(double mine, const u64* ranks) {
+    const RankSum& all = *(const RankSum*)ranks;
+    u32* epoch = (u32*)all.epoch;
+    u32 turn = *(volatile u32*)epoch + 1;
+    for (u64 other = 0; other < all.ranks; other++) {
+        if (other != all.rank) all.send(turn, other, 0, mine);
+    }
+    double sum = 0;
+    for (u64 from = 0; from < all.ranks; from++) {
+        double term = from == all.rank ? mine : all.receive(turn, from, 0);
+        sum = from == 0 ? term : sum + term;
+    }
+    *epoch = turn;
+    return sum;
+}
+
+// The same, or `mine` itself if there is no `ranks`. One thread calls it, at the end of a kernel.
+INLINE double sum_over_ranks(double mine, const u64* ranks) { return ranks == nullptr ? mine : exchange_sum(mine, ranks); }
+
+// A piece of a message: `count` values from place `first` of the send list, or of the ghosts; the address of the values and of the
+// flag for even epochs; the bytes from there to those for odd epochs; the other rank. For a receive the addresses are this rank's.
+struct Piece {
+    u64 first, count, values, values_stride, flag, flag_stride, rank;
+};
+
+// Ghosts that the neighbours store into this rank's window: item `owned + k` of a vector is values[k].
+struct Arrival {
+    u64 owned, limit, lost, epoch, count, pieces, values, values_stride;
+    // Waits for all pieces, with all threads of a block, and returns the address of which item `owned` is the first ghost.
+    __device__ __forceinline__ const double* wait() const {
+        u32 turn = *(const volatile u32*)epoch;
+        for (u64 at = threadIdx.x; at < count; at += blockDim.x) {
+            const Piece& piece = ((const Piece*)pieces)[at];
+            u64 flag = piece.flag + (turn & 1) * piece.flag_stride;
+            wait_for(limit, piece.rank, lost, [&] { return seen(flag) == turn; });
+        }
+        __syncthreads();
+        return (const double*)(values + (turn & 1) * values_stride) - owned;
+    }
+};
+
+// A vector whose ghosts lie elsewhere.
+struct Split {
+    const double *own, *ghosts;
+    u64 owned;
+    __device__ __forceinline__ double operator[](u32 item) const { return __ldcg((item < owned ? own : ghosts) + item); }
+};
+// A vector in one piece that no one writes.
+struct Whole {
+    const double* own;
+    __device__ __forceinline__ double operator[](u32 item) const { return __ldg(own + item); }
+};
