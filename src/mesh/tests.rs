@@ -94,22 +94,22 @@ proptest! {
 
 #[test]
 fn two_ranks_number_their_nodes_as_by_hand() {
-    // 3x3x3 nodes: rank 0 owns x = 0, rank 1 owns x = 1 and 2.
+    // 3x3x3 nodes: rank 0 owns z = 0, rank 1 owns z = 1 and 2.
     let meshes = parts([3; 3], 2).into_iter().map(|part| Mesh::new(&Serial, part, u64::MAX).unwrap());
     let [first, second]: [Mesh; 2] = meshes.collect::<Vec<_>>().try_into().unwrap();
     assert_eq!((first.elem_count(), second.elem_count()), (4, 8));
     assert_eq!((first.interior_count(), second.interior_count()), (0, 9));
-    // Rank 0: its nodes (0, j, k), then the ghosts (1, j, k).
-    assert_eq!(first.elem_node.elem(0), [0, 9, 10, 1, 3, 12, 13, 4]);
-    // Rank 1: interior x = 2 first (0..9), shell x = 1 (9..18), ghosts x = 0 (18..27).
-    assert_eq!(second.elem_node.elem(0), [18, 9, 10, 19, 21, 12, 13, 22]);
-    assert_eq!(second.elem_node.elem(1), [9, 0, 1, 10, 12, 3, 4, 13]);
+    // Rank 0: its nodes (i, j, 0), then the ghosts (i, j, 1).
+    assert_eq!(first.elem_node.elem(0), [0, 1, 4, 3, 9, 10, 13, 12]);
+    // Rank 1: interior z = 2 first (0..9), shell z = 1 (9..18), ghosts z = 0 (18..27).
+    assert_eq!(second.elem_node.elem(0), [18, 19, 22, 21, 9, 10, 13, 12]);
+    assert_eq!(second.elem_node.elem(4), [9, 10, 13, 12, 0, 1, 4, 3]);
     assert_eq!(first.map.neighbours()[0].send, (0..9).collect::<Vec<_>>());
     assert_eq!(second.map.neighbours()[0].send, (9..18).collect::<Vec<_>>());
-    assert_eq!((second.global_node(0), second.global_node(18), second.global_elem(1)), (2, 0, 1));
+    assert_eq!((second.global_node(0), second.global_node(18), second.global_elem(4)), (18, 0, 4));
     assert_eq!(first.node_coord[13], [0.5, 0.5, 0.5]);
     assert_eq!(first.node_faces[0], Face::XMin as u8 | Face::YMin as u8 | Face::ZMin as u8);
-    assert_eq!(first.node_faces[9], Face::YMin as u8 | Face::ZMin as u8);
+    assert_eq!(first.node_faces[9], Face::XMin as u8 | Face::YMin as u8);
     assert!(Face::ZMax.is_in(second.node_faces[8]) && Face::XMax.is_in(second.node_faces[8]));
 }
 

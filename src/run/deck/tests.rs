@@ -154,8 +154,8 @@ fn a_share_of_three_different_edges_grows_as_by_hand() {
 fn the_box_grows_with_the_ranks() {
     let share = Nodes::new([8; 3]).unwrap();
     let grown = |ranks| share.grown(ranks).unwrap().edges();
-    assert_eq!((grown(1), grown(2), grown(8)), ([8; 3], [16, 8, 8], [16; 3]));
-    assert_eq!((grown(7), grown(12)), ([56, 8, 8], [24, 16, 16]));
+    assert_eq!((grown(1), grown(2), grown(8)), ([8; 3], [8, 16, 8], [16; 3]));
+    assert_eq!((grown(7), grown(12)), ([8, 56, 8], [16, 24, 16]));
 }
 
 #[test]
