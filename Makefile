@@ -63,7 +63,7 @@ test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and 
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@failed=0; \
 	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
-	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test job --test ranks --test faults 2>&1 | tee -a target/test.log || failed=1; \
+	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test gpus --test job --test ranks --test faults 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
@@ -195,6 +195,6 @@ endif
 coverage: setup $(CUDA)/bin/nvdisasm $(CURDIR)/target/tools/bin/cargo-llvm-cov ## line and region coverage of all tests, per module
 	cargo llvm-cov clean --workspace
 	cargo llvm-cov test --no-report --workspace
-	cargo llvm-cov test --no-report --features mpi --test mpi --test job
+	cargo llvm-cov test --no-report --features mpi --test mpi --test gpus --test job
 	cargo llvm-cov report --failure-mode all --json --summary-only --output-path target/coverage.json
 	tests/coverage.py target/coverage.json

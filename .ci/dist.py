@@ -8,7 +8,7 @@ The folder is made anew. Tests that read the repository's sources or start an MP
 """
 import json, os, shutil, subprocess, sys, tarfile
 
-LEFT_OUT = {"layers", "mpi", "job", "fuzz"}
+LEFT_OUT = {"layers", "mpi", "gpus", "job", "fuzz"}
 
 
 def strip(path):

@@ -1,0 +1,358 @@
+//! Transports between GPUs: this program starts itself under `mpirun` with 2 ranks and more, up to the number of GPUs, and compares
+//! halos, sums, products and solves of every transport with values by hand and with the CPU. Without two GPUs it is skipped.
+//!
+//! ```text
+//! cargo test --features mpi --test gpus           all cases
+//! cargo test --features mpi --test gpus -- sums   those with "sums" in their name
+//! ```
+
+#[path = "common/mpirun.rs"]
+mod mpirun;
+
+use minifenl::blas::{Blas, Reductions};
+use minifenl::comm::{
+    AllReduce, Communicator, Halo, Links, Map, Neighbour, Transport, agree, started_by_mpirun, world,
+};
+use minifenl::graph;
+use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes};
+use minifenl::run::{Silent, solve};
+use minifenl::solve::{DistributedOperator, LinearOperator, MatrixOperator};
+use minifenl::space::cuda::devices;
+use minifenl::space::{Cuda, ExecutionSpace, Serial};
+use minifenl::sparse::{CrsMatrix, Format, Formats};
+use minifenl::{Error, Result};
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const CASE: &str = "MINIFENL_GPUS_CASE";
+/// All waits of a case are shorter; kernels are compiled in the first.
+const PATIENCE: Duration = Duration::from_secs(120);
+const TRANSPORTS: [Transport; 3] = [Transport::Peer, Transport::Nccl, Transport::Staged];
+
+type Case = (&'static str, fn(&dyn Communicator, &Cuda) -> Result<()>);
+const CASES: &[Case] = &[
+    ("exchanges", exchanges),
+    ("sums", sums),
+    ("products", products),
+    ("jobs", jobs),
+    ("choice", choice),
+    ("lost_rank", lost_rank),
+];
+
+fn main() -> ExitCode {
+    match std::env::var(CASE) {
+        Ok(name) if started_by_mpirun().is_some() => run_rank(&name),
+        _ => run_cases(&std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default()),
+    }
+}
+
+fn run_cases(word: &str) -> ExitCode {
+    let gpus = devices().map_or(0, |devices| devices.len());
+    let (mut passed, mut failed) = (0, 0);
+    for (name, _) in CASES.iter().filter(|(name, _)| name.contains(word)) {
+        if gpus < 2 {
+            println!("test {name} ... skipped: needs 2 GPUs, found {gpus}");
+            if let Some(list) = std::env::var_os("MINIFENL_SKIPPED") {
+                use std::io::Write;
+                let mut file = std::fs::OpenOptions::new().append(true).create(true).open(list).expect("the list");
+                writeln!(file, "gpus::{name}: needs 2 GPUs").expect("the list");
+            }
+            passed += 1;
+            continue;
+        }
+        for ranks in [2, 3, 4, 8].into_iter().filter(|&ranks| ranks <= gpus) {
+            let start = Instant::now();
+            let verdict = run(name, ranks);
+            println!("test {name} on {ranks} GPUs ... {verdict} ({:.1} s)", start.elapsed().as_secs_f64());
+            if verdict == "ok" { passed += 1 } else { failed += 1 }
+        }
+    }
+    let result = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// One run on some ranks, ended by force when it hangs.
+fn run(case: &str, ranks: usize) -> String {
+    let mut run = mpirun::mpirun(ranks)
+        .arg(std::env::current_exe().expect("this program"))
+        .env(CASE, case)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("mpirun starts");
+    let start = Instant::now();
+    while run.try_wait().expect("mpirun").is_none() {
+        if start.elapsed() > PATIENCE {
+            let _ = run.kill();
+            let _ = run.wait();
+            return format!("FAILED: not over after {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let run = run.wait_with_output().expect("mpirun");
+    if run.status.success() && run.stderr.is_empty() {
+        return "ok".into();
+    }
+    format!("FAILED ({})\n{}{}", run.status, String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr))
+}
+
+fn run_rank(name: &str) -> ExitCode {
+    let comm = world().expect("MPI starts");
+    comm.abort_on_panic();
+    let (_, case) = CASES.iter().find(|case| case.0 == name).expect("a case of this name");
+    let result = agree(&*comm, Cuda::new(comm.rank_on_node())).and_then(|space| case(&*comm, &space));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Error::Elsewhere { .. }) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: rank {}: {error}", comm.rank());
+            comm.abort(1)
+        }
+    }
+}
+
+fn connect<'a>(space: &Cuda, comm: &'a dyn Communicator, transport: Transport) -> Result<Links<'a, Cuda>> {
+    let links = Links::connect(space, comm, Some(transport), Duration::from_secs(60))?;
+    assert_eq!(links.transport(), transport);
+    Ok(links)
+}
+
+/// A number of 64 bits that depends on all bits of two others.
+fn mixed(a: u64, b: u64) -> u64 {
+    let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    x = (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 29)
+}
+
+const OWNED: usize = 70_000;
+
+/// The indices that rank `from` sends to rank `to` in map `which`.
+fn sent(which: u64, from: usize, to: usize) -> Vec<u32> {
+    let pair = mixed(which, (from * 100 + to) as u64);
+    let count = match which {
+        // Every length from none to more than one piece per block of threads.
+        0 => [0, 1, 31, 1024, 1025, 5000][(pair % 6) as usize],
+        // One way only.
+        1 => if from < to { 3000 } else { 0 },
+        // Many pieces.
+        2 => 66_000,
+        _ => 0,
+    };
+    (0..count).map(|k| (mixed(pair, k) % OWNED as u64) as u32).collect()
+}
+
+fn ragged(comm: &dyn Communicator, which: u64) -> Map {
+    let (rank, mut end) = (comm.rank(), OWNED as u32);
+    let others = (0..comm.size()).filter(|&other| other != rank);
+    let neighbours = others.map(|other| {
+        let receive = sent(which, other, rank).len() as u32;
+        end += receive;
+        Neighbour { rank: other, send: sent(which, rank, other), receive: end - receive..end }
+    });
+    Map::new(1 << 40, OWNED, neighbours.collect()).expect("a valid map")
+}
+
+/// Owned value `i` of a rank in a round.
+fn value(rank: usize, i: u32, round: u64) -> f64 {
+    (mixed(round, rank as u64 * 1_000_000 + u64::from(i)) >> 12) as f64 - 1e15
+}
+
+fn exchanges(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
+    let rank = comm.rank();
+    for transport in TRANSPORTS {
+        let links = connect(space, comm, transport)?;
+        for which in 0..4 {
+            let map = ragged(comm, which);
+            // Two halos whose messages travel together.
+            let mut halos = [links.halo(space, &map)?, links.halo(space, &map)?];
+            let ghosts = map.ghost_count();
+            for round in 0..25 {
+                let vector = |round| {
+                    let owned = (0..OWNED as u32).map(|i| value(rank, i, round));
+                    owned.chain(std::iter::repeat_n(f64::NAN, ghosts)).collect::<Vec<_>>()
+                };
+                let (mut x, mut y) = (space.upload(&vector(round))?, space.upload(&vector(round + 1000))?);
+                let [first, second] = &mut halos;
+                let (a, b) = (first.begin(space, &mut x)?, second.begin(space, &mut y)?);
+                // A rank that is late, and messages that nobody reads.
+                if (round as usize + rank).is_multiple_of(7) {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                if round % 5 == 3 {
+                    drop((a, b));
+                    continue;
+                }
+                b.finish(space, &mut y)?;
+                a.finish(space, &mut x)?;
+                for (array, round) in [(&x, round), (&y, round + 1000)] {
+                    let others = (0..comm.size()).filter(|&other| other != rank);
+                    let expected: Vec<f64> = others
+                        .flat_map(|other| sent(which, other, rank).into_iter().map(move |i| value(other, i, round)))
+                        .collect();
+                    let found = space.download(array)?;
+                    assert!(found[OWNED..] == expected, "{transport}, map {which}, round {round}");
+                    assert!(found[..OWNED] == vector(round)[..OWNED], "{transport}, map {which}: owned values changed");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn sums(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
+    let term = |rank: usize, slot: u64, round: u64| 1.0 / (1.0 + (mixed(round, 100 * rank as u64 + slot) % 1000) as f64);
+    for transport in TRANSPORTS {
+        let links = connect(space, comm, transport)?;
+        let mut sums = Reductions::new(space, OWNED, 12)?;
+        for round in 0..40 {
+            let mine: Vec<f64> = (0..12).map(|slot| term(comm.rank(), slot, round)).collect();
+            sums.scalars = space.upload(&mine)?;
+            let slots = (round as usize % 5)..(5 + round as usize % 7);
+            // A stop scalar that is not 0 stops the sum, on all ranks.
+            sums.stop = (round % 4 == 1).then_some(11);
+            links.all_reduce(space, &mut sums, slots.clone())?;
+            let found = space.download(&sums.scalars)?;
+            for slot in 0..12 {
+                let terms = (0..comm.size()).map(|rank| term(rank, slot as u64, round));
+                let in_order = terms.reduce(|sum, term| sum + term).expect("a rank");
+                let expected = if slots.contains(&slot) && sums.stop.is_none() { in_order } else { mine[slot] };
+                // MPI adds in an order of its own.
+                let error = if transport == Transport::Staged { 1e-15 } else { 0.0 };
+                assert!((found[slot] - expected).abs() <= error, "{transport}, round {round}, slot {slot}");
+            }
+        }
+        // Kernels that add over the ranks themselves, or the all-reduce after them.
+        let x: Vec<f64> = (0..OWNED as u32).map(|i| value(comm.rank(), i, 5) * 1e-15).collect();
+        let ones = space.upload(&vec![1.0; OWNED])?;
+        let x = space.upload(&x)?;
+        sums.stop = None;
+        space.dot(OWNED, &x, &ones, &mut sums, 0)?;
+        let mut local = [0.0];
+        space.read(&sums.scalars, &mut local)?;
+        let all = comm.all_gather(&local)?;
+        links.attach(&mut sums);
+        assert_eq!(sums.ranks.is_some(), transport == Transport::Peer);
+        for _ in 0..10 {
+            space.dot(OWNED, &x, &ones, &mut sums, 3)?;
+            links.all_reduce(space, &mut sums, 3..4)?;
+        }
+        let total = space.download(&sums.scalars)?[3];
+        let expected = all.iter().copied().reduce(|sum, term| sum + term).expect("a rank");
+        assert!((total - expected).abs() <= 1e-13 * all.iter().map(|x| x.abs()).sum::<f64>(), "{transport}");
+        links.check()?;
+    }
+    Ok(())
+}
+
+/// Products whose ghosts come by each transport, against the CPU with MPI; the undivided ones have the same bits everywhere.
+fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
+    let spec = BoxSpec::new([40, 37, 61], [1.0; 3], CoordinateMap::None)?;
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?, u64::MAX)?;
+    let rows = mesh.map.owned_count();
+    let crs = graph::build(&Serial, &mesh.elem_node, rows, graph::Strategy::Sort)?.crs;
+    let entry = |row: usize, column: u32| {
+        let pair = mixed(mesh.global_node(row as u32), mesh.global_node(column));
+        (pair % 2000) as f64 * 1e-3 - 1.0
+    };
+    let values: Vec<f64> = (0..rows).flat_map(|row| crs.row(row).iter().map(move |&column| entry(row, column))).collect();
+    let x = |node: usize| value(7, mesh.global_node(node as u32) as u32, 3) * 1e-15;
+    let start: Vec<f64> = (0..rows).map(x).chain(std::iter::repeat_n(0.0, mesh.map.ghost_count())).collect();
+
+    let on_cpu = CrsMatrix::new(crs.clone(), values.clone())?;
+    let mut halo = Halo::new(&Serial, comm, &mesh.map)?;
+    let mut operator = DistributedOperator::new(&on_cpu, &mut halo, mesh.interior_count())?;
+    let (mut p, mut expected) = (start.clone(), vec![0.0; rows]);
+    let mut sums = Reductions::new(&Serial, rows, 2)?;
+    operator.apply_dot(&Serial, &mut p, &mut expected, &mut sums, 1)?;
+    let dot = sums.scalars[1];
+
+    let there = Arc::new(crs.upload(space)?);
+    let a = CrsMatrix::new_on(space, there.clone(), &values)?;
+    for format in [Format::Crs, Format::Sell, Format::Pattern] {
+        let mut storage = space.storage(format, &there)?;
+        space.update(&mut storage, &a)?;
+        let mut undivided: Option<(Vec<f64>, f64)> = None;
+        for transport in TRANSPORTS {
+            let links = connect(space, comm, transport)?;
+            let mut halo = links.halo(space, &mesh.map)?;
+            for interior in [mesh.interior_count(), 0] {
+                let mut operator = DistributedOperator::new(Cuda::operator(&storage, &a), &mut halo, interior)?;
+                for _ in 0..3 {
+                    let (mut p, mut q) = (space.upload(&start)?, space.upload(&vec![f64::NAN; rows])?);
+                    let mut sums = Reductions::new(space, rows, 2)?;
+                    operator.apply_dot(space, &mut p, &mut q, &mut sums, 1)?;
+                    let (q, found) = (space.download(&q)?, space.download(&sums.scalars)?[1]);
+                    let worst = q.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    assert!(worst < 1e-12, "{transport}, {format}, interior {interior}: {worst:e}");
+                    assert!((found - dot).abs() < 1e-10 * rows as f64, "{transport}, {format}: {found} and {dot}");
+                    if interior == 0 || transport == Transport::Peer {
+                        let (product, sum) = undivided.get_or_insert((q.clone(), found));
+                        assert!(*product == q && *sum == found, "{transport}, {format}, interior {interior}: other bits");
+                    }
+                    operator.apply(space, &mut p, &mut space.zeros(rows)?)?;
+                    let ghosts = &space.download(&p)?[rows..];
+                    assert!(ghosts.iter().enumerate().all(|(k, &ghost)| ghost == x(rows + k)), "{transport}: ghosts");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The main job by each transport and format: counts of the CPU, and its error.
+fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Some(Nodes::new([33, 30, 41])?);
+    deck.mesh.map = CoordinateMap::TWIST;
+    deck.run.device = Device::Cpu;
+    deck.run.threads = Some(1);
+    let expected = solve(&deck, comm, &Silent)?;
+    assert!(expected.verified);
+    deck.run.device = Device::Cuda(None);
+    for transport in TRANSPORTS {
+        for format in [Format::Crs, Format::Sell, Format::Pattern] {
+            deck.run.halo = Choice::Given(transport);
+            deck.matrix.format = Choice::Given(format);
+            let found = solve(&deck, comm, &Silent)?;
+            assert!(found.verified, "{transport}, {format}: {:?}", found.verdict);
+            assert_eq!(found.strategies.halo.as_deref(), Some(transport.to_string().as_str()));
+            assert_eq!(found.newton_iterations, expected.newton_iterations, "{transport}, {format}");
+            assert!(found.cg_iterations.abs_diff(expected.cg_iterations) <= 1, "{transport}, {format}");
+            assert!((found.error_l2 - expected.error_l2).abs() < 1e-6 * expected.error_l2, "{transport}, {format}");
+        }
+    }
+    Ok(())
+}
+
+/// Without a wish, GPUs of one host with access to each other use peer memory; a transport of the CPU is refused.
+fn choice(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
+    let links = Links::connect(space, comm, None, Duration::from_secs(60))?;
+    assert_eq!(links.transport(), Transport::Peer);
+    let refused = Links::connect(space, comm, Some(Transport::Mpi), Duration::from_secs(60)).unwrap_err().to_string();
+    assert!(comm.rank() > 0 || refused.contains("--halo") && refused.contains("peer, nccl"), "{refused}");
+    Ok(())
+}
+
+/// The last rank does not take part: the others report it after the limit, and their kernels end.
+fn lost_rank(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
+    let last = comm.size() - 1;
+    let links = Links::connect(space, comm, Some(Transport::Peer), Duration::from_millis(300))?;
+    let map = ragged(comm, 2);
+    let mut halo = links.halo(space, &map)?;
+    if comm.rank() != last {
+        let (mut x, start) = (space.zeros(map.local_count())?, Instant::now());
+        halo.update(space, &mut x)?;
+        let mut sums = Reductions::new(space, OWNED, 2)?;
+        let _ = links.all_reduce(space, &mut sums, 0..2);
+        space.fence()?;
+        let error = links.check().unwrap_err().to_string();
+        assert!(error.contains(&format!("rank {last}")) && error.contains("0.3 s"), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    }
+    comm.barrier();
+    Ok(())
+}
