@@ -23,7 +23,6 @@ use minifenl::space::{Cuda, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, Format, Formats};
 use minifenl::{Error, Result};
 use std::process::{ExitCode, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const CASE: &str = "MINIFENL_GPUS_CASE";
@@ -262,7 +261,7 @@ fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     let x = |node: usize| value(7, mesh.global_node(node as u32) as u32, 3) * 1e-15;
     let start: Vec<f64> = (0..rows).map(x).chain(std::iter::repeat_n(0.0, mesh.map.ghost_count())).collect();
 
-    let on_cpu = CrsMatrix::new(crs.clone(), values.clone())?;
+    let on_cpu = CrsMatrix::new(crs.clone(), values)?;
     let mut halo = Halo::new(&Serial, comm, &mesh.map)?;
     let mut operator = DistributedOperator::new(&on_cpu, &mut halo, mesh.interior_count())?;
     let (mut p, mut expected) = (start.clone(), vec![0.0; rows]);
@@ -270,10 +269,9 @@ fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     operator.apply_dot(&Serial, &mut p, &mut expected, &mut sums, 1)?;
     let dot = sums.scalars[1];
 
-    let there = Arc::new(crs.upload(space)?);
-    let a = CrsMatrix::new_on(space, there.clone(), &values)?;
+    let a = on_cpu.upload(space)?;
     for format in [Format::Crs, Format::Sell, Format::Pattern] {
-        let mut storage = space.storage(format, &there)?;
+        let mut storage = space.storage(format, a.graph())?;
         space.update(&mut storage, &a)?;
         let mut undivided: Option<(Vec<f64>, f64)> = None;
         for transport in TRANSPORTS {
