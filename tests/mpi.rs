@@ -8,8 +8,14 @@
 
 #[path = "common/mpirun.rs"]
 mod mpirun;
+#[path = "common/partitioned.rs"]
+mod partitioned;
+#[path = "common/random.rs"]
+mod random;
 
-use minifenl::comm::{Communicator, Halo, Map, Neighbour, agree, default_threads, started_by_mpirun, world};
+use minifenl::comm::{
+    Communicator, GlobalMap, Halo, Map, Message, Neighbour, agree, default_threads, started_by_mpirun, world,
+};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::space::Serial;
 use minifenl::{Error, Result};
@@ -33,10 +39,14 @@ const CASES: &[Case] = &[
     Case { name: "ring", ranks: &[2, 3, 4, 8], rank: ring, ended_well: all_well },
     Case { name: "halos_together", ranks: &[2, 3], rank: halos_together, ended_well: all_well },
     Case { name: "mesh_halo", ranks: &[1, 2, 3, 4, 8], rank: mesh_halo, ended_well: all_well },
+    Case { name: "messages", ranks: &[1, 2, 3, 4, 8], rank: messages, ended_well: all_well },
+    Case { name: "parts", ranks: &[1, 2, 3, 4, 8], rank: parts, ended_well: all_well },
+    Case { name: "two_owners", ranks: &[2, 3], rank: two_owners, ended_well: two_owners_named },
     Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
     Case { name: "missing_rank", ranks: &[2, 3], rank: missing_rank, ended_well: missed },
     Case { name: "missing_at_the_end", ranks: &[2], rank: missing_at_the_end, ended_well: missed },
     Case { name: "halo_without_partner", ranks: &[2], rank: halo_without_partner, ended_well: waiting_for_nobody },
+    Case { name: "message_without_partner", ranks: &[2], rank: message_without_partner, ended_well: unreceived },
     Case { name: "bad_neighbour", ranks: &[2], rank: bad_neighbour, ended_well: all_well },
     Case { name: "short_message", ranks: &[2], rank: short_message, ended_well: all_well },
     Case { name: "agree", ranks: &[1, 2, 3, 8], rank: one_fails, ended_well: one_message },
@@ -231,11 +241,84 @@ fn mesh_halo(comm: &dyn Communicator) -> Result<()> {
     Ok(())
 }
 
+/// The list of a round that a rank sends to another: rounds differ in senders, lengths, and values.
+fn message(round: usize, from: usize, to: usize) -> Vec<Vec<u64>> {
+    let mut random = random::Random::new((1 + round * 10_007 + from * 101 + to) as u64);
+    // Long lists need the receiver's buffer before they travel.
+    let lengths = [0, 1, 20, 100_000 / (1 + from)];
+    let lists = random.below(4).saturating_sub(1);
+    (0..lists).map(|_| (0..random.pick(&lengths)).map(|_| random.below(1 << 30) as u64).collect()).collect()
+}
+
+/// Messages that nobody expects: ragged, to itself, several to one rank, none; round after round without a barrier between.
+fn messages(comm: &dyn Communicator) -> Result<()> {
+    let (rank, size) = (comm.rank(), comm.size());
+    for round in 0..40 {
+        // Ranks are at different places when a round begins.
+        std::thread::sleep(Duration::from_micros((rank * 7 + round * 13) as u64 % 5 * 100));
+        let lists = |from: usize, to: usize| message(round, from, to).into_iter();
+        // Highest receiver first, so that order is not that of the ranks.
+        let sent = (0..size).rev().flat_map(|to| lists(rank, to).map(move |list| (to, list))).collect();
+        let expected: Vec<Message> =
+            (0..size).flat_map(|from| lists(from, rank).map(move |list| (from, list))).collect();
+        let received = comm.send_all(sent)?;
+        assert!(received == expected, "round {round}");
+    }
+    // All ranks refuse what one must not send, and the next round works.
+    let wrong = if rank == 0 { vec![(size, vec![1])] } else { Vec::new() };
+    let error = comm.send_all(wrong).expect_err("no such rank").to_string();
+    let expected = if rank == 0 { format!("a message goes to rank {size}, expected") } else { "rank 0 failed".into() };
+    assert!(error.contains(&expected) || size == 1, "{error}");
+    assert_eq!(
+        comm.send_all(vec![((rank + 1) % size, vec![rank as u64])])?,
+        [((rank + size - 1) % size, vec![((rank + size - 1) % size) as u64])]
+    );
+    Ok(())
+}
+
+/// Meshes in random parts give the matrix, halo and solution of the whole problem.
+fn parts(comm: &dyn Communicator) -> Result<()> {
+    partitioned::check_many(comm, 1000 * comm.size() as u64 + 1, 24)
+}
+
+/// Ranks 0 and the last own the same node.
+fn two_owners(comm: &dyn Communicator) -> Result<()> {
+    let other = if comm.rank() + 1 == comm.size() { 7 } else { 100 + comm.rank() as u64 };
+    let own = if comm.rank() == 0 { [7, 8] } else { [10 * comm.rank() as u64, other] };
+    GlobalMap::new(comm, &own, &[8]).map(drop)
+}
+
+fn two_owners_named(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error:")).collect();
+    let is_named = |last| format!("error: global id 7 is owned by ranks 0 and {last}, expected one owner");
+    run.status.code() == Some(1) && lines.len() == 1 && [1, 2].iter().any(|&last| lines[0] == is_named(last))
+}
+
+/// Rank 1 takes part in the check of the messages, which is an all-reduce of two numbers, but never receives.
+fn message_without_partner(comm: &dyn Communicator) -> Result<()> {
+    limit(comm);
+    if comm.rank() == 0 {
+        return comm.send_all(vec![(1, vec![1, 2])]).map(drop);
+    }
+    comm.all_max(&mut [f64::NEG_INFINITY, 0.0]);
+    std::thread::sleep(10 * PATIENCE);
+    Ok(())
+}
+
+fn unreceived(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    let words = "rank 1 missing; rank 0 waits at a sparse exchange, phase test";
+    let told = text.lines().filter(|line| line.starts_with("error:") && line.ends_with(words)).count();
+    run.status.code() == Some(1) && told == 1
+}
+
 /// The same results when waits have a limit.
 fn limited(comm: &dyn Communicator) -> Result<()> {
     comm.limit_waits(Duration::from_secs(60), Box::new(|text| eprintln!("error: {text}")));
     collectives(comm)?;
     mesh_halo(comm)?;
+    messages(comm)?;
     if comm.size() > 1 { ring(comm) } else { Ok(()) }
 }
 

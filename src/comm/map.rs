@@ -57,6 +57,12 @@ impl Map {
         Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
     }
 
+    /// Renumbers the owned indices: index `i` becomes `new_of_old[i]`. Neighbours keep the order in which values travel.
+    pub(super) fn reorder_owned(&mut self, new_of_old: &[LocalOrdinal]) {
+        let send = self.neighbours.iter_mut().flat_map(|neighbour| &mut neighbour.send);
+        send.for_each(|index| *index = new_of_old[*index as usize]);
+    }
+
     /// Returns the number of indices over all ranks.
     pub fn global_count(&self) -> GlobalOrdinal {
         self.global
@@ -83,7 +89,8 @@ impl Map {
     }
 }
 
-fn local(count: usize) -> Result<LocalOrdinal> {
+/// Returns a number of local indices in 32 bits.
+pub(super) fn local(count: usize) -> Result<LocalOrdinal> {
     LocalOrdinal::try_from(count).ok().filter(|&count| count < LocalOrdinal::MAX).ok_or_else(|| Error::TooLarge {
         what: "map".into(),
         needed: format!("{count} local indices"),

@@ -5,7 +5,10 @@
 //! every operation below is the identity and costs nothing.
 //!
 //! Each collective must be called by every rank, in the same order and with the same lengths. None allocates, but for
-//! [`Communicator::all_gather`] and [`Communicator::exchange`], which belong before and after an iteration.
+//! [`Communicator::all_gather`], [`Communicator::send_all`] and [`Communicator::exchange`], which belong before and after an
+//! iteration.
+//!
+//! A [`Map`] of a box needs no communication; [`GlobalMap`] makes one from the global ids of any other partition.
 //!
 //! Sums depend on the number of ranks in their last bits (the order in which MPI adds is its own).
 
@@ -13,6 +16,7 @@ mod agree;
 mod all_reduce;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod global_map;
 mod halo;
 mod host;
 #[cfg(feature = "cuda")]
@@ -21,6 +25,7 @@ mod launch;
 mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod rendezvous;
 mod same;
 mod solo;
 mod staged;
@@ -32,6 +37,7 @@ mod world;
 
 pub use agree::{Failing, agree, failing};
 pub use all_reduce::AllReduce;
+pub use global_map::GlobalMap;
 pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
@@ -45,9 +51,12 @@ pub use staging::Staging;
 pub use transport::{Connect, HaloExchange, Link, Links, Transport};
 pub use world::world;
 
-use crate::Result;
+use crate::{Error, Result};
 use std::fmt::Debug;
 use std::time::Duration;
+
+/// A list of numbers, with the rank to which it goes or from which it comes.
+pub type Message = (usize, Vec<u64>);
 
 /// The ranks of a run, seen from one of them. Stays on the thread that made it.
 pub trait Communicator: Debug {
@@ -80,6 +89,23 @@ pub trait Communicator: Debug {
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) for more than 2^31 - 1 values a rank.
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>>;
+
+    /// Delivers messages to some ranks and returns those that came in, lowest sender first, each sender's in its order. No rank
+    /// needs to know who sends to it. A rank may send to itself, several times to one rank, and nothing at all. Takes
+    /// O(own messages + log ranks) time; memory is that of the messages.
+    ///
+    /// This implementation serves runs of 1 rank.
+    ///
+    /// # Errors
+    /// The same on all ranks, before any message is sent: [`Error::Mpi`] for a rank outside `0..size`, [`Error::TooLarge`] for
+    /// more than 2^31 - 1 numbers in a message. [`Error::Alone`] when MPI or an allocation fails in the midst: then the caller
+    /// ends all ranks.
+    fn send_all(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
+        match messages.iter().find(|(to, _)| *to != self.rank() || self.size() > 1) {
+            None => Ok(messages),
+            Some((to, _)) => Err(Error::Mpi(format!("no message can go from rank {} to rank {to} here", self.rank()))),
+        }
+    }
 
     /// Returns once every rank has called it.
     fn barrier(&self);

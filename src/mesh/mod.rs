@@ -1,4 +1,4 @@
-//! Meshes: the element-node table, the box of hexahedra and its partition among ranks.
+//! Meshes: the element-node table, the box of hexahedra and its partition among ranks, parts of any other mesh.
 //!
 //! ```text
 //! BoxSpec ----> BoxPart(rank, ranks) ----> Mesh
@@ -8,6 +8,8 @@
 //! The box is generated as a structured grid and stored as an unstructured mesh: users of a [`Mesh`] see tables only. Each
 //! rank computes its own part without communication, in O(log ranks) time and memory beside its nodes. [`MeshSpace`] makes
 //! and checks meshes on every space.
+//!
+//! A mesh of another program, with a partition of its own, enters as a [`MeshPart`]: tables in global node ids become local ones.
 
 mod box_part;
 mod box_spec;
@@ -19,6 +21,7 @@ mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod mesh_part;
 mod meshed_box;
 mod reorder;
 mod split;
@@ -32,6 +35,7 @@ pub use elem_node::ElemNode;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use mesh_part::{MeshPart, Origin};
 pub use meshed_box::{Face, Mesh};
 pub use reorder::Numbering;
 

@@ -13,6 +13,14 @@ pub(super) fn check(call: &str, code: i32) -> Result<()> {
     if code == ffi::MPI_SUCCESS as i32 { Ok(()) } else { Err(Error::Mpi(format!("{call} failed with code {code}"))) }
 }
 
+/// The request that `start` writes.
+pub(super) fn request(call: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i32) -> Result<ffi::MPI_Request> {
+    // SAFETY: reads a constant of MPI.
+    let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+    check(call, start(&mut request))?;
+    Ok(request)
+}
+
 /// Ends all ranks, now.
 pub(super) fn abort_all(code: i32) -> ! {
     let _ = std::io::stdout().flush();

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use super::call::check;
+use super::call::{check, request};
 use super::watch::Watch;
 use crate::comm::{Exchange, Map};
 use crate::space::try_zeroed;
@@ -161,14 +161,6 @@ impl Drop for Persistent {
             unsafe { ffi::MPI_Request_free(request) };
         }
     }
-}
-
-/// The request that `init` writes.
-fn request(call: &str, init: impl FnOnce(*mut ffi::MPI_Request) -> i32) -> Result<ffi::MPI_Request> {
-    // SAFETY: reads a constant of MPI.
-    let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-    check(call, init(&mut request))?;
-    Ok(request)
 }
 
 impl std::fmt::Debug for Persistent {

@@ -9,9 +9,10 @@
 
 mod call;
 mod exchange;
+mod send_all;
 mod watch;
 
-use super::{Communicator, Exchange, Map, started_by_mpirun};
+use super::{Communicator, Exchange, Map, Message, agree, started_by_mpirun};
 use crate::faults::{self, Kind};
 use crate::{Error, Result};
 use call::{FREE_TAG, abort_all};
@@ -37,7 +38,7 @@ pub struct Mpi {
     world: SimpleCommunicator,
     /// The ranks that share memory with this one.
     node: SimpleCommunicator,
-    /// Tag of the next exchange, so that exchanges under way together never mix.
+    /// Tag of the next exchange of either kind, so that exchanges under way together never mix.
     tag: Cell<i32>,
     watch: Rc<Watch>,
     /// Last, so that the communicators are freed before MPI ends.
@@ -72,6 +73,10 @@ impl Mpi {
                 Ok(Mpi { world, node, tag: Cell::new(0), watch, universe: Rc::new(universe) })
             }
         }
+    }
+
+    fn next_tag(&self) -> i32 {
+        self.tag.replace((self.tag.get() + 1) % FREE_TAG)
     }
 
     fn watched_barrier(&self, name: &str) {
@@ -166,13 +171,20 @@ impl Communicator for Mpi {
         Ok(all)
     }
 
+    fn send_all(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
+        agree(self, send_all::check_messages(self.size(), &messages))?;
+        let tag = self.next_tag();
+        send_all::send_all(&self.watch, self.world.as_raw(), tag, messages)
+            .map_err(|error| Error::Alone(Box::new(error)))
+    }
+
     fn barrier(&self) {
         self.fault("MPI_Barrier");
         if self.watch.is_on() { self.watched_barrier("barrier") } else { self.world.barrier() }
     }
 
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
-        let tag = self.tag.replace((self.tag.get() + 1) % FREE_TAG);
+        let tag = self.next_tag();
         let (rank, size) = (self.rank(), self.size());
         if let Some(neighbour) = map.neighbours().iter().find(|n| n.rank >= size || n.rank == rank) {
             let other = neighbour.rank;

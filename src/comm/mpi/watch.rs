@@ -80,28 +80,33 @@ impl Watch {
         statuses: &mut [ffi::MPI_Status],
         at: impl Fn() -> String,
     ) -> Result<()> {
-        let limit = self.limit.get().map_or(Duration::MAX, |(limit, _)| *limit);
-        let (start, count) = (Instant::now(), requests.len() as i32);
-        let mut tests = 0u32;
-        loop {
-            tests = tests.wrapping_add(1);
+        let count = requests.len() as i32;
+        self.poll(at, || {
             let mut is_done = 0;
             // SAFETY: there are as many statuses as requests, fewer than 2^31; the buffers of the requests belong to the
             // caller, who waits for this function.
             check("MPI_Testall", unsafe {
                 ffi::MPI_Testall(count, requests.as_mut_ptr(), &mut is_done, statuses.as_mut_ptr())
             })?;
-            if is_done != 0 {
-                return Ok(());
-            }
+            Ok(is_done != 0)
+        })
+    }
+
+    /// Calls `is_done` until it returns true, at most as long as waits may take; `at` names the wait.
+    pub(super) fn poll(&self, at: impl Fn() -> String, mut is_done: impl FnMut() -> Result<bool>) -> Result<()> {
+        let limit = self.limit.get().map_or(Duration::MAX, |(limit, _)| *limit);
+        let start = Instant::now();
+        let mut tests = 0u32;
+        while !is_done()? {
+            tests = tests.wrapping_add(1);
             if tests.is_multiple_of(TESTS) {
                 std::thread::yield_now();
                 if start.elapsed() > limit || self.call_waiting()?.is_some() {
-                    break;
+                    self.give_up(&at(), limit);
                 }
             }
         }
-        self.give_up(&at(), limit)
+        Ok(())
     }
 
     /// Asks who waits, names the missing ranks on one of those that wait, and ends all ranks.

@@ -1,0 +1,230 @@
+//! Ranks that are threads of this process, with all operations of a communicator, so that maps and halos are tested without MPI.
+//!
+//! A rank that panics wakes the others, which panic too, so that a failed test ends.
+
+use minifenl::comm::{Communicator, Exchange, Map, Message};
+use minifenl::{Error, Result};
+use std::cell::Cell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// What `work` returns on each of `size` ranks.
+pub fn on_ranks<T: Send>(size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+    let shared = Arc::new(Shared::default());
+    std::thread::scope(|scope| {
+        let start = |rank| {
+            let (shared, work) = (shared.clone(), &work);
+            scope.spawn(move || {
+                let _guard = Guard(shared.clone());
+                work(&Ranks {
+                    rank,
+                    size,
+                    shared,
+                    rounds: Cell::new(0),
+                    exchanges: Cell::new(0),
+                    sent: Cell::default(),
+                })
+            })
+        };
+        let ranks: Vec<_> = (0..size).map(start).collect();
+        ranks.into_iter().map(|rank| rank.join().expect("no rank panics")).collect()
+    })
+}
+
+/// What each rank brought to a collective.
+type Round = Vec<Option<Arc<Vec<Message>>>>;
+
+#[derive(Debug, Default)]
+struct State {
+    /// By number: a collective that not all ranks have seen yet, and how many have.
+    rounds: HashMap<usize, (Round, usize)>,
+    /// Values under way, by sender, receiver and number of the exchange.
+    values: HashMap<(usize, usize, usize), VecDeque<Vec<f64>>>,
+    has_failed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Waits until `ready` returns something.
+    fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> T {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            assert!(!state.has_failed, "another rank panicked");
+            if let Some(value) = ready(&mut state) {
+                return value;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Tells the other ranks of a panic.
+struct Guard(Arc<Shared>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.change(|state| state.has_failed = true);
+        }
+    }
+}
+
+/// One of the ranks.
+#[derive(Debug)]
+pub struct Ranks {
+    rank: usize,
+    size: usize,
+    shared: Arc<Shared>,
+    rounds: Cell<usize>,
+    exchanges: Cell<usize>,
+    /// Messages to other ranks by `send_all`, and the numbers in them.
+    pub sent: Cell<[usize; 2]>,
+}
+
+impl Ranks {
+    /// What all ranks brought, rank 0 first.
+    fn share(&self, mine: Vec<Message>) -> Vec<Arc<Vec<Message>>> {
+        let number = self.rounds.replace(self.rounds.get() + 1);
+        self.shared.change(|state| {
+            let (round, _) = state.rounds.entry(number).or_insert_with(|| (vec![None; self.size], 0));
+            round[self.rank] = Some(Arc::new(mine));
+        });
+        self.shared.wait(|state| {
+            let (round, seen) = state.rounds.get_mut(&number)?;
+            let all: Vec<_> = round.iter().cloned().collect::<Option<_>>()?;
+            *seen += 1;
+            if *seen == self.size {
+                state.rounds.remove(&number);
+            }
+            Some(all)
+        })
+    }
+
+    fn gather(&self, mine: &[f64]) -> Vec<Vec<f64>> {
+        let bits = mine.iter().map(|value| value.to_bits()).collect();
+        let all = self.share(vec![(0, bits)]);
+        all.iter().map(|all| all[0].1.iter().map(|&bits| f64::from_bits(bits)).collect()).collect()
+    }
+
+    /// `values[i] = operation over the ranks`, in the order of the ranks.
+    fn reduce(&self, values: &mut [f64], operation: fn(f64, f64) -> f64) {
+        let all = self.gather(values);
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = all[1..].iter().fold(all[0][i], |result, other| operation(result, other[i]));
+        }
+    }
+}
+
+impl Communicator for Ranks {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+    fn size(&self) -> usize {
+        self.size
+    }
+    fn rank_on_node(&self) -> usize {
+        self.rank
+    }
+    fn ranks_on_node(&self) -> usize {
+        self.size
+    }
+    fn all_sum(&self, values: &mut [f64]) {
+        self.reduce(values, |a, b| a + b);
+    }
+    fn all_max(&self, values: &mut [f64]) {
+        self.reduce(values, f64::max);
+    }
+    fn all_sum_u64(&self, values: &mut [u64]) {
+        let all = self.share(vec![(0, values.to_vec())]);
+        values.iter_mut().enumerate().for_each(|(i, value)| *value = all.iter().map(|all| all[0].1[i]).sum());
+    }
+    fn node_sum(&self, value: u64) -> u64 {
+        let mut sum = [value];
+        self.all_sum_u64(&mut sum);
+        sum[0]
+    }
+    fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
+        Ok(self.gather(mine).concat())
+    }
+    fn send_all(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
+        let others = messages.iter().filter(|(to, _)| *to != self.rank);
+        self.sent.set(others.fold(self.sent.get(), |[count, numbers], (_, list)| [count + 1, numbers + list.len()]));
+        let all = self.share(messages);
+        let to_me = |from: usize| {
+            all[from].iter().filter(|(to, _)| *to == self.rank).map(move |(_, list)| (from, list.clone()))
+        };
+        Ok((0..self.size).flat_map(to_me).collect())
+    }
+    fn barrier(&self) {
+        self.share(Vec::new());
+    }
+    fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
+        let number = self.exchanges.replace(self.exchanges.get() + 1);
+        let count = map.neighbours().iter().map(|neighbour| neighbour.send.len()).sum();
+        Ok(Box::new(Values {
+            rank: self.rank,
+            number,
+            map: map.clone(),
+            shared: self.shared.clone(),
+            send: vec![0.0; count],
+            receive: vec![0.0; map.ghost_count()],
+            in_flight: false,
+        }))
+    }
+    fn abort(&self, code: i32) -> ! {
+        panic!("rank {} aborts with {code}", self.rank)
+    }
+}
+
+#[derive(Debug)]
+struct Values {
+    rank: usize,
+    number: usize,
+    map: Map,
+    shared: Arc<Shared>,
+    send: Vec<f64>,
+    receive: Vec<f64>,
+    in_flight: bool,
+}
+
+impl Exchange for Values {
+    fn begin(&mut self, pack: &mut dyn FnMut(&mut [f64]) -> Result<()>) -> Result<()> {
+        self.end()?;
+        pack(&mut self.send)?;
+        let mut rest = &self.send[..];
+        for neighbour in self.map.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
+            let (values, others) = rest.split_at(neighbour.send.len());
+            let to = (self.rank, neighbour.rank, self.number);
+            self.shared.change(|state| state.values.entry(to).or_default().push_back(values.to_vec()));
+            rest = others;
+        }
+        self.in_flight = true;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<&[f64]> {
+        if std::mem::take(&mut self.in_flight) {
+            for neighbour in self.map.neighbours().iter().filter(|neighbour| !neighbour.receive.is_empty()) {
+                let from = (neighbour.rank, self.rank, self.number);
+                let values = self.shared.wait(|state| state.values.get_mut(&from)?.pop_front());
+                let range = neighbour.receive.start as usize..neighbour.receive.end as usize;
+                let owned = self.map.owned_count();
+                if values.len() != range.len() {
+                    return Err(Error::Mpi(format!("rank {} sent {} values", neighbour.rank, values.len())));
+                }
+                self.receive[range.start - owned..range.end - owned].copy_from_slice(&values);
+            }
+        }
+        Ok(&self.receive)
+    }
+}
