@@ -10,6 +10,9 @@
 mod mpirun;
 #[path = "common/partitioned.rs"]
 mod partitioned;
+#[allow(dead_code)]
+#[path = "../examples/partitioned_mesh.rs"]
+mod partitioned_mesh;
 #[path = "common/random.rs"]
 mod random;
 
@@ -41,6 +44,7 @@ const CASES: &[Case] = &[
     Case { name: "mesh_halo", ranks: &[1, 2, 3, 4, 8], rank: mesh_halo, ended_well: all_well },
     Case { name: "messages", ranks: &[1, 2, 3, 4, 8], rank: messages, ended_well: all_well },
     Case { name: "parts", ranks: &[1, 2, 3, 4, 8], rank: parts, ended_well: all_well },
+    Case { name: "example", ranks: &[1, 2, 3, 4, 8], rank: partitioned_mesh::run, ended_well: example_ended_well },
     Case { name: "two_owners", ranks: &[2, 3], rank: two_owners, ended_well: two_owners_named },
     Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
     Case { name: "missing_rank", ranks: &[2, 3], rank: missing_rank, ended_well: missed },
@@ -279,6 +283,11 @@ fn messages(comm: &dyn Communicator) -> Result<()> {
 /// Meshes in random parts give the matrix, halo and solution of the whole problem.
 fn parts(comm: &dyn Communicator) -> Result<()> {
     partitioned::check_many(comm, 1000 * comm.size() as u64 + 1, 24)
+}
+
+fn example_ended_well(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stdout);
+    all_well(run) && text.starts_with("125 nodes on ") && text.contains("largest error ") && text.lines().count() == 2
 }
 
 /// Ranks 0 and the last own the same node.
