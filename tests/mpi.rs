@@ -51,6 +51,8 @@ const CASES: &[Case] = &[
     Case { name: "missing_at_the_end", ranks: &[2], rank: missing_at_the_end, ended_well: missed },
     Case { name: "halo_without_partner", ranks: &[2], rank: halo_without_partner, ended_well: waiting_for_nobody },
     Case { name: "message_without_partner", ranks: &[2], rank: message_without_partner, ended_well: unreceived },
+    #[cfg(feature = "faults")]
+    Case { name: "message_fails", ranks: &[2, 3], rank: message_fails, ended_well: ended_by_one },
     Case { name: "bad_neighbour", ranks: &[2], rank: bad_neighbour, ended_well: all_well },
     Case { name: "short_message", ranks: &[2], rank: short_message, ended_well: all_well },
     Case { name: "agree", ranks: &[1, 2, 3, 8], rank: one_fails, ended_well: one_message },
@@ -320,6 +322,34 @@ fn unreceived(run: &Output) -> bool {
     let words = "rank 1 missing; rank 0 waits at a sparse exchange, phase test";
     let told = text.lines().filter(|line| line.starts_with("error:") && line.ends_with(words)).count();
     run.status.code() == Some(1) && told == 1
+}
+
+/// On two ranks a send of the last rank fails, on three its memory for a message from rank 0. It ends the others.
+#[cfg(feature = "faults")]
+fn message_fails(comm: &dyn Communicator) -> Result<()> {
+    use minifenl::faults::{Kind, Plan, set};
+    let last = comm.size() - 1;
+    if comm.rank() == last {
+        // The first call of MPI checks the messages.
+        let (kind, call) = if last == 1 { (Kind::Mpi, 2) } else { (Kind::Alloc, 1) };
+        set(Some(Plan { kind, call, lasts: false }));
+    }
+    match comm.send_all(vec![(last - comm.rank(), vec![1, 2, 3])]) {
+        Err(Error::Alone(error)) => {
+            eprintln!("error: {error}");
+            comm.abort(1)
+        }
+        result => result.map(drop),
+    }
+}
+
+#[cfg(feature = "faults")]
+fn ended_by_one(run: &Output) -> bool {
+    let text = String::from_utf8_lossy(&run.stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error:")).collect();
+    let [line] = lines[..] else { return false };
+    let words = ["error: MPI: MPI_Issend failed with code", "error: array `received message` needs 0.0 MiB (24 bytes)"];
+    run.status.code() == Some(1) && words.iter().any(|words| line.starts_with(words))
 }
 
 /// The same results when waits have a limit.

@@ -1,0 +1,48 @@
+//! Allocations that fail on one rank while a partition is numbered: all ranks end with one error, and nothing hangs.
+//!
+//! Needs the feature `faults`. Ranks are threads of this process, so the plan of faults is common to them: the nth allocation of
+//! all of them fails. A process of its own, since other tests would meet the faults, too.
+
+#![allow(missing_docs)]
+
+#[path = "partition/ranks.rs"]
+mod ranks;
+
+use minifenl::Error;
+use minifenl::comm::Communicator;
+use minifenl::faults::{Kind, Plan, set};
+use minifenl::mesh::MeshPart;
+use ranks::on_ranks;
+
+#[test]
+fn each_allocation_that_fails_ends_all_ranks_with_one_error() {
+    // Three parts of a row of bars; each bar on one rank.
+    let given: [(&[u64], &[u64]); 3] = [(&[0, 1], &[0, 1]), (&[3], &[1, 2, 2, 3]), (&[2, 4], &[3, 4])];
+    let numbered = || {
+        on_ranks(3, |comm| {
+            let (owned, table) = given[comm.rank()];
+            MeshPart::from_elements(comm, owned, table, 2).map(|part| part.nodes.ids().to_vec())
+        })
+    };
+    let mut arrays = Vec::new();
+    for call in 1.. {
+        set(Some(Plan { kind: Kind::Alloc, call, lasts: false }));
+        let results = numbered();
+        if set(None) == 0 {
+            assert!(results.into_iter().all(|result| result.is_ok()));
+            break;
+        }
+        let errors: Vec<Error> = results.into_iter().map(Result::unwrap_err).collect();
+        let (told, elsewhere): (Vec<_>, Vec<_>) =
+            errors.iter().partition(|error| !matches!(error, Error::Elsewhere { .. }));
+        let [Error::OutOfMemory { what, .. }] = told[..] else { panic!("call {call}: {errors:?}") };
+        assert_eq!(elsewhere.len(), 2, "call {call}");
+        arrays.push(what.clone());
+    }
+    arrays.sort();
+    arrays.dedup();
+    println!("faults in {arrays:?}");
+    assert!(arrays.len() >= 14, "{arrays:?}");
+    // What follows a failure is not disturbed by it.
+    assert!(numbered().into_iter().all(|result| result.is_ok()));
+}
