@@ -256,9 +256,27 @@ fn message(round: usize, from: usize, to: usize) -> Vec<Vec<u64>> {
     (0..lists).map(|_| (0..random.pick(&lengths)).map(|_| random.below(1 << 30) as u64).collect()).collect()
 }
 
-/// Messages that nobody expects: ragged, to itself, several to one rank, none; round after round without a barrier between.
+/// Messages that nobody expects: ragged, to itself, several to one rank, none; round after round without a barrier between, while
+/// halo messages are under way.
 fn messages(comm: &dyn Communicator) -> Result<()> {
     let (rank, size) = (comm.rank(), comm.size());
+    if size > 1 {
+        let mut halo = Halo::new(&Serial, comm, &ring_map(comm))?;
+        let mut x: Vec<f64> = (0..6).map(|i| value(rank, i, 1)).collect();
+        let sparse = || comm.send_all(vec![(0, vec![rank as u64])]).map(|received| received.len());
+        let received = if rank.is_multiple_of(2) {
+            let in_flight = halo.begin(&Serial, &mut x)?;
+            let received = sparse()?;
+            in_flight.finish(&Serial, &mut x)?;
+            received
+        } else {
+            let received = sparse()?;
+            halo.update(&Serial, &mut x)?;
+            received
+        };
+        assert_eq!(received, if rank == 0 { size } else { 0 });
+        check_ring(comm, &x, 1);
+    }
     for round in 0..40 {
         // Ranks are at different places when a round begins.
         std::thread::sleep(Duration::from_micros((rank * 7 + round * 13) as u64 % 5 * 100));

@@ -5,8 +5,9 @@
 //! synchronous sends       each ends when its receiver has begun to receive
 //! until the barrier ends  receive what a probe finds; once all own sends have ended, join a nonblocking barrier
 //! ```
-//! The barrier ends when all ranks have joined, so when all messages have been received. No rank holds counts of all ranks. A
-//! fast rank may start the next round while another still probes in this one: each round has a tag of its own.
+//! The barrier ends when all ranks have joined, so when all messages have been received. No rank holds counts of all ranks. Each
+//! round has a tag of its own, which separates it from halo exchanges in flight. Rounds do not overlap: ranks agree that all
+//! messages can be sent before they send any.
 
 #![allow(unsafe_code)]
 
