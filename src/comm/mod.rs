@@ -51,7 +51,7 @@ pub use staging::Staging;
 pub use transport::{Connect, HaloExchange, Link, Links, Transport};
 pub use world::world;
 
-use crate::{Error, Result};
+use crate::Result;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -97,14 +97,16 @@ pub trait Communicator: Debug {
     /// This implementation serves runs of 1 rank.
     ///
     /// # Errors
-    /// The same on all ranks, before any message is sent: [`Error::Mpi`] for a rank outside `0..size`, [`Error::TooLarge`] for
-    /// more than 2^31 - 1 numbers in a message. [`Error::Alone`] when MPI or an allocation fails in the midst: then the caller
-    /// ends all ranks.
+    /// Before any message is sent, on one rank with [`Error::Elsewhere`](crate::Error::Elsewhere) on all others:
+    /// [`Error::Mpi`](crate::Error::Mpi) for a rank outside `0..size`, [`Error::TooLarge`](crate::Error::TooLarge) for more than
+    /// 2^31 - 1 numbers in a message. [`Error::Alone`](crate::Error::Alone) when MPI or an allocation fails in the midst: then
+    /// the caller ends all ranks.
     fn send_all(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
-        match messages.iter().find(|(to, _)| *to != self.rank() || self.size() > 1) {
-            None => Ok(messages),
-            Some((to, _)) => Err(Error::Mpi(format!("no message can go from rank {} to rank {to} here", self.rank()))),
+        let (rank, size) = (self.rank(), self.size());
+        if size == 1 && messages.iter().all(|(to, _)| *to == 0) {
+            return Ok(messages);
         }
+        Err(crate::Error::Mpi(format!("rank {rank} of {size} can send messages to itself only, on a run of 1 rank")))
     }
 
     /// Returns once every rank has called it.

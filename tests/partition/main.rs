@@ -2,6 +2,7 @@
 
 #![allow(missing_docs)]
 
+mod heat;
 #[path = "../common/partitioned.rs"]
 mod partitioned;
 #[path = "../common/random.rs"]
@@ -52,7 +53,7 @@ fn one_rank_owns_all_that_it_uses() {
     assert_eq!((empty.map().local_count(), empty.map().global_count()), (0, 0));
     let refused = GlobalMap::new(&Solo, &[5], &[8, 6, 7]).unwrap_err().to_string();
     assert_eq!(refused, "global id 6 is used by rank 0 and owned by no rank, expected one owner");
-    assert!(Solo.send_all(vec![(1, vec![])]).unwrap_err().to_string().contains("to rank 1"));
+    assert!(Solo.send_all(vec![(1, vec![])]).unwrap_err().to_string().contains("rank 0 of 1 can send"));
 }
 
 /// One rank says what is wrong, all others that this one failed.
