@@ -1,12 +1,12 @@
 //! A [`Map`] from any partition that is given as global ids, such as that of a mesh which METIS has cut for another program.
 //!
 //! ```text
-//! rank 0 owns 70, 10, 40  uses 10, 40, 20      local 0, 1, 2 = ids 70, 10, 40     ghosts 3, 4 = ids 20, 50
+//! rank 0 owns 70, 10, 40  uses 10, 50, 20, 10  local 0, 1, 2 = ids 70, 10, 40     ghosts 3, 4 = ids 20, 50
 //! rank 1 owns 20, 50      uses 50, 70          local 0, 1    = ids 20, 50         ghost  2    = id  70
 //! ```
-//! Ids are any 64-bit numbers: they may have gaps and any order. The owners of ghosts are found by a distributed directory, then
-//! each rank tells the owners which ids it reads. Collective; three rounds of [`Communicator::send_all`], in all 8 bytes sent per
-//! owned id and 24 per ghost; O(owned + used) time and O(owned + ghosts) memory on each rank.
+//! Ids are any 64-bit numbers: they may have gaps and any order. A distributed directory finds the owners of the ghosts; then
+//! each rank tells the owners which ids it reads. Collective. Cost: three rounds of [`Communicator::send_all`] with 8 bytes sent
+//! per owned id and 24 per ghost; O(owned + used) time and O(owned + ghosts) memory on each rank.
 
 use super::map::local;
 use super::rendezvous;
@@ -60,7 +60,8 @@ impl GlobalMap {
         })
     }
 
-    /// Returns the owned and ghost indices with their neighbours. [`Map::global_count`] is the number of owned ids over all ranks.
+    /// Returns the owned and ghost indices with their neighbours. [`Map::global_count`] is the number of owned ids over all
+    /// ranks.
     pub fn map(&self) -> &Map {
         &self.map
     }

@@ -100,7 +100,7 @@ fn join(mut claims: Outbox, questions: &Outbox) -> Result<Vec<Message>> {
 /// Owned ids and questions of a letter.
 fn parts(letter: &Message) -> Result<(&[u64], &[u64])> {
     let split = letter.1.split_first().and_then(|(&owned, ids)| ids.split_at_checked(owned as usize));
-    split.ok_or_else(|| Error::Mpi(format!("rank {} sent the directory a message that is none", letter.0)))
+    split.ok_or_else(|| Error::Mpi(format!("rank {} sent the directory a malformed message", letter.0)))
 }
 
 /// The ids whose directory is this rank, with their owners; sorted.

@@ -1,7 +1,7 @@
 //! One rank's part of any mesh, from global node ids: the table in local indices, the [`GlobalMap`], interior nodes first.
 //!
 //! ```text
-//! global    elem_node[elem, i]           a partition by METIS or another program: who owns a node, which elements a rank reads
+//! global    elem_node[elem, i]           a partition by METIS or another program: owned nodes and elements of each rank
 //! local     0 .. interior                owned nodes that share no element with a ghost, in the order given
 //!           interior .. owned            the other owned nodes, in the order given
 //!           owned .. owned + ghosts      by owner, lowest rank first, ascending ids
@@ -103,7 +103,7 @@ fn local_table(rank: usize, nodes: &GlobalMap, elem_node: &[GlobalOrdinal], node
     Ok(table)
 }
 
-/// The number of each owned node, if interior ones come first and both groups keep their order, and the number of interior ones.
+/// The number of each owned node, where interior ones come first and both groups keep their order; and how many are interior.
 fn interior_first(elem_node: &ElemNode, owned: usize) -> Result<(Vec<LocalOrdinal>, usize)> {
     let mut at_ghost = try_zeroed::<u8>("nodes beside ghosts", owned)?;
     let is_owned = |&node: &LocalOrdinal| (node as usize) < owned;

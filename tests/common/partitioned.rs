@@ -1,7 +1,7 @@
 //! Meshes that another program might have cut: random ids, random partitions, every rank sees only its share.
 //!
-//! Each rank assembles and solves its rows; a matrix that a plain map of pairs of ids sums, and a solve on one rank, are what it is
-//! compared with. Elements have eight nodes and matrices that depend on the ids of their nodes alone:
+//! Each rank assembles and solves its rows. References: a plain map of pairs of ids, which sums the matrix, and a solve on one
+//! rank. Elements have eight nodes and matrices that depend on the ids of their nodes alone:
 //!
 //! ```text
 //! K_ij = -w(i, j),  K_ii = m(i) + sum_j w(i, j),  r_i = f(i)       w, m and f are hashes of the element's ids, w symmetric
@@ -226,7 +226,7 @@ fn is_fixed(id: u64) -> bool {
     hash(id, 1, 2) < 0.1
 }
 
-/// What a part says of itself: counts, ids, ghosts and interior rows, against the mesh; and each ghost gets its owner's value.
+/// Compares counts, ids, ghosts and their order with the mesh; each ghost gets its owner's value by a halo exchange.
 fn check_part(comm: &dyn Communicator, mesh: &CutMesh, part: &MeshPart, table: &[u64]) -> Result<()> {
     let (rank, map, ids) = (comm.rank(), part.nodes.map(), part.nodes.ids());
     let owned = map.owned_count();

@@ -1,4 +1,4 @@
-//! Ranks that are threads of this process, with all operations of a communicator, so that maps and halos are tested without MPI.
+//! Ranks that are threads of this process, with all operations of a communicator: tests of maps and halos without MPI.
 //!
 //! A rank that panics wakes the others, which panic too, so that a failed test ends.
 
