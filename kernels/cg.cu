@@ -72,3 +72,36 @@ KERNEL __launch_bounds__(THREADS) cg_direction(u64 n, u32 rr, u32 top, u32 botto
         n, [&](u64 i) { double2 a = z2[i], b = p2[i]; p2[i] = make_double2(a.x + beta * b.x, a.y + beta * b.y); },
         [&](u64 i) { p[i] = z[i] + beta * p[i]; });
 }
+
+// The same; items of p that other ranks read go to them at once. Either all blocks send or none, since the last of them begins the
+// exchange: a state that ends the solve may be set at once, as blocks that read it late come to the same decision; the count is
+// raised by the last block.
+KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top, u32 bottom, const double* z, double* p,
+                                                          const u64* outgoing, double* scalars) {
+    if (__ldcg(scalars + STATE) != 0) return;
+    const double target = scalars[TARGET], count = __ldcg(scalars + COUNT) + 1;
+    const double state = judged(state_of(__ldcg(scalars + rr), target, count, scalars[LIMIT]), target);
+    if (state != 0) {
+        if (thread_index() == 0) scalars[COUNT] = count, scalars[STATE] = state;
+        return;
+    }
+    const double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);
+    const Outgoing& out = *(const Outgoing*)outgoing;
+    const u64 first = out.first, last = out.last;
+    const double2* z2 = (const double2*)z;
+    double2* p2 = (double2*)p;
+    bool has_sent = false;
+    auto send = [&](u64 i, double value) {
+        if (i >= first && i < last) out.send(i, value), has_sent = true;
+    };
+    for_pairs(
+        n,
+        [&](u64 i) {
+            double2 a = z2[i], b = p2[i];
+            b = make_double2(a.x + beta * b.x, a.y + beta * b.y);
+            p2[i] = b;
+            send(2 * i, b.x), send(2 * i + 1, b.y);
+        },
+        [&](u64 i) { send(i, p[i] = z[i] + beta * p[i]); });
+    if (out.finish(has_sent)) scalars[COUNT] += 1;
+}

@@ -14,8 +14,6 @@ KERNEL __launch_bounds__(THREADS) pack(u64 count, const u32* send, const double*
     for (u64 k = thread_index(); k < count; k += thread_count()) buffer[k] = x[send[k]];
 }
 
-INLINE void raise(u64 flag, u32 value) { asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory"); }
-
 // Stores the values that the neighbours read into their windows, and begins an epoch. epoch[0] counts exchanges, epoch[1] the
 // blocks of this one that are done.
 KERNEL __launch_bounds__(THREADS) send_ghosts(u64 count, const u64* pieces, const u32* send, const double* x, u32* epoch) {

@@ -104,6 +104,48 @@ struct Arrival {
     }
 };
 
+INLINE void raise(u64 flag, u32 value) { asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory"); }
+
+// Where the items of a vector go that other ranks read. Item i >= first goes to targets[k] for k from offsets[i - first] to offsets[i
+// - first + 1]; a target is the address for even epochs and the bytes from there to that for odd ones. epoch[0] counts exchanges,
+// epoch[1] the blocks of this one that are done.
+struct Outgoing {
+    u64 first, last, offsets, targets, epoch, count, pieces;
+    __device__ u32 turn() const { return *(const volatile u32*)epoch + 1; }
+    // Stores an item to its places. Not inlined: few threads call it.
+    __device__ __noinline__ void send(u64 item, double value) const {
+        const u32* range = (const u32*)offsets + (item - first);
+        const u64* target = (const u64*)targets;
+        u64 odd = turn() & 1;
+        for (u32 k = range[0]; k < range[1]; k++) *(double*)(target[2 * k] + odd * target[2 * k + 1]) = value;
+    }
+    // Begins the epoch when all blocks have sent, by raising the flags of all pieces. All threads of all blocks call it and say
+    // whether they have sent. Returns true in one thread, when all others have called it.
+    __device__ __noinline__ bool finish(bool has_sent) const {
+        __shared__ bool is_last;
+        u32* counts = (u32*)epoch;
+        // The values of all threads are in the neighbours' memory before the flags are.
+        if (__syncthreads_or(has_sent)) __threadfence_system();
+        __syncthreads();
+        if (threadIdx.x == 0) is_last = atomicAdd(counts + 1, 1u) == gridDim.x - 1;
+        __syncthreads();
+        if (!is_last) return false;
+        __threadfence_system();
+        const u32 turn = this->turn();
+        for (u64 at = threadIdx.x; at < count; at += blockDim.x) {
+            const Piece& piece = ((const Piece*)pieces)[at];
+            raise(piece.flag + (turn & 1) * piece.flag_stride, turn);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            counts[1] = 0;
+            __threadfence();
+            counts[0] = turn;
+        }
+        return threadIdx.x == 0;
+    }
+};
+
 // A vector whose ghosts lie elsewhere.
 struct Split {
     const double *own, *ghosts;

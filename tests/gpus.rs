@@ -136,7 +136,13 @@ fn sent(which: u64, from: usize, to: usize) -> Vec<u32> {
         // Every length from none to more than one piece per block of threads.
         0 => [0, 1, 31, 1024, 1025, 5000][(pair % 6) as usize],
         // One way only.
-        1 => if from < to { 3000 } else { 0 },
+        1 => {
+            if from < to {
+                3000
+            } else {
+                0
+            }
+        }
         // Many pieces.
         2 => 66_000,
         _ => 0,
@@ -203,7 +209,8 @@ fn exchanges(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
 }
 
 fn sums(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
-    let term = |rank: usize, slot: u64, round: u64| 1.0 / (1.0 + (mixed(round, 100 * rank as u64 + slot) % 1000) as f64);
+    let term =
+        |rank: usize, slot: u64, round: u64| 1.0 / (1.0 + (mixed(round, 100 * rank as u64 + slot) % 1000) as f64);
     for transport in TRANSPORTS {
         let links = connect(space, comm, transport)?;
         let mut sums = Reductions::new(space, OWNED, 12)?;
@@ -257,7 +264,8 @@ fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
         let pair = mixed(mesh.global_node(row as u32), mesh.global_node(column));
         (pair % 2000) as f64 * 1e-3 - 1.0
     };
-    let values: Vec<f64> = (0..rows).flat_map(|row| crs.row(row).iter().map(move |&column| entry(row, column))).collect();
+    let values: Vec<f64> =
+        (0..rows).flat_map(|row| crs.row(row).iter().map(move |&column| entry(row, column))).collect();
     let x = |node: usize| value(7, mesh.global_node(node as u32) as u32, 3) * 1e-15;
     let start: Vec<f64> = (0..rows).map(x).chain(std::iter::repeat_n(0.0, mesh.map.ghost_count())).collect();
 
@@ -289,7 +297,10 @@ fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
                     assert!((found - dot).abs() < 1e-10 * rows as f64, "{transport}, {format}: {found} and {dot}");
                     if interior == 0 || transport == Transport::Peer {
                         let (product, sum) = undivided.get_or_insert((q.clone(), found));
-                        assert!(*product == q && *sum == found, "{transport}, {format}, interior {interior}: other bits");
+                        assert!(
+                            *product == q && *sum == found,
+                            "{transport}, {format}, interior {interior}: other bits"
+                        );
                     }
                     operator.apply(space, &mut p, &mut space.zeros(rows)?)?;
                     let ghosts = &space.download(&p)?[rows..];

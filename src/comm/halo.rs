@@ -58,6 +58,17 @@ impl<S: Staging> Halo<S> {
         Ok(InFlight { halo: self, done: false })
     }
 
+    /// Where the items of a vector go that other ranks read, if the transport lets the kernel that computes the vector send them.
+    /// That kernel stands for [`begin`](Self::begin), and [`sent`](Self::sent) follows it.
+    pub fn outgoing(&self) -> Option<&S::Outgoing> {
+        if self.is_empty() { None } else { self.exchange.outgoing() }
+    }
+
+    /// The messages that a kernel has sent to the places of [`outgoing`](Self::outgoing).
+    pub fn sent(&mut self) -> InFlight<'_, S> {
+        InFlight { halo: self, done: false }
+    }
+
     /// [`begin`](Self::begin) and [`finish`](InFlight::finish) with nothing between.
     ///
     /// # Errors

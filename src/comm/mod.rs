@@ -22,6 +22,7 @@ mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod launch;
+mod links;
 mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -42,13 +43,14 @@ pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use launch::{default_threads, launched_rank, started_by_mpirun};
+pub use links::Links;
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use same::{Setting, same};
 pub use solo::Solo;
 pub use staging::Staging;
-pub use transport::{Connect, HaloExchange, Link, Links, Transport};
+pub use transport::{Connect, HaloExchange, Link, Transport};
 pub use world::world;
 
 use crate::Result;

@@ -8,11 +8,9 @@
 //! | `nccl` | packed, `ncclSend`, `ncclRecv` | `ncclAllReduce` | NCCL | yes |
 //! | `mpi-device` | packed, MPI from device memory | as `staged` | an MPI that reports CUDA support | no |
 //!
-//! [`Links`] are made once per run, by all ranks together; halos and sums of the run use them.
+//! [`Links`](super::Links) are made once per run, by all ranks together; halos and sums of the run use them.
 
-use super::halo::Halo;
-use super::staged::Staged;
-use super::{AllReduce, Communicator, Map, Staging};
+use super::{Communicator, Map, Staging};
 use crate::blas::Reductions;
 use crate::space::{Array, named_choice};
 use crate::{Error, Result};
@@ -58,10 +56,10 @@ pub trait Link<S: Staging>: Debug {
     /// [`Error::OutOfMemory`]; a failure of the transport, here and below.
     fn halo(&self, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<S>>>;
 
-    /// As [`AllReduce::all_reduce`], for two ranks or more.
+    /// As [`AllReduce::all_reduce`](super::AllReduce::all_reduce), for two ranks or more.
     ///
     /// # Errors
-    /// As [`AllReduce::all_reduce`].
+    /// As [`AllReduce::all_reduce`](super::AllReduce::all_reduce).
     fn all_reduce(
         &self,
         space: &S,
@@ -73,15 +71,15 @@ pub trait Link<S: Staging>: Debug {
     /// Whether sums only enqueue work on the space.
     fn is_recordable(&self) -> bool;
 
-    /// As [`AllReduce::attach`].
+    /// As [`AllReduce::attach`](super::AllReduce::attach).
     fn attach(&self, sums: &mut Reductions<S>) {
         sums.ranks = None;
     }
 
-    /// As [`AllReduce::check`].
+    /// As [`AllReduce::check`](super::AllReduce::check).
     ///
     /// # Errors
-    /// As [`AllReduce::check`].
+    /// As [`AllReduce::check`](super::AllReduce::check).
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -104,6 +102,12 @@ pub trait HaloExchange<S: Staging>: Debug {
     /// Ends an exchange whose values nobody reads.
     fn cancel(&mut self);
 
+    /// Where the items of a vector go that other ranks read, for a kernel that computes the vector: it may send them in place of
+    /// [`begin`](Self::begin).
+    fn outgoing(&self) -> Option<&S::Outgoing> {
+        None
+    }
+
     /// The values of a begun exchange, for kernels that wait for them by themselves; [`end`](Self::end) is then not needed.
     fn arriving(&self) -> Option<&S::Arriving> {
         None
@@ -121,73 +125,6 @@ pub trait Connect: Staging {
     /// # Errors
     /// [`Error::Invalid`] for a transport that this space does not have; why the transport that was asked for does not work.
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Box<dyn Link<Self>>>;
-}
-
-/// This rank's connections to the other ranks, used by every halo and sum of a run.
-#[derive(Debug)]
-pub struct Links<'a, S: Staging> {
-    comm: &'a dyn Communicator,
-    link: Box<dyn Link<S>>,
-}
-
-impl<'a, S: Staging> Links<'a, S> {
-    /// Connects all ranks of `comm`, which call it together: by `wanted`, or by the best transport that works on all ranks. A
-    /// device waits at most `limit` for another rank before it reports a failure.
-    ///
-    /// # Errors
-    /// As [`Connect::link`].
-    pub fn connect(space: &S, comm: &'a dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Self>
-    where
-        S: Connect,
-    {
-        Ok(Links { comm, link: space.link(comm, wanted, limit)? })
-    }
-
-    /// Sends through the host, which works everywhere.
-    pub fn staged(comm: &'a dyn Communicator) -> Self {
-        Links { comm, link: Box::new(Staged) }
-    }
-
-    /// Returns the ranks.
-    pub fn comm(&self) -> &'a dyn Communicator {
-        self.comm
-    }
-
-    /// Returns the transport.
-    pub fn transport(&self) -> Transport {
-        self.link.transport()
-    }
-
-    /// Prepares the exchange of a map's ghosts. Ranks call it together.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] where the memory cannot be had; a failure of the transport.
-    pub fn halo(&self, space: &S, map: &Map) -> Result<Halo<S>> {
-        Ok(Halo::with(self.link.halo(space, self.comm, map)?, map))
-    }
-}
-
-impl<S: Staging> AllReduce<S> for Links<'_, S> {
-    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
-            return Ok(());
-        }
-        self.link.all_reduce(space, self.comm, sums, slots)
-    }
-
-    fn is_recordable(&self) -> bool {
-        self.comm.size() == 1 || self.link.is_recordable()
-    }
-
-    fn attach(&self, sums: &mut Reductions<S>) {
-        if self.comm.size() > 1 {
-            self.link.attach(sums);
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        self.link.check()
-    }
 }
 
 /// The error for a transport that a space does not have.

@@ -108,6 +108,9 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// Values that other devices store into this one's memory, for which kernels can wait.
     type Arriving: Debug;
 
+    /// Places in the memory of other devices to which items of a vector go.
+    type Outgoing: Debug;
+
     /// The recorded work of [`repeat`](Self::repeat).
     type Recording: Debug + Default;
 

@@ -5,7 +5,7 @@
 //! sum        ncclAllGather -> sum in the order of the ranks             the same bits on all ranks and in every run
 //! ```
 
-use super::one_gpu_each;
+use super::gpus::one_gpu_each;
 use super::staging::pack;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;

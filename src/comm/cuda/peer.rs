@@ -3,8 +3,9 @@
 //! ```text
 //! window of a halo   flags [2][pieces of its ghosts] u32, then values [2][ghosts] f64        written by the neighbours
 //! window of sums     slots [2][from][MOST][2] u64                                            written by all ranks
-//! exchange   a kernel packs straight into the neighbours' windows and raises flags; the product waits for the flags of its own
-//!            window before the rows that read ghosts, and reads them there; other users call a kernel that copies them to the vector
+//! exchange   the kernel that computes a vector stores its items straight into the neighbours' windows, or a kernel packs them there,
+//!            and raises flags; the product waits for the flags of its own window before the rows that read ghosts, and reads them
+//!            there, or a kernel copies them to the vector
 //! sum        the last block of the kernel that computes it stores it to all ranks, waits for theirs and adds them in their order
 //! ```
 //! All of it only enqueues work, so it is part of CUDA graphs. Values are received into a window since any vector may be exchanged
@@ -13,14 +14,16 @@
 //! iteration on two H200s, since its blocks take the places of the product's, and streams are joined by events. The sums have the
 //! same bits on all ranks and in every run.
 
-use super::one_gpu_each;
+use super::gpus::one_gpu_each;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, HaloExchange, Link, Map, Transport, agree};
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Arriving, Cuda, CudaArray, Grid, HANDLE, HostWord, Mapped, Window, arguments};
+use crate::space::cuda::{
+    Argument, Arriving, Cuda, CudaArray, Grid, HANDLE, HostWord, Mapped, Outgoing, Window, arguments,
+};
 use crate::{Error, LocalOrdinal, Result};
 use std::ops::Range;
 use std::rc::Rc;
@@ -198,6 +201,8 @@ struct PeerHalo {
     sends: CudaArray<u64>,
     receives: CudaArray<u64>,
     arriving: Arriving,
+    outgoing: Outgoing,
+    _targets: (CudaArray<u32>, CudaArray<u64>),
     epoch: CudaArray<u32>,
     _windows: Windows,
 }
@@ -274,10 +279,64 @@ impl PeerHalo {
                 (size_of::<f64>() * map.ghost_count()) as u64,
             ];
             let arriving = Arriving { table: space.upload(&table)? };
-            let (list, sends) = (space.upload(&send_list(map)?)?, space.upload(&sends)?);
-            Ok(PeerHalo { shared, space: space.clone(), list, sends, receives, arriving, epoch, _windows: windows })
+            let send = send_list(map)?;
+            let targets = Targets::new(&send, &sends);
+            let (offsets, addresses) = (space.upload(&targets.offsets)?, space.upload(&targets.addresses)?);
+            let (list, sends) = (space.upload(&send)?, space.upload(&sends)?);
+            // `Outgoing` in kernels/ranks.cuh.
+            let table = [
+                targets.first,
+                targets.first + targets.offsets.len() as u64 - 1,
+                offsets.address(),
+                addresses.address(),
+                epoch.address(),
+                (sends.len() / WORDS) as u64,
+                sends.address(),
+            ];
+            let outgoing = Outgoing { table: space.upload(&table)? };
+            let (space, _targets) = (space.clone(), (offsets, addresses));
+            Ok(PeerHalo {
+                shared,
+                space,
+                list,
+                sends,
+                receives,
+                arriving,
+                outgoing,
+                _targets,
+                epoch,
+                _windows: windows,
+            })
         };
         agree(comm, made())
+    }
+}
+
+/// The places to which each item of a vector goes: targets `offsets[i - first]` to `offsets[i - first + 1]` of item i, each an
+/// address for even epochs and the bytes from there to that for odd ones.
+struct Targets {
+    first: u64,
+    offsets: Vec<u32>,
+    addresses: Vec<u64>,
+}
+
+impl Targets {
+    /// From the list of items that are sent, and the pieces in which they travel.
+    fn new(send: &[LocalOrdinal], pieces: &[u64]) -> Self {
+        let mut targets: Vec<(LocalOrdinal, [u64; 2])> = Vec::with_capacity(send.len());
+        for piece in pieces.chunks_exact(WORDS) {
+            let (first, count, values, stride) = (piece[0] as usize, piece[1] as usize, piece[2], piece[3]);
+            let place = |k: usize| [values + (size_of::<f64>() * k) as u64, stride];
+            targets.extend(send[first..first + count].iter().enumerate().map(|(k, &item)| (item, place(k))));
+        }
+        targets.sort_unstable();
+        let first = targets.first().map_or(0, |&(item, _)| item);
+        let items = targets.last().map_or(0, |&(item, _)| (item - first) as usize + 1);
+        let mut offsets = vec![0; items + 1];
+        targets.iter().for_each(|(item, _)| offsets[(item - first) as usize + 1] += 1);
+        (0..items).for_each(|item| offsets[item + 1] += offsets[item]);
+        let addresses = targets.iter().flat_map(|(_, target)| *target).collect();
+        Targets { first: first.into(), offsets, addresses }
     }
 }
 
@@ -303,6 +362,10 @@ impl HaloExchange<Cuda> for PeerHalo {
     fn cancel(&mut self) {
         // This rank waits all the same: its next message tells the neighbours that their places are read.
         let _ = self.receive(&self.space, Argument::NULL);
+    }
+
+    fn outgoing(&self) -> Option<&Outgoing> {
+        Some(&self.outgoing)
     }
 
     fn arriving(&self) -> Option<&Arriving> {

@@ -34,6 +34,8 @@ pub struct DistributedOperator<'a, S: Staging, A> {
     matrix: A,
     halo: &'a mut Halo<S>,
     interior: usize,
+    /// Whether the vector of the next `apply_dot` is sent by the kernel that computes it.
+    is_sent: bool,
     times: OperatorTimes,
 }
 
@@ -45,7 +47,7 @@ impl<'a, S: Staging, A: Product<S>> DistributedOperator<'a, S, A> {
     pub fn new(matrix: A, halo: &'a mut Halo<S>, interior: usize) -> Result<Self> {
         let (rows, _) = matrix.extents();
         check_length("DistributedOperator::new", "interior", interior.min(rows), interior)?;
-        Ok(DistributedOperator { matrix, halo, interior, times: OperatorTimes::default() })
+        Ok(DistributedOperator { matrix, halo, interior, is_sent: false, times: OperatorTimes::default() })
     }
 
     /// Times since the operator was created; `None` on a space whose launches return before their kernels are done.
@@ -65,6 +67,8 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
 
     fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
         let mut clock = Instant::now();
+        // The last direction of CG is not multiplied.
+        self.is_sent = false;
         self.halo.update(space, x)?;
         self.times.halo += std::mem::replace(&mut clock, Instant::now()).elapsed();
         self.matrix.multiply(space, x, y)?;
@@ -87,7 +91,10 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         let split = if self.interior == rows { rows } else { whole };
         let mut clock = Instant::now();
         let mut elapsed = || std::mem::replace(&mut clock, Instant::now()).elapsed();
-        let mut messages = self.halo.begin(space, p)?;
+        let mut messages = match std::mem::take(&mut self.is_sent) {
+            true => self.halo.sent(),
+            false => self.halo.begin(space, p)?,
+        };
         self.times.halo += elapsed();
         let (matrix, interior) = (&self.matrix, self.interior);
         if messages.consume(|ghosts| matrix.multiply_dot_arriving(space, interior, ghosts, p, q, sums, slot))? {
@@ -105,6 +112,12 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         self.times.spmv += elapsed();
         self.times.calls += 1;
         Ok(())
+    }
+
+    fn outgoing(&mut self) -> Option<&S::Outgoing> {
+        let outgoing = self.halo.outgoing();
+        self.is_sent = outgoing.is_some();
+        outgoing
     }
 
     /// A CUDA graph repeats work of the device only; some transports need the host in the middle of an iteration.

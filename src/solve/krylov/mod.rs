@@ -35,8 +35,8 @@ pub trait LinearOperator<S: Blas> {
     /// [`Error::Shape`](crate::Error::Shape) for short vectors; the failure of a device or of communication.
     fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()>;
 
-    /// y = A x and `sums.scalars[slot]` = x.y over the owned rows, in one pass. Refreshes the ghosts of x first. Does nothing once
-    /// `sums` is stopped.
+    /// y = A x and `sums.scalars[slot]` = x.y over the owned rows, in one pass, with fresh ghosts of x. Those that x itself holds
+    /// may be stale afterwards. Does nothing once `sums` is stopped.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -48,6 +48,12 @@ pub trait LinearOperator<S: Blas> {
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()>;
+
+    /// Where the items of a vector go that other ranks read, for the kernel that computes the vector to which
+    /// [`apply_dot`](Self::apply_dot) is applied next: it sends them, so that the application need not. `None`: it need not.
+    fn outgoing(&mut self) -> Option<&S::Outgoing> {
+        None
+    }
 
     /// Whether an application only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool {
@@ -157,6 +163,10 @@ impl<S: Blas, A: LinearOperator<S> + ?Sized> LinearOperator<S> for &mut A {
         slot: usize,
     ) -> Result<()> {
         (**self).apply_dot(space, x, y, sums, slot)
+    }
+
+    fn outgoing(&mut self) -> Option<&S::Outgoing> {
+        (**self).outgoing()
     }
 
     fn is_recordable(&self) -> bool {

@@ -16,6 +16,7 @@ mod cache;
 mod compile;
 mod device;
 mod error;
+mod exchanged;
 mod kernels;
 mod launch;
 mod library;
@@ -32,10 +33,10 @@ mod view;
 pub use array::CudaArray;
 pub use compile::{Architecture, architectures};
 pub use device::Device;
+pub use exchanged::{Arriving, Outgoing};
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
 pub(crate) use nccl::Nccl;
-pub use peer::Arriving;
 pub(crate) use peer::{HANDLE, HostWord, Mapped, Window};
 pub use pinned::pinned_bytes;
 pub use probe::{DeviceInfo, devices};
@@ -315,6 +316,7 @@ impl ExecutionSpace for Cuda {
     type Memory = CudaMemory;
     type Reading = Reading;
     type Arriving = Arriving;
+    type Outgoing = Outgoing;
     type Recording = Recording;
 
     const SYNCHRONOUS: bool = false;

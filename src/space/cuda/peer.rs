@@ -8,9 +8,9 @@
 //! The driver wants every mapping closed before its memory is freed, and a process cannot know when its neighbours have done so.
 //! Windows are therefore never freed while the process lives: a dropped window is kept and used again.
 
+use super::Cuda;
 use super::device::Device;
 use super::error::{OrDevice, before, made};
-use super::{Cuda, CudaArray};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,13 +20,6 @@ use std::sync::{Arc, Mutex};
 pub(crate) const HANDLE: usize = 64;
 /// Windows are multiples of that many bytes, so that no other data shares their pages.
 const PAGE: usize = 2 << 20;
-
-/// Ghosts of a vector that other GPUs store into a window of this one (`Arrival` in `kernels/ranks.cuh`).
-#[derive(Debug)]
-pub struct Arriving {
-    /// The kernel's description of the window.
-    pub(crate) table: CudaArray<u64>,
-}
 
 /// Device memory that other processes of this host can map. Zero at first.
 #[derive(Debug)]

@@ -183,12 +183,12 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
                 // beta = r.z / old r.z; p = z + beta p
                 let beta = Quotient { top: rz[next], bottom: rz[now] };
                 if M::IS_IDENTITY {
-                    space.cg_direction(n, CgSlot::RR[next], beta, r, p, sums)?;
+                    space.cg_direction(n, CgSlot::RR[next], beta, r, p, a.outgoing(), sums)?;
                 } else {
                     m.apply(space, n, r, z)?;
                     space.dot(n, r, z, sums, rz[next])?;
                     comm.all_reduce(space, sums, rz[next]..rz[next] + 1)?;
-                    space.cg_direction(n, CgSlot::RR[next], beta, z, p, sums)?;
+                    space.cg_direction(n, CgSlot::RR[next], beta, z, p, a.outgoing(), sums)?;
                 }
             }
             Ok(())

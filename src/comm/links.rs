@@ -1,0 +1,76 @@
+//! The connections of a rank to all others, by one transport: where the halos and sums of a run come from.
+
+use super::staged::Staged;
+use super::transport::{Connect, Link, Transport};
+use super::{AllReduce, Communicator, Halo, Map, Staging};
+use crate::Result;
+use crate::blas::Reductions;
+use std::ops::Range;
+use std::time::Duration;
+
+/// This rank's connections to the other ranks, used by every halo and sum of a run.
+#[derive(Debug)]
+pub struct Links<'a, S: Staging> {
+    comm: &'a dyn Communicator,
+    link: Box<dyn Link<S>>,
+}
+
+impl<'a, S: Staging> Links<'a, S> {
+    /// Connects all ranks of `comm`, which call it together: by `wanted`, or by the best transport that works on all ranks. A
+    /// device waits at most `limit` for another rank before it reports a failure.
+    ///
+    /// # Errors
+    /// As [`Connect::link`].
+    pub fn connect(space: &S, comm: &'a dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Self>
+    where
+        S: Connect,
+    {
+        Ok(Links { comm, link: space.link(comm, wanted, limit)? })
+    }
+
+    /// Sends through the host, which works everywhere.
+    pub fn staged(comm: &'a dyn Communicator) -> Self {
+        Links { comm, link: Box::new(Staged) }
+    }
+
+    /// Returns the ranks.
+    pub fn comm(&self) -> &'a dyn Communicator {
+        self.comm
+    }
+
+    /// Returns the transport.
+    pub fn transport(&self) -> Transport {
+        self.link.transport()
+    }
+
+    /// Prepares the exchange of a map's ghosts. Ranks call it together.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the memory cannot be had; a failure of the transport.
+    pub fn halo(&self, space: &S, map: &Map) -> Result<Halo<S>> {
+        Ok(Halo::with(self.link.halo(space, self.comm, map)?, map))
+    }
+}
+
+impl<S: Staging> AllReduce<S> for Links<'_, S> {
+    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
+            return Ok(());
+        }
+        self.link.all_reduce(space, self.comm, sums, slots)
+    }
+
+    fn is_recordable(&self) -> bool {
+        self.comm.size() == 1 || self.link.is_recordable()
+    }
+
+    fn attach(&self, sums: &mut Reductions<S>) {
+        if self.comm.size() > 1 {
+            self.link.attach(sums);
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        self.link.check()
+    }
+}
