@@ -1,34 +1,104 @@
-// Tables of a box of hexahedra owned by one process, and checks of any hexahedral mesh; twins of src/mesh/host.rs.
-// Nodes and elements are in lexicographic order, x fastest.
+// Tables of one rank's part of a box of hexahedra, and checks of any hexahedral mesh; twins of src/mesh/host.rs and
+// src/mesh/box_part.rs.
+//
+// `part`, as src/mesh/cuda.rs writes it: grid index of the lowest used node [3], nodes of the whole box [3], used nodes along
+// each axis [3], number of index boxes [1], then per index box: its lowest index relative to the lowest used node [3], its
+// indices along each axis [3], local id of its first node [1]. Index boxes: interior, owned, then the ghosts of each
+// neighbour. Used nodes and elements are traversed in lexicographic order, x fastest.
 
 constexpr int THREADS = 256;
+constexpr u32 USED = 6, BOXES = 9, FIRST_BOX = 10, BOX = 7;
 
-// Nodes of each element, [elem, 8]. nx, ny: nodes along x and y.
-KERNEL __launch_bounds__(THREADS) elem_node(u64 elems, u32 nx, u32 ny, u32* nodes) {
+// A box of grid indices relative to the lowest used node; `first` is the local id of its first node.
+struct IndexBox {
+    u32 low[3], count[3], first;
+    __device__ __forceinline__ IndexBox(const u64* part, u32 which) {
+        const u64* words = part + FIRST_BOX + which * BOX;
+#pragma unroll
+        for (int d = 0; d < 3; d++) low[d] = u32(__ldg(words + d)), count[d] = u32(__ldg(words + 3 + d));
+        first = u32(__ldg(words + 6));
+    }
+    // Unsigned differences: an index below the lowest one wraps around and is too large.
+    __device__ __forceinline__ bool holds(const u32 (&at)[3]) const {
+        return at[0] - low[0] < count[0] && at[1] - low[1] < count[1] && at[2] - low[2] < count[2];
+    }
+    __device__ __forceinline__ u32 position(const u32 (&at)[3]) const {
+        return ((at[2] - low[2]) * count[1] + at[1] - low[1]) * count[0] + at[0] - low[0];
+    }
+    // Number of indices of this box that precede `at` in lexicographic order.
+    __device__ __forceinline__ u32 before(const u32 (&at)[3]) const {
+        u32 sum = 0, slice = count[0] * count[1];
+#pragma unroll
+        for (int d = 2; d >= 0; d--) {
+            sum += slice * (at[d] > low[d] ? least(at[d] - low[d], count[d]) : 0);
+            if (at[d] - low[d] >= count[d]) break;
+            if (d > 0) slice = d == 2 ? count[0] : 1;
+        }
+        return sum;
+    }
+};
+
+// Local ids of used nodes: first the interior, then the other owned nodes, then the ghosts by owner.
+struct Numbering {
+    const u64* part;
+    IndexBox interior, owned;
+    __device__ __forceinline__ Numbering(const u64* part) : part(part), interior(part, 0), owned(part, 1) {}
+    __device__ __forceinline__ u32 local(const u32 (&at)[3]) const {
+        if (interior.holds(at)) return interior.position(at);
+        // The first id of the other owned nodes is the number of interior nodes.
+        if (owned.holds(at)) return owned.first + owned.position(at) - interior.before(at);
+        u32 boxes = u32(__ldg(part + BOXES));
+        for (u32 which = 2; which < boxes; which++) {
+            IndexBox ghosts(part, which);
+            if (ghosts.holds(at)) return ghosts.first + ghosts.position(at);
+        }
+        // Unreachable: every used node is owned or a ghost.
+        return 0xffffffffu;
+    }
+};
+
+// Nodes of each element, [elem, 8], in the order of nodes of VTK.
+KERNEL __launch_bounds__(THREADS) elem_node(u64 elems, const u64* part, u32* nodes) {
     u64 elem = thread_index();
     if (elem >= elems) return;
-    // Two stores of 16 bytes per element, in the order of nodes of VTK.
-    u32 row = u32(elem / (nx - 1)), i = u32(elem % (nx - 1)), j = row % (ny - 1), k = row / (ny - 1);
-    u32 low = (k * ny + j) * nx + i, up = ny * nx;
-    uint4* out = (uint4*)nodes + 2 * elem;
-    out[0] = make_uint4(low, low + 1, low + nx + 1, low + nx);
-    out[1] = make_uint4(low + up, low + up + 1, low + up + nx + 1, low + up + nx);
+    u32 ex = u32(__ldg(part + USED)) - 1, ey = u32(__ldg(part + USED + 1)) - 1, row = u32(elem) / ex;
+    const u32 low[3] = {u32(elem) % ex, row % ey, row / ey}, high[3] = {low[0] + 1, low[1] + 1, low[2] + 1};
+    Numbering numbering(part);
+    const IndexBox& interior = numbering.interior;
+    if (interior.holds(low) && interior.holds(high)) {
+        // Two stores of 16 bytes per element.
+        u32 nx = interior.count[0], first = interior.position(low), up = first + interior.count[1] * nx;
+        uint4* out = (uint4*)nodes + 2 * elem;
+        out[0] = make_uint4(first, first + 1, first + nx + 1, first + nx);
+        out[1] = make_uint4(up, up + 1, up + nx + 1, up + nx);
+        return;
+    }
+#pragma unroll 1
+    for (u32 m = 0; m < 8; m++) {
+        const u32 at[3] = {low[0] + ((m + 1) / 2 & 1), low[1] + (m / 2 & 1), low[2] + m / 4};
+        nodes[8 * elem + m] = numbering.local(at);
+    }
 }
 
 constexpr u32 BUBBLE = 1, TWIST = 2;
 
-// Coordinates [node][3]; map 0 none, 1 bubble, 2 twist. Products and sums are not fused, as on the host: without the sine
-// of the twist, the bits equal the host's.
-KERNEL __launch_bounds__(THREADS) node_coord(u64 count, u32 nx, u32 ny, u32 nz, double size_x, double size_y, double size_z,
-                                             u32 map, double amplitude, double* coord) {
-    u64 node = thread_index();
-    if (node >= count) return;
-    u64 row = node / nx;
-    const double index[3] = {double(node % nx), double(row % ny), double(row / ny)};
-    const double last[3] = {double(nx - 1), double(ny - 1), double(nz - 1)}, size[3] = {size_x, size_y, size_z};
+// Coordinates [node][3], and faces of the box that contain a node, as bits: x low, x high, y low, ... `map`: 0 none, 1
+// bubble, 2 twist. Products and sums are not fused, as on the host: without the sine of the twist, the bits equal the host's.
+KERNEL __launch_bounds__(THREADS) node_tables(u64 count, const u64* part, double size_x, double size_y, double size_z, u32 map,
+                                              double amplitude, double* coord, u8* faces) {
+    u64 position = thread_index();
+    if (position >= count) return;
+    u32 nx = u32(__ldg(part + USED)), ny = u32(__ldg(part + USED + 1)), row = u32(position) / nx;
+    const u32 at[3] = {u32(position) % nx, row % ny, row / ny};
+    const u64 node = Numbering(part).local(at);
+    const double size[3] = {size_x, size_y, size_z};
     double unit[3], bump = 1;
+    u32 bits = 0;
+#pragma unroll
     for (int d = 0; d < 3; d++) {
-        double x = unit[d] = index[d] / last[d];
+        u64 index = __ldg(part + d) + at[d], last = __ldg(part + 3 + d) - 1;
+        bits |= u32(index == 0) << 2 * d | u32(index == last) << (2 * d + 1);
+        double x = unit[d] = double(index) / double(last);
         bump = __dmul_rn(bump, __dmul_rn(x, 1 - x));
         if (map == BUBBLE) {
             double square = __dmul_rn(x, x - 1);
@@ -44,15 +114,9 @@ KERNEL __launch_bounds__(THREADS) node_coord(u64 count, u32 nx, u32 ny, u32 nz, 
         unit[1] = __dadd_rn(turned_y, __dmul_rn(cosine - 1, v));
         unit[2] = unit[2] + bump / 8.0;
     }
+#pragma unroll
     for (int d = 0; d < 3; d++) coord[3 * node + d] = __dmul_rn(size[d], unit[d]);
-}
-
-// Faces of the box that contain a node, as bits: x low, x high, y low, ...
-KERNEL __launch_bounds__(THREADS) node_faces(u64 count, u32 nx, u32 ny, u32 nz, u8* faces) {
-    u64 node = thread_index();
-    if (node >= count) return;
-    u32 i = u32(node % nx), j = u32(node / nx % ny), k = u32(node / nx / ny);
-    faces[node] = u8((i == 0) | (i + 1 == nx) << 1 | (j == 0) << 2 | (j + 1 == ny) << 3 | (k == 0) << 4 | (k + 1 == nz) << 5);
+    faces[node] = u8(bits);
 }
 
 // vector = value at the nodes on a face in `mask`.
@@ -175,13 +239,22 @@ KERNEL __launch_bounds__(THREADS) spacing(u64 elems, u32 axis, double size, cons
     if (lane_index() == 0) atomicMax((u64*)largest, most_bits);
 }
 
-// vector[node] = a pseudo-random number in (-1, 1) by the finaliser of SplitMix64; the bits equal the host's.
-KERNEL __launch_bounds__(THREADS) scatter_by_id(u64 count, u64 seed, double* vector) {
-    u64 node = thread_index();
-    if (node >= count) return;
-    u64 bits = (node + seed) * 0x9e3779b97f4a7c15ull;
+// vector[node] = a pseudo-random number in (-1, 1) for each owned node, by the finaliser of SplitMix64 of its position in the
+// whole box; the bits equal the host's.
+KERNEL __launch_bounds__(THREADS) scatter_by_id(u64 count, const u64* part, u64 seed, double* vector) {
+    u64 position = thread_index();
+    if (position >= count) return;
+    Numbering numbering(part);
+    const IndexBox& owned = numbering.owned;
+    u32 row = u32(position) / owned.count[0];
+    const u32 at[3] = {owned.low[0] + u32(position) % owned.count[0], owned.low[1] + row % owned.count[1],
+                       owned.low[2] + row / owned.count[1]};
+    u64 nx = __ldg(part + 3), ny = __ldg(part + 4);
+    u64 id = ((__ldg(part + 2) + at[2]) * ny + __ldg(part + 1) + at[1]) * nx + __ldg(part) + at[0];
+    u64 bits = (id + seed) * 0x9e3779b97f4a7c15ull;
     bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
     bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
     bits ^= bits >> 31;
-    vector[node] = __dadd_rn(__dmul_rn(__dadd_rn(double(bits >> 12), 0.5), 4.440892098500626e-16), -1.0);
+    vector[numbering.local(at)] =
+        __dadd_rn(__dmul_rn(__dadd_rn(double(bits >> 12), 0.5), 4.440892098500626e-16), -1.0);
 }

@@ -229,7 +229,8 @@ impl BoxPart {
         whole.position(self.elements.at(local as u64))
     }
 
-    /// Returns the owned and ghost nodes with their owners, for the halo exchange.
+    /// Returns the owned and ghost nodes with their owners, for the halo exchange. Takes time and memory in proportion to the
+    /// surface of the part.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] when the memory is not available.
@@ -239,7 +240,13 @@ impl BoxPart {
             let first = neighbour.first_ghost as LocalOrdinal;
             let mut send = Vec::new();
             try_reserve("nodes to send", &mut send, neighbour.send.count() as usize)?;
-            send.extend(neighbour.send.iter().map(|index| self.local_node(index)));
+            let IndexBox { low, high } = neighbour.send;
+            // Nodes to send lie outside the interior, so the ids of a line of them along x are consecutive.
+            let length = (high[0] - low[0]) as LocalOrdinal;
+            for (z, y) in (low[2]..high[2]).flat_map(|z| (low[1]..high[1]).map(move |y| (z, y))) {
+                let first = self.local_node([low[0], y, z]);
+                send.extend(first..first + length);
+            }
             let receive = first..first + neighbour.receive.count() as LocalOrdinal;
             neighbours.push(Neighbour { rank: neighbour.rank, send, receive });
         }

@@ -1,44 +1,55 @@
-//! Meshes on a GPU: launches of `kernels/mesh.cu`.
-//!
-//! The tables of a box that one rank has as a whole are made on the GPU; those of a part of the box are made on the host
-//! and copied.
+//! Meshes on a GPU: launches of `kernels/mesh.cu`, which make the tables of a part of the box from its index boxes.
 
-use super::host::number_of;
 use super::kernel_files::MESH;
-use super::{BoxPart, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
-use crate::blas::Blas;
+use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace};
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{ExecutionSpace, Serial, try_collect};
+use crate::space::{ExecutionSpace, Serial};
 use crate::{LocalOrdinal, Result};
 
 const THREADS: u32 = 256;
 
+/// Returns the part as the kernels read it: lowest used node, nodes of the whole box, used nodes along each axis, number of index
+/// boxes, then lowest index (relative to the lowest used node), counts and first local id of each: interior, owned (whose first
+/// id is that of the nodes outside the interior), ghosts of each neighbour.
+fn words(part: &BoxPart) -> Vec<u64> {
+    let (used, interior) = (part.used(), part.interior());
+    let ghosts = part.neighbours().iter().map(|neighbour| (&neighbour.receive, neighbour.first_ghost));
+    let boxes: Vec<(&IndexBox, u64)> =
+        [(interior, 0), (part.owned(), interior.count())].into_iter().chain(ghosts).collect();
+    let mut words = [used.low, part.spec().nodes(), used.counts()].concat();
+    words.push(boxes.len() as u64);
+    for (nodes, first) in boxes {
+        words.extend([0, 1, 2].map(|axis| nodes.low[axis] - used.low[axis]));
+        words.extend(nodes.counts());
+        words.push(first);
+    }
+    words
+}
+
 impl MeshSpace for Cuda {
     fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh<CudaMemory>> {
         part.check_memory(available)?;
-        if !part.neighbours().is_empty() {
-            return Mesh::new(&Serial, part, u64::MAX)?.upload(self);
-        }
         let (map, spec) = (part.map()?, *part.spec());
-        let (nodes, elems) = (spec.node_count(), spec.elem_count());
-        let [nx, ny, nz] = spec.nodes().map(|count| count as u32);
-        let mut table = self.unfilled::<LocalOrdinal>(8 * elems as usize)?;
-        let mut node_coord = self.unfilled::<[f64; 3]>(nodes as usize)?;
-        let mut node_faces = self.unfilled::<u8>(nodes as usize)?;
-        let per_node = Grid::cover(nodes as usize, THREADS);
+        let (nodes, elems) = (map.local_count(), part.elements().count() as usize);
+        let mut table = self.unfilled::<LocalOrdinal>(8 * elems)?;
+        let mut node_coord = self.unfilled::<[f64; 3]>(nodes)?;
+        let mut node_faces = self.unfilled::<u8>(nodes)?;
+        let words = self.upload(&words(&part))?;
         let [size_x, size_y, size_z] = spec.size();
         let (kind, amplitude) = match spec.map() {
             CoordinateMap::None => (0u32, 0.0),
             CoordinateMap::Bubble(amplitude) => (1, amplitude),
             CoordinateMap::Twist(amplitude) => (2, amplitude),
         };
-        let grid = Grid::cover(elems as usize, THREADS);
-        self.launch(&MESH, "elem_node", grid, arguments![elems, nx, ny, &mut table])?;
-        let arguments = arguments![nodes, nx, ny, nz, size_x, size_y, size_z, kind, amplitude, &mut node_coord];
-        self.launch(&MESH, "node_coord", per_node, arguments)?;
-        self.launch(&MESH, "node_faces", per_node, arguments![nodes, nx, ny, nz, &mut node_faces])?;
-        let elem_node = ElemNode::from_parts(table, elems as usize, 8, nodes as usize);
+        let (per_elem, per_node) = (Grid::cover(elems, THREADS), Grid::cover(nodes, THREADS));
+        self.launch(&MESH, "elem_node", per_elem, arguments![elems as u64, &words, &mut table])?;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            nodes as u64, &words, size_x, size_y, size_z, kind, amplitude, &mut node_coord, &mut node_faces,
+        ];
+        self.launch(&MESH, "node_tables", per_node, arguments)?;
+        let elem_node = ElemNode::from_parts(table, elems, 8, nodes);
         Ok(Mesh { elem_node, node_coord, node_faces, map, part })
     }
 
@@ -84,17 +95,9 @@ impl MeshSpace for Cuda {
     fn scatter_by_id(&self, mesh: &Mesh<CudaMemory>, seed: u64, vector: &mut CudaArray<f64>) -> Result<()> {
         let owned = mesh.map.owned_count();
         check_at_least("scatter_by_id", "vector", vector.len(), owned)?;
-        // Without neighbours local ids are global ids.
-        if mesh.part.neighbours().is_empty() {
-            let arguments = arguments![owned as u64, seed, vector];
-            return self.launch(&MESH, "scatter_by_id", Grid::cover(owned, THREADS), arguments);
-        }
-        let numbers = try_collect(
-            "random vector",
-            (0..owned).map(|node| number_of(seed, mesh.global_node(node as LocalOrdinal))),
-        )?;
-        let numbers = self.upload(&numbers)?;
-        self.copy(owned, &numbers, vector)
+        let words = self.upload(&words(&mesh.part))?;
+        let arguments = arguments![owned as u64, &words, seed, vector];
+        self.launch(&MESH, "scatter_by_id", Grid::cover(owned, THREADS), arguments)
     }
 
     fn set_on_face(&self, mesh: &Mesh<CudaMemory>, face: Face, value: f64, vector: &mut CudaArray<f64>) -> Result<()> {

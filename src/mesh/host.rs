@@ -107,7 +107,7 @@ impl<S: HostSpace> MeshSpace for S {
 }
 
 /// A pseudo-random number in (-1, 1) by the finaliser of SplitMix64 (Steele, Lea and Flood 2014); twin of `kernels/mesh.cu`.
-pub(super) fn number_of(seed: u64, id: u64) -> f64 {
+fn number_of(seed: u64, id: u64) -> f64 {
     let mut bits = id.wrapping_add(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

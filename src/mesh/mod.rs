@@ -50,8 +50,9 @@ pub trait MeshSpace: ExecutionSpace {
     /// rank's part of the free memory). Does not check the elements' shape: see
     /// [`check_folding`](Self::check_folding).
     ///
-    /// Cost: writes 32 bytes per element and 25 bytes per node. The tables are the same on every space, except for the
-    /// last bit of a twisted box's coordinates on a GPU, whose sine differs from the host's.
+    /// Cost: writes 32 bytes per element and 25 bytes per node, in the memory of the space; the lists of nodes to send are made
+    /// on the host. The tables are the same on every space, except for the last bit of a twisted box's coordinates on a GPU,
+    /// whose sine differs from the host's.
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) when the run needs more than `available` bytes or the memory is not

@@ -255,8 +255,8 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let vectors = 8 * nnz + storage + 8 * local + 16 * owned + 8 * local + 16 * owned + 12 * sent;
     let setup = (kept + meanwhile).max(kept + local + 8 * nnz + storage + 8 * local + 16 * owned);
     let solve = tables + kept + later + vectors;
-    // A part of the box is made on the host and copied; a whole box is made on the GPU.
-    let staging = if ghosts > 0 { 32 * elems + 29 * local + 16 * sent } else { 0 };
+    // Lists of values to send, and the messages.
+    let staging = 12 * sent + 8 * ghosts;
     Forecast::new(owned, [mesh, mesh + graph, tables + setup, solve], staging)
 }
 

@@ -2,9 +2,9 @@
 
 use super::gpu;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
-use minifenl::space::{CudaMemory, ExecutionSpace, Serial};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 
-fn meshes(space: &minifenl::space::Cuda, map: CoordinateMap, rank: usize, ranks: usize) -> (Mesh<CudaMemory>, Mesh) {
+fn meshes(space: &Cuda, map: CoordinateMap, rank: usize, ranks: usize) -> (Mesh<CudaMemory>, Mesh) {
     let spec = BoxSpec::new([29, 13, 7], [3.0, 1.0, 0.7], map).unwrap();
     let part = || BoxPart::new(&spec, rank, ranks).unwrap();
     (Mesh::new(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap())
@@ -43,6 +43,42 @@ fn mesh_tables_of_boxes_and_parts_equal_those_of_the_host() {
             Serial.scatter_by_id(&expected, 77, &mut on_host).unwrap();
             assert_eq!(space.download(&numbers).unwrap(), on_host);
         }
+    }
+}
+
+/// Compares every table of every part of a box, entry by entry.
+fn parts_equal_those_of_the_host(space: &Cuda, nodes: [u64; 3], ranks: usize) {
+    let spec = BoxSpec::new(nodes, [1.0, 2.5, 0.3], CoordinateMap::BUBBLE).unwrap();
+    for rank in 0..ranks {
+        let part = || BoxPart::new(&spec, rank, ranks).unwrap();
+        let (found, expected) =
+            (Mesh::new(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap());
+        let case = format!("{nodes:?}, rank {rank} of {ranks}");
+        assert_eq!(found.map, expected.map, "{case}");
+        assert_eq!(found.download(space).unwrap().elem_node, expected.elem_node, "{case}");
+        assert_eq!(space.download(&found.node_coord).unwrap(), expected.node_coord, "{case}");
+        assert_eq!(space.download(&found.node_faces).unwrap(), expected.node_faces, "{case}");
+        // Items behind the owned nodes keep their values.
+        let mut numbers = vec![9.0; expected.map.local_count()];
+        let mut on_gpu = space.upload(&numbers).unwrap();
+        Serial.scatter_by_id(&expected, 5, &mut numbers).unwrap();
+        space.scatter_by_id(&found, 5, &mut on_gpu).unwrap();
+        assert_eq!(space.download(&on_gpu).unwrap(), numbers, "{case}");
+    }
+}
+
+#[test]
+fn tables_of_every_part_equal_those_of_the_host() {
+    let Some(space) = gpu("tables_of_every_part_equal_those_of_the_host") else { return };
+    for ranks in [1, 2, 3, 5, 12] {
+        parts_equal_those_of_the_host(&space, [13, 11, 7], ranks);
+        parts_equal_those_of_the_host(&space, [40, 17, 33], ranks);
+    }
+    // Parts that are one node wide along one, two or three axes, without interior, and with many neighbours.
+    for (nodes, ranks) in
+        [([12, 2, 2], 12), ([3, 3, 3], 27), ([2, 2, 2], 8), ([2, 40, 3], 7), ([5, 2, 12], 30), ([9, 9, 9], 64)]
+    {
+        parts_equal_those_of_the_host(&space, nodes, ranks);
     }
 }
 
