@@ -1,4 +1,4 @@
-// Matrices in slices of 32 rows (sliced ELL), made from CRS (Kreutzer et al. 2014, SELL-32). Entry k of row l of a slice is
+// Matrices in slices of 32 rows (sliced ELL, SELL-32: Kreutzer et al. 2014), as slice_layout.cu lays them out. Entry k of row l of a slice is
 // at slice_offsets[slice] + 32 k + l, so the lanes of a warp, one per row, read neighbouring values. Shorter rows are
 // padded with zeros.
 //
@@ -7,105 +7,22 @@
 // slices with equal tables share one. A product then reads little more than the values: 8.6 bytes per entry of a box
 // instead of 12.
 
-constexpr int THREADS = 256, SLICE = WARP;
-// Longest table, and warps per block of the kernel that moves CRS values into slices (shared memory: 41 KB).
-constexpr int WIDEST = 40, WARPS = 4;
-constexpr u64 LISTED = 1ull << 63;
-constexpr u32 NO_COLUMN = 0xffffffffu;
-constexpr i64 FAR = 1ll << 40;
+constexpr int THREADS = 256;
+// Warps per block of the kernel that moves CRS values into slices (shared memory: 41 KB).
+constexpr int WARPS = 4;
 
 typedef double f64;
 typedef float f32;
 
 // A row of a slice, as seen by one lane of its warp. Rows past the end are empty.
 struct Row {
-    u64 row, start = 0;
+    u64 start = 0;
     u32 length = 0;
-    __device__ Row(u64 slice, u64 rows, const u64* row_map) : row(slice * SLICE + lane_index()) {
+    __device__ Row(u64 slice, u64 rows, const u64* row_map) {
+        u64 row = slice * SLICE + lane_index();
         if (row < rows) start = __ldg(row_map + row), length = u32(__ldg(row_map + row + 1) - start);
     }
-    __device__ i64 offset(const u32* entries, u32 k) const { return k < length ? i64(__ldg(entries + start + k)) - i64(row) : FAR; }
 };
-
-// Calls each(column - row) for the union over the rows of a warp's slice, in ascending order. Returns its length, or WIDEST
-// + 1 if it is longer or an offset needs more than 32 bits.
-template <class Each> INLINE u32 union_of(const Row& row, const u32* entries, Each each) {
-    u32 next = 0, width = 0;
-    i64 mine = row.offset(entries, 0);
-    while (true) {
-        i64 first = mine;
-#pragma unroll
-        for (int step = WARP / 2; step > 0; step /= 2) first = least(first, __shfl_xor_sync(ALL_LANES, first, step));
-        if (first == FAR) return width;
-        if (width == WIDEST || first != int(first)) return WIDEST + 1;
-        each(width++, int(first));
-        if (mine == first) mine = row.offset(entries, ++next);
-    }
-}
-
-// longest[slice] = entries of the slice's longest row; widths[slice], hashes[slice] = length and hash of its union. One
-// warp per slice.
-KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, const u64* row_map, const u32* entries, u32* longest, u32* widths,
-                                                 u64* hashes) {
-    u64 slices = (rows + SLICE - 1) / SLICE;
-    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
-        Row row(slice, rows, row_map);
-        u32 length = row.length;
-#pragma unroll
-        for (int step = WARP / 2; step > 0; step /= 2) length = most(length, __shfl_xor_sync(ALL_LANES, length, step));
-        u64 hash = SLICE;
-        u32 width = union_of(row, entries, [&](u32, int offset) {
-            hash = (hash ^ u32(offset)) * 0x9e3779b97f4a7c15ull;
-            hash ^= hash >> 29;
-        });
-        if (lane_index() == 0) longest[slice] = length, widths[slice] = width, hashes[slice] = hash;
-    }
-}
-
-// offsets = the tables: that of slice slices[table] begins at offsets[starts[table]].
-KERNEL __launch_bounds__(THREADS) slice_tables(u64 rows, u64 tables, const u64* row_map, const u32* entries, const u32* slices,
-                                               const u64* starts, int* offsets) {
-    for (u64 table = thread_index() / WARP; table < tables; table += thread_count() / WARP) {
-        Row row(slices[table], rows, row_map);
-        int* out = offsets + starts[table];
-        union_of(row, entries, [&](u32 k, int offset) {
-            if (lane_index() == 0) out[k] = offset;
-        });
-    }
-}
-
-// Returns the position of an offset in an ascending table of `width` offsets, or the position where it would be inserted.
-INLINE u32 place_of(i64 offset, const int* table, u32 width) {
-    u32 first = 0;
-    while (width > 0) {
-        u32 half = width / 2;
-        if (table[first + half] < offset) first += half + 1, width -= half + 1;
-        else width = half;
-    }
-    return first;
-}
-
-// columns = those of the slices that list them. misses[0] = number of entries absent from their slice's table, which
-// happens only if two different tables have the same hash.
-KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, const u32* entries, const u64* slice_offsets,
-                                                const u64* words, const int* offsets, u32* columns, u32* misses) {
-    u64 slices = (rows + SLICE - 1) / SLICE;
-    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
-        Row row(slice, rows, row_map);
-        u32 width = u32((slice_offsets[slice + 1] - slice_offsets[slice]) / SLICE);
-        u64 word = words[slice];
-        if (word & LISTED) {
-            u32* out = columns + (word & ~LISTED) + lane_index();
-            for (u32 k = 0; k < width; k++) out[u64(k) * SLICE] = k < row.length ? __ldg(entries + row.start + k) : NO_COLUMN;
-            continue;
-        }
-        for (u32 k = 0; k < row.length; k++) {
-            i64 offset = row.offset(entries, k);
-            u32 place = place_of(offset, offsets + word, width);
-            if (place == width || offsets[word + place] != offset) atomicAdd(misses, 1u);
-        }
-    }
-}
 
 // values = those of the CRS matrix in the order of the slices. A warp transposes a slice in shared memory, so that it reads
 // and writes whole cache lines.

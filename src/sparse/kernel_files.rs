@@ -4,8 +4,10 @@ use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Products with a CRS matrix.
 pub static SPARSE: KernelFile = kernel_file!("sparse", "ranks.cuh");
-/// Construction of sliced matrices, and products with them.
-pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh");
+/// Sliced matrices: values from CRS, and products.
+pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh", "slices.cuh");
+/// Layout of a sparsity pattern in slices.
+pub static SLICE_LAYOUT: KernelFile = kernel_file!("slice_layout", "slices.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 2] = [&SPARSE, &SLICES];
+pub static KERNEL_FILES: [&KernelFile; 3] = [&SPARSE, &SLICES, &SLICE_LAYOUT];

@@ -35,7 +35,7 @@ pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
 pub use format::{Format, Formats, Product};
 #[cfg(feature = "cuda")]
-pub use format::{SlicedEll, Storage, Stored};
+pub use format::{SliceArrays, SlicedEll, Storage, Stored};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use spmv::Spmv;

@@ -28,6 +28,7 @@ mod cuda {
     mod mesh;
     mod references;
     mod runtime;
+    mod slices;
     mod solve;
     mod sparse;
 

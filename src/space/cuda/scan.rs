@@ -34,7 +34,7 @@ pub struct Offsets {
 impl Cuda {
     /// Enqueues the exclusive scan of the first `n` counts. Returns the offsets and the state, whose items 1 and 2 will hold
     /// the sum and the maximum. One pass, 12 bytes per count.
-    fn scan(&self, n: usize, counts: &CudaArray<u32>) -> Result<(CudaArray<u64>, CudaArray<u64>)> {
+    pub(crate) fn scan(&self, n: usize, counts: &CudaArray<u32>) -> Result<(CudaArray<u64>, CudaArray<u64>)> {
         check_at_least("scan", "counts", counts.len(), n)?;
         let tiles = n.div_ceil(SCAN_TILE).max(1);
         let mut state = self.zeros::<u64>(STATE + tiles)?;

@@ -9,12 +9,14 @@
 mod cuda;
 mod host;
 #[cfg(feature = "cuda")]
+mod slice_layout;
+#[cfg(feature = "cuda")]
 mod sliced_ell;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
 #[cfg(feature = "cuda")]
-pub use sliced_ell::SlicedEll;
+pub use sliced_ell::{SliceArrays, SlicedEll};
 
 use super::{CrsGraph, CrsMatrix};
 use crate::Result;

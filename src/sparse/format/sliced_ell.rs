@@ -7,33 +7,30 @@
 //! ```
 //! A slice is 32 rows, so that a warp reads 32 neighbouring values per step. Its columns are stored in one of two ways:
 //! - as a table, the union of column - row over its rows, if the union has at most 40 offsets and at most 3/2 of the
-//!   longest row's entries. Slices with equal unions share one table, which then stays in cache.
+//!   longest row's entries. Slices with equal unions share one table, which then stays in cache; the tables lie in the order
+//!   of the first slices that have them.
 //! - as a list of columns otherwise, and always in [`Format::Sell`].
 //!
 //! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
 //! some item of x by zero, so x must be finite.
 
 use super::Format;
+use super::slice_layout::SliceLayout;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
+use crate::space::ExecutionSpace;
 use crate::space::cuda::{Arriving, Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{ExecutionSpace, offsets};
 use crate::sparse::kernel_files::SLICES;
 use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
-use foldhash::fast::FixedState;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel, longest
-/// table.
+/// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel.
 const THREADS: u32 = 256;
 const SLICE: usize = 32;
 const WARPS: u32 = 4;
-const WIDEST: u32 = 40;
-const LISTED: u64 = 1 << 63;
 
 /// A matrix in sliced ELL storage. The pattern is laid out once per graph; the values are replaced as often as they
 /// change.
@@ -48,120 +45,58 @@ pub struct SlicedEll<V: DeviceValue> {
     values: CudaArray<V>,
 }
 
-/// Number of recent patterns that are found without the hash map.
-const RECENT: usize = 256;
-
-/// Layout of a pattern: width and word of each slice, and the tables to make.
-#[derive(Default)]
-struct SliceLayout {
-    widths: Vec<u32>,
-    words: Vec<u64>,
-    /// For each table: a slice that has it, and its first place in the offsets.
-    owners: Vec<u32>,
-    starts: Vec<u64>,
-    offsets: usize,
-    columns: usize,
-}
-
-impl SliceLayout {
-    /// Chooses table or list per slice from the slices' `longest` rows, `widths` of unions and `hashes` of unions. With
-    /// `share`, slices of equal hash use one table.
-    fn new(longest: &[u32], widths: &[u32], hashes: &[u64], tables: bool, share: bool) -> Self {
-        let (mut layout, mut known) = (SliceLayout::default(), HashMap::with_hasher(FixedState::default()));
-        // Most matrices alternate among few patterns, so a small direct-mapped cache avoids most hash-map look-ups.
-        let mut recent = [((0, u32::MAX), 0); RECENT];
-        for (slice, (&longest, &width)) in longest.iter().zip(widths).enumerate() {
-            if !tables || width > WIDEST || 2 * width > 3 * longest {
-                layout.widths.push(longest);
-                layout.words.push(LISTED | layout.columns as u64);
-                layout.columns += longest as usize * SLICE;
-                continue;
-            }
-            let key = if share { (hashes[slice], width) } else { (slice as u64, width) };
-            let last = &mut recent[key.0 as usize % RECENT];
-            if last.0 != key {
-                let word = *known.entry(key).or_insert_with(|| {
-                    layout.owners.push(slice as u32);
-                    layout.starts.push(layout.offsets as u64);
-                    layout.offsets += width as usize;
-                    (layout.offsets - width as usize) as u64
-                });
-                *last = (key, word);
-            }
-            layout.widths.push(width);
-            layout.words.push(last.1);
-        }
-        layout
-    }
+/// The arrays of a layout on the host, for inspection; see [`SlicedEll`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SliceArrays {
+    /// Index of each slice's first value, and the end of the last one.
+    pub slice_offsets: Vec<u64>,
+    /// Of each slice: index of its table, or the highest bit and the index of its first column.
+    pub words: Vec<u64>,
+    /// Tables of column - row, in the order of the first slices that have them.
+    pub offsets: Vec<i32>,
+    /// Listed columns, [`u32::MAX`] for padding.
+    pub columns: Vec<u32>,
 }
 
 impl<V: DeviceValue> SlicedEll<V> {
-    /// Lays out a graph in slices, with zero values. Copies about 20 bytes per slice to the host and back.
+    /// Lays out a graph in slices, on the GPU; the host waits once, for four sizes. The values are arbitrary until the first
+    /// [`update`](Self::update). Reads the row offsets and, in [`Format::Pattern`], the entries once.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] for [`Format::Crs`].
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+        Self::with_hash_mask(space, format, graph, u64::MAX)
+    }
+
+    /// [`new`](Self::new) with those bits of the hash of unions that `mask` selects. The result is the same unless different
+    /// unions of one length have the same bits; then no slices share a table. For tests.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    #[doc(hidden)]
+    pub fn with_hash_mask(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>, mask: u64) -> Result<Self> {
         if format == Format::Crs {
             return Err(Error::Invalid("invalid format `crs` for a sliced matrix: expected sell or pattern".into()));
         }
         // Tables hold column - row in 32 bits.
         let small = graph.rows().max(graph.columns()) <= i32::MAX as usize;
         let tables = format == Format::Pattern && small;
-        let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
-        let (mut longest, mut widths) = (space.unfilled::<u32>(slices)?, space.unfilled::<u32>(slices)?);
-        let mut hashes = space.unfilled::<u64>(slices)?;
-        let (grid, row_map, entries) = (Grid::cover(slices * SLICE, THREADS), graph.row_map(), graph.entries());
-        space.launch(
-            &SLICES,
-            "slice_patterns",
-            grid,
-            arguments![rows, row_map, entries, &mut longest, &mut widths, &mut hashes],
-        )?;
-        let (longest, widths) = (space.download(&longest)?, space.download(&widths)?);
-        let hashes = space.download(&hashes)?;
-        let shared = SliceLayout::new(&longest, &widths, &hashes, tables, true);
-        match Self::lay_out(space, graph, tables, &shared)? {
-            Some(slices) => Ok(slices),
-            // Two different patterns have the same hash: give each slice its own table.
-            None => Self::lay_out(space, graph, tables, &SliceLayout::new(&longest, &widths, &hashes, tables, false))?
-                .ok_or_else(|| Error::Device("slices: a table lacks an offset of its own slice".into())),
-        }
+        let SliceLayout { slice_offsets, words, offsets, columns, len } = SliceLayout::new(space, graph, tables, mask)?;
+        let values = space.unfilled(len)?;
+        Ok(SlicedEll { graph: graph.clone(), tables, slice_offsets, words, offsets, columns, values })
     }
 
-    /// Builds tables and columns. Returns `None` if a slice does not find its offsets in its table.
-    fn lay_out(
-        space: &Cuda,
-        graph: &Arc<CrsGraph<CudaMemory>>,
-        tables: bool,
-        layout: &SliceLayout,
-    ) -> Result<Option<Self>> {
-        let mut slice_offsets = offsets(&crate::space::Serial, &layout.widths)?;
-        slice_offsets.iter_mut().for_each(|offset| *offset *= SLICE as u64);
-        let len = *slice_offsets.last().unwrap_or(&0) as usize;
-        let (slice_offsets, words) = (space.upload(&slice_offsets)?, space.upload(&layout.words)?);
-        let (owners, starts) = (space.upload(&layout.owners)?, space.upload(&layout.starts)?);
-        let (mut offsets, mut columns) = (space.unfilled::<i32>(layout.offsets)?, space.unfilled(layout.columns)?);
-        // Equal hashes do not prove equal patterns. The kernel counts the columns that it misses in their slice's table.
-        let mut misses = space.zeros::<u32>(1)?;
-        let (rows, row_map, entries) = (graph.rows() as u64, graph.row_map(), graph.entries());
-        let count = layout.owners.len();
-        space.launch(
-            &SLICES,
-            "slice_tables",
-            Grid::cover(count * SLICE, THREADS),
-            arguments![rows, count as u64, row_map, entries, &owners, &starts, &mut offsets],
-        )?;
-        space.launch(
-            &SLICES,
-            "slice_columns",
-            Grid::cover(layout.words.len() * SLICE, THREADS),
-            arguments![rows, row_map, entries, &slice_offsets, &words, &offsets, &mut columns, &mut misses],
-        )?;
-        let mut missed = [0];
-        space.read(&misses, &mut missed)?;
-        let graph = graph.clone();
-        let slices = SlicedEll { graph, tables, slice_offsets, words, offsets, columns, values: space.zeros(len)? };
-        Ok((missed == [0]).then_some(slices))
+    /// Copies the layout to the host.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when the device fails.
+    pub fn arrays(&self, space: &Cuda) -> Result<SliceArrays> {
+        Ok(SliceArrays {
+            slice_offsets: space.download(&self.slice_offsets)?,
+            words: space.download(&self.words)?,
+            offsets: space.download(&self.offsets)?,
+            columns: space.download(&self.columns)?,
+        })
     }
 
     /// Takes the values of a matrix on the same graph. One pass; reads 8 to 12 bytes and writes 8 bytes per entry in

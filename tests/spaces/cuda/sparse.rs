@@ -19,7 +19,7 @@ pub fn matrix(rows: impl Iterator<Item = Vec<u32>>, columns: usize) -> CrsMatrix
 }
 
 /// Row `i` has `length(i)` entries, spread over the columns.
-fn spread(rows: usize, columns: usize, length: impl Fn(usize) -> usize) -> CrsMatrix {
+pub fn spread(rows: usize, columns: usize, length: impl Fn(usize) -> usize) -> CrsMatrix {
     let row = |i: usize| {
         let length = length(i).min(columns);
         let step = columns.checked_div(length).unwrap_or(1);
@@ -45,7 +45,7 @@ pub fn neighbours([nx, ny, nz]: [usize; 3]) -> CrsMatrix {
 }
 
 /// Shapes that find faults: nothing, one row, empty rows, short and long ones, a ragged end, more columns than rows.
-fn zoo() -> Vec<CrsMatrix> {
+pub fn zoo() -> Vec<CrsMatrix> {
     vec![
         spread(0, 0, |_| 0),
         spread(0, 5, |_| 0),

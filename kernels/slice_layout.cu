@@ -1,0 +1,180 @@
+// Layout of a sparsity pattern in slices of 32 rows; launched by src/sparse/format/slice_layout.rs, which says what the arrays
+// hold.
+//
+// slice_patterns   per slice: union of column - row over its rows, its key (a hash and its length), table or list
+// slice_places     hash table of keys; the owner of a key is its lowest slice, whatever the order of the threads
+// slice_counts     per slice: its owner; offsets and columns that it adds
+// slice_compare    slices whose union differs from their owner's: two unions have one hash
+// slice_words      after scans of the counts: offsets and words of the slices; sizes of all arrays
+// slice_tables, slice_columns   the tables and the lists
+
+constexpr int THREADS = 256, WARPS = THREADS / WARP;
+// Entries of a slice that a warp holds in shared memory; the 32 rows of a box of hexahedra have 864 at most.
+constexpr u32 STAGED = 1024;
+// Offset of a row without further entries. Columns are below it.
+constexpr int FAR = 0x7fffffff;
+// Key of a slice that lists its columns. The lower 6 bits of other keys hold a length of at most 40.
+constexpr u64 NO_KEY = ~0ull, LENGTH = 63;
+// Items of `sizes`: values, offsets, listed columns, entries of unions that differ.
+constexpr int VALUES = 0, OFFSETS = 1, COLUMNS = 2, MISSES = 3;
+
+// The rows of a slice, one per lane, with their columns in shared memory if there is room. Rows past the end are empty.
+struct Rows {
+    u32 length;
+    const u32* columns;
+    __device__ Rows(u64 slice, u64 rows, const u64* row_map, const u32* entries, u32* staged) {
+        u64 row = slice * SLICE + lane_index();
+        u64 start = __ldg(row_map + least(row, rows)), stop = __ldg(row_map + least(row + 1, rows));
+        u64 first = __shfl_sync(ALL_LANES, start, 0), last = __shfl_sync(ALL_LANES, stop, WARP - 1);
+        length = u32(stop - start), columns = entries + start;
+        if (last - first > STAGED) return;
+        // The lanes have read the slice before.
+        __syncwarp();
+#pragma unroll 4
+        for (u32 i = lane_index(); i < u32(last - first); i += WARP) staged[i] = __ldg(entries + first + i);
+        __syncwarp();
+        columns = staged + u32(start - first);
+    }
+};
+
+// Returns the least value of the lanes, in all lanes.
+INLINE int least_of_warp(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, value);
+#else
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value = least(value, __shfl_xor_sync(ALL_LANES, value, step));
+    return value;
+#endif
+}
+
+// lengths[slice] = entries that the slice stores per row; keys[slice]; unions[slice * WIDEST + k] = offset k of the union, in
+// ascending order, of slices with a table. `hash_mask` selects the bits of the hash. One warp per slice. Rows and columns are
+// below 2^31.
+KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, u64 hash_mask, const u64* row_map, const u32* entries, u32* lengths,
+                                                 u64* keys, int* unions) {
+    __shared__ u32 staged[WARPS][STAGED];
+    u64 slices = (rows + SLICE - 1) / SLICE;
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        Rows own(slice, rows, row_map, entries, staged[threadIdx.x / WARP]);
+        const u32 lane = lane_index(), row = u32(slice * SLICE) + lane;
+        u32 longest = own.length;
+#pragma unroll
+        for (int step = WARP / 2; step > 0; step /= 2) longest = most(longest, __shfl_xor_sync(ALL_LANES, longest, step));
+        u64 hash = 0x2545f4914f6cdd1dull;
+        u32 next = 0, width = 0;
+        // Lane l keeps the offsets l and l + 32.
+        int low = 0, high = 0, mine = own.length > 0 ? int(own.columns[0] - row) : FAR;
+        for (int first; (first = least_of_warp(mine)) != FAR; width++) {
+            if (width == WIDEST) {
+                width = WIDEST + 1;
+                break;
+            }
+            hash = (hash ^ u32(first)) * 0x9e3779b97f4a7c15ull;
+            hash ^= hash >> 29;
+            if (lane == width % WARP) (width < WARP ? low : high) = first;
+            if (mine == first) next++, mine = next < own.length ? int(own.columns[next] - row) : FAR;
+        }
+        bool listed = width > WIDEST || 2 * width > 3 * u64(longest);
+        if (lane == 0) {
+            lengths[slice] = listed ? longest : width;
+            keys[slice] = listed ? NO_KEY : (hash & hash_mask & ~LENGTH) | width;
+        }
+        int* out = unions + slice * WIDEST;
+        if (!listed && lane < width) out[lane] = low;
+        if (!listed && lane + WARP < width) out[lane + WARP] = high;
+    }
+}
+
+// lengths[slice] = entries of the slice's longest row. One thread per row.
+KERNEL __launch_bounds__(THREADS) slice_lengths(u64 rows, const u64* row_map, u32* lengths) {
+    u64 row = thread_index();
+    u32 length = warp_max(u32(__ldg(row_map + least(row + 1, rows)) - __ldg(row_map + least(row, rows))));
+    if (lane_index() == 0 && row < rows) lengths[row / SLICE] = length;
+}
+
+// places[slice] = place of its key in the hash table of `capacity` places, a power of two; table_owners[place] = the lowest
+// slice with this key. All bits of both tables are 1 on entry.
+KERNEL __launch_bounds__(THREADS) slice_places(u64 slices, u64 capacity, const u64* keys, u64* table_keys, u32* table_owners,
+                                               u32* places) {
+    u64 slice = thread_index();
+    u64 key = slice < slices ? __ldg(keys + slice) : NO_KEY;
+    // Most slices of a warp have one key: its first lane, which has the lowest slice, inserts it for all.
+    u32 leader = __ffs(__match_any_sync(ALL_LANES, key)) - 1, place = 0;
+    if (key != NO_KEY && lane_index() == leader) {
+        place = u32((key * 0x9e3779b97f4a7c15ull) >> 32) & u32(capacity - 1);
+        for (;; place = (place + 1) & u32(capacity - 1)) {
+            u64 found = __ldcg(table_keys + place);
+            // A look before the atomic operation: a few keys are inserted by many warps.
+            if (found == NO_KEY) found = atomicCAS(table_keys + place, NO_KEY, key);
+            if (found == NO_KEY || found == key) break;
+        }
+        if (__ldcg(table_owners + place) > slice) atomicMin(table_owners + place, u32(slice));
+    }
+    place = __shfl_sync(ALL_LANES, place, leader);
+    if (slice < slices) places[slice] = place;
+}
+
+// owners[slice] = the slice whose table it uses: by the hash table, or each slice its own without one. added_offsets and
+// added_columns: offsets (of owners) and columns per row (of lists) that the slice adds.
+KERNEL __launch_bounds__(THREADS) slice_counts(u64 slices, const u64* keys, const u32* lengths, const u32* table_owners,
+                                               const u32* places, u32* owners, u32* added_offsets, u32* added_columns) {
+    u64 slice = thread_index();
+    if (slice >= slices) return;
+    bool listed = keys[slice] == NO_KEY;
+    u32 owner = table_owners == nullptr || listed ? u32(slice) : table_owners[places[slice]];
+    owners[slice] = owner;
+    added_offsets[slice] = !listed && owner == slice ? lengths[slice] : 0;
+    added_columns[slice] = listed ? lengths[slice] : 0;
+}
+
+// sizes[MISSES] += number of offsets that differ from the owner's. One thread per offset.
+KERNEL __launch_bounds__(THREADS) slice_compare(u64 slices, const u64* keys, const u32* owners, const int* unions, u64* sizes) {
+    u64 item = thread_index(), slice = item / WIDEST;
+    u32 k = u32(item % WIDEST);
+    if (slice >= slices) return;
+    u64 key = __ldg(keys + slice);
+    if (key == NO_KEY || k >= (key & LENGTH)) return;
+    if (unions[item] != __ldg(unions + u64(__ldg(owners + slice)) * WIDEST + k)) atomicAdd(sizes + MISSES, 1ull);
+}
+
+// slice_offsets, on entry the scan of the lengths: times 32. words: index of the table of a slice's owner, from the scan of
+// added_offsets, or LISTED and the index of its first column, from the scan of added_columns. Without tables all slices are
+// listed, and their columns lie as their values. One thread more than slices.
+KERNEL __launch_bounds__(THREADS) slice_words(u64 slices, const u64* keys, const u32* owners, const u64* table_starts,
+                                              const u64* list_starts, u64* slice_offsets, u64* words, u64* sizes) {
+    u64 slice = thread_index();
+    if (slice > slices) return;
+    u64 first = SLICE * slice_offsets[slice], listed = keys == nullptr ? first : SLICE * list_starts[slice];
+    slice_offsets[slice] = first;
+    if (slice == slices) {
+        sizes[VALUES] = first, sizes[OFFSETS] = keys == nullptr ? 0 : table_starts[slices], sizes[COLUMNS] = listed;
+    } else {
+        words[slice] = keys == nullptr || keys[slice] == NO_KEY ? LISTED | listed : table_starts[owners[slice]];
+    }
+}
+
+// offsets = the tables, one of each owner. One thread per offset of a union.
+KERNEL __launch_bounds__(THREADS) slice_tables(u64 slices, const u64* keys, const u32* owners, const int* unions,
+                                               const u64* words, int* offsets) {
+    u64 item = thread_index(), slice = item / WIDEST;
+    u32 k = u32(item % WIDEST);
+    if (slice >= slices || __ldg(owners + slice) != slice) return;
+    u64 key = __ldg(keys + slice);
+    if (key != NO_KEY && k < (key & LENGTH)) offsets[__ldg(words + slice) + k] = unions[item];
+}
+
+// columns = those of the slices that list them. One warp per slice.
+KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, const u32* entries, const u64* slice_offsets,
+                                                const u64* words, u32* columns) {
+    __shared__ u32 staged[WARPS][STAGED];
+    u64 slices = (rows + SLICE - 1) / SLICE;
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        u64 word = __ldg(words + slice);
+        if (!(word & LISTED)) continue;
+        u32 length = u32((__ldg(slice_offsets + slice + 1) - __ldg(slice_offsets + slice)) / SLICE);
+        Rows own(slice, rows, row_map, entries, staged[threadIdx.x / WARP]);
+        u32* out = columns + (word & ~LISTED) + lane_index();
+        for (u32 k = 0; k < length; k++) out[u64(k) * SLICE] = k < own.length ? own.columns[k] : NO_COLUMN;
+    }
+}
