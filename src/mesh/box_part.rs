@@ -52,9 +52,14 @@ impl BoxPart {
         if rank >= ranks {
             return Err(Error::Invalid(format!("invalid rank {rank}: expected 0..{ranks}")));
         }
-        let whole = IndexBox::whole(spec.nodes());
-        let share = Share { nodes: whole, first: 0, ranks: ranks as u64 };
+        let share = Share { nodes: IndexBox::whole(spec.nodes()), first: 0, ranks: ranks as u64 };
         share.check()?;
+        Self::of_share(spec, share, rank)
+    }
+
+    /// Returns the part of `rank` in a checked share of the whole box.
+    pub(super) fn of_share(spec: &BoxSpec, share: Share, rank: usize) -> Result<Self> {
+        let whole = share.nodes;
         let owned = share.of_rank(rank as u64);
         let used = owned.grown(&whole);
         let mut part = BoxPart {

@@ -22,6 +22,8 @@ mod index_box;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod mesh_part;
+#[cfg(test)]
+mod many_ranks;
 mod meshed_box;
 mod reorder;
 mod split;
