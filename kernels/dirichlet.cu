@@ -5,6 +5,11 @@
 constexpr u32 THREADS = 256;
 constexpr u32 LANES = 8;
 
+// Whether an entry is cleared. The diagonal stays, so that the matrix remains positive definite.
+INLINE bool is_cleared(u64 row, bool row_fixed, u32 column, const u8* fixed) {
+    return column != row && (row_fixed || __ldg(fixed + column));
+}
+
 // Returns the next place of a list for each active lane, with one atomic for all of them. *count is the list's length.
 INLINE u64 next_place(u64* count) {
     u32 together = __activemask(), leader = __ffs(together) - 1;
@@ -14,27 +19,38 @@ INLINE u64 next_place(u64* count) {
     return first + __popc(together & ((1u << lane_index()) - 1));
 }
 
-// Lists the fixed rows, and the off-diagonal entries of fixed rows and fixed columns. Eight lanes per row: the 27 entries
-// of an inner row take four rounds. Lists are written up to their capacity and counted beyond it, so that the host can
-// allocate and repeat. Their order is not fixed and does not matter.
-KERNEL __launch_bounds__(THREADS)
-    list_fixed(u64 rows, u64 row_capacity, u64 entry_capacity, const u64* row_map, const u32* entries, const u8* fixed,
-               u64* counts, u32* fixed_rows, u64* cleared) {
+// counts += number of fixed rows, and of off-diagonal entries of fixed rows and fixed columns; touched[row] = whether the row
+// has any. Eight lanes per row: the 27 entries of an inner row take four rounds.
+KERNEL __launch_bounds__(THREADS) count_fixed(u64 rows, const u64* row_map, const u32* entries, const u8* fixed, u8* touched,
+                                              u64* counts) {
+    u64 row = thread_index() / LANES, entry = 0, end = 0;
+    u32 lane = threadIdx.x % LANES, cleared = 0;
+    bool row_fixed = row < rows && __ldg(fixed + row);
+    if (row < rows) entry = __ldg(row_map + row) + lane, end = __ldg(row_map + row + 1);
+#pragma unroll 4
+    for (; entry < end; entry += LANES) {
+        u32 column = __ldg(entries + entry);
+        cleared += is_cleared(row, row_fixed, column, fixed);
+    }
+    u32 fixed_rows = __popc(__ballot_sync(ALL_LANES, row_fixed && lane == 0));
+    u32 lanes = __ballot_sync(ALL_LANES, row_fixed || cleared > 0), all = warp_sum(cleared);
+    if (row < rows && lane == 0) touched[row] = (lanes >> lane_index() & ((1u << LANES) - 1)) != 0;
+    if (lane_index() == 0 && fixed_rows > 0) atomicAdd(counts, u64(fixed_rows));
+    if (lane_index() == 0 && all > 0) atomicAdd(counts + 1, u64(all));
+}
+
+// Lists the fixed rows and the entries that count_fixed counted. Reads the entries of touched rows only. `counts` is zero on
+// entry. The order of the lists is not fixed and does not matter.
+KERNEL __launch_bounds__(THREADS) list_fixed(u64 rows, const u64* row_map, const u32* entries, const u8* fixed,
+                                             const u8* touched, u64* counts, u32* fixed_rows, u64* cleared) {
     u64 row = thread_index() / LANES;
     u32 lane = threadIdx.x % LANES;
-    if (row >= rows) return;
+    if (row >= rows || !__ldg(touched + row)) return;
     bool row_fixed = __ldg(fixed + row);
-    if (row_fixed && lane == 0) {
-        u64 place = next_place(counts);
-        if (place < row_capacity) fixed_rows[place] = u32(row);
-    }
+    if (row_fixed && lane == 0) fixed_rows[next_place(counts)] = u32(row);
     u64 end = __ldg(row_map + row + 1);
     for (u64 entry = __ldg(row_map + row) + lane; entry < end; entry += LANES) {
-        u32 column = __ldg(entries + entry);
-        // The diagonal stays, so that the matrix remains positive definite.
-        if (column == row || !(row_fixed || __ldg(fixed + column))) continue;
-        u64 place = next_place(counts + 1);
-        if (place < entry_capacity) cleared[place] = entry;
+        if (is_cleared(row, row_fixed, __ldg(entries + entry), fixed)) cleared[next_place(counts + 1)] = entry;
     }
 }
 

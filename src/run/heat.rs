@@ -7,6 +7,7 @@
 //! ```
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
+use super::clock::Clock;
 use super::{Deck, Job, Phases, Progress};
 use crate::Result;
 use crate::comm::{Halo, Links};
@@ -61,8 +62,24 @@ pub struct HeatProblem<'a, S: Job> {
     storage: S::Storage,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
-    /// Phase, calls, begin and end of work whose time is not read yet: a device passes its marks later.
-    marks: Vec<(&'static str, u64, S::Mark, S::Mark)>,
+    /// Work whose time is not read yet: a device passes its marks later.
+    marks: Marks<S>,
+}
+
+/// Phase, calls, begin and end of each piece of work.
+type Marks<S> = Vec<(&'static str, u64, <S as Clock>::Mark, <S as Clock>::Mark)>;
+
+/// Does `work` between two marks, without waiting.
+fn step<S: Job, R>(
+    space: &S,
+    marks: &mut Marks<S>,
+    phase: &'static str,
+    work: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    let before = space.mark()?;
+    let result = work()?;
+    marks.push((phase, 1, before, space.mark()?));
+    Ok(result)
 }
 
 impl<S: Job> std::fmt::Debug for HeatProblem<'_, S> {
@@ -79,18 +96,27 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     pub fn new(space: &'a S, input: ProblemInput<'a, S>) -> Result<Self> {
         let ProblemInput { deck, links, mesh, graph, .. } = input;
         let strategy = deck.fill.strategy.or(S::STRATEGY);
-        let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
-        Ok(HeatProblem {
-            assembly: space.heat_assembly(strategy, deck.fill.kernel, &mesh.elem_node, graph)?,
-            boundary: space.dirichlet(&graph.crs, &fixed)?,
-            jacobian: CrsMatrix::zeros_on(space, graph.crs.clone())?,
-            storage: space.storage(deck.matrix.format.or(Format::default()), &graph.crs)?,
-            halo: links.halo(space, &mesh.map)?,
-            workspace: CgWorkspace::new(space, graph.crs.rows(), mesh.map.local_count())?,
-            marks: Vec::new(),
+        let format = deck.matrix.format.or(Format::default());
+        let mut steps = Vec::new();
+        let mut problem = HeatProblem {
+            assembly: step(space, &mut steps, "setup/fill", || {
+                space.heat_assembly(strategy, deck.fill.kernel, &mesh.elem_node, graph)
+            })?,
+            boundary: step(space, &mut steps, "setup/boundary", || {
+                space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
+            })?,
+            jacobian: step(space, &mut steps, "setup/matrix", || CrsMatrix::unfilled_on(space, graph.crs.clone()))?,
+            storage: step(space, &mut steps, "setup/format", || space.storage(format, &graph.crs))?,
+            halo: step(space, &mut steps, "setup/halo", || links.halo(space, &mesh.map))?,
+            workspace: step(space, &mut steps, "setup/cg", || {
+                CgWorkspace::new(space, graph.crs.rows(), mesh.map.local_count())
+            })?,
+            marks: steps,
             space,
             input,
-        })
+        };
+        problem.book()?;
+        Ok(problem)
     }
 
     /// The temperature at the start of Newton's iteration: the boundary values, zero elsewhere; owned nodes and ghosts.
@@ -151,10 +177,10 @@ impl<'a, S: Job> HeatProblem<'a, S> {
 
     /// Does `work` between two marks, without waiting.
     fn timed<R>(&mut self, phase: &'static str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        let before = self.space.mark()?;
-        let result = work(self)?;
-        self.marks.push((phase, 1, before, self.space.mark()?));
-        Ok(result)
+        let (space, mut marks) = (self.space, std::mem::take(&mut self.marks));
+        let result = step(space, &mut marks, phase, || work(self));
+        self.marks = marks;
+        result
     }
 
     /// Adds the times between the marks to their phases; waits for the marks.

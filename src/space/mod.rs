@@ -126,6 +126,15 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>>;
 
+    /// Returns an array of `len` arbitrary items, all of which the caller writes before it reads any. A device saves the time to
+    /// zero them; a host zeroes memory anyway.
+    ///
+    /// # Errors
+    /// Those of [`zeros`](Self::zeros).
+    fn to_be_written<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
+        self.zeros(len)
+    }
+
     /// Copies host data into a new array of this space.
     ///
     /// # Errors

@@ -58,6 +58,15 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
         Ok(CrsMatrix { graph, values })
     }
 
+    /// Returns a matrix on a graph in a space's memory whose values are arbitrary, to be written before they are read.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    pub(crate) fn unfilled_on(space: &impl ExecutionSpace<Memory = M>, graph: Arc<CrsGraph<M>>) -> Result<Self> {
+        let values = space.to_be_written(graph.nnz())?;
+        Ok(CrsMatrix { graph, values })
+    }
+
     /// Takes one value per entry of the graph.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn from_parts(graph: Arc<CrsGraph<M>>, values: M::Array<V>) -> Self {

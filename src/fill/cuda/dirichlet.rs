@@ -18,29 +18,23 @@ impl Boundary for Cuda {
         check_at_least("Dirichlet::new", "graph (columns)", graph.columns(), graph.rows())?;
         check_at_least("Dirichlet::new", "graph (row_map)", graph.row_map().len(), graph.rows() + 1)?;
         check_at_least("Dirichlet::new", "graph (entries)", graph.entries().len(), graph.nnz())?;
-        let list = |rows: &mut CudaArray<u32>, entries: &mut CudaArray<u64>| -> Result<[u64; 2]> {
-            let mut counts = self.zeros::<u64>(2)?;
-            let (row_map, columns, limits) =
-                (graph.row_map(), graph.entries(), [rows.len() as u64, entries.len() as u64]);
+        let (count, row_map, columns) = (graph.rows() as u64, graph.row_map(), graph.entries());
+        let (mut touched, mut counts) = (self.unfilled::<u8>(graph.rows())?, self.zeros::<u64>(2)?);
+        let grid = Grid::cover(graph.rows() * LANES, THREADS);
+        let arguments = arguments![count, row_map, columns, fixed, &mut touched, &mut counts];
+        self.launch(&DIRICHLET, "count_fixed", grid, arguments)?;
+        let mut lengths = [0; 2];
+        self.read(&counts, &mut lengths)?;
+        let lengths = (lengths[0] as usize, lengths[1] as usize);
+        let (mut rows, mut entries) = (self.unfilled(lengths.0)?, self.unfilled(lengths.1)?);
+        if lengths != (0, 0) {
+            self.fill_bytes(&mut counts, 0)?;
             #[rustfmt::skip]
             let arguments = arguments![
-                graph.rows() as u64, limits[0], limits[1], row_map, columns, fixed, &mut counts, rows, entries,
+                count, row_map, columns, fixed, &touched, &mut counts, &mut rows, &mut entries,
             ];
-            self.launch(&DIRICHLET, "list_fixed", Grid::cover(graph.rows() * LANES, THREADS), arguments)?;
-            let mut lengths = [0; 2];
-            // Only the first pass needs its counts on the host.
-            if limits == [0, 0] {
-                self.read(&counts, &mut lengths)?;
-            }
-            Ok(lengths)
-        };
-        // The first pass counts, the second lists.
-        let [row_count, entry_count] = list(&mut self.unfilled(0)?, &mut self.unfilled(0)?)?;
-        let (mut rows, mut entries) = (self.unfilled(row_count as usize)?, self.unfilled(entry_count as usize)?);
-        if row_count + entry_count > 0 {
-            list(&mut rows, &mut entries)?;
+            self.launch(&DIRICHLET, "list_fixed", grid, arguments)?;
         }
-        let lengths = (row_count as usize, entry_count as usize);
         Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), nnz: graph.nnz() })
     }
 

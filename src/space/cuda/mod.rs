@@ -330,6 +330,10 @@ impl ExecutionSpace for Cuda {
         CudaArray::zeros(&self.stream, len)
     }
 
+    fn to_be_written<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
+        self.unfilled(len)
+    }
+
     fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
         let mut array = self.unfilled(data.len())?;
         self.write(data, 0, &mut array)?;
