@@ -20,6 +20,10 @@ impl Job for Cuda {
         Ok(memory?.0 / sharing)
     }
 
+    fn reserve(&self, bytes: u64) -> Result<()> {
+        self.reserve(bytes)
+    }
+
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
         forecast::on_gpu(sizes, choices)
     }

@@ -69,12 +69,16 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
         BoxSpec::new(nodes.edges(), size, deck.mesh.map).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
     let part = agree(comm, part)?;
     let free = agree(comm, space.free_bytes(comm))?;
-    agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
+    let needed = agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
     let here = (comm.size() > 1).then(|| comm.rank());
     comm.enter_phase("connections between ranks");
     let limit = deck.run.timeout.map_or(DEVICE_WAIT, Duration::from_secs_f64);
     let links = Links::connect(space, comm, deck.run.halo.given(), limit)?;
     comm.enter_phase("mesh");
+    if !S::SYNCHRONOUS {
+        // One large mapping costs less than many, and none falls into the phases below.
+        agree(comm, phases.time("memory", || space.reserve(needed)))?;
+    }
     let mesh = phases.time("mesh", || {
         let mesh = space.generate_mesh(part, u64::MAX)?;
         space.check_inside(&mesh)?;
@@ -137,8 +141,9 @@ fn alone(error: Error, comm: &dyn Communicator) -> Error {
     if comm.size() == 1 || error.is_collective() { error } else { Error::Alone(Box::new(error)) }
 }
 
-/// Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host where a GPU works.
-fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<()> {
+/// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
+/// where a GPU works.
+fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<u64> {
     let choices = Choices {
         graph: deck.graph.strategy,
         fill: deck.fill.strategy.or(S::STRATEGY),
@@ -147,7 +152,8 @@ fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: u
         threads: threads as u64,
     };
     let forecast = S::forecast(&Sizes::of(part), &choices);
-    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))
+    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
+    Ok(forecast.peak())
 }
 
 #[cfg(test)]

@@ -21,6 +21,14 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + C
     /// A device's failure, here and below.
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64>;
 
+    /// Maps memory for arrays of `bytes` in all ahead of their allocation, where that takes time.
+    ///
+    /// # Errors
+    /// As [`free_bytes`](Self::free_bytes).
+    fn reserve(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the memory that a run with these sizes and choices needs.
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast;
 

@@ -174,6 +174,22 @@ impl Cuda {
         device.modules.info(device.info(), device.attribute(which)?, files)
     }
 
+    /// Maps memory for arrays of `bytes` in all, so that arrays up to this sum need none from the operating system. If it cannot be
+    /// had, arrays map theirs one by one, as they do beyond the sum. Begins a new measurement of the peak. Waits for the GPU.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        // The pool keeps the memory of freed arrays.
+        match self.unfilled::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+            Ok(all) => drop(all),
+            Err(crate::Error::OutOfMemory { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        self.fence()?;
+        self.device().reset_peak()
+    }
+
     /// Allocates an array with arbitrary content, for a kernel that writes all of it.
     pub(crate) fn unfilled<T: Item>(&self, len: usize) -> Result<CudaArray<T>> {
         CudaArray::unfilled(&self.stream, len)
