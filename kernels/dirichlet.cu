@@ -3,11 +3,12 @@
 // The entries to be cleared are listed once per sparsity pattern, so that each Newton step only stores zeros.
 
 constexpr u32 THREADS = 256;
-constexpr u32 LANES = 8;
+// Lanes per row, and entries of a lane that are loaded together: the 27 entries of an inner row take one batch.
+constexpr u32 LANES = 8, ROUNDS = 4;
 
 // Whether an entry is cleared. The diagonal stays, so that the matrix remains positive definite.
 INLINE bool is_cleared(u64 row, bool row_fixed, u32 column, const u8* fixed) {
-    return column != row && (row_fixed || __ldg(fixed + column));
+    return (column != row) & (row_fixed | (__ldg(fixed + column) != 0));
 }
 
 // Returns the next place of a list for each active lane, with one atomic for all of them. *count is the list's length.
@@ -20,17 +21,21 @@ INLINE u64 next_place(u64* count) {
 }
 
 // counts += number of fixed rows, and of off-diagonal entries of fixed rows and fixed columns; touched[row] = whether the row
-// has any. Eight lanes per row: the 27 entries of an inner row take four rounds.
+// has any.
 KERNEL __launch_bounds__(THREADS) count_fixed(u64 rows, const u64* row_map, const u32* entries, const u8* fixed, u8* touched,
                                               u64* counts) {
     u64 row = thread_index() / LANES, entry = 0, end = 0;
     u32 lane = threadIdx.x % LANES, cleared = 0;
     bool row_fixed = row < rows && __ldg(fixed + row);
     if (row < rows) entry = __ldg(row_map + row) + lane, end = __ldg(row_map + row + 1);
-#pragma unroll 4
-    for (; entry < end; entry += LANES) {
-        u32 column = __ldg(entries + entry);
-        cleared += is_cleared(row, row_fixed, column, fixed);
+    for (; entry < end; entry += ROUNDS * LANES) {
+        // All loads of a batch precede their use, so that latencies overlap. The diagonal, which is never cleared, stands for
+        // entries past the end.
+        u32 column[ROUNDS];
+#pragma unroll
+        for (u32 k = 0; k < ROUNDS; k++) column[k] = entry + k * LANES < end ? __ldg(entries + entry + k * LANES) : u32(row);
+#pragma unroll
+        for (u32 k = 0; k < ROUNDS; k++) cleared += is_cleared(row, row_fixed, column[k], fixed);
     }
     u32 fixed_rows = __popc(__ballot_sync(ALL_LANES, row_fixed && lane == 0));
     u32 lanes = __ballot_sync(ALL_LANES, row_fixed || cleared > 0), all = warp_sum(cleared);

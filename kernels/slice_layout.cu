@@ -48,6 +48,14 @@ INLINE int least_of_warp(int value) {
 #endif
 }
 
+// Returns a hash of offset k of a union; zero beyond the union's length.
+INLINE u64 hash_of(u32 k, u32 length, int offset) {
+    if (k >= length) return 0;
+    u64 bits = (u64(k + 1) << 32 | u32(offset)) * 0x9e3779b97f4a7c15ull;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
+    return bits ^ bits >> 29;
+}
+
 // lengths[slice] = entries that the slice stores per row; keys[slice]; unions[slice * WIDEST + k] = offset k of the union, in
 // ascending order, of slices with a table. `hash_mask` selects the bits of the hash. One warp per slice. Rows and columns are
 // below 2^31.
@@ -61,7 +69,6 @@ KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, u64 hash_mask, const 
         u32 longest = own.length;
 #pragma unroll
         for (int step = WARP / 2; step > 0; step /= 2) longest = most(longest, __shfl_xor_sync(ALL_LANES, longest, step));
-        u64 hash = 0x2545f4914f6cdd1dull;
         u32 next = 0, width = 0;
         // Lane l keeps the offsets l and l + 32.
         int low = 0, high = 0, mine = own.length > 0 ? int(own.columns[0] - row) : FAR;
@@ -70,12 +77,11 @@ KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, u64 hash_mask, const 
                 width = WIDEST + 1;
                 break;
             }
-            hash = (hash ^ u32(first)) * 0x9e3779b97f4a7c15ull;
-            hash ^= hash >> 29;
             if (lane == width % WARP) (width < WARP ? low : high) = first;
             if (mine == first) next++, mine = next < own.length ? int(own.columns[next] - row) : FAR;
         }
         bool listed = width > WIDEST || 2 * width > 3 * u64(longest);
+        u64 hash = warp_sum(hash_of(lane, width, low) + hash_of(lane + WARP, width, high));
         if (lane == 0) {
             lengths[slice] = listed ? longest : width;
             keys[slice] = listed ? NO_KEY : (hash & hash_mask & ~LENGTH) | width;

@@ -62,6 +62,7 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code))]
     pub(crate) fn unfilled_on(space: &impl ExecutionSpace<Memory = M>, graph: Arc<CrsGraph<M>>) -> Result<Self> {
         let values = space.to_be_written(graph.nnz())?;
         Ok(CrsMatrix { graph, values })
