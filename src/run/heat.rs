@@ -295,6 +295,12 @@ mod tests {
             assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
             assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);
             let totals = problem.input.phases.totals();
+            let steps: Vec<_> =
+                totals.iter().map(|phase| phase.name).filter(|name| name.starts_with("setup/")).collect();
+            assert_eq!(
+                steps,
+                ["fill", "boundary", "matrix", "format", "halo", "cg"].map(|step| format!("setup/{step}"))
+            );
             let calls = |name| totals.iter().find(|phase| phase.name == name).unwrap().calls;
             // CG applies A once before its iterations; the check is not counted there.
             assert_eq!(
