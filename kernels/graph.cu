@@ -103,6 +103,25 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
     }
 }
 
+// ascending = the lists of short_lists, each in ascending order, one after the other by row_map. One thread per row; a block
+// collects its rows in shared memory, so that stores coalesce. No list is longer than 8.
+KERNEL __launch_bounds__(THREADS) pack_lists(u64 rows, const u64* row_map, const u32* lists, u32* ascending) {
+    __shared__ u32 packed[THREADS * HEX];
+    const u64 first = u64(blockIdx.x) * THREADS, row = first + threadIdx.x, begin = __ldg(row_map + first);
+    if (row < rows) {
+        u32 at = u32(__ldg(row_map + row) - begin), count = u32(__ldg(row_map + row + 1) - begin) - at, key[HEX];
+#pragma unroll
+        for (int k = 0; k < HEX; k++) key[k] = k < count ? __ldg(lists + (row * HEX + k)) : MISSING;
+        sorting_network<0, HEX>(key);
+#pragma unroll
+        for (int k = 0; k < HEX; k++)
+            if (k < count) packed[at + k] = key[k];
+    }
+    __syncthreads();
+    u32 span = u32(__ldg(row_map + least(first + THREADS, rows)) - begin);
+    for (u32 i = threadIdx.x; i < span; i += THREADS) ascending[begin + i] = packed[i];
+}
+
 // Computes columns and offsets of all rows in one pass (decoupled look-back over tiles of 128 rows), and the positions of
 // the elements' nodes in the rows: positions[slot, 8], stored 8 bytes at a time. A key is a column's distance from the row,
 // then the place it came from, so one sort finds the unique columns and the target of each of the 64 places. A row of fewer

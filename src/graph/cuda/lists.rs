@@ -1,6 +1,10 @@
 //! Node -> element lists on a GPU.
 //!
-//! Cost: reads the table twice, writes 4 bytes per slot twice and 8 bytes per row.
+//! | lists | method | cost |
+//! |---|---|---|
+//! | of at most 8 hexahedra | 8 places per row, filled by atomic counters, then sorted in registers | reads the table once |
+//! | of at most 256 slots | count, scan, fill, then each slot counts the smaller ones of its list | reads the table twice or thrice |
+//! | longer | one radix sort of all slots | 24 bytes per slot and 8 bits of a node |
 
 use super::bits_of;
 use crate::Result;
@@ -8,16 +12,19 @@ use crate::error::check_at_least;
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Cuda, CudaMemory, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments};
 
 /// Longest list whose slots are ranked: each slot counts the smaller slots of its list, which costs the square of the
 /// length.
 const RANKED: usize = 256;
+/// Nodes of a hexahedron, and the longest list that is sorted in registers.
+const HEX: usize = 8;
+/// Words of the state of `short_lists`, of which none is read here.
+const STATE: usize = 4;
 
 impl NodeElem<CudaMemory> {
-    /// Builds the lists of nodes `0..rows` in ascending order: count, scan, fill with atomic counters, then rank the
-    /// slots of each list. If some list exceeds 256 slots, sorts all slots by node instead. The result does not depend
-    /// on the order of the threads. Waits once, for the sizes.
+    /// Builds the lists of nodes `0..rows` in ascending order. The result does not depend on the order of the threads. Waits once,
+    /// for the sizes.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes,
@@ -37,10 +44,18 @@ impl NodeElem<CudaMemory> {
         check_at_least("NodeElem", "elem_node", elem_node.nodes().len(), slots)?;
         let (nodes, sizes) = (elem_node.nodes(), (slots as u64, rows as u64));
         let mut counts = space.zeros::<u32>(rows)?;
-        space.graph_items("count_slots", slots, arguments![sizes.0, sizes.1, nodes, &mut counts])?;
+        let short = (elem_node.nodes_per_elem() == HEX)
+            .then(|| Self::short_lists(space, elem_node, rows, &mut counts))
+            .transpose()?;
+        if short.is_none() {
+            space.graph_items("count_slots", slots, arguments![sizes.0, sizes.1, nodes, &mut counts])?;
+        }
         let map = space.offsets(rows, &counts)?;
         let mut ascending = space.unfilled::<u32>(map.total)?;
-        if map.longest > RANKED {
+        if let Some(lists) = short.filter(|_| map.longest <= HEX) {
+            let arguments = arguments![sizes.1, &map.offsets, &lists, &mut ascending];
+            space.graph_items("pack_lists", rows, arguments)?;
+        } else if map.longest > RANKED {
             let mut keys = space.unfilled::<u64>(slots)?;
             space.graph_items("slot_keys", slots, arguments![sizes.0, sizes.1, nodes, &mut keys])?;
             // Only the node's bits are sorted: the sort is stable and slots are ascending already.
@@ -55,5 +70,19 @@ impl NodeElem<CudaMemory> {
             space.graph_items("rank_slots", slots, arguments)?;
         }
         Ok((NodeElem::from_parts(rows, map.offsets, ascending), map.longest))
+    }
+
+    /// Counts the slots of each row and lists the first 8 of them, in any order, at 8 places per row.
+    fn short_lists(
+        space: &Cuda,
+        elem_node: &ElemNode<CudaMemory>,
+        rows: usize,
+        counts: &mut CudaArray<u32>,
+    ) -> Result<CudaArray<u32>> {
+        let (mut lists, mut state) = (space.unfilled::<u32>(rows * HEX)?, space.zeros::<u64>(STATE)?);
+        let elems = elem_node.elem_count();
+        let arguments = arguments![elems as u64, rows as u64, elem_node.nodes(), counts, &mut lists, &mut state];
+        space.graph_items("short_lists", elems, arguments)?;
+        Ok(lists)
     }
 }
