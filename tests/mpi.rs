@@ -47,6 +47,7 @@ const CASES: &[Case] = &[
     Case { name: "example", ranks: &[1, 2, 3, 4, 8], rank: partitioned_mesh::run, ended_well: example_ended_well },
     Case { name: "two_owners", ranks: &[2, 3], rank: two_owners, ended_well: two_owners_named },
     Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
+    Case { name: "rank_order", ranks: &[1, 2, 3, 4, 8], rank: rank_order, ended_well: all_well },
     Case { name: "missing_rank", ranks: &[2, 3], rank: missing_rank, ended_well: missed },
     Case { name: "missing_at_the_end", ranks: &[2], rank: missing_at_the_end, ended_well: missed },
     Case { name: "halo_without_partner", ranks: &[2], rank: halo_without_partner, ended_well: waiting_for_nobody },
@@ -377,6 +378,34 @@ fn limited(comm: &dyn Communicator) -> Result<()> {
     mesh_halo(comm)?;
     messages(comm)?;
     if comm.size() > 1 { ring(comm) } else { Ok(()) }
+}
+
+/// Value `i` of a rank, of either sign and of sizes that differ, so that a sum depends on its order.
+fn odd(rank: usize, i: usize) -> f64 {
+    let bits = (rank as u64 * 1_000_003 + i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (bits >> 11) as f64 * 2f64.powi(-50 + (bits % 40) as i32) * if bits & 64 == 0 { 1.0 } else { -1.0 }
+}
+
+/// Sums in rank order have the bits of a loop over the ranks, with and without a limit. The lengths span several pieces.
+fn rank_order(comm: &dyn Communicator) -> Result<()> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let by_loop = |i: usize| (1..size).fold(odd(0, i), |sum, other| sum + odd(other, i));
+    let check = || {
+        for len in (0..20).chain([63, 64, 65, 200]) {
+            let mut values: Vec<f64> = (0..len).map(|i| odd(rank, i)).collect();
+            comm.all_sum(&mut values);
+            for (i, &sum) in values.iter().enumerate() {
+                assert_eq!(sum.to_bits(), by_loop(i).to_bits(), "value {i} of {len}");
+            }
+        }
+    };
+    assert_eq!(comm.sums_in_rank_order(), size == 1);
+    comm.fix_order_of_sums();
+    assert!(comm.sums_in_rank_order());
+    check();
+    comm.limit_waits(Duration::from_secs(60), Box::new(|text| eprintln!("error: {text}")));
+    check();
+    collectives(comm)
 }
 
 /// Limits waits to a second; each rank says so when it tells.

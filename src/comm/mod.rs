@@ -10,7 +10,10 @@
 //!
 //! A [`Map`] of a box needs no communication; [`GlobalMap`] makes one from the global ids of any other partition.
 //!
-//! Sums depend on the number of ranks in their last bits (the order in which MPI adds is its own).
+//! Sums over ranks depend on the number of ranks in their last bits, and MPI does not promise the order in which it adds: it may
+//! change with the MPI library, its settings, the hosts and [`Communicator::limit_waits`]. After
+//! [`Communicator::fix_order_of_sums`] values are added in rank order, `((v0 + v1) + v2) + ...`, so that a sum depends on the values
+//! and on nothing else.
 
 mod agree;
 mod all_reduce;
@@ -74,7 +77,8 @@ pub trait Communicator: Debug {
     /// Ranks that share this rank's memory and cores.
     fn ranks_on_node(&self) -> usize;
 
-    /// Replaces each value by its sum over all ranks.
+    /// Replaces each value by its sum over all ranks, in an order of its own unless [`fix_order_of_sums`](Self::fix_order_of_sums)
+    /// was called. All ranks get the same bits.
     fn all_sum(&self, values: &mut [f64]);
 
     /// Replaces each value by its maximum over all ranks.
@@ -121,13 +125,23 @@ pub trait Communicator: Debug {
     /// [`Error::TooLarge`](crate::Error::TooLarge) for a message of more than 2^31 - 1 values.
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>>;
 
+    /// From now on [`all_sum`](Self::all_sum) adds in rank order, `((v0 + v1) + v2) + ...`. All ranks call it. The default does
+    /// nothing; [`sums_in_rank_order`](Self::sums_in_rank_order) says whether it had an effect.
+    fn fix_order_of_sums(&self) {}
+
+    /// Whether [`all_sum`](Self::all_sum) adds in rank order. Transports that add elsewhere, such as on a GPU, follow it.
+    fn sums_in_rank_order(&self) -> bool {
+        self.size() == 1
+    }
+
     /// Names the part of the run that follows, for the messages of [`limit_waits`](Self::limit_waits).
     fn enter_phase(&self, _name: &str) {}
 
     /// From now on a wait for other ranks that takes longer than `limit` ends all ranks with code 1. One rank calls `tell`
     /// before, with one line that names the phase, the operation, the limit and the ranks that are missing. Covers
     /// collectives, halo exchanges and the end of MPI, not its start. All ranks call it, with the same limit. Sums may change
-    /// in their last bits with more than two ranks, since MPI adds in another order then. On one rank it does nothing.
+    /// in their last bits with more than two ranks, since MPI adds in another order then, unless
+    /// [`fix_order_of_sums`](Self::fix_order_of_sums) was called. On one rank it does nothing.
     fn limit_waits(&self, _limit: Duration, _tell: Box<dyn Fn(&str)>) {}
 
     /// From now on a panic on any thread of this rank prints one message with the rank and ends all ranks with code 101.

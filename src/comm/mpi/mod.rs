@@ -2,13 +2,15 @@
 //!
 //! MPI is started FUNNELED: only the thread that called [`Mpi::init`] communicates, and `Mpi` cannot leave it (it is not
 //! `Send`). MPI keeps its default error handler, which ends all ranks with a message, so collectives return nothing.
-//! Counts of MPI are 32-bit; longer messages are refused. Reductions run through a buffer on the stack. Waits have no limit
+//! Counts of MPI are 32-bit; longer messages are refused. Reductions run through a buffer on the stack, sums in
+//! rank order through an all-gather (`ordered.rs`). Waits have no limit
 //! unless [`Communicator::limit_waits`] sets one (`watch.rs`); collectives are nonblocking ones then.
 
 #![allow(unsafe_code)]
 
 mod call;
 mod exchange;
+mod ordered;
 mod send_all;
 mod watch;
 
@@ -23,7 +25,8 @@ use mpi::ffi;
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, CommunicatorCollectives, Equivalence};
-use std::cell::Cell;
+use ordered::Gathered;
+use std::cell::{Cell, OnceCell};
 use std::io::Write;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +44,8 @@ pub struct Mpi {
     /// Tag of the next exchange of either kind, so that exchanges under way together never mix.
     tag: Cell<i32>,
     watch: Rc<Watch>,
+    /// Set: sums are added in rank order.
+    in_rank_order: OnceCell<Gathered>,
     /// Last, so that the communicators are freed before MPI ends.
     universe: Rc<Universe>,
 }
@@ -70,7 +75,14 @@ impl Mpi {
             _ => {
                 let node = world.split_shared(world.rank());
                 let watch = Rc::new(Watch::new(world.as_raw(), world.rank() as usize, world.size() as usize));
-                Ok(Mpi { world, node, tag: Cell::new(0), watch, universe: Rc::new(universe) })
+                Ok(Mpi {
+                    world,
+                    node,
+                    tag: Cell::new(0),
+                    watch,
+                    in_rank_order: OnceCell::new(),
+                    universe: Rc::new(universe),
+                })
             }
         }
     }
@@ -93,6 +105,18 @@ impl Mpi {
             all_reduce(&self.watch, &self.world, piece, result, operation);
             piece.copy_from_slice(result);
         }
+    }
+
+    /// `all = the values of all ranks`, rank 0 first; `len` is the length of `mine`.
+    fn gather(&self, mine: &[f64], len: i32, all: &mut [f64]) {
+        if !self.watch.is_on() {
+            return self.world.all_gather_into(mine, all);
+        }
+        let (from, to, comm) = (mine.as_ptr().cast(), all.as_mut_ptr().cast(), self.world.as_raw());
+        // SAFETY: `mine` has `len` values and `all` that many per rank; both outlive the wait.
+        self.watch.collective("all-gather", |request| unsafe {
+            ffi::MPI_Iallgather(from, len, ffi::RSMPI_DOUBLE, to, len, ffi::RSMPI_DOUBLE, comm, request)
+        });
     }
 
     /// Ends all ranks as MPI's error handler does, if a test wants this call to fail.
@@ -137,7 +161,13 @@ impl Communicator for Mpi {
         self.node.size() as usize
     }
     fn all_sum(&self, values: &mut [f64]) {
-        self.reduce(values, SystemOperation::sum());
+        match self.in_rank_order.get() {
+            None => self.reduce(values, SystemOperation::sum()),
+            Some(gathered) => gathered.sum(values, |piece, len, all| {
+                self.fault("MPI_Allgather");
+                self.gather(piece, len, all);
+            }),
+        }
     }
     fn all_max(&self, values: &mut [f64]) {
         self.reduce(values, SystemOperation::max());
@@ -159,15 +189,7 @@ impl Communicator for Mpi {
         if faults::fails(Kind::Mpi, "MPI_Allgather") {
             return Err(Error::Mpi("MPI_Allgather failed".into()));
         }
-        if !self.watch.is_on() {
-            self.world.all_gather_into(mine, &mut all[..]);
-            return Ok(all);
-        }
-        let (from, to, comm) = (mine.as_ptr().cast(), all.as_mut_ptr().cast(), self.world.as_raw());
-        // SAFETY: `mine` has `len` values and `all` that many per rank; both outlive the wait.
-        self.watch.collective("all-gather", |request| unsafe {
-            ffi::MPI_Iallgather(from, len, ffi::RSMPI_DOUBLE, to, len, ffi::RSMPI_DOUBLE, comm, request)
-        });
+        self.gather(mine, len, &mut all);
         Ok(all)
     }
 
@@ -191,6 +213,14 @@ impl Communicator for Mpi {
             return Err(Error::Mpi(format!("rank {rank} of {size} cannot have rank {other} as a neighbour")));
         }
         Ok(Box::new(Persistent::new(self.universe.clone(), self.watch.clone(), self.world.as_raw(), tag, map)?))
+    }
+
+    fn fix_order_of_sums(&self) {
+        self.in_rank_order.get_or_init(|| Gathered::new(self.size()));
+    }
+
+    fn sums_in_rank_order(&self) -> bool {
+        self.size() == 1 || self.in_rank_order.get().is_some()
     }
 
     fn enter_phase(&self, name: &str) {
