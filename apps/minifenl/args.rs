@@ -85,6 +85,9 @@ pub struct Args {
     /// Transport between ranks: auto, mpi (CPU); peer, nccl, mpi-device, staged (GPUs) [default: auto]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     halo: Option<Choice<Transport>>,
+    /// Give the same bits for the same number of ranks, whatever the transport and the threads
+    #[arg(long)]
+    deterministic: bool,
     /// Threads per rank [default: the cores allowed to the rank]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     threads: Option<usize>,
@@ -140,6 +143,7 @@ impl Args {
         deck.run.report = self.report.clone().or(deck.run.report);
         deck.run.triad |= self.triad;
         deck.run.share_gpu |= self.share_gpu;
+        deck.run.deterministic |= self.deterministic;
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
             deck.mesh.nodes = Some(Nodes::new([64; 3])?);
         }

@@ -29,6 +29,8 @@ mod links;
 mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
+#[cfg(test)]
+pub(crate) mod ranks;
 mod rendezvous;
 mod same;
 mod solo;

@@ -91,8 +91,8 @@ fn difference(expected: &str, found: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::{Exchange, Map, Solo};
-    use std::sync::{Barrier, Mutex};
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
 
     fn settings(values: &[(&str, &str)]) -> Vec<Setting> {
         values.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
@@ -123,76 +123,6 @@ mod tests {
         hashes.sort_unstable();
         hashes.dedup();
         assert_eq!(hashes.len(), texts.len());
-    }
-
-    /// Ranks that are threads: an all-reduce over shared memory.
-    #[derive(Debug)]
-    struct Ranks<'a> {
-        rank: usize,
-        size: usize,
-        shared: &'a (Barrier, Mutex<Vec<f64>>),
-    }
-
-    impl Communicator for Ranks<'_> {
-        fn rank(&self) -> usize {
-            self.rank
-        }
-        fn size(&self) -> usize {
-            self.size
-        }
-        fn rank_on_node(&self) -> usize {
-            self.rank
-        }
-        fn ranks_on_node(&self) -> usize {
-            self.size
-        }
-        fn all_max(&self, values: &mut [f64]) {
-            let (barrier, shared) = self.shared;
-            let max = |shared: &mut Vec<f64>| {
-                shared.resize(values.len(), f64::NEG_INFINITY);
-                shared.iter_mut().zip(&*values).for_each(|(max, &value)| *max = max.max(value));
-            };
-            max(&mut shared.lock().unwrap());
-            barrier.wait();
-            values.copy_from_slice(&shared.lock().unwrap());
-            barrier.wait();
-            shared.lock().unwrap().clear();
-            barrier.wait();
-        }
-        fn all_sum(&self, _: &mut [f64]) {
-            unreachable!("agreement uses all_max only")
-        }
-        fn all_sum_u64(&self, _: &mut [u64]) {
-            unreachable!("agreement uses all_max only")
-        }
-        fn node_sum(&self, _: u64) -> u64 {
-            unreachable!("agreement uses all_max only")
-        }
-        fn all_gather(&self, _: &[f64]) -> Result<Vec<f64>> {
-            unreachable!("agreement uses all_max only")
-        }
-        fn barrier(&self) {
-            unreachable!("agreement uses all_max only")
-        }
-        fn exchange(&self, _: &Map) -> Result<Box<dyn Exchange>> {
-            unreachable!("agreement uses all_max only")
-        }
-        fn abort(&self, _: i32) -> ! {
-            unreachable!("agreement uses all_max only")
-        }
-    }
-
-    /// What `work` returns on each of `size` ranks.
-    fn on_ranks<T: Send>(size: usize, work: impl Fn(&dyn Communicator) -> T + Sync) -> Vec<T> {
-        let shared = (Barrier::new(size), Mutex::new(Vec::new()));
-        std::thread::scope(|scope| {
-            let start = |rank| {
-                let (shared, work) = (&shared, &work);
-                scope.spawn(move || work(&Ranks { rank, size, shared }))
-            };
-            let ranks: Vec<_> = (0..size).map(start).collect();
-            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-        })
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod check;
 mod choice;
 mod device;
+mod host_gpus;
 mod nodes;
 mod parse;
 mod shape;
@@ -175,6 +176,8 @@ pub struct RunDeck {
     /// How values travel between ranks.
     #[serde(with = "by_name")]
     pub halo: Choice<Transport>,
+    /// Whether runs on equally many ranks give the same bits, whatever the transport and the number of threads.
+    pub deterministic: bool,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,

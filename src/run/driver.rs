@@ -19,17 +19,12 @@ const DEVICE_WAIT: Duration = Duration::from_secs(60);
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
 ///
 /// # Errors
-/// Ranks whose settings, version, build or kind of device differ; bad input, lack of memory, a folded element, an iteration
+/// Ranks whose settings, version or build differ; bad input, lack of memory, a folded element, an iteration
 /// that does not converge: on one rank as itself, on all other ranks as
 /// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`] and a failure of MPI or of a device are this rank's
 /// alone: the caller has to end the others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
-    // Collectives start only when all ranks are known to do the same.
-    let chosen = deck.run.device.choose(comm, deck.run.share_gpu);
-    if comm.size() > 1 {
-        same(comm, &settings(deck, &chosen))?;
-    }
-    match agree(comm, chosen)? {
+    match agree(comm, device(deck, comm)?)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => {
             let space = agree(comm, crate::space::Cuda::new(ordinal))?;
@@ -40,6 +35,18 @@ pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> R
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
     let space = agree(comm, pool(threads))?;
     solve_on(&space, deck, comm, progress)
+}
+
+/// The device of this rank, once all ranks are known to do the same; a failure of the inner kind is this rank's.
+///
+/// # Errors
+/// Ranks whose settings, version or build differ.
+fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chosen>> {
+    if comm.size() > 1 {
+        same(comm, &settings(deck))?;
+    }
+    // With the same settings, all ranks join what `auto` agrees on.
+    Ok(deck.run.device.choose(comm, deck.run.share_gpu))
 }
 
 /// A pool that the calling thread belongs to. A thread can enter one such pool only, so it keeps the pool for later solves;
@@ -59,6 +66,9 @@ fn pool(threads: usize) -> Result<Threads> {
 /// As [`solve`].
 pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
     let phases = Phases::default();
+    if deck.run.deterministic {
+        fix_order(comm)?;
+    }
 
     // 1. This rank's share of the box.
     progress.phase("mesh");
@@ -136,6 +146,21 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     summary::report(space, &run, &temperature, &info, &proof, &phases, peak, triad).map_err(alone)
 }
 
+/// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
+/// strategy `scatter`, which the deck refuses.
+fn fix_order(comm: &dyn Communicator) -> Result<()> {
+    comm.fix_order_of_sums();
+    let key = "run.deterministic (--deterministic)";
+    agree(
+        comm,
+        comm.sums_in_rank_order().then_some(()).ok_or_else(|| {
+            Error::Invalid(format!(
+                "{key}: these ranks add in an order of their own; give a communicator that adds in rank order"
+            ))
+        }),
+    )
+}
+
 /// Marks the error of a rank that leaves collective work.
 fn alone(error: Error, comm: &dyn Communicator) -> Error {
     if comm.size() == 1 || error.is_collective() { error } else { Error::Alone(Box::new(error)) }
@@ -160,6 +185,7 @@ fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: u
 mod tests {
     use super::*;
     use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks_that_add;
     use crate::run::{Device, Silent, deck::Nodes};
 
     #[test]
@@ -175,5 +201,40 @@ mod tests {
             })
             .to_vec();
         assert!(errors.iter().all(|&error| error == errors[0]), "{errors:?}");
+    }
+
+    /// Bits of the residuals and errors of a run on these ranks; sums are added in the orders that `seed` draws.
+    fn bits(seed: u64, ranks: usize, threads: usize, deck: &Deck) -> Vec<u64> {
+        let of_rank = on_ranks_that_add(seed, ranks, |comm| {
+            let report = solve_on(&Threads::new(threads).unwrap(), deck, comm, &Silent).unwrap();
+            assert!(report.verified && report.deterministic == deck.run.deterministic);
+            let history = report.history.iter().flat_map(|step| [step.residual, step.cg_residual, step.true_residual]);
+            history.chain([report.error_max, report.error_l2, report.symmetry]).map(f64::to_bits).collect::<Vec<_>>()
+        });
+        assert!(of_rank.iter().all(|bits| *bits == of_rank[0]), "ranks report different numbers");
+        of_rank[0].clone()
+    }
+
+    #[test]
+    fn a_deterministic_run_has_the_same_bits_whatever_the_order_of_sums_and_the_threads() {
+        let mut deck = Deck::default();
+        deck.mesh.nodes = Nodes::new([9, 8, 10]).ok();
+        let plain = [1, 2].map(|seed| bits(seed, 4, 1, &deck));
+        assert_ne!(plain[0], plain[1], "the orders of the test make no difference");
+        deck.run.deterministic = true;
+        let first = bits(1, 4, 1, &deck);
+        for (seed, threads) in [(2, 1), (3, 2), (4, 3)] {
+            assert_eq!(bits(seed, 4, threads, &deck), first, "seed {seed}, {threads} threads");
+        }
+    }
+
+    #[test]
+    fn ranks_that_cannot_fix_their_order_are_refused() {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.run.deterministic) = (Nodes::new([6; 3]).ok(), true);
+        assert!(solve(&deck, &Solo, &Silent).unwrap().verified);
+        let text = solve_on(&crate::space::Serial, &deck, &crate::comm::testing::Postbox::default(), &Silent);
+        let text = text.unwrap_err().to_string();
+        assert!(text.starts_with("run.deterministic (--deterministic): ") && text.contains("rank order"), "{text}");
     }
 }

@@ -31,6 +31,8 @@ pub struct Report {
     pub ranks: usize,
     /// Threads of each rank.
     pub threads: usize,
+    /// Whether sums over ranks were added in rank order (`--deterministic`).
+    pub deterministic: bool,
     /// What computed: "cpu".
     pub device: String,
     /// The shares of the ranks.

@@ -1,11 +1,9 @@
-//! Everything that the ranks of a run must have in common, as text: version, build, every key of the deck, kind of device.
+//! Everything that the ranks of a run must have in common, as text: version, build, every key of the deck.
 //!
 //! Ranks with other limits or tolerances would wait for each other forever, and ranks with other boundary values or kernels
 //! would solve different problems, so [`solve`](super::solve) compares this list before it starts.
 
 use super::Deck;
-use super::deck::{Chosen, Device};
-use crate::Result;
 use crate::comm::Setting;
 use std::fmt::Write;
 use std::io::Read;
@@ -20,16 +18,10 @@ const FLAGS: &[(&str, &str)] = &[
     ("fill.strategy", "--fill"),
 ];
 
-/// The settings of this rank; `chosen` is the device that it got.
-pub(super) fn settings(deck: &Deck, chosen: &Result<Chosen>) -> Vec<Setting> {
+/// The settings of this rank.
+pub(super) fn settings(deck: &Deck) -> Vec<Setting> {
     let mut settings = vec![("version".into(), env!("CARGO_PKG_VERSION").into()), ("build".into(), build())];
     settings.extend(deck_settings(deck));
-    // A rank without the GPU that it asked for has an error that says more than a difference would.
-    let is_gpu = match chosen {
-        Ok(chosen) => !matches!(chosen, Chosen::Cpu { .. }),
-        Err(_) => matches!(deck.run.device, Device::Cuda(_)),
-    };
-    settings.push(("the device that was found".into(), if is_gpu { "a GPU" } else { "the CPU" }.into()));
     settings
 }
 
@@ -134,15 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_is_not_the_cpu_and_the_build_is_named() {
-        let deck = Deck::default();
-        let device = |chosen| settings(&deck, &chosen).pop().unwrap().1;
-        assert_eq!(device(Ok(Chosen::Cpu { notice: None })), "the CPU");
-        #[cfg(feature = "cuda")]
-        assert_eq!(device(Ok(Chosen::Cuda(0))), device(Ok(Chosen::Cuda(1))));
-        #[cfg(feature = "cuda")]
-        assert_eq!(device(Ok(Chosen::Cuda(0))), "a GPU");
+    fn version_and_build_are_named_first() {
+        let settings = settings(&Deck::default());
         let build = build();
+        assert_eq!(settings[0], ("version".into(), env!("CARGO_PKG_VERSION").into()));
+        assert_eq!(settings[1], ("build".into(), build.clone()));
         assert!(build.contains("cli ") && build.split(' ').next_back().unwrap().len() == 16, "{build}");
         assert_eq!(build, super::build());
     }

@@ -178,6 +178,7 @@ pub(super) fn report<S: Job>(
         elements: spec.elem_count(),
         ranks: comm.size(),
         threads: space.threads(),
+        deterministic: deck.run.deterministic,
         device: space.device(),
         partition: PartitionReport {
             owned_min: -largest[0] as u64,

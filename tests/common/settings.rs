@@ -22,7 +22,7 @@ const fn setting(
 }
 
 /// All settings. `--nodes` and `--nodes-per-rank` exclude each other: the second replaces the first.
-pub const SETTINGS: [Setting; 21] = [
+pub const SETTINGS: [Setting; 22] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
@@ -30,7 +30,7 @@ pub const SETTINGS: [Setting; 21] = [
     setting("--t-min", "problem.t_min", ("5", "5.0"), ("3", "3.0")),
     setting("--t-max", "problem.t_max", ("6", "6.0"), ("4.5", "4.5")),
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),
-    setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("scatter", "\"scatter\"")),
+    setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("colour", "\"colour\"")),
     setting("--kernel", "fill.kernel", ("contraction", "\"contraction\""), ("fused", "\"fused\"")),
     setting("--newton-tolerance", "newton.tolerance", ("1e-5", "0.00001"), ("0.25", "0.25")),
     setting("--newton-max", "newton.max_iterations", ("33", "33"), ("7", "7")),
@@ -40,6 +40,7 @@ pub const SETTINGS: [Setting; 21] = [
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),
     Setting { flag: "--share-gpu", key: "run.share_gpu", first: (None, "true"), second: (None, "true") },
     setting("--halo", "run.halo", ("mpi", "\"mpi\""), ("peer", "\"peer\"")),
+    Setting { flag: "--deterministic", key: "run.deterministic", first: (None, "true"), second: (None, "true") },
     setting("--threads", "run.threads", ("2", "2"), ("3", "3")),
     setting("--timeout", "run.timeout", ("30", "30.0"), ("2.5", "2.5")),
     setting("--report", "run.report", ("a.json", "\"a.json\""), ("b c.json", "\"b c.json\"")),

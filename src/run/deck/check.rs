@@ -1,9 +1,9 @@
 //! What values a deck may hold. Each refusal is one line that names the key and the flag.
 
-use super::{Deck, Nodes};
+use super::{Choice, Deck, Nodes};
 use crate::mesh::CoordinateMap;
 use crate::space::allowed_cores;
-use crate::{Error, Result};
+use crate::{Error, Result, fill};
 
 /// Threads that a rank may start on any machine, and threads per core above that.
 const MAX_THREADS: (usize, usize) = (64, 4);
@@ -44,6 +44,10 @@ impl Deck {
         if let Some(seconds) = self.run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
             let range = format!("give seconds above 0 and up to {MAX_TIMEOUT:e}");
             return refuse("run.timeout", "--timeout", seconds, range);
+        }
+        if self.run.deterministic && self.fill.strategy == Choice::Given(fill::Strategy::Scatter) {
+            let why = "fill.strategy (--fill) is scatter, which adds in any order; give auto, gather or colour";
+            return refuse("run.deterministic", "--deterministic", true, why);
         }
         let (newton, cg) = (&self.newton, &self.cg);
         tolerance("newton.tolerance", "--newton-tolerance", newton.tolerance)?;

@@ -1,5 +1,8 @@
 //! Where a run computes: `auto`, `cpu`, `cuda` or `cuda:K`.
 
+use super::host_gpus::Place;
+#[cfg(feature = "cuda")]
+use super::host_gpus::{Agreed, Seen, agreed};
 use crate::comm::Communicator;
 use crate::{Error, Result};
 use std::{fmt, str::FromStr};
@@ -7,7 +10,7 @@ use std::{fmt, str::FromStr};
 /// The device that a person asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// The first GPU if there is one and the run has a single rank, otherwise the CPU.
+    /// A GPU for each rank if all ranks have one, otherwise the CPU.
     #[default]
     Auto,
     /// Threads of the host.
@@ -21,7 +24,7 @@ pub enum Device {
 pub enum Chosen {
     /// Threads of the host.
     Cpu {
-        /// Why GPU detection found no GPU, to be shown once.
+        /// Why GPUs are not used, to be shown once.
         notice: Option<String>,
     },
     /// The GPU with this number.
@@ -30,52 +33,20 @@ pub enum Chosen {
 }
 
 impl Device {
-    /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU.
+    /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU. Collective for `auto`, which
+    /// gives all ranks the same kind of device: GPUs only if every rank has one.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
-    /// CUDA. `auto` and `cpu` never fail. `auto` selects the CPU on several ranks.
+    /// CUDA. `auto` and `cpu` never fail.
     pub fn choose(&self, comm: &dyn Communicator, share: bool) -> Result<Chosen> {
         match *self {
             Device::Cpu => Ok(Chosen::Cpu { notice: None }),
-            Device::Auto if comm.size() > 1 => Ok(Chosen::Cpu { notice: None }),
-            Device::Auto => Ok(first_gpu()),
-            Device::Cuda(wanted) => {
-                let place = Place { wanted, rank: comm.rank_on_node(), ranks: comm.ranks_on_node(), share };
-                gpu(place).map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}")))
-            }
+            Device::Auto if comm.size() == 1 => Ok(first_gpu()),
+            Device::Auto => Ok(gpus_of_all(comm, share)),
+            Device::Cuda(wanted) => gpu(Place::of(comm, wanted, share))
+                .map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}"))),
         }
-    }
-}
-
-/// A rank on its host, and the GPU that it asks for.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-struct Place {
-    wanted: Option<usize>,
-    rank: usize,
-    ranks: usize,
-    share: bool,
-}
-
-impl Place {
-    /// The number of the rank's GPU, of `gpus` on its host.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    fn ordinal(self, gpus: usize) -> Result<usize> {
-        let Place { wanted, rank, ranks, share } = self;
-        if let Some(wanted) = wanted.filter(|&wanted| wanted >= gpus) {
-            return Err(Error::Device(format!(
-                "cuda:{wanted}: this process sees {gpus} GPUs, and cuda:0 is the first"
-            )));
-        }
-        let usable = if wanted.is_some() { 1 } else { gpus };
-        if ranks > usable && !share {
-            return Err(Error::Device(format!(
-                "{ranks} ranks on this host for {usable} GPU{}: start one rank per GPU, or let ranks share a GPU with --share-gpu",
-                if usable == 1 { "" } else { "s" }
-            )));
-        }
-        Ok(wanted.unwrap_or(rank % gpus))
     }
 }
 
@@ -93,6 +64,25 @@ fn first_gpu() -> Chosen {
         let why = error.to_string();
         Chosen::Cpu { notice: Some(format!("on the cpu: {}", why.trim_end_matches(", or run on the cpu"))) }
     })
+}
+
+/// A GPU for each rank, or the CPU for all.
+#[cfg(feature = "cuda")]
+fn gpus_of_all(comm: &dyn Communicator, share: bool) -> Chosen {
+    use crate::space::cuda::{architectures, devices};
+    let place = Place::of(comm, None, share);
+    let gpus = devices().map_or(0, |found| found.len());
+    let seen = place.sees(gpus, || architectures().is_ok());
+    match (agreed(comm, seen, place.ranks, gpus), seen) {
+        (Agreed::Gpus, Seen::Usable(ordinal)) => Chosen::Cuda(ordinal),
+        (Agreed::Gpus, _) => Chosen::Cpu { notice: None },
+        (Agreed::Cpu { notice }, _) => Chosen::Cpu { notice },
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpus_of_all(_: &dyn Communicator, _: bool) -> Chosen {
+    Chosen::Cpu { notice: None }
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -155,21 +145,6 @@ mod tests {
             let message = text.parse::<Device>().unwrap_err().to_string();
             assert!(message.contains("choose one of") && message.lines().count() == 1, "{message}");
         }
-    }
-
-    #[test]
-    fn ranks_of_a_host_take_a_gpu_each_or_share_when_told() {
-        let ordinal = |wanted, rank, ranks, share, gpus| Place { wanted, rank, ranks, share }.ordinal(gpus);
-        assert_eq!((0..4).map(|rank| ordinal(None, rank, 4, false, 4).unwrap()).collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert_eq!((0..4).map(|rank| ordinal(None, rank, 4, true, 2).unwrap()).collect::<Vec<_>>(), [0, 1, 0, 1]);
-        assert_eq!((ordinal(Some(1), 0, 1, false, 2).unwrap(), ordinal(Some(1), 2, 3, true, 2).unwrap()), (1, 1));
-        let refused = ordinal(None, 0, 4, false, 2).unwrap_err().to_string();
-        assert!(
-            refused.contains("4 ranks") && refused.contains("2 GPUs") && refused.contains("--share-gpu"),
-            "{refused}"
-        );
-        assert!(ordinal(Some(1), 0, 2, false, 2).unwrap_err().to_string().contains("1 GPU:"));
-        assert!(ordinal(Some(2), 0, 1, false, 2).unwrap_err().to_string().contains("cuda:2"));
     }
 
     #[test]

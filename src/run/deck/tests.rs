@@ -131,6 +131,18 @@ fn a_deck_is_a_regular_file_of_a_megabyte_at_most() {
 
 /// The factors of the number of ranks, largest first, multiply the shortest axis; the edges grow with the elements.
 #[test]
+fn a_deterministic_run_refuses_what_adds_in_any_order() {
+    let text = |fill| format!("[run]\ndeterministic = true\n[fill]\nstrategy = \"{fill}\"\n");
+    for fill in ["auto", "gather", "colour"] {
+        assert!(Deck::parse("deck", &text(fill)).unwrap().check().is_ok());
+    }
+    let refused = message(&text("scatter"));
+    for part in ["run.deterministic (--deterministic)", "fill.strategy (--fill) is scatter", "gather or colour"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
+#[test]
 fn a_share_of_three_different_edges_grows_as_by_hand() {
     let deck = Deck::parse("deck", "[mesh]\nnodes_per_rank = \"5x7x11\"\nsize = [1, 2, 3]").unwrap();
     for (ranks, edges, size) in [

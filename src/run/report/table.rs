@@ -12,7 +12,7 @@ impl Report {
         let mut text = format!(
             "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
              mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, spacing {:.4}\n\
-             parallel    {} x {} on {}\n\
+             parallel    {} x {} on {}{}\n\
              partition   {} to {} nodes per rank, at most {} and {}, {duplicated:.1} % duplicated elements\n\
              strategies  graph {}, fill {}, kernel {}{halo}\n\n",
             self.version,
@@ -26,6 +26,7 @@ impl Report {
             count(self.ranks as u64, "rank"),
             count(self.threads as u64, "thread"),
             self.device,
+            if self.deterministic { ", deterministic" } else { "" },
             part.owned_min,
             part.owned_max,
             count(part.ghosts, "ghost"),

@@ -9,6 +9,7 @@ pub(super) fn sample() -> Report {
         elements: 8,
         ranks: 1,
         threads: 2,
+        deterministic: false,
         device: "cpu".into(),
         partition: PartitionReport {
             owned_min: 27,

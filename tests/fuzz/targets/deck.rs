@@ -33,6 +33,7 @@ pub const WORDS: &[&str] = &[
     "report = ",
     "triad = ",
     "share_gpu = ",
+    "deterministic = ",
     "true",
     "false",
     "\"auto\"",
