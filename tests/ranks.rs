@@ -49,6 +49,7 @@ fn a_setting_of_one_rank_is_named_with_rank_and_key() {
         (&["--report", report], "run.report (--report)", report, other),
         (&["--timeout", "20"], "run.timeout (--timeout)", "20.0", "not given"),
         (&["--dump-deck"], "what to do", "text", "a solution"),
+        (&["--dry-run"], "what to do", "--dry-run", "a solution"),
     ];
     for (index, (flags, key, value, first)) in cases.iter().enumerate() {
         let mine: &[&str] = if flags[0] == "--report" { &["--report", other] } else { &[] };
@@ -129,6 +130,7 @@ fn what_needs_no_run_is_printed_once() {
         ("--version", concat!("minifenl ", env!("CARGO_PKG_VERSION"))),
         ("--completions=bash", "_minifenl() {"),
         ("--dump-deck", "[newton]"),
+        ("--dry-run", "of 3, the one that needs the most memory"),
     ] {
         let ended = run(&[&[flag], &[flag], &[flag]]);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{flag}");

@@ -261,6 +261,39 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
     assert!(low.is_empty() && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15: {low:#?}");
 }
 
+/// Bytes by stage that `--dry-run` prints.
+fn printed(text: &str) -> Vec<u64> {
+    let bytes = |stage: &&str| {
+        let line =
+            text.lines().find(|line| line.split_whitespace().next() == Some(stage) && line.ends_with(char::is_numeric));
+        let line = line.unwrap_or_else(|| panic!("{stage}: {text}"));
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    STAGES.iter().map(bytes).collect()
+}
+
+#[test]
+fn what_a_dry_run_prints_is_the_measured_peak() {
+    let _alone = alone();
+    let nodes = [36, 34, 30];
+    for (graph, fill, threads) in
+        [(graph::Strategy::Gather, fill::Strategy::Colour, 1), (graph::Strategy::Map, fill::Strategy::Gather, 2)]
+    {
+        let choices = Choices { graph, fill, kernel: fill::Kernel::Fused, format: Format::default(), threads };
+        let flags =
+            format!("--dry-run --device cpu --nodes 36x34x30 --graph {graph} --fill {fill} --threads {threads}");
+        let output = Command::new(assert_cmd::cargo::cargo_bin("minifenl")).args(flags.split(' ')).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().last().unwrap().starts_with("FITS: peak "), "{text}");
+        let measured = measured_on_host(part(nodes, 0, 1), &deck(nodes, &choices), threads as usize);
+        for ((stage, printed), measured) in STAGES.iter().zip(printed(&text)).zip(measured) {
+            let ratio = printed as f64 / measured as f64;
+            assert!((0.9..=1.1).contains(&ratio), "{flags}: {stage} {printed} of {measured} bytes, {ratio:.3}");
+        }
+    }
+}
+
 #[test]
 fn free_memory_is_shared_among_the_ranks_of_a_node() {
     let _alone = alone();
@@ -299,6 +332,24 @@ fn less_address_space_than_the_forecast_is_one_line_and_code_2() {
         }
         assert!(output.stdout.is_empty());
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dry_run_of_what_does_not_fit_says_so_and_ends_with_code_2() {
+    let _alone = alone();
+    for (arguments, kib) in [("--nodes 80 --threads 2", 150_000), ("--nodes 400 --threads 1", 1 << 20)] {
+        let output = limited(kib, &format!("--dry-run {arguments}"));
+        let (code, error) = one_line(&output, arguments);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains("error: stage `") && error.contains("bytes) are free"), "{error}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.lines().last().unwrap().starts_with("TOO LARGE: peak "), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+    // The forecast itself needs little: that of a box for which no machine has the memory.
+    let (code, error) = one_line(&limited(150_000, "--dry-run --nodes 800 --threads 1"), "800");
+    assert!(code == 2 && error.contains("error: stage `mesh`"), "{error}");
 }
 
 /// Every limit from too little for the forecast to enough ends the run in order: refused by the forecast, refused at one

@@ -25,7 +25,7 @@ Examples:
   mpirun -n 4 minifenl --nodes 64              4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
 
-Exit codes: 0 solved and verified, 2 bad usage or input (including a device that is not available), 3 not converged or not verified, 1 any other failure.";
+Exit codes: 0 solved and verified, or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -100,6 +100,9 @@ pub struct Args {
     /// Also measure the triad bandwidth and report each phase as a fraction of it
     #[arg(long)]
     triad: bool,
+    /// Print the memory that each stage would need and whether it is free, and stop (no report is written)
+    #[arg(long)]
+    pub dry_run: bool,
     /// Print the deck that results from the flags, and stop
     #[arg(long)]
     pub dump_deck: bool,

@@ -25,7 +25,7 @@ use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, ReportFile, solve};
+use minifenl::run::{Deck, Device, ReportFile, dry_run, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -36,7 +36,18 @@ use std::time::Duration;
 /// What the command line asks for.
 enum Task {
     Solve(Box<Deck>),
+    Forecast(Box<Deck>),
     Other(Other),
+}
+
+impl Task {
+    /// The limit of waits, for tasks of all ranks.
+    fn timeout(&self) -> Option<f64> {
+        match self {
+            Task::Solve(deck) | Task::Forecast(deck) => deck.run.timeout,
+            Task::Other(_) => None,
+        }
+    }
 }
 
 /// What needs no other rank.
@@ -50,10 +61,7 @@ enum Other {
 fn main() -> ExitCode {
     // 1. Command line and deck. A mistake waits until the ranks are there, since one rank may make it alone.
     let task = task();
-    let limit = match &task {
-        Ok(Task::Solve(deck)) => deck.run.timeout.map(Duration::from_secs_f64),
-        _ => None,
-    };
+    let limit = task.as_ref().ok().and_then(Task::timeout).map(Duration::from_secs_f64);
     // 2. The ranks: those of mpirun, or this process alone.
     let startup = Startup::watch(limit);
     let exit = match comm::world() {
@@ -61,7 +69,7 @@ fn main() -> ExitCode {
         Err(error) => {
             startup.over();
             match task {
-                Ok(Task::Solve(_)) => without_ranks(&error.into()),
+                Ok(Task::Solve(_) | Task::Forecast(_)) => without_ranks(&error.into()),
                 Ok(Task::Other(other)) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
                 Err(mistake) => without_ranks(&mistake),
             }
@@ -85,6 +93,7 @@ fn task() -> anyhow::Result<Task> {
         () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
         () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
         () if args.self_test => Task::Other(Other::SelfTest(deck.run.device, deck.run.threads)),
+        () if args.dry_run => Task::Forecast(Box::new(deck)),
         () => Task::Solve(Box::new(deck)),
     })
 }
@@ -97,12 +106,14 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Ok(task) => task,
         Err(exit) => return exit,
     };
-    let (name, limit) = match &task {
-        Task::Solve(deck) => ("a solution", deck.run.timeout),
-        Task::Other(Other::Show(_)) => ("text", None),
-        Task::Other(Other::KernelInfo(_)) => ("--kernel-info", None),
-        Task::Other(Other::SelfTest(..)) => ("--self-test", None),
+    let name = match &task {
+        Task::Solve(_) => "a solution",
+        Task::Forecast(_) => "--dry-run",
+        Task::Other(Other::Show(_)) => "text",
+        Task::Other(Other::KernelInfo(_)) => "--kernel-info",
+        Task::Other(Other::SelfTest(..)) => "--self-test",
     };
+    let limit = task.timeout();
     let limit_text = limit.map_or("not given".into(), |seconds| format!("{seconds:?}"));
     let settings = [("what to do".into(), name.into()), ("run.timeout (--timeout)".into(), limit_text)];
     if let Err(error) = comm::same(comm, &settings) {
@@ -119,6 +130,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
     }
     match task {
         Task::Solve(deck) => job(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
+        Task::Forecast(deck) => forecast(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
         Task::Other(other) => together(comm, alone(other)).unwrap_or_else(|exit| exit),
     }
 }
@@ -180,6 +192,14 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
         return Ok(Exit::Failed);
     }
     shown.map(|_| Exit::verdict(report.verified))
+}
+
+/// Prints the forecast; a run that does not fit ends as the run itself would.
+fn forecast(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
+    let dry = dry_run(deck, comm, &Terminal::new(comm.rank() == 0))?;
+    let shown = show(&dry.table());
+    dry.check(comm)?;
+    shown
 }
 
 /// Ends a job that failed: the rank that has the error prints it. Ranks that heard of the error end quietly with 0, so that

@@ -41,7 +41,7 @@ pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> R
 ///
 /// # Errors
 /// Ranks whose settings, version or build differ.
-fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chosen>> {
+pub(super) fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chosen>> {
     if comm.size() > 1 {
         same(comm, &settings(deck))?;
     }
@@ -169,16 +169,20 @@ fn alone(error: Error, comm: &dyn Communicator) -> Error {
 /// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
 /// where a GPU works.
 fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<u64> {
-    let choices = Choices {
+    let forecast = S::forecast(&Sizes::of(part), &choices::<S>(deck, threads));
+    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
+    Ok(forecast.peak())
+}
+
+/// The choices on which the memory of a run depends.
+pub(super) fn choices<S: Job>(deck: &Deck, threads: usize) -> Choices {
+    Choices {
         graph: deck.graph.strategy,
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.fill.kernel,
         format: deck.matrix.format.or(Format::default()),
         threads: threads as u64,
-    };
-    let forecast = S::forecast(&Sizes::of(part), &choices);
-    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
-    Ok(forecast.peak())
+    }
 }
 
 #[cfg(test)]

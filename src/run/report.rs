@@ -9,6 +9,7 @@ mod tests;
 
 pub use file::ReportFile;
 pub use table::columns;
+pub(super) use table::count;
 
 use super::deck::by_name;
 use crate::{fill, graph};

@@ -353,6 +353,30 @@ fn damaged_decks_are_refused_in_one_line_or_accepted() {
     println!("damaged decks: {total}, of which {accepted} are still decks");
 }
 
+/// A forecast needs no GPU and writes no report. Code 0 also where free memory is unknown.
+#[test]
+fn a_dry_run_solves_nothing_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let flags = ["--dry-run", "--nodes", "40x30x20", "--report", report.to_str().unwrap()];
+    let (code, out, err) = run(&[&flags[..], &["--device", "cpu"]].concat(), &[]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    for words in ["40 x 30 x 20 = 24000 nodes, 21489 elements", "24000 nodes, 0 ghosts", "entries of the matrix"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    assert!(out.lines().last().unwrap().starts_with("FITS: peak ") && !out.contains("PASS"), "{out}");
+    #[cfg(feature = "cuda")]
+    {
+        // No machine has this GPU.
+        let (code, out, err) = run(&[&flags[..], &["--device", "cuda:900"]].concat(), &[]);
+        assert_eq!(code, 0, "{err}");
+        assert!(err.starts_with("note: free memory is unknown: run.device (--device): cuda:900: "), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(out.contains("\nfree memory unknown\nUNKNOWN: peak ") && out.contains(" on a GPU\n"), "{out}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 /// The examples of the campaign by hand, with the whole message where its words matter.
 #[test]
 fn mistakes_read_as_they_should() {

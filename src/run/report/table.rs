@@ -91,7 +91,7 @@ impl Report {
 }
 
 /// A number with its noun, in the plural unless it is 1.
-fn count(number: u64, noun: &str) -> String {
+pub(in crate::run) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -1,0 +1,152 @@
+//! The forecast of a run without the run: sizes of the parts, memory by stage, what is free, and whether it fits.
+//!
+//! Allocates nothing that grows with the mesh. Without a usable GPU, a run on a GPU is forecast too; its free memory is unknown
+//! then, and nothing is compared.
+
+mod table;
+
+use super::deck::Chosen;
+use super::driver::{choices, device};
+use super::forecast::{Choices, Forecast, Sizes};
+use super::{Deck, Job, Progress};
+use crate::Result;
+use crate::comm::{Communicator, agree, default_threads, failing};
+use crate::mesh::{BoxPart, BoxSpec};
+use crate::space::{FreeMemory, Serial, Threads};
+
+/// Sizes and memory of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankForecast {
+    /// The rank.
+    pub rank: usize,
+    /// Its part of the box.
+    pub sizes: Sizes,
+    /// Its memory by stage.
+    pub forecast: Forecast,
+    /// Bytes that are free for its stages and, on a GPU, for its staging on the host; `None` where the GPU is not there.
+    pub free: Option<[u64; 2]>,
+}
+
+/// The forecast of a run.
+#[derive(Clone, Debug)]
+pub struct DryRun {
+    /// Nodes of the whole box along x, y, z.
+    pub nodes: [u64; 3],
+    /// Ranks.
+    pub ranks: usize,
+    /// Threads of each rank.
+    pub threads: usize,
+    /// What would compute: "cpu", the name of a GPU, or "a GPU".
+    pub device: String,
+    /// The algorithms.
+    pub choices: Choices,
+    /// The rank that needs the most memory, the lowest of them; the same on all ranks.
+    pub largest: RankForecast,
+    /// Whether all ranks fit; `None` where the free memory of some rank is unknown.
+    pub fits: Option<bool>,
+    /// This rank.
+    pub own: RankForecast,
+}
+
+/// Forecasts the run that the deck describes, on all ranks of `comm`.
+///
+/// # Errors
+/// Ranks whose settings, version or build differ, and bad input, as [`solve`](super::solve). A run that does not fit is not an
+/// error here; [`DryRun::check`] makes it one.
+pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<DryRun> {
+    let chosen = device(deck, comm)?;
+    let threads = || deck.run.threads.unwrap_or_else(|| default_threads(comm));
+    match chosen {
+        #[cfg(feature = "cuda")]
+        chosen if matches!(deck.run.device, super::Device::Cuda(_)) && failing(comm, chosen.is_err()).is_some() => {
+            let why = chosen.err().map_or("another rank cannot use its GPU".into(), |error| error.to_string());
+            progress.notice(&format!("free memory is unknown: {why}"));
+            of_ranks::<crate::space::Cuda>(deck, comm, "a GPU".into(), 1, None)
+        }
+        chosen => match agree(comm, chosen)? {
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(ordinal) => {
+                let space = agree(comm, crate::space::Cuda::new(ordinal))?;
+                let free = agree(comm, space.free_bytes(comm))?;
+                of_ranks::<crate::space::Cuda>(deck, comm, Job::device(&space), 1, Some(free))
+            }
+            Chosen::Cpu { notice } => {
+                notice.iter().for_each(|text| progress.notice(text));
+                let free = agree(comm, Serial.free_bytes(comm))?;
+                of_ranks::<Threads>(deck, comm, Serial.device(), threads(), Some(free))
+            }
+        },
+    }
+}
+
+/// The forecasts of all ranks on a kind of space, of whose memory `free` bytes are left to this rank.
+fn of_ranks<S: Job>(
+    deck: &Deck,
+    comm: &dyn Communicator,
+    device: String,
+    threads: usize,
+    free: Option<u64>,
+) -> Result<DryRun> {
+    let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
+    let spec = BoxSpec::new(nodes.edges(), deck.size(nodes), deck.mesh.map);
+    let part = agree(comm, spec.and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size())))?;
+    let (sizes, choices) = (Sizes::of(&part), choices::<S>(deck, threads));
+    let forecast = S::forecast(&sizes, &choices);
+    let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
+    let own = RankForecast { rank: comm.rank(), sizes, forecast, free: free.map(|free| [free, on_host]) };
+    let is_unknown = failing(comm, own.free.is_none()).is_some();
+    let fits = failing(comm, own.check(comm).is_err()).is_none();
+    let largest = largest(comm, &own);
+    let (ranks, fits) = (comm.size(), (!is_unknown).then_some(fits));
+    Ok(DryRun { nodes: nodes.edges(), ranks, threads, device, choices, largest, fits, own })
+}
+
+impl RankForecast {
+    /// Rejects a rank that does not fit; one whose free memory is unknown passes.
+    ///
+    /// # Errors
+    /// As [`Forecast::check`].
+    pub fn check(&self, comm: &dyn Communicator) -> Result<()> {
+        self.free.map_or(Ok(()), |[free, on_host]| self.forecast.check(comm, free, on_host))
+    }
+
+    /// Its numbers in a fixed order.
+    fn numbers(&mut self) -> Vec<&mut u64> {
+        let Sizes { owned, ghosts, elems, layer: [x, y], nnz, corners, sent, fixed, cleared } = &mut self.sizes;
+        let mut numbers = vec![owned, ghosts, elems, x, y, nnz, corners, sent, fixed, cleared];
+        let Forecast { stages, staging, nodes } = &mut self.forecast;
+        numbers.extend([staging, nodes]);
+        numbers.extend(stages.iter_mut().map(|stage| &mut stage.bytes));
+        numbers.extend(self.free.iter_mut().flatten());
+        numbers
+    }
+}
+
+impl DryRun {
+    /// Rejects a run that does not fit, with the error that the run itself would end with. Collective.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the lowest rank that does not fit,
+    /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
+    pub fn check(&self, comm: &dyn Communicator) -> Result<()> {
+        agree(comm, self.own.check(comm))
+    }
+}
+
+/// The rank that needs the most memory at its peak; the lowest of them, and the same on all ranks.
+fn largest(comm: &dyn Communicator, own: &RankForecast) -> RankForecast {
+    // Numbers below 2^53 are exact in f64.
+    let mut most = [own.forecast.peak() as f64];
+    let mine = most[0];
+    comm.all_max(&mut most);
+    let mut lowest = [if mine == most[0] { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
+    comm.all_max(&mut lowest);
+    let mut found = RankForecast { rank: -lowest[0] as usize, ..own.clone() };
+    let is_mine = found.rank == comm.rank();
+    let mut numbers = found.numbers();
+    let mut values: Vec<f64> =
+        numbers.iter().map(|number| if is_mine { **number as f64 } else { f64::NEG_INFINITY }).collect();
+    comm.all_max(&mut values);
+    numbers.iter_mut().zip(values).for_each(|(number, value)| **number = value as u64);
+    found
+}

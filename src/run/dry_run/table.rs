@@ -1,0 +1,161 @@
+//! The forecast for people, at most 80 columns wide for boxes of up to 10^9 nodes per rank.
+
+use super::DryRun;
+use crate::run::report::{columns, count};
+
+impl DryRun {
+    /// The forecast as text. The last line begins with FITS, TOO LARGE or UNKNOWN.
+    pub fn table(&self) -> String {
+        let ([x, y, z], largest, with) = (self.nodes, &self.largest, &self.choices);
+        let (nodes, elements) = (x * y * z, (x - 1) * (y - 1) * (z - 1));
+        let format = if self.is_on_cpu() { String::new() } else { format!(", format {}", with.format) };
+        let sizes = &largest.sizes;
+        let who = if self.ranks > 1 {
+            format!("rank {} of {}, the one that needs the most memory", largest.rank, self.ranks)
+        } else {
+            "the whole box".into()
+        };
+        let mut text = format!(
+            "minifenl {}: forecast of a run (--dry-run); nothing is solved\n\
+             mesh        {x} x {y} x {z} = {nodes} nodes, {elements} elements\n\
+             parallel    {} x {} on {}\n\
+             strategies  graph {}, fill {}, kernel {}{format}\n\
+             part        {who}\n            \
+             {}, {}\n            \
+             {}, {} of the matrix\n\n",
+            env!("CARGO_PKG_VERSION"),
+            count(self.ranks as u64, "rank"),
+            count(self.threads as u64, "thread"),
+            self.device,
+            with.graph,
+            with.fill,
+            with.kernel,
+            count(sizes.owned, "node"),
+            count(sizes.ghosts, "ghost"),
+            count(sizes.elems, "element"),
+            if sizes.nnz == 1 { "1 entry".into() } else { format!("{} entries", sizes.nnz) },
+        );
+        let stages = largest.forecast.stages.iter().map(|stage| (stage.name, stage.bytes));
+        let staging = (largest.forecast.staging > 0).then_some(("mesh, on the host", largest.forecast.staging));
+        let rows = stages.chain(staging).map(|(name, bytes)| {
+            let per_node = bytes as f64 / sizes.owned.max(1) as f64;
+            vec![name.to_string(), bytes.to_string(), mib(bytes), format!("{per_node:.1}")]
+        });
+        text += &columns(&["stage", "bytes at its peak", "MiB", "B/node"], rows);
+        text + &format!("\nfree memory {}\n{}\n", self.free(), self.verdict())
+    }
+
+    fn is_on_cpu(&self) -> bool {
+        self.device == "cpu"
+    }
+
+    /// What is free for the largest rank.
+    fn free(&self) -> String {
+        match self.largest.free {
+            None => "unknown".into(),
+            Some([u64::MAX, _]) => "without limit".into(),
+            Some([free, _]) if self.is_on_cpu() => format!("{} MiB", mib(free)),
+            Some([free, on_host]) => format!("{} MiB on the GPU, {} MiB on the host", mib(free), mib(on_host)),
+        }
+    }
+
+    fn verdict(&self) -> String {
+        let peak = self.largest.forecast.peak();
+        let per_node = peak as f64 / self.largest.sizes.owned.max(1) as f64;
+        let word = match self.fits {
+            Some(true) => "FITS",
+            Some(false) => "TOO LARGE",
+            None => "UNKNOWN",
+        };
+        format!("{word}: peak {} MiB, {per_node:.1} B/node", mib(peak))
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
+    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
+    use crate::run::dry_run;
+    use crate::run::forecast::{Sizes, on_host};
+    use crate::run::{Deck, Device, Silent, deck::Nodes};
+
+    fn deck(nodes: [u64; 3]) -> Deck {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.run.device, deck.run.threads) = (Nodes::new(nodes).ok(), Device::Cpu, Some(2));
+        deck
+    }
+
+    #[test]
+    fn a_small_box_fits_and_says_its_sizes() {
+        let dry = dry_run(&deck([9, 8, 7]), &Solo, &Silent).unwrap();
+        assert_eq!((dry.fits, dry.own.clone()), (Some(true), dry.largest.clone()));
+        let table = dry.table();
+        for line in [
+            "mesh        9 x 8 x 7 = 504 nodes, 336 elements",
+            "parallel    1 rank x 2 threads on cpu",
+            "strategies  graph gather, fill colour, kernel fused",
+            "part        the whole box",
+            "            504 nodes, 0 ghosts",
+            // 25 x 22 x 19 pairs of neighbours.
+            "            336 elements, 10450 entries of the matrix",
+        ] {
+            assert!(table.lines().any(|other| other == line), "{line}: {table}");
+        }
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+        assert!(table.lines().last().unwrap().starts_with("FITS: peak "), "{table}");
+        dry.check(&Solo).unwrap();
+    }
+
+    #[test]
+    fn all_ranks_have_the_numbers_of_the_largest() {
+        let nodes = [9, 8, 10];
+        let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
+        let found = on_ranks(3, |comm| dry_run(&deck(nodes), comm, &Silent).unwrap());
+        let own = |rank| Sizes::of(&BoxPart::new(&spec, rank, 3).unwrap());
+        let peaks: Vec<u64> = (0..3).map(|rank| on_host(&own(rank), &found[0].choices).peak()).collect();
+        let rank = peaks.iter().position(|peak| peak == peaks.iter().max().unwrap()).unwrap();
+        // Only then does the test tell the largest rank from the first.
+        assert_ne!(peaks[0], peaks[rank]);
+        for (at, dry) in found.iter().enumerate() {
+            assert_eq!((dry.own.rank, dry.own.sizes), (at, own(at)));
+            assert_eq!((dry.largest.rank, dry.largest.sizes), (rank, own(rank)));
+            assert_eq!(dry.largest.forecast, on_host(&own(rank), &dry.choices));
+            assert!(dry.table().contains(&format!("part        rank {rank} of 3, the one that ")), "{}", dry.table());
+        }
+    }
+
+    #[test]
+    fn one_rank_that_does_not_fit_is_too_large_for_all() {
+        let dry = on_ranks(3, |comm| {
+            let mut dry = dry_run(&deck([9, 8, 10]), comm, &Silent).unwrap();
+            if comm.rank() == 1 {
+                dry.own.free = Some([1000, u64::MAX]);
+            }
+            dry.check(comm).unwrap_err().to_string()
+        });
+        assert!(dry[1].contains("rank 1, stage `mesh`") && dry[1].contains("(1000 bytes) are free"), "{dry:?}");
+        assert!(dry[0].contains("rank 1") && dry[0] == dry[2], "{dry:?}");
+    }
+
+    #[test]
+    fn the_table_of_a_gpu_stays_narrow_and_says_what_is_unknown() {
+        let mut dry = dry_run(&deck([800; 3]), &Solo, &Silent).unwrap();
+        (dry.device, dry.fits, dry.largest.free) = ("a GPU".into(), None, None);
+        dry.largest.forecast.staging = 1 << 33;
+        let table = dry.table();
+        assert!(
+            table.contains("\nfree memory unknown\nUNKNOWN: peak ") && table.contains(", format pattern"),
+            "{table}"
+        );
+        assert!(table.contains("mesh, on the host ") && table.lines().all(|line| line.len() <= 80), "{table}");
+        (dry.fits, dry.largest.free) = (Some(false), Some([1 << 37, 1 << 36]));
+        let table = dry.table();
+        assert!(table.contains("free memory 131072.0 MiB on the GPU, 65536.0 MiB on the host\nTOO LARGE: "), "{table}");
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    }
+}
