@@ -7,7 +7,9 @@ mod job;
 mod mpirun;
 
 use job::{Ended, Job, signal};
+use mpirun::mpirun;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_minifenl");
 const BASE: [&str; 6] = [PROGRAM, "--device", "cpu", "--threads", "1", "--nodes=5x6x7"];
@@ -19,9 +21,24 @@ fn rank<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [base, more].concat()
 }
 
+/// Starts one rank per list of arguments; the first of each is the program. `mpirun` kills the ranks of a failed job at once.
+fn start(ranks: &[Vec<&str>]) -> Job {
+    start_with(ranks, &[("OMPI_MCA_odls_base_sigkill_timeout", "0")])
+}
+
+/// [`start`] with other variables: by default, `mpirun` continues stopped ranks, asks all to end, and kills them a second later.
+fn start_with(ranks: &[Vec<&str>], variables: &[(&str, &str)]) -> Job {
+    let mut command = mpirun(1);
+    for (rank, arguments) in ranks.iter().enumerate() {
+        command.args(if rank == 0 { &[][..] } else { &[":", "-n", "1"] }).args(arguments);
+    }
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").envs(variables.iter().copied());
+    Job::launch(command)
+}
+
 /// Runs a rank per list of arguments behind [`BASE`].
 fn run(ranks: &[&[&str]]) -> Ended {
-    Job::start(&ranks.iter().map(|more| rank(&BASE, more)).collect::<Vec<_>>()).end()
+    start(&ranks.iter().map(|more| rank(&BASE, more)).collect::<Vec<_>>()).end()
 }
 
 /// Asserts that the job was refused before it began, in one line that holds all these words.
@@ -71,13 +88,13 @@ fn nodes_threads_and_device_of_one_rank_are_named() {
         (&[], &["--threads", "2"], ["rank 1 differs", "run.threads (--threads): 2, and not given on rank 0"]),
         (&["--threads", "1"], &["--threads", "2"], ["rank 1 differs", "run.threads (--threads): 2, and 1 on rank 0"]),
     ] {
-        assert_refused(&Job::start(&[rank(&base, first), rank(&base, other)]).end(), &words);
+        assert_refused(&start(&[rank(&base, first), rank(&base, other)]).end(), &words);
     }
     for (first, other, words) in [
         (["--nodes", "6"], ["--nodes", "7"], "mesh.nodes (--nodes): 7, and 6 on rank 0"),
         (["--nodes", "6"], ["--nodes-per-rank", "6"], "mesh.nodes_per_rank (--nodes-per-rank): 6, and not given"),
     ] {
-        let ended = Job::start(&[rank(&[PROGRAM], &first), rank(&[PROGRAM], &other)]).end();
+        let ended = start(&[rank(&[PROGRAM], &first), rank(&[PROGRAM], &other)]).end();
         assert_refused(&ended, &["rank 1 differs", words]);
     }
 }
@@ -87,15 +104,20 @@ fn another_build_on_one_rank_is_named() {
     // The first 4 KiB hold the linker's build id: type 3, owner GNU, 20 bytes.
     let mut bytes = std::fs::read(PROGRAM).unwrap();
     let note = [&[4u8, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0][..], b"GNU\0"].concat();
-    let start = bytes.windows(note.len()).position(|window| window == note).expect("the linker writes a build id");
-    assert!(start + note.len() + 20 < 4096);
-    bytes[start + note.len()] ^= 1;
+    let at = bytes.windows(note.len()).position(|window| window == note).expect("the linker writes a build id");
+    assert!(at + note.len() + 20 < 4096);
+    bytes[at + note.len()] ^= 1;
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("minifenl");
     std::fs::copy(PROGRAM, &other).unwrap();
     std::fs::write(&other, bytes).unwrap();
-    let ended = Job::start(&[BASE.to_vec(), [&[other.to_str().unwrap()], &BASE[1..]].concat()]).end();
-    assert_refused(&ended, &["rank 1 differs from rank 0 in build: "]);
+    let other = [&[other.to_str().unwrap()], &BASE[1..]].concat();
+    // The rank with the other build, and the lowest that differs from rank 0.
+    for (ranks, odd, named) in [(2, 1, 1), (3, 2, 2), (3, 0, 1)] {
+        let arguments = |rank| if rank == odd { other.clone() } else { BASE.to_vec() };
+        let ended = start(&(0..ranks).map(arguments).collect::<Vec<_>>()).end();
+        assert_refused(&ended, &[&format!("rank {named} differs from rank 0 in build: ")]);
+    }
 }
 
 #[test]
@@ -183,7 +205,7 @@ fn assert_timed_out(ended: &Ended, words: &[&str]) {
 #[test]
 fn a_stopped_rank_is_missed_and_the_job_ends() {
     for (ranks, stopped, speaker) in [(3, 1, 0), (2, 0, 1)] {
-        let job = Job::start_with(&vec![rank(&LONG, &["--timeout", "2"]); ranks], &[]);
+        let job = start_with(&vec![rank(&LONG, &["--timeout", "2"]); ranks], &[]);
         signal(job.busy(stopped, 40), "STOP");
         let missing = format!("rank {stopped} missing; rank {speaker} waits at ");
         assert_timed_out(&job.end(), &["longer than 2 s", "--timeout", &missing, ", phase "]);
@@ -192,7 +214,7 @@ fn a_stopped_rank_is_missed_and_the_job_ends() {
 
 #[test]
 fn two_stopped_ranks_are_both_missed() {
-    let job = Job::start(&vec![rank(&LONG, &["--timeout", "2"]); 4]);
+    let job = start(&vec![rank(&LONG, &["--timeout", "2"]); 4]);
     let ids = [2, 3].map(|rank| job.busy(rank, 20));
     ids.iter().for_each(|&id| signal(id, "STOP"));
     assert_timed_out(&job.end(), &["ranks 2-3 missing; rank 0 waits at "]);
@@ -200,18 +222,27 @@ fn two_stopped_ranks_are_both_missed() {
 
 #[test]
 fn a_rank_that_never_starts_mpi_ends_the_job() {
-    let ended = Job::start(&[rank(&BASE, &["--timeout", "2"]), vec!["sleep", "300"]]).end();
+    let ended = start(&[rank(&BASE, &["--timeout", "2"]), vec!["sleep", "300"]]).end();
     assert_timed_out(&ended, &["rank 0 waited for 2 s", "--timeout", "have not started MPI"]);
-    let ended = Job::start(&[vec!["sleep", "300"], rank(&BASE, &["--timeout", "2"])]).end();
+    let ended = start(&[vec!["sleep", "300"], rank(&BASE, &["--timeout", "2"])]).end();
     assert_timed_out(&ended, &["rank 1 waited for 2 s"]);
 }
 
 #[test]
 fn a_killed_rank_ends_the_job() {
-    for ranks in [2, 3] {
-        let job = Job::start(&vec![LONG.to_vec(); ranks]);
-        signal(job.busy(1, 40), "KILL");
+    for (ranks, killed) in [(2, 1), (3, 0), (4, 2)] {
+        let job = start(&vec![LONG.to_vec(); ranks]);
+        let id = job.busy(killed, 30);
+        let begin = Instant::now();
+        signal(id, "KILL");
         let ended = job.end();
+        assert!(begin.elapsed() < Duration::from_secs(10), "took {:?}: {ended:?}", begin.elapsed());
         assert!(ended.code != Some(0) && ended.stdout.is_empty(), "{ended:?}");
+        // The launcher names the rank and the signal; no other rank has an error of its own.
+        assert!(
+            ended.stderr.contains(&format!("process rank {killed} ")) && ended.stderr.contains("signal 9"),
+            "{ended:?}"
+        );
+        assert!(ended.errors.is_empty(), "{ended:?}");
     }
 }

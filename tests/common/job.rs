@@ -1,6 +1,5 @@
-//! Runs a program under `mpirun` with a time limit, finds its ranks, and makes sure that none is left afterwards.
+//! Runs a job of `mpirun` with a time limit, finds its ranks, and makes sure that none is left afterwards.
 
-use super::mpirun::mpirun;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,23 +28,11 @@ pub struct Job {
 }
 
 impl Job {
-    /// Starts one rank per list of arguments; the first of each is the program. `mpirun` kills the ranks of a failed job at
-    /// once.
-    pub fn start(ranks: &[Vec<&str>]) -> Job {
-        Self::start_with(ranks, &[("OMPI_MCA_odls_base_sigkill_timeout", "0")])
-    }
-
-    /// [`start`](Self::start) with other variables: by default, `mpirun` continues stopped ranks, asks all to end, and
-    /// kills them a second later.
-    pub fn start_with(ranks: &[Vec<&str>], variables: &[(&str, &str)]) -> Job {
+    /// Starts a job by its launcher.
+    pub fn launch(mut command: Command) -> Job {
         static JOBS: AtomicUsize = AtomicUsize::new(0);
         let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
-        let mut command = mpirun(1);
-        for (rank, arguments) in ranks.iter().enumerate() {
-            command.args(if rank == 0 { &[][..] } else { &[":", "-n", "1"] }).args(arguments);
-        }
-        command.env(MARK, &mark).env("OMPI_MCA_rmaps_base_oversubscribe", "1").env_remove("RUST_BACKTRACE");
-        command.envs(variables.iter().copied());
+        command.env(MARK, &mark).env_remove("RUST_BACKTRACE");
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         Job { child: child.expect("mpirun starts"), mark }
     }
