@@ -1,9 +1,10 @@
 //! Faults on purpose: makes the nth allocation, file operation, driver call or MPI call of a process fail.
 //!
 //! ```text
-//! MINIFENL_FAULT=KIND:N[+][@RANK]     KIND  alloc, file, driver or mpi
+//! MINIFENL_FAULT=KIND:N[+|!][@RANK]   KIND  alloc, file, driver or mpi
 //!                                     N     the call that fails, counted from 1 for each kind
 //!                                     +     all later calls of this kind fail too, as on a lost device
+//!                                     !     the process is killed at that call (SIGKILL), as by the system when memory is short
 //!                                     RANK  the rank that fails; without it every rank does
 //! MINIFENL_FAULT_LOG=FILE             a fault appends the line `KIND N WHAT` to this file
 //! ```
@@ -74,6 +75,8 @@ mod armed {
         pub call: u64,
         /// Whether all later calls fail too.
         pub lasts: bool,
+        /// Whether the process is killed there.
+        pub kills: bool,
     }
 
     /// The plan and the calls counted so far.
@@ -105,8 +108,18 @@ mod armed {
         if hit {
             state.fired += 1;
             log(kind, count, what);
+            if plan.kills {
+                kill();
+            }
         }
         hit
+    }
+
+    /// Ends this process without a chance to say anything.
+    fn kill() -> ! {
+        let id = std::process::id().to_string();
+        let _ = std::process::Command::new("kill").args(["-s", "KILL", &id]).status();
+        std::process::abort()
     }
 
     fn log(kind: Kind, count: u64, what: &str) {
@@ -116,7 +129,7 @@ mod armed {
         let _ = file.and_then(|mut file| file.write_all(format!("{name} {count} {what}\n").as_bytes()));
     }
 
-    /// Reads `KIND:N[+][@RANK]`; `None` also for the plan of another rank.
+    /// Reads `KIND:N[+|!][@RANK]`; `None` also for the plan of another rank.
     fn parse(text: &str, own: Option<&str>) -> Option<Plan> {
         let (calls, rank) = text.split_once('@').map_or((text, None), |(calls, rank)| (calls, Some(rank)));
         if rank.is_some_and(|rank| rank != own.unwrap_or("0")) {
@@ -124,8 +137,8 @@ mod armed {
         }
         let (kind, number) = calls.split_once(':')?;
         let kind = Kind::ALL.iter().find(|(_, name)| *name == kind)?.0;
-        let call = number.trim_end_matches('+').parse().ok()?;
-        Some(Plan { kind, call, lasts: number.ends_with('+') })
+        let call = number.trim_end_matches(['+', '!']).parse().ok()?;
+        Some(Plan { kind, call, lasts: number.ends_with('+'), kills: number.ends_with('!') })
     }
 
     /// The rank as launchers say it, before MPI starts.
@@ -135,10 +148,12 @@ mod armed {
 
     #[test]
     fn plans_are_read_as_they_are_documented() {
-        let plan = |kind, call, lasts| Some(Plan { kind, call, lasts });
+        let plan = |kind, call, lasts| Some(Plan { kind, call, lasts, kills: false });
         assert_eq!(parse("alloc:17", None), plan(Kind::Alloc, 17, false));
         assert_eq!(parse("driver:4+@1", Some("1")), plan(Kind::Driver, 4, true));
         assert_eq!(parse("mpi:2@0", None), plan(Kind::Mpi, 2, false));
+        let killed = Plan { kind: Kind::Alloc, call: 3, lasts: false, kills: true };
+        assert_eq!(parse("alloc:3!@2", Some("2")), Some(killed));
         for (text, rank) in [("file:3@1", Some("0")), ("file:3@1", None), ("disk:1", None), ("file", None), ("", None)]
         {
             assert_eq!(parse(text, rank), None, "{text}");

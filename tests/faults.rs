@@ -31,6 +31,7 @@ struct End {
     /// What failed, from the log; `None` if no call did.
     fault: Option<String>,
     report: Option<String>,
+    stderr: String,
 }
 
 /// Runs a small job with a report in a folder of its own.
@@ -52,6 +53,9 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
     };
     let report = out.join("report.json");
     command.arg("--input").arg(&deck).args(["--threads", "2", "--device", device, "--report"]).arg(&report);
+    if device == "cuda" && ranks > 1 {
+        command.arg("--share-gpu");
+    }
     // A report that cannot be written where it belongs may leave a copy there.
     command
         .env("TMPDIR", &copies)
@@ -73,7 +77,8 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
     };
     let stderr = std::fs::read_to_string(path("stderr")).unwrap();
     let code = status.code().unwrap_or_else(|| panic!("{fault} on {ranks} ranks, {device}: {status:?}: {stderr}"));
-    assert!(!stderr.contains("panicked") && !stderr.contains("signal"), "{fault} on {ranks} ranks: {stderr}");
+    let dies = fault.contains('!');
+    assert!(!stderr.contains("panicked") && (dies || !stderr.contains("signal")), "{fault} on {ranks} ranks: {stderr}");
     wait_for_all(folder.path(), fault);
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "report.json"), "{fault} on {ranks} ranks left {left:?}");
@@ -87,6 +92,7 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
             .collect(),
         fault: std::fs::read_to_string(&log).ok(),
         report: std::fs::read_to_string(&report).ok(),
+        stderr,
     }
 }
 
@@ -204,6 +210,66 @@ fn on_two_ranks_each_file_operation_ends_both() {
     assert!(faults >= 3 && errors >= 2, "{faults} faults, {errors} errors");
 }
 
+/// A rank that is short of memory alone, on more ranks: every stage, in growing steps. It speaks, and the others end with it.
+#[cfg(feature = "mpi")]
+#[test]
+fn one_of_several_ranks_that_lacks_memory_ends_all() {
+    let (mut counts, mut call) = ([0; 2], 1u64);
+    loop {
+        let ranks = 3 + (counts[0] % 2) as u64;
+        let rank = call % ranks;
+        let fault = format!("alloc:{call}@{rank}");
+        let begin = Instant::now();
+        let end = run(ranks as usize, &fault, "cpu");
+        if end.fault.is_none() {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10), "{fault} took {:?}", begin.elapsed());
+        counts[0] += 1;
+        counts[1] += usize::from(check(&end, &format!("{fault} on {ranks} ranks"), &[1, 2]));
+        // The rank that says so is the one that failed.
+        assert!(
+            end.errors[0].contains(&format!("rank {rank}")) && end.errors[0].contains("bytes) are free"),
+            "{:?}",
+            end.errors
+        );
+        call += 1 + call / 3;
+    }
+    println!("faults: {} allocations on 3 and 4 ranks, {} errors", counts[0], counts[1]);
+    assert!(counts[0] > 8 && counts[1] == counts[0], "{counts:?}");
+}
+
+/// A rank that is killed at an allocation or at a call of MPI, in growing steps from the mesh to the report: the launcher names it
+/// and its signal, the others are ended in time and say nothing of their own.
+#[cfg(feature = "mpi")]
+#[test]
+fn a_rank_that_is_killed_in_any_phase_ends_all() {
+    let mut seen = std::collections::BTreeSet::new();
+    for kind in ["alloc", "mpi"] {
+        let (mut kills, mut call) = (0, 1u64);
+        loop {
+            let ranks = 2 + call % 3;
+            let rank = (call / 2) % ranks;
+            let fault = format!("{kind}:{call}!@{rank}");
+            let begin = Instant::now();
+            let end = run(ranks as usize, &fault, "cpu");
+            let Some(log) = &end.fault else { break };
+            let what = format!("{fault} on {ranks} ranks, which is {}: code {}, {}", log.trim(), end.code, end.stderr);
+            assert!(begin.elapsed() < Duration::from_secs(10), "{what}: took {:?}", begin.elapsed());
+            assert!(end.code != 0 && end.report.is_none() && end.errors.is_empty(), "{what}");
+            assert!(end.stderr.contains(&format!("process rank {rank} ")) && end.stderr.contains("signal 9"), "{what}");
+            seen.insert(log.split_whitespace().skip(2).collect::<Vec<_>>().join(" "));
+            kills += 1;
+            call += 1 + call / if kind == "mpi" { 1 } else { 2 };
+        }
+        println!("faults: {kills} ranks killed at calls of kind {kind}");
+        assert!(kills > 6, "{kind}: {kills}");
+    }
+    println!("killed at {seen:?}");
+    // Tables of the set-up and messages of the solution.
+    assert!(seen.len() > 6 && seen.contains("MPI_Allreduce"), "{seen:?}");
+}
+
 /// A run has more than 1000 calls of MPI. The first 24 are walked one by one, the others in growing steps.
 #[cfg(feature = "mpi")]
 #[test]
@@ -248,7 +314,7 @@ fn each_call_of_the_driver_that_fails_is_an_error_and_leaks_nothing() {
     for (name, lasts) in [("one call fails", false), ("the device is lost", true)] {
         let (mut faults, mut errors, mut call) = (0, 0, 1u64);
         loop {
-            set(Some(Plan { kind: Kind::Driver, call, lasts }));
+            set(Some(Plan { kind: Kind::Driver, call, lasts, kills: false }));
             let result = solve();
             if set(None) == 0 {
                 assert!(result.unwrap().verified, "call {call}: nothing failed");
@@ -292,4 +358,30 @@ fn a_program_whose_gpu_fails_ends_with_one_line() {
     let [faults, errors] = walk("driver", "cuda", &[1, 2], numbers());
     println!("faults: {faults} calls of the driver in the program, {errors} errors");
     assert!(faults > 15 && errors * 10 > faults * 8, "{faults} faults, {errors} errors");
+}
+
+/// One rank of 2 on a GPU whose driver fails, or whose memory is short: both ranks end, and that rank says why.
+#[cfg(all(feature = "cuda", feature = "mpi"))]
+#[test]
+fn a_gpu_that_fails_on_one_rank_ends_both() {
+    if gpu::gpu("a_gpu_that_fails_on_one_rank_ends_both").is_none() {
+        return;
+    }
+    // Fills the cache of kernels.
+    assert_eq!(run(2, "nothing", "cuda").code, 0);
+    let (mut counts, mut call) = ([0; 2], 1u64);
+    loop {
+        let fault = format!("driver:{call}@{}", call % 2);
+        let begin = Instant::now();
+        let end = run(2, &fault, "cuda");
+        if end.fault.is_none() {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "{fault} took {:?}", begin.elapsed());
+        counts[0] += 1;
+        counts[1] += usize::from(check(&end, &format!("{fault} on 2 ranks"), &[1, 2]));
+        call += 1 + call / 4;
+    }
+    println!("faults: {} calls of the driver on one of 2 ranks, {} errors", counts[0], counts[1]);
+    assert!(counts[0] > 15 && counts[1] * 10 > counts[0] * 8, "{counts:?}");
 }
