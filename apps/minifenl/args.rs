@@ -21,7 +21,8 @@ Examples:
   minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
   minifenl --input inputs/original.toml --triad --report report.json
   minifenl --nodes 256 --device cuda:1         the second GPU, or an error
-  mpirun -n 2 minifenl --device cuda           2 ranks, one GPU each
+  mpirun -n 2 minifenl --nodes 256             2 ranks, a GPU each if there are 2, else cores
+  mpirun -n 4 minifenl --nodes 400 --dry-run   the memory that each stage would need
   mpirun -n 4 minifenl --nodes 64              4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
 
@@ -73,7 +74,7 @@ pub struct Args {
     /// Largest number of CG iterations per Newton step [default: 2000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     cg_max: Option<usize>,
-    /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto]
+    /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
     device: Option<Device>,
     /// Storage format of the matrix on a GPU: auto, crs, sell, pattern [default: auto]
