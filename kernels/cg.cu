@@ -87,21 +87,28 @@ KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top
     }
     const double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);
     const Outgoing& out = *(const Outgoing*)outgoing;
-    const u64 first = out.first, last = out.last;
+    const u64 first = out.first, half = n / 2, odd = out.turn() & 1;
     const double2* z2 = (const double2*)z;
     double2* p2 = (double2*)p;
     bool has_sent = false;
-    auto send = [&](u64 i, double value) {
-        if (i >= first && i < last) out.send(i, value), has_sent = true;
-    };
-    for_pairs(
-        n,
-        [&](u64 i) {
-            double2 a = z2[i], b = p2[i];
-            b = make_double2(a.x + beta * b.x, a.y + beta * b.y);
-            p2[i] = b;
-            send(2 * i, b.x), send(2 * i + 1, b.y);
-        },
-        [&](u64 i) { send(i, p[i] = z[i] + beta * p[i]); });
+    // From the end: items that other ranks read come last in the numbering of a part, and their way overlaps the rest of the work.
+    if (n % 2 == 1 && thread_index() == 0) {
+        out.send(n - 1, p[n - 1] = z[n - 1] + beta * p[n - 1], odd);
+        has_sent = true;
+    }
+    u64 done = thread_index();
+    for (; done < half && 2 * (half - 1 - done) + 1 >= first; done += thread_count()) {
+        u64 pair = half - 1 - done;
+        double2 a = z2[pair], b = p2[pair];
+        b = make_double2(a.x + beta * b.x, a.y + beta * b.y);
+        p2[pair] = b;
+        out.send(2 * pair, b.x, odd), out.send(2 * pair + 1, b.y, odd);
+        has_sent = true;
+    }
+    for (; done < half; done += thread_count()) {
+        u64 pair = half - 1 - done;
+        double2 a = z2[pair], b = p2[pair];
+        p2[pair] = make_double2(a.x + beta * b.x, a.y + beta * b.y);
+    }
     if (out.finish(has_sent)) scalars[COUNT] += 1;
 }

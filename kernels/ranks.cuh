@@ -112,12 +112,15 @@ INLINE void raise(u64 flag, u32 value) { asm volatile("st.release.sys.global.u32
 struct Outgoing {
     u64 first, last, offsets, targets, epoch, count, pieces;
     __device__ u32 turn() const { return *(const volatile u32*)epoch + 1; }
-    // Stores an item to its places. Not inlined: few threads call it.
-    __device__ __noinline__ void send(u64 item, double value) const {
+    // Stores an item to its places, if it has any, in an odd or even epoch.
+    __device__ __forceinline__ void send(u64 item, double value, u64 odd) const {
+        if (item < first || item >= last) return;
         const u32* range = (const u32*)offsets + (item - first);
-        const u64* target = (const u64*)targets;
-        u64 odd = turn() & 1;
-        for (u32 k = range[0]; k < range[1]; k++) *(double*)(target[2 * k] + odd * target[2 * k + 1]) = value;
+        const ulonglong2* target = (const ulonglong2*)targets;
+        for (u32 k = __ldg(range), end = __ldg(range + 1); k < end; k++) {
+            ulonglong2 to = __ldg(target + k);
+            *(double*)(to.x + odd * to.y) = value;
+        }
     }
     // Begins the epoch when all blocks have sent, by raising the flags of all pieces. All threads of all blocks call it and say
     // whether they have sent. Returns true in one thread, when all others have called it.
