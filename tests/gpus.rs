@@ -36,6 +36,7 @@ const CASES: &[Case] = &[
     ("sums", sums),
     ("products", products),
     ("jobs", jobs),
+    ("deterministic", deterministic),
     ("choice", choice),
     ("lost_rank", lost_rank),
 ];
@@ -333,6 +334,23 @@ fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
             assert!(found.cg_iterations.abs_diff(expected.cg_iterations) <= 1, "{transport}, {format}");
             assert!((found.error_l2 - expected.error_l2).abs() < 1e-6 * expected.error_l2, "{transport}, {format}");
         }
+    }
+    Ok(())
+}
+
+/// With `--deterministic` a solve has the same bits by every transport, twice.
+fn deterministic(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Some(Nodes::new([40, 37, 51])?);
+    deck.mesh.map = CoordinateMap::TWIST;
+    (deck.run.device, deck.run.deterministic) = (Device::Cuda(None), true);
+    let mut first = None;
+    for transport in TRANSPORTS.into_iter().chain(TRANSPORTS) {
+        deck.run.halo = Choice::Given(transport);
+        let found = solve(&deck, comm, &Silent)?;
+        assert!(found.verified, "{transport}: {:?}", found.verdict);
+        let bits = (found.history, found.error_max.to_bits(), found.error_l2.to_bits());
+        assert!(*first.get_or_insert(bits.clone()) == bits, "{transport}: other bits");
     }
     Ok(())
 }

@@ -21,9 +21,9 @@ mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
 mod kernel_files;
-mod mesh_part;
 #[cfg(test)]
 mod many_ranks;
+mod mesh_part;
 mod meshed_box;
 mod reorder;
 mod split;

@@ -169,7 +169,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let (mesh, links, space) = (self.input.mesh, self.input.links, self.space);
         space.update(&mut self.storage, &self.jacobian)?;
         let matrix = S::operator(&self.storage, &self.jacobian);
-        let mut operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
+        let mut operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
         symmetry(space, &mut operator, links, &mut self.workspace, |which, vector| {
             space.scatter_by_id(mesh, SEEDS[which], vector)
         })
@@ -220,7 +220,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
         let matrix = S::operator(&self.storage, &self.jacobian);
-        let operator = DistributedOperator::new(matrix, &mut self.halo, mesh.interior_count())?;
+        let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);

@@ -58,17 +58,16 @@ functions! {
     all_gather = "ncclAllGather": fn(*const c_void, *mut c_void, usize, c_int, Comm, Stream) -> c_int;
 }
 
-/// The library, or why it cannot be used.
+/// The functions of the first of these libraries that is there, or why it cannot be used.
+fn load(names: &[&str]) -> std::result::Result<Functions, String> {
+    let absent = || format!("{} is not installed (package `libnccl2`, or `nvidia-nccl-cu13` of pip)", names[0]);
+    Functions::of(open(names).map_err(|why| why.unwrap_or_else(absent))?)
+}
+
+/// NCCL, or why it cannot be used.
 fn library() -> Result<&'static Functions> {
     static LOADED: OnceLock<std::result::Result<Functions, String>> = OnceLock::new();
-    let loaded = LOADED.get_or_init(|| {
-        let handle = open(&NAMES).map_err(|why| {
-            why.unwrap_or_else(|| {
-                format!("{} is not installed (a package `libnccl2`, or pip's `nvidia-nccl-cu13`)", NAMES[0])
-            })
-        })?;
-        Functions::of(handle)
-    });
+    let loaded = LOADED.get_or_init(|| load(&NAMES));
     loaded.as_ref().map_err(|why| Error::Device(format!("NCCL: {why}")))
 }
 
@@ -204,5 +203,20 @@ impl Drop for Nccl {
     fn drop(&mut self) {
         // SAFETY: `new` made it; enqueued work is finished by NCCL first.
         unsafe { (self.functions.destroy)(self.comm) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_absent_and_one_that_is_not_nccl_are_named() {
+        let why = |names: &[&str]| load(names).err().expect("no NCCL");
+        assert_eq!(
+            why(&["libminifenl-has-no-nccl.so.2"]),
+            "libminifenl-has-no-nccl.so.2 is not installed (package `libnccl2`, or `nvidia-nccl-cu13` of pip)"
+        );
+        assert_eq!(why(&["libminifenl-has-no-nccl.so.2", "libc.so.6"]), "no function ncclGetVersion");
     }
 }
