@@ -75,13 +75,13 @@ mod armed {
         pub call: u64,
         /// Whether all later calls fail too.
         pub lasts: bool,
-        /// Whether the process is killed there.
-        pub kills: bool,
     }
 
     /// The plan and the calls counted so far.
     struct State {
         plan: Option<Plan>,
+        /// Whether the process is killed instead.
+        kills: bool,
         counted: [u64; Kind::ALL.len()],
         fired: u64,
     }
@@ -90,7 +90,7 @@ mod armed {
 
     /// Replaces the plan, sets all counts to zero, and returns how many calls failed under the former plan.
     pub fn set(plan: Option<Plan>) -> u64 {
-        let new = State { plan, counted: [0; Kind::ALL.len()], fired: 0 };
+        let new = State { plan, kills: false, counted: [0; Kind::ALL.len()], fired: 0 };
         let mut state = STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         state.replace(new).map_or(0, |old| old.fired)
     }
@@ -98,8 +98,9 @@ mod armed {
     pub(super) fn fails(kind: Kind, what: &str) -> bool {
         let mut state = STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let state = state.get_or_insert_with(|| {
-            let plan = std::env::var("MINIFENL_FAULT").ok().and_then(|text| parse(&text, rank().as_deref()));
-            State { plan, counted: [0; Kind::ALL.len()], fired: 0 }
+            let parsed = std::env::var("MINIFENL_FAULT").ok().and_then(|text| parse(&text, rank().as_deref()));
+            let (plan, kills) = parsed.map_or((None, false), |(plan, kills)| (Some(plan), kills));
+            State { plan, kills, counted: [0; Kind::ALL.len()], fired: 0 }
         });
         state.counted[kind as usize] += 1;
         let Some(plan) = state.plan.filter(|plan| plan.kind == kind) else { return false };
@@ -108,7 +109,7 @@ mod armed {
         if hit {
             state.fired += 1;
             log(kind, count, what);
-            if plan.kills {
+            if state.kills {
                 kill();
             }
         }
@@ -129,8 +130,8 @@ mod armed {
         let _ = file.and_then(|mut file| file.write_all(format!("{name} {count} {what}\n").as_bytes()));
     }
 
-    /// Reads `KIND:N[+|!][@RANK]`; `None` also for the plan of another rank.
-    fn parse(text: &str, own: Option<&str>) -> Option<Plan> {
+    /// Reads `KIND:N[+|!][@RANK]`: the plan, and whether the process is killed; `None` also for the plan of another rank.
+    fn parse(text: &str, own: Option<&str>) -> Option<(Plan, bool)> {
         let (calls, rank) = text.split_once('@').map_or((text, None), |(calls, rank)| (calls, Some(rank)));
         if rank.is_some_and(|rank| rank != own.unwrap_or("0")) {
             return None;
@@ -138,7 +139,7 @@ mod armed {
         let (kind, number) = calls.split_once(':')?;
         let kind = Kind::ALL.iter().find(|(_, name)| *name == kind)?.0;
         let call = number.trim_end_matches(['+', '!']).parse().ok()?;
-        Some(Plan { kind, call, lasts: number.ends_with('+'), kills: number.ends_with('!') })
+        Some((Plan { kind, call, lasts: number.ends_with('+') }, number.ends_with('!')))
     }
 
     /// The rank as launchers say it, before MPI starts.
@@ -148,11 +149,11 @@ mod armed {
 
     #[test]
     fn plans_are_read_as_they_are_documented() {
-        let plan = |kind, call, lasts| Some(Plan { kind, call, lasts, kills: false });
+        let plan = |kind, call, lasts| Some((Plan { kind, call, lasts }, false));
         assert_eq!(parse("alloc:17", None), plan(Kind::Alloc, 17, false));
         assert_eq!(parse("driver:4+@1", Some("1")), plan(Kind::Driver, 4, true));
         assert_eq!(parse("mpi:2@0", None), plan(Kind::Mpi, 2, false));
-        let killed = Plan { kind: Kind::Alloc, call: 3, lasts: false, kills: true };
+        let killed = (Plan { kind: Kind::Alloc, call: 3, lasts: false }, true);
         assert_eq!(parse("alloc:3!@2", Some("2")), Some(killed));
         for (text, rank) in [("file:3@1", Some("0")), ("file:3@1", None), ("disk:1", None), ("file", None), ("", None)]
         {

@@ -314,7 +314,7 @@ fn each_call_of_the_driver_that_fails_is_an_error_and_leaks_nothing() {
     for (name, lasts) in [("one call fails", false), ("the device is lost", true)] {
         let (mut faults, mut errors, mut call) = (0, 0, 1u64);
         loop {
-            set(Some(Plan { kind: Kind::Driver, call, lasts, kills: false }));
+            set(Some(Plan { kind: Kind::Driver, call, lasts }));
             let result = solve();
             if set(None) == 0 {
                 assert!(result.unwrap().verified, "call {call}: nothing failed");
