@@ -11,6 +11,8 @@
 constexpr int THREADS = 256, WARPS = THREADS / WARP;
 // Entries of a slice that a warp holds in shared memory; the 32 rows of a box of hexahedra have 864 at most.
 constexpr u32 STAGED = 1024;
+// Entries of a lane that are loaded together.
+constexpr u32 BATCH = 9;
 // Offset of a row without further entries. Columns are below it.
 constexpr int FAR = 0x7fffffff;
 // Key of a slice that lists its columns. The lower 6 bits of other keys hold a length of at most 40.
@@ -30,8 +32,16 @@ struct Rows {
         if (last - first > STAGED) return;
         // The lanes have read the slice before.
         __syncwarp();
-#pragma unroll 4
-        for (u32 i = lane_index(); i < u32(last - first); i += WARP) staged[i] = __ldg(entries + first + i);
+        u32 count = u32(last - first);
+        for (u32 i = lane_index(); i < count; i += BATCH * WARP) {
+            // All loads of a batch precede the stores, so that latencies overlap.
+            u32 column[BATCH];
+#pragma unroll
+            for (u32 b = 0; b < BATCH; b++) column[b] = i + b * WARP < count ? __ldg(entries + first + i + b * WARP) : 0;
+#pragma unroll
+            for (u32 b = 0; b < BATCH; b++)
+                if (i + b * WARP < count) staged[i + b * WARP] = column[b];
+        }
         __syncwarp();
         columns = staged + u32(start - first);
     }

@@ -11,6 +11,8 @@ use crate::sparse::{CrsGraph, CrsMatrix};
 const THREADS: u32 = 256;
 /// Lanes that search one row.
 const LANES: usize = 8;
+/// Rows of a group, one warp each in the first pass.
+const GROUP: usize = 32;
 
 impl Boundary for Cuda {
     fn dirichlet(&self, graph: &CrsGraph<CudaMemory>, fixed: &CudaArray<u8>) -> Result<Dirichlet<CudaMemory>> {
@@ -19,10 +21,9 @@ impl Boundary for Cuda {
         check_at_least("Dirichlet::new", "graph (row_map)", graph.row_map().len(), graph.rows() + 1)?;
         check_at_least("Dirichlet::new", "graph (entries)", graph.entries().len(), graph.nnz())?;
         let (count, row_map, columns) = (graph.rows() as u64, graph.row_map(), graph.entries());
-        let (mut touched, mut counts) = (self.unfilled::<u8>(graph.rows())?, self.zeros::<u64>(2)?);
-        let grid = Grid::cover(graph.rows() * LANES, THREADS);
+        let (mut touched, mut counts) = (self.unfilled::<u8>(graph.rows().div_ceil(GROUP))?, self.zeros::<u64>(2)?);
         let arguments = arguments![count, row_map, columns, fixed, &mut touched, &mut counts];
-        self.launch(&DIRICHLET, "count_fixed", grid, arguments)?;
+        self.launch(&DIRICHLET, "count_fixed", Grid::cover(graph.rows(), THREADS), arguments)?;
         let mut lengths = [0; 2];
         self.read(&counts, &mut lengths)?;
         let lengths = (lengths[0] as usize, lengths[1] as usize);
@@ -33,6 +34,7 @@ impl Boundary for Cuda {
             let arguments = arguments![
                 count, row_map, columns, fixed, &touched, &mut counts, &mut rows, &mut entries,
             ];
+            let grid = Grid::cover(graph.rows() * LANES, THREADS);
             self.launch(&DIRICHLET, "list_fixed", grid, arguments)?;
         }
         Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), nnz: graph.nnz() })
