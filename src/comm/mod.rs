@@ -29,6 +29,7 @@ mod links;
 mod map;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod node;
 #[cfg(test)]
 pub(crate) mod ranks;
 mod rendezvous;
@@ -52,6 +53,7 @@ pub use links::Links;
 pub use map::{Map, Neighbour};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub use node::equal_on_node;
 pub use same::{Setting, same};
 pub use solo::Solo;
 pub use staging::Staging;

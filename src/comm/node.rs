@@ -1,0 +1,27 @@
+//! What the ranks of one node have in common.
+
+use super::Communicator;
+
+/// Returns how many ranks of this node bring this value, such as the id of a GPU; 1 for a rank without a value. Each rank of the
+/// node tells its value in turn, in one sum over the node: no rank holds a table of all ranks. All ranks call it together.
+pub fn equal_on_node(comm: &dyn Communicator, value: Option<u64>) -> usize {
+    let told = |by: usize| comm.node_sum(if by == comm.rank_on_node() { value.unwrap_or(0) } else { 0 });
+    let equal = (0..comm.ranks_on_node()).map(told).filter(|&other| Some(other) == value);
+    equal.count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn ranks_count_those_that_bring_the_same_value() {
+        let shares = |values: &[Option<u64>]| on_ranks(values.len(), |comm| equal_on_node(comm, values[comm.rank()]));
+        // `--device cuda:0` on four ranks, one GPU per rank, two GPUs for five ranks, and drivers that fail.
+        assert_eq!(shares(&[Some(7); 4]), [4; 4]);
+        assert_eq!(shares(&[Some(1), Some(2), Some(u64::MAX)]), [1; 3]);
+        assert_eq!(shares(&[5, 9, 5, 9, 5].map(Some)), [3, 2, 3, 2, 3]);
+        assert_eq!(shares(&[None, Some(4), None, Some(4)]), [1, 2, 1, 2]);
+    }
+}
