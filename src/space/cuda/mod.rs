@@ -25,6 +25,7 @@ mod peer;
 mod pinned;
 mod probe;
 mod recording;
+mod reserve;
 mod scan;
 mod source;
 mod stream;
@@ -172,22 +173,6 @@ impl Cuda {
         device.bind()?;
         let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         device.modules.info(device.info(), device.attribute(which)?, files)
-    }
-
-    /// Maps memory for arrays of `bytes` in all, so that arrays up to this sum need none from the operating system. If it cannot be
-    /// had, arrays map theirs one by one, as they do beyond the sum. Begins a new measurement of the peak. Waits for the GPU.
-    ///
-    /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
-    pub fn reserve(&self, bytes: u64) -> Result<()> {
-        // The pool keeps the memory of freed arrays.
-        match self.unfilled::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)) {
-            Ok(all) => drop(all),
-            Err(crate::Error::OutOfMemory { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        self.fence()?;
-        self.device().reset_peak()
     }
 
     /// Allocates an array with arbitrary content, for a kernel that writes all of it.
