@@ -83,7 +83,7 @@ pub struct Args {
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
-    /// Transport between ranks: auto, mpi (CPU); peer, nccl, mpi-device, staged (GPUs) [default: auto]
+    /// Transport between ranks: auto, mpi (CPU); peer, nccl, staged (GPUs) [default: auto]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     halo: Option<Choice<Transport>>,
     /// Give the same bits for the same number of ranks, whatever the transport and the threads
