@@ -63,7 +63,7 @@ test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and 
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@failed=0; \
 	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
-	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test gpus --test job --test ranks --test faults 2>&1 | tee -a target/test.log || failed=1; \
+	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test gpus --test job --test hosts --test ranks --test faults --test partition_faults 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed

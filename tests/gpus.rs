@@ -137,13 +137,7 @@ fn sent(which: u64, from: usize, to: usize) -> Vec<u32> {
         // Every length from none to more than one piece per block of threads.
         0 => [0, 1, 31, 1024, 1025, 5000][(pair % 6) as usize],
         // One way only.
-        1 => {
-            if from < to {
-                3000
-            } else {
-                0
-            }
-        }
+        1 if from < to => 3000,
         // Many pieces.
         2 => 66_000,
         _ => 0,
