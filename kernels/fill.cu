@@ -13,6 +13,34 @@ __device__ constexpr u64 packed(u64 nn, u64 i, u64 j) {
 
 constexpr int ROWS = 128;
 
+// Stored element matrices: those of `capacity` consecutive elements, element e in column e % capacity. `base` is the multiple
+// of `capacity` at or below the first of them.
+struct Elements {
+    u32 base;
+    u64 capacity;
+    const double *matrices, *residuals;
+    // Returns the column of a stored element, without a division.
+    __device__ __forceinline__ u64 column(u32 elem) const {
+        u32 at = elem - base;
+        return at >= u32(capacity) ? at - u32(capacity) : at;
+    }
+};
+
+// Layout of the values: value k of row r is starts[r >> SHIFT] + r % 2^SHIFT + (k << SHIFT). CRS has SHIFT 0, slices of 32
+// rows have 5; a layout of -1 reads the shift from memory.
+template <int SHIFT> struct Values {
+    u32 shift;
+    const u64* starts;
+    __device__ __forceinline__ u32 bits() const { return SHIFT < 0 ? shift : u32(SHIFT); }
+    __device__ __forceinline__ u32 in_slice(u64 row) const { return u32(row) & ((1u << bits()) - 1); }
+    __device__ __forceinline__ u64 first(u64 row) const { return __ldg(starts + (row >> bits())) + in_slice(row); }
+    // Start of the slice of row `row`, a multiple of the slice.
+    __device__ __forceinline__ u64 begin(u64 row) const { return __ldg(starts + (row >> bits())); }
+    // End of the slice of row `last` - 1.
+    __device__ __forceinline__ u64 end(u64 last) const { return __ldg(starts + ((last + (1u << bits()) - 1) >> bits())); }
+    __device__ __forceinline__ u64 step(u32 place) const { return u64(place) << bits(); }
+};
+
 // Eight positions, read in loads of eight bytes.
 template <class Position> struct EightPositions {
     u64 words[sizeof(Position)];
@@ -30,9 +58,9 @@ template <class Position> struct EightPositions {
 
 // Sums the slots of one row for elements of eight nodes, with the loads of FLIGHT slots in flight at once. Returns the
 // residual.
-template <class Position, bool SYMMETRIC>
-INLINE double sum_eight(u64 slot, u64 end, u64 elems, const u32* slots, const Position* positions, const double* matrices,
-                        const double* residuals, double* row) {
+template <class Position, bool SYMMETRIC, int SHIFT>
+INLINE double sum_eight(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, const u32* slots,
+                        const Position* positions, double* row) {
     constexpr int NN = 8, FLIGHT = sizeof(Position) < 4 ? 4 : 2;
     double sum = 0;
     for (; slot < end; slot += FLIGHT) {
@@ -44,14 +72,15 @@ INLINE double sum_eight(u64 slot, u64 end, u64 elems, const u32* slots, const Po
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             if (from[f] == ~0u) continue;
-            u32 elem = from[f] / NN, i = from[f] % NN;
+            u64 column = stored.column(from[f] / NN);
+            u32 i = from[f] % NN;
             place[f].load(positions, from[f]);
-            term[f] = __ldg(residuals + (i * elems + elem));
+            term[f] = __ldg(stored.residuals + (i * stored.capacity + column));
 #pragma unroll
             for (int j = 0; j < NN; j++) {
                 u32 low = least(i, u32(j)), high = most(i, u32(j));
                 u32 entry = SYMMETRIC ? low * (2 * NN + 1 - low) / 2 + high - low : i * NN + j;
-                terms[f][j] = __ldg(matrices + (entry * elems + elem));
+                terms[f][j] = __ldg(stored.matrices + (entry * stored.capacity + column));
             }
         }
 #pragma unroll
@@ -59,21 +88,22 @@ INLINE double sum_eight(u64 slot, u64 end, u64 elems, const u32* slots, const Po
             if (from[f] == ~0u) continue;
             sum += term[f];
 #pragma unroll
-            for (int j = 0; j < NN; j++) row[place[f].get(j)] += terms[f][j];
+            for (int j = 0; j < NN; j++) row[u32(layout.step(place[f].get(j)))] += terms[f][j];
         }
     }
     return sum;
 }
 
 // Sums the slots of one row for any number of nodes. Returns the residual.
-template <class Position>
-INLINE double sum_any(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, const u32* slots, const Position* positions,
-                      const double* matrices, const double* residuals, double* row) {
+template <class Position, int SHIFT>
+INLINE double sum_any(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, u32 nn, bool symmetric,
+                      const u32* slots, const Position* positions, double* row) {
     constexpr u32 FLIGHT = 8;
     double sum = 0;
     for (; slot < end; slot++) {
-        u32 from = __ldg(slots + slot), elem = from / nn, i = from % nn;
-        sum += __ldg(residuals + (i * elems + elem));
+        u32 from = __ldg(slots + slot), i = from % nn;
+        u64 column = stored.column(from / nn);
+        sum += __ldg(stored.residuals + (i * stored.capacity + column));
         for (u32 first = 0; first < nn; first += FLIGHT) {
             double terms[FLIGHT];
             u32 place[FLIGHT];
@@ -82,12 +112,12 @@ INLINE double sum_any(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, cons
                 u32 j = first + f;
                 if (j >= nn) continue;
                 u64 entry = symmetric ? packed(nn, i, j) : u64(i) * nn + j;
-                terms[f] = __ldg(matrices + (entry * elems + elem));
+                terms[f] = __ldg(stored.matrices + (entry * stored.capacity + column));
                 place[f] = __ldg(positions + (u64(from) * nn + j));
             }
 #pragma unroll
             for (u32 f = 0; f < FLIGHT; f++) {
-                if (first + f < nn) row[place[f]] += terms[f];
+                if (first + f < nn) row[u32(layout.step(place[f]))] += terms[f];
             }
         }
     }
@@ -95,17 +125,18 @@ INLINE double sum_any(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, cons
 }
 
 // Sums a row of any length with one warp, one lane per column, in device memory. Returns the residual.
-template <class Position>
-INLINE double sum_long(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, const u32* slots, const Position* positions,
-                       const double* matrices, const double* residuals, double* row) {
+template <class Position, int SHIFT>
+INLINE double sum_long(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, u32 nn, bool symmetric,
+                       const u32* slots, const Position* positions, double* row) {
     double sum = 0;
     for (; slot < end; slot++) {
-        u32 from = __ldg(slots + slot), elem = from / nn, i = from % nn;
-        sum += __ldg(residuals + (i * elems + elem));
+        u32 from = __ldg(slots + slot), i = from % nn;
+        u64 column = stored.column(from / nn);
+        sum += __ldg(stored.residuals + (i * stored.capacity + column));
         for (u32 j = lane_index(); j < nn; j += WARP) {
             u64 entry = symmetric ? packed(nn, i, j) : u64(i) * nn + j;
-            double term = __ldg(matrices + (entry * elems + elem));
-            row[__ldg(positions + (u64(from) * nn + j))] += term;
+            double term = __ldg(stored.matrices + (entry * stored.capacity + column));
+            row[layout.step(__ldg(positions + (u64(from) * nn + j)))] += term;
         }
         // Another lane may hold the same column in the next slot.
         __syncwarp();
@@ -114,24 +145,25 @@ INLINE double sum_long(u64 slot, u64 end, u64 elems, u32 nn, bool symmetric, con
 }
 
 // One thread per row. The rows of a block are summed in shared memory, in the layout of the matrix, and stored once. If the
-// rows of a block together exceed `capacity`, they are summed in device memory. Elements ascend in each row and additions
-// are not fused, so the result has the same bits as the host's gather.
-template <class Position, int KIND>
-INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, const u64* slot_map, const u32* slots,
-                   const Position* positions, const u64* row_map, const double* matrices, const double* residuals,
-                   double* values, double* residual) {
+// rows of a block together exceed `room`, they are summed in device memory. Elements ascend in each row and additions are not
+// fused, so the result has the same bits as the host's gather. The blocks of rows are blocks[0..gridDim.x], or all of them
+// without a list.
+template <class Position, int KIND, int SHIFT>
+INLINE void gather(u64 rows, u32 nn, u32 room, u32 symmetric, const Elements& stored, const Values<SHIFT>& layout,
+                   const u32* blocks, const u64* slot_map, const u32* slots, const Position* positions, double* values,
+                   double* residual) {
     extern __shared__ double sums[];
-    u64 first = u64(blockIdx.x) * ROWS, last = least(first + ROWS, rows), row = first + threadIdx.x;
-    u64 begin = __ldg(row_map + first), span = __ldg(row_map + last) - begin;
+    u64 first = u64(blocks ? __ldg(blocks + blockIdx.x) : blockIdx.x) * ROWS, last = least(first + ROWS, rows);
+    u64 row = first + threadIdx.x, begin = layout.begin(first), span = layout.end(last) - begin;
     values += begin;
     // Long rows exceed shared memory; one warp per row then adds in device memory.
-    if (span > capacity) {
+    if (span > room) {
         for (u64 i = threadIdx.x; i < span; i += ROWS) values[i] = 0;
         __syncthreads();
         for (row = first + threadIdx.x / WARP; row < last; row += ROWS / WARP) {
             u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
-            double sum = sum_long(slot, end, elems, nn, symmetric, slots, positions, matrices, residuals,
-                                  values + (__ldg(row_map + row) - begin));
+            double sum = sum_long(slot, end, stored, layout, nn, symmetric, slots, positions,
+                                  values + (layout.first(row) - begin));
             if (lane_index() == 0) residual[row] = sum;
         }
         return;
@@ -140,13 +172,13 @@ INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, con
     __syncthreads();
     if (row < last) {
         u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
-        double* own = sums + u32(__ldg(row_map + row) - begin);
+        double* own = sums + u32(layout.first(row) - begin);
         if constexpr (KIND == 0) {
-            residual[row] = sum_eight<Position, true>(slot, end, elems, slots, positions, matrices, residuals, own);
+            residual[row] = sum_eight<Position, true>(slot, end, stored, layout, slots, positions, own);
         } else if constexpr (KIND == 1) {
-            residual[row] = sum_eight<Position, false>(slot, end, elems, slots, positions, matrices, residuals, own);
+            residual[row] = sum_eight<Position, false>(slot, end, stored, layout, slots, positions, own);
         } else {
-            residual[row] = sum_any(slot, end, elems, nn, symmetric, slots, positions, matrices, residuals, own);
+            residual[row] = sum_any(slot, end, stored, layout, nn, symmetric, slots, positions, own);
         }
     }
     __syncthreads();
@@ -156,31 +188,94 @@ INLINE void gather(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, con
 
 // Four blocks per multiprocessor leave 128 registers per thread, enough for the loads of four slots at once. With more
 // warps and fewer loads each, element matrices are evicted before neighbouring rows use them, and are read from device
-// memory again (measured).
-#define GATHER(name, Position, KIND)                                                                                       \
+// memory again (measured). The usual case, hexahedra and short rows, has a kernel for each layout.
+#define GATHER(name, Position, KIND, SHIFT)                                                                                \
     KERNEL __launch_bounds__(ROWS, 4)                                                                                      \
-        name(u64 rows, u64 elems, u32 nn, u32 capacity, u32 symmetric, const u64* slot_map, const u32* slots,              \
-             const Position* positions, const u64* row_map, const double* matrices, const double* residuals,               \
-             double* values, double* residual) {                                                                           \
-        gather<Position, KIND>(rows, elems, nn, capacity, symmetric, slot_map, slots, positions, row_map, matrices,        \
-                               residuals, values, residual);                                                               \
+        name(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* blocks,              \
+             const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
+             const double* residuals, double* values, double* residual) {                                                  \
+        gather<Position, KIND>(rows, nn, room, symmetric, Elements{base, capacity, matrices, residuals},                   \
+                               Values<SHIFT>{shift, starts}, blocks, slot_map, slots, positions, values, residual);        \
     }
-GATHER(gather_symmetric8_u8, u8, 0)
-GATHER(gather_symmetric8_u16, u16, 0)
-GATHER(gather_symmetric8_u32, u32, 0)
-GATHER(gather_full8_u8, u8, 1)
-GATHER(gather_full8_u16, u16, 1)
-GATHER(gather_full8_u32, u32, 1)
-GATHER(gather_any_u8, u8, 2)
-GATHER(gather_any_u16, u16, 2)
-GATHER(gather_any_u32, u32, 2)
+GATHER(gather_symmetric8_u8, u8, 0, 0)
+GATHER(gather_symmetric8_u16, u16, 0, -1)
+GATHER(gather_symmetric8_u32, u32, 0, -1)
+GATHER(sliced_symmetric8_u8, u8, 0, 5)
+GATHER(gather_full8_u8, u8, 1, 0)
+GATHER(gather_full8_u16, u16, 1, -1)
+GATHER(gather_full8_u32, u32, 1, -1)
+GATHER(sliced_full8_u8, u8, 1, 5)
+GATHER(gather_any_u8, u8, 2, -1)
+GATHER(gather_any_u16, u16, 2, -1)
+GATHER(gather_any_u32, u32, 2, -1)
+
+// The rows list[0..count], one warp each, summed in device memory with the same bits: for rows of a block whose elements are
+// too far apart to be stored at one time.
+template <class Position>
+INLINE void gather_listed(u64 count, u32 nn, u32 symmetric, const Elements& stored, const Values<-1>& layout, const u32* list,
+                          const u64* slot_map, const u32* slots, const Position* positions, double* values,
+                          double* residual) {
+    u64 item = thread_index() / WARP;
+    if (item >= count) return;
+    u64 row = __ldg(list + item);
+    double* own = values + layout.first(row);
+    u32 length = u32((layout.end(row + 1) - layout.begin(row)) >> layout.bits());
+    for (u32 k = lane_index(); k < length; k += WARP) own[layout.step(k)] = 0;
+    // Another lane may add to what this one has cleared.
+    __syncwarp();
+    double sum = sum_long(__ldg(slot_map + row), __ldg(slot_map + row + 1), stored, layout, nn, symmetric, slots, positions, own);
+    if (lane_index() == 0) residual[row] = sum;
+}
+#define GATHER_LISTED(name, Position)                                                                                      \
+    KERNEL __launch_bounds__(THREADS)                                                                                      \
+        name(u64 count, u64 capacity, u32 nn, u32 symmetric, u32 base, u32 shift, const u32* list, const u64* slot_map,    \
+             const u32* slots, const Position* positions, const u64* starts, const double* matrices,                       \
+             const double* residuals, double* values, double* residual) {                                                  \
+        gather_listed(count, nn, symmetric, Elements{base, capacity, matrices, residuals}, Values<-1>{shift, starts},      \
+                      list, slot_map, slots, positions, values, residual);                                                 \
+    }
+GATHER_LISTED(gather_listed_u8, u8)
+GATHER_LISTED(gather_listed_u16, u16)
+GATHER_LISTED(gather_listed_u32, u32)
+
+// lowest, highest = first and last element of each block of rows; ~0 and 0 if its rows have none. Lists ascend, so a row's
+// first and last slots suffice.
+KERNEL __launch_bounds__(ROWS) reach_of_blocks(u64 rows, u32 nn, const u64* slot_map, const u32* slots, u32* lowest,
+                                               u32* highest) {
+    __shared__ u32 low, high;
+    if (threadIdx.x == 0) low = ~0u, high = 0;
+    __syncthreads();
+    u64 row = thread_index();
+    if (row < rows) {
+        u64 begin = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
+        if (begin < end) {
+            atomicMin(&low, __ldg(slots + begin) / nn);
+            atomicMax(&high, __ldg(slots + end - 1) / nn);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) lowest[blockIdx.x] = low, highest[blockIdx.x] = high;
+}
+
+// lowest, highest = first and last element of each row of the listed blocks, [block, row].
+KERNEL __launch_bounds__(ROWS) reach_of_rows(u64 rows, u32 nn, const u32* blocks, const u64* slot_map, const u32* slots,
+                                             u32* lowest, u32* highest) {
+    u64 row = u64(blocks[blockIdx.x]) * ROWS + threadIdx.x;
+    u32 low = ~0u, high = 0;
+    if (row < rows) {
+        u64 begin = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
+        if (begin < end) low = __ldg(slots + begin) / nn, high = __ldg(slots + end - 1) / nn;
+    }
+    lowest[thread_index()] = low, highest[thread_index()] = high;
+}
 
 // largest = largest number of entries in the rows of one block that is within `limit`; zero on entry. It sets the block's
 // shared memory.
-KERNEL __launch_bounds__(THREADS) largest_span(u64 rows, u64 limit, const u64* row_map, u32* largest) {
+KERNEL __launch_bounds__(THREADS) largest_span(u64 rows, u64 limit, u32 shift, const u64* starts, u32* largest) {
     u64 first = thread_index() * ROWS;
     if (first >= rows) return;
-    u64 span = row_map[least(first + ROWS, rows)] - row_map[first];
+    Values<-1> layout{shift, starts};
+    u64 span = layout.end(least(first + ROWS, rows)) - layout.begin(first);
     if (span <= limit) atomicMax(largest, u32(span));
 }
 

@@ -29,20 +29,23 @@ INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const d
     moments(coord, at_nodes, conductivity, put, residual);
 }
 
-// Stores all element matrices, [packed(i, j), elem], and residuals, [i, elem]. Writes 352 bytes per element, with
-// streaming stores.
+// Stores the element matrices of elements first..first + count, [packed(i, j), column], and residuals, [i, column]. There are
+// `capacity` columns, used in turn; that of the first element is `column`. Writes 352 bytes per element, with streaming
+// stores.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
-    store_heat(u64 elems, const u32* elem_node, const double* node_coord, const double* temperature, double conductivity,
-               double* matrices, double* residuals) {
-    u64 elem = thread_index();
-    if (elem >= elems) return;
+    store_heat(u64 first, u64 count, u64 column, u64 capacity, const u32* elem_node, const double* node_coord,
+               const double* temperature, double conductivity, double* matrices, double* residuals) {
+    u64 item = thread_index();
+    if (item >= count) return;
     u32 nodes[NODES];
     double residual[NODES];
-    nodes_of(elem_node, elem, nodes);
-    auto put = [&](int i, int j, double entry) { __stcs(matrices + packed(i, j) * elems + elem, entry); };
+    nodes_of(elem_node, first + item, nodes);
+    column += item;
+    if (column >= capacity) column -= capacity;
+    auto put = [&](int i, int j, double entry) { __stcs(matrices + packed(i, j) * capacity + column, entry); };
     element(nodes, node_coord, temperature, conductivity, put, residual);
 #pragma unroll
-    for (int m = 0; m < NODES; m++) __stcs(residuals + m * elems + elem, residual[m]);
+    for (int m = 0; m < NODES; m++) __stcs(residuals + m * capacity + column, residual[m]);
 }
 
 // The elements of a warp, one per lane, readable by all its lanes. The stride of 33 puts lanes in different banks.

@@ -33,6 +33,8 @@ mod spmv;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
+#[cfg(feature = "cuda")]
+pub(crate) use format::RowLayout;
 pub use format::{Format, Formats, Product};
 #[cfg(feature = "cuda")]
 pub use format::{SliceArrays, SlicedEll, Storage, Stored};

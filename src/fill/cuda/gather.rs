@@ -2,26 +2,29 @@
 //!
 //! Bitwise reproducible: elements ascend in each row. A block sums its rows in shared memory, in the layout of the
 //! matrix, so that each value is written once and stores coalesce; blocks of longer rows are summed in device memory.
+//! The heat equation's element matrices are stored in [`windows`](super::windows), a part of the mesh at a time.
 
-use super::scatter::HEAT_THREADS;
 use super::system::{ElementMatrices, SystemView};
+use super::windows::{Batch, Plan, ROWS, Reach, Windows, blocks_of};
 use crate::Result;
 use crate::element::HEX8_NODES;
-use crate::fill::HeatInput;
-use crate::fill::kernel_files::{FILL, HEAT};
-use crate::graph::{Graph, NodeElem};
+use crate::fill::kernel_files::FILL;
+use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::RowLayout;
 
-/// Rows per block, one per thread.
-const ROWS: u32 = 128;
+/// Threads per block of the set-up and of rows that are summed alone, as in the kernels.
+const THREADS: u32 = 256;
+/// Threads that sum a row alone.
+const WARP: usize = 32;
 /// Entries of a symmetric element matrix.
 const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
 
-/// Returns the number of stored items of `elems` elements of the heat equation.
-pub(super) fn stored_len(elems: usize) -> usize {
-    (PAIRS + HEX8_NODES) * elems
+/// Returns the number of stored items per element of the heat equation.
+pub(super) fn stored_per_elem(symmetric: bool) -> usize {
+    HEX8_NODES + if symmetric { PAIRS } else { HEX8_NODES * HEX8_NODES }
 }
 
 /// Lists of each row's elements, and the heat equation's element arrays, which the first call allocates.
@@ -29,70 +32,174 @@ pub(super) fn stored_len(elems: usize) -> usize {
 pub(super) struct Gather {
     lists: NodeElem<CudaMemory>,
     /// Number of matrix entries that a block's shared memory holds.
-    capacity: u32,
+    room: u32,
+    /// `None` where the matrices of all elements are stored at once.
+    windows: Option<Windows>,
     arrays: Option<Arrays>,
 }
 
-/// `[packed(i, j), elem]` and `[i, elem]`.
+/// `[entry, column]` and `[i, column]`; the entries are packed(i, j) or 8 i + j.
 #[derive(Debug)]
-struct Arrays {
-    matrices: CudaArray<f64>,
-    residuals: CudaArray<f64>,
+pub(super) struct Arrays {
+    pub matrices: CudaArray<f64>,
+    pub residuals: CudaArray<f64>,
 }
 
 impl Gather {
-    pub(super) fn new(space: &Cuda, elem_node: &ElemNode<CudaMemory>, graph: &Graph<CudaMemory>) -> Result<Self> {
-        let rows = graph.crs.rows();
+    /// Lists the elements of each row and plans windows of `step` elements.
+    pub(super) fn new(
+        space: &Cuda,
+        step: usize,
+        elem_node: &ElemNode<CudaMemory>,
+        layout: RowLayout<'_>,
+    ) -> Result<Self> {
+        let RowLayout { rows, starts, shift, .. } = layout;
         let lists = NodeElem::on_device(space, elem_node, rows)?;
         // Shared memory that a block may have on every GPU of this compute capability.
         let bytes = if space.device().info().capability >= (8, 0) { 96 << 10 } else { 48 << 10 };
         let limit = bytes / size_of::<f64>();
         let mut largest = space.zeros::<u32>(1)?;
-        let grid = Grid::cover(rows.div_ceil(ROWS as usize), 256);
-        let row_map = graph.crs.row_map();
-        space.launch(&FILL, "largest_span", grid, arguments![rows as u64, limit as u64, row_map, &mut largest])?;
-        let mut capacity = [0];
-        space.read(&largest, &mut capacity)?;
-        Ok(Gather { lists, capacity: capacity[0], arrays: None })
+        let grid = Grid::cover(blocks_of(rows), THREADS);
+        space.launch(
+            &FILL,
+            "largest_span",
+            grid,
+            arguments![rows as u64, limit as u64, shift, starts, &mut largest],
+        )?;
+        let mut room = [0];
+        space.read(&largest, &mut room)?;
+        let windows = if step < elem_node.elem_count() { plan(space, step, elem_node, &lists)? } else { None };
+        Ok(Gather { lists, room: room[0], windows, arrays: None })
     }
 
-    pub(super) fn heat(&mut self, system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+    /// Returns the number of element matrices that are stored at once.
+    pub(super) fn capacity(&self, elems: usize) -> usize {
+        self.windows.as_ref().map_or(elems, Windows::capacity)
+    }
+
+    /// Sums the heat equation's element matrices, which `compute` stores, batch by batch.
+    pub(super) fn heat(
+        &mut self,
+        mut system: SystemView<'_>,
+        symmetric: bool,
+        mut compute: impl FnMut(Batch, &mut Arrays) -> Result<()>,
+    ) -> Result<()> {
         let (space, elems) = (system.space, system.elems());
-        // Taken out while `matrices` borrows all of `self`, and put back below.
-        let mut arrays = match self.arrays.take() {
+        let capacity = self.capacity(elems);
+        let entries = (stored_per_elem(symmetric) - HEX8_NODES) * capacity;
+        // Taken out while `self` is borrowed, and put back below.
+        let mut arrays = match self.arrays.take().filter(|arrays| arrays.matrices.len() == entries) {
             Some(arrays) => arrays,
             None => {
-                let matrices = space.unfilled(PAIRS * elems)?;
-                Arrays { matrices, residuals: space.unfilled(HEX8_NODES * elems)? }
+                let matrices = space.unfilled(entries)?;
+                Arrays { matrices, residuals: space.unfilled(HEX8_NODES * capacity)? }
             }
         };
-        let HeatInput { elem_node: _, node_coord, temperature, conductivity } = input;
-        let Arrays { matrices, residuals } = &mut arrays;
-        let nodes = system.elem_node.nodes();
-        #[rustfmt::skip]
-        let arguments =
-            arguments![elems as u64, nodes, node_coord, temperature, conductivity, &mut *matrices, &mut *residuals];
-        space.launch(&HEAT, "store_heat", Grid::cover(elems, HEAT_THREADS), arguments)?;
-        let done = self.matrices(system, ElementMatrices { matrices, residuals, symmetric: true });
+        let done = match &self.windows {
+            None => {
+                let batch = Batch::whole(elems);
+                compute(batch, &mut arrays)
+                    .and_then(|()| self.blocks(&mut system, batch, arrays.view(symmetric), Argument::NULL, None))
+            }
+            Some(windows) => windows.steps().try_for_each(|(batch, [blocks, rows])| {
+                compute(batch, &mut arrays)?;
+                let stored = arrays.view(symmetric);
+                let list = Argument::from_item(&windows.blocks, blocks.0);
+                self.blocks(&mut system, batch, stored, list, Some(blocks.1 - blocks.0))?;
+                let list = Argument::from_item(&windows.rows, rows.0);
+                self.rows(&mut system, batch, stored, list, rows.1 - rows.0)
+            }),
+        };
         self.arrays = Some(arrays);
         done
     }
 
-    pub(super) fn matrices(&self, system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        let (rows, nn, (positions, kind)) = (system.rows(), system.nodes_per_elem(), system.positions());
-        let names = match (nn, elements.symmetric) {
-            (HEX8_NODES, true) => ["gather_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
-            (HEX8_NODES, false) => ["gather_full8_u8", "gather_full8_u16", "gather_full8_u32"],
+    /// Sums stored matrices of all elements.
+    pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+        let batch = Batch::whole(system.elems());
+        self.blocks(&mut system, batch, elements, Argument::NULL, None)
+    }
+
+    /// Sums the rows of the `count` blocks of a list, or all rows without a list.
+    fn blocks(
+        &self,
+        system: &mut SystemView<'_>,
+        batch: Batch,
+        elements: ElementMatrices<'_>,
+        list: Argument,
+        count: Option<usize>,
+    ) -> Result<()> {
+        let RowLayout { rows, starts, shift, .. } = system.layout;
+        let (nn, (positions, kind)) = (system.nodes_per_elem(), system.positions());
+        let names = match (nn, elements.symmetric, shift) {
+            (HEX8_NODES, true, 0) => ["gather_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
+            (HEX8_NODES, true, _) => ["sliced_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
+            (HEX8_NODES, false, 0) => ["gather_full8_u8", "gather_full8_u16", "gather_full8_u32"],
+            (HEX8_NODES, false, _) => ["sliced_full8_u8", "gather_full8_u16", "gather_full8_u32"],
             _ => ["gather_any_u8", "gather_any_u16", "gather_any_u32"],
         };
-        let grid = Grid::cover(rows, ROWS).shared(self.capacity as usize * size_of::<f64>());
-        let (slot_map, slots) = (self.lists.row_map(), self.lists.slots_array());
+        let grid = Grid::new(count.unwrap_or(blocks_of(rows)), ROWS as u32);
+        let grid = grid.shared(self.room as usize * size_of::<f64>());
+        let (slot_map, slots, base) = (self.lists.row_map(), self.lists.slots_array(), batch.base() as u32);
         #[rustfmt::skip]
         let arguments = arguments![
-            rows as u64, system.elems() as u64, nn as u32, self.capacity, u32::from(elements.symmetric), slot_map,
-            slots, positions, system.graph.crs.row_map(), elements.matrices, elements.residuals, system.values,
-            system.residual,
+            rows as u64, batch.capacity as u64, nn as u32, self.room, u32::from(elements.symmetric), base, shift, list,
+            slot_map, slots, positions, starts, elements.matrices, elements.residuals, &mut *system.values,
+            &mut *system.residual,
         ];
         system.space.launch(&FILL, names[kind], grid, arguments)
     }
+
+    /// Sums the `count` rows of a list.
+    fn rows(
+        &self,
+        system: &mut SystemView<'_>,
+        batch: Batch,
+        elements: ElementMatrices<'_>,
+        list: Argument,
+        count: usize,
+    ) -> Result<()> {
+        let (nn, (positions, kind)) = (system.nodes_per_elem() as u32, system.positions());
+        let name = ["gather_listed_u8", "gather_listed_u16", "gather_listed_u32"][kind];
+        let (slot_map, slots, base) = (self.lists.row_map(), self.lists.slots_array(), batch.base() as u32);
+        let RowLayout { starts, shift, .. } = system.layout;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            count as u64, batch.capacity as u64, nn, u32::from(elements.symmetric), base, shift, list, slot_map, slots,
+            positions, starts, elements.matrices, elements.residuals, &mut *system.values, &mut *system.residual,
+        ];
+        system.space.launch(&FILL, name, Grid::cover(count * WARP, THREADS), arguments)
+    }
+}
+
+impl Arrays {
+    fn view(&self, symmetric: bool) -> ElementMatrices<'_> {
+        ElementMatrices { matrices: &self.matrices, residuals: &self.residuals, symmetric }
+    }
+}
+
+/// Plans windows of `step` elements from the lists of each row's elements; waits for the reach of the blocks.
+fn plan(
+    space: &Cuda,
+    step: usize,
+    elem_node: &ElemNode<CudaMemory>,
+    lists: &NodeElem<CudaMemory>,
+) -> Result<Option<Windows>> {
+    let (elems, rows, nn) = (elem_node.elem_count(), lists.rows(), elem_node.nodes_per_elem() as u32);
+    let reach = |len: usize| -> Result<_> { Ok((space.unfilled::<u32>(len)?, space.unfilled::<u32>(len)?)) };
+    let download = |(lowest, highest): (CudaArray<u32>, CudaArray<u32>)| -> Result<Reach> {
+        Ok(Reach { lowest: space.download(&lowest)?, highest: space.download(&highest)? })
+    };
+    let (slot_map, slots, count) = (lists.row_map(), lists.slots_array(), blocks_of(rows));
+    let mut of_blocks = reach(count)?;
+    let arguments = arguments![rows as u64, nn, slot_map, slots, &mut of_blocks.0, &mut of_blocks.1];
+    space.launch(&FILL, "reach_of_blocks", Grid::new(count, ROWS as u32), arguments)?;
+    let rows_of = |blocks: &[u32]| {
+        let (listed, mut of_rows) = (space.upload(blocks)?, reach(blocks.len() * ROWS)?);
+        let arguments = arguments![rows as u64, nn, &listed, slot_map, slots, &mut of_rows.0, &mut of_rows.1];
+        space.launch(&FILL, "reach_of_rows", Grid::new(blocks.len(), ROWS as u32), arguments)?;
+        download(of_rows)
+    };
+    let plan = Plan::new((elems, rows, step), &download(of_blocks)?, rows_of)?;
+    plan.map(|plan| Windows::new(space, elems, plan)).transpose()
 }

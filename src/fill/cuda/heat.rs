@@ -1,5 +1,6 @@
 //! Assembly of the heat equation on a GPU: the fused kernel, or contractions with stored element matrices.
 
+use super::gather::stored_per_elem;
 use super::scatter::HEAT_THREADS;
 use super::{ContractionWorkset, CudaFill, ElementMatrices};
 use crate::Result;
@@ -10,7 +11,7 @@ use crate::fill::{Assemble, HeatInput, Kernel, Strategy};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::CrsMatrix;
+use crate::sparse::{CrsMatrix, RowLayout};
 
 /// Cells of a workset: enough to fill the GPU, 4352 bytes each.
 const WORKSET: usize = 65_536;
@@ -23,23 +24,24 @@ pub struct CudaHeatAssembly {
     contraction: Option<Contraction>,
 }
 
-/// A workset of contractions, and the element matrices of the whole mesh.
+/// A workset of contractions.
 #[derive(Debug)]
 struct Contraction {
     workset: ContractionWorkset,
-    /// `[i * 8 + j, elem]`.
-    matrices: CudaArray<f64>,
-    /// `[i, elem]`.
-    residuals: CudaArray<f64>,
+    /// Element matrices `[i * 8 + j, elem]` and residuals `[i, elem]` of the whole mesh; `None` with `Gather`, which stores them.
+    arrays: Option<(CudaArray<f64>, CudaArray<f64>)>,
 }
 
 impl Contraction {
-    fn new(space: &Cuda, elems: usize) -> Result<Self> {
-        Ok(Contraction {
-            workset: ContractionWorkset::new(space, WORKSET.min(elems))?,
-            matrices: space.unfilled(HEX8_NODES * HEX8_NODES * elems)?,
-            residuals: space.unfilled(HEX8_NODES * elems)?,
-        })
+    fn new(space: &Cuda, strategy: Strategy, elems: usize) -> Result<Self> {
+        let workset = ContractionWorkset::new(space, WORKSET.min(elems))?;
+        let arrays = match strategy {
+            Strategy::Gather => None,
+            Strategy::Scatter | Strategy::Colour => {
+                Some((space.unfilled(HEX8_NODES * HEX8_NODES * elems)?, space.unfilled(HEX8_NODES * elems)?))
+            }
+        };
+        Ok(Contraction { workset, arrays })
     }
 }
 
@@ -60,7 +62,7 @@ impl Assemble for Cuda {
         check_length("heat_assembly", "elem_node (nodes per element)", nodes, HEX8_NODES)?;
         let contraction = match kernel {
             Kernel::Fused => None,
-            Kernel::Contraction => Some(Contraction::new(self, elem_node.elem_count())?),
+            Kernel::Contraction => Some(Contraction::new(self, strategy, elem_node.elem_count())?),
         };
         Ok(CudaHeatAssembly { fill: CudaFill::new(self, strategy, elem_node, graph)?, contraction })
     }
@@ -74,8 +76,14 @@ impl Assemble for Cuda {
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         let CudaHeatAssembly { fill, contraction } = assembly;
-        let Some(Contraction { workset, matrices, residuals }) = contraction else {
+        let Some(Contraction { workset, arrays }) = contraction else {
             return fill.assemble_heat(self, input, graph, matrix, residual);
+        };
+        let Some((matrices, residuals)) = arrays else {
+            const NAME: &str = "assemble_heat";
+            let (layout, values) = (RowLayout::of_graph(&graph.crs), matrix.parts_mut().1);
+            let system = fill.system(NAME, self, input.elem_node, &graph.elem, layout, values, residual)?;
+            return fill.contractions(NAME, workset, system, input);
         };
         workset.evaluate(self, input, 0..input.elem_node.elem_count(), matrices, residuals)?;
         // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
@@ -86,9 +94,7 @@ impl Assemble for Cuda {
     fn stored_bytes(assembly: &CudaHeatAssembly) -> u64 {
         match &assembly.contraction {
             None => assembly.fill.stored_bytes(),
-            Some(Contraction { matrices, residuals, .. }) => {
-                2 * ((matrices.len() + residuals.len()) * size_of::<f64>()) as u64
-            }
+            Some(_) => 2 * (stored_per_elem(false) * assembly.fill.elems * size_of::<f64>()) as u64,
         }
     }
 

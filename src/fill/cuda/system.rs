@@ -1,9 +1,10 @@
 //! The tables that a fill on a GPU reads and the matrix and residual that it overwrites.
 
 use crate::error::{check_at_least, check_length};
-use crate::graph::{Graph, Positions};
+use crate::graph::{ElemGraph, Positions};
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory};
+use crate::sparse::RowLayout;
 use crate::{Error, Result};
 
 /// Stored element matrices and residuals, elements side by side.
@@ -21,14 +22,15 @@ pub struct ElementMatrices<'a> {
 pub(super) struct SystemView<'a> {
     pub space: &'a Cuda,
     pub elem_node: &'a ElemNode<CudaMemory>,
-    pub graph: &'a Graph<CudaMemory>,
+    pub places: &'a ElemGraph<CudaMemory>,
+    pub layout: RowLayout<'a>,
     pub values: &'a mut CudaArray<f64>,
     pub residual: &'a mut CudaArray<f64>,
 }
 
 impl SystemView<'_> {
     pub(super) fn rows(&self) -> usize {
-        self.graph.crs.rows()
+        self.layout.rows
     }
 
     pub(super) fn elems(&self) -> usize {
@@ -42,12 +44,12 @@ impl SystemView<'_> {
     /// Zeroes values and residual.
     pub(super) fn clear(&mut self) -> Result<()> {
         self.space.fill_bytes(self.values, 0)?;
-        crate::blas::Blas::fill(self.space, self.graph.crs.rows(), 0.0, self.residual)
+        crate::blas::Blas::fill(self.space, self.rows(), 0.0, self.residual)
     }
 
     /// Returns the positions and the number of their integer type: 0 for `u8`, 1 for `u16`, 2 for `u32`.
     pub(super) fn positions(&self) -> (Argument, usize) {
-        match self.graph.elem.positions() {
+        match self.places.positions() {
             Positions::U8(positions) => (positions.into(), 0),
             Positions::U16(positions) => (positions.into(), 1),
             Positions::U32(positions) => (positions.into(), 2),
@@ -59,19 +61,20 @@ impl SystemView<'_> {
 pub(super) fn check_tables(
     name: &'static str,
     elem_node: &ElemNode<CudaMemory>,
-    graph: &Graph<CudaMemory>,
+    places: &ElemGraph<CudaMemory>,
+    layout: RowLayout<'_>,
 ) -> Result<()> {
     let nodes = elem_node.nodes_per_elem();
     let slots = elem_node.elem_count() * nodes;
-    let positions = match graph.elem.positions() {
+    let positions = match places.positions() {
         Positions::U8(positions) => positions.len(),
         Positions::U16(positions) => positions.len(),
         Positions::U32(positions) => positions.len(),
     };
-    check_length(name, "graph (its elements' nodes)", graph.elem.nodes_per_elem(), nodes)?;
+    check_length(name, "graph (its elements' nodes)", places.nodes_per_elem(), nodes)?;
     check_at_least(name, "elem_node", elem_node.nodes().len(), slots)?;
     check_at_least(name, "graph (positions)", positions, slots * nodes)?;
-    check_at_least(name, "graph (row_map)", graph.crs.row_map().len(), graph.crs.rows() + 1)
+    check_at_least(name, "graph (row_map)", layout.starts.len(), layout.starts_len())
 }
 
 /// Bytes of a position of each type.

@@ -9,12 +9,16 @@
 mod cuda;
 mod host;
 #[cfg(feature = "cuda")]
+mod row_layout;
+#[cfg(feature = "cuda")]
 mod slice_layout;
 #[cfg(feature = "cuda")]
 mod sliced_ell;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
+#[cfg(feature = "cuda")]
+pub(crate) use row_layout::RowLayout;
 #[cfg(feature = "cuda")]
 pub use sliced_ell::{SliceArrays, SlicedEll};
 

@@ -199,6 +199,16 @@ impl<V: DeviceValue> SlicedEll<V> {
         self.values.bytes() + self.columns.bytes() + self.slice_offsets.bytes() + words + self.offsets.bytes()
     }
 
+    /// Returns the numbers of rows and columns.
+    pub fn extents(&self) -> (usize, usize) {
+        (self.graph.rows(), self.graph.columns())
+    }
+
+    /// Returns the index of each slice's first value, and the end of the last one.
+    pub(super) fn slice_offsets(&self) -> &CudaArray<u64> {
+        &self.slice_offsets
+    }
+
     /// Returns the number of entries including padding, and the number of those with listed columns.
     pub fn entries(&self) -> (usize, usize) {
         (self.values.len(), self.columns.len())

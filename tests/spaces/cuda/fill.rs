@@ -8,7 +8,7 @@ use minifenl::fill::{
 };
 use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
-use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
+use minifenl::space::{Cuda, CudaArray, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::CrsMatrix;
 
 /// What stands behind the rows of a residual, and has to stay.
@@ -131,6 +131,52 @@ fn fills_agree_with_serial_at_a_node_with_many_elements() {
         coords.extend(corners.iter().cycle().take(7 * elems as usize).enumerate().map(coord));
         let tables = Tables::new(&space, elem_node, 7 * elems as usize + 1);
         check_heat(&space, &format!("hub of {elems}"), &tables, &coords);
+    }
+}
+
+/// Values and residual by `Gather` with windows of `step` elements, and the number of element matrices that it stores.
+fn windowed(
+    space: &Cuda,
+    tables: &Tables,
+    coord: &CudaArray<[f64; 3]>,
+    temperature: &CudaArray<f64>,
+    step: usize,
+) -> ([Vec<f64>; 2], usize) {
+    let (elem_node, graph) = &tables.on_device;
+    let rows = tables.graph.crs.rows();
+    let mut fill = CudaFill::with_step(space, Strategy::Gather, step, elem_node, graph).unwrap();
+    let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
+    let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
+    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
+    // The second assembly finds columns full of the first one's numbers.
+    for _ in 0..2 {
+        *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; tables.graph.crs.nnz()]).unwrap();
+        fill.assemble_heat(space, input, graph, &mut matrix, &mut residual).unwrap();
+    }
+    let values = space.download(matrix.values()).unwrap();
+    ([values, space.download(&residual).unwrap()], fill.stored_elements())
+}
+
+#[test]
+fn windows_of_any_length_give_the_same_bits() {
+    let Some(space) = gpu("windows_of_any_length_give_the_same_bits") else { return };
+    for (nodes, rank, ranks) in
+        [([34, 29, 37], 0, 1), ([61, 23, 17], 1, 3), ([60, 61, 62], 5, 8), ([70, 71, 72], 13, 27)]
+    {
+        let mesh = mesh(nodes, rank, ranks);
+        let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
+        let coord = space.upload(&mesh.node_coord).unwrap();
+        let temperature = space.upload(&wave(mesh.node_coord.len(), 0.7)).unwrap();
+        let elems = mesh.elem_count();
+        let (expected, all) = windowed(&space, &tables, &coord, &temperature, elems);
+        assert!(all == elems && expected[1].ends_with(&TAIL) && !expected[0].iter().any(|value| value.is_nan()));
+        let mut shorter = 0;
+        for step in [1000, 4096, elems / 5, elems / 2, elems - 1] {
+            let (found, stored) = windowed(&space, &tables, &coord, &temperature, step);
+            assert!(found == expected, "{nodes:?}, {rank} of {ranks}, {step} elements: other bits");
+            shorter += usize::from(stored < elems);
+        }
+        assert!(shorter >= 2, "{nodes:?}, {rank} of {ranks}: {shorter} windows");
     }
 }
 
