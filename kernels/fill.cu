@@ -227,7 +227,7 @@ INLINE void gather_listed(u64 count, u32 nn, u32 symmetric, const Elements& stor
     if (lane_index() == 0) residual[row] = sum;
 }
 #define GATHER_LISTED(name, Position)                                                                                      \
-    KERNEL __launch_bounds__(THREADS)                                                                                      \
+    KERNEL __launch_bounds__(THREADS, 4)                                                                                    \
         name(u64 count, u64 capacity, u32 nn, u32 symmetric, u32 base, u32 shift, const u32* list, const u64* slot_map,    \
              const u32* slots, const Position* positions, const u64* starts, const double* matrices,                       \
              const double* residuals, double* values, double* residual) {                                                  \

@@ -167,12 +167,11 @@ pub fn fills<S: Job + Clock>(
                 deck: &deck,
                 links: &Links::staged(&Solo),
                 mesh,
-                graph,
                 conductivity,
                 phases: &phases,
                 progress: &Silent,
             };
-            let mut problem = match HeatProblem::new(space, input) {
+            let mut problem = match HeatProblem::new(space, input, graph.clone()) {
                 Ok(problem) => problem,
                 Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
                     table.note(format!("fill {name} {kernel_name} on {}: {error}", space.label()));
@@ -211,12 +210,11 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
             deck: &deck,
             links: &Links::staged(&Solo),
             mesh,
-            graph: &graph,
             conductivity,
             phases: &phases,
             progress: &Silent,
         };
-        let mut problem = HeatProblem::new(space, input)?;
+        let mut problem = HeatProblem::new(space, input, graph)?;
         problem.assemble(&mut temperature, &mut residual)?;
         let solved = problem.solve(&residual, &mut delta);
         seconds.push(begin.elapsed().as_secs_f64());

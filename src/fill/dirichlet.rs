@@ -17,7 +17,8 @@ pub struct Dirichlet<M: MemorySpace = HostMemory> {
     /// Lengths of `rows` and `entries`.
     pub(super) lengths: (usize, usize),
     pub(super) row_count: usize,
-    pub(super) nnz: usize,
+    /// Number of values of the matrix, padding included.
+    pub(super) values: usize,
 }
 
 impl<M: MemorySpace> Dirichlet<M> {
@@ -42,7 +43,7 @@ impl<M: MemorySpace> Dirichlet<M> {
         matrix: &mut CrsMatrix<f64, M>,
         residual: &mut M::Array<f64>,
     ) -> Result<()> {
-        space.apply_dirichlet(self, matrix, residual)
+        space.apply_dirichlet(self, matrix.parts_mut().1, residual)
     }
 
     /// Returns the number of entries and residuals that an application writes.
@@ -64,14 +65,14 @@ pub trait Boundary: ExecutionSpace {
     /// Those of [`Dirichlet::new`].
     fn dirichlet(&self, graph: &CrsGraph<Self::Memory>, fixed: &Array<Self, u8>) -> Result<Dirichlet<Self::Memory>>;
 
-    /// Clears what is listed, as [`Dirichlet::apply`].
+    /// Clears what is listed of a matrix's values and of a residual, as [`Dirichlet::apply`].
     ///
     /// # Errors
     /// Those of [`Dirichlet::apply`].
     fn apply_dirichlet(
         &self,
         conditions: &Dirichlet<Self::Memory>,
-        matrix: &mut CrsMatrix<f64, Self::Memory>,
+        values: &mut Array<Self, f64>,
         residual: &mut Array<Self, f64>,
     ) -> Result<()>;
 }

@@ -10,8 +10,10 @@ pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
 pub static COLOUR: KernelFile = kernel_file!("colour");
 /// Dirichlet conditions.
 pub static DIRICHLET: KernelFile = kernel_file!("dirichlet");
+/// Places of element matrices and boundary conditions in slices.
+pub static PLACES: KernelFile = kernel_file!("places", "slices.cuh");
 /// Operands of the contractions for a batch of elements.
 pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 5] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &WORKSET];
+pub static KERNEL_FILES: [&KernelFile; 6] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &WORKSET];

@@ -135,4 +135,10 @@ impl<M: MemorySpace> ElemGraph<M> {
     pub fn positions(&self) -> &Positions<M> {
         &self.positions
     }
+
+    /// Returns the positions, to be turned into places of another storage format.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn positions_mut(&mut self) -> &mut Positions<M> {
+        &mut self.positions
+    }
 }

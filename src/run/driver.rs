@@ -109,20 +109,20 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     });
     let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
     summary::graph_phases(&phases, &graph);
+    let nnz = graph.crs.nnz();
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     comm.enter_phase("set-up");
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
     let problem = phases.time("setup", || {
         let conductivity = exact.conductivity();
-        let input =
-            ProblemInput { deck, links: &links, mesh: &mesh, graph: &graph, conductivity, phases: &phases, progress };
-        let problem = HeatProblem::new(space, input)?;
+        let input = ProblemInput { deck, links: &links, mesh: &mesh, conductivity, phases: &phases, progress };
+        let problem = HeatProblem::new(space, input, graph)?;
         space.fence().map(|()| problem)
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     let mut temperature = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    summary::costs(&phases, &mesh, &graph, &problem, deck);
+    summary::costs(&phases, &mesh, nnz, &problem, deck);
 
     // 4. Newton.
     comm.enter_phase("solution");

@@ -2,26 +2,28 @@
 //!
 //! ```text
 //! N owned nodes, G ghosts, L = N + G, E elements, Z entries of the matrix, I element corners at owned nodes,
-//! M values sent, C entries that the boundary conditions clear, T threads per rank
+//! M values sent, C entries that the boundary conditions clear, T threads per rank, W elements of a window
 //! table   lasts      host                                   GPU
 //! mesh    always     32 E + 25 L + 4 M                      32 E + 25 L
-//! graph   always     8 N + 4 Z + 64 E                       as the host; gather keeps 128 N for 4 Z
+//! graph   always     8 N + 4 Z + 64 E                       64 E, and matrix
 //!         meanwhile  gather   12 N + 20 I                   36 N
 //!                    map      4 N + 8 x 49/3 N              4 N + 128 N, without 64 E
 //!                    dashmap  4 N + 8 (Z + N) / 2 + table   -
 //!                    sort     4 N + 512 E                   1072 E in all, then 512 E + 12 N
-//! fill    always     gather   8 N + 4 I + element matrices  8 N + 4 I + 352 E
+//! fill    always     gather   8 N + 4 I + element matrices  8 N + 4 I, in the solve 352 W
 //!                    scatter  N                             0
 //!                    colour   0                             4 E
-//!                    contraction                            576 E + 4352 min(E, 65536), gather without 352 E
-//! setup   always     8 Z + 8 L + 16 N + 8 C + 12 M + 8 G    8 Z + 8 L + 16 N + 8 C + 12 M + storage
-//!         meanwhile  L, 12 C; or colour 8 L, scatter 4 N    L; or colour 4 E + 16 L, gather 4 N + 4 I
+//!                    contraction                            576 E + 4352 min(E, 65536), gather in the solve 576 W
+//! setup   always     8 Z + 8 L + 16 N + 8 C + 12 M + 8 G    8 L + 16 N + 8 C + 12 M
+//!         meanwhile  L, 12 C; or colour 8 L, scatter 4 N    L; or graph; or colour 4 E + 16 L, gather 4 N + 4 I
 //! solve   always     8 L + 16 N                             8 L + 16 N
 //! ```
 //! The table of dashmap has 9 bytes per slot and a power of two of slots, at most 7/8 full, in each of 1024 parts. Element
 //! matrices of the host's gather lie in windows of about two layers of elements per thread, 576 bytes each, or 576 E where
-//! windows would overlap too much. A matrix is stored as 0 (crs), 12 x 27 N (sell) or 8 x 27 N (pattern; 12 x 27 for rows next
-//! to other ranks). `tests/resources.rs` compares these numbers with measured peaks.
+//! windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph, where gather built 128 N for 4 Z, and 8 Z
+//! values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to other ranks). Slices that are assembled
+//! directly keep nothing of the graph. W is E, or the elements of a step and the reach of a row. `tests/resources.rs` compares these numbers with
+//! measured peaks.
 
 use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;
@@ -50,10 +52,13 @@ pub struct Sizes {
     pub fixed: u64,
     /// Entries of the matrix that the boundary conditions clear.
     pub cleared: u64,
+    /// Bytes, at most, of padding and columns in slices at ends of the interior and outside of it, where ids do not follow the
+    /// lines of the box.
+    pub irregular: u64,
 }
 
 impl Sizes {
-    /// Returns the numbers of a part. All of them are exact.
+    /// Returns the numbers of a part. All of them are exact, but for `irregular`, which is a bound.
     pub fn of(part: &BoxPart) -> Self {
         let (owned, whole) = (part.owned(), part.spec().nodes());
         let counts = owned.counts();
@@ -73,6 +78,17 @@ impl Sizes {
             }
         }
         let along = part.elements().counts();
+        // Slices with ends of lines at other ranks have 9 offsets more in their tables. Ids of the shell there go on as those of the
+        // interior do, so both sides share these offsets. Ends of layers, and the shell, list columns.
+        let (interior, [line, lines, layers]) = (part.interior(), part.interior().counts());
+        let shell = owned.count() - interior.count();
+        let is_cut = interior.low[0] > owned.low[0] || interior.high[0] < owned.high[0];
+        let ends = if is_cut { (SLICE * lines * layers).min(interior.count()) } else { 0 };
+        let irregular = match () {
+            () if shell == 0 => 0,
+            () if line < SLICE => LISTED * owned.count(),
+            () => PADDED * ends + LISTED * (shell + 3 * SLICE * layers).min(owned.count()),
+        };
         Sizes {
             owned: owned.count(),
             ghosts: part.used().count() - owned.count(),
@@ -83,9 +99,16 @@ impl Sizes {
             sent: part.neighbours().iter().map(|neighbour| neighbour.send.count()).sum(),
             fixed,
             cleared,
+            irregular,
         }
     }
 }
+
+/// Rows of a slice.
+const SLICE: u64 = 32;
+/// Bytes of a row's listed columns, and of 9 values more than 27.
+const LISTED: u64 = 4 * 27;
+const PADDED: u64 = 8 * 9;
 
 /// Choices on which the memory depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +241,7 @@ const WORKSET: [u64; 2] = [65_536, 4352];
 
 /// Returns the forecast for a GPU.
 pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
-    let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, .. } = sizes;
+    let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, irregular, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local;
     let positions = 64 * elems;
@@ -234,89 +257,52 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
         }
         Graph::Sort | Graph::DashMap => (4 * nnz, (1072 * elems).max(512 * elems + 20 * owned + 4 * nnz + positions)),
     };
-    let tables = mesh + 8 * owned + entries + positions;
+    let pattern = 8 * owned + entries;
+    let slices = match choices.format {
+        Format::Crs => 0,
+        Format::Sell => 12 * 27 * owned + owned / 2,
+        Format::Pattern => 8 * 27 * owned + irregular + owned / 2,
+    };
+    // The graph stays with a matrix in CRS; slices are copied from one unless they are assembled directly.
+    let is_direct = slices > 0 && choices.fill.assembles_in_slices(owned as usize);
+    let (values, kept_pattern) = if is_direct { (slices, 0) } else { (8 * nnz + slices, 8 * owned + 4 * nnz) };
     let is_fused = choices.kernel == fill::Kernel::Fused;
-    let contraction = if is_fused { 0 } else { MATRIX * elems + WORKSET[1] * elems.min(WORKSET[0]) };
+    let workset = if is_fused { 0 } else { WORKSET[1] * elems.min(WORKSET[0]) };
     let (kept, meanwhile, later) = match choices.fill {
         fill::Strategy::Gather => {
-            (8 * owned + 4 * corners, 4 * owned + 4 * corners, if is_fused { 352 * elems } else { 0 })
+            let matrix = if is_fused { SYMMETRIC } else { MATRIX };
+            (8 * owned + 4 * corners, 4 * owned + 4 * corners, matrix * window_on_gpu(sizes))
         }
         fill::Strategy::Scatter => (0, 0, 0),
         fill::Strategy::Colour => (4 * elems, 4 * elems + 16 * local, 0),
     };
-    let storage = match choices.format {
-        Format::Crs => 0,
-        Format::Sell => 12 * 27 * owned + owned / 2,
-        // In a part of a box, slices may span ends of the numbering and then store their columns: all do in the worst case.
-        Format::Pattern if ghosts > 0 => 12 * 27 * owned + owned / 2,
-        Format::Pattern => 8 * 27 * owned + owned / 2,
-    };
-    let kept = kept + contraction + 4 * fixed + 8 * cleared;
-    let vectors = 8 * nnz + storage + 8 * local + 16 * owned + 8 * local + 16 * owned + 12 * sent;
-    let setup = (kept + meanwhile).max(kept + local + 8 * nnz + storage + 8 * local + 16 * owned);
-    let solve = tables + kept + later + vectors;
+    let stored = if is_fused || choices.fill == fill::Strategy::Gather { 0 } else { MATRIX * elems };
+    let tables = mesh + positions + 4 * fixed + 8 * cleared;
+    // While the conditions are listed; while slices are laid out; while the assembly is prepared; at the end.
+    let conditions = pattern + local + owned;
+    let exact = if is_direct || entries == 4 * nnz { 0 } else { pattern + 4 * nnz };
+    let layout = exact.max(if is_direct { pattern } else { kept_pattern } + values + owned / 2);
+    let assembly = kept_pattern + values + workset + stored + kept;
+    let vectors = 8 * local + 16 * owned + 12 * sent;
+    let setup = conditions.max(layout).max(assembly + meanwhile.max(vectors));
+    let solve = tables + assembly + later + vectors + 8 * local + 16 * owned;
     // Lists of values to send, and the messages.
     let staging = 12 * sent + 8 * ghosts;
     Forecast::new(owned, [mesh, mesh + graph, tables + setup, solve], staging)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::comm::Solo;
-    use crate::graph;
-    use crate::mesh::{BoxSpec, CoordinateMap, Face, Mesh};
-    use crate::space::Serial;
+/// Bytes of the upper half of a hexahedron's matrix, and of its residual.
+const SYMMETRIC: u64 = 352;
 
-    #[test]
-    fn sizes_are_those_of_the_mesh_and_its_graph() {
-        let spec = BoxSpec::new([5, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
-        for ranks in [1, 2, 5, 12] {
-            for rank in 0..ranks {
-                let part = BoxPart::new(&spec, rank, ranks).unwrap();
-                let sizes = Sizes::of(&part);
-                let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
-                let rows = mesh.map.owned_count();
-                let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Sort).unwrap().crs;
-                let is_fixed = |node: usize| [Face::ZMin, Face::ZMax].iter().any(|f| f.is_in(mesh.node_faces[node]));
-                let columns = |row: usize| crs.row(row).iter().map(|&column| column as usize);
-                let cleared = |row: usize| columns(row).filter(|&c| c != row && (is_fixed(row) || is_fixed(c))).count();
-                let corners = mesh.elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows).count();
-                let expected = Sizes {
-                    owned: rows as u64,
-                    ghosts: mesh.map.ghost_count() as u64,
-                    elems: mesh.elem_count() as u64,
-                    nnz: crs.nnz() as u64,
-                    corners: corners as u64,
-                    sent: mesh.map.neighbours().iter().map(|n| n.send.len() as u64).sum(),
-                    fixed: (0..rows).filter(|&row| is_fixed(row)).count() as u64,
-                    cleared: (0..rows).map(cleared).sum::<usize>() as u64,
-                    ..sizes
-                };
-                assert_eq!(sizes, expected, "rank {rank} of {ranks}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
-        let forecast = Forecast::new(1000, [100, 300, 200, 400], 0);
-        assert_eq!(forecast.peak(), 400);
-        forecast.check(&Solo, 400, 0).unwrap();
-        for (free, stage, wanted, fitting) in [(399, "solve", 400, 997), (299, "graph", 300, 996), (0, "mesh", 100, 0)]
-        {
-            let text = forecast.check(&Solo, free, 0).unwrap_err().to_string();
-            for part in [
-                format!("stage `{stage}`"),
-                format!("({wanted} bytes)"),
-                format!("({free} bytes) are free"),
-                format!("about {fitting} "),
-            ] {
-                assert!(text.contains(&part), "{text}");
-            }
-        }
-        let on_gpu = Forecast::new(1, [1; 4], 50);
-        on_gpu.check(&Solo, 1, 50).unwrap();
-        assert!(on_gpu.check(&Solo, 1, 49).unwrap_err().to_string().contains("(49 bytes) are free"));
-    }
+/// Returns the number of element matrices that a GPU's gather stores at once.
+fn window_on_gpu(sizes: &Sizes) -> u64 {
+    const BLOCK: u64 = 128;
+    let (step, [x, y]) = (fill::step_of(sizes.elems as usize) as u64, sizes.layer);
+    // From the first element of a block's first row to the last of its last row. Few rows of the shell fill a layer.
+    let layers = if sizes.ghosts > 0 { 2 + BLOCK / (x + y).max(1) } else { 1 };
+    let reach = layers * x * y + x + BLOCK;
+    if step >= sizes.elems || reach >= step.max(sizes.elems / 8) { sizes.elems } else { sizes.elems.min(step + reach) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::{Deck, Job, Phases, Progress};
 use crate::Result;
 use crate::comm::{Halo, Links};
-use crate::fill::{Dirichlet, HeatInput};
+use crate::fill::{HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
 use crate::solve::{
@@ -19,7 +19,7 @@ use crate::solve::{
     symmetry, true_residual,
 };
 use crate::space::Array;
-use crate::sparse::{CrsMatrix, Format, Product};
+use crate::sparse::{Format, Product};
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
@@ -36,8 +36,6 @@ pub struct ProblemInput<'a, S: Job> {
     pub links: &'a Links<'a, S>,
     /// The tables of this rank.
     pub mesh: &'a Mesh<S::Memory>,
-    /// The graph of this rank's rows.
-    pub graph: &'a Graph<S::Memory>,
     /// K.
     pub conductivity: f64,
     /// Receives the times.
@@ -57,9 +55,8 @@ pub struct HeatProblem<'a, S: Job> {
     space: &'a S,
     input: ProblemInput<'a, S>,
     assembly: S::HeatAssembly,
-    boundary: Dirichlet<S::Memory>,
-    jacobian: CrsMatrix<f64, S::Memory>,
-    storage: S::Storage,
+    system: StoredSystem<S>,
+    rows: usize,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
     /// Work whose time is not read yet: a device passes its marks later.
@@ -89,29 +86,31 @@ impl<S: Job> std::fmt::Debug for HeatProblem<'_, S> {
 }
 
 impl<'a, S: Job> HeatProblem<'a, S> {
-    /// Prepares assembly, boundary conditions, matrix, halo and solver.
+    /// Prepares assembly, boundary conditions, matrix, halo and solver. Takes the graph of this rank's rows, and frees what the
+    /// matrix does not need of it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
-    pub fn new(space: &'a S, input: ProblemInput<'a, S>) -> Result<Self> {
-        let ProblemInput { deck, links, mesh, graph, .. } = input;
+    pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Graph<S::Memory>) -> Result<Self> {
+        let ProblemInput { deck, links, mesh, .. } = input;
         let strategy = deck.fill.strategy.or(S::STRATEGY);
-        let format = deck.matrix.format.or(Format::default());
-        let mut steps = Vec::new();
+        let (rows, format) = (graph.crs.rows(), deck.matrix.format.or(Format::default()));
+        let (elem_node, mut marks) = (&mesh.elem_node, Vec::new());
+        let conditions = step(space, &mut marks, "setup/boundary", || {
+            space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
+        })?;
+        let system = step(space, &mut marks, "setup/format", || {
+            space.stored_system(strategy, format, elem_node, graph, conditions)
+        })?;
         let mut problem = HeatProblem {
-            assembly: step(space, &mut steps, "setup/fill", || {
-                space.heat_assembly(strategy, deck.fill.kernel, &mesh.elem_node, graph)
+            assembly: step(space, &mut marks, "setup/fill", || {
+                space.heat_assembly(strategy, deck.fill.kernel, elem_node, &system)
             })?,
-            boundary: step(space, &mut steps, "setup/boundary", || {
-                space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
-            })?,
-            jacobian: step(space, &mut steps, "setup/matrix", || CrsMatrix::unfilled_on(space, graph.crs.clone()))?,
-            storage: step(space, &mut steps, "setup/format", || space.storage(format, &graph.crs))?,
-            halo: step(space, &mut steps, "setup/halo", || links.halo(space, &mesh.map))?,
-            workspace: step(space, &mut steps, "setup/cg", || {
-                CgWorkspace::new(space, graph.crs.rows(), mesh.map.local_count())
-            })?,
-            marks: steps,
+            system,
+            rows,
+            halo: step(space, &mut marks, "setup/halo", || links.halo(space, &mesh.map))?,
+            workspace: step(space, &mut marks, "setup/cg", || CgWorkspace::new(space, rows, mesh.map.local_count()))?,
+            marks,
             space,
             input,
         };
@@ -133,7 +132,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
 
     /// Number of entries that the boundary conditions write.
     pub fn boundary_entries(&self) -> usize {
-        self.boundary.len()
+        self.system.conditions.len()
     }
 
     /// Bytes that a halo exchange sends.
@@ -153,10 +152,9 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
         if self.input.deck.run.triad && !S::SYNCHRONOUS {
-            let (rows, columns) = (self.jacobian.graph().rows(), self.jacobian.graph().columns());
-            let (x, mut y) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
+            let (x, mut y) = (self.space.zeros(self.input.mesh.map.local_count())?, self.space.zeros(self.rows)?);
             for _ in 0..TIMED_PRODUCTS {
-                self.timed("spmv", |this| S::operator(&this.storage, &this.jacobian).multiply(this.space, &x, &mut y))?;
+                self.timed("spmv", |this| S::operator(&this.system.matrix).multiply(this.space, &x, &mut y))?;
             }
         }
         let symmetry = self.timed("verify", Self::symmetry)?;
@@ -167,8 +165,8 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// The symmetry of the matrix as CG sees it: in its storage format, with boundary conditions and halo.
     fn symmetry(&mut self) -> Result<Symmetry> {
         let (mesh, links, space) = (self.input.mesh, self.input.links, self.space);
-        space.update(&mut self.storage, &self.jacobian)?;
-        let matrix = S::operator(&self.storage, &self.jacobian);
+        space.update(&mut self.system.matrix)?;
+        let matrix = S::operator(&self.system.matrix);
         let mut operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
         symmetry(space, &mut operator, links, &mut self.workspace, |which, vector| {
             space.scatter_by_id(mesh, SEEDS[which], vector)
@@ -194,11 +192,11 @@ impl<'a, S: Job> HeatProblem<'a, S> {
 
 impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
     fn rows(&self) -> usize {
-        self.jacobian.graph().rows()
+        self.rows
     }
 
     fn assemble(&mut self, temperature: &mut Array<S, f64>, residual: &mut Array<S, f64>) -> Result<()> {
-        let ProblemInput { mesh, graph, conductivity, .. } = self.input;
+        let ProblemInput { mesh, conductivity, .. } = self.input;
         // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
             self.timed("halo", |this| this.halo.update(this.space, temperature))?;
@@ -206,20 +204,23 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         self.timed("fill", |this| {
             let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
             let input = HeatInput { elem_node, node_coord, temperature, conductivity };
-            this.space.assemble_heat(&mut this.assembly, input, graph, &mut this.jacobian, residual)
+            this.space.assemble_heat(&mut this.assembly, input, &mut this.system, residual)
         })?;
-        self.timed("boundary", |this| this.space.apply_dirichlet(&this.boundary, &mut this.jacobian, residual))
+        self.timed("boundary", |this| {
+            let StoredSystem { matrix, conditions, .. } = &mut this.system;
+            this.space.apply_dirichlet(conditions, S::values_mut(matrix), residual)
+        })
     }
 
     fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo> {
         let ProblemInput { deck, links, mesh, phases, progress, .. } = self.input;
         let (space, before) = (self.space, self.space.mark()?);
-        if space.update(&mut self.storage, &self.jacobian)? {
+        if space.update(&mut self.system.matrix)? {
             self.marks.push(("format", 1, before, space.mark()?));
         }
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
-        let matrix = S::operator(&self.storage, &self.jacobian);
+        let matrix = S::operator(&self.system.matrix);
         let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
@@ -260,12 +261,11 @@ mod tests {
             deck: &deck,
             links: &Links::staged(&Solo),
             mesh: &mesh,
-            graph: &graph,
             conductivity: 2.0,
             phases: &phases,
             progress: &Silent,
         };
-        let mut problem = HeatProblem::new(&Serial, input).unwrap();
+        let mut problem = HeatProblem::new(&Serial, input, graph).unwrap();
         let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
         problem.assemble(&mut x, &mut residual).unwrap();
         work(problem, &residual)
@@ -278,9 +278,9 @@ mod tests {
             assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
             // A column of a free row in the middle of the box.
             let row = 9 * 8 * 3 + 9 * 4 + 4;
-            let entry = problem.jacobian.graph().row_range(row).start;
-            assert_ne!(problem.jacobian.graph().entries()[entry] as usize, row);
-            problem.jacobian.parts_mut().1[entry] += 1e-3;
+            let entry = problem.system.matrix.graph().row_range(row).start;
+            assert_ne!(problem.system.matrix.graph().entries()[entry] as usize, row);
+            problem.system.matrix.parts_mut().1[entry] += 1e-3;
             let broken = problem.finish().unwrap();
             assert!(broken.departure > 1e-8, "{broken:?}");
         });
@@ -297,10 +297,7 @@ mod tests {
             let totals = problem.input.phases.totals();
             let steps: Vec<_> =
                 totals.iter().map(|phase| phase.name).filter(|name| name.starts_with("setup/")).collect();
-            assert_eq!(
-                steps,
-                ["fill", "boundary", "matrix", "format", "halo", "cg"].map(|step| format!("setup/{step}"))
-            );
+            assert_eq!(steps, ["boundary", "format", "fill", "halo", "cg"].map(|step| format!("setup/{step}")));
             let calls = |name| totals.iter().find(|phase| phase.name == name).unwrap().calls;
             // CG applies A once before its iterations; the check is not counted there.
             assert_eq!(

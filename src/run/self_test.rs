@@ -156,9 +156,9 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
         let conductivity = Analytic::new(1.0, 2.0, 0.0, 1.0).conductivity();
         let (phases, links) = (Phases::default(), &Links::staged(&Solo));
-        let (mesh, graph, phases, progress) = (&mesh, &graph, &phases, &Silent);
-        let input = ProblemInput { deck, links, mesh, graph, conductivity, phases, progress };
-        let mut problem = HeatProblem::new(space, input)?;
+        let (mesh, phases, progress) = (&mesh, &phases, &Silent);
+        let input = ProblemInput { deck, links, mesh, conductivity, phases, progress };
+        let mut problem = HeatProblem::new(space, input, graph)?;
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
             (problem.start()?, space.zeros(n)?, space.zeros(n)?);

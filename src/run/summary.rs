@@ -36,7 +36,7 @@ pub(super) fn graph_phases<M: MemorySpace>(phases: &Phases, graph: &Graph<M>) {
 pub(super) fn costs<S: Job>(
     phases: &Phases,
     mesh: &Mesh<S::Memory>,
-    graph: &Graph<S::Memory>,
+    nnz: usize,
     problem: &HeatProblem<'_, S>,
     deck: &Deck,
 ) {
@@ -44,7 +44,7 @@ pub(super) fn costs<S: Job>(
         owned: mesh.map.owned_count() as u64,
         ghosts: mesh.map.ghost_count() as u64,
         elems: mesh.elem_count() as u64,
-        nnz: graph.crs.nnz() as u64,
+        nnz: nnz as u64,
     };
     let element_flops = match deck.fill.kernel {
         fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,

@@ -129,6 +129,14 @@ impl<M: MemorySpace> CrsGraph<M> {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl CrsGraph<crate::space::CudaMemory> {
+    /// Frees memory behind the columns, which builders allocate before they know their number.
+    pub(crate) fn exact(self) -> Result<Self> {
+        Ok(CrsGraph { entries: self.entries.exact()?, ..self })
+    }
+}
+
 impl PartialEq for CrsGraph {
     fn eq(&self, other: &Self) -> bool {
         self.columns == other.columns && self.row_map == other.row_map && self.entries == other.entries

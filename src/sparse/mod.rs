@@ -35,9 +35,9 @@ pub use crs_matrix::CrsMatrix;
 pub use exchange::{read_matrix_market, write_matrix_market};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
-pub use format::{Format, Formats, Product};
 #[cfg(feature = "cuda")]
-pub use format::{SliceArrays, SlicedEll, Storage, Stored};
+pub use format::{DeviceMatrix, SliceArrays, SlicedEll, Storage, Stored};
+pub use format::{Format, Formats, Product};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use spmv::Spmv;

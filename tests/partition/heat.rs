@@ -4,11 +4,11 @@
 use crate::random::Random;
 use crate::ranks::on_ranks;
 use minifenl::comm::Communicator;
-use minifenl::fill::{Assemble, HeatInput, Kernel, Strategy};
+use minifenl::fill::{Assemble, Boundary, Dirichlet, HeatInput, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
-use minifenl::space::{Serial, Threads};
-use minifenl::sparse::CrsMatrix;
+use minifenl::space::{HostMemory, Serial, Threads};
+use minifenl::sparse::{CrsMatrix, Format};
 use std::collections::HashMap;
 
 /// Jacobian and residual of the first `rows` nodes.
@@ -21,14 +21,16 @@ fn assembled<S>(
     temperature: &Vec<f64>,
 ) -> (CrsMatrix, Vec<f64>)
 where
-    S: Assemble<Memory = minifenl::space::HostMemory> + graph::BuildGraph,
+    S: Assemble<Memory = HostMemory, Matrix = CrsMatrix> + Boundary + graph::BuildGraph,
 {
     let graph = graph::build(space, elem_node, rows, graph::Strategy::default()).unwrap();
-    let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &graph).unwrap();
-    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; rows]);
+    let free = Dirichlet::new(space, &graph.crs, &vec![0; elem_node.node_count()]).unwrap();
+    let mut system = space.stored_system(strategy, Format::Crs, elem_node, graph, free).unwrap();
+    let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &system).unwrap();
+    let mut residual = vec![f64::NAN; rows];
     let input = HeatInput { elem_node, node_coord, temperature, conductivity: 0.7 };
-    space.assemble_heat(&mut assembly, input, &graph, &mut matrix, &mut residual).unwrap();
-    (matrix, residual)
+    space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
+    (system.matrix, residual)
 }
 
 #[test]

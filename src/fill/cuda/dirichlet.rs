@@ -6,7 +6,7 @@ use crate::fill::kernel_files::DIRICHLET;
 use crate::fill::{Boundary, Dirichlet};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::CrsGraph;
 
 const THREADS: u32 = 256;
 /// Lanes that search one row.
@@ -37,18 +37,18 @@ impl Boundary for Cuda {
             let grid = Grid::cover(graph.rows() * LANES, THREADS);
             self.launch(&DIRICHLET, "list_fixed", grid, arguments)?;
         }
-        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), nnz: graph.nnz() })
+        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), values: graph.nnz() })
     }
 
     fn apply_dirichlet(
         &self,
         conditions: &Dirichlet<CudaMemory>,
-        matrix: &mut CrsMatrix<f64, CudaMemory>,
+        values: &mut CudaArray<f64>,
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
-        check_length("Dirichlet::apply", "matrix", matrix.values().len(), conditions.nnz)?;
+        check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
         check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
-        let ((rows, entries), values) = (conditions.lengths, matrix.parts_mut().1);
+        let (rows, entries) = conditions.lengths;
         let grid = Grid::cover(entries, THREADS);
         self.launch(&DIRICHLET, "clear_entries", grid, arguments![entries as u64, &conditions.entries, values])?;
         self.launch(

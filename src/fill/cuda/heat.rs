@@ -7,11 +7,11 @@ use crate::Result;
 use crate::element::{Analytic, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
-use crate::fill::{Assemble, HeatInput, Kernel, Strategy};
+use crate::fill::{Assemble, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy, step_of};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::{CrsMatrix, RowLayout};
+use crate::sparse::Format;
 
 /// Cells of a workset: enough to fill the GPU, 4352 bytes each.
 const WORKSET: usize = 65_536;
@@ -45,50 +45,85 @@ impl Contraction {
     }
 }
 
+impl CudaHeatAssembly {
+    /// Prepares a strategy and an element kernel for a system. `Gather` computes `step` elements at a time.
+    ///
+    /// # Errors
+    /// Those of [`Assemble::heat_assembly`]; [`Error::Invalid`](crate::Error::Invalid) for a strategy other than `Gather` on a
+    /// system that is assembled in slices.
+    pub fn new(
+        space: &Cuda,
+        strategy: Strategy,
+        kernel: Kernel,
+        step: usize,
+        elem_node: &ElemNode<CudaMemory>,
+        system: &StoredSystem<Cuda>,
+    ) -> Result<Self> {
+        let nodes = elem_node.nodes_per_elem();
+        check_length("heat_assembly", "elem_node (nodes per element)", nodes, HEX8_NODES)?;
+        let contraction = match kernel {
+            Kernel::Fused => None,
+            Kernel::Contraction => Some(Contraction::new(space, strategy, elem_node.elem_count())?),
+        };
+        let fill = CudaFill::prepare(space, strategy, step, elem_node, system.matrix.layout(), &system.places)?;
+        Ok(CudaHeatAssembly { fill, contraction })
+    }
+
+    /// Returns the number of element matrices that are stored at once by the strategy.
+    pub fn stored_elements(&self) -> usize {
+        self.fill.stored_elements()
+    }
+}
+
 impl Assemble for Cuda {
     // The fastest strategy on a GPU, and its bits are the same in every run.
     const STRATEGY: Strategy = Strategy::Gather;
 
     type HeatAssembly = CudaHeatAssembly;
 
+    fn stored_system(
+        &self,
+        strategy: Strategy,
+        format: Format,
+        elem_node: &ElemNode<CudaMemory>,
+        graph: Graph<CudaMemory>,
+        conditions: Dirichlet<CudaMemory>,
+    ) -> Result<StoredSystem<Self>> {
+        let direct = strategy.assembles_in_slices(graph.crs.rows());
+        StoredSystem::new(self, format, direct, elem_node, graph, conditions)
+    }
+
     fn heat_assembly(
         &self,
         strategy: Strategy,
         kernel: Kernel,
         elem_node: &ElemNode<CudaMemory>,
-        graph: &Graph<CudaMemory>,
+        system: &StoredSystem<Self>,
     ) -> Result<CudaHeatAssembly> {
-        let nodes = elem_node.nodes_per_elem();
-        check_length("heat_assembly", "elem_node (nodes per element)", nodes, HEX8_NODES)?;
-        let contraction = match kernel {
-            Kernel::Fused => None,
-            Kernel::Contraction => Some(Contraction::new(self, strategy, elem_node.elem_count())?),
-        };
-        Ok(CudaHeatAssembly { fill: CudaFill::new(self, strategy, elem_node, graph)?, contraction })
+        let step = step_of(elem_node.elem_count());
+        CudaHeatAssembly::new(self, strategy, kernel, step, elem_node, system)
     }
 
     fn assemble_heat(
         &self,
         assembly: &mut CudaHeatAssembly,
         input: HeatInput<'_, CudaMemory>,
-        graph: &Graph<CudaMemory>,
-        matrix: &mut CrsMatrix<f64, CudaMemory>,
+        system: &mut StoredSystem<Self>,
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
+        const NAME: &str = "assemble_heat";
         let CudaHeatAssembly { fill, contraction } = assembly;
-        let Some(Contraction { workset, arrays }) = contraction else {
-            return fill.assemble_heat(self, input, graph, matrix, residual);
-        };
-        let Some((matrices, residuals)) = arrays else {
-            const NAME: &str = "assemble_heat";
-            let (layout, values) = (RowLayout::of_graph(&graph.crs), matrix.parts_mut().1);
-            let system = fill.system(NAME, self, input.elem_node, &graph.elem, layout, values, residual)?;
-            return fill.contractions(NAME, workset, system, input);
-        };
-        workset.evaluate(self, input, 0..input.elem_node.elem_count(), matrices, residuals)?;
-        // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
-        let elements = ElementMatrices { matrices, residuals, symmetric: false };
-        fill.assemble_matrices(self, input.elem_node, graph, elements, matrix, residual)
+        let (layout, values) = system.matrix.assembled();
+        let view = fill.system(NAME, self, input.elem_node, &system.places, layout, values, residual)?;
+        match contraction {
+            None => fill.heat(NAME, view, input),
+            Some(Contraction { workset, arrays: None }) => fill.contractions(NAME, workset, view, input),
+            Some(Contraction { workset, arrays: Some((matrices, residuals)) }) => {
+                workset.evaluate(self, input, 0..input.elem_node.elem_count(), matrices, residuals)?;
+                // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
+                fill.matrices(view, ElementMatrices { matrices, residuals, symmetric: false })
+            }
+        }
     }
 
     fn stored_bytes(assembly: &CudaHeatAssembly) -> u64 {

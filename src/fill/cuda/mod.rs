@@ -14,6 +14,7 @@ mod contraction;
 mod dirichlet;
 mod gather;
 mod heat;
+mod places;
 mod scatter;
 mod system;
 mod windows;
@@ -22,7 +23,7 @@ pub use contraction::ContractionWorkset;
 pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 
-use super::{HeatInput, Strategy};
+use super::{HeatInput, Strategy, step_of};
 use crate::element::HEX8_NODES;
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
@@ -67,7 +68,7 @@ impl CudaFill {
         elem_node: &ElemNode<CudaMemory>,
         graph: &Graph<CudaMemory>,
     ) -> Result<Self> {
-        Self::with_step(space, strategy, windows::STEP, elem_node, graph)
+        Self::with_step(space, strategy, step_of(elem_node.elem_count()), elem_node, graph)
     }
 
     /// Prepares a strategy as [`new`](Self::new). With `Gather` the heat equation's element matrices are computed `step` elements
@@ -97,6 +98,9 @@ impl CudaFill {
         let nodes = elem_node.nodes_per_elem();
         check_at_least("CudaFill::new", "elem_node (its nodes)", elem_node.node_count(), layout.rows)?;
         check_tables("CudaFill::new", elem_node, places, layout)?;
+        if strategy != Strategy::Gather && layout.shift != 0 {
+            return Err(Error::Invalid(format!("strategy {strategy} on a matrix in slices: expected gather")));
+        }
         let method = match strategy {
             Strategy::Scatter => Method::Scatter,
             Strategy::Gather => Method::Gather(Gather::new(space, step, elem_node, layout)?),
@@ -197,6 +201,11 @@ impl CudaFill {
         check_at_least(NAME, "residuals", elements.residuals.len(), elems * nodes)?;
         let layout = RowLayout::of_graph(&graph.crs);
         let system = self.system(NAME, space, elem_node, &graph.elem, layout, matrix.parts_mut().1, residual)?;
+        self.matrices(system, elements)
+    }
+
+    /// Sums element matrices of checked lengths.
+    fn matrices(&self, system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
         match &self.method {
             Method::Scatter => scatter::matrices(system, elements),
             Method::Gather(gather) => gather.matrices(system, elements),

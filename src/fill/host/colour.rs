@@ -5,9 +5,9 @@
 //! colour, so its sums do not depend on the number of threads.
 
 use super::kernel::ElementKernel;
+use super::pattern::Pattern;
 use super::sums::{SharedSums, add_elems};
 use crate::Result;
-use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::atomic::add_unshared;
 use crate::space::{HostSpace, try_zeroed};
@@ -53,16 +53,16 @@ impl Colour {
         space: &S,
         kernel: &impl ElementKernel<NN>,
         elem_node: &ElemNode,
-        graph: &Graph,
+        graph: Pattern<'_>,
         values: &mut [f64],
         residual: &mut [f64],
     ) {
-        let sums = SharedSums::zeroed(space, &graph.crs, values, residual);
+        let sums = SharedSums::zeroed(space, graph.crs, values, residual);
         // Colours run one after the other; the end of for_each separates them.
         for blocks in &self.colours {
             space.for_each(blocks.par_iter(), |&block| {
                 let elems = block * BLOCK..elem_node.elem_count().min((block + 1) * BLOCK);
-                add_elems(kernel, elems, elem_node, &graph.elem, sums, |_, cell, term| add_unshared(cell, term));
+                add_elems(kernel, elems, elem_node, graph.elem, sums, |_, cell, term| add_unshared(cell, term));
             });
         }
     }

@@ -4,7 +4,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::{Boundary, Dirichlet};
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, try_collect, try_push, try_reserve};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,13 +33,13 @@ impl<S: HostSpace> Boundary for S {
         try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
         lists.iter().for_each(|list| entries.extend_from_slice(list));
         let lengths = (rows.len(), entries.len());
-        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), nnz: graph.nnz() })
+        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), values: graph.nnz() })
     }
 
-    fn apply_dirichlet(&self, conditions: &Dirichlet, matrix: &mut CrsMatrix, residual: &mut Vec<f64>) -> Result<()> {
-        check_length("Dirichlet::apply", "matrix", matrix.graph().nnz(), conditions.nnz)?;
+    fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+        check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
         check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
-        let values = atomic_view(matrix.parts_mut().1);
+        let values = atomic_view(values);
         self.for_each(conditions.entries.par_chunks(S::CHUNK), |entries| {
             entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
         });

@@ -9,9 +9,10 @@
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
 use super::kernel::{ElementBatch, ElementKernel};
+use super::pattern::Pattern;
 use super::sums::with_positions;
 use super::window::{Window, windows};
-use crate::graph::{Graph, NodeElem, Position};
+use crate::graph::{NodeElem, Position};
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, even_bounds, split_at, try_zeroed};
@@ -71,7 +72,7 @@ impl<const NN: usize> Gather<NN> {
         space: &S,
         kernel: &impl ElementKernel<NN>,
         elem_node: &ElemNode,
-        graph: &Graph,
+        graph: Pattern<'_>,
         values: &mut [f64],
         residual: &mut [f64],
     ) -> Result<()> {

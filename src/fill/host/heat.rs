@@ -1,14 +1,15 @@
 //! Assembly of the heat equation on host memory.
 
+use super::pattern::Pattern;
 use super::{ContractionKernel, Elements, Fill, FusedKernel};
 use crate::Result;
 use crate::element::{Analytic, HEX8_NODES};
 use crate::error::check_at_least;
-use crate::fill::{Assemble, HeatInput, Kernel, Strategy};
+use crate::fill::{Assemble, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::{HostMemory, HostSpace};
-use crate::sparse::CrsMatrix;
+use crate::sparse::{CrsMatrix, Format};
 
 /// The heat equation's assembly on host memory.
 #[derive(Debug)]
@@ -22,31 +23,47 @@ impl<S: HostSpace> Assemble for S {
 
     type HeatAssembly = HostHeatAssembly;
 
+    fn stored_system(
+        &self,
+        _: Strategy,
+        _: Format,
+        _: &ElemNode,
+        graph: Graph,
+        conditions: Dirichlet,
+    ) -> Result<StoredSystem<Self>> {
+        let Graph { crs, elem: places, .. } = graph;
+        Ok(StoredSystem { matrix: CrsMatrix::unfilled_on(self, crs)?, places, conditions })
+    }
+
     fn heat_assembly(
         &self,
         strategy: Strategy,
         kernel: Kernel,
         elem_node: &ElemNode,
-        graph: &Graph,
+        system: &StoredSystem<Self>,
     ) -> Result<HostHeatAssembly> {
-        Ok(HostHeatAssembly { fill: Fill::new(self, strategy, elem_node, graph)?, kernel })
+        let pattern = Pattern { crs: system.matrix.graph(), elem: &system.places };
+        Ok(HostHeatAssembly { fill: Fill::prepare(self, strategy, elem_node, pattern)?, kernel })
     }
 
     fn assemble_heat(
         &self,
         assembly: &mut HostHeatAssembly,
         input: HeatInput<'_, HostMemory>,
-        graph: &Graph,
-        matrix: &mut CrsMatrix,
+        system: &mut StoredSystem<Self>,
         residual: &mut Vec<f64>,
     ) -> Result<()> {
         let HeatInput { elem_node, node_coord, temperature, conductivity } = input;
         let elements = Elements::new(elem_node, node_coord, temperature, conductivity)?;
         let HostHeatAssembly { fill, kernel } = assembly;
+        let (crs, values) = system.matrix.parts_mut();
+        let pattern = Pattern { crs, elem: &system.places };
         match kernel {
-            Kernel::Fused => fill.assemble(self, &FusedKernel::new(elements), elem_node, graph, matrix, residual),
+            Kernel::Fused => {
+                fill.assemble_values(self, &FusedKernel::new(elements), elem_node, pattern, values, residual)
+            }
             Kernel::Contraction => {
-                fill.assemble(self, &ContractionKernel::new(elements), elem_node, graph, matrix, residual)
+                fill.assemble_values(self, &ContractionKernel::new(elements), elem_node, pattern, values, residual)
             }
         }
     }

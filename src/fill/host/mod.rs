@@ -9,6 +9,7 @@ mod element_fn;
 mod gather;
 mod heat;
 mod kernel;
+mod pattern;
 mod scatter;
 mod seam;
 mod sums;
@@ -29,6 +30,7 @@ use crate::space::HostSpace;
 use crate::sparse::CrsMatrix;
 use colour::Colour;
 use gather::Gather;
+use pattern::Pattern;
 use scatter::Scatter;
 use sums::with_positions;
 
@@ -55,6 +57,11 @@ impl<const NN: usize> Fill<NN> {
     /// [`Error::Shape`](crate::Error::Shape) when the table has other elements or the graph belongs to another table,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, elem_node: &ElemNode, graph: &Graph) -> Result<Self> {
+        Self::prepare(space, strategy, elem_node, graph.into())
+    }
+
+    /// [`new`](Self::new) for a borrowed pattern.
+    fn prepare<S: HostSpace>(space: &S, strategy: Strategy, elem_node: &ElemNode, graph: Pattern<'_>) -> Result<Self> {
         check_tables::<NN>("Fill::new", elem_node, graph)?;
         let rows = graph.crs.rows();
         let method = match strategy {
@@ -79,13 +86,27 @@ impl<const NN: usize> Fill<NN> {
         matrix: &mut CrsMatrix,
         residual: &mut [f64],
     ) -> Result<()> {
+        let values = matrix.parts_mut().1;
+        self.assemble_values(space, kernel, elem_node, graph.into(), values, residual)
+    }
+
+    /// [`assemble`](Self::assemble) for a borrowed pattern.
+    fn assemble_values<S: HostSpace>(
+        &mut self,
+        space: &S,
+        kernel: &impl ElementKernel<NN>,
+        elem_node: &ElemNode,
+        graph: Pattern<'_>,
+        values: &mut [f64],
+        residual: &mut [f64],
+    ) -> Result<()> {
         check_tables::<NN>("Fill::assemble", elem_node, graph)?;
         check_length("Fill::assemble", "elem_node (elements)", elem_node.elem_count(), self.elems)?;
         check_length("Fill::assemble", "graph (rows)", graph.crs.rows(), self.rows)?;
         check_length("Fill::assemble", "graph (entries)", graph.crs.nnz(), self.nnz)?;
-        check_length("Fill::assemble", "matrix", matrix.graph().nnz(), self.nnz)?;
+        check_length("Fill::assemble", "matrix", values.len(), self.nnz)?;
         check_at_least("Fill::assemble", "residual", residual.len(), self.rows)?;
-        let (values, residual) = (matrix.parts_mut().1, &mut residual[..self.rows]);
+        let residual = &mut residual[..self.rows];
         match &mut self.method {
             Method::Scatter(scatter) => scatter.assemble(space, kernel, elem_node, graph, values, residual),
             Method::Gather(gather) => gather.assemble(space, kernel, elem_node, graph, values, residual)?,
@@ -104,7 +125,7 @@ impl<const NN: usize> Fill<NN> {
 }
 
 /// Refuses elements of another number of nodes, and a graph whose sizes are those of another table.
-fn check_tables<const NN: usize>(name: &'static str, elem_node: &ElemNode, graph: &Graph) -> Result<()> {
+fn check_tables<const NN: usize>(name: &'static str, elem_node: &ElemNode, graph: Pattern<'_>) -> Result<()> {
     let positions = with_positions!(graph.elem, positions => positions.len());
     check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
     check_length(name, "graph (its elements' nodes)", graph.elem.nodes_per_elem(), NN)?;

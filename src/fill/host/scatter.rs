@@ -6,10 +6,10 @@
 //! not fixed, so their last bits may differ between runs.
 
 use super::kernel::ElementKernel;
+use super::pattern::Pattern;
 use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
 use crate::Result;
-use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
@@ -47,13 +47,13 @@ impl Scatter {
         space: &S,
         kernel: &impl ElementKernel<NN>,
         elem_node: &ElemNode,
-        graph: &Graph,
+        graph: Pattern<'_>,
         values: &mut [f64],
         residual: &mut [f64],
     ) {
-        let sums = SharedSums::zeroed(space, &graph.crs, values, residual);
+        let sums = SharedSums::zeroed(space, graph.crs, values, residual);
         space.for_each(self.bounds.par_windows(2), |block| {
-            add_elems(kernel, block[0]..block[1], elem_node, &graph.elem, sums, |row, cell, term| {
+            add_elems(kernel, block[0]..block[1], elem_node, graph.elem, sums, |row, cell, term| {
                 if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
             });
         });
@@ -111,7 +111,7 @@ mod tests {
         let (mut values, mut residual) = (vec![f64::NAN; graph.crs.nnz()], [f64::NAN]);
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
-            scatter.assemble(&space, &ones, &elem_node, &graph, &mut values, &mut residual);
+            scatter.assemble(&space, &ones, &elem_node, (&graph).into(), &mut values, &mut residual);
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));
         }

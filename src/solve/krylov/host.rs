@@ -7,7 +7,7 @@ use crate::sparse::CrsMatrix;
 impl<S: HostSpace> MatrixOperator for S {
     type Operator<'a> = &'a CrsMatrix;
 
-    fn operator<'a>((): &'a (), a: &'a CrsMatrix) -> &'a CrsMatrix {
-        a
+    fn operator(matrix: &CrsMatrix) -> &CrsMatrix {
+        matrix
     }
 }

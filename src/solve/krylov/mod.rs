@@ -82,8 +82,8 @@ pub trait MatrixOperator: Formats {
     /// A matrix in its storage format, borrowed.
     type Operator<'a>: Product<Self> + LinearOperator<Self>;
 
-    /// Returns the matrix whose values were copied to `storage` last, in its format.
-    fn operator<'a>(storage: &'a Self::Storage, a: &'a CrsMatrix<f64, Self::Memory>) -> Self::Operator<'a>;
+    /// Returns the matrix as products read it.
+    fn operator(matrix: &Self::Matrix) -> Self::Operator<'_>;
 }
 
 /// What a solve reached, computed from its x alone.

@@ -15,6 +15,8 @@ pub struct CudaArray<T: Item> {
     stream: Arc<Stream>,
     pointer: sys::CUdeviceptr,
     len: usize,
+    /// Items that its memory holds.
+    capacity: usize,
     items: PhantomData<T>,
 }
 
@@ -32,7 +34,7 @@ impl<T: Item> CudaArray<T> {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => too_large(stream, bytes),
             _ => failed(error, "cuMemAllocAsync"),
         })?;
-        Ok(CudaArray { stream: stream.clone(), pointer, len, items: PhantomData })
+        Ok(CudaArray { stream: stream.clone(), pointer, len, capacity: len, items: PhantomData })
     }
 
     pub(super) fn zeros(stream: &Arc<Stream>, len: usize) -> Result<Self> {
@@ -68,6 +70,11 @@ impl<T: Item> CudaArray<T> {
     /// Drops the items from `len` on. The array keeps their memory.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+    }
+
+    /// Copies a truncated array to one without the memory of the dropped items.
+    pub(crate) fn exact(self) -> Result<Self> {
+        if self.len == self.capacity { Ok(self) } else { self.copied(&self.stream) }
     }
 
     /// Returns the size in bytes.

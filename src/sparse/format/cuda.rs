@@ -6,7 +6,7 @@
 //! storage.view(matrix)                             products, and an operator for CG
 //! ```
 
-use super::{Format, Formats, Product, SlicedEll};
+use super::{Format, Product, SlicedEll};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_length;
@@ -47,28 +47,57 @@ impl<V: DeviceValue> Storage<V> {
 
     /// Returns the matrix whose values were taken last, as this format stores it.
     pub fn view<'a>(&'a self, a: &'a CrsMatrix<V, CudaMemory>) -> Stored<'a, V> {
-        Stored { matrix: a, slices: self.slices.as_ref(), lanes: self.lanes, at_once: true }
+        let stored = match &self.slices {
+            Some(slices) => Stored::of_both(a, slices),
+            None => Stored::of_crs(a),
+        };
+        Stored { lanes: self.lanes, ..stored }
     }
 }
 
 /// A matrix as it is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'a, V: DeviceValue = f64> {
-    matrix: &'a CrsMatrix<V, CudaMemory>,
-    slices: Option<&'a SlicedEll<V>>,
+    source: Source<'a, V>,
     lanes: Option<Lanes>,
     /// Whether CG on a small system may run in one launch; by default it may.
     pub at_once: bool,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Source<'a, V: DeviceValue> {
+    Crs(&'a CrsMatrix<V, CudaMemory>),
+    /// Slices, and the same matrix in CRS where it is kept.
+    Slices(&'a SlicedEll<V>, Option<&'a CrsMatrix<V, CudaMemory>>),
+}
+
 impl<'a, V: DeviceValue> Stored<'a, V> {
-    /// The CRS matrix.
-    pub fn matrix(&self) -> &'a CrsMatrix<V, CudaMemory> {
-        self.matrix
+    fn of(source: Source<'a, V>) -> Self {
+        Stored { source, lanes: None, at_once: true }
     }
 
-    fn lanes(&self) -> Lanes {
-        self.lanes.unwrap_or_else(|| Lanes::of_matrix(self.matrix))
+    pub(super) fn of_crs(matrix: &'a CrsMatrix<V, CudaMemory>) -> Self {
+        Self::of(Source::Crs(matrix))
+    }
+
+    pub(super) fn of_slices(slices: &'a SlicedEll<V>) -> Self {
+        Self::of(Source::Slices(slices, None))
+    }
+
+    pub(super) fn of_both(matrix: &'a CrsMatrix<V, CudaMemory>, slices: &'a SlicedEll<V>) -> Self {
+        Self::of(Source::Slices(slices, Some(matrix)))
+    }
+
+    /// Returns the CRS matrix; `None` if only slices are kept.
+    pub fn matrix(&self) -> Option<&'a CrsMatrix<V, CudaMemory>> {
+        match self.source {
+            Source::Crs(matrix) => Some(matrix),
+            Source::Slices(_, matrix) => matrix,
+        }
+    }
+
+    fn lanes(&self, matrix: &CrsMatrix<V, CudaMemory>) -> Lanes {
+        self.lanes.unwrap_or_else(|| Lanes::of_matrix(matrix))
     }
 
     /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
@@ -76,9 +105,9 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
     pub fn spmv(&self, space: &Cuda, alpha: f64, x: &CudaArray<f64>, beta: f64, y: &mut CudaArray<f64>) -> Result<()> {
-        match self.slices {
-            Some(slices) => slices.spmv(space, alpha, x, beta, y),
-            None => space.spmv_lanes(self.lanes(), alpha, self.matrix, x, beta, y),
+        match self.source {
+            Source::Slices(slices, _) => slices.spmv(space, alpha, x, beta, y),
+            Source::Crs(matrix) => space.spmv_lanes(self.lanes(matrix), alpha, matrix, x, beta, y),
         }
     }
 
@@ -95,17 +124,22 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<()> {
-        match self.slices {
-            Some(slices) => slices.spmv_dot(space, rows, x, y, sums, slot),
-            None => space.spmv_dot_lanes(self.lanes(), self.matrix, rows, x, y, sums, slot),
+        match self.source {
+            Source::Slices(slices, _) => slices.spmv_dot(space, rows, x, y, sums, slot),
+            Source::Crs(matrix) => space.spmv_dot_lanes(self.lanes(matrix), matrix, rows, x, y, sums, slot),
         }
     }
 
     /// Returns the bytes that a product y = A x has to move in this format, each vector once.
     pub fn bytes(&self) -> usize {
-        let graph = self.matrix.graph();
-        let crs = || self.matrix.values().bytes() + graph.entries().bytes() + graph.row_map().bytes();
-        self.slices.map_or_else(crs, SlicedEll::bytes) + 8 * (graph.rows() + graph.columns())
+        let (rows, columns) = self.extents();
+        let matrix = match self.source {
+            Source::Slices(slices, _) => slices.bytes(),
+            Source::Crs(matrix) => {
+                matrix.values().bytes() + matrix.graph().entries().bytes() + matrix.graph().row_map().bytes()
+            }
+        };
+        matrix + 8 * (rows + columns)
     }
 }
 
@@ -136,7 +170,10 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
     const ROW_BLOCK: usize = 32;
 
     fn extents(&self) -> (usize, usize) {
-        (self.matrix.graph().rows(), self.matrix.graph().columns())
+        match self.source {
+            Source::Crs(matrix) => (matrix.graph().rows(), matrix.graph().columns()),
+            Source::Slices(slices, _) => slices.extents(),
+        }
     }
 
     fn multiply(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
@@ -165,23 +202,12 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<bool> {
-        match self.slices {
-            Some(slices) => slices.spmv_dot_arriving(space, interior, arriving, x, y, sums, slot)?,
-            None => space.spmv_dot_arriving(self.lanes(), self.matrix, interior, arriving, x, y, sums, slot)?,
+        match self.source {
+            Source::Slices(slices, _) => slices.spmv_dot_arriving(space, interior, arriving, x, y, sums, slot)?,
+            Source::Crs(matrix) => {
+                space.spmv_dot_arriving(self.lanes(matrix), matrix, interior, arriving, x, y, sums, slot)?
+            }
         }
         Ok(true)
-    }
-}
-
-impl Formats for Cuda {
-    type Storage = Storage;
-
-    fn storage(&self, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Storage> {
-        Storage::new(self, format, graph)
-    }
-
-    fn update(&self, storage: &mut Storage, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
-        storage.update(self, a)?;
-        Ok(storage.slices.is_some())
     }
 }

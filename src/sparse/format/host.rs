@@ -1,22 +1,21 @@
 //! Hosts multiply with the CRS arrays themselves.
 
-use super::{Format, Formats, Product};
+use super::{Formats, Product};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, HostSpace, Item};
-use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
+use crate::sparse::{CrsMatrix, Spmv};
 use std::ops::Range;
-use std::sync::Arc;
 
 impl<S: HostSpace> Formats for S {
-    type Storage = ();
+    type Matrix = CrsMatrix;
 
-    fn storage(&self, _: Format, _: &Arc<CrsGraph>) -> Result<()> {
-        Ok(())
+    fn update(&self, _: &mut CrsMatrix) -> Result<bool> {
+        Ok(false)
     }
 
-    fn update(&self, (): &mut (), _: &CrsMatrix) -> Result<bool> {
-        Ok(false)
+    fn values_mut(matrix: &mut CrsMatrix) -> &mut Vec<f64> {
+        matrix.parts_mut().1
     }
 }
 

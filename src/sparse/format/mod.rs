@@ -1,12 +1,12 @@
-//! Storage formats made from a CRS matrix, and products with a matrix in any of them.
+//! Storage formats made from a CRS graph, and products with a matrix in any of them.
 //!
-//! ```text
-//! storage = space.storage(format, graph)          once per graph
-//! space.update(storage, matrix)                   after each change of the values
-//! ```
+//! A space's [`Matrix`](Formats::Matrix) is assembled in its format or copied to it by [`update`](Formats::update). On a GPU, the
+//! values of any CRS matrix can be copied to a `Storage`.
 
 #[cfg(feature = "cuda")]
 mod cuda;
+#[cfg(feature = "cuda")]
+mod device_matrix;
 mod host;
 #[cfg(feature = "cuda")]
 mod row_layout;
@@ -18,16 +18,16 @@ mod sliced_ell;
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
 #[cfg(feature = "cuda")]
+pub use device_matrix::DeviceMatrix;
+#[cfg(feature = "cuda")]
 pub(crate) use row_layout::RowLayout;
 #[cfg(feature = "cuda")]
 pub use sliced_ell::{SliceArrays, SlicedEll};
 
-use super::{CrsGraph, CrsMatrix};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, named_choice};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Storage format of a matrix for products on a GPU. Hosts multiply in CRS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,19 +98,16 @@ pub trait Product<S: Blas> {
 
 /// A space that stores matrices in formats of its own.
 pub trait Formats: Blas {
-    /// The data that a format keeps beside the CRS matrix.
-    type Storage: std::fmt::Debug;
+    /// A matrix in a storage format, whose values are assembled.
+    type Matrix: std::fmt::Debug;
 
-    /// Builds the part of a format that depends on the graph only.
+    /// Copies assembled values into the format, 16 bytes per entry. Returns false where values are assembled in the format, so
+    /// that nothing was copied.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-    fn storage(&self, format: Format, graph: &Arc<CrsGraph<Self::Memory>>) -> Result<Self::Storage>;
+    /// A failure of the device, if there is one.
+    fn update(&self, matrix: &mut Self::Matrix) -> Result<bool>;
 
-    /// Copies the values of a matrix into its format, 16 bytes per entry. Returns false where the format uses the CRS values
-    /// themselves, so that nothing was copied.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph than the storage's.
-    fn update(&self, storage: &mut Self::Storage, a: &CrsMatrix<f64, Self::Memory>) -> Result<bool>;
+    /// Returns the values that assembly writes, in their order in memory.
+    fn values_mut(matrix: &mut Self::Matrix) -> &mut Array<Self, f64>;
 }

@@ -1,8 +1,7 @@
 //! Where the values of a matrix on a GPU lie, for kernels that assemble them.
 
-use super::SlicedEll;
 use crate::space::cuda::{CudaArray, CudaMemory};
-use crate::sparse::{CrsGraph, DeviceValue};
+use crate::sparse::CrsGraph;
 
 /// Layout of a matrix's values: value `k` of row r is `starts[r >> shift] + r % 2^shift + (k << shift)`. CRS has shift 0, slices
 /// of 32 rows have shift 5.
@@ -19,12 +18,6 @@ impl<'a> RowLayout<'a> {
     /// The layout of a matrix in CRS.
     pub fn of_graph(graph: &'a CrsGraph<CudaMemory>) -> Self {
         RowLayout { rows: graph.rows(), starts: graph.row_map(), shift: 0, len: graph.nnz() }
-    }
-
-    /// The layout of a matrix in slices.
-    pub fn of_slices<V: DeviceValue>(slices: &'a SlicedEll<V>) -> Self {
-        let (rows, starts) = (slices.extents().0, slices.slice_offsets());
-        RowLayout { rows, starts, shift: 5, len: slices.entries().0 }
     }
 
     /// Number of starts that the layout needs.

@@ -14,8 +14,8 @@
 //! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
 //! some item of x by zero, so x must be finite.
 
-use super::Format;
 use super::slice_layout::SliceLayout;
+use super::{Format, RowLayout};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
@@ -30,6 +30,7 @@ use std::sync::Arc;
 /// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel.
 const THREADS: u32 = 256;
 const SLICE: usize = 32;
+const SHIFT: u32 = SLICE.trailing_zeros();
 const WARPS: u32 = 4;
 
 /// A matrix in sliced ELL storage. The pattern is laid out once per graph; the values are replaced as often as they
@@ -204,9 +205,33 @@ impl<V: DeviceValue> SlicedEll<V> {
         (self.graph.rows(), self.graph.columns())
     }
 
-    /// Returns the index of each slice's first value, and the end of the last one.
-    pub(super) fn slice_offsets(&self) -> &CudaArray<u64> {
-        &self.slice_offsets
+    /// Returns the values `[slice, k, row]`, padding included.
+    pub fn values(&self) -> &CudaArray<V> {
+        &self.values
+    }
+
+    /// Returns the layout of the values.
+    pub(super) fn layout(&self) -> RowLayout<'_> {
+        RowLayout { rows: self.graph.rows(), starts: &self.slice_offsets, shift: SHIFT, len: self.values.len() }
+    }
+
+    /// Returns the layout of the values, and the values writable.
+    pub(super) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<V>) {
+        let Self { graph, slice_offsets: starts, values, .. } = self;
+        (RowLayout { rows: graph.rows(), starts, shift: SHIFT, len: values.len() }, values)
+    }
+
+    /// Returns the slices' offsets, words and tables.
+    pub(crate) fn tables(&self) -> (&CudaArray<u64>, &CudaArray<u64>, &CudaArray<i32>) {
+        (&self.slice_offsets, &self.words, &self.offsets)
+    }
+
+    /// Releases the graph, of which products need the sizes only. No [`update`](Self::update) is possible after this.
+    pub(crate) fn release_graph(&mut self, space: &Cuda) -> Result<()> {
+        let (rows, columns, nnz) = (self.graph.rows(), self.graph.columns(), self.graph.nnz());
+        let sizes = CrsGraph::from_parts(rows, columns, nnz, space.unfilled(0)?, space.unfilled(0)?);
+        self.graph = Arc::new(sizes);
+        Ok(())
     }
 
     /// Returns the number of entries including padding, and the number of those with listed columns.

@@ -3,13 +3,13 @@
 use super::{difference, gpu, wave};
 use minifenl::element::Analytic;
 use minifenl::fill::{
-    self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel, HeatInput, Kernel, Strategy,
-    element_fn,
+    self, Assemble, Boundary, CudaFill, CudaHeatAssembly, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel,
+    HeatInput, Kernel, StoredSystem, Strategy, element_fn,
 };
 use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
 use minifenl::space::{Cuda, CudaArray, CudaMemory, ExecutionSpace, Serial};
-use minifenl::sparse::CrsMatrix;
+use minifenl::sparse::{CrsMatrix, Format, Formats, SlicedEll};
 
 /// What stands behind the rows of a residual, and has to stay.
 const TAIL: [f64; 3] = [7.5, 8.5, 9.5];
@@ -119,19 +119,26 @@ fn fills_agree_with_serial_for_a_scattered_numbering() {
 #[test]
 fn fills_agree_with_serial_at_a_node_with_many_elements() {
     let Some(space) = gpu("fills_agree_with_serial_at_a_node_with_many_elements") else { return };
-    let corners = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
-    for elems in [40u32, 600, 9400] {
-        let nodes = (0..elems).flat_map(|e| [0].into_iter().chain(7 * e + 1..7 * e + 8)).collect();
-        let elem_node = ElemNode::new(nodes, 8, 7 * elems as usize + 1).unwrap();
-        let moved = wave(21 * elems as usize, 0.37);
-        let coord = |(at, corner): (usize, &[i32; 3])| {
-            [0, 1, 2].map(|axis| f64::from(corner[axis]) + 0.1 * (moved[3 * at + axis] - 1.5))
-        };
-        let mut coords = vec![[0.0; 3]];
-        coords.extend(corners.iter().cycle().take(7 * elems as usize).enumerate().map(coord));
-        let tables = Tables::new(&space, elem_node, 7 * elems as usize + 1);
+    for elems in [40, 600, 9400] {
+        let (elem_node, coords) = hub(elems);
+        let rows = elem_node.node_count();
+        let tables = Tables::new(&space, elem_node, rows);
         check_heat(&space, &format!("hub of {elems}"), &tables, &coords);
     }
+}
+
+/// Hexahedra that share one node, and the coordinates of their nodes.
+fn hub(elems: u32) -> (ElemNode, Vec<[f64; 3]>) {
+    let corners = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
+    let nodes = (0..elems).flat_map(|e| [0].into_iter().chain(7 * e + 1..7 * e + 8)).collect();
+    let elem_node = ElemNode::new(nodes, 8, 7 * elems as usize + 1).unwrap();
+    let moved = wave(21 * elems as usize, 0.37);
+    let coord = |(at, corner): (usize, &[i32; 3])| {
+        [0, 1, 2].map(|axis| f64::from(corner[axis]) + 0.1 * (moved[3 * at + axis] - 1.5))
+    };
+    let mut coords = vec![[0.0; 3]];
+    coords.extend(corners.iter().cycle().take(7 * elems as usize).enumerate().map(coord));
+    (elem_node, coords)
 }
 
 /// Values and residual by `Gather` with windows of `step` elements, and the number of element matrices that it stores.
@@ -300,21 +307,26 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
 
     let found_temperature = space.upload(&temperature).unwrap();
     let conductivity = exact.conductivity();
-    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
+    let mut residual = vec![0.0; rows];
+    let nothing = vec![0; columns];
     for (kernel, kernel_name) in Kernel::ALL {
         for (strategy, name) in Strategy::ALL {
-            let mut assembly = Serial.heat_assembly(strategy, kernel, &mesh.elem_node, &graph).unwrap();
             let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
+            let free = Dirichlet::new(&Serial, &graph.crs, &nothing).unwrap();
+            let mut system = Serial.stored_system(strategy, Format::Crs, elem_node, graph.clone(), free).unwrap();
+            let mut assembly = Serial.heat_assembly(strategy, kernel, elem_node, &system).unwrap();
             let input = HeatInput { elem_node, node_coord, temperature: &temperature, conductivity };
-            Serial.assemble_heat(&mut assembly, input, &graph, &mut matrix, &mut residual).unwrap();
+            Serial.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
 
             let (elem_node, node_coord) = (&on_device.elem_node, &on_device.node_coord);
-            let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &graph_on_device).unwrap();
+            let graph = graph_on_device.clone();
+            let free = Dirichlet::new(&space, &graph.crs, &space.upload(&nothing).unwrap()).unwrap();
+            let mut found = space.stored_system(strategy, Format::Crs, elem_node, graph, free).unwrap();
+            let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &found).unwrap();
             let input = HeatInput { elem_node, node_coord, temperature: &found_temperature, conductivity };
-            let mut found = CrsMatrix::zeros_on(&space, graph_on_device.crs.clone()).unwrap();
             let mut found_residual = space.zeros(rows).unwrap();
-            space.assemble_heat(&mut assembly, input, &graph_on_device, &mut found, &mut found_residual).unwrap();
-            let values = difference(&space.download(found.values()).unwrap(), matrix.values());
+            space.assemble_heat(&mut assembly, input, &mut found, &mut found_residual).unwrap();
+            let values = difference(&space.download(found.matrix.values()).unwrap(), system.matrix.values());
             let residual = difference(&space.download(&found_residual).unwrap(), &residual);
             assert!(values < 1e-13 && residual < 1e-12, "{name}, {kernel_name}: {values:e}, {residual:e}");
             let numbers = match (strategy, kernel) {
@@ -325,6 +337,100 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
             assert_eq!(Cuda::stored_bytes(&assembly), 16 * numbers * mesh.elem_count() as u64, "{name}, {kernel_name}");
         }
     }
+}
+
+/// Jacobian and residual by `Gather` with boundary conditions, in a storage format.
+fn stored(
+    space: &Cuda,
+    (format, direct, kernel, step): (Format, bool, Kernel, usize),
+    tables: &Tables,
+    (coord, temperature): (&CudaArray<[f64; 3]>, &CudaArray<f64>),
+    fixed: &CudaArray<u8>,
+) -> (StoredSystem<Cuda>, Vec<f64>) {
+    let (elem_node, graph) = &tables.on_device;
+    let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
+    let mut system = StoredSystem::new(space, format, direct, elem_node, graph.clone(), conditions).unwrap();
+    let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, elem_node, &system).unwrap();
+    let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
+    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
+    for _ in 0..2 {
+        // Places behind the last row, which nothing has to write, stay zero.
+        let len = system.matrix.values().len();
+        let garbage: Vec<f64> = (0..len).map(|at| if at < len / 2 { f64::NAN } else { 0.0 }).collect();
+        *Cuda::values_mut(&mut system.matrix) = space.upload(&garbage).unwrap();
+        space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
+        let StoredSystem { matrix, conditions, .. } = &mut system;
+        space.apply_dirichlet(conditions, Cuda::values_mut(matrix), &mut residual).unwrap();
+    }
+    assert_eq!(space.update(&mut system.matrix).unwrap(), !direct && format != Format::Crs);
+    (system, space.download(&residual).unwrap())
+}
+
+/// Assembles in each format directly and compares with CRS assembled and copied, to the bit, padding included.
+fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]) {
+    let (rows, columns, elems) = (tables.graph.crs.rows(), tables.graph.crs.columns(), tables.elem_node.elem_count());
+    let coord = space.upload(node_coord).unwrap();
+    let temperature = space.upload(&wave(node_coord.len(), 0.7)).unwrap();
+    let fixed: Vec<u8> = (0..columns).map(|node| u8::from(node * 7 % 11 == 0)).collect();
+    let fixed = space.upload(&fixed).unwrap();
+    let x = space.upload(&wave(columns.max(rows), 0.31)).unwrap();
+    let graph = &tables.on_device.1.crs;
+    for (kernel, kernel_name) in Kernel::ALL {
+        let given = (&coord, &temperature);
+        let (crs, residual) = stored(space, (Format::Crs, false, kernel, elems), tables, given, &fixed);
+        let mut matrix = CrsMatrix::zeros_on(space, graph.clone()).unwrap();
+        *matrix.parts_mut().1 = crs.matrix.values().clone();
+        for (format, format_name) in [(Format::Sell, "sell"), (Format::Pattern, "pattern")] {
+            let mut slices = SlicedEll::new(space, format, graph).unwrap();
+            slices.update(space, &matrix).unwrap();
+            let expected = space.download(slices.values()).unwrap();
+            let mut y = space.zeros(rows).unwrap();
+            slices.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+            let product = space.download(&y).unwrap();
+            for (direct, step) in [(false, elems), (true, elems), (true, 700)] {
+                let name = format!("{name}, {kernel_name}, {format_name}, direct: {direct}, {step} elements");
+                let given = (&coord, &temperature);
+                let (found, its) = stored(space, (format, direct, kernel, step), tables, given, &fixed);
+                assert!(its == residual, "{name}: another residual");
+                if direct {
+                    assert!(space.download(found.matrix.values()).unwrap() == expected, "{name}: other values");
+                    assert!(found.matrix.view().matrix().is_none());
+                }
+                found.matrix.view().spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+                assert!(space.download(&y).unwrap() == product, "{name}: another product");
+            }
+        }
+    }
+}
+
+#[test]
+fn assembly_in_slices_equals_crs_and_a_copy() {
+    let Some(space) = gpu("assembly_in_slices_equals_crs_and_a_copy") else { return };
+    for (nodes, rank, ranks) in [([34, 9, 17], 0, 1), ([64, 20, 5], 0, 1), ([61, 23, 17], 1, 3), ([60, 41, 42], 5, 8)] {
+        let mesh = mesh(nodes, rank, ranks);
+        let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
+        check_stored(&space, &format!("{nodes:?} rank {rank} of {ranks}"), &tables, &mesh.node_coord);
+    }
+    // Rows shorter than their slice's table in any place, and rows beyond the last slice.
+    let mesh = mesh([17, 13, 11], 0, 1);
+    let count = mesh.node_coord.len();
+    let moved = |node: usize| (node * 1009 + 7) % count;
+    let mut coord = vec![[0.0; 3]; count];
+    (0..count).for_each(|node| coord[moved(node)] = mesh.node_coord[node]);
+    let nodes: Vec<u32> = mesh.elem_node.as_slice().iter().map(|&node| moved(node as usize) as u32).collect();
+    for rows in [count, count / 2] {
+        let tables = Tables::new(&space, ElemNode::new(nodes.clone(), 8, count).unwrap(), rows);
+        check_stored(&space, &format!("scattered, {rows} rows"), &tables, &coord);
+    }
+    // Positions of 16 bits.
+    let (elem_node, coords) = hub(600);
+    let rows = elem_node.node_count();
+    check_stored(&space, "hub", &Tables::new(&space, elem_node, rows), &coords);
+    let (elem_node, graph) = &Tables::new(&space, cubes(9, 1), 1000).on_device;
+    let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
+    let system = StoredSystem::new(&space, Format::Pattern, true, elem_node, graph.clone(), free).unwrap();
+    let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, elem_node, &system).unwrap_err().to_string();
+    assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
 }
 
 #[test]

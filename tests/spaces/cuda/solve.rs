@@ -4,6 +4,10 @@ use super::sparse::{matrix, neighbours, single};
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::comm::Solo;
+use minifenl::fill;
+use minifenl::mesh::CoordinateMap;
+use minifenl::run::deck::{Choice, Nodes};
+use minifenl::run::{Deck, Silent, solve_on};
 use minifenl::solve::{
     CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, Reason, SolveInfo, cg,
 };
@@ -201,5 +205,38 @@ fn failures_equal_those_of_serial() {
             let found = info.unwrap_err();
             assert!(same(&found, &expected), "{case}, {name}: {found}, expected {expected}");
         });
+    }
+}
+
+/// Systems assembled in slices and in CRS are one problem: the same counts and errors by every format, fill and graph.
+#[test]
+fn problems_agree_in_every_format() {
+    let Some(space) = gpu("problems_agree_in_every_format") else { return };
+    // Above and below the size from which slices are assembled directly.
+    for nodes in [[60, 51, 49], [30, 21, 19]] {
+        let mut deck = Deck::default();
+        deck.mesh.nodes = Nodes::new(nodes).ok();
+        deck.mesh.map = CoordinateMap::TWIST;
+        let mut solved = |format, strategy| {
+            deck.matrix.format = Choice::Given(format);
+            deck.fill.strategy = Choice::Given(strategy);
+            let report = solve_on(&space, &deck, &Solo, &Silent).unwrap();
+            assert!(report.verified, "{nodes:?}, {format}, {strategy}: {:?}", report.verdict);
+            report
+        };
+        let expected = solved(Format::Crs, fill::Strategy::Gather);
+        for (format, strategy) in [
+            (Format::Sell, fill::Strategy::Gather),
+            (Format::Pattern, fill::Strategy::Gather),
+            (Format::Pattern, fill::Strategy::Scatter),
+            (Format::Pattern, fill::Strategy::Colour),
+        ] {
+            let found = solved(format, strategy);
+            assert_eq!(found.newton_iterations, expected.newton_iterations, "{nodes:?}, {format}, {strategy}");
+            // Another order of summation may move convergence of a solve by an iteration.
+            let difference = found.cg_iterations.abs_diff(expected.cg_iterations);
+            assert!(difference <= found.newton_iterations, "{nodes:?}, {format}, {strategy}: {difference}");
+            assert!((found.error_l2 / expected.error_l2 - 1.0).abs() < 1e-6, "{nodes:?}, {format}, {strategy}");
+        }
     }
 }

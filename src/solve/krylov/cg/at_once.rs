@@ -14,8 +14,8 @@ use crate::error::check_at_least;
 use crate::solve::kernel_files::CG_AT_ONCE;
 use crate::solve::krylov::{LinearOperator, MatrixOperator};
 use crate::space::cuda::{Grid, arguments};
-use crate::space::{Cuda, CudaArray, CudaMemory};
-use crate::sparse::{CrsMatrix, DeviceValue, Storage, Stored};
+use crate::space::{Cuda, CudaArray};
+use crate::sparse::{DeviceMatrix, DeviceValue, Product, Stored};
 
 /// Most blocks whose sums the kernel reads.
 const BLOCKS: usize = 160;
@@ -69,11 +69,11 @@ fn kernel<V: DeviceValue>(large: bool) -> (&'static str, u32) {
 
 impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
     fn rows(&self) -> usize {
-        self.matrix().graph().rows()
+        self.extents().0
     }
 
     fn columns(&self) -> usize {
-        self.matrix().graph().columns()
+        self.extents().1
     }
 
     fn apply(&mut self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
@@ -88,7 +88,7 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<()> {
-        self.spmv_dot(space, 0..self.matrix().graph().rows(), x, y, sums, slot)
+        self.spmv_dot(space, 0..self.extents().0, x, y, sums, slot)
     }
 
     /// For a single process: the launch has no place for an all-reduce.
@@ -99,8 +99,9 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         r: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
     ) -> Result<bool> {
-        let (a, graph) = (self.matrix(), self.matrix().graph());
-        let (rows, columns) = (graph.rows(), graph.columns());
+        // The kernel reads CRS.
+        let Some(a) = self.matrix() else { return Ok(false) };
+        let (graph, (rows, columns)) = (a.graph(), self.extents());
         if !self.at_once || columns != rows {
             return Ok(false);
         }
@@ -125,7 +126,7 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
 impl MatrixOperator for Cuda {
     type Operator<'a> = Stored<'a>;
 
-    fn operator<'a>(storage: &'a Storage, a: &'a CrsMatrix<f64, CudaMemory>) -> Stored<'a> {
-        storage.view(a)
+    fn operator(matrix: &DeviceMatrix) -> Stored<'_> {
+        matrix.view()
     }
 }

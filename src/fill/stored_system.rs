@@ -1,0 +1,16 @@
+//! A matrix in its storage format, addressed by elements and by boundary conditions in that format.
+
+use super::Dirichlet;
+use crate::graph::ElemGraph;
+use crate::sparse::Formats;
+
+/// A matrix and what addresses its values.
+#[derive(Debug)]
+pub struct StoredSystem<S: Formats> {
+    /// The matrix; the space's products read it.
+    pub matrix: S::Matrix,
+    /// Place of each element-matrix entry in its row as it is stored.
+    pub places: ElemGraph<S::Memory>,
+    /// Boundary conditions, by index in the stored values.
+    pub conditions: Dirichlet<S::Memory>,
+}

@@ -1,0 +1,95 @@
+//! Sizes and bounds against meshes and graphs that are built; messages.
+
+use super::*;
+use crate::comm::Solo;
+use crate::graph;
+use crate::mesh::{BoxSpec, CoordinateMap, Face, Mesh};
+use crate::space::Serial;
+
+#[test]
+fn sizes_are_those_of_the_mesh_and_its_graph() {
+    let spec = BoxSpec::new([5, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
+    for ranks in [1, 2, 5, 12] {
+        for rank in 0..ranks {
+            let part = BoxPart::new(&spec, rank, ranks).unwrap();
+            let sizes = Sizes::of(&part);
+            let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
+            let rows = mesh.map.owned_count();
+            let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Sort).unwrap().crs;
+            let is_fixed = |node: usize| [Face::ZMin, Face::ZMax].iter().any(|f| f.is_in(mesh.node_faces[node]));
+            let columns = |row: usize| crs.row(row).iter().map(|&column| column as usize);
+            let cleared = |row: usize| columns(row).filter(|&c| c != row && (is_fixed(row) || is_fixed(c))).count();
+            let corners = mesh.elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows).count();
+            let expected = Sizes {
+                owned: rows as u64,
+                ghosts: mesh.map.ghost_count() as u64,
+                elems: mesh.elem_count() as u64,
+                nnz: crs.nnz() as u64,
+                corners: corners as u64,
+                sent: mesh.map.neighbours().iter().map(|n| n.send.len() as u64).sum(),
+                fixed: (0..rows).filter(|&row| is_fixed(row)).count() as u64,
+                cleared: (0..rows).map(cleared).sum::<usize>() as u64,
+                ..sizes
+            };
+            assert_eq!(sizes, expected, "rank {rank} of {ranks}");
+        }
+    }
+}
+
+/// Lays out slices as a GPU does: a table of at most 40 offsets and at most 3/2 of the longest row, or listed columns.
+#[test]
+fn slices_of_parts_are_bounded() {
+    for (nodes, ranks) in [
+        ([70, 66, 68], 1),
+        ([70, 66, 68], 2),
+        ([80, 84, 88], 8),
+        ([96, 96, 80], 8),
+        ([120, 110, 100], 27),
+        ([40; 3], 27),
+    ] {
+        let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
+        for rank in [0, ranks / 2, ranks - 1] {
+            let part = BoxPart::new(&spec, rank, ranks).unwrap();
+            let sizes = Sizes::of(&part);
+            let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
+            let rows = mesh.map.owned_count();
+            let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Gather).unwrap().crs;
+            let mut bytes = 0;
+            for first in (0..rows).step_by(SLICE as usize) {
+                let slice = first..rows.min(first + SLICE as usize);
+                let offsets = |row: usize| crs.row(row).iter().map(move |&column| i64::from(column) - row as i64);
+                let mut table: Vec<i64> = slice.clone().flat_map(offsets).collect();
+                table.sort_unstable();
+                table.dedup();
+                let (width, longest) =
+                    (table.len() as u64, slice.map(|row| crs.row(row).len() as u64).max().unwrap_or(0));
+                bytes += SLICE * if width > 40 || 2 * width > 3 * longest { 12 * longest } else { 8 * width };
+            }
+            let bound = 8 * 27 * rows as u64 + sizes.irregular;
+            let case = format!("{nodes:?}, rank {rank} of {ranks}: {bytes} bytes of {rows} rows, bound {bound}");
+            println!("{case}, {:.3}", bound as f64 / bytes as f64);
+            assert!(bytes as f64 <= 1.02 * bound as f64 && bound as f64 <= 1.15 * bytes as f64, "{case}");
+        }
+    }
+}
+
+#[test]
+fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
+    let forecast = Forecast::new(1000, [100, 300, 200, 400], 0);
+    assert_eq!(forecast.peak(), 400);
+    forecast.check(&Solo, 400, 0).unwrap();
+    for (free, stage, wanted, fitting) in [(399, "solve", 400, 997), (299, "graph", 300, 996), (0, "mesh", 100, 0)] {
+        let text = forecast.check(&Solo, free, 0).unwrap_err().to_string();
+        for part in [
+            format!("stage `{stage}`"),
+            format!("({wanted} bytes)"),
+            format!("({free} bytes) are free"),
+            format!("about {fitting} "),
+        ] {
+            assert!(text.contains(&part), "{text}");
+        }
+    }
+    let on_gpu = Forecast::new(1, [1; 4], 50);
+    on_gpu.check(&Solo, 1, 50).unwrap();
+    assert!(on_gpu.check(&Solo, 1, 49).unwrap_err().to_string().contains("(49 bytes) are free"));
+}
