@@ -17,10 +17,10 @@ use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Deck, Device, Nodes};
 use minifenl::run::{Silent, solve};
-use minifenl::solve::{DistributedOperator, LinearOperator, MatrixOperator};
+use minifenl::solve::{DistributedOperator, LinearOperator};
 use minifenl::space::cuda::devices;
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsMatrix, Format, Formats};
+use minifenl::sparse::{CrsMatrix, Format, Storage};
 use minifenl::{Error, Result};
 use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -274,14 +274,14 @@ fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
 
     let a = on_cpu.upload(space)?;
     for format in [Format::Crs, Format::Sell, Format::Pattern] {
-        let mut storage = space.storage(format, a.graph())?;
-        space.update(&mut storage, &a)?;
+        let mut storage = Storage::new(space, format, a.graph())?;
+        storage.update(space, &a)?;
         let mut undivided: Option<(Vec<f64>, f64)> = None;
         for transport in TRANSPORTS {
             let links = connect(space, comm, transport)?;
             let mut halo = links.halo(space, &mesh.map)?;
             for interior in [mesh.interior_count(), 0] {
-                let mut operator = DistributedOperator::new(Cuda::operator(&storage, &a), &mut halo, interior)?;
+                let mut operator = DistributedOperator::new(storage.view(&a), &mut halo, interior)?;
                 for _ in 0..3 {
                     let (mut p, mut q) = (space.upload(&start)?, space.upload(&vec![f64::NAN; rows])?);
                     let mut sums = Reductions::new(space, rows, 2)?;
