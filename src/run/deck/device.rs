@@ -33,7 +33,7 @@ pub enum Chosen {
 }
 
 impl Device {
-    /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU. Collective for `auto`, which
+    /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU. Collective. `auto`
     /// gives all ranks the same kind of device: GPUs only if every rank has one.
     ///
     /// # Errors
@@ -44,10 +44,22 @@ impl Device {
             Device::Cpu => Ok(Chosen::Cpu { notice: None }),
             Device::Auto if comm.size() == 1 => Ok(first_gpu()),
             Device::Auto => Ok(gpus_of_all(comm, share)),
-            Device::Cuda(wanted) => gpu(Place::of(comm, wanted, share))
+            Device::Cuda(wanted) => gpu(place(comm, wanted, share))
                 .map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}"))),
         }
     }
+}
+
+/// This rank's place among the ranks and GPUs of its host. Collective.
+#[cfg(feature = "cuda")]
+fn place(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Place {
+    let found = crate::space::cuda::devices().unwrap_or_default();
+    Place::of(comm, wanted, share, found.get(wanted.unwrap_or(0)).map(|device| device.id).filter(|&id| id != 0))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn place(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Place {
+    Place::of(comm, wanted, share, None)
 }
 
 /// The GPU, if all that a run on it needs is there.
@@ -60,7 +72,7 @@ fn gpu(place: Place) -> Result<Chosen> {
 
 #[cfg(feature = "cuda")]
 fn first_gpu() -> Chosen {
-    gpu(Place { wanted: Some(0), rank: 0, ranks: 1, share: false }).unwrap_or_else(|error| {
+    gpu(Place { wanted: Some(0), rank: 0, ranks: 1, share: false, own: false }).unwrap_or_else(|error| {
         let why = error.to_string();
         Chosen::Cpu { notice: Some(format!("on the cpu: {}", why.trim_end_matches(", or run on the cpu"))) }
     })
@@ -70,7 +82,7 @@ fn first_gpu() -> Chosen {
 #[cfg(feature = "cuda")]
 fn gpus_of_all(comm: &dyn Communicator, share: bool) -> Chosen {
     use crate::space::cuda::{architectures, devices};
-    let place = Place::of(comm, None, share);
+    let place = place(comm, None, share);
     let gpus = devices().map_or(0, |found| found.len());
     let seen = place.sees(gpus, || architectures().is_ok());
     match (agreed(comm, seen, place.ranks, gpus), seen) {

@@ -6,7 +6,7 @@
 //! ```
 //! Costs one all-reduce of 32 bytes, and one of 16 bytes where a host has fewer GPUs than ranks.
 
-use crate::comm::Communicator;
+use crate::comm::{Communicator, equal_on_node};
 use crate::{Error, Result};
 
 /// A rank on its host, and the GPU that it asks for.
@@ -17,22 +17,30 @@ pub(super) struct Place {
     pub rank: usize,
     pub ranks: usize,
     pub share: bool,
+    /// Whether the launcher shows each rank of the host GPUs of its own, so that numbers mean another GPU on each rank.
+    pub own: bool,
 }
 
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 impl Place {
-    /// This rank's place.
-    pub fn of(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Self {
-        Place { wanted, rank: comm.rank_on_node(), ranks: comm.ranks_on_node(), share }
+    /// This rank's place. `first` is the id of the GPU that the rank would take if it were alone on its host. Collective.
+    pub fn of(comm: &dyn Communicator, wanted: Option<usize>, share: bool, first: Option<u64>) -> Self {
+        let (rank, ranks) = (comm.rank_on_node(), comm.ranks_on_node());
+        let is_alone = equal_on_node(comm, first) == 1 && first.is_some();
+        let own = comm.node_sum(u64::from(is_alone)) == ranks as u64;
+        Place { wanted, rank, ranks, share, own }
     }
 
     /// The number of the rank's GPU, of `gpus` on its host.
     pub fn ordinal(self, gpus: usize) -> Result<usize> {
-        let Place { wanted, rank, ranks, share } = self;
+        let Place { wanted, rank, ranks, share, own } = self;
         if let Some(wanted) = wanted.filter(|&wanted| wanted >= gpus) {
             return Err(Error::Device(format!(
                 "cuda:{wanted}: this process sees {gpus} GPUs, and cuda:0 is the first"
             )));
+        }
+        if own {
+            return Ok(wanted.unwrap_or(0));
         }
         let usable = if wanted.is_some() { 1 } else { gpus };
         if ranks > usable && !share {
@@ -137,8 +145,24 @@ mod tests {
     use crate::comm::ranks::on_ranks;
 
     #[test]
+    fn ranks_that_see_gpus_of_their_own_take_the_first_of_them() {
+        // By the ids of each rank's first GPU: launchers that show each rank its GPU; all ranks the same; some ranks none.
+        for (ids, expected) in [
+            (&[Some(7), Some(8), Some(9)][..], [Some(0); 3]),
+            (&[Some(7); 3], [None; 3]),
+            (&[Some(7), Some(8), Some(7)], [None; 3]),
+            (&[Some(7), Some(8), None], [None; 3]),
+        ] {
+            let taken = on_ranks(ids.len(), |comm| Place::of(comm, None, false, ids[comm.rank()]).ordinal(1).ok());
+            assert_eq!(taken, expected, "{ids:?}");
+        }
+        let place = on_ranks(2, |comm| Place::of(comm, Some(1), false, Some(comm.rank() as u64 + 1)).ordinal(2).ok());
+        assert_eq!(place, [Some(1); 2]);
+    }
+
+    #[test]
     fn ranks_of_a_host_take_a_gpu_each_or_share_when_told() {
-        let ordinal = |wanted, rank, ranks, share, gpus| Place { wanted, rank, ranks, share }.ordinal(gpus);
+        let ordinal = |wanted, rank, ranks, share, gpus| Place { wanted, rank, ranks, share, own: false }.ordinal(gpus);
         assert_eq!((0..4).map(|rank| ordinal(None, rank, 4, false, 4).unwrap()).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!((0..4).map(|rank| ordinal(None, rank, 4, true, 2).unwrap()).collect::<Vec<_>>(), [0, 1, 0, 1]);
         assert_eq!((ordinal(Some(1), 0, 1, false, 2).unwrap(), ordinal(Some(1), 2, 3, true, 2).unwrap()), (1, 1));
@@ -153,8 +177,9 @@ mod tests {
 
     #[test]
     fn a_rank_sees_its_gpu_or_why_it_has_none() {
-        let sees =
-            |rank, ranks, share, gpus, compiler| Place { wanted: None, rank, ranks, share }.sees(gpus, || compiler);
+        let sees = |rank, ranks, share, gpus, compiler| {
+            Place { wanted: None, rank, ranks, share, own: false }.sees(gpus, || compiler)
+        };
         assert_eq!([0, 1].map(|rank| sees(rank, 2, false, 2, true)), [Seen::Usable(0), Seen::Usable(1)]);
         assert_eq!([0, 2].map(|rank| sees(rank, 3, false, 2, true)), [Seen::TooFew; 2]);
         assert_eq!([0, 1, 2].map(|rank| sees(rank, 3, true, 2, true)), [0, 1, 0].map(Seen::Usable));

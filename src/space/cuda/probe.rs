@@ -15,6 +15,8 @@ const OLDEST_DRIVER: i32 = 12_000;
 pub struct DeviceInfo {
     /// Number of the device within this process (after `CUDA_VISIBLE_DEVICES`).
     pub ordinal: usize,
+    /// Hash of the id that NVIDIA gave to the GPU, or to its part: the same in every process, 0 if the driver does not tell.
+    pub id: u64,
     /// Product name.
     pub name: String,
     /// Compute capability, for example (9, 0).
@@ -86,6 +88,8 @@ fn info(ordinal: i32, driver: i32) -> Result<DeviceInfo> {
     let attribute = |which| unsafe { result::device::get_attribute(device, which) }.or_device("cuDeviceGetAttribute");
     Ok(DeviceInfo {
         ordinal: ordinal as usize,
+        id: result::device::get_uuid(device)
+            .map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id.bytes.map(|byte| byte as u8))),
         name: result::device::get_name(device).or_device("cuDeviceGetName")?,
         capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
