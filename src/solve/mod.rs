@@ -11,9 +11,9 @@ mod reason;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
-    CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearOperator,
-    LinearSystem, MatrixOperator, OperatorTimes, Preconditioner, Quotient, SolveInfo, Symmetry, TrueResidual, cg,
-    symmetry, true_residual,
+    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, FusedSlot, FusedSteps,
+    Identity, LinearOperator, LinearSystem, MatrixOperator, OperatorTimes, PipelinedVectors, PreconditionedVectors,
+    Preconditioner, Quotient, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, symmetry, true_residual,
 };
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};
 pub use reason::Reason;

@@ -10,7 +10,10 @@ mod distributed;
 mod host;
 mod preconditioner;
 
-pub use cg::{CgParams, CgSlot, CgState, CgSteps, CgVectors, CgWorkspace, LinearSystem, Quotient, cg};
+pub use cg::{
+    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, FusedSlot, FusedSteps, LinearSystem,
+    PipelinedVectors, PreconditionedVectors, Quotient, SingleVectors, cg,
+};
 pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use preconditioner::{Identity, Preconditioner};
@@ -106,6 +109,12 @@ pub struct SolveInfo {
     pub rhs: f64,
     /// Why the iteration ended.
     pub reason: Reason,
+    /// Variant of CG.
+    pub variant: CgVariant,
+    /// Whether all iterations ran in one launch, which is pipelined CG whatever the variant.
+    pub one_launch: bool,
+    /// Number of sums over all ranks: one for ||b||, those of the iterations, and those of refreshes.
+    pub reductions: usize,
     /// The residual of x itself; `None` unless the caller computed it by [`true_residual`].
     pub recomputed: Option<TrueResidual>,
 }

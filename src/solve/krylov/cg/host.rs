@@ -1,7 +1,6 @@
 //! CG steps on Serial and Threads: one task per block of items.
 
-use super::CgSlot as Slot;
-use super::{CgState, CgSteps, CgVectors, Quotient};
+use super::state::{CgSlot as Slot, CgState, CgSteps, CgVectors, Quotient, is_running, set_state, state_of};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::blas::blocks::{first, first_mut, sum_of, total};
@@ -95,28 +94,6 @@ impl<S: HostSpace> CgSteps for S {
             p.iter_mut().zip(z).for_each(|(p, z)| *p = z + beta * *p);
         });
         Ok(())
-    }
-}
-
-fn is_running(scalars: &[f64]) -> bool {
-    CgState::of(scalars[Slot::STATE]) == CgState::Running
-}
-
-fn set_state(scalars: &mut [f64], state: CgState) {
-    scalars[Slot::STATE] = f64::from(state as u8);
-}
-
-/// The state that follows from r.r after `COUNT` iterations.
-fn state_of(rr: f64, scalars: &[f64]) -> CgState {
-    // A comparison with NaN is false, so NaN is tested first. Convergence in the last iteration allowed is a success.
-    match () {
-        () if !rr.is_finite() => CgState::NotFinite,
-        () if rr.sqrt() <= scalars[Slot::TARGET] => {
-            let is_normal = scalars[Slot::TARGET].powi(2) >= f64::MIN_POSITIVE;
-            if is_normal { CgState::Converged } else { CgState::Underflow }
-        }
-        () if scalars[Slot::COUNT] >= scalars[Slot::LIMIT] => CgState::LimitReached,
-        () => CgState::Running,
     }
 }
 

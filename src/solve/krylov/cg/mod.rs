@@ -1,81 +1,48 @@
-//! The conjugate gradient method (Hestenes and Stiefel 1952) in three fused steps per iteration.
+//! The conjugate gradient method in three variants, written once for every space.
 //!
+//! [`CgVariant`] compares them; `classic.rs`, `single_reduction.rs` and `pipelined.rs` state their formulas. This file holds the loop
+//! over their iterations, which enqueues ahead of the convergence checks.
+//!
+//! The variants with one all-reduce per iteration replace what rounding spoils:
 //! ```text
-//! q = A p,            p.q                                        apply_dot, all-reduce
-//! alpha = r.z / p.q,  x += alpha p,  r -= alpha q,  r.r          cg_step, all-reduce
-//! z = M^-1 r,         r.z                                        preconditioner, dot, all-reduce; not for M = I, where z = r
-//! beta = r.z / (r.z of the iteration before),  p = z + beta p    cg_direction
+//! every 64 iterations           the vectors that recurrences stand in for are computed from their definitions
+//! p.A p <= 0 by recurrences     the same; still not positive: A is not positive definite
+//! converged                     r = b - A x; if that is above the target the iteration continues from it, at most twice
 //! ```
-//! Memory traffic per iteration and unknown without a preconditioner, for 27 entries per row: product and p.q 348 bytes, step 48,
-//! direction 24; together 420 bytes and 64 flops. Two all-reduces.
+//! r is replaced at the end only: at every refresh it would cost the iteration its history (a third more iterations for a condition of
+//! 1e6), while the drift of r itself is what the last line corrects.
 
 #[cfg(feature = "cuda")]
 mod at_once;
+mod classic;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod fused;
 mod host;
+mod pipelined;
+mod single_reduction;
+mod solve;
 mod state;
 #[cfg(test)]
 mod tests;
+mod variant;
+#[cfg(test)]
+mod variant_tests;
+mod workspace;
 
+pub use fused::{FusedSlot, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
 pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient};
+pub use variant::CgVariant;
+pub use workspace::{CgParams, CgWorkspace, LinearSystem};
 
 use super::{LinearOperator, Preconditioner, SolveInfo};
-use crate::blas::Reductions;
 use crate::comm::AllReduce;
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
 use crate::space::Array;
 use crate::{Error, Result};
+use solve::Solve;
 use std::collections::VecDeque;
-
-/// Stopping criteria of CG.
-#[derive(Clone, Copy, Debug)]
-pub struct CgParams {
-    /// Bound of ||r|| / ||b||.
-    pub tolerance: f64,
-    /// Number of iterations after which CG gives up.
-    pub max_iterations: usize,
-}
-
-/// Vectors and scalars of CG, allocated once and used by every solve.
-#[derive(Clone, Debug)]
-pub struct CgWorkspace<S: CgSteps> {
-    pub(super) p: Array<S, f64>,
-    pub(super) q: Array<S, f64>,
-    pub(super) r: Array<S, f64>,
-    /// M^-1 r; empty until a preconditioner needs it.
-    z: Array<S, f64>,
-    /// Length of z.
-    z_len: usize,
-    pub(super) sums: Reductions<S>,
-}
-
-impl<S: CgSteps> CgWorkspace<S> {
-    /// Allocates for an operator of `rows` rows and `columns` columns: 24 bytes per row. A preconditioner adds 8 at the first
-    /// solve with it.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] where the memory cannot be had.
-    pub fn new(space: &S, rows: usize, columns: usize) -> Result<Self> {
-        let sums = Reductions::new(space, rows, CgSlot::LEN)?;
-        let (p, q, r) = (space.zeros(columns)?, space.zeros(rows)?, space.zeros(rows)?);
-        Ok(CgWorkspace { p, q, r, z: space.zeros(0)?, z_len: 0, sums })
-    }
-}
-
-/// The system that CG solves: A x = b, with a preconditioner and the ranks that share the unknowns.
-#[derive(Debug)]
-pub struct LinearSystem<'a, S: CgSteps, A, M, C: ?Sized> {
-    /// A, symmetric positive definite.
-    pub operator: A,
-    /// M^-1, symmetric positive definite.
-    pub preconditioner: M,
-    /// The ranks.
-    pub comm: &'a C,
-    /// b over the owned unknowns.
-    pub rhs: &'a Array<S, f64>,
-}
 
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
 /// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end.
@@ -99,106 +66,190 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
 ) -> Result<SolveInfo> {
     let LinearSystem { operator: a, preconditioner: m, comm, rhs: b } = system;
     let n = a.rows();
-    let CgWorkspace { p, q, r, z, z_len, sums } = work;
-    // Without a preconditioner r.z is r.r.
-    let rz = if M::IS_IDENTITY { CgSlot::RR } else { CgSlot::RZ };
-    if !M::IS_IDENTITY && *z_len < n {
-        (*z, *z_len) = (space.zeros(n)?, n);
+    if !M::IS_IDENTITY {
+        work.precondition(space, n, a.columns())?;
     }
 
     // ||b||
     let [rr, _] = CgSlot::RR;
     // The state of the last solve would switch these sums off.
-    sums.stop = None;
-    comm.attach(sums);
-    space.dot(n, b, b, sums, rr)?;
-    comm.all_reduce(space, sums, rr..rr + 1)?;
-    space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
-
-    // r = b - A x, p = z = M^-1 r, r.r, r.z
-    // p carries x through the first product: it has room for the ghosts.
-    space.copy(n, x, p)?;
-    a.apply(space, p, q)?;
-    space.axpby(n, 1.0, b, -1.0, q, r)?;
-    space.dot(n, r, r, sums, rr)?;
-    comm.all_reduce(space, sums, rr..rr + 1)?;
-    if M::IS_IDENTITY {
-        space.copy(n, r, p)?;
-    } else {
-        m.apply(space, n, r, z)?;
-        space.dot(n, r, z, sums, rz[0])?;
-        comm.all_reduce(space, sums, rz[0]..rz[0] + 1)?;
-        space.copy(n, z, p)?;
+    work.sums.stop = None;
+    match work.variant {
+        CgVariant::Classic => comm.attach(&mut work.sums),
+        // One message carries all sums of an iteration, so no kernel adds a sum over the ranks by itself.
+        CgVariant::SingleReduction | CgVariant::Pipelined => work.sums.ranks = None,
     }
-    space.cg_check(rr, sums)?;
+    space.dot(n, b, b, &mut work.sums, rr)?;
+    comm.all_reduce(space, &mut work.sums, rr..rr + 1)?;
+    space.cg_begin(params.tolerance, params.max_iterations, rr, &mut work.sums)?;
 
+    let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1 };
+    solve.start()?;
     // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop together.
-    sums.stop = Some(CgSlot::STATE);
-    let at_once = M::IS_IDENTITY && a.cg_at_once(space, x, r, sums)?;
-    // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
-    let in_flight = if at_once { 0 } else { S::CHECKS_IN_FLIGHT };
-    // An exchange of ghosts or an all-reduce over ranks runs on the host, in the middle of an iteration.
-    let recordable = a.is_recordable() && comm.is_recordable();
-    let mut checks = VecDeque::with_capacity(in_flight + 1);
-    let (mut recording, mut enqueued, mut seen) = (S::Recording::default(), 0, 0);
-    loop {
-        checks.push_back(space.begin_read(&sums.scalars)?);
-        if checks.len() > in_flight
-            && let Some(check) = checks.pop_front()
-        {
-            let scalars = space.finish_read(check)?;
-            let (count, residual) = progress(&scalars);
-            if count > seen {
-                observe(count, residual);
-                seen = count;
-            }
-            let end = end(&scalars);
-            if end.is_some() {
-                // Sums of later callers are their own affair.
-                sums.ranks = None;
-                comm.check()?;
-            }
-            match end {
-                None => {}
-                // The norm of b is 0 or nearly so: b may be 0 itself, and then x is.
-                Some(Err(Error::Underflow { .. })) if is_zero(space, *comm, n, b, q, sums, rr)? => {
-                    space.fill(n, 0.0, x)?;
-                    return Ok(SolveInfo { reason: Reason::Zero, ..SolveInfo::default() });
+    let one_launch = M::IS_IDENTITY && solve.at_once()?;
+    let info = solve.iterate(one_launch, observe)?;
+    if info.reason == Reason::Zero {
+        return Ok(SolveInfo { variant: solve.work.variant, ..info });
+    }
+    let iterations = solve.reductions_of(info.iterations, one_launch);
+    Ok(SolveInfo { variant: solve.work.variant, one_launch, reductions: solve.reductions + iterations, ..info })
+}
+
+impl<S, A, M, C> Solve<'_, S, A, M, C>
+where
+    S: CgSteps,
+    A: LinearOperator<S>,
+    M: Preconditioner<S>,
+    C: AllReduce<S> + ?Sized,
+{
+    /// Computes r = b - A x and what the first iteration needs.
+    fn start(&mut self) -> Result<()> {
+        match self.work.variant {
+            CgVariant::Classic => self.classic_start(),
+            CgVariant::SingleReduction => self.single_start(),
+            CgVariant::Pipelined => self.pipelined_start(),
+        }
+    }
+
+    /// Solves a small system in one launch, where that is possible and no variant was asked for.
+    fn at_once(&mut self) -> Result<bool> {
+        let Solve { space, a, x, work, .. } = self;
+        if work.at_once { a.cg_at_once(space, x, &mut work.r, &mut work.sums) } else { Ok(false) }
+    }
+
+    /// Enqueues one iteration.
+    fn iteration(&mut self, iteration: usize) -> Result<()> {
+        match self.work.variant {
+            CgVariant::Classic => self.classic_iteration(iteration),
+            CgVariant::SingleReduction => self.single_iteration(),
+            CgVariant::Pipelined => self.pipelined_iteration(),
+        }
+    }
+
+    /// Enqueues batches of iterations and reads the state after each, until it is not 0.
+    fn iterate(&mut self, one_launch: bool, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+        let space = self.space;
+        // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
+        let in_flight = if one_launch { 0 } else { S::CHECKS_IN_FLIGHT };
+        // An exchange of ghosts or an all-reduce over ranks runs on the host, in the middle of an iteration.
+        let recordable = self.a.is_recordable() && self.comm.is_recordable();
+        let mut checks = VecDeque::with_capacity(in_flight + 1);
+        let (mut recording, mut enqueued, mut seen) = (S::Recording::default(), 0, 0);
+        let (mut since_refresh, mut replacements, mut replaced_at) = (0, 0, 0);
+        loop {
+            checks.push_back(space.begin_read(&self.work.sums.scalars)?);
+            if checks.len() > in_flight
+                && let Some(check) = checks.pop_front()
+            {
+                let scalars = space.finish_read(check)?;
+                let (count, residual) = progress(&scalars);
+                if count > seen {
+                    observe(count, residual);
+                    seen = count;
                 }
-                Some(end) => return end,
+                let end = end(&scalars);
+                if end.is_some() {
+                    // Sums of later callers are their own affair.
+                    self.work.sums.ranks = None;
+                    self.comm.check()?;
+                }
+                match end {
+                    None if CgState::of(scalars[CgSlot::STATE]) == CgState::Drifted => {
+                        self.comm.check()?;
+                        // Iterations enqueued meanwhile did nothing.
+                        checks.clear();
+                        self.refresh(true, false)?;
+                        since_refresh = 0;
+                    }
+                    None => {}
+                    Some(Ok(_))
+                        if self.follows_recurrences()
+                            && replacements < self.work.replacements
+                            && count > replaced_at =>
+                    {
+                        checks.clear();
+                        if let Some(end) = self.replace_residual(count)? {
+                            return end;
+                        }
+                        (replacements, replaced_at, since_refresh) = (replacements + 1, count, 0);
+                    }
+                    // The norm of b is 0 or nearly so: b may be 0 itself, and then x is.
+                    Some(Err(Error::Underflow { .. })) if self.is_zero()? => {
+                        space.fill(self.n, 0.0, self.x)?;
+                        return Ok(SolveInfo { reason: Reason::Zero, ..SolveInfo::default() });
+                    }
+                    Some(end) => return end,
+                }
+            }
+            if self.follows_recurrences() && since_refresh >= self.work.refresh {
+                self.refresh(false, false)?;
+                since_refresh = 0;
+            }
+            let iterations = enqueued..enqueued + S::CHECK_INTERVAL;
+            let mut work = || iterations.clone().try_for_each(|iteration| self.iteration(iteration));
+            if recordable {
+                space.repeat(&mut recording, work)?
+            } else {
+                work()?
+            }
+            enqueued += S::CHECK_INTERVAL;
+            since_refresh += S::CHECK_INTERVAL;
+        }
+    }
+
+    /// Whether vectors follow recurrences that drift.
+    fn follows_recurrences(&self) -> bool {
+        self.work.variant != CgVariant::Classic
+    }
+
+    /// Computes the vectors that follow recurrences from their definitions; with `resume` also once the state is set. `is_new`: r
+    /// was computed from x.
+    fn refresh(&mut self, resume: bool, is_new: bool) -> Result<()> {
+        self.space.fused_refresh(resume, &mut self.work.sums)?;
+        match self.work.variant {
+            CgVariant::Classic => Ok(()),
+            CgVariant::SingleReduction => self.single_refresh(is_new),
+            CgVariant::Pipelined => {
+                // The sums that showed the need for it belong to no iteration.
+                self.reductions += usize::from(resume || is_new);
+                self.pipelined_refresh()
             }
         }
-        let iterations = enqueued..enqueued + S::CHECK_INTERVAL;
-        let mut work = || {
-            for iteration in iterations.clone() {
-                // Old and new r.r alternate. A recorded batch is replayed with its slots, so its length is even.
-                let (now, next) = (iteration % 2, (iteration + 1) % 2);
-                // q = A p, p.q
-                a.apply_dot(space, p, q, sums, CgSlot::PQ)?;
-                comm.all_reduce(space, sums, CgSlot::PQ..CgSlot::PQ + 1)?;
-                // alpha = r.z / p.q; x += alpha p; r -= alpha q; r.r
-                let vectors = CgVectors { p: &*p, q: &*q, x: &mut *x, r: &mut *r };
-                space.cg_step(n, rz[now], CgSlot::RR[next], vectors, sums)?;
-                comm.all_reduce(space, sums, CgSlot::RR[next]..CgSlot::RR[next] + 1)?;
-                // beta = r.z / old r.z; p = z + beta p
-                let beta = Quotient { top: rz[next], bottom: rz[now] };
-                if M::IS_IDENTITY {
-                    space.cg_direction(n, CgSlot::RR[next], beta, r, p, a.outgoing(), sums)?;
-                } else {
-                    m.apply(space, n, r, z)?;
-                    space.dot(n, r, z, sums, rz[next])?;
-                    comm.all_reduce(space, sums, rz[next]..rz[next] + 1)?;
-                    space.cg_direction(n, CgSlot::RR[next], beta, z, p, a.outgoing(), sums)?;
-                }
-            }
-            Ok(())
-        };
-        if recordable {
-            space.repeat(&mut recording, work)?
-        } else {
-            work()?
+    }
+
+    /// r = b - A x after `count` iterations, and the result if the state that follows ends the solve.
+    fn replace_residual(&mut self, count: usize) -> Result<Option<Result<SolveInfo>>> {
+        let (space, n, slot) = (self.space, self.n, CgSlot::RR[count % 2]);
+        space.fused_refresh(true, &mut self.work.sums)?;
+        self.residual()?;
+        let CgWorkspace { r, sums, .. } = &mut *self.work;
+        space.dot(n, r, r, sums, slot)?;
+        self.comm.all_reduce(space, sums, slot..slot + 1)?;
+        self.reductions += 1;
+        space.cg_check(slot, sums)?;
+        let end = end(&space.finish_read(space.begin_read(&sums.scalars)?)?);
+        if end.is_none() {
+            self.refresh(false, true)?;
         }
-        enqueued += S::CHECK_INTERVAL;
+        Ok(end)
+    }
+
+    /// Whether b is exactly 0.
+    fn is_zero(&mut self) -> Result<bool> {
+        let CgWorkspace { q, sums, .. } = &mut *self.work;
+        is_zero(self.space, self.comm, self.n, self.b, q, sums, CgSlot::RR[0])
+    }
+
+    /// All-reduces of `iterations` iterations.
+    fn reductions_of(&self, iterations: usize, one_launch: bool) -> usize {
+        match self.work.variant {
+            // Of the launch: one before the first iteration, two at each refresh.
+            CgVariant::Classic if one_launch => iterations + 1 + 2 * (iterations.saturating_sub(1) / 32),
+            CgVariant::Classic => iterations * if M::IS_IDENTITY { 2 } else { 3 },
+            CgVariant::SingleReduction => iterations,
+            // The last one shows that the iteration has converged.
+            CgVariant::Pipelined => iterations + 1,
+        }
     }
 }
 
@@ -214,7 +265,7 @@ fn end(scalars: &[f64]) -> Option<Result<SolveInfo>> {
     let (rhs, curvature) = (scalars[CgSlot::RHS], scalars[CgSlot::PQ]);
     let not_finite = |quantity, value, iteration| Error::NotFinite { method: "CG", quantity, value, iteration };
     Some(match CgState::of(scalars[CgSlot::STATE]) {
-        CgState::Running => return None,
+        CgState::Running | CgState::Drifted => return None,
         CgState::Converged => Ok(SolveInfo { iterations, residual, rhs, ..SolveInfo::default() }),
         CgState::LimitReached => {
             Err(Error::NotConverged { method: "CG", iterations, residual, tolerance: scalars[CgSlot::TARGET] })

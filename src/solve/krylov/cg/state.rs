@@ -3,6 +3,7 @@
 //! The scalars stay in the memory of the space, so that iterations can be enqueued before the host has read any of them. Once
 //! [`CgSlot::STATE`] is not 0, the operations of an iteration change nothing.
 
+use super::fused::FusedSteps;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::Array;
@@ -47,12 +48,15 @@ pub enum CgState {
     LimitReached = 4,
     /// The square of ||b||, or of the target that ||r|| has reached, is below the normal numbers: norms say nothing there.
     Underflow = 5,
+    /// p.A p was not positive by recurrences that may have drifted: the vectors have to be computed anew.
+    Drifted = 6,
 }
 
 impl CgState {
     /// Reads the state from the scalar at [`CgSlot::STATE`].
     pub fn of(scalar: f64) -> Self {
-        let all = [CgState::Running, CgState::Converged, CgState::Breakdown, CgState::LimitReached, CgState::Underflow];
+        use CgState::{Breakdown, Converged, Drifted, LimitReached, Running, Underflow};
+        let all = [Running, Converged, Breakdown, LimitReached, Underflow, Drifted];
         all.into_iter().find(|&state| state as u8 as f64 == scalar).unwrap_or(CgState::NotFinite)
     }
 }
@@ -79,8 +83,8 @@ pub struct Quotient {
     pub bottom: usize,
 }
 
-/// The fused vector updates of CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
-pub trait CgSteps: Blas {
+/// The fused vector updates of classic CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
+pub trait CgSteps: FusedSteps {
     /// Number of CG iterations between two convergence checks of the host; 1 or an even number, since the two slots of r.r
     /// alternate and a recorded batch must begin with the same slot each time.
     const CHECK_INTERVAL: usize;
@@ -130,4 +134,28 @@ pub trait CgSteps: Blas {
         outgoing: Option<&Self::Outgoing>,
         sums: &mut Reductions<Self>,
     ) -> Result<()>;
+}
+
+/// Whether the iteration continues, from scalars in the memory of the host.
+pub(super) fn is_running(scalars: &[f64]) -> bool {
+    CgState::of(scalars[CgSlot::STATE]) == CgState::Running
+}
+
+/// Stores a state.
+pub(super) fn set_state(scalars: &mut [f64], state: CgState) {
+    scalars[CgSlot::STATE] = f64::from(state as u8);
+}
+
+/// The state that follows from r.r after `COUNT` iterations.
+pub(super) fn state_of(rr: f64, scalars: &[f64]) -> CgState {
+    // A comparison with NaN is false, so NaN is tested first. Convergence in the last iteration allowed is a success.
+    match () {
+        () if !rr.is_finite() => CgState::NotFinite,
+        () if rr.sqrt() <= scalars[CgSlot::TARGET] => {
+            let is_normal = scalars[CgSlot::TARGET].powi(2) >= f64::MIN_POSITIVE;
+            if is_normal { CgState::Converged } else { CgState::Underflow }
+        }
+        () if scalars[CgSlot::COUNT] >= scalars[CgSlot::LIMIT] => CgState::LimitReached,
+        () => CgState::Running,
+    }
 }

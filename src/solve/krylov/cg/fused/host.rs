@@ -1,0 +1,173 @@
+//! Updates of single-reduction and pipelined CG on Serial and Threads: one task per block of items.
+
+use super::{FusedSlot as Fused, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
+use crate::Result;
+use crate::blas::Reductions;
+use crate::blas::blocks::{first, first_mut, sum_of, total};
+use crate::solve::krylov::cg::state::{CgSlot as Slot, CgState, is_running, set_state, state_of};
+use crate::space::HostSpace;
+use rayon::prelude::*;
+
+/// Sums of a block: r.r, r.u, w.u.
+const SUMS: usize = 3;
+
+impl<S: HostSpace> FusedSteps for S {
+    fn fused_begin(&self, sums: &mut Reductions<S>) -> Result<()> {
+        let scalars = first_mut("fused_begin", "scalars", &mut sums.scalars, Fused::LEN)?;
+        [Fused::US, Fused::PS, Fused::UPDATES, Fused::FRESH].into_iter().for_each(|slot| scalars[slot] = 0.0);
+        Ok(())
+    }
+
+    fn fused_refresh(&self, resume: bool, sums: &mut Reductions<S>) -> Result<()> {
+        let scalars = first_mut("fused_refresh", "scalars", &mut sums.scalars, Fused::LEN)?;
+        if resume {
+            set_state(scalars, CgState::Running);
+        }
+        if is_running(scalars) {
+            scalars[Fused::FRESH] = scalars[Fused::UPDATES];
+        }
+        Ok(())
+    }
+
+    fn single_step(&self, n: usize, vectors: SingleVectors<'_, S>, sums: &mut Reductions<S>) -> Result<()> {
+        const NAME: &str = "single_step";
+        let SingleVectors { u, w, p, s, x, r } = vectors;
+        let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Fused::LEN)?;
+        let Some((alpha, beta)) = step(Fused::gamma(u.is_none()), scalars) else { return Ok(()) };
+        let (w, p, s) = (first(NAME, "w", w, n)?, first_mut(NAME, "p", p, n)?, first_mut(NAME, "s", s, n)?);
+        let (x, r) = (first_mut(NAME, "x", x, n)?, first_mut(NAME, "r", r, n)?);
+        let partials = first_mut(NAME, "partials", &mut sums.partials, S::partials(n))?;
+        let update = |p: &mut [f64], s: &mut [f64], x: &mut [f64], r: &mut [f64], w: &[f64], partial: &mut f64| {
+            extend(w, beta, s);
+            add(alpha, p, x);
+            add(-alpha, s, r);
+            *partial = sum_of(r, |i| r[i] * r[i]);
+        };
+        let updated = (chunks_mut::<S>(p), chunks_mut::<S>(s), chunks_mut::<S>(x), chunks_mut::<S>(r));
+        let (w, partials_of) = (w.par_chunks(S::CHUNK), partials.par_iter_mut());
+        let (p, s, x, r) = updated;
+        match u {
+            None => self.for_each((p, s, x, r, w, partials_of).into_par_iter(), |(p, s, x, r, w, partial)| {
+                extend(r, beta, p);
+                update(p, s, x, r, w, partial);
+            }),
+            Some(u) => {
+                let u = first(NAME, "u", u, n)?.par_chunks(S::CHUNK);
+                self.for_each((u, p, s, x, r, w, partials_of).into_par_iter(), |(u, p, s, x, r, w, partial)| {
+                    extend(u, beta, p);
+                    update(p, s, x, r, w, partial);
+                });
+            }
+        }
+        total(NAME, partials, Fused::RR, scalars)
+    }
+
+    fn pipelined_step(&self, n: usize, vectors: PipelinedVectors<'_, S>, sums: &mut Reductions<S>) -> Result<()> {
+        const NAME: &str = "pipelined_step";
+        let PipelinedVectors { preconditioned, n: product, z, s, p, x, r, w } = vectors;
+        let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Fused::LEN)?;
+        let Some((alpha, beta)) = step(Fused::gamma(preconditioned.is_none()), scalars) else { return Ok(()) };
+        let (product, z, s) = (first(NAME, "n", product, n)?, first_mut(NAME, "z", z, n)?, first_mut(NAME, "s", s, n)?);
+        let (p, x) = (first_mut(NAME, "p", p, n)?, first_mut(NAME, "x", x, n)?);
+        let (r, w) = (first_mut(NAME, "r", r, n)?, first_mut(NAME, "w", w, n)?);
+        let partials = first_mut(NAME, "partials", &mut sums.partials, SUMS * S::partials(n))?;
+        let partials_of = partials.par_chunks_mut(SUMS);
+        let product = product.par_chunks(S::CHUNK);
+        let (z, s, p) = (chunks_mut::<S>(z), chunks_mut::<S>(s), chunks_mut::<S>(p));
+        let (x, r, w) = (chunks_mut::<S>(x), chunks_mut::<S>(r), chunks_mut::<S>(w));
+        match preconditioned {
+            None => {
+                let blocks = (product, z, s, p, x, r, w, partials_of).into_par_iter();
+                self.for_each(blocks, |(product, z, s, p, x, r, w, partials)| {
+                    extend(product, beta, z);
+                    extend(w, beta, s);
+                    extend(r, beta, p);
+                    add(alpha, p, x);
+                    add(-alpha, s, r);
+                    add(-alpha, z, w);
+                    let rr = sum_of(r, |i| r[i] * r[i]);
+                    partials.copy_from_slice(&[rr, rr, sum_of(r, |i| w[i] * r[i])]);
+                });
+            }
+            Some(PreconditionedVectors { m, q, u }) => {
+                let m = first(NAME, "m", m, n)?.par_chunks(S::CHUNK);
+                let (q, u) = (first_mut(NAME, "q", q, n)?, first_mut(NAME, "u", u, n)?);
+                let (q, u) = (chunks_mut::<S>(q), chunks_mut::<S>(u));
+                let blocks = (product, z, s, p, x, r, w, partials_of, m, q, u).into_par_iter();
+                self.for_each(blocks, |(product, z, s, p, x, r, w, partials, m, q, u)| {
+                    extend(product, beta, z);
+                    extend(m, beta, q);
+                    extend(w, beta, s);
+                    extend(u, beta, p);
+                    add(alpha, p, x);
+                    add(-alpha, s, r);
+                    add(-alpha, q, u);
+                    add(-alpha, z, w);
+                    let sums = [sum_of(r, |i| r[i] * r[i]), sum_of(r, |i| r[i] * u[i]), sum_of(u, |i| w[i] * u[i])];
+                    partials.copy_from_slice(&sums);
+                });
+            }
+        }
+        for (at, slot) in [Fused::RR, Fused::GAMMA, Fused::DELTA].into_iter().enumerate() {
+            scalars[slot] = partials.iter().skip(at).step_by(SUMS).sum();
+        }
+        Ok(())
+    }
+}
+
+fn chunks_mut<S: HostSpace>(x: &mut [f64]) -> rayon::slice::ChunksMut<'_, f64> {
+    x.par_chunks_mut(S::CHUNK)
+}
+
+/// y = x + beta y
+fn extend(x: &[f64], beta: f64, y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y = x + beta * *y);
+}
+
+/// y += alpha x
+fn add(alpha: f64, x: &[f64], y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += alpha * x);
+}
+
+/// The scalar part of an update, from sums over all ranks: alpha and beta, or nothing if the state is or becomes another than
+/// `Running`. Counts the update.
+fn step(gamma: usize, scalars: &mut [f64]) -> Option<(f64, f64)> {
+    if !is_running(scalars) {
+        return None;
+    }
+    let (count, rr) = (scalars[Fused::UPDATES], scalars[Fused::RR]);
+    scalars[Slot::COUNT] = count;
+    scalars[Slot::RR[count as usize % 2]] = rr;
+    set_state(scalars, state_of(rr, scalars));
+    if !is_running(scalars) {
+        return None;
+    }
+    let (gamma, delta) = (scalars[gamma], scalars[Fused::DELTA]);
+    let (us, ps) = (scalars[Fused::US], scalars[Fused::PS]);
+    let is_fresh = scalars[Fused::FRESH] == count;
+    let (beta, curvature) = match () {
+        () if !is_fresh => {
+            let beta = gamma / scalars[Fused::GAMMA_BEFORE];
+            (beta, delta - beta * gamma / scalars[Fused::ALPHA_BEFORE])
+        }
+        // p is 0 before the first update.
+        () if ps == 0.0 => (0.0, delta),
+        () if ps > 0.0 => (-us / ps, delta - us / ps * us),
+        // The direction before shows that A is not positive definite.
+        () => (0.0, ps),
+    };
+    scalars[Slot::PQ] = curvature;
+    if !(curvature.is_finite() && curvature > 0.0) {
+        let state = match () {
+            () if !is_fresh => CgState::Drifted,
+            () if curvature.is_finite() => CgState::Breakdown,
+            () => CgState::NotFinite,
+        };
+        set_state(scalars, state);
+        return None;
+    }
+    let alpha = gamma / curvature;
+    (scalars[Fused::GAMMA_BEFORE], scalars[Fused::ALPHA_BEFORE]) = (gamma, alpha);
+    scalars[Fused::UPDATES] = count + 1.0;
+    Some((alpha, beta))
+}

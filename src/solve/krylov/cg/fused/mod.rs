@@ -1,0 +1,143 @@
+//! Scalars and vector updates of the variants with one all-reduce per iteration: the contract of `host.rs` and `cuda.rs`.
+//!
+//! With u = M^-1 r, w = A u, and the sums gamma = r.u, delta = w.u, r.r over all ranks, an update does first
+//! ```text
+//! state from r.r and the number of updates so far; the rest only while the iteration continues
+//! beta = gamma / gamma',   p.A p = delta - beta gamma / alpha'       with gamma' and alpha' of the update before
+//! beta = -u.s / p.s,       p.A p = delta + beta u.s                  if s = A p was just computed
+//! alpha = gamma / p.A p
+//! ```
+//! The second line makes the new p conjugate to the old one whatever rounding did to both; it is -gamma / alpha' = u.s and
+//! gamma' / alpha' = p.s in the first. If p.A p is not positive, either A is not positive definite or the recurrences have drifted:
+//! the state is [`Drifted`](super::CgState::Drifted) then, unless s was just computed.
+//!
+//! The scalars stay in the memory of the space, and no update changes anything once the state is not 0, as in
+//! [`CgSteps`](super::CgSteps). The slots of an update are the same in every iteration.
+
+#[cfg(feature = "cuda")]
+mod cuda;
+mod host;
+
+use crate::Result;
+use crate::blas::{Blas, Reductions};
+use crate::space::Array;
+use std::ops::Range;
+
+/// Slots of the scalars of these variants, behind those of [`CgSlot`](super::CgSlot).
+#[derive(Clone, Copy, Debug)]
+pub struct FusedSlot;
+
+impl FusedSlot {
+    /// gamma = r.u, with a preconditioner.
+    pub const GAMMA: usize = 10;
+    /// r.r, which is gamma without a preconditioner.
+    pub const RR: usize = 11;
+    /// delta = w.u
+    pub const DELTA: usize = 12;
+    /// u.s and p.s at the last refresh.
+    pub const US: usize = 13;
+    /// See [`US`](Self::US).
+    pub const PS: usize = 14;
+    /// Number of updates done.
+    pub const UPDATES: usize = 15;
+    /// Number of updates at the last refresh.
+    pub const FRESH: usize = 16;
+    /// gamma of the last update.
+    pub const GAMMA_BEFORE: usize = 17;
+    /// alpha of the last update.
+    pub const ALPHA_BEFORE: usize = 18;
+    /// The dot product of a product that needs none.
+    pub const UNUSED: usize = 19;
+    /// Number of scalars.
+    pub const LEN: usize = 20;
+
+    /// The sums of an iteration, which one message carries.
+    pub const fn sums(is_identity: bool) -> Range<usize> {
+        if is_identity { Self::RR..Self::DELTA + 1 } else { Self::GAMMA..Self::DELTA + 1 }
+    }
+
+    /// The slot of gamma.
+    pub(super) const fn gamma(is_identity: bool) -> usize {
+        if is_identity { Self::RR } else { Self::GAMMA }
+    }
+}
+
+/// The vectors of an update of single-reduction CG, each `[n]` or longer.
+#[derive(Debug)]
+pub struct SingleVectors<'a, S: Blas> {
+    /// M^-1 r; `None`: r itself.
+    pub u: Option<&'a Array<S, f64>>,
+    /// A u.
+    pub w: &'a Array<S, f64>,
+    /// Search direction.
+    pub p: &'a mut Array<S, f64>,
+    /// A p.
+    pub s: &'a mut Array<S, f64>,
+    /// Iterate.
+    pub x: &'a mut Array<S, f64>,
+    /// Residual.
+    pub r: &'a mut Array<S, f64>,
+}
+
+/// The vectors of an update of pipelined CG, each `[n]` or longer.
+#[derive(Debug)]
+pub struct PipelinedVectors<'a, S: Blas> {
+    /// The vectors that M adds; `None`: m = w, q = s and u = r.
+    pub preconditioned: Option<PreconditionedVectors<'a, S>>,
+    /// A m.
+    pub n: &'a Array<S, f64>,
+    /// A q.
+    pub z: &'a mut Array<S, f64>,
+    /// A p.
+    pub s: &'a mut Array<S, f64>,
+    /// Search direction.
+    pub p: &'a mut Array<S, f64>,
+    /// Iterate.
+    pub x: &'a mut Array<S, f64>,
+    /// Residual.
+    pub r: &'a mut Array<S, f64>,
+    /// A u.
+    pub w: &'a mut Array<S, f64>,
+}
+
+/// The vectors of an update of preconditioned pipelined CG besides [`PipelinedVectors`].
+#[derive(Debug)]
+pub struct PreconditionedVectors<'a, S: Blas> {
+    /// M^-1 w.
+    pub m: &'a Array<S, f64>,
+    /// M^-1 s.
+    pub q: &'a mut Array<S, f64>,
+    /// M^-1 r.
+    pub u: &'a mut Array<S, f64>,
+}
+
+/// The fused vector updates of single-reduction and pipelined CG. `sums.scalars` is at least [`FusedSlot::LEN`] long.
+pub trait FusedSteps: Blas {
+    /// Sets the scalars of a solve whose p and s are 0: no update is done, and the vectors are fresh.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
+    fn fused_begin(&self, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// Marks s as computed from p after the updates done so far. With `resume` it first lets the iteration continue whatever its
+    /// state; without, it does nothing unless the iteration continues.
+    ///
+    /// # Errors
+    /// As [`fused_begin`](Self::fused_begin).
+    fn fused_refresh(&self, resume: bool, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// State, alpha and beta; p = u + beta p, s = w + beta s, x += alpha p, r -= alpha s, and r.r. Reads 40 and writes 32 bytes per
+    /// item, 10 flops; reads 8 bytes more with a preconditioner.
+    ///
+    /// # Errors
+    /// As [`fused_begin`](Self::fused_begin).
+    fn single_step(&self, n: usize, vectors: SingleVectors<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// State, alpha and beta; z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p, x += alpha p, r -= alpha s,
+    /// u -= alpha q, w -= alpha z, and r.r, r.u, w.u. Reads 56 and writes 48 bytes per item, 16 flops; with a preconditioner reads
+    /// 80 and writes 64, 22 flops.
+    ///
+    /// # Errors
+    /// As [`fused_begin`](Self::fused_begin).
+    fn pipelined_step(&self, n: usize, vectors: PipelinedVectors<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
+}

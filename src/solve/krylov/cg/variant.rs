@@ -1,0 +1,43 @@
+//! Variants of CG by name: how often an iteration waits for a sum over all ranks, and what it costs in memory.
+//!
+//! ```text
+//!                    all-reduces per iteration   vectors   bytes per iteration and unknown (27 entries per row)
+//! classic            2                           3         420
+//! single-reduction   1                           4         420
+//! pipelined          1, beside a product         6         452
+//! ```
+//! A preconditioner adds 1 all-reduce and 1 vector to classic CG, 1 vector to single-reduction CG and 3 to pipelined CG.
+
+use crate::space::named_choice;
+
+/// Variant of CG. In exact arithmetic all have the same iterates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CgVariant {
+    /// Hestenes and Stiefel 1952.
+    #[default]
+    Classic,
+    /// Chronopoulos and Gear 1989: one all-reduce per iteration.
+    SingleReduction,
+    /// Ghysels and Vanroose 2014: one all-reduce per iteration, in flight during the product.
+    Pipelined,
+}
+
+impl CgVariant {
+    /// All variants with their names.
+    pub const ALL: [(Self, &'static str); 3] = [
+        (CgVariant::Classic, "classic"),
+        (CgVariant::SingleReduction, "single-reduction"),
+        (CgVariant::Pipelined, "pipelined"),
+    ];
+
+    /// Bytes of the vectors of a solve without a preconditioner, for `owned` rows and `local` columns.
+    pub fn bytes(self, owned: u64, local: u64) -> u64 {
+        let with_ghosts = match self {
+            CgVariant::Classic => 1,
+            CgVariant::SingleReduction => 2,
+            CgVariant::Pipelined => 4,
+        };
+        8 * with_ghosts * local + 16 * owned
+    }
+}
+named_choice!(CgVariant, "CG variant");

@@ -1,0 +1,393 @@
+//! Single-reduction and pipelined CG: against classic CG and a dense solve, on several ranks, and where rounding makes them drift.
+
+use super::tests::{Diagonal, TIGHT, badly_scaled, difference};
+use super::*;
+use crate::blas::Reductions;
+use crate::comm::Solo;
+use crate::solve::{Identity, true_residual};
+use crate::space::{HostSpace, Serial, Threads};
+use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::{Arc, Barrier, Mutex};
+
+const NEW: [CgVariant; 2] = [CgVariant::SingleReduction, CgVariant::Pipelined];
+
+/// Result and x of a solve from 0 on one rank.
+fn solve<S: HostSpace>(
+    space: &S,
+    variant: CgVariant,
+    a: &CrsMatrix,
+    m: impl Preconditioner<S>,
+    b: &Vec<f64>,
+    params: CgParams,
+) -> (Result<SolveInfo>, Vec<f64>) {
+    let n = a.graph().rows();
+    let mut work = CgWorkspace::of_variant(space, n, n, variant).unwrap();
+    let mut system = LinearSystem { operator: a, preconditioner: m, comm: &Solo, rhs: b };
+    let (mut x, mut seen) = (vec![0.0; n], 0);
+    let info = cg(space, &mut system, &mut x, params, &mut work, &mut |iteration, _| {
+        seen += 1;
+        assert_eq!(iteration, seen, "{variant}");
+    });
+    if let Ok(info) = info {
+        assert_eq!((info.iterations, info.variant), (seen, variant));
+    }
+    (info, x)
+}
+
+fn wave(n: usize, k: f64) -> Vec<f64> {
+    (0..n).map(|i| (k * i as f64).sin()).collect()
+}
+
+#[test]
+fn iterates_and_counts_are_those_of_classic_cg() {
+    for (n, diagonal, tolerance) in
+        [(1, 2.0, 1e-12), (50, 2.0, 1e-12), (3 * Serial::CHUNK + 11, 2.5, 1e-12), (900, 2.01, 1e-9)]
+    {
+        let (a, b) = (difference(n, diagonal), wave(n, 0.77));
+        let params = CgParams { tolerance, ..TIGHT };
+        let (expected, solution) = solve(&Serial, CgVariant::Classic, &a, Identity, &b, params);
+        let expected = expected.unwrap();
+        for variant in NEW {
+            let (info, x) = solve(&Serial, variant, &a, Identity, &b, params);
+            let info = info.unwrap();
+            assert!(info.iterations.abs_diff(expected.iterations) <= 1, "{variant}, {n}: {info:?}, {expected:?}");
+            assert!(info.residual <= tolerance * info.rhs && info.rhs == expected.rhs, "{variant}, {n}: {info:?}");
+            let scale = solution.iter().fold(0.0f64, |max, x| max.max(x.abs()));
+            let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e4 * tolerance * scale;
+            assert!(x.iter().zip(&solution).all(near), "{variant}, {n}");
+            for threads in [1, 3] {
+                let threaded = solve(&Threads::new(threads).unwrap(), variant, &a, Identity, &b, params);
+                assert!(threaded.0.unwrap() == info && threaded.1 == x, "{variant}, {n}, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_solution_and_a_zero_right_side_take_no_iteration() {
+    let (n, a) = (20, difference(20, 2.0));
+    for variant in NEW {
+        let (mut work, b) = (CgWorkspace::of_variant(&Serial, n, n, variant).unwrap(), vec![2.0; n]);
+        let mut x: Vec<f64> = (1..=n).map(|i| (i * (n + 1 - i)) as f64).collect();
+        let exact = x.clone();
+        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+        let info = cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+        assert_eq!((info.iterations, x), (0, exact.clone()), "{variant}");
+        // The same memory again, from another start.
+        let mut y = vec![-3.0; n];
+        let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+        assert!(info.iterations > 5 && y.iter().zip(&exact).all(|(y, x)| (y - x).abs() < 1e-8), "{variant}: {y:?}");
+        let zero = solve(&Serial, variant, &a, Identity, &vec![0.0; n], TIGHT);
+        let expected = SolveInfo { reason: Reason::Zero, variant, ..SolveInfo::default() };
+        assert_eq!((zero.0.unwrap(), zero.1), (expected, vec![0.0; n]));
+    }
+}
+
+#[test]
+fn failures_have_the_types_and_numbers_of_classic_cg() {
+    let n = 20;
+    let mut saddle = difference(n, 3.0);
+    saddle.parts_mut().1[0] = -40.0;
+    let few = CgParams { max_iterations: 3, ..TIGHT };
+    let none = CgParams { max_iterations: 0, ..TIGHT };
+    let small = CgParams { tolerance: 1e-15, ..TIGHT };
+    let cases = [
+        (difference(n, 2.0), wave(n, 0.3), few),
+        (difference(n, 2.0), wave(n, 0.3), none),
+        (difference(n, -2.0), wave(n, 0.3), TIGHT),
+        (saddle, wave(n, 0.3), TIGHT),
+        (difference(n, 2.0), vec![f64::NAN; n], TIGHT),
+        (difference(n, f64::NAN), wave(n, 0.3), TIGHT),
+        (difference(n, 1e200), vec![1e120; n], TIGHT),
+        (difference(n, 3.0), vec![1e-200; n], TIGHT),
+        (difference(n, 3.0), vec![1e-140; n], small),
+    ];
+    for (case, (a, b, params)) in cases.into_iter().enumerate() {
+        let expected = solve(&Serial, CgVariant::Classic, &a, Identity, &b, params).0.unwrap_err();
+        for variant in NEW {
+            let found = solve(&Serial, variant, &a, Identity, &b, params).0.unwrap_err();
+            assert!(same(&found, &expected), "case {case}, {variant}: {found}; {expected}");
+        }
+    }
+}
+
+/// The same variant with the same numbers.
+fn same(found: &Error, expected: &Error) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs() || (a.is_nan() && b.is_nan()) || a == b;
+    match (found, expected) {
+        (
+            Error::NotConverged { iterations, residual, tolerance, .. },
+            Error::NotConverged { iterations: i, residual: r, tolerance: t, .. },
+        ) => iterations == i && near(*residual, *r) && near(*tolerance, *t),
+        (
+            Error::Breakdown { iteration, curvature, residual },
+            Error::Breakdown { iteration: i, curvature: c, residual: r },
+        ) => iteration == i && near(*curvature, *c) && near(*residual, *r),
+        (
+            Error::NotFinite { quantity, value, iteration, .. },
+            Error::NotFinite { quantity: q, value: v, iteration: i, .. },
+        ) => quantity == q && near(*value, *v) && iteration == i,
+        (Error::Underflow { quantity, value, .. }, Error::Underflow { quantity: q, value: v, .. }) => {
+            quantity == q && near(*value, *v)
+        }
+        _ => false,
+    }
+}
+
+/// With M = I through the general path, every bit is that of the path without M.
+#[test]
+fn the_identity_as_a_general_preconditioner_changes_no_bit() {
+    let n = 2 * Serial::CHUNK + 3;
+    let (a, b) = (difference(n, 2.001), wave(n, 0.77));
+    for variant in NEW {
+        let plain = solve(&Serial, variant, &a, Identity, &b, TIGHT);
+        let general = solve(&Serial, variant, &a, Diagonal(vec![1.0; n]), &b, TIGHT);
+        assert_eq!((plain.0.unwrap(), plain.1), (general.0.unwrap(), general.1));
+    }
+}
+
+#[test]
+fn a_preconditioner_takes_the_iterations_of_classic_cg() {
+    let n = 200;
+    let (a, diagonal) = badly_scaled(n);
+    let exact = wave(n, 0.3);
+    let mut b = vec![0.0; n];
+    Serial.spmv(1.0, &a, &exact, 0.0, &mut b).unwrap();
+    let expected = solve(&Serial, CgVariant::Classic, &a, Diagonal(diagonal.clone()), &b, TIGHT).0.unwrap();
+    for variant in NEW {
+        let (info, x) = solve(&Serial, variant, &a, Diagonal(diagonal.clone()), &b, TIGHT);
+        let info = info.unwrap();
+        assert!(info.iterations.abs_diff(expected.iterations) <= 1, "{info:?}, {expected:?}");
+        assert!(x.iter().zip(&exact).all(|(x, exact)| (x - exact).abs() < 1e-6), "{variant}");
+    }
+}
+
+/// Random numbers in -1..1 (SplitMix64).
+fn random(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// B B^T + shift I with a random B, dense.
+fn random_spd(n: usize, shift: f64, next: &mut impl FnMut() -> f64) -> Vec<Vec<f64>> {
+    let b: Vec<Vec<f64>> = (0..n).map(|_| (0..n).map(|_| next()).collect()).collect();
+    let dot = |i: usize, j: usize| b[i].iter().zip(&b[j]).map(|(x, y)| x * y).sum::<f64>();
+    (0..n).map(|i| (0..n).map(|j| dot(i, j) + if i == j { shift } else { 0.0 }).collect()).collect()
+}
+
+/// x = A^-1 b by Cholesky's method.
+fn dense_solve(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let n = b.len();
+    let (mut l, mut x) = (a.to_vec(), b.to_vec());
+    for j in 0..n {
+        for i in j..n {
+            let sum: f64 = (0..j).map(|k| l[i][k] * l[j][k]).sum();
+            l[i][j] = if i == j { (l[j][j] - sum).sqrt() } else { (l[i][j] - sum) / l[j][j] };
+        }
+    }
+    for i in 0..n {
+        x[i] = (x[i] - (0..i).map(|k| l[i][k] * x[k]).sum::<f64>()) / l[i][i];
+    }
+    for i in (0..n).rev() {
+        x[i] = (x[i] - (i + 1..n).map(|k| l[k][i] * x[k]).sum::<f64>()) / l[i][i];
+    }
+    x
+}
+
+fn dense(a: &[Vec<f64>]) -> CrsMatrix {
+    let n = a.len();
+    let row_map = (0..=n).map(|row| (row * n) as u64).collect();
+    let graph = CrsGraph::new(row_map, (0..n * n).map(|entry| (entry % n) as u32).collect(), n).unwrap();
+    CrsMatrix::new(Arc::new(graph), a.concat()).unwrap()
+}
+
+#[test]
+fn random_systems_have_the_solution_of_a_dense_solve() {
+    let mut next = random(11);
+    for case in 0..40 {
+        let n = 1 + case * 7 % 53;
+        let rows = random_spd(n, [0.1, 1.0, 30.0][case % 3], &mut next);
+        let b: Vec<f64> = (0..n).map(|_| next()).collect();
+        let (a, exact) = (dense(&rows), dense_solve(&rows, &b));
+        let diagonal: Vec<f64> = (0..n).map(|i| rows[i][i]).collect();
+        let scale = exact.iter().fold(0.0f64, |max, x| max.max(x.abs()));
+        for (variant, name) in CgVariant::ALL {
+            let plain = solve(&Serial, variant, &a, Identity, &b, TIGHT);
+            let preconditioned = solve(&Serial, variant, &a, Diagonal(diagonal.clone()), &b, TIGHT);
+            for (info, x) in [plain, preconditioned] {
+                let info = info.unwrap_or_else(|error| panic!("case {case}, {name}: {error}"));
+                assert!(info.residual <= 1e-12 * info.rhs, "case {case}, {name}: {info:?}");
+                let error = x.iter().zip(&exact).map(|(x, y)| (x - y).abs()).fold(0.0f64, f64::max);
+                assert!(error <= 1e-7 * scale, "case {case}, {name}: {error:e} of {scale:e}");
+            }
+        }
+    }
+}
+
+/// A rank of several in one process, each with rows of its own and no ghosts. Between `begin` and `end` the slots are NaN.
+struct Member {
+    shared: Arc<(Barrier, Mutex<Vec<f64>>)>,
+    messages: Cell<usize>,
+    begun: Cell<[f64; 3]>,
+}
+
+impl Member {
+    fn sum(&self, values: &mut [f64]) {
+        self.messages.set(self.messages.get() + 1);
+        let (barrier, total) = &*self.shared;
+        let mut sums = total.lock().unwrap();
+        sums.resize(values.len(), 0.0);
+        sums.iter_mut().zip(&*values).for_each(|(sum, value)| *sum += value);
+        drop(sums);
+        barrier.wait();
+        values.copy_from_slice(&total.lock().unwrap());
+        if barrier.wait().is_leader() {
+            total.lock().unwrap().clear();
+        }
+        barrier.wait();
+    }
+}
+
+impl crate::comm::AllReduce<Serial> for Member {
+    fn all_reduce(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
+        if !sums.is_stopped()? {
+            self.sum(&mut sums.scalars[slots]);
+        }
+        Ok(())
+    }
+
+    fn begin(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
+        if !sums.is_stopped()? {
+            let mut begun = [0.0; 3];
+            begun[..slots.len()].copy_from_slice(&sums.scalars[slots.clone()]);
+            sums.scalars[slots].fill(f64::NAN);
+            self.begun.set(begun);
+        }
+        Ok(())
+    }
+
+    fn end(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
+        if !sums.is_stopped()? {
+            let mut begun = self.begun.get();
+            self.sum(&mut begun[..slots.len()]);
+            sums.scalars[slots.clone()].copy_from_slice(&begun[..slots.len()]);
+        }
+        Ok(())
+    }
+
+    fn is_recordable(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn ranks_give_the_solution_of_one_and_count_their_messages() {
+    // Rank k has the second difference of 40 + 9 k points.
+    for (variant, name) in CgVariant::ALL {
+        for (ranks, preconditioned) in [(1, false), (2, false), (4, false), (3, true)] {
+            let shared = Arc::new((Barrier::new(ranks), Mutex::new(Vec::new())));
+            let solved: Vec<(SolveInfo, usize)> = std::thread::scope(|scope| {
+                let rank = |rank: usize| {
+                    let shared = shared.clone();
+                    scope.spawn(move || {
+                        let n = 40 + 9 * rank;
+                        let (a, b) = (difference(n, 2.02), wave(n, 0.3 + rank as f64));
+                        let comm = Member { shared, messages: Cell::new(0), begun: Cell::new([0.0; 3]) };
+                        let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
+                        let mut x = vec![0.0; n];
+                        let solution = |x: &[f64]| {
+                            let alone = solve(&Serial, CgVariant::Classic, &a, Identity, &b, TIGHT).1;
+                            assert!(
+                                x.iter().zip(&alone).all(|(x, y)| (x - y).abs() < 1e-8),
+                                "{name}, rank {rank} of {ranks}"
+                            );
+                        };
+                        let observe = &mut |_, _| {};
+                        let info = if preconditioned {
+                            let preconditioner = Diagonal((0..n).map(|i| 2.02 + (i % 3) as f64).collect());
+                            let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b };
+                            cg(&Serial, &mut system, &mut x, TIGHT, &mut work, observe)
+                        } else {
+                            let mut system =
+                                LinearSystem { operator: &a, preconditioner: Identity, comm: &comm, rhs: &b };
+                            cg(&Serial, &mut system, &mut x, TIGHT, &mut work, observe)
+                        };
+                        solution(&x);
+                        (info.unwrap(), comm.messages.get())
+                    })
+                };
+                (0..ranks).map(rank).collect::<Vec<_>>().into_iter().map(|rank| rank.join().unwrap()).collect()
+            });
+            let (info, messages) = solved[0];
+            assert!(solved.iter().all(|other| *other == (info, messages)), "{name}: {solved:?}");
+            assert_eq!(info.reductions, messages, "{name}, {ranks} ranks: {info:?}");
+            // ||b||, the first sums, and up to three for each of two replacements; one per refresh.
+            let (iterations, most) = (info.iterations, 2 + 6 + info.iterations / 64);
+            match variant {
+                CgVariant::Classic => assert!(messages >= 2 * iterations + 2, "{info:?}"),
+                _ => assert!((iterations + 3..=iterations + most).contains(&messages), "{name}: {info:?}"),
+            }
+        }
+    }
+}
+
+/// D (2.1, -1) D with D from 1 to 316: condition about 2e6.
+fn ill_conditioned(n: usize) -> CrsMatrix {
+    let scale = |i: usize| 10f64.powf(2.5 * i as f64 / n as f64);
+    let mut a = difference(n, 2.1);
+    let graph = a.graph().clone();
+    let (_, values) = a.parts_mut();
+    for row in 0..n {
+        for entry in graph.row_range(row) {
+            values[entry] *= scale(row) * scale(graph.entries()[entry] as usize);
+        }
+    }
+    a
+}
+
+/// Refreshes and the last replacement keep the true residual at the target; without them pipelined CG ends far above it. This is
+/// what 64 iterations and two replacements are chosen by.
+#[test]
+fn an_ill_conditioned_system_needs_refreshes_and_reaches_the_tolerance_with_them() {
+    let n = 300;
+    let (a, b) = (ill_conditioned(n), wave(n, 0.77));
+    let params = CgParams { tolerance: 1e-8, max_iterations: 20_000 };
+    let run = |variant, refresh, replacements| {
+        let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
+        (work.refresh, work.replacements) = (refresh, replacements);
+        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+        let mut x = vec![0.0; n];
+        let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {});
+        let truth = true_residual(&Serial, &mut system, &x, &mut work).unwrap();
+        (info, truth.residual / (params.tolerance * b.iter().map(|b| b * b).sum::<f64>().sqrt()))
+    };
+    let classic = run(CgVariant::Classic, 64, 2).0.unwrap().iterations;
+    for (variant, most) in [(CgVariant::SingleReduction, 1.15), (CgVariant::Pipelined, 1.3)] {
+        let (info, residual) = run(variant, 64, 2);
+        let iterations = info.unwrap().iterations;
+        assert!(residual <= 1.0 + 1e-9, "{variant}: {residual} of the target");
+        assert!((iterations as f64) < most * classic as f64, "{variant}: {iterations} iterations, classic {classic}");
+    }
+    let (_, residual) = run(CgVariant::Pipelined, usize::MAX, 0);
+    assert!(residual > 100.0, "pipelined CG without refreshes: {residual} of the target");
+}
+
+/// A tolerance below the attainable accuracy ends as in classic CG: by the recurrence.
+#[test]
+fn an_unattainable_tolerance_ends() {
+    let n = 200;
+    let (a, b) = (difference(n, 2.001), wave(n, 0.77));
+    let params = CgParams { tolerance: 1e-17, max_iterations: 2000 };
+    for (variant, name) in CgVariant::ALL {
+        let info = solve(&Serial, variant, &a, Identity, &b, params).0;
+        assert!(info.is_ok(), "{name}: {info:?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Parameters, memory and system of a CG solve.
+
+use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
+use crate::Result;
+use crate::blas::Reductions;
+use crate::space::Array;
+
+/// Iterations between two refreshes, a multiple of all check intervals: few enough that pipelined CG keeps the iteration count of
+/// classic CG within a quarter at a condition of 1e6, many enough that their products are 2 % (single-reduction) and 5 % (pipelined)
+/// of all.
+const REFRESH: usize = 64;
+/// Replacements of r in a solve. A target below the attainable accuracy is reached by the recurrence only.
+const REPLACEMENTS: usize = 2;
+
+/// Stopping criteria of CG.
+#[derive(Clone, Copy, Debug)]
+pub struct CgParams {
+    /// Bound of ||r|| / ||b||.
+    pub tolerance: f64,
+    /// Number of iterations after which CG gives up.
+    pub max_iterations: usize,
+}
+
+/// Vectors and scalars of CG, allocated once and used by every solve.
+#[derive(Clone, Debug)]
+pub struct CgWorkspace<S: CgSteps> {
+    pub(super) variant: CgVariant,
+    /// Whether a small system may be solved in one launch instead.
+    pub(super) at_once: bool,
+    /// Iterations between two refreshes of the vectors that follow recurrences.
+    pub(super) refresh: usize,
+    /// How often a solve replaces r by b - A x when r has reached the target.
+    pub(super) replacements: usize,
+    pub(in super::super) p: Array<S, f64>,
+    /// The last product: A p in classic CG, A u in single-reduction CG, A m in pipelined CG.
+    pub(in super::super) q: Array<S, f64>,
+    pub(in super::super) r: Array<S, f64>,
+    /// A p by its recurrence; empty in classic CG.
+    pub(super) s: Array<S, f64>,
+    /// A u and A A p by their recurrences; empty but in pipelined CG.
+    pub(super) w: Array<S, f64>,
+    pub(super) z: Array<S, f64>,
+    /// M^-1 r and, in pipelined CG, M^-1 w and M^-1 s; empty until a preconditioner needs them.
+    pub(super) preconditioned: [Array<S, f64>; 3],
+    /// Length of these.
+    preconditioned_len: usize,
+    pub(in super::super) sums: Reductions<S>,
+}
+
+impl<S: CgSteps> CgWorkspace<S> {
+    /// Allocates for an operator of `rows` rows and `columns` columns and classic CG, or one launch for a small system: 24 bytes
+    /// per row. A preconditioner adds 8 at the first solve with it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
+    pub fn new(space: &S, rows: usize, columns: usize) -> Result<Self> {
+        Ok(CgWorkspace { at_once: true, ..Self::of_variant(space, rows, columns, CgVariant::Classic)? })
+    }
+
+    /// Allocates for solves by `variant`, also of small systems: [`CgVariant::bytes`]. A preconditioner adds 8 bytes per row, 24 in
+    /// pipelined CG, at the first solve with it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_variant(space: &S, rows: usize, columns: usize, variant: CgVariant) -> Result<Self> {
+        // A vector that is multiplied has room for ghosts.
+        let [r, s, w, z] = match variant {
+            CgVariant::Classic => [rows, 0, 0, 0],
+            CgVariant::SingleReduction => [columns, rows, 0, 0],
+            CgVariant::Pipelined => [columns, columns, columns, rows],
+        };
+        let slots = if variant == CgVariant::Classic { CgSlot::LEN } else { FusedSlot::LEN };
+        let mut sums = Reductions::new(space, rows, slots)?;
+        if variant == CgVariant::Pipelined {
+            // Partial sums of three dot products.
+            sums.partials = space.zeros(3 * S::partials_len(rows))?;
+        }
+        Ok(CgWorkspace {
+            variant,
+            at_once: false,
+            refresh: REFRESH,
+            replacements: REPLACEMENTS,
+            p: space.zeros(columns)?,
+            q: space.zeros(rows)?,
+            r: space.zeros(r)?,
+            s: space.zeros(s)?,
+            w: space.zeros(w)?,
+            z: space.zeros(z)?,
+            preconditioned: [space.zeros(0)?, space.zeros(0)?, space.zeros(0)?],
+            preconditioned_len: 0,
+            sums,
+        })
+    }
+
+    /// Allocates what a preconditioner needs, at the first solve with one.
+    pub(super) fn precondition(&mut self, space: &S, rows: usize, columns: usize) -> Result<()> {
+        let (len, vectors) = match self.variant {
+            CgVariant::Classic => (rows, 1),
+            CgVariant::SingleReduction => (columns, 1),
+            CgVariant::Pipelined => (columns, 3),
+        };
+        if self.preconditioned_len < len {
+            for vector in &mut self.preconditioned[..vectors] {
+                *vector = space.zeros(len)?;
+            }
+            self.preconditioned_len = len;
+        }
+        Ok(())
+    }
+}
+
+/// The system that CG solves: A x = b, with a preconditioner and the ranks that share the unknowns.
+#[derive(Debug)]
+pub struct LinearSystem<'a, S: CgSteps, A, M, C: ?Sized> {
+    /// A, symmetric positive definite.
+    pub operator: A,
+    /// M^-1, symmetric positive definite.
+    pub preconditioner: M,
+    /// The ranks.
+    pub comm: &'a C,
+    /// b over the owned unknowns.
+    pub rhs: &'a Array<S, f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Serial;
+
+    #[test]
+    fn a_workspace_allocates_the_bytes_of_its_variant() {
+        for (variant, name) in CgVariant::ALL {
+            let mut work = CgWorkspace::of_variant(&Serial, 100, 107, variant).unwrap();
+            let bytes = |work: &CgWorkspace<Serial>| {
+                let CgWorkspace { p, q, r, s, w, z, preconditioned: [a, b, c], .. } = work;
+                [p, q, r, s, w, z, a, b, c].iter().map(|vector| 8 * vector.len() as u64).sum::<u64>()
+            };
+            assert_eq!(bytes(&work), variant.bytes(100, 107), "{name}");
+            work.precondition(&Serial, 100, 107).unwrap();
+            let more = [800, 856, 3 * 856][variant as usize];
+            assert_eq!(bytes(&work), variant.bytes(100, 107) + more, "{name}, preconditioned");
+        }
+    }
+}
