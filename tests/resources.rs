@@ -16,7 +16,7 @@ use minifenl::run::deck::{Choice, Nodes};
 use minifenl::run::forecast::on_gpu;
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
 use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
-use minifenl::solve::{NewtonParams, newton};
+use minifenl::solve::{CgVariant, NewtonParams, newton};
 #[cfg(feature = "cuda")]
 use minifenl::space::ExecutionSpace;
 use minifenl::space::{Serial, Threads};
@@ -131,16 +131,27 @@ fn deck(nodes: [u64; 3], choices: &Choices) -> Deck {
     (deck.graph.strategy, deck.fill.kernel) = (choices.graph, choices.kernel);
     deck.fill.strategy = Choice::Given(choices.fill);
     // A loose solve allocates as much as a tight one.
-    deck.cg.tolerance = 0.5;
+    (deck.cg.tolerance, deck.cg.variant) = (0.5, Choice::Given(choices.variant));
     deck
 }
 
 #[test]
 fn forecasts_on_the_host_are_the_measured_peaks() {
     let _alone = alone();
-    let choose =
-        |graph, fill, threads| Choices { graph, fill, kernel: fill::Kernel::Fused, format: Format::default(), threads };
+    let choose = |graph, fill, threads| Choices {
+        graph,
+        fill,
+        kernel: fill::Kernel::Fused,
+        format: Format::default(),
+        variant: CgVariant::default(),
+        threads,
+    };
     let mut cases = Vec::new();
+    for (variant, _) in CgVariant::ALL {
+        let choices = Choices { variant, ..choose(graph::Strategy::Gather, fill::Strategy::Colour, 2) };
+        cases.push(([31; 3], 0, 1, choices));
+        cases.push(([33, 31, 29], 2, 5, choices));
+    }
     for (graph, _) in graph::Strategy::ALL {
         cases.push(([33, 31, 29], 0, 1, choose(graph, fill::Strategy::Colour, 1)));
     }
@@ -227,7 +238,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
     }
     let (mut worst, mut low) = ([1.0f64; 2], Vec::new());
     for (nodes, rank, ranks, graph, fill, kernel, format) in cases {
-        let choices = Choices { graph, fill, kernel, format, threads: 1 };
+        let choices = Choices { graph, fill, kernel, format, variant: CgVariant::default(), threads: 1 };
         let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
         deck.matrix.format = Choice::Given(format);
         let forecast = on_gpu(&Sizes::of(&part), &choices).stages.map(|stage| stage.bytes);
@@ -272,7 +283,8 @@ fn what_a_dry_run_prints_is_the_measured_peak() {
     for (graph, fill, threads) in
         [(graph::Strategy::Gather, fill::Strategy::Colour, 1), (graph::Strategy::Map, fill::Strategy::Gather, 2)]
     {
-        let choices = Choices { graph, fill, kernel: fill::Kernel::Fused, format: Format::default(), threads };
+        let (kernel, format, variant) = (fill::Kernel::Fused, Format::default(), CgVariant::default());
+        let choices = Choices { graph, fill, kernel, format, variant, threads };
         let flags =
             format!("--dry-run --device cpu --nodes 36x34x30 --graph {graph} --fill {fill} --threads {threads}");
         let output = Command::new(assert_cmd::cargo::cargo_bin("minifenl")).args(flags.split(' ')).output().unwrap();

@@ -5,6 +5,7 @@ use clap_complete::Shell;
 use minifenl::comm::Transport;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes};
+use minifenl::solve::CgVariant;
 use minifenl::sparse::Format;
 use minifenl::{fill, graph};
 use std::path::PathBuf;
@@ -74,6 +75,9 @@ pub struct Args {
     /// Largest number of CG iterations per Newton step [default: 2000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     cg_max: Option<usize>,
+    /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    cg_variant: Option<Choice<CgVariant>>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
     device: Option<Device>,
@@ -139,6 +143,7 @@ impl Args {
         set(&mut deck.newton.max_iterations, self.newton_max);
         set(&mut deck.cg.tolerance, self.cg_tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
+        set(&mut deck.cg.variant, self.cg_variant);
         set(&mut deck.matrix.format, self.format);
         set(&mut deck.run.device, self.device);
         set(&mut deck.run.halo, self.halo);

@@ -3,6 +3,8 @@
 //! Every array counts once a pass (caches keep what is reused), without write-allocate. Node ids and columns are 4
 //! bytes, positions in a row 1, row offsets and values 8; an element has 8 nodes, an interior row 27 entries.
 
+use crate::solve::CgVariant;
+
 /// Sizes of one rank's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
@@ -30,10 +32,22 @@ pub fn spmv(s: Sizes) -> Cost {
     Cost { bytes: 12 * s.nnz + 8 * (s.owned + 1) + 8 * (s.owned + s.ghosts) + 8 * s.owned, flops: 2 * s.nnz }
 }
 
-/// One CG iteration: [`spmv`] with p.Ap inside, x and r updates with r.r 48, p update 24 per row; 10 flops per row.
+/// One iteration of classic CG.
 pub fn cg_iteration(s: Sizes) -> Cost {
+    cg_iteration_of(CgVariant::Classic, s)
+}
+
+/// One CG iteration: [`spmv`] with a dot product inside and the vector updates, in bytes and flops per row. Classic: x and r with r.r
+/// 48 and 8, p 24 and 2. Single-reduction: p, s, x and r with r.r 72 and 10. Pipelined: z, s, p, x, r and w with r.r and w.r 104
+/// and 16.
+pub fn cg_iteration_of(variant: CgVariant, s: Sizes) -> Cost {
     let product = spmv(s);
-    Cost { bytes: product.bytes + 72 * s.owned, flops: product.flops + 10 * s.owned }
+    let (bytes, flops) = match variant {
+        CgVariant::Classic => (72, 2 + 8),
+        CgVariant::SingleReduction => (72, 2 + 10),
+        CgVariant::Pipelined => (104, 2 + 16),
+    };
+    Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
 /// Count, fill and sort at their bound (table in, columns and offsets out), then [`graph_elem`].
@@ -94,6 +108,8 @@ mod tests {
     fn costs_of_an_interior_node_equal_those_by_hand() {
         assert_eq!(spmv(NODE), Cost { bytes: 216 + 108 + 16 + 8 + 8, flops: 54 });
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
+        assert_eq!(cg_iteration_of(CgVariant::SingleReduction, NODE), Cost { bytes: 356 + 72, flops: 66 });
+        assert_eq!(cg_iteration_of(CgVariant::Pipelined, NODE), Cost { bytes: 356 + 104, flops: 72 });
         assert_eq!(graph_scan(NODE).bytes, 20);
         assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 64 + 108);
         assert_eq!(fill_scatter(NODE, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });

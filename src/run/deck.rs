@@ -19,6 +19,7 @@ pub use nodes::Nodes;
 
 use crate::comm::Transport;
 use crate::mesh::CoordinateMap;
+use crate::solve::CgVariant;
 use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
 use serde::{Deserialize, Serialize};
@@ -43,10 +44,10 @@ pub struct Deck {
     pub fill: FillDeck,
     /// `[newton]`: the nonlinear iteration.
     #[serde(deserialize_with = "section")]
-    pub newton: IterationDeck<NewtonDefaults>,
+    pub newton: NewtonDeck,
     /// `[cg]`: the linear iteration.
     #[serde(deserialize_with = "section")]
-    pub cg: IterationDeck<CgDefaults>,
+    pub cg: CgDeck,
     /// `[matrix]`: how products store the matrix.
     #[serde(deserialize_with = "section")]
     pub matrix: MatrixDeck,
@@ -125,43 +126,39 @@ pub struct MatrixDeck {
     pub format: Choice<Format>,
 }
 
-/// When an iteration stops. `D` carries the defaults only.
+/// When Newton's iteration stops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, bound = "D: Defaults")]
-pub struct IterationDeck<D: Defaults> {
+#[serde(default, deny_unknown_fields)]
+pub struct NewtonDeck {
     /// Residual norm to reach, relative to the first.
     pub tolerance: f64,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
-    #[serde(skip)]
-    defaults: std::marker::PhantomData<D>,
 }
 
-impl<D: Defaults> Default for IterationDeck<D> {
+impl Default for NewtonDeck {
     fn default() -> Self {
-        let (tolerance, max_iterations) = D::VALUES;
-        IterationDeck { tolerance, max_iterations, defaults: std::marker::PhantomData }
+        NewtonDeck { tolerance: 1e-7, max_iterations: 10 }
     }
 }
 
-/// Default tolerance and limit of an iteration.
-pub trait Defaults {
-    /// Tolerance, limit.
-    const VALUES: (f64, usize);
+/// Variant of CG, and when it stops.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CgDeck {
+    /// Residual norm to reach, relative to the right-hand side.
+    pub tolerance: f64,
+    /// Iterations after which it is an error.
+    pub max_iterations: usize,
+    /// Variant; `auto` is classic CG, or one launch for a small system on a GPU.
+    #[serde(with = "by_name")]
+    pub variant: Choice<CgVariant>,
 }
 
-/// Defaults of `[newton]`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NewtonDefaults;
-impl Defaults for NewtonDefaults {
-    const VALUES: (f64, usize) = (1e-7, 10);
-}
-
-/// Defaults of `[cg]`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CgDefaults;
-impl Defaults for CgDefaults {
-    const VALUES: (f64, usize) = (1e-8, 2000);
+impl Default for CgDeck {
+    fn default() -> Self {
+        CgDeck { tolerance: 1e-8, max_iterations: 2000, variant: Choice::default() }
+    }
 }
 
 /// Device, threads, report, bandwidth.

@@ -6,7 +6,7 @@ use super::settings::settings;
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
-use crate::solve::{NewtonParams, newton};
+use crate::solve::{CgVariant, NewtonParams, newton};
 use crate::space::{FreeMemory, HostSpace, Threads};
 use crate::sparse::Format;
 use crate::{Error, Result, graph};
@@ -181,6 +181,7 @@ pub(super) fn choices<S: Job>(deck: &Deck, threads: usize) -> Choices {
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.fill.kernel,
         format: deck.matrix.format.or(Format::default()),
+        variant: deck.cg.variant.or(CgVariant::default()),
         threads: threads as u64,
     }
 }

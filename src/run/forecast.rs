@@ -18,7 +18,7 @@
 //!         meanwhile  L, 12 C; or colour 8 L, scatter 4 N    L; or graph; or colour 4 E + 16 L, gather 4 N + 4 I
 //! solve   always     8 L + 16 N                             8 L + 16 N
 //! ```
-//! The table of dashmap has 9 bytes per slot and a power of two of slots, at most 7/8 full, in each of 1024 parts. Element
+//! Single-reduction CG adds 8 L in the set-up, pipelined CG 24 L. The table of dashmap has 9 bytes per slot and a power of two of slots, at most 7/8 full, in each of 1024 parts. Element
 //! matrices of the host's gather lie in windows of about two layers of elements per thread, 576 bytes each, or 576 E where
 //! windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph, where gather built 128 N for 4 Z, and 8 Z
 //! values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to other ranks). Slices that are assembled
@@ -28,6 +28,7 @@
 use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;
 use crate::mesh::BoxPart;
+use crate::solve::CgVariant;
 use crate::sparse::Format;
 use crate::{Error, Result, fill};
 
@@ -121,6 +122,8 @@ pub struct Choices {
     pub kernel: fill::Kernel,
     /// Storage format of the matrix.
     pub format: Format,
+    /// Variant of CG.
+    pub variant: CgVariant,
     /// Threads of the rank.
     pub threads: u64,
 }
@@ -210,8 +213,8 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
         fill::Strategy::Colour => (0, [0; 2], 8 * local),
     };
     let conditions = 4 * fixed + 8 * cleared;
-    // Jacobian; p, q, r; halo.
-    let system = 8 * nnz + 8 * local + 16 * owned + 12 * sent + 8 * ghosts;
+    // Jacobian; vectors of CG; halo.
+    let system = 8 * nnz + choices.variant.bytes(owned, local) + 12 * sent + 8 * ghosts;
     let setup = kept + matrices[0] + meanwhile.max(local + conditions + system.max(12 * cleared));
     // T; ||F|| and correction.
     let solve = kept + matrices[1] + conditions + system + 8 * local + 16 * owned;
@@ -283,7 +286,7 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let exact = if is_direct || entries == 4 * nnz { 0 } else { pattern + 4 * nnz };
     let layout = exact.max(if is_direct { pattern } else { kept_pattern } + values + owned / 2);
     let assembly = kept_pattern + values + workset + stored + kept;
-    let vectors = 8 * local + 16 * owned + 12 * sent;
+    let vectors = choices.variant.bytes(owned, local) + 12 * sent;
     let setup = conditions.max(layout).max(assembly + meanwhile.max(vectors));
     let solve = tables + assembly + later + vectors + 8 * local + 16 * owned;
     // Lists of values to send, and the messages.

@@ -8,6 +8,7 @@
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
 use super::clock::Clock;
+use super::deck::Choice;
 use super::{Deck, Job, Phases, Progress};
 use crate::Result;
 use crate::comm::{Halo, Links};
@@ -109,7 +110,10 @@ impl<'a, S: Job> HeatProblem<'a, S> {
             system,
             rows,
             halo: step(space, &mut marks, "setup/halo", || links.halo(space, &mesh.map))?,
-            workspace: step(space, &mut marks, "setup/cg", || CgWorkspace::new(space, rows, mesh.map.local_count()))?,
+            workspace: step(space, &mut marks, "setup/cg", || match deck.cg.variant {
+                Choice::Auto => CgWorkspace::new(space, rows, mesh.map.local_count()),
+                Choice::Given(variant) => CgWorkspace::of_variant(space, rows, mesh.map.local_count(), variant),
+            })?,
             marks,
             space,
             input,

@@ -44,6 +44,8 @@ pub struct Report {
     pub newton_iterations: usize,
     /// CG iterations, the sum over the Newton steps.
     pub cg_iterations: usize,
+    /// Sums over all ranks in CG, the sum over the Newton steps; on one rank they are sums over the device or the threads.
+    pub cg_reductions: usize,
     /// One line per Newton residual.
     pub history: Vec<HistoryReport>,
     /// Why Newton's method ended: "relative tolerance" or "zero right-hand side".
@@ -126,6 +128,8 @@ pub struct StrategiesReport {
     /// Of the element.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
+    /// Of CG: the variant, or "pipelined, one launch".
+    pub cg: String,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
 }
@@ -139,6 +143,8 @@ pub struct HistoryReport {
     pub residual: f64,
     /// CG iterations.
     pub cg_iterations: usize,
+    /// Sums over all ranks in these.
+    pub cg_reductions: usize,
     /// Norm of CG's last residual, by its recurrence.
     pub cg_residual: f64,
     /// ||b - A x||, computed from the solution.

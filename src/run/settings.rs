@@ -14,6 +14,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("newton.max_iterations", "--newton-max"),
     ("cg.tolerance", "--cg-tolerance"),
     ("cg.max_iterations", "--cg-max"),
+    ("cg.variant", "--cg-variant"),
     ("graph.strategy", "--graph"),
     ("fill.strategy", "--fill"),
 ];

@@ -7,7 +7,7 @@ use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport};
 use crate::graph::Graph;
 use crate::mesh::{BoxSpec, Mesh};
-use crate::solve::{NewtonInfo, Reason, Symmetry};
+use crate::solve::{CgVariant, NewtonInfo, Reason, Symmetry};
 use crate::space::{Array, MemorySpace};
 use crate::{Result, element, fill};
 
@@ -63,7 +63,7 @@ pub(super) fn costs<S: Job>(
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
         ("spmv", cost::spmv(sizes)),
         ("halo", cost::halo(problem.halo_bytes() as u64 / 8, sizes)),
-        ("cg", cost::cg_iteration(sizes)),
+        ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), sizes)),
         ("format", cost::format(sizes)),
     ] {
         phases.set_cost(name, cost);
@@ -126,6 +126,16 @@ fn evidence(
     }
 }
 
+/// The variant of CG that ran, or would have run.
+fn cg_name(deck: &Deck, newton: &NewtonInfo) -> String {
+    let info = newton.steps.first().map(|step| step.linear);
+    match info {
+        Some(info) if info.one_launch => format!("{}, one launch", CgVariant::Pipelined),
+        Some(info) => info.variant.to_string(),
+        None => deck.cg.variant.or(CgVariant::default()).to_string(),
+    }
+}
+
 /// The lines of Newton's history.
 fn history(newton: &NewtonInfo) -> Vec<HistoryReport> {
     let steps =
@@ -134,6 +144,7 @@ fn history(newton: &NewtonInfo) -> Vec<HistoryReport> {
         newton,
         residual,
         cg_iterations: linear.iterations,
+        cg_reductions: linear.reductions,
         cg_residual: linear.residual,
         true_residual: linear.recomputed.unwrap_or_default().residual,
     };
@@ -192,10 +203,12 @@ pub(super) fn report<S: Job>(
             graph: deck.graph.strategy,
             fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: deck.fill.kernel,
+            cg: cg_name(deck, newton),
             halo: (comm.size() > 1).then(|| transport.to_string()),
         },
         newton_iterations: newton.steps.len(),
         cg_iterations: newton.steps.iter().map(|step| step.linear.iterations).sum(),
+        cg_reductions: newton.steps.iter().map(|step| step.linear.reductions).sum(),
         history: history(newton),
         reason: newton.reason.to_string(),
         error_max: evidence.error_max,

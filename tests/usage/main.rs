@@ -61,7 +61,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 18] = [
+const VALUES: [(&str, &[&str], &[&str]); 19] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -83,6 +83,7 @@ const VALUES: [(&str, &[&str], &[&str]); 18] = [
     ("--newton-max", &["1", "10"], COUNTS),
     ("--cg-tolerance", &["1e-8", "0.999"], TOLERANCES),
     ("--cg-max", &["1", "2000"], COUNTS),
+    ("--cg-variant", &["auto", "classic", "single-reduction", "pipelined"], &["gear", "pipeline", "Classic", "-1"]),
     (
         "--device",
         &["auto", "cpu", "cuda", "cuda:0"],

@@ -14,7 +14,7 @@ impl Report {
              mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, spacing {:.4}\n\
              parallel    {} x {} on {}{}\n\
              partition   {} to {} nodes per rank, at most {} and {}, {duplicated:.1} % duplicated elements\n\
-             strategies  graph {}, fill {}, kernel {}{halo}\n\n",
+             strategies  graph {}, fill {}, kernel {}, CG {}{halo}\n\n",
             self.version,
             problem.t_min,
             problem.t_max,
@@ -34,14 +34,17 @@ impl Report {
             with.graph,
             with.fill,
             with.kernel,
+            with.cg,
         );
         let history = self.history.iter().map(|step| {
-            let (newton, iterations) = (step.newton.to_string(), step.cg_iterations.to_string());
+            let [newton, iterations, reductions] =
+                [step.newton, step.cg_iterations, step.cg_reductions].map(|n| n.to_string());
             let norms = [step.residual, step.cg_residual, step.true_residual].map(|norm| format!("{norm:.3e}"));
             let [residual, recurrence, recomputed] = norms;
-            vec![newton, residual, iterations, recurrence, recomputed]
+            vec![newton, residual, iterations, reductions, recurrence, recomputed]
         });
-        text += &columns(&["Newton", "residual", "CG iterations", "CG residual", "true residual"], history);
+        text +=
+            &columns(&["Newton", "residual", "CG iterations", "all-reduces", "CG residual", "true residual"], history);
         text.push('\n');
         let phases = self.phases.iter().map(|phase| {
             let fraction = phase.triad_fraction.map_or("-".into(), |fraction| format!("{:.0} %", 100.0 * fraction));

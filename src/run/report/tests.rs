@@ -23,14 +23,17 @@ pub(super) fn sample() -> Report {
             graph: crate::graph::Strategy::Gather,
             fill: crate::fill::Strategy::Scatter,
             kernel: crate::fill::Kernel::Fused,
+            cg: "classic".into(),
             halo: None,
         },
         newton_iterations: 1,
         cg_iterations: 5,
+        cg_reductions: 12,
         history: vec![HistoryReport {
             newton: 0,
             residual: 4.4,
             cg_iterations: 5,
+            cg_reductions: 12,
             cg_residual: 1e-9,
             true_residual: 2e-9,
         }],
@@ -56,7 +59,7 @@ pub(super) fn sample() -> Report {
 fn json_has_the_keys_and_null_for_nan() {
     let report = Report { error_l2: f64::NAN, ..sample() };
     let json = serde_json::to_value(&report).unwrap();
-    let keys = "nodes elements ranks threads device newton_iterations cg_iterations error_max error_l2 verified verdict \
+    let keys = "nodes elements ranks threads device newton_iterations cg_iterations cg_reductions error_max error_l2 verified verdict \
                 triad_gb_per_s peak_bytes phases";
     for key in keys.split_whitespace() {
         assert!(json.get(key).is_some(), "{key}");

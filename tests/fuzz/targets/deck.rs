@@ -27,6 +27,7 @@ pub const WORDS: &[&str] = &[
     "kernel = ",
     "tolerance = ",
     "max_iterations = ",
+    "variant = ",
     "format = ",
     "device = ",
     "threads = ",

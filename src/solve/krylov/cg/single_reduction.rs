@@ -8,7 +8,7 @@
 //! gamma, delta, r.r                                                        all-reduce
 //! ```
 //! Memory traffic per iteration and unknown without a preconditioner, for 27 entries per row: product and delta 348 bytes, update
-//! 72; together 420 bytes and 68 flops, as classic CG. Convergence is known after the all-reduce, so a solve makes one product
+//! 72; together 420 bytes and 66 flops, as classic CG. Convergence is known after the all-reduce, so a solve makes one product
 //! more.
 //!
 //! s follows its recurrence. Every 64 iterations s = A p is computed, with u.s and p.s from which the next
