@@ -2,6 +2,7 @@
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose. `references.rs` and `definitions.rs`
 //! compare with plain loops instead. What needs a GPU is skipped where there is none, with the reason and a count.
 
+mod cg_steps;
 mod definitions;
 #[cfg(feature = "cuda")]
 #[path = "../common/gpu.rs"]
@@ -18,6 +19,7 @@ use minifenl::space;
 #[cfg(feature = "cuda")]
 mod cuda {
     mod blas;
+    mod cg_variants;
     mod comm;
     mod contraction;
     mod contraction_cases;

@@ -140,7 +140,7 @@ fn a_solution_needs_no_iteration() {
 }
 
 /// The same variant with the same numbers.
-fn same(found: &Error, expected: &Error) -> bool {
+pub fn same(found: &Error, expected: &Error) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs() || (a.is_nan() && b.is_nan()) || a == b;
     match (found, expected) {
         (
