@@ -9,7 +9,9 @@ use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::run::cost::{self, Sizes};
 use minifenl::run::deck::Choice;
 use minifenl::run::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
-use minifenl::solve::{CgParams, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, NonlinearProblem, cg};
+use minifenl::solve::{
+    CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearOperator, LinearSystem, NonlinearProblem, cg,
+};
 use minifenl::space::{Array, Threads, zeroed};
 use minifenl::sparse::CrsMatrix;
 use minifenl::{Error, Result, fill};
@@ -103,17 +105,22 @@ pub fn spmv<S: Clock>(
     Ok(())
 }
 
-/// An iteration of CG: the difference between many and few iterations.
+/// An iteration of CG: the difference between many and few iterations, of which none is refreshed. `cg_variant`: as asked, also for
+/// small systems.
 pub fn cg_iteration<S: CgSteps + Clock>(
     space: &S,
     table: &mut Table,
     case: &Case,
     variant: &str,
+    cg_variant: Option<CgVariant>,
     operator: &mut impl LinearOperator<S>,
 ) -> Result<()> {
     let rows = case.nodes();
     let (b, mut x) = (space.upload(&case.x)?, space.zeros::<f64>(rows)?);
-    let mut work = CgWorkspace::new(space, rows, rows)?;
+    let mut work = match cg_variant {
+        None => CgWorkspace::new(space, rows, rows)?,
+        Some(cg_variant) => CgWorkspace::of_variant(space, rows, rows, cg_variant)?,
+    };
     // Fewer than a small box needs to converge to the last bit.
     let (few, many) = if rows < 1 << 19 { (8, 40) } else { (16, 48) };
     let mut solve = |max_iterations| {

@@ -24,6 +24,7 @@ use minifenl::fill::{ContractionWorkset, HeatInput};
 use minifenl::graph;
 use minifenl::mesh::{Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
+use minifenl::solve::CgVariant;
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
 use minifenl::sparse::{Format, Lanes, Spmv, Storage};
@@ -95,7 +96,10 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
             groups::spmv(host, table, &case, "crs", &expected, spmv)?;
         }
         if args.has("cg") {
-            groups::cg_iteration(host, table, &case, "crs", &mut &case.matrix)?;
+            groups::cg_iteration(host, table, &case, "crs", None, &mut &case.matrix)?;
+            for (variant, name) in ONE_REDUCTION {
+                groups::cg_iteration(host, table, &case, &format!("crs, {name}"), Some(variant), &mut &case.matrix)?;
+            }
         }
         let mesh = host.generate_mesh(groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
@@ -137,7 +141,11 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
                 groups::spmv(space, table, &case, name, &expected, spmv)?;
             }
             if args.has("cg") {
-                groups::cg_iteration(space, table, &case, name, &mut stored)?;
+                groups::cg_iteration(space, table, &case, name, None, &mut stored)?;
+            }
+            for (variant, cg) in ONE_REDUCTION.into_iter().filter(|_| args.has("cg") && format == Format::default()) {
+                let row = format!("{name}, {cg}");
+                groups::cg_iteration(space, table, &case, &row, Some(variant), &mut stored)?;
             }
         }
         let mesh = Mesh::new(space, groups::part(edge)?, u64::MAX)?;
@@ -183,6 +191,10 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
     }
     Ok(())
 }
+
+/// Variants of CG beside the classic one.
+const ONE_REDUCTION: [(CgVariant, &str); 2] =
+    [(CgVariant::SingleReduction, "single-reduction"), (CgVariant::Pipelined, "pipelined")];
 
 /// Cells of a workset: enough to fill the GPU.
 const WORKSET: usize = 65_536;
