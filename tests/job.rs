@@ -17,12 +17,16 @@ fn job(ranks: usize, arguments: &[&str]) -> Output {
 }
 
 fn report(ranks: usize, threads: usize, nodes: &str) -> serde_json::Value {
+    report_of(ranks, threads, nodes, &[])
+}
+
+fn report_of(ranks: usize, threads: usize, nodes: &str, more: &[&str]) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     let threads = threads.to_string();
     let fixed =
         ["--nodes", nodes, "--device", "cpu", "--map", "twist", "--fill", "gather", "--threads", &threads, "--report"];
-    let output = job(ranks, &[&fixed[..], &[path.to_str().unwrap()]].concat());
+    let output = job(ranks, &[&fixed[..], &[path.to_str().unwrap()], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "not a terminal, so silent: {}", String::from_utf8_lossy(&output.stderr));
     json(&path)
@@ -74,6 +78,37 @@ fn a_deterministic_run_has_the_same_bits_whatever_the_threads_and_limits() {
     }
     // On two ranks there is one order; on some of the others MPI's own order is another one.
     println!("the order of MPI gives other bits on {plain_differs} of 4 numbers of ranks");
+}
+
+#[test]
+fn variants_of_cg_take_the_counts_of_classic_cg_on_ranks() {
+    let alone = report(1, 1, "17x18x19");
+    let number = |report: &serde_json::Value, key: &str| report[key].as_f64().unwrap();
+    for (variant, per_iteration) in [("classic", 2.0), ("single-reduction", 1.0), ("pipelined", 1.0)] {
+        // With a limit of waits, collectives and exchanges take other calls of MPI.
+        for (ranks, threads, limit) in
+            [(1, 2, None), (2, 1, None), (2, 1, Some("20")), (3, 1, None), (4, 1, None), (8, 1, None)]
+        {
+            let limit: Vec<&str> = limit.into_iter().flat_map(|limit| ["--timeout", limit]).collect();
+            let other = report_of(ranks, threads, "17x18x19", &[&["--cg-variant", variant], &limit[..]].concat());
+            let case = format!("{variant} on {ranks} x {threads}, {limit:?}");
+            assert_eq!(other["strategies"]["cg"], variant, "{case}");
+            for key in ["newton_iterations", "verified"] {
+                assert_eq!(other[key], alone[key], "{key}, {case}");
+            }
+            assert!((number(&other, "cg_iterations") - number(&alone, "cg_iterations")).abs() <= 3.0, "{case}");
+            for key in ["error_max", "error_l2"] {
+                assert!((number(&other, key) / number(&alone, key) - 1.0).abs() < 1e-5, "{key}, {case}");
+            }
+            // ||b||, the first and the last sums of each solve; a refresh after 64 iterations.
+            let more = number(&other, "cg_reductions") - per_iteration * number(&other, "cg_iterations");
+            assert!((2.0..=4.0).contains(&(more / number(&other, "newton_iterations"))), "{case}: {more}");
+            for line in other["history"].as_array().unwrap().iter().filter(|line| number(line, "cg_iterations") > 0.0) {
+                // ||F|| is the right-hand side, and 1e-8 the tolerance.
+                assert!(number(line, "true_residual") <= 1.001e-8 * number(line, "residual"), "{case}: {line}");
+            }
+        }
+    }
 }
 
 #[test]
