@@ -59,6 +59,22 @@ impl<S: Staging> AllReduce<S> for dyn Communicator + '_ {
         space.change_scalars(sums, slots, &mut |scalars| self.all_sum(scalars))
     }
 
+    fn begin(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        match self.size() {
+            1 => Ok(()),
+            // A device copies its scalars to the host and back for each half.
+            _ if !S::IS_RECORDABLE => AllReduce::all_reduce(self, space, sums, slots),
+            _ => space.change_scalars(sums, slots, &mut |scalars| self.begin_all_sum(scalars)),
+        }
+    }
+
+    fn end(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        if self.size() == 1 || !S::IS_RECORDABLE {
+            return Ok(());
+        }
+        space.change_scalars(sums, slots, &mut |scalars| self.end_all_sum(scalars))
+    }
+
     fn is_recordable(&self) -> bool {
         S::IS_RECORDABLE || self.size() == 1
     }

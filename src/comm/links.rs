@@ -68,6 +68,20 @@ impl<S: Staging> AllReduce<S> for Links<'_, S> {
         self.link.all_reduce(space, self.comm, sums, slots)
     }
 
+    fn begin(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
+            return Ok(());
+        }
+        self.link.begin(space, self.comm, sums, slots)
+    }
+
+    fn end(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
+            return Ok(());
+        }
+        self.link.end(space, self.comm, sums, slots)
+    }
+
     fn is_recordable(&self) -> bool {
         self.comm.size() == 1 || self.link.is_recordable()
     }

@@ -85,6 +85,15 @@ pub trait Communicator: Debug {
     /// was called. All ranks get the same bits.
     fn all_sum(&self, values: &mut [f64]);
 
+    /// Starts [`all_sum`](Self::all_sum) of up to 8 values. Until [`end_all_sum`](Self::end_all_sum) ranks exchange ghosts but call no
+    /// other collective. By default nothing is started.
+    fn begin_all_sum(&self, _values: &[f64]) {}
+
+    /// Completes the sum that [`begin_all_sum`](Self::begin_all_sum) started with the same values. By default it is all of the sum.
+    fn end_all_sum(&self, values: &mut [f64]) {
+        self.all_sum(values);
+    }
+
     /// Replaces each value by its maximum over all ranks.
     fn all_max(&self, values: &mut [f64]);
 

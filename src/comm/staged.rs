@@ -32,6 +32,14 @@ impl<S: Staging> Link<S> for Staged {
         AllReduce::all_reduce(comm, space, sums, slots)
     }
 
+    fn begin(&self, space: &S, comm: &dyn Communicator, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        AllReduce::begin(comm, space, sums, slots)
+    }
+
+    fn end(&self, space: &S, comm: &dyn Communicator, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        AllReduce::end(comm, space, sums, slots)
+    }
+
     fn is_recordable(&self) -> bool {
         S::IS_RECORDABLE
     }

@@ -68,6 +68,22 @@ pub trait Link<S: Staging>: Debug {
         slots: Range<usize>,
     ) -> Result<()>;
 
+    /// As [`AllReduce::begin`](super::AllReduce::begin), for two ranks or more.
+    ///
+    /// # Errors
+    /// As [`AllReduce::begin`](super::AllReduce::begin).
+    fn begin(&self, space: &S, comm: &dyn Communicator, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        self.all_reduce(space, comm, sums, slots)
+    }
+
+    /// As [`AllReduce::end`](super::AllReduce::end), for two ranks or more.
+    ///
+    /// # Errors
+    /// As [`AllReduce::end`](super::AllReduce::end).
+    fn end(&self, _: &S, _: &dyn Communicator, _: &mut Reductions<S>, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether sums only enqueue work on the space.
     fn is_recordable(&self) -> bool;
 

@@ -61,14 +61,27 @@ impl Watch {
 
     /// Starts a nonblocking collective and waits for it. A failure ends all ranks.
     pub(super) fn collective(&self, name: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i32) {
+        let request = self.begin(name, start);
+        self.finish(name, request);
+    }
+
+    /// Starts a nonblocking collective. A failure ends all ranks.
+    pub(super) fn begin(&self, name: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i32) -> ffi::MPI_Request {
         self.collectives.set(self.collectives.get() + 1);
         // SAFETY: reads a constant of MPI.
-        let mut request = [unsafe { ffi::RSMPI_REQUEST_NULL }];
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        if let Err(error) = check(name, start(&mut request)) {
+            self.end(&error.to_string());
+        }
+        request
+    }
+
+    /// Waits for the last collective that was started. A failure ends all ranks.
+    pub(super) fn finish(&self, name: &str, request: ffi::MPI_Request) {
         // SAFETY: a status is a C struct of integers, for which zeros are values; MPI overwrites them.
         let mut status = [unsafe { std::mem::zeroed() }];
-        let started = check(name, start(request.as_mut_ptr()));
         let at = || format!("{name} {}", self.collectives.get());
-        if let Err(error) = started.and_then(|()| self.wait(&mut request, &mut status, at)) {
+        if let Err(error) = self.wait(&mut [request], &mut status, at) {
             self.end(&error.to_string());
         }
     }
