@@ -73,7 +73,9 @@ fn scalars(is_fresh: bool) -> Vec<f64> {
     let mut scalars = vec![0.0; FusedSlot::LEN];
     (scalars[CgSlot::LIMIT], scalars[CgSlot::RHS], scalars[CgSlot::TARGET]) = (9.0, 1.0, 0.5);
     (scalars[FusedSlot::RR], scalars[FusedSlot::GAMMA], scalars[FusedSlot::UPDATES]) = (24.0, 24.0, 3.0);
-    (scalars[FusedSlot::GAMMA_BEFORE], scalars[FusedSlot::ALPHA_BEFORE]) = (48.0, 0.375);
+    // With s just computed, alpha and gamma of the update before are of no use.
+    scalars[FusedSlot::GAMMA_BEFORE] = if is_fresh { 96.0 } else { 48.0 };
+    scalars[FusedSlot::ALPHA_BEFORE] = 0.375;
     // delta - 1/2 24 / 0.375, or 9 + 1/2 (-2), is 8.
     (scalars[FusedSlot::US], scalars[FusedSlot::PS]) = (-2.0, 4.0);
     scalars[FusedSlot::FRESH] = if is_fresh { 3.0 } else { 1.0 };

@@ -86,6 +86,37 @@ fn a_solution_and_a_zero_right_side_take_no_iteration() {
 }
 
 #[test]
+fn nothing_of_a_failed_solve_is_left_in_the_next() {
+    let n = 30;
+    let (good, bad, b) = (difference(n, 2.1), difference(n, f64::NAN), wave(n, 0.3));
+    // A r is finite, A A r is not.
+    let mut large = good.clone();
+    large.parts_mut().1.iter_mut().for_each(|value| *value *= 1e160);
+    for variant in NEW {
+        for preconditioned in [false, true] {
+            let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
+            let mut run = |a: &CrsMatrix| {
+                let mut x = vec![0.0; n];
+                let info = if preconditioned {
+                    let preconditioner = Diagonal(vec![2.0; n]);
+                    let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: &b };
+                    cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {})
+                } else {
+                    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: &b };
+                    cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {})
+                };
+                (info, x)
+            };
+            let first = run(&good);
+            assert!(matches!(run(&bad).0, Err(Error::NotFinite { .. })), "{variant}");
+            let _ = run(&large);
+            let again = run(&good);
+            assert_eq!((first.0.unwrap(), first.1), (again.0.unwrap(), again.1), "{variant}, {preconditioned}");
+        }
+    }
+}
+
+#[test]
 fn failures_have_the_types_and_numbers_of_classic_cg() {
     let n = 20;
     let mut saddle = difference(n, 3.0);

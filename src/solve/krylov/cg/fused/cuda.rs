@@ -8,14 +8,14 @@ use crate::space::cuda::{Cuda, Grid, arguments};
 
 /// Threads of a block, as in the kernels.
 const THREADS: u32 = 256;
-/// Blocks that a multiprocessor works on at once, at 64 registers per thread.
-const BLOCKS: usize = 4;
+/// Blocks that a multiprocessor works on at once: of single-reduction, pipelined and preconditioned pipelined CG.
+const BLOCKS: [usize; 3] = [4, 3, 2];
 /// Most blocks of an update: each stores three partial sums, of 4096 in all.
 const MOST: usize = 1024;
 
 /// A grid that walks `n` items, two at a time, with all blocks resident.
-fn walk(space: &Cuda, n: usize) -> Grid {
-    let resident = BLOCKS * space.device().info().multiprocessors as usize;
+fn walk(space: &Cuda, n: usize, blocks: usize) -> Grid {
+    let resident = blocks * space.device().info().multiprocessors as usize;
     Grid::new(n.div_ceil(2 * THREADS as usize).clamp(1, resident.min(MOST)), THREADS)
 }
 
@@ -34,7 +34,7 @@ impl FusedSteps for Cuda {
         let SingleVectors { u, w, p, s, x, r } = vectors;
         enough("single_step", &[("w", w), ("p", p), ("s", s), ("x", x), ("r", r)], n)?;
         sums.check("single_step", FusedSlot::LEN - 1)?;
-        let (grid, ticket) = (walk(self, n), self.ticket());
+        let (grid, ticket) = (walk(self, n, BLOCKS[0]), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
         let Some(u) = u else {
             let arguments = arguments![n as u64, w, p, s, x, r, partials, scalars, ticket];
@@ -50,7 +50,8 @@ impl FusedSteps for Cuda {
         let arrays = [("n", product), ("z", &*z), ("s", &*s), ("p", &*p), ("x", &*x), ("r", &*r), ("w", &*w)];
         enough("pipelined_step", &arrays, n)?;
         sums.check("pipelined_step", FusedSlot::LEN - 1)?;
-        let (grid, ticket) = (walk(self, n), self.ticket());
+        let blocks = if preconditioned.is_none() { BLOCKS[1] } else { BLOCKS[2] };
+        let (grid, ticket) = (walk(self, n, blocks), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
         let Some(PreconditionedVectors { m, q, u }) = preconditioned else {
             let arguments = arguments![n as u64, product, z, s, p, x, r, w, partials, scalars, ticket];
