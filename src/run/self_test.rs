@@ -8,7 +8,7 @@ use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
 use crate::graph::{self, Positions};
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
-use crate::solve::{CgSlot, CgSteps, CgVectors, NonlinearProblem, Quotient};
+use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
 use crate::space::{Array, HostMemory, MemorySpace, Serial};
 use crate::{Error, Result, fill};
 
@@ -50,6 +50,10 @@ pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check)) {
         }
     }
     check("cg, one Newton step".into(), 1e-6, steps(space, &deck(|_| {})).map(|steps| steps[1]));
+    for (variant, name) in CgVariant::ALL {
+        let deck = deck(|deck| deck.cg.variant = Choice::Given(variant));
+        check(format!("cg {name}, one Newton step"), 1e-6, steps(space, &deck).map(|steps| steps[1]));
+    }
     check("the whole job".into(), 1e-5, job(space));
 }
 
