@@ -204,7 +204,7 @@ mod tests {
             assert!(check.passed(), "{check:?}");
             names.push(check.name.clone());
         });
-        assert_eq!(names.len(), 14);
+        assert_eq!(names.len(), 17);
         let check = |difference| Check { name: String::new(), difference, bound: 1.0 };
         assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(1.5)).passed() && check(Ok(1.0)).passed());
         assert!(check(Err(Error::Invalid(String::new()))).skipped() && !check(Ok(0.0)).skipped());
