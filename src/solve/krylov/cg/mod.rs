@@ -20,6 +20,8 @@ mod cuda;
 mod fused;
 mod host;
 mod pipelined;
+#[cfg(test)]
+mod rank_tests;
 mod single_reduction;
 mod solve;
 mod state;

@@ -1,20 +1,17 @@
-//! Single-reduction and pipelined CG: against classic CG and a dense solve, on several ranks, and where rounding makes them drift.
+//! Single-reduction and pipelined CG: against classic CG and a dense solve, and where rounding makes them drift.
 
 use super::tests::{Diagonal, TIGHT, badly_scaled, difference};
 use super::*;
-use crate::blas::Reductions;
 use crate::comm::Solo;
 use crate::solve::{Identity, true_residual};
 use crate::space::{HostSpace, Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
-use std::cell::Cell;
-use std::ops::Range;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::Arc;
 
 const NEW: [CgVariant; 2] = [CgVariant::SingleReduction, CgVariant::Pipelined];
 
 /// Result and x of a solve from 0 on one rank.
-fn solve<S: HostSpace>(
+pub(super) fn solve<S: HostSpace>(
     space: &S,
     variant: CgVariant,
     a: &CrsMatrix,
@@ -36,7 +33,7 @@ fn solve<S: HostSpace>(
     (info, x)
 }
 
-fn wave(n: usize, k: f64) -> Vec<f64> {
+pub(super) fn wave(n: usize, k: f64) -> Vec<f64> {
     (0..n).map(|i| (k * i as f64).sin()).collect()
 }
 
@@ -258,113 +255,6 @@ fn random_systems_have_the_solution_of_a_dense_solve() {
                 assert!(info.residual <= 1e-12 * info.rhs, "case {case}, {name}: {info:?}");
                 let error = x.iter().zip(&exact).map(|(x, y)| (x - y).abs()).fold(0.0f64, f64::max);
                 assert!(error <= 1e-7 * scale, "case {case}, {name}: {error:e} of {scale:e}");
-            }
-        }
-    }
-}
-
-/// A rank of several in one process, each with rows of its own and no ghosts. Between `begin` and `end` the slots are NaN.
-struct Member {
-    shared: Arc<(Barrier, Mutex<Vec<f64>>)>,
-    messages: Cell<usize>,
-    begun: Cell<[f64; 3]>,
-}
-
-impl Member {
-    fn sum(&self, values: &mut [f64]) {
-        self.messages.set(self.messages.get() + 1);
-        let (barrier, total) = &*self.shared;
-        let mut sums = total.lock().unwrap();
-        sums.resize(values.len(), 0.0);
-        sums.iter_mut().zip(&*values).for_each(|(sum, value)| *sum += value);
-        drop(sums);
-        barrier.wait();
-        values.copy_from_slice(&total.lock().unwrap());
-        if barrier.wait().is_leader() {
-            total.lock().unwrap().clear();
-        }
-        barrier.wait();
-    }
-}
-
-impl crate::comm::AllReduce<Serial> for Member {
-    fn all_reduce(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
-        if !sums.is_stopped()? {
-            self.sum(&mut sums.scalars[slots]);
-        }
-        Ok(())
-    }
-
-    fn begin(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
-        if !sums.is_stopped()? {
-            let mut begun = [0.0; 3];
-            begun[..slots.len()].copy_from_slice(&sums.scalars[slots.clone()]);
-            sums.scalars[slots].fill(f64::NAN);
-            self.begun.set(begun);
-        }
-        Ok(())
-    }
-
-    fn end(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
-        if !sums.is_stopped()? {
-            let mut begun = self.begun.get();
-            self.sum(&mut begun[..slots.len()]);
-            sums.scalars[slots.clone()].copy_from_slice(&begun[..slots.len()]);
-        }
-        Ok(())
-    }
-
-    fn is_recordable(&self) -> bool {
-        true
-    }
-}
-
-#[test]
-fn ranks_give_the_solution_of_one_and_count_their_messages() {
-    // Rank k has the second difference of 40 + 9 k points.
-    for (variant, name) in CgVariant::ALL {
-        for (ranks, preconditioned) in [(1, false), (2, false), (4, false), (3, true)] {
-            let shared = Arc::new((Barrier::new(ranks), Mutex::new(Vec::new())));
-            let solved: Vec<(SolveInfo, usize)> = std::thread::scope(|scope| {
-                let rank = |rank: usize| {
-                    let shared = shared.clone();
-                    scope.spawn(move || {
-                        let n = 40 + 9 * rank;
-                        let (a, b) = (difference(n, 2.02), wave(n, 0.3 + rank as f64));
-                        let comm = Member { shared, messages: Cell::new(0), begun: Cell::new([0.0; 3]) };
-                        let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
-                        let mut x = vec![0.0; n];
-                        let solution = |x: &[f64]| {
-                            let alone = solve(&Serial, CgVariant::Classic, &a, Identity, &b, TIGHT).1;
-                            assert!(
-                                x.iter().zip(&alone).all(|(x, y)| (x - y).abs() < 1e-8),
-                                "{name}, rank {rank} of {ranks}"
-                            );
-                        };
-                        let observe = &mut |_, _| {};
-                        let info = if preconditioned {
-                            let preconditioner = Diagonal((0..n).map(|i| 2.02 + (i % 3) as f64).collect());
-                            let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b };
-                            cg(&Serial, &mut system, &mut x, TIGHT, &mut work, observe)
-                        } else {
-                            let mut system =
-                                LinearSystem { operator: &a, preconditioner: Identity, comm: &comm, rhs: &b };
-                            cg(&Serial, &mut system, &mut x, TIGHT, &mut work, observe)
-                        };
-                        solution(&x);
-                        (info.unwrap(), comm.messages.get())
-                    })
-                };
-                (0..ranks).map(rank).collect::<Vec<_>>().into_iter().map(|rank| rank.join().unwrap()).collect()
-            });
-            let (info, messages) = solved[0];
-            assert!(solved.iter().all(|other| *other == (info, messages)), "{name}: {solved:?}");
-            assert_eq!(info.reductions, messages, "{name}, {ranks} ranks: {info:?}");
-            // ||b||, the first sums, and up to three for each of two replacements; one per refresh.
-            let (iterations, most) = (info.iterations, 2 + 6 + info.iterations / 64);
-            match variant {
-                CgVariant::Classic => assert!(messages >= 2 * iterations + 2, "{info:?}"),
-                _ => assert!((iterations + 3..=iterations + most).contains(&messages), "{name}: {info:?}"),
             }
         }
     }
