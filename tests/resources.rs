@@ -310,7 +310,7 @@ fn a_gpu_holds_a_node_in_580_bytes() {
     // The last case is a part with other ranks on both sides of two axes.
     for (format, limit) in [(Format::Pattern, 580.0), (Format::Crs, 620.0)] {
         for (nodes, rank, ranks) in [([192, 192, 200], 0, 1), ([400, 400, 360], 5, 8), ([640, 640, 165], 4, 9)] {
-            let choices = Choices { graph, fill, kernel, format, threads: 1 };
+            let choices = Choices { graph, fill, kernel, format, variant: CgVariant::default(), threads: 1 };
             let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
             deck.matrix.format = Choice::Given(format);
             let sizes = Sizes::of(&part);

@@ -87,7 +87,7 @@ impl<S: Job> std::fmt::Debug for HeatProblem<'_, S> {
 }
 
 impl<'a, S: Job> HeatProblem<'a, S> {
-    /// Prepares assembly, boundary conditions, matrix, halo and solver. Takes the graph of this rank's rows, and frees what the
+    /// Prepares halo, boundary conditions, matrix, assembly and solver. All ranks call it together. Takes the graph of this rank's rows, and frees what the
     /// matrix does not need of it.
     ///
     /// # Errors
@@ -97,6 +97,8 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let strategy = deck.fill.strategy.or(S::STRATEGY);
         let (rows, format) = (graph.crs.rows(), deck.matrix.format.or(Format::default()));
         let (elem_node, mut marks) = (&mesh.elem_node, Vec::new());
+        // First, since all ranks make it together: a rank that fails below leaves no other in the middle of it.
+        let halo = step(space, &mut marks, "setup/halo", || links.halo(space, &mesh.map))?;
         let conditions = step(space, &mut marks, "setup/boundary", || {
             space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
         })?;
@@ -109,7 +111,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
             })?,
             system,
             rows,
-            halo: step(space, &mut marks, "setup/halo", || links.halo(space, &mesh.map))?,
+            halo,
             workspace: step(space, &mut marks, "setup/cg", || match deck.cg.variant {
                 Choice::Auto => CgWorkspace::new(space, rows, mesh.map.local_count()),
                 Choice::Given(variant) => CgWorkspace::of_variant(space, rows, mesh.map.local_count(), variant),
