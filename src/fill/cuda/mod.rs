@@ -52,7 +52,7 @@ pub struct CudaFill {
 #[derive(Debug)]
 enum Method {
     Scatter,
-    Gather(Gather),
+    Gather(Box<Gather>),
     Colour(Colour),
 }
 
@@ -103,7 +103,7 @@ impl CudaFill {
         }
         let method = match strategy {
             Strategy::Scatter => Method::Scatter,
-            Strategy::Gather => Method::Gather(Gather::new(space, step, elem_node, layout)?),
+            Strategy::Gather => Method::Gather(Box::new(Gather::new(space, step, elem_node, layout)?)),
             Strategy::Colour => Method::Colour(Colour::new(space, elem_node)?),
         };
         let elems = elem_node.elem_count();

@@ -4,10 +4,6 @@ use super::sparse::{matrix, neighbours, single};
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::comm::Solo;
-use minifenl::fill;
-use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Nodes};
-use minifenl::run::{Deck, Silent, solve_on};
 use minifenl::solve::{
     CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, Reason, SolveInfo, cg,
 };
@@ -209,8 +205,14 @@ fn failures_equal_those_of_serial() {
 }
 
 /// Systems assembled in slices and in CRS are one problem: the same counts and errors by every format, fill and graph.
+#[cfg(feature = "cli")]
 #[test]
 fn problems_agree_in_every_format() {
+    use minifenl::fill;
+    use minifenl::mesh::CoordinateMap;
+    use minifenl::run::deck::{Choice, Nodes};
+    use minifenl::run::{Deck, Silent, solve_on};
+
     let Some(space) = gpu("problems_agree_in_every_format") else { return };
     // Above and below the size from which slices are assembled directly.
     for nodes in [[60, 51, 49], [30, 21, 19]] {

@@ -109,6 +109,12 @@ fn numberings_without_locality_have_no_windows() {
     let line: Vec<u32> = (0..count).flat_map(|e| [e, e + 1]).collect();
     let line = ElemNode::new(line, 2, count as usize + 1).unwrap();
     run(&line, 2500, &plan(&line, 2500, 100).unwrap());
+    // Nodes against the order of elements: blocks are sorted by their step.
+    let against: Vec<u32> = (0..count).flat_map(|e| [count - e, count - e - 1]).collect();
+    let against = ElemNode::new(against, 2, count as usize + 1).unwrap();
+    let sorted = plan(&against, 3001, 100).unwrap();
+    assert!(sorted.rows.list.is_empty() && sorted.blocks.list[0] > sorted.blocks.list[20]);
+    run(&against, 3001, &sorted);
     // Nodes without elements at both ends.
     let sparse: Vec<u32> = (0..count).flat_map(|e| [e + 300, e + 301]).collect();
     let sparse = ElemNode::new(sparse, 2, 4000).unwrap();
