@@ -54,7 +54,7 @@ impl<'a, S: Staging> Links<'a, S> {
     /// Prepares the exchange of a map's ghosts. Ranks call it together.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the memory cannot be had; a failure of the transport.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of the transport.
     pub fn halo(&self, space: &S, map: &Map) -> Result<Halo<S>> {
         Ok(Halo::with(self.link.halo(space, self.comm, map)?, map))
     }

@@ -22,7 +22,7 @@
 //! matrices of the host's gather lie in windows of about two layers of elements per thread, 576 bytes each, or 576 E where
 //! windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph, where gather built 128 N for 4 Z, and 8 Z
 //! values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to other ranks). Slices that are assembled
-//! directly keep nothing of the graph. W is E, or the elements of a step and the reach of a row. `tests/resources.rs` compares these numbers with
+//! directly keep nothing of the graph. W is E, or the elements of a step and the reach of a row. `tests/resources` compares these numbers with
 //! measured peaks.
 
 use crate::comm::Communicator;

@@ -1,8 +1,7 @@
 //! Transports of a GPU, and the choice among them: launches of `kernels/halo.cu`, NCCL, and copies through page-locked memory.
 //!
 //! Without a wish, ranks of one host that have a GPU each use `peer` if their GPUs reach each other's memory; otherwise ranks with
-//! a GPU each use `nccl` if all of them have it, in one version; otherwise `staged`. All ranks decide together. `mpi-device` is
-//! used only on request: an MPI without CUDA support crashes with addresses of a GPU, and not every MPI can be asked.
+//! a GPU each use `nccl` if all of them have it, in one version; otherwise `staged`. All ranks decide together.
 
 mod gpus;
 mod nccl;

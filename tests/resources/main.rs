@@ -6,19 +6,14 @@
 #![allow(missing_docs, unsafe_code)]
 
 #[cfg(feature = "cuda")]
-#[path = "common/gpu.rs"]
-mod gpu;
+mod on_gpu;
 
 use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes};
-#[cfg(feature = "cuda")]
-use minifenl::run::forecast::on_gpu;
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
 use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
-#[cfg(feature = "cuda")]
-use minifenl::space::ExecutionSpace;
 use minifenl::space::{Serial, Threads};
 use minifenl::sparse::Format;
 use minifenl::{Error, Result, fill, graph};
@@ -219,52 +214,6 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     [in_mesh, in_graph, in_setup, in_solve]
 }
 
-#[cfg(feature = "cuda")]
-#[test]
-fn forecasts_on_a_gpu_are_the_measured_peaks() {
-    let _alone = alone();
-    let Some(space) = gpu::gpu("forecasts_on_a_gpu_are_the_measured_peaks") else { return };
-    let mut cases = Vec::new();
-    for graph in [graph::Strategy::Gather, graph::Strategy::Map, graph::Strategy::Sort] {
-        for (fill, _) in fill::Strategy::ALL {
-            cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Fused, Format::Pattern));
-        }
-    }
-    for (format, _) in Format::ALL {
-        let (graph, fill) = (graph::Strategy::Gather, fill::Strategy::Gather);
-        cases.push(([80, 64, 48], 0, 1, graph, fill, fill::Kernel::Fused, format));
-        cases.push(([96, 96, 80], 3, 8, graph, fill, fill::Kernel::Fused, format));
-        cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Contraction, format));
-    }
-    let (mut worst, mut low) = ([1.0f64; 2], Vec::new());
-    for (nodes, rank, ranks, graph, fill, kernel, format) in cases {
-        let choices = Choices { graph, fill, kernel, format, variant: CgVariant::default(), threads: 1 };
-        let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
-        deck.matrix.format = Choice::Given(format);
-        let forecast = on_gpu(&Sizes::of(&part), &choices).stages.map(|stage| stage.bytes);
-        let device = space.device().clone();
-        let base = device.used_bytes().unwrap();
-        let measured = measured(&space, part, &deck, &|work| {
-            device.reset_peak().unwrap();
-            work();
-            space.fence().unwrap();
-            device.peak_bytes().unwrap() - base
-        });
-        for ((stage, forecast), measured) in STAGES.iter().zip(forecast).zip(measured) {
-            let ratio = forecast as f64 / measured as f64;
-            let case =
-                format!("{nodes:?}, rank {rank} of {ranks}, {choices:?}: {stage} {forecast} of {measured}, {ratio:.3}");
-            println!("{case}");
-            if ratio < 0.95 {
-                low.push(case);
-            }
-            worst = [worst[0].min(ratio), worst[1].max(ratio)];
-        }
-    }
-    println!("GPU: forecast / measured is {:.3} to {:.3}", worst[0], worst[1]);
-    assert!(low.is_empty() && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15: {low:#?}");
-}
-
 /// Bytes by stage that `--dry-run` prints.
 fn printed(text: &str) -> Vec<u64> {
     let bytes = |stage: &&str| {
@@ -297,42 +246,6 @@ fn what_a_dry_run_prints_is_the_measured_peak() {
             assert!((0.9..=1.1).contains(&ratio), "{flags}: {stage} {printed} of {measured} bytes, {ratio:.3}");
         }
     }
-}
-
-/// Peak bytes per node of a run on a GPU, by format: 580 in pattern, 620 in CRS.
-#[cfg(feature = "cuda")]
-#[test]
-fn a_gpu_holds_a_node_in_580_bytes() {
-    let _alone = alone();
-    let Some(space) = gpu::gpu("a_gpu_holds_a_node_in_580_bytes") else { return };
-    let (graph, fill, kernel) = (graph::Strategy::Gather, fill::Strategy::Gather, fill::Kernel::Fused);
-    let mut above = Vec::new();
-    // The last case is a part with other ranks on both sides of two axes.
-    for (format, limit) in [(Format::Pattern, 580.0), (Format::Crs, 620.0)] {
-        for (nodes, rank, ranks) in [([192, 192, 200], 0, 1), ([400, 400, 360], 5, 8), ([640, 640, 165], 4, 9)] {
-            let choices = Choices { graph, fill, kernel, format, variant: CgVariant::default(), threads: 1 };
-            let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
-            deck.matrix.format = Choice::Given(format);
-            let sizes = Sizes::of(&part);
-            let forecast = on_gpu(&sizes, &choices).peak() as f64 / sizes.owned as f64;
-            let device = space.device().clone();
-            let base = device.used_bytes().unwrap();
-            let measured = measured(&space, part, &deck, &|work| {
-                device.reset_peak().unwrap();
-                work();
-                space.fence().unwrap();
-                device.peak_bytes().unwrap() - base
-            });
-            let bytes = measured.map(|stage| stage as f64 / sizes.owned as f64);
-            let peak = bytes.into_iter().fold(0.0, f64::max);
-            let case = format!("{nodes:?}, rank {rank} of {ranks}, {format}: {bytes:.1?} of {forecast:.1} per node");
-            println!("{case}");
-            if peak > limit || (forecast / peak - 1.0).abs() > 0.1 {
-                above.push(case);
-            }
-        }
-    }
-    assert!(above.is_empty(), "expected at most 580 bytes in pattern and 620 in crs, forecast within 10 %: {above:#?}");
 }
 
 #[test]
