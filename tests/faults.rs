@@ -239,8 +239,8 @@ fn one_of_several_ranks_that_lacks_memory_ends_all() {
     assert!(counts[0] > 8 && counts[1] == counts[0], "{counts:?}");
 }
 
-/// A rank that is killed at an allocation or at a call of MPI, in growing steps from the mesh to the report: the launcher names it
-/// and its signal, the others are ended in time and say nothing of their own.
+/// A rank that is killed at an allocation or at a call of MPI, in growing steps from the start of MPI to the report: the launcher
+/// names it and its signal, the others are ended in time and say nothing of their own.
 #[cfg(feature = "mpi")]
 #[test]
 fn a_rank_that_is_killed_in_any_phase_ends_all() {
@@ -257,7 +257,9 @@ fn a_rank_that_is_killed_in_any_phase_ends_all() {
             let what = format!("{fault} on {ranks} ranks, which is {}: code {}, {}", log.trim(), end.code, end.stderr);
             assert!(begin.elapsed() < Duration::from_secs(10), "{what}: took {:?}", begin.elapsed());
             assert!(end.code != 0 && end.report.is_none() && end.errors.is_empty(), "{what}");
-            assert!(end.stderr.contains(&format!("process rank {rank} ")) && end.stderr.contains("signal 9"), "{what}");
+            // The launcher does not know the rank of a process that has not started MPI.
+            let names = |text: &str| text.contains(&format!("process rank {rank} ")) && text.contains("signal 9");
+            assert!(log.contains("MPI_Init") || names(&end.stderr), "{what}");
             seen.insert(log.split_whitespace().skip(2).collect::<Vec<_>>().join(" "));
             kills += 1;
             call += 1 + call / if kind == "mpi" { 1 } else { 2 };
