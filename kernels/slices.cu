@@ -159,13 +159,17 @@ enum class Update { set, scale, add, axpby };
         }                                                                                                                    \
     }
 
-// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits.
+// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A stopped
+// product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
 #define SPMV_DOT_ARRIVING_OF(FORMAT, TABLES, BLOCKS, V)                                                                      \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_arriving_##V(                                                     \
         u64 interior, u64 rows, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                 \
         const u32* listed, const V* values, const u64* arrival, const double* x, double* y, const double* stop,              \
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                                        \
-        if (is_stopped(stop)) return;                                                                                        \
+        if (is_stopped(stop)) {                                                                                              \
+            if (blockIdx.x == 0) ((const Arrival*)arrival)->wait();                                                          \
+            return;                                                                                                          \
+        }                                                                                                                    \
         double dot = 0, total;                                                                                               \
         u64 from = thread_index();                                                                                           \
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \

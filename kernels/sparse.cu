@@ -90,13 +90,17 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
         }                                                                                                                    \
     }
 
-// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits.
+// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A stopped
+// product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
 #define SPMV_DOT_ARRIVING_OF(V, LANES, BATCH, BLOCKS)                                                                        \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_arriving_##V##_##LANES(                                               \
         u64 interior, u64 rows, const u64* row_map, const u32* entries, const V* values, const u64* arrival,                 \
         const double* x, double* y, const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars,       \
         u32* ticket) {                                                                                                       \
-        if (is_stopped(stop)) return;                                                                                        \
+        if (is_stopped(stop)) {                                                                                              \
+            if (blockIdx.x == 0) ((const Arrival*)arrival)->wait();                                                          \
+            return;                                                                                                          \
+        }                                                                                                                    \
         constexpr u64 ROWS = THREADS / LANES;                                                                                \
         double dot = 0, total;                                                                                               \
         u64 tile = u64(blockIdx.x) * ROWS;                                                                                   \

@@ -31,6 +31,11 @@ pub trait AllReduce<S: Blas> {
         Ok(())
     }
 
+    /// Whether there is one rank only, so that a solve may use methods that have no place for a reduction.
+    fn is_alone(&self) -> bool {
+        false
+    }
+
     /// Whether a reduction only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool;
 
@@ -75,6 +80,10 @@ impl<S: Staging> AllReduce<S> for dyn Communicator + '_ {
         space.change_scalars(sums, slots, &mut |scalars| self.end_all_sum(scalars))
     }
 
+    fn is_alone(&self) -> bool {
+        self.size() == 1
+    }
+
     fn is_recordable(&self) -> bool {
         S::IS_RECORDABLE || self.size() == 1
     }
@@ -83,6 +92,10 @@ impl<S: Staging> AllReduce<S> for dyn Communicator + '_ {
 impl<S: Blas> AllReduce<S> for Solo {
     fn all_reduce(&self, _: &S, _: &mut Reductions<S>, _: Range<usize>) -> Result<()> {
         Ok(())
+    }
+
+    fn is_alone(&self) -> bool {
+        true
     }
 
     fn is_recordable(&self) -> bool {

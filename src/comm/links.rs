@@ -82,11 +82,16 @@ impl<S: Staging> AllReduce<S> for Links<'_, S> {
         self.link.end(space, self.comm, sums, slots)
     }
 
+    fn is_alone(&self) -> bool {
+        self.comm.size() == 1
+    }
+
     fn is_recordable(&self) -> bool {
         self.comm.size() == 1 || self.link.is_recordable()
     }
 
     fn attach(&self, sums: &mut Reductions<S>) {
+        sums.ranks = None;
         if self.comm.size() > 1 {
             self.link.attach(sums);
         }

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::deck::Choice;
 use super::{Deck, Job, Phases, Progress};
 use crate::Result;
-use crate::comm::{Halo, Links};
+use crate::comm::{Halo, Links, agree};
 use crate::fill::{HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
@@ -97,8 +97,10 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let strategy = deck.fill.strategy.or(S::STRATEGY);
         let (rows, format) = (graph.crs.rows(), deck.matrix.format.or(Format::default()));
         let (elem_node, mut marks) = (&mesh.elem_node, Vec::new());
-        // First, since all ranks make it together: a rank that fails below leaves no other in the middle of it.
-        let halo = step(space, &mut marks, "setup/halo", || links.halo(space, &mesh.map))?;
+        // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
+        let before = agree(links.comm(), space.mark())?;
+        let halo = links.halo(space, &mesh.map)?;
+        marks.push(("setup/halo", 1, before, space.mark()?));
         let conditions = step(space, &mut marks, "setup/boundary", || {
             space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
         })?;

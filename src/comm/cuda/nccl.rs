@@ -79,7 +79,6 @@ impl Link<Cuda> for NcclLink {
             space: space.clone(),
             side: self.side.clone(),
             list: space.upload(&send_list(map)?)?,
-            // Zeros: an exchange may begin before its first values are packed on another stream.
             buffer: space.zeros(first)?,
             sends,
             receives,
@@ -126,8 +125,9 @@ struct NcclHalo {
 
 impl HaloExchange<Cuda> for NcclHalo {
     fn begin(&mut self, space: &Cuda, x: &mut CudaArray<f64>) -> Result<()> {
+        // Packed on the stream of the vector, whose owned items may change as soon as this returns.
+        pack(space, &self.list, x, &mut self.buffer)?;
         self.side.wait_for(&space.record()?)?;
-        pack(&self.side, &self.list, x, &mut self.buffer)?;
         self.nccl.exchange(&self.side, &self.sends, &self.buffer, &self.receives, x)
     }
 

@@ -13,6 +13,7 @@ use crate::Result;
 use mpi::ffi;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// Tag of the calls.
@@ -180,8 +181,9 @@ impl Watch {
 
     /// Tells, and ends all ranks.
     fn end(&self, text: &str) -> ! {
-        if let Some((_, tell)) = self.limit.get() {
-            tell(text);
+        match self.limit.get() {
+            Some((_, tell)) => tell(text),
+            None => drop(writeln!(std::io::stderr(), "error: rank {}: {text}", self.rank)),
         }
         abort_all(1)
     }

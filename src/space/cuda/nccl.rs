@@ -3,6 +3,7 @@
 //! The functions and their types follow NCCL's `nccl.h`, version 2.18 and later. The library orders the work of a communicator on
 //! several streams by itself, and its work can be part of a CUDA graph.
 
+use super::device::Device;
 use super::library::{open, symbol};
 use super::{Cuda, CudaArray};
 use crate::faults::{self, Kind};
@@ -10,7 +11,7 @@ use crate::{Error, Result};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Names of the library.
 const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
@@ -85,6 +86,7 @@ fn check(functions: &Functions, code: c_int, call: &str) -> Result<()> {
 /// A communicator of NCCL, with this rank's place in it.
 pub(crate) struct Nccl {
     functions: &'static Functions,
+    device: Arc<Device>,
     comm: Comm,
 }
 
@@ -121,7 +123,7 @@ impl Nccl {
         // SAFETY: the context of the rank's GPU is current; NCCL writes the handle, which `drop` destroys.
         let code = unsafe { (functions.init_rank)(&mut comm, ranks as c_int, UniqueId(id), rank as c_int) };
         check(functions, code, "ncclCommInitRank")?;
-        Ok(Nccl { functions, comm })
+        Ok(Nccl { functions, device: space.device().clone(), comm })
     }
 
     /// Sends and receives all messages of an exchange: (rank, places in `from`) and (rank, places in `to`).
@@ -201,8 +203,10 @@ impl fmt::Debug for Nccl {
 
 impl Drop for Nccl {
     fn drop(&mut self) {
-        // SAFETY: `new` made it; enqueued work is finished by NCCL first.
-        unsafe { (self.functions.destroy)(self.comm) };
+        if self.device.bind().is_ok() {
+            // SAFETY: `new` made it; enqueued work is finished by NCCL first.
+            unsafe { (self.functions.destroy)(self.comm) };
+        }
     }
 }
 

@@ -81,15 +81,11 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
         // One message carries all sums of an iteration, so no kernel adds a sum over the ranks by itself.
         CgVariant::SingleReduction | CgVariant::Pipelined => work.sums.ranks = None,
     }
-    space.dot(n, b, b, &mut work.sums, rr)?;
-    comm.all_reduce(space, &mut work.sums, rr..rr + 1)?;
-    space.cg_begin(params.tolerance, params.max_iterations, rr, &mut work.sums)?;
-
     let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1 };
-    solve.start()?;
-    // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop together.
-    let one_launch = M::IS_IDENTITY && solve.at_once()?;
-    let info = solve.iterate(one_launch, observe)?;
+    let solved = solve.whole(params, rr, observe);
+    // Detached: later sums are local until a caller attaches again.
+    solve.work.sums.ranks = None;
+    let (info, one_launch) = solved?;
     if info.reason == Reason::Zero {
         return Ok(SolveInfo { variant: solve.work.variant, ..info });
     }
@@ -104,6 +100,19 @@ where
     M: Preconditioner<S>,
     C: AllReduce<S> + ?Sized,
 {
+    /// All of the solve; also returns whether it ran in one launch.
+    fn whole(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<(SolveInfo, bool)> {
+        let (space, CgWorkspace { sums, .. }) = (self.space, &mut *self.work);
+        space.dot(self.n, self.b, self.b, sums, rr)?;
+        self.comm.all_reduce(space, sums, rr..rr + 1)?;
+        space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
+        self.start()?;
+        // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop
+        // together.
+        let one_launch = M::IS_IDENTITY && self.at_once()?;
+        Ok((self.iterate(one_launch, observe)?, one_launch))
+    }
+
     /// Computes r = b - A x and what the first iteration needs.
     fn start(&mut self) -> Result<()> {
         match self.work.variant {
@@ -116,7 +125,11 @@ where
     /// Solves a small system in one launch, where that is possible and no variant was asked for.
     fn at_once(&mut self) -> Result<bool> {
         let Solve { space, a, x, work, .. } = self;
-        if work.at_once { a.cg_at_once(space, x, &mut work.r, &mut work.sums) } else { Ok(false) }
+        if work.at_once && self.comm.is_alone() {
+            a.cg_at_once(space, x, &mut work.r, &mut work.sums)
+        } else {
+            Ok(false)
+        }
     }
 
     /// Enqueues one iteration.
@@ -151,8 +164,6 @@ where
                 }
                 let end = end(&scalars);
                 if end.is_some() {
-                    // Sums of later callers are their own affair.
-                    self.work.sums.ranks = None;
                     self.comm.check()?;
                 }
                 match end {

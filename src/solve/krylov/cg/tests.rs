@@ -1,6 +1,7 @@
 //! CG on second differences: solutions by hand, equal bits on every number of threads, failures by type.
 
 use super::*;
+use crate::blas::Reductions;
 use crate::comm::{Communicator, Solo};
 use crate::solve::{Identity, symmetry, true_residual};
 use crate::space::{ExecutionSpace, HostSpace, Serial, Threads};
@@ -205,4 +206,51 @@ fn the_identity_as_a_general_preconditioner_changes_no_bit() {
     // But for r.z, which has an all-reduce of its own.
     assert_eq!(info.reductions, plain.reductions + plain.iterations + 1);
     assert_eq!((SolveInfo { reductions: plain.reductions, ..info }, y), (plain, x));
+}
+
+/// An operator that offers to solve in one launch, and does it wrongly.
+struct Eager<'a>(&'a CrsMatrix);
+
+impl LinearOperator<Serial> for Eager<'_> {
+    fn rows(&self) -> usize {
+        self.0.graph().rows()
+    }
+    fn columns(&self) -> usize {
+        self.rows()
+    }
+    fn apply(&mut self, space: &Serial, x: &mut Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+        LinearOperator::apply(&mut self.0, space, x, y)
+    }
+    fn apply_dot(
+        &mut self,
+        space: &Serial,
+        x: &mut Vec<f64>,
+        y: &mut Vec<f64>,
+        sums: &mut Reductions<Serial>,
+        slot: usize,
+    ) -> Result<()> {
+        LinearOperator::apply_dot(&mut self.0, space, x, y, sums, slot)
+    }
+    fn cg_at_once(
+        &mut self,
+        _: &Serial,
+        _: &mut Vec<f64>,
+        _: &mut Vec<f64>,
+        _: &mut Reductions<Serial>,
+    ) -> Result<bool> {
+        Err(Error::Invalid("one launch".into()))
+    }
+}
+
+/// A rank whose part has no ghosts must not leave the other ranks' sums.
+#[test]
+fn several_ranks_never_solve_in_one_launch() {
+    let a = difference(20, 3.0);
+    let ranks = crate::comm::testing::Postbox::default();
+    for comm in [&Solo as &dyn Communicator, &ranks] {
+        let (mut work, b) = (CgWorkspace::new(&Serial, 20, 20).unwrap(), vec![1.0; 20]);
+        let mut system = LinearSystem { operator: Eager(&a), preconditioner: Identity, comm, rhs: &b };
+        let solved = cg(&Serial, &mut system, &mut vec![0.0; 20], TIGHT, &mut work, &mut |_, _| {});
+        assert_eq!(solved.is_ok(), comm.size() > 1, "{solved:?}");
+    }
 }
