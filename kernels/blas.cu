@@ -1,6 +1,6 @@
 // Vector operations (BLAS level 1); twins of src/blas/host.rs. Memory-bound: each load is two doubles.
 
-// scalars[slot] = x.y, over all `ranks` if there are; nothing once *stop is not 0.
+// scalars[slot] = x.y, summed over all ranks if `ranks` is not null; nothing once *stop is not 0.
 KERNEL __launch_bounds__(THREADS) dot(u64 n, const double* x, const double* y, const double* stop, const u64* ranks,
                                       double* partials, u32 slot, double* scalars, u32* ticket) {
     if (is_stopped(stop)) return;

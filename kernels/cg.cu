@@ -19,7 +19,7 @@ KERNEL cg_check(u32 rr, double* scalars) {
     if (scalars[STATE] == 0) scalars[STATE] = judged(state_of(scalars[rr], target, scalars[COUNT], scalars[LIMIT]), target);
 }
 
-// alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r, over all `ranks` if there are
+// alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r, summed over all ranks if `ranks` is not null
 //
 // p.q <= 0 shows that A is not positive definite: alpha would not minimise along p, so the solve breaks down.
 KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const double* p, const double* q, double* x, double* r,
@@ -91,7 +91,7 @@ KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top
     const double2* z2 = (const double2*)z;
     double2* p2 = (double2*)p;
     bool has_sent = false;
-    // From the end: items that other ranks read come last in the numbering of a part, and their way overlaps the rest of the work.
+    // From the end: items that other ranks read come last in the numbering of a part, and their transfer overlaps the remaining updates.
     if (n % 2 == 1 && thread_index() == 0) {
         out.send(n - 1, p[n - 1] = z[n - 1] + beta * p[n - 1], odd);
         has_sent = true;

@@ -24,7 +24,8 @@ INLINE u64 next_place(u64* count) {
 }
 
 // counts += number of fixed rows, and of off-diagonal entries of fixed rows and fixed columns; touched[group] = whether any of
-// 32 rows has some. One warp per group: its entries lie side by side, and only fixed rows ask to which row an entry belongs.
+// 32 rows has some. One warp per group: its entries lie side by side, and the row of an entry is needed only where a group has
+// fixed rows.
 KERNEL __launch_bounds__(THREADS) count_fixed(u64 rows, const u64* row_map, const u32* entries, const u8* fixed, u8* touched,
                                               u64* counts) {
     u64 row = thread_index(), group = row / WARP;

@@ -25,7 +25,7 @@ INLINE u64 now() {
 }
 
 // Waits until is_there() holds, at most `limit` nanoseconds. The number of a rank that does not answer, plus 1, is written to *lost,
-// a word of host memory; once a rank is lost, nothing waits any more.
+// a word of host memory; once a rank is lost, later waits end after 1024 tries.
 template <class IsThere> INLINE bool wait_for(u64 limit, u64 rank, u64 lost, IsThere is_there) {
     if (is_there()) return true;
     volatile u32* word = (volatile u32*)lost;
@@ -91,7 +91,7 @@ struct Piece {
 // Ghosts that the neighbours store into this rank's window: item `owned + k` of a vector is values[k].
 struct Arrival {
     u64 owned, limit, lost, epoch, count, pieces, values, values_stride;
-    // Waits for all pieces, with all threads of a block, and returns the address of which item `owned` is the first ghost.
+    // Waits for all pieces, with all threads of a block, and returns a pointer p such that p[owned] is the first ghost.
     __device__ __forceinline__ const double* wait() const {
         u32 turn = *(const volatile u32*)epoch;
         for (u64 at = threadIdx.x; at < count; at += blockDim.x) {

@@ -121,7 +121,7 @@ KERNEL __launch_bounds__(THREADS) slice_places(u64 slices, u64 capacity, const u
         place = u32((key * 0x9e3779b97f4a7c15ull) >> 32) & u32(capacity - 1);
         for (;; place = (place + 1) & u32(capacity - 1)) {
             u64 found = __ldcg(table_keys + place);
-            // A look before the atomic operation: a few keys are inserted by many warps.
+            // Plain read before the CAS: a few keys are inserted by many warps.
             if (found == NO_KEY) found = atomicCAS(table_keys + place, NO_KEY, key);
             if (found == NO_KEY || found == key) break;
         }

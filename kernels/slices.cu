@@ -1,5 +1,5 @@
-// Matrices in slices of 32 rows (sliced ELL, SELL-32: Kreutzer et al. 2014), as slice_layout.cu lays them out. Entry k of row l of a slice is
-// at slice_offsets[slice] + 32 k + l, so the lanes of a warp, one per row, read neighbouring values. Shorter rows are
+// Matrices in slices of 32 rows (sliced ELL, SELL-32: Kreutzer et al. 2014), as slice_layout.cu lays them out. Entry k of row l of a
+// slice is // at slice_offsets[slice] + 32 k + l, so the lanes of a warp, one per row, read neighbouring values. Shorter rows are
 // padded with zeros.
 //
 // Columns are stored in one of two ways. If `words[slice]` has the bit LISTED, each entry has a column, from the rest of
@@ -142,8 +142,8 @@ enum class Update { set, scale, add, axpby };
         });                                                                                                                  \
     }
 
-// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows; over all `ranks` if there are. Does
-// nothing once *stop is not 0.
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
+// `ranks` is not null. Does nothing once *stop is not 0.
 #define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
         u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                    \
@@ -159,8 +159,8 @@ enum class Update { set, scale, add, axpby };
         }                                                                                                                    \
     }
 
-// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A stopped
-// product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
+// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A
+// stopped product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
 #define SPMV_DOT_ARRIVING_OF(FORMAT, TABLES, BLOCKS, V)                                                                      \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_arriving_##V(                                                     \
         u64 interior, u64 rows, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                 \

@@ -74,8 +74,8 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
                               [&](u64 row, double sum) { store<Update::UPDATE>(alpha, sum, beta, y + row); });               \
     }
 
-// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows; over all `ranks` if there are. Does
-// nothing once *stop is not 0.
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
+// `ranks` is not null. Does nothing once *stop is not 0.
 #define SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                 \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_##V##_##LANES(                                                        \
         u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, double* y,            \
@@ -90,8 +90,8 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
         }                                                                                                                    \
     }
 
-// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A stopped
-// product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
+// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A
+// stopped product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
 #define SPMV_DOT_ARRIVING_OF(V, LANES, BATCH, BLOCKS)                                                                        \
     KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_arriving_##V##_##LANES(                                               \
         u64 interior, u64 rows, const u64* row_map, const u32* entries, const V* values, const u64* arrival,                 \

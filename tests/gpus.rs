@@ -349,7 +349,7 @@ fn deterministic(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     Ok(())
 }
 
-/// Without a wish, GPUs of one host with access to each other use peer memory; a transport of the CPU is refused.
+/// By default, GPUs of one host with access to each other use peer memory; a transport of the CPU is refused.
 fn choice(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     let links = Links::connect(space, comm, None, Duration::from_secs(60))?;
     assert_eq!(links.transport(), Transport::Peer);

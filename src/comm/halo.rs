@@ -59,7 +59,7 @@ impl<S: Staging> Halo<S> {
     }
 
     /// Where the items of a vector go that other ranks read, if the transport lets the kernel that computes the vector send them.
-    /// That kernel stands for [`begin`](Self::begin), and [`sent`](Self::sent) follows it.
+    /// That kernel replaces [`begin`](Self::begin), and [`sent`](Self::sent) follows it.
     pub fn outgoing(&self) -> Option<&S::Outgoing> {
         if self.is_empty() { None } else { self.exchange.outgoing() }
     }

@@ -43,9 +43,8 @@ impl<'a, S: Staging> Links<'a, S> {
         self.link.transport()
     }
 
-    /// Number of leading rows, of `interior` that read no ghost, which a product may sum apart from the others while messages
-    /// travel. It is 0 if sums must not depend on the transport ([`Communicator::fix_order_of_sums`]) and a divided product of the
-    /// space has other bits than a whole one.
+    /// Returns how many leading rows a product may compute before the ghosts arrive: `interior`, or 0 if dividing the product would
+    /// change the bits of a sum whose order is fixed ([`Communicator::fix_order_of_sums`]).
     pub fn apart(&self, interior: usize) -> usize {
         let is_divided = !S::SYNCHRONOUS && self.transport() != Transport::Peer;
         if is_divided && self.comm.sums_in_rank_order() { 0 } else { interior }

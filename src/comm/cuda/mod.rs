@@ -1,6 +1,6 @@
 //! Transports of a GPU, and the choice among them: launches of `kernels/halo.cu`, NCCL, and copies through page-locked memory.
 //!
-//! Without a wish, ranks of one host that have a GPU each use `peer` if their GPUs reach each other's memory; otherwise ranks with
+//! By default, ranks of one host that have a GPU each use `peer` if their GPUs reach each other's memory; otherwise ranks with
 //! a GPU each use `nccl` if all of them have it, in one version; otherwise `staged`. All ranks decide together.
 
 mod gpus;

@@ -5,8 +5,8 @@
 //! give up:  send "collective n, phase p" to all ranks; collect such texts for a second
 //!           ranks without a text are missing; the lowest rank with a text prints the message, then all ranks abort
 //! ```
-//! With a limit, collectives run as nonblocking ones and exchanges are tested instead of waited for; without one, nothing
-//! here is called. The calls use a tag that no exchange has. A rank that computes or is stopped does not answer.
+//! With a limit, collectives run as nonblocking ones and exchanges are tested instead of waited for. Without one,
+//! collectives block; nonblocking sums and sparse exchanges still wait here. The calls use a tag that no exchange has. A rank that computes or is stopped does not answer.
 
 use super::call::{FREE_TAG, abort_all, check};
 use crate::Result;
@@ -37,7 +37,7 @@ pub(super) struct Watch {
     size: usize,
     limit: OnceCell<(Duration, Tell)>,
     phase: RefCell<String>,
-    /// Collectives so far, counted with a limit only.
+    /// Collectives so far that waited here.
     collectives: Cell<u64>,
 }
 

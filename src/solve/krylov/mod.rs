@@ -52,8 +52,8 @@ pub trait LinearOperator<S: Blas> {
         slot: usize,
     ) -> Result<()>;
 
-    /// Where the items of a vector go that other ranks read, for the kernel that computes the vector to which
-    /// [`apply_dot`](Self::apply_dot) is applied next: it sends them, so that the application need not. `None`: it need not.
+    /// Returns where the kernel that computes the vector of the next [`apply_dot`](Self::apply_dot) must also store the items that
+    /// other ranks read; `None` if `apply_dot` sends them.
     fn outgoing(&mut self) -> Option<&S::Outgoing> {
         None
     }

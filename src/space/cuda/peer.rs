@@ -3,7 +3,7 @@
 //! ```text
 //! owner     Window          device memory that another process may map; the handle travels to it as 64 bytes
 //! neighbour Mapped          the same memory at an address of this process, over NVLink or PCIe
-//! host      Flags           page-locked words that kernels write and the host reads without a call
+//! host      HostWord        page-locked words that kernels write and the host reads without a call
 //! ```
 //! The driver wants every mapping closed before its memory is freed, and a process cannot know when its neighbours have done so.
 //! Windows are therefore never freed while the process lives: a dropped window is kept and used again.
@@ -141,7 +141,7 @@ impl HostWord {
         let device = space.device().clone();
         device.bind()?;
         before("cuMemHostAlloc")?;
-        // SAFETY: `drop` frees it. Portable: the address is valid on the device too (unified addresses).
+        // SAFETY: `drop` frees it. Unified addressing: the host address is valid on the device.
         let pointer =
             made(unsafe { result::malloc_host(size_of::<AtomicU32>(), 0) }, "cuMemHostAlloc")?.cast::<AtomicU32>();
         // SAFETY: allocated just now with this size, aligned to a page.

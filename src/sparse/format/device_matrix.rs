@@ -6,8 +6,8 @@
 //! | other formats, directly | slices | slices | tables, and columns of slices without one |
 //! | other formats | CRS | slices | CRS columns and row offsets, and the values in CRS |
 //!
-//! Assembly into slices needs no CRS values and, once the positions of element matrices are places in the slices, no CRS graph:
-//! 216 + 136 bytes per node of a box less.
+//! Assembly into slices needs no CRS values and, once the positions of element matrices are places in the slices, no CRS graph. It
+//! saves 216 bytes of values and 136 bytes of graph per node of a box.
 
 use super::{Format, Formats, RowLayout, SlicedEll, Stored};
 use crate::Result;

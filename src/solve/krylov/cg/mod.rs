@@ -146,7 +146,7 @@ where
         let space = self.space;
         // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
         let in_flight = if one_launch { 0 } else { S::CHECKS_IN_FLIGHT };
-        // An exchange of ghosts or an all-reduce over ranks runs on the host, in the middle of an iteration.
+        // Staged exchanges and all-reduces need the host within an iteration; peer memory and NCCL do not.
         let recordable = self.a.is_recordable() && self.comm.is_recordable();
         let mut checks = VecDeque::with_capacity(in_flight + 1);
         let (mut recording, mut enqueued, mut seen) = (S::Recording::default(), 0, 0);
