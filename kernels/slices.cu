@@ -1,5 +1,5 @@
 // Matrices in slices of 32 rows (sliced ELL, SELL-32: Kreutzer et al. 2014), as slice_layout.cu lays them out. Entry k of row l of a
-// slice is // at slice_offsets[slice] + 32 k + l, so the lanes of a warp, one per row, read neighbouring values. Shorter rows are
+// slice is at slice_offsets[slice] + 32 k + l, so the lanes of a warp, one per row, read neighbouring values. Shorter rows are
 // padded with zeros.
 //
 // Columns are stored in one of two ways. If `words[slice]` has the bit LISTED, each entry has a column, from the rest of
