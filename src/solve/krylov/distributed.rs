@@ -104,7 +104,8 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         }
         // A kernel adds its sum over the ranks only if it has all rows.
         let split = if sums.ranks.is_some() { 0 } else { split };
-        if split > 0 {
+        // A rank without rows has a sum, too: 0.
+        if split > 0 || rows == 0 {
             self.matrix.multiply_dot(space, 0..split, p, q, sums, slot)?;
         }
         self.times.spmv += elapsed();
