@@ -105,7 +105,7 @@ pub fn spmv<S: Clock>(
     Ok(())
 }
 
-/// An iteration of CG: the difference between many and few iterations, of which none is refreshed. `cg_variant`: as asked, also for
+/// An iteration of CG: the time of many iterations less that of few, without refreshes. `cg_variant`: as asked, also for
 /// small systems.
 pub fn cg_iteration<S: CgSteps + Clock>(
     space: &S,

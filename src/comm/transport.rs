@@ -147,7 +147,7 @@ pub trait Connect: Staging {
 pub(super) fn not_here(wanted: Transport, device: &str, known: &[Transport]) -> Error {
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     Error::Invalid(format!(
-        "transport {wanted} (--halo): not available on {device}: expected auto or one of {}",
+        "transport {wanted} (--halo): not available on {device}: expected auto, {}",
         known.join(", ")
     ))
 }

@@ -33,7 +33,7 @@ pub struct MeshPart {
 }
 
 impl MeshPart {
-    /// Numbers the nodes of a part. `owned` are the nodes of which this rank owns the rows, `elem_node` is the table
+    /// Numbers the nodes of a part. `owned` are the nodes whose rows this rank owns, `elem_node` is the table
     /// `[elem, nodes_per_elem]` of all elements that contain one of them; other elements are allowed. Owned nodes may be in no
     /// element. Collective; costs a [`GlobalMap`] and two passes over the table.
     ///
@@ -61,7 +61,7 @@ impl MeshPart {
         })
     }
 
-    /// Numbers the nodes of a part of which each element is given by exactly one rank, such as METIS_PartMeshDual makes them:
+    /// Numbers the nodes of a part when exactly one rank gives each element, as in a partition by METIS_PartMeshDual:
     /// `elem_node` has the elements of this rank, `owned` its nodes. Elements of other ranks that contain an owned node are
     /// appended as [`copies`](Self::copies), by rank and place there; sums over all elements of a mesh leave them out.
     /// Collective; besides [`new`](Self::new) costs another [`GlobalMap`], which tells where elements go, and

@@ -4,7 +4,7 @@
 //! cut(box, p ranks): into 5 parts where 5 divides p, else 3 where 3 does, else 2 (floor(p/2) and the rest), across the
 //!                    longest axis (z before y before x); a part that starts at rank j of p starts at node floor(n j/p)
 //! ```
-//! The rule of MiniFENL (its BoxElemPart) in integers, but for equally long axes, of which it cuts x first. Lines along x stay whole
+//! The rule of MiniFENL (its BoxElemPart) in integers, but for equally long axes: MiniFENL cuts x first. Lines along x stay whole
 //! here as long as possible: faces between ranks are then runs of neighbouring nodes, and slices of 32 rows share their pattern (an
 //! iteration of CG on two H200s takes 662 us instead of 701 us at 256^3 nodes). A rank follows the branch that contains it and visits others
 //! only where they touch its own box: O(log p) time, whereas the original visits all ranks.

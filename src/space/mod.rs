@@ -126,7 +126,7 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>>;
 
-    /// Returns an array of `len` arbitrary items, all of which the caller writes before it reads any. A device saves the time to
+    /// Returns an array of `len` arbitrary items. The caller writes all of them before it reads any. A device saves the time to
     /// zero them; a host zeroes memory anyway.
     ///
     /// # Errors

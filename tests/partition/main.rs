@@ -1,4 +1,4 @@
-//! Maps and parts of meshes from global ids, on ranks that are threads. `tests/mpi.rs` does the same on MPI ranks.
+//! Maps and parts of meshes from global ids, on ranks that are threads. `tests/mpi` does the same on MPI ranks.
 
 #![allow(missing_docs)]
 

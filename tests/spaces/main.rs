@@ -26,6 +26,7 @@ mod cuda {
     mod contraction_variants;
     mod contraction_workset;
     mod fill;
+    mod fill_stored;
     mod graph;
     mod mesh;
     mod references;

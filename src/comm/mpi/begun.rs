@@ -27,7 +27,7 @@ impl Begun {
             return;
         }
         let buffers = *self.buffers.get_or_init(|| Box::leak(Box::new([[0.0; MOST]; 2])));
-        // SAFETY: the buffers live for ever, and MPI uses them only while a request is there, of which there is none.
+        // SAFETY: the buffers are never freed, and MPI uses them only during a request; no request is active here.
         let [sent, sums] = unsafe { &mut *buffers };
         sent[..values.len()].copy_from_slice(values);
         let (from, to, count) = (sent.as_ptr().cast(), sums.as_mut_ptr().cast(), values.len() as i32);

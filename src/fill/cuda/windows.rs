@@ -20,7 +20,7 @@ use crate::space::{ExecutionSpace, try_collect, try_push, try_zeroed};
 /// Rows per block, as in the kernels.
 pub(super) const ROWS: usize = 128;
 
-/// Blocks of which one may join distant parts of the mesh; two more may in any mesh.
+/// One of so many blocks may join distant parts of the mesh; two more may do so in any mesh.
 const JOINS: usize = 64;
 
 /// First and last elements of blocks or rows; those without elements have a first one above the last one.

@@ -19,7 +19,7 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments};
 const RANKED: usize = 256;
 /// Nodes of a hexahedron, and the longest list that is sorted in registers.
 const HEX: usize = 8;
-/// Words of the state of `short_lists`, of which none is read here.
+/// Words of the state of `short_lists`; not read here.
 const STATE: usize = 4;
 
 impl NodeElem<CudaMemory> {

@@ -3,33 +3,33 @@
 use super::{difference, gpu, wave};
 use minifenl::element::Analytic;
 use minifenl::fill::{
-    self, Assemble, Boundary, CudaFill, CudaHeatAssembly, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel,
-    HeatInput, Kernel, StoredSystem, Strategy, element_fn,
+    self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel, HeatInput, Kernel, Strategy,
+    element_fn,
 };
 use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
-use minifenl::space::{Cuda, CudaArray, CudaMemory, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsMatrix, Format, Formats, SlicedEll};
+use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
+use minifenl::sparse::{CrsMatrix, Format};
 
 /// What stands behind the rows of a residual, and has to stay.
-const TAIL: [f64; 3] = [7.5, 8.5, 9.5];
+pub(super) const TAIL: [f64; 3] = [7.5, 8.5, 9.5];
 
 /// A table and its graph, here and on the GPU.
-struct Tables {
-    elem_node: ElemNode,
-    graph: Graph,
-    on_device: (ElemNode<CudaMemory>, Graph<CudaMemory>),
+pub(super) struct Tables {
+    pub elem_node: ElemNode,
+    pub graph: Graph,
+    pub on_device: (ElemNode<CudaMemory>, Graph<CudaMemory>),
 }
 
 impl Tables {
-    fn new(space: &Cuda, elem_node: ElemNode, rows: usize) -> Self {
+    pub fn new(space: &Cuda, elem_node: ElemNode, rows: usize) -> Self {
         let graph = graph::build(&Serial, &elem_node, rows, graph::Strategy::default()).unwrap();
         let on_device = (elem_node.upload(space).unwrap(), graph.upload(space).unwrap());
         Tables { elem_node, graph, on_device }
     }
 
     /// Values and residual that `assemble` leaves of garbage, twice from the same plan and once from another.
-    fn assembled(
+    pub fn assembled(
         &self,
         space: &Cuda,
         strategy: Strategy,
@@ -82,7 +82,7 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     }
 }
 
-fn mesh(nodes: [u64; 3], rank: u32, ranks: u32) -> Mesh {
+pub(super) fn mesh(nodes: [u64; 3], rank: u32, ranks: u32) -> Mesh {
     let spec = BoxSpec::new(nodes, [3.0, 1.0, 1.0], CoordinateMap::TWIST).unwrap();
     Mesh::new(&Serial, BoxPart::new(&spec, rank as _, ranks as _).unwrap(), u64::MAX).unwrap()
 }
@@ -128,7 +128,7 @@ fn fills_agree_with_serial_at_a_node_with_many_elements() {
 }
 
 /// Hexahedra that share one node, and the coordinates of their nodes.
-fn hub(elems: u32) -> (ElemNode, Vec<[f64; 3]>) {
+pub(super) fn hub(elems: u32) -> (ElemNode, Vec<[f64; 3]>) {
     let corners = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
     let nodes = (0..elems).flat_map(|e| [0].into_iter().chain(7 * e + 1..7 * e + 8)).collect();
     let elem_node = ElemNode::new(nodes, 8, 7 * elems as usize + 1).unwrap();
@@ -139,52 +139,6 @@ fn hub(elems: u32) -> (ElemNode, Vec<[f64; 3]>) {
     let mut coords = vec![[0.0; 3]];
     coords.extend(corners.iter().cycle().take(7 * elems as usize).enumerate().map(coord));
     (elem_node, coords)
-}
-
-/// Values and residual by `Gather` with windows of `step` elements, and the number of element matrices that it stores.
-fn windowed(
-    space: &Cuda,
-    tables: &Tables,
-    coord: &CudaArray<[f64; 3]>,
-    temperature: &CudaArray<f64>,
-    step: usize,
-) -> ([Vec<f64>; 2], usize) {
-    let (elem_node, graph) = &tables.on_device;
-    let rows = tables.graph.crs.rows();
-    let mut fill = CudaFill::with_step(space, Strategy::Gather, step, elem_node, graph).unwrap();
-    let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
-    let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
-    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
-    // The second assembly finds columns full of the first one's numbers.
-    for _ in 0..2 {
-        *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; tables.graph.crs.nnz()]).unwrap();
-        fill.assemble_heat(space, input, graph, &mut matrix, &mut residual).unwrap();
-    }
-    let values = space.download(matrix.values()).unwrap();
-    ([values, space.download(&residual).unwrap()], fill.stored_elements())
-}
-
-#[test]
-fn windows_of_any_length_give_the_same_bits() {
-    let Some(space) = gpu("windows_of_any_length_give_the_same_bits") else { return };
-    for (nodes, rank, ranks) in
-        [([34, 29, 37], 0, 1), ([61, 23, 17], 1, 3), ([60, 61, 62], 5, 8), ([70, 71, 72], 13, 27)]
-    {
-        let mesh = mesh(nodes, rank, ranks);
-        let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
-        let coord = space.upload(&mesh.node_coord).unwrap();
-        let temperature = space.upload(&wave(mesh.node_coord.len(), 0.7)).unwrap();
-        let elems = mesh.elem_count();
-        let (expected, all) = windowed(&space, &tables, &coord, &temperature, elems);
-        assert!(all == elems && expected[1].ends_with(&TAIL) && !expected[0].iter().any(|value| value.is_nan()));
-        let mut shorter = 0;
-        for step in [1000, 4096, elems / 5, elems / 2, elems - 1] {
-            let (found, stored) = windowed(&space, &tables, &coord, &temperature, step);
-            assert!(found == expected, "{nodes:?}, {rank} of {ranks}, {step} elements: other bits");
-            shorter += usize::from(stored < elems);
-        }
-        assert!(shorter >= 2, "{nodes:?}, {rank} of {ranks}: {shorter} windows");
-    }
 }
 
 /// Stored element matrices by every strategy: whole numbers exactly, others with `Gather` to the bit.
@@ -265,7 +219,7 @@ fn stored_matrices_of_fans_and_strips_are_summed_as_on_serial() {
 }
 
 /// `cells` cubes along each axis, of `order + 1` nodes along each of theirs.
-fn cubes(cells: u32, order: u32) -> ElemNode {
+pub(super) fn cubes(cells: u32, order: u32) -> ElemNode {
     let side = cells * order + 1;
     let mut nodes = vec![];
     for cell in 0..cells.pow(3) {
@@ -337,100 +291,6 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
             assert_eq!(Cuda::stored_bytes(&assembly), 16 * numbers * mesh.elem_count() as u64, "{name}, {kernel_name}");
         }
     }
-}
-
-/// Jacobian and residual by `Gather` with boundary conditions, in a storage format.
-fn stored(
-    space: &Cuda,
-    (format, direct, kernel, step): (Format, bool, Kernel, usize),
-    tables: &Tables,
-    (coord, temperature): (&CudaArray<[f64; 3]>, &CudaArray<f64>),
-    fixed: &CudaArray<u8>,
-) -> (StoredSystem<Cuda>, Vec<f64>) {
-    let (elem_node, graph) = &tables.on_device;
-    let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
-    let mut system = StoredSystem::new(space, format, direct, elem_node, graph.clone(), conditions).unwrap();
-    let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, elem_node, &system).unwrap();
-    let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
-    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
-    for _ in 0..2 {
-        // Places behind the last row, which nothing has to write, stay zero.
-        let len = system.matrix.values().len();
-        let garbage: Vec<f64> = (0..len).map(|at| if at < len / 2 { f64::NAN } else { 0.0 }).collect();
-        *Cuda::values_mut(&mut system.matrix) = space.upload(&garbage).unwrap();
-        space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
-        let StoredSystem { matrix, conditions, .. } = &mut system;
-        space.apply_dirichlet(conditions, Cuda::values_mut(matrix), &mut residual).unwrap();
-    }
-    assert_eq!(space.update(&mut system.matrix).unwrap(), !direct && format != Format::Crs);
-    (system, space.download(&residual).unwrap())
-}
-
-/// Assembles in each format directly and compares with CRS assembled and copied, to the bit, padding included.
-fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]) {
-    let (rows, columns, elems) = (tables.graph.crs.rows(), tables.graph.crs.columns(), tables.elem_node.elem_count());
-    let coord = space.upload(node_coord).unwrap();
-    let temperature = space.upload(&wave(node_coord.len(), 0.7)).unwrap();
-    let fixed: Vec<u8> = (0..columns).map(|node| u8::from(node * 7 % 11 == 0)).collect();
-    let fixed = space.upload(&fixed).unwrap();
-    let x = space.upload(&wave(columns.max(rows), 0.31)).unwrap();
-    let graph = &tables.on_device.1.crs;
-    for (kernel, kernel_name) in Kernel::ALL {
-        let given = (&coord, &temperature);
-        let (crs, residual) = stored(space, (Format::Crs, false, kernel, elems), tables, given, &fixed);
-        let mut matrix = CrsMatrix::zeros_on(space, graph.clone()).unwrap();
-        *matrix.parts_mut().1 = crs.matrix.values().clone();
-        for (format, format_name) in [(Format::Sell, "sell"), (Format::Pattern, "pattern")] {
-            let mut slices = SlicedEll::new(space, format, graph).unwrap();
-            slices.update(space, &matrix).unwrap();
-            let expected = space.download(slices.values()).unwrap();
-            let mut y = space.zeros(rows).unwrap();
-            slices.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
-            let product = space.download(&y).unwrap();
-            for (direct, step) in [(false, elems), (true, elems), (true, 700)] {
-                let name = format!("{name}, {kernel_name}, {format_name}, direct: {direct}, {step} elements");
-                let given = (&coord, &temperature);
-                let (found, its) = stored(space, (format, direct, kernel, step), tables, given, &fixed);
-                assert!(its == residual, "{name}: another residual");
-                if direct {
-                    assert!(space.download(found.matrix.values()).unwrap() == expected, "{name}: other values");
-                    assert!(found.matrix.view().matrix().is_none());
-                }
-                found.matrix.view().spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
-                assert!(space.download(&y).unwrap() == product, "{name}: another product");
-            }
-        }
-    }
-}
-
-#[test]
-fn assembly_in_slices_equals_crs_and_a_copy() {
-    let Some(space) = gpu("assembly_in_slices_equals_crs_and_a_copy") else { return };
-    for (nodes, rank, ranks) in [([34, 9, 17], 0, 1), ([64, 20, 5], 0, 1), ([61, 23, 17], 1, 3), ([60, 41, 42], 5, 8)] {
-        let mesh = mesh(nodes, rank, ranks);
-        let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
-        check_stored(&space, &format!("{nodes:?} rank {rank} of {ranks}"), &tables, &mesh.node_coord);
-    }
-    // Rows shorter than their slice's table in any place, and rows beyond the last slice.
-    let mesh = mesh([17, 13, 11], 0, 1);
-    let count = mesh.node_coord.len();
-    let moved = |node: usize| (node * 1009 + 7) % count;
-    let mut coord = vec![[0.0; 3]; count];
-    (0..count).for_each(|node| coord[moved(node)] = mesh.node_coord[node]);
-    let nodes: Vec<u32> = mesh.elem_node.as_slice().iter().map(|&node| moved(node as usize) as u32).collect();
-    for rows in [count, count / 2] {
-        let tables = Tables::new(&space, ElemNode::new(nodes.clone(), 8, count).unwrap(), rows);
-        check_stored(&space, &format!("scattered, {rows} rows"), &tables, &coord);
-    }
-    // Positions of 16 bits.
-    let (elem_node, coords) = hub(600);
-    let rows = elem_node.node_count();
-    check_stored(&space, "hub", &Tables::new(&space, elem_node, rows), &coords);
-    let (elem_node, graph) = &Tables::new(&space, cubes(9, 1), 1000).on_device;
-    let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
-    let system = StoredSystem::new(&space, Format::Pattern, true, elem_node, graph.clone(), free).unwrap();
-    let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, elem_node, &system).unwrap_err().to_string();
-    assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
 }
 
 #[test]

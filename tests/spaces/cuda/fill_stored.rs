@@ -1,0 +1,150 @@
+//! Windows of element matrices, and assembly straight into a storage format, on a GPU.
+
+use super::fill::{TAIL, Tables, cubes, hub, mesh};
+use super::{gpu, wave};
+use minifenl::fill::{
+    Assemble, Boundary, CudaFill, CudaHeatAssembly, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy,
+};
+use minifenl::mesh::ElemNode;
+use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
+use minifenl::sparse::{CrsMatrix, Format, Formats, SlicedEll};
+
+/// Values and residual by `Gather` with windows of `step` elements, and the number of element matrices that it stores.
+fn windowed(
+    space: &Cuda,
+    tables: &Tables,
+    coord: &CudaArray<[f64; 3]>,
+    temperature: &CudaArray<f64>,
+    step: usize,
+) -> ([Vec<f64>; 2], usize) {
+    let (elem_node, graph) = &tables.on_device;
+    let rows = tables.graph.crs.rows();
+    let mut fill = CudaFill::with_step(space, Strategy::Gather, step, elem_node, graph).unwrap();
+    let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
+    let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
+    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
+    // The second assembly finds columns full of the first one's numbers.
+    for _ in 0..2 {
+        *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; tables.graph.crs.nnz()]).unwrap();
+        fill.assemble_heat(space, input, graph, &mut matrix, &mut residual).unwrap();
+    }
+    let values = space.download(matrix.values()).unwrap();
+    ([values, space.download(&residual).unwrap()], fill.stored_elements())
+}
+
+#[test]
+fn windows_of_any_length_give_the_same_bits() {
+    let Some(space) = gpu("windows_of_any_length_give_the_same_bits") else { return };
+    for (nodes, rank, ranks) in
+        [([34, 29, 37], 0, 1), ([61, 23, 17], 1, 3), ([60, 61, 62], 5, 8), ([70, 71, 72], 13, 27)]
+    {
+        let mesh = mesh(nodes, rank, ranks);
+        let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
+        let coord = space.upload(&mesh.node_coord).unwrap();
+        let temperature = space.upload(&wave(mesh.node_coord.len(), 0.7)).unwrap();
+        let elems = mesh.elem_count();
+        let (expected, all) = windowed(&space, &tables, &coord, &temperature, elems);
+        assert!(all == elems && expected[1].ends_with(&TAIL) && !expected[0].iter().any(|value| value.is_nan()));
+        let mut shorter = 0;
+        for step in [1000, 4096, elems / 5, elems / 2, elems - 1] {
+            let (found, stored) = windowed(&space, &tables, &coord, &temperature, step);
+            assert!(found == expected, "{nodes:?}, {rank} of {ranks}, {step} elements: other bits");
+            shorter += usize::from(stored < elems);
+        }
+        assert!(shorter >= 2, "{nodes:?}, {rank} of {ranks}: {shorter} windows");
+    }
+}
+
+/// Jacobian and residual by `Gather` with boundary conditions, in a storage format.
+fn stored(
+    space: &Cuda,
+    (format, direct, kernel, step): (Format, bool, Kernel, usize),
+    tables: &Tables,
+    (coord, temperature): (&CudaArray<[f64; 3]>, &CudaArray<f64>),
+    fixed: &CudaArray<u8>,
+) -> (StoredSystem<Cuda>, Vec<f64>) {
+    let (elem_node, graph) = &tables.on_device;
+    let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
+    let mut system = StoredSystem::new(space, format, direct, elem_node, graph.clone(), conditions).unwrap();
+    let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, elem_node, &system).unwrap();
+    let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
+    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
+    for _ in 0..2 {
+        // Places behind the last row, which nothing has to write, stay zero.
+        let len = system.matrix.values().len();
+        let garbage: Vec<f64> = (0..len).map(|at| if at < len / 2 { f64::NAN } else { 0.0 }).collect();
+        *Cuda::values_mut(&mut system.matrix) = space.upload(&garbage).unwrap();
+        space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
+        let StoredSystem { matrix, conditions, .. } = &mut system;
+        space.apply_dirichlet(conditions, Cuda::values_mut(matrix), &mut residual).unwrap();
+    }
+    assert_eq!(space.update(&mut system.matrix).unwrap(), !direct && format != Format::Crs);
+    (system, space.download(&residual).unwrap())
+}
+
+/// Assembles in each format directly and compares with CRS assembled and copied, to the bit, padding included.
+fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]) {
+    let (rows, columns, elems) = (tables.graph.crs.rows(), tables.graph.crs.columns(), tables.elem_node.elem_count());
+    let coord = space.upload(node_coord).unwrap();
+    let temperature = space.upload(&wave(node_coord.len(), 0.7)).unwrap();
+    let fixed: Vec<u8> = (0..columns).map(|node| u8::from(node * 7 % 11 == 0)).collect();
+    let fixed = space.upload(&fixed).unwrap();
+    let x = space.upload(&wave(columns.max(rows), 0.31)).unwrap();
+    let graph = &tables.on_device.1.crs;
+    for (kernel, kernel_name) in Kernel::ALL {
+        let given = (&coord, &temperature);
+        let (crs, residual) = stored(space, (Format::Crs, false, kernel, elems), tables, given, &fixed);
+        let mut matrix = CrsMatrix::zeros_on(space, graph.clone()).unwrap();
+        *matrix.parts_mut().1 = crs.matrix.values().clone();
+        for (format, format_name) in [(Format::Sell, "sell"), (Format::Pattern, "pattern")] {
+            let mut slices = SlicedEll::new(space, format, graph).unwrap();
+            slices.update(space, &matrix).unwrap();
+            let expected = space.download(slices.values()).unwrap();
+            let mut y = space.zeros(rows).unwrap();
+            slices.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+            let product = space.download(&y).unwrap();
+            for (direct, step) in [(false, elems), (true, elems), (true, 700)] {
+                let name = format!("{name}, {kernel_name}, {format_name}, direct: {direct}, {step} elements");
+                let given = (&coord, &temperature);
+                let (found, its) = stored(space, (format, direct, kernel, step), tables, given, &fixed);
+                assert!(its == residual, "{name}: another residual");
+                if direct {
+                    assert!(space.download(found.matrix.values()).unwrap() == expected, "{name}: other values");
+                    assert!(found.matrix.view().matrix().is_none());
+                }
+                found.matrix.view().spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+                assert!(space.download(&y).unwrap() == product, "{name}: another product");
+            }
+        }
+    }
+}
+
+#[test]
+fn assembly_in_slices_equals_crs_and_a_copy() {
+    let Some(space) = gpu("assembly_in_slices_equals_crs_and_a_copy") else { return };
+    for (nodes, rank, ranks) in [([34, 9, 17], 0, 1), ([64, 20, 5], 0, 1), ([61, 23, 17], 1, 3), ([60, 41, 42], 5, 8)] {
+        let mesh = mesh(nodes, rank, ranks);
+        let tables = Tables::new(&space, mesh.elem_node.clone(), mesh.map.owned_count());
+        check_stored(&space, &format!("{nodes:?} rank {rank} of {ranks}"), &tables, &mesh.node_coord);
+    }
+    // Rows shorter than their slice's table in any place, and rows beyond the last slice.
+    let mesh = mesh([17, 13, 11], 0, 1);
+    let count = mesh.node_coord.len();
+    let moved = |node: usize| (node * 1009 + 7) % count;
+    let mut coord = vec![[0.0; 3]; count];
+    (0..count).for_each(|node| coord[moved(node)] = mesh.node_coord[node]);
+    let nodes: Vec<u32> = mesh.elem_node.as_slice().iter().map(|&node| moved(node as usize) as u32).collect();
+    for rows in [count, count / 2] {
+        let tables = Tables::new(&space, ElemNode::new(nodes.clone(), 8, count).unwrap(), rows);
+        check_stored(&space, &format!("scattered, {rows} rows"), &tables, &coord);
+    }
+    // Positions of 16 bits.
+    let (elem_node, coords) = hub(600);
+    let rows = elem_node.node_count();
+    check_stored(&space, "hub", &Tables::new(&space, elem_node, rows), &coords);
+    let (elem_node, graph) = &Tables::new(&space, cubes(9, 1), 1000).on_device;
+    let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
+    let system = StoredSystem::new(&space, Format::Pattern, true, elem_node, graph.clone(), free).unwrap();
+    let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, elem_node, &system).unwrap_err().to_string();
+    assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
+}
