@@ -7,7 +7,7 @@ KERNEL __launch_bounds__(THREADS) dot(u64 n, const double* x, const double* y, c
     const double2 *x2 = (const double2*)x, *y2 = (const double2*)y;
     double sum = 0, total;
     for_pairs(n, [&](u64 i) { double2 a = x2[i], b = y2[i]; sum += a.x * b.x + a.y * b.y; }, [&](u64 i) { sum += x[i] * y[i]; });
-    if (grid_sum<THREADS>(sum, partials, ticket, total)) scalars[slot] = sum_over_ranks(total, ranks);
+    if (grid_sum_of_ranks<THREADS>(sum, partials, ticket, ranks, total)) scalars[slot] = total;
 }
 
 // partials[0] = max |x|, NaN when an item is; zero before.

@@ -22,7 +22,7 @@ KERNEL cg_check(u32 rr, double* scalars) {
 // alpha = r.z / p.q; x += alpha p, r -= alpha q; scalars[rr_new] = r.r, summed over all ranks if `ranks` is not null
 //
 // p.q <= 0 shows that A is not positive definite: alpha would not minimise along p, so the solve breaks down.
-KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const double* p, const double* q, double* x, double* r,
+KERNEL __launch_bounds__(THREADS, 8) cg_step(u64 n, u32 rz, u32 rr_new, const double* p, const double* q, double* x, double* r,
                                           const u64* ranks, double* partials, double* scalars, u32* ticket) {
     double pq = __ldcg(scalars + PQ);
     if (__ldcg(scalars + STATE) != 0 || !(pq > 0) || !isfinite(pq)) {
@@ -47,7 +47,7 @@ KERNEL __launch_bounds__(THREADS) cg_step(u64 n, u32 rz, u32 rr_new, const doubl
             x[i] += alpha * p[i], r[i] -= alpha * q[i];
             sum += r[i] * r[i];
         });
-    if (grid_sum<THREADS>(sum, partials, ticket, total)) scalars[rr_new] = sum_over_ranks(total, ranks);
+    if (grid_sum_of_ranks<THREADS>(sum, partials, ticket, ranks, total)) scalars[rr_new] = total;
 }
 
 // beta = r.z / old r.z; p = z + beta p; counts the iteration.
@@ -77,7 +77,7 @@ KERNEL __launch_bounds__(THREADS) cg_direction(u64 n, u32 rr, u32 top, u32 botto
 // exchange: a state that ends the solve may be set at once, as blocks that read it late come to the same decision; the count is
 // raised by the last block.
 KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top, u32 bottom, const double* z, double* p,
-                                                          const u64* outgoing, double* scalars) {
+                                                          u64* exchange, double* scalars) {
     if (__ldcg(scalars + STATE) != 0) return;
     const double target = scalars[TARGET], count = __ldcg(scalars + COUNT) + 1;
     const double state = judged(state_of(__ldcg(scalars + rr), target, count, scalars[LIMIT]), target);
@@ -86,8 +86,9 @@ KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top
         return;
     }
     const double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);
-    const Outgoing& out = *(const Outgoing*)outgoing;
-    const u64 first = out.first, half = n / 2, odd = out.turn() & 1;
+    Exchange& out = *(Exchange*)exchange;
+    const u32 turn = out.now_at() + 1;
+    const u64 first = out.first, half = n / 2, odd = turn & 1;
     const double2* z2 = (const double2*)z;
     double2* p2 = (double2*)p;
     bool has_sent = false;
@@ -110,5 +111,5 @@ KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top
         double2 a = z2[pair], b = p2[pair];
         p2[pair] = make_double2(a.x + beta * b.x, a.y + beta * b.y);
     }
-    if (out.finish(has_sent)) scalars[COUNT] += 1;
+    if (out.finish(turn, has_sent)) scalars[COUNT] += 1;
 }

@@ -43,8 +43,9 @@ template <int THREADS, class T> INLINE T block_sum(T value) {
 
 // Ends a reduction. Each block stores its partial sum; the last block to arrive sums all of them in block order, so the
 // bits do not depend on timing. Returns true, with the total, in thread 0 of that block only. `ticket` is zero on entry and
-// on exit.
-template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* ticket, double& total) {
+// on exit. The threads of the last block call when_last() before they add.
+template <int THREADS, class Last>
+INLINE bool grid_sum(double part, double* partials, u32* ticket, double& total, Last when_last) {
     __shared__ bool is_last;
     part = block_sum<THREADS>(part);
     if (threadIdx.x == 0) {
@@ -55,6 +56,7 @@ template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* 
     }
     __syncthreads();
     if (!is_last) return false;
+    when_last();
     __threadfence();
     double sum = 0;
     // Read past the L1 cache, which may hold old values.
@@ -63,6 +65,10 @@ template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* 
     // Ready for the next launch, without a memset between.
     if (threadIdx.x == 0) *ticket = 0;
     return threadIdx.x == 0;
+}
+
+template <int THREADS> INLINE bool grid_sum(double part, double* partials, u32* ticket, double& total) {
+    return grid_sum<THREADS>(part, partials, ticket, total, [] {});
 }
 
 // Returns the maximum over the lanes of a warp, in lane 0.

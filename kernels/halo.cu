@@ -14,12 +14,12 @@ KERNEL __launch_bounds__(THREADS) pack(u64 count, const u32* send, const double*
     for (u64 k = thread_index(); k < count; k += thread_count()) buffer[k] = x[send[k]];
 }
 
-// Stores the values that the neighbours read into their windows, and begins an epoch. epoch[0] counts exchanges, epoch[1] the
-// blocks of this one that are done.
-KERNEL __launch_bounds__(THREADS) send_ghosts(u64 count, const u64* pieces, const u32* send, const double* x, u32* epoch) {
-    const u32 turn = *(volatile u32*)epoch + 1, odd = turn & 1;
-    for (u64 at = blockIdx.x; at < count; at += gridDim.x) {
-        const Piece piece = ((const Piece*)pieces)[at];
+// Stores the values that the neighbours read into their windows, piece by piece, and begins an exchange.
+KERNEL __launch_bounds__(THREADS) send_ghosts(u64* exchange, const u32* send, const double* x) {
+    Exchange& halo = *(Exchange*)exchange;
+    const u32 turn = halo.now_at() + 1, odd = turn & 1;
+    for (u64 at = blockIdx.x; at < halo.sends; at += gridDim.x) {
+        const Piece piece = ((const Piece*)halo.send_pieces)[at];
         double* to = (double*)(piece.values + odd * piece.values_stride);
         // All loads of a thread are in flight together.
         u32 from[EACH];
@@ -43,41 +43,37 @@ KERNEL __launch_bounds__(THREADS) send_ghosts(u64 count, const u64* pieces, cons
     }
     if (threadIdx.x == 0) {
         __threadfence();
-        if (atomicAdd(epoch + 1, 1u) == gridDim.x - 1) {
-            epoch[1] = 0;
+        if (atomicAdd(&halo.done, 1ull) == gridDim.x - 1) {
+            halo.done = 0;
             __threadfence();
-            epoch[0] = turn;
+            halo.epoch = turn;
         }
     }
 }
 
 // x[owned + k] = ghost k, when it has arrived; without x, waits only.
-KERNEL __launch_bounds__(THREADS) receive_ghosts(const u64* arrival, double* x) {
-    const Arrival& ghosts = *(const Arrival*)arrival;
+KERNEL __launch_bounds__(THREADS) receive_ghosts(const u64* exchange, double* x) {
+    const Exchange& halo = *(const Exchange*)exchange;
     __shared__ bool is_there;
-    const u32 turn = *(const volatile u32*)ghosts.epoch, odd = turn & 1;
-    for (u64 at = blockIdx.x; at < ghosts.count; at += gridDim.x) {
-        const Piece piece = ((const Piece*)ghosts.pieces)[at];
-        u64 flag = piece.flag + odd * piece.flag_stride;
-        if (threadIdx.x == 0) {
-            is_there = wait_for(ghosts.limit, piece.rank, ghosts.lost, [&] { return seen(flag) == turn; });
-        }
+    const u32 turn = halo.now_at(), odd = turn & 1;
+    for (u64 at = blockIdx.x; at < halo.receives; at += gridDim.x) {
+        const Piece piece = ((const Piece*)halo.receive_pieces)[at];
+        if (threadIdx.x == 0) is_there = halo.wait_piece(turn, at);
         __syncthreads();
         const double* from = (const double*)(piece.values + odd * piece.values_stride);
         if (is_there && x != nullptr) {
-            for (u64 k = threadIdx.x; k < piece.count; k += THREADS) x[ghosts.owned + piece.first + k] = __ldcg(from + k);
+            for (u64 k = threadIdx.x; k < piece.count; k += THREADS) x[halo.owned + piece.first + k] = __ldcg(from + k);
         }
         __syncthreads();
     }
 }
 
 // scalars[first + s] = sum over the ranks, in their order, for s in 0..count; nothing once *stop is not 0. One block.
-KERNEL __launch_bounds__(THREADS) sum_peers(u32 first, u32 count, const u64* ranks, const double* stop, double* scalars) {
+KERNEL __launch_bounds__(THREADS) sum_peers(u32 first, u32 count, u64* ranks, const double* stop, double* scalars) {
     __shared__ double terms[MOST_RANKS][MOST_SUMS];
     if (is_stopped(stop)) return;
-    const RankSum& all = *(const RankSum*)ranks;
-    u32* epoch = (u32*)all.epoch;
-    const u32 turn = *(volatile u32*)epoch + 1, other = threadIdx.x / MOST_SUMS, s = threadIdx.x % MOST_SUMS;
+    RankSum& all = *(RankSum*)ranks;
+    const u32 turn = all.turn(), other = threadIdx.x / MOST_SUMS, s = threadIdx.x % MOST_SUMS;
     if (other < all.ranks && s < count) {
         double mine = __ldcg(scalars + first + s);
         if (other != all.rank) all.send(turn, other, s, mine);
@@ -89,7 +85,7 @@ KERNEL __launch_bounds__(THREADS) sum_peers(u32 first, u32 count, const u64* ran
         for (u32 from = 1; from < all.ranks; from++) sum += terms[from][threadIdx.x];
         scalars[first + threadIdx.x] = sum;
     }
-    if (threadIdx.x == 0) *epoch = turn;
+    if (threadIdx.x == 0) all.epoch = turn;
 }
 
 // scalars[first + s] = sum over the ranks, in their order, of gathered[rank * count + s]; nothing once *stop is not 0.

@@ -40,9 +40,11 @@ template <class IsThere> INLINE bool wait_for(u64 limit, u64 rank, u64 lost, IsT
     }
 }
 
-// How this rank adds over all ranks. peers[rank] is the address of that rank's slots in this process: [parity][from][MOST_SUMS][2].
+// How this rank adds over all ranks, and the number of sums so far, in one cache line for few ranks. peers[rank] is the address of
+// that rank's slots in this process: [parity][from][MOST_SUMS][2].
 struct RankSum {
-    u64 ranks, rank, limit, lost, epoch, peers[MOST_RANKS];
+    u64 epoch, ranks, rank, limit, lost, peers[MOST_RANKS];
+    __device__ u32 turn() const { return u32(*(const volatile u64*)&epoch) + 1; }
     __device__ u64 slot(u32 turn, u64 of, u64 from, u32 s) const {
         return peers[of] + ((u64(turn & 1) * ranks + from) * MOST_SUMS + s) * 2 * sizeof(u64);
     }
@@ -63,10 +65,8 @@ struct RankSum {
 };
 
 // Returns the sum of `mine` over the ranks, in their order. Not inlined: its registers would be those of every thread of the kernel.
-static __device__ __noinline__ double exchange_sum(double mine, const u64* ranks) {
-    const RankSum& all = *(const RankSum*)ranks;
-    u32* epoch = (u32*)all.epoch;
-    u32 turn = *(volatile u32*)epoch + 1;
+static __device__ __noinline__ double exchange_sum(double mine, RankSum& all) {
+    const u32 turn = all.turn();
     for (u64 other = 0; other < all.ranks; other++) {
         if (other != all.rank) all.send(turn, other, 0, mine);
     }
@@ -75,12 +75,21 @@ static __device__ __noinline__ double exchange_sum(double mine, const u64* ranks
         double term = from == all.rank ? mine : all.receive(turn, from, 0);
         sum = from == 0 ? term : sum + term;
     }
-    *epoch = turn;
+    all.epoch = turn;
     return sum;
 }
 
-// The same, or `mine` itself if there is no `ranks`. One thread calls it, at the end of a kernel.
-INLINE double sum_over_ranks(double mine, const u64* ranks) { return ranks == nullptr ? mine : exchange_sum(mine, ranks); }
+// Ends a reduction as grid_sum, over all ranks if there is `ranks` (a RankSum).
+template <int THREADS>
+INLINE bool grid_sum_of_ranks(double part, double* partials, u32* ticket, const u64* ranks, double& total) {
+    // Other data has pushed the line out of the L2 since the last sum; it comes back while the block adds.
+    auto fetch = [&] {
+        if (ranks != nullptr && threadIdx.x == THREADS - 1) asm volatile("prefetch.global.L2 [%0];" ::"l"(ranks));
+    };
+    if (!grid_sum<THREADS>(part, partials, ticket, total, fetch)) return false;
+    if (ranks != nullptr) total = exchange_sum(total, *(RankSum*)ranks);
+    return true;
+}
 
 // A piece of a message: `count` values from place `first` of the send list, or of the ghosts; the address of the values and of the
 // flag for even epochs; the bytes from there to those for odd epochs; the other rank. For a receive the addresses are this rank's.
@@ -88,30 +97,35 @@ struct Piece {
     u64 first, count, values, values_stride, flag, flag_stride, rank;
 };
 
-// Ghosts that the neighbours store into this rank's window: item `owned + k` of a vector is values[k].
-struct Arrival {
-    u64 owned, limit, lost, epoch, count, pieces, values, values_stride;
-    // Waits for all pieces, with all threads of a block, and returns a pointer p such that p[owned] is the first ghost.
+INLINE void raise(u64 flag, u32 value) { asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory"); }
+
+// The exchange of a map's ghosts by peer memory. `epoch` counts exchanges, `done` the blocks of this one that have sent.
+//
+// Receiving: `flags` is the address of u32 [2][receives] in this rank's window, by parity; item `owned + k` of a vector is values[k],
+// values_stride bytes further in odd epochs. Sending: item i >= first goes to targets[k] for k from offsets[i - first] to offsets[i -
+// first + 1]; a target is the address for even epochs and the bytes from there to that for odd ones. Items from `last` on go nowhere.
+struct Exchange {
+    u64 epoch, done, owned, limit, lost, receives, receive_pieces, flags, values, values_stride;
+    u64 sends, send_pieces, first, last, offsets, targets;
+
+    __device__ u32 now_at() const { return u32(*(const volatile u64*)&epoch); }
+
+    // Waits for a piece of the exchange `turn`. Returns whether it came.
+    __device__ __forceinline__ bool wait_piece(u32 turn, u64 at) const {
+        u64 flag = flags + sizeof(u32) * ((turn & 1) * receives + at);
+        if (seen(flag) == turn) return true;
+        u64 rank = ((const Piece*)receive_pieces)[at].rank;
+        return wait_for(limit, rank, lost, [&] { return seen(flag) == turn; });
+    }
+
+    // Waits for all pieces, with all threads of a block, and returns the address of which item `owned` is the first ghost.
     __device__ __forceinline__ const double* wait() const {
-        u32 turn = *(const volatile u32*)epoch;
-        for (u64 at = threadIdx.x; at < count; at += blockDim.x) {
-            const Piece& piece = ((const Piece*)pieces)[at];
-            u64 flag = piece.flag + (turn & 1) * piece.flag_stride;
-            wait_for(limit, piece.rank, lost, [&] { return seen(flag) == turn; });
-        }
+        u32 turn = now_at();
+        for (u64 at = threadIdx.x; at < receives; at += blockDim.x) wait_piece(turn, at);
         __syncthreads();
         return (const double*)(values + (turn & 1) * values_stride) - owned;
     }
-};
 
-INLINE void raise(u64 flag, u32 value) { asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory"); }
-
-// Where the items of a vector go that other ranks read. Item i >= first goes to targets[k] for k from offsets[i - first] to offsets[i
-// - first + 1]; a target is the address for even epochs and the bytes from there to that for odd ones. epoch[0] counts exchanges,
-// epoch[1] the blocks of this one that are done.
-struct Outgoing {
-    u64 first, last, offsets, targets, epoch, count, pieces;
-    __device__ u32 turn() const { return *(const volatile u32*)epoch + 1; }
     // Stores an item to its places, if it has any, in an odd or even epoch.
     __device__ __forceinline__ void send(u64 item, double value, u64 odd) const {
         if (item < first || item >= last) return;
@@ -122,29 +136,30 @@ struct Outgoing {
             *(double*)(to.x + odd * to.y) = value;
         }
     }
-    // Begins the epoch when all blocks have sent, by raising the flags of all pieces. All threads of all blocks call it and say
-    // whether they have sent. Returns true in one thread, when all others have called it.
-    __device__ __noinline__ bool finish(bool has_sent) const {
+
+    // Begins exchange `turn` when all blocks have sent, by raising the flags of all pieces. All threads of all blocks call it and
+    // say whether they have sent. Returns true in one thread, when all others have called it.
+    __device__ __noinline__ bool finish(u32 turn, bool has_sent) {
         __shared__ bool is_last;
-        u32* counts = (u32*)epoch;
+        // Known to the last block before it knows that it is the last.
+        u64 flag = 0;
+        if (threadIdx.x < sends) {
+            const Piece& piece = ((const Piece*)send_pieces)[threadIdx.x];
+            flag = __ldg(&piece.flag) + (turn & 1) * __ldg(&piece.flag_stride);
+        }
         // The values of all threads are in the neighbours' memory before the flags are.
         if (__syncthreads_or(has_sent)) __threadfence_system();
         __syncthreads();
-        if (threadIdx.x == 0) is_last = atomicAdd(counts + 1, 1u) == gridDim.x - 1;
+        if (threadIdx.x == 0) is_last = atomicAdd(&done, 1ull) == gridDim.x - 1;
         __syncthreads();
         if (!is_last) return false;
         __threadfence_system();
-        const u32 turn = this->turn();
-        for (u64 at = threadIdx.x; at < count; at += blockDim.x) {
-            const Piece& piece = ((const Piece*)pieces)[at];
+        if (flag != 0) raise(flag, turn);
+        for (u64 at = threadIdx.x + blockDim.x; at < sends; at += blockDim.x) {
+            const Piece& piece = ((const Piece*)send_pieces)[at];
             raise(piece.flag + (turn & 1) * piece.flag_stride, turn);
         }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            counts[1] = 0;
-            __threadfence();
-            counts[0] = turn;
-        }
+        if (threadIdx.x == 0) done = 0, epoch = turn;
         return threadIdx.x == 0;
     }
 };

@@ -154,8 +154,8 @@ enum class Update { set, scale, add, axpby };
         u64 from = first + thread_index();                                                                                   \
         rows_of<TABLES>(from, last, columns, slice_offsets, words, offsets, listed, values, Whole{x},                        \
                         [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                            \
-        if (grid_sum<THREADS>(dot, partials, ticket, total)) {                                                               \
-            scalars[slot] = first == 0 ? sum_over_ranks(total, ranks) : scalars[slot] + total;                               \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
+            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
         }                                                                                                                    \
     }
 
@@ -175,11 +175,11 @@ enum class Update { set, scale, add, axpby };
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
         rows_of<TABLES>(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each); \
         if (from - threadIdx.x < rows) {                                                                                     \
-            const Arrival& ghosts = *(const Arrival*)arrival;                                                                \
+            const Exchange& ghosts = *(const Exchange*)arrival;                                                              \
             Split split{x, ghosts.wait(), ghosts.owned};                                                                     \
             rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                \
         }                                                                                                                    \
-        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = sum_over_ranks(total, ranks);                   \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) scalars[slot] = total;                          \
     }
 
 #define SPMV(FORMAT, TABLES, BLOCKS, V)                                                                                      \

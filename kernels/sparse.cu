@@ -85,8 +85,8 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
         u64 tile = first + u64(blockIdx.x) * (THREADS / LANES);                                                              \
         rows_of<LANES, BATCH>(tile, last, last, row_map, entries, values, Whole{x},                                          \
                               [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                      \
-        if (grid_sum<THREADS>(dot, partials, ticket, total)) {                                                               \
-            scalars[slot] = first == 0 ? sum_over_ranks(total, ranks) : scalars[slot] + total;                               \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
+            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
         }                                                                                                                    \
     }
 
@@ -107,11 +107,11 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
         rows_of<LANES, BATCH>(tile, interior / ROWS * ROWS, rows, row_map, entries, values, Whole{x}, each);                 \
         if (tile < rows) {                                                                                                   \
-            const Arrival& ghosts = *(const Arrival*)arrival;                                                                \
+            const Exchange& ghosts = *(const Exchange*)arrival;                                                              \
             Split split{x, ghosts.wait(), ghosts.owned};                                                                     \
             rows_of<LANES, BATCH>(tile, rows, rows, row_map, entries, values, split, each);                                  \
         }                                                                                                                    \
-        if (grid_sum<THREADS>(dot, partials, ticket, total)) scalars[slot] = sum_over_ranks(total, ranks);                   \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) scalars[slot] = total;                          \
     }
 
 #define SPMV_FOR(V, LANES, BATCH, BLOCKS)                                                                                    \

@@ -60,8 +60,8 @@ impl<S: Staging> Halo<S> {
 
     /// Where the items of a vector go that other ranks read, if the transport lets the kernel that computes the vector send them.
     /// That kernel replaces [`begin`](Self::begin), and [`sent`](Self::sent) follows it.
-    pub fn outgoing(&self) -> Option<&S::Outgoing> {
-        if self.is_empty() { None } else { self.exchange.outgoing() }
+    pub fn outgoing(&self) -> Option<&S::PeerExchange> {
+        if self.is_empty() { None } else { self.exchange.peer() }
     }
 
     /// The messages that a kernel has sent to the places of [`outgoing`](Self::outgoing).
@@ -117,8 +117,8 @@ impl<S: Staging> InFlight<'_, S> {
     ///
     /// # Errors
     /// Those of `work`.
-    pub fn consume(&mut self, work: impl FnOnce(&S::Arriving) -> Result<bool>) -> Result<bool> {
-        if let Some(arriving) = self.halo.exchange.arriving()
+    pub fn consume(&mut self, work: impl FnOnce(&S::PeerExchange) -> Result<bool>) -> Result<bool> {
+        if let Some(arriving) = self.halo.exchange.peer()
             && !self.halo.is_empty()
         {
             self.done = work(arriving)?;

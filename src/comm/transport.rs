@@ -118,14 +118,9 @@ pub trait HaloExchange<S: Staging>: Debug {
     /// Ends an exchange whose values nobody reads.
     fn cancel(&mut self);
 
-    /// Where the items of a vector go that other ranks read, for a kernel that computes the vector: it may send them in place of
-    /// [`begin`](Self::begin).
-    fn outgoing(&self) -> Option<&S::Outgoing> {
-        None
-    }
-
-    /// The values of a begun exchange, for kernels that wait for them by themselves; [`end`](Self::end) is then not needed.
-    fn arriving(&self) -> Option<&S::Arriving> {
+    /// The exchange as kernels take part in it, if they can: one that computes a vector may send its items in place of
+    /// [`begin`](Self::begin), and one that reads ghosts may wait for them in place of [`end`](Self::end).
+    fn peer(&self) -> Option<&S::PeerExchange> {
         None
     }
 

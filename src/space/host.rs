@@ -174,8 +174,7 @@ macro_rules! host_memory_space {
         impl ExecutionSpace for $space {
             type Memory = HostMemory;
             type Reading = [f64; SCALARS];
-            type Arriving = std::convert::Infallible;
-            type Outgoing = std::convert::Infallible;
+            type PeerExchange = std::convert::Infallible;
             type Recording = ();
             const SYNCHRONOUS: bool = true;
             fn label(&$self) -> String {

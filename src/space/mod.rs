@@ -105,11 +105,8 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// A copy to the host in progress, see [`begin_read`](Self::begin_read).
     type Reading: Debug;
 
-    /// Values that other devices store into this one's memory, for which kernels can wait.
-    type Arriving: Debug;
-
-    /// Places in the memory of other devices to which items of a vector go.
-    type Outgoing: Debug;
+    /// An exchange of a vector's items between the memories of devices, which kernels take part in while they compute.
+    type PeerExchange: Debug;
 
     /// The recorded work of [`repeat`](Self::repeat).
     type Recording: Debug + Default;

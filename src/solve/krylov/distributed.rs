@@ -119,7 +119,7 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         Ok(())
     }
 
-    fn outgoing(&mut self) -> Option<&S::Outgoing> {
+    fn outgoing(&mut self) -> Option<&S::PeerExchange> {
         let outgoing = self.halo.outgoing();
         self.is_sent = outgoing.is_some();
         outgoing

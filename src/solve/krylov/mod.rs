@@ -54,7 +54,7 @@ pub trait LinearOperator<S: Blas> {
 
     /// Returns where the kernel that computes the vector of the next [`apply_dot`](Self::apply_dot) must also store the items that
     /// other ranks read; `None` if `apply_dot` sends them.
-    fn outgoing(&mut self) -> Option<&S::Outgoing> {
+    fn outgoing(&mut self) -> Option<&S::PeerExchange> {
         None
     }
 
@@ -174,7 +174,7 @@ impl<S: Blas, A: LinearOperator<S> + ?Sized> LinearOperator<S> for &mut A {
         (**self).apply_dot(space, x, y, sums, slot)
     }
 
-    fn outgoing(&mut self) -> Option<&S::Outgoing> {
+    fn outgoing(&mut self) -> Option<&S::PeerExchange> {
         (**self).outgoing()
     }
 

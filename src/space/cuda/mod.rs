@@ -16,7 +16,7 @@ mod cache;
 mod compile;
 mod device;
 mod error;
-mod exchanged;
+mod exchange;
 mod kernels;
 mod launch;
 mod library;
@@ -34,7 +34,7 @@ mod view;
 pub use array::CudaArray;
 pub use compile::{Architecture, architectures};
 pub use device::Device;
-pub use exchanged::{Arriving, Outgoing};
+pub use exchange::PeerExchange;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
 pub(crate) use nccl::Nccl;
@@ -316,8 +316,7 @@ impl Drop for Reading {
 impl ExecutionSpace for Cuda {
     type Memory = CudaMemory;
     type Reading = Reading;
-    type Arriving = Arriving;
-    type Outgoing = Outgoing;
+    type PeerExchange = PeerExchange;
     type Recording = Recording;
 
     const SYNCHRONOUS: bool = false;

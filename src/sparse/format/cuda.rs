@@ -10,7 +10,7 @@ use super::{Format, Product, SlicedEll};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_length;
-use crate::space::cuda::{Arriving, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, PeerExchange, arguments};
 use crate::sparse::kernel_files::SLICES;
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, Lanes};
 use std::ops::Range;
@@ -196,7 +196,7 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
         &self,
         space: &Cuda,
         interior: usize,
-        arriving: &Arriving,
+        arriving: &PeerExchange,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,

@@ -86,7 +86,7 @@ pub trait Product<S: Blas> {
         &self,
         _space: &S,
         _interior: usize,
-        _arriving: &S::Arriving,
+        _arriving: &S::PeerExchange,
         _x: &Array<S, f64>,
         _y: &mut Array<S, f64>,
         _sums: &mut Reductions<S>,

@@ -19,7 +19,7 @@ use super::{Format, RowLayout};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Arriving, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, PeerExchange, arguments};
 use crate::sparse::kernel_files::SLICES;
 use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
@@ -171,7 +171,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         &self,
         space: &Cuda,
         interior: usize,
-        arriving: &Arriving,
+        arriving: &PeerExchange,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,

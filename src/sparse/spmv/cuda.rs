@@ -6,7 +6,7 @@
 use super::{CrsMatrix, Spmv};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
-use crate::space::cuda::{Argument, Arriving, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, PeerExchange, arguments};
 use crate::space::{Item, named_choice};
 use crate::sparse::kernel_files::SPARSE;
 use crate::{Error, Result};
@@ -205,7 +205,7 @@ impl Cuda {
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
         interior: usize,
-        arriving: &Arriving,
+        arriving: &PeerExchange,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,

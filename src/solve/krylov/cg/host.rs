@@ -75,7 +75,7 @@ impl<S: HostSpace> CgSteps for S {
         beta: Quotient,
         z: &Vec<f64>,
         p: &mut Vec<f64>,
-        _: Option<&S::Outgoing>,
+        _: Option<&S::PeerExchange>,
         sums: &mut Reductions<S>,
     ) -> Result<()> {
         let scalars = first_mut("cg_direction", "scalars", &mut sums.scalars, Slot::LEN)?;

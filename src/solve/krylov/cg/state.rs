@@ -131,7 +131,7 @@ pub trait CgSteps: FusedSteps {
         beta: Quotient,
         z: &Array<Self, f64>,
         p: &mut Array<Self, f64>,
-        outgoing: Option<&Self::Outgoing>,
+        outgoing: Option<&Self::PeerExchange>,
         sums: &mut Reductions<Self>,
     ) -> Result<()>;
 }
