@@ -14,6 +14,11 @@ KERNEL __launch_bounds__(THREADS) pack(u64 count, const u32* send, const double*
     for (u64 k = thread_index(); k < count; k += thread_count()) buffer[k] = x[send[k]];
 }
 
+// x[first + k] = buffer[k]
+KERNEL __launch_bounds__(THREADS) unpack(u64 count, u64 first, const double* buffer, double* x) {
+    for (u64 k = thread_index(); k < count; k += thread_count()) x[first + k] = buffer[k];
+}
+
 // Stores the values that the neighbours read into their windows, piece by piece, and begins an exchange.
 KERNEL __launch_bounds__(THREADS) send_ghosts(u64* exchange, const u32* send, const double* x) {
     Exchange& halo = *(Exchange*)exchange;

@@ -138,6 +138,21 @@ pub trait Communicator: Debug {
     /// [`Error::TooLarge`](crate::Error::TooLarge) for a message of more than 2^31 - 1 values.
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>>;
 
+    /// Whether messages may lie in the memory of a GPU ([`exchange_in`](Self::exchange_in)). An MPI that does not say so may crash
+    /// with such addresses.
+    fn sends_device_memory(&self) -> bool {
+        false
+    }
+
+    /// As [`exchange`](Self::exchange), for messages in memory of the caller: [`Exchange::begin`] packs them into it, and passes an
+    /// empty message to `pack`; [`Exchange::end`] returns no values.
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange); [`Error::Mpi`](crate::Error::Mpi) where messages lie on the heap only.
+    fn exchange_in(&self, _map: &Map, _memory: Box<dyn MessageMemory>) -> Result<Box<dyn Exchange>> {
+        Err(crate::Error::Mpi("messages lie in host memory only".into()))
+    }
+
     /// From now on [`all_sum`](Self::all_sum) adds in rank order, `((v0 + v1) + v2) + ...`. All ranks call it. The default does
     /// nothing; [`sums_in_rank_order`](Self::sums_in_rank_order) says whether it had an effect.
     fn fix_order_of_sums(&self) {}
@@ -164,6 +179,14 @@ pub trait Communicator: Debug {
 
     /// Ends all ranks, now. For failures that one rank meets alone in mid-iteration; [`agree`] is the gentle way.
     fn abort(&self, code: i32) -> !;
+}
+
+/// Memory of the messages of an exchange, in the order of [`Exchange`]. It lives, at these addresses, as long as the value.
+pub trait MessageMemory: Debug {
+    /// Address of the values to send.
+    fn send_address(&self) -> u64;
+    /// Address of the values to be received.
+    fn receive_address(&self) -> u64;
 }
 
 /// Messages to and from fixed neighbours, of fixed lengths, started again and again.

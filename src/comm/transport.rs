@@ -6,7 +6,7 @@
 //! | `staged` | packed, copied to the host, MPI, copied back | the host reads, MPI adds, the host writes | nothing more | no |
 //! | `peer` | stores into the neighbour's memory | stores into every rank's slots | GPUs of one host with peer access | yes |
 //! | `nccl` | packed, `ncclSend`, `ncclRecv` | `ncclAllGather`, then added | NCCL | yes |
-//! | `mpi-device` | MPI from device memory: refused, not implemented | | | |
+//! | `mpi-device` | packed, MPI from device memory | as `staged` | an MPI that says that it can | no |
 //!
 //! [`Links`](super::Links) are made once per run, by all ranks together; halos and sums of the run use them.
 
@@ -29,7 +29,7 @@ pub enum Transport {
     Peer,
     /// NCCL.
     Nccl,
-    /// MPI messages from device memory; refused, since it is not implemented.
+    /// MPI messages from device memory.
     MpiDevice,
 }
 

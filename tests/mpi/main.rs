@@ -39,6 +39,7 @@ struct Case {
 const CASES: &[Case] = &[
     Case { name: "collectives", ranks: &[1, 2, 3, 4, 8], rank: collectives, ended_well: all_well },
     Case { name: "ring", ranks: &[2, 3, 4, 8], rank: halos::ring, ended_well: all_well },
+    Case { name: "messages_elsewhere", ranks: &[2, 3, 4, 8], rank: halos::messages_elsewhere, ended_well: all_well },
     Case { name: "halos_together", ranks: &[2, 3], rank: halos::halos_together, ended_well: all_well },
     Case { name: "mesh_halo", ranks: &[1, 2, 3, 4, 8], rank: halos::mesh_halo, ended_well: all_well },
     Case { name: "messages", ranks: &[1, 2, 3, 4, 8], rank: messages::messages, ended_well: all_well },

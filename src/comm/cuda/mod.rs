@@ -1,9 +1,12 @@
 //! Transports of a GPU, and the choice among them: launches of `kernels/halo.cu`, NCCL, and copies through page-locked memory.
 //!
 //! By default, ranks of one host that have a GPU each use `peer` if their GPUs reach each other's memory; otherwise ranks with
-//! a GPU each use `nccl` if all of them have it, in one version; otherwise `staged`. All ranks decide together.
+//! a GPU each use `nccl` if all of them have it, in one version; otherwise `staged`. All ranks decide together. `mpi-device` is used
+//! only on request: it is slower than `nccl`, and an MPI without support for GPUs crashes with their addresses, so it must say that it
+//! has it.
 
 mod gpus;
+mod mpi_device;
 mod nccl;
 mod peer;
 mod staging;
@@ -17,11 +20,12 @@ use std::time::Duration;
 
 impl Connect for Cuda {
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Box<dyn Link<Self>>> {
-        let known = [Transport::Peer, Transport::Nccl, Transport::Staged];
+        let chosen = [Transport::Peer, Transport::Nccl, Transport::Staged];
+        let known = [Transport::Peer, Transport::Nccl, Transport::MpiDevice, Transport::Staged];
         let transports: &[Transport] = match &wanted {
             // Nothing is sent, so any will do.
             _ if comm.size() == 1 => &[Transport::Staged],
-            None => &known,
+            None => &chosen,
             Some(wanted) if known.contains(wanted) => std::slice::from_ref(wanted),
             Some(wanted) => return agree(comm, Err(not_here(*wanted, "a GPU", &known))),
         };
@@ -30,6 +34,7 @@ impl Connect for Cuda {
             let link: Result<Box<dyn Link<Self>>> = match transport {
                 Transport::Peer => peer::Peer::connect(self, comm, limit).map(|link| Box::new(link) as _),
                 Transport::Nccl => nccl::NcclLink::connect(self, comm).map(|link| Box::new(link) as _),
+                Transport::MpiDevice => mpi_device::MpiDevice::connect(comm).map(|link| Box::new(link) as _),
                 _ => Ok(Box::new(Staged)),
             };
             match agree(comm, link) {

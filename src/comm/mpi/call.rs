@@ -21,6 +21,15 @@ pub(super) fn request(call: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i
     Ok(request)
 }
 
+/// Whether this MPI says that it sends memory of GPUs (`MPIX_Query_cuda_support`, an extension of Open MPI and its relatives).
+pub(super) fn has_cuda_support() -> bool {
+    // SAFETY: a zero-terminated name; the library is loaded. The function of this name takes nothing and returns an int.
+    unsafe {
+        let query = libc::dlsym(libc::RTLD_DEFAULT, c"MPIX_Query_cuda_support".as_ptr());
+        !query.is_null() && std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> i32>(query)() == 1
+    }
+}
+
 /// Ends all ranks, now.
 pub(super) fn abort_all(code: i32) -> ! {
     let _ = std::io::stdout().flush();

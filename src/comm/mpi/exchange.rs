@@ -7,16 +7,18 @@
 
 use super::call::{check, request};
 use super::watch::Watch;
-use crate::comm::{Exchange, Map};
+use crate::comm::{Exchange, Map, MessageMemory};
 use crate::space::try_zeroed;
 use crate::{Error, Result};
 use mpi::environment::Universe;
 use mpi::ffi;
 use std::rc::Rc;
 
-/// Heap memory that MPI knows by address: reached through the one raw pointer only, from `new` to `drop`.
+/// Memory that MPI knows by address: on the heap, reached through the one raw pointer only, from `new` to `drop`; or elsewhere, where
+/// only MPI reads and writes it here.
 struct Buffer {
     start: *mut f64,
+    /// Values on the heap; 0 for memory elsewhere.
     len: usize,
 }
 
@@ -26,8 +28,15 @@ impl Buffer {
         Ok(Buffer { start: Box::into_raw(values.into_boxed_slice()).cast(), len })
     }
 
+    /// Memory that somebody else owns.
+    fn at(address: u64) -> Self {
+        Buffer { start: address as *mut f64, len: 0 }
+    }
+
+    /// The values on the heap.
     fn as_slice(&self) -> *mut [f64] {
-        std::ptr::slice_from_raw_parts_mut(self.start, self.len)
+        let start = if self.len == 0 { std::ptr::NonNull::dangling().as_ptr() } else { self.start };
+        std::ptr::slice_from_raw_parts_mut(start, self.len)
     }
 }
 
@@ -49,6 +58,8 @@ pub(super) struct Persistent {
     expected: Vec<(usize, i32)>,
     in_flight: bool,
     watch: Rc<Watch>,
+    /// Memory of the messages that is not on the heap.
+    _memory: Option<Box<dyn MessageMemory>>,
     /// Keeps MPI running as long as there are requests.
     _universe: Rc<Universe>,
 }
@@ -60,16 +71,25 @@ impl Persistent {
         comm: ffi::MPI_Comm,
         tag: i32,
         map: &Map,
+        memory: Option<Box<dyn MessageMemory>>,
     ) -> Result<Self> {
         let neighbours = map.neighbours();
+        let (send, receive) = match &memory {
+            Some(memory) => (Buffer::at(memory.send_address()), Buffer::at(memory.receive_address())),
+            None => {
+                let sent = neighbours.iter().map(|neighbour| neighbour.send.len()).sum();
+                (Buffer::new(sent)?, Buffer::new(map.ghost_count())?)
+            }
+        };
         let mut made = Persistent {
-            send: Buffer::new(neighbours.iter().map(|neighbour| neighbour.send.len()).sum())?,
-            receive: Buffer::new(map.ghost_count())?,
+            send,
+            receive,
             requests: Vec::with_capacity(2 * neighbours.len()),
             statuses: Vec::new(),
             expected: Vec::with_capacity(neighbours.len()),
             in_flight: false,
             watch,
+            _memory: memory,
             _universe: universe,
         };
         let mut offset = 0;

@@ -15,7 +15,7 @@ mod ordered;
 mod send_all;
 mod watch;
 
-use super::{Communicator, Exchange, Map, Message, agree, started_by_mpirun};
+use super::{Communicator, Exchange, Map, Message, MessageMemory, agree, started_by_mpirun};
 use crate::faults::{self, Kind};
 use crate::{Error, Result};
 use begun::Begun;
@@ -94,6 +94,17 @@ impl Mpi {
 
     fn next_tag(&self) -> i32 {
         self.tag.replace((self.tag.get() + 1) % FREE_TAG)
+    }
+
+    /// An exchange of messages on the heap, or in `memory`.
+    fn exchange_of(&self, map: &Map, memory: Option<Box<dyn MessageMemory>>) -> Result<Box<dyn Exchange>> {
+        let tag = self.next_tag();
+        let (rank, size) = (self.rank(), self.size());
+        if let Some(neighbour) = map.neighbours().iter().find(|n| n.rank >= size || n.rank == rank) {
+            let other = neighbour.rank;
+            return Err(Error::Mpi(format!("rank {rank} of {size} cannot have rank {other} as a neighbour")));
+        }
+        Ok(Box::new(Persistent::new(self.universe.clone(), self.watch.clone(), self.world.as_raw(), tag, map, memory)?))
     }
 
     fn watched_barrier(&self, name: &str) {
@@ -224,13 +235,15 @@ impl Communicator for Mpi {
     }
 
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
-        let tag = self.next_tag();
-        let (rank, size) = (self.rank(), self.size());
-        if let Some(neighbour) = map.neighbours().iter().find(|n| n.rank >= size || n.rank == rank) {
-            let other = neighbour.rank;
-            return Err(Error::Mpi(format!("rank {rank} of {size} cannot have rank {other} as a neighbour")));
-        }
-        Ok(Box::new(Persistent::new(self.universe.clone(), self.watch.clone(), self.world.as_raw(), tag, map)?))
+        self.exchange_of(map, None)
+    }
+
+    fn sends_device_memory(&self) -> bool {
+        call::has_cuda_support()
+    }
+
+    fn exchange_in(&self, map: &Map, memory: Box<dyn MessageMemory>) -> Result<Box<dyn Exchange>> {
+        self.exchange_of(map, Some(memory))
     }
 
     fn fix_order_of_sums(&self) {
