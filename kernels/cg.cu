@@ -68,48 +68,8 @@ KERNEL __launch_bounds__(THREADS) cg_direction(u64 n, u32 rr, u32 top, u32 botto
     double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);
     const double2* z2 = (const double2*)z;
     double2* p2 = (double2*)p;
-    for_pairs(
+    // From the end: the L2 still holds the last items of r and p from cg_step, and holds the first of p for the product.
+    for_pairs_from_end(
         n, [&](u64 i) { double2 a = z2[i], b = p2[i]; p2[i] = make_double2(a.x + beta * b.x, a.y + beta * b.y); },
         [&](u64 i) { p[i] = z[i] + beta * p[i]; });
-}
-
-// The same; items of p that other ranks read go to them at once. Either all blocks send or none, since the last of them begins the
-// exchange: a state that ends the solve may be set at once, as blocks that read it late come to the same decision; the count is
-// raised by the last block.
-KERNEL __launch_bounds__(THREADS, 8) cg_direction_sending(u64 n, u32 rr, u32 top, u32 bottom, const double* z, double* p,
-                                                          u64* exchange, double* scalars) {
-    if (__ldcg(scalars + STATE) != 0) return;
-    const double target = scalars[TARGET], count = __ldcg(scalars + COUNT) + 1;
-    const double state = judged(state_of(__ldcg(scalars + rr), target, count, scalars[LIMIT]), target);
-    if (state != 0) {
-        if (thread_index() == 0) scalars[COUNT] = count, scalars[STATE] = state;
-        return;
-    }
-    const double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);
-    Exchange& out = *(Exchange*)exchange;
-    const u32 turn = out.now_at() + 1;
-    const u64 first = out.first, half = n / 2, odd = turn & 1;
-    const double2* z2 = (const double2*)z;
-    double2* p2 = (double2*)p;
-    bool has_sent = false;
-    // From the end: items that other ranks read come last in the numbering of a part, and their transfer overlaps the remaining updates.
-    if (n % 2 == 1 && thread_index() == 0) {
-        out.send(n - 1, p[n - 1] = z[n - 1] + beta * p[n - 1], odd);
-        has_sent = true;
-    }
-    u64 done = thread_index();
-    for (; done < half && 2 * (half - 1 - done) + 1 >= first; done += thread_count()) {
-        u64 pair = half - 1 - done;
-        double2 a = z2[pair], b = p2[pair];
-        b = make_double2(a.x + beta * b.x, a.y + beta * b.y);
-        p2[pair] = b;
-        out.send(2 * pair, b.x, odd), out.send(2 * pair + 1, b.y, odd);
-        has_sent = true;
-    }
-    for (; done < half; done += thread_count()) {
-        u64 pair = half - 1 - done;
-        double2 a = z2[pair], b = p2[pair];
-        p2[pair] = make_double2(a.x + beta * b.x, a.y + beta * b.y);
-    }
-    if (out.finish(turn, has_sent)) scalars[COUNT] += 1;
 }

@@ -5,8 +5,7 @@
 // later; by then its neighbour has sent the epoch between, which it does only after it has read the place. Neighbours therefore
 // raise flags in both directions, also for no values.
 
-// A piece of a message has at most THREADS * EACH values.
-constexpr int THREADS = 256, EACH = 4;
+constexpr int THREADS = 256;
 
 // buffer[k] = x[send[k]]. Reads 4 bytes of list per value, and x by lines that the ghosts of a face share.
 // One contiguous buffer makes one copy to the host per exchange.
@@ -19,33 +18,12 @@ KERNEL __launch_bounds__(THREADS) unpack(u64 count, u64 first, const double* buf
     for (u64 k = thread_index(); k < count; k += thread_count()) x[first + k] = buffer[k];
 }
 
-// Stores the values that the neighbours read into their windows, piece by piece, and begins an exchange.
-KERNEL __launch_bounds__(THREADS) send_ghosts(u64* exchange, const u32* send, const double* x) {
+// Stores the values that the neighbours read into their windows and begins an exchange.
+KERNEL __launch_bounds__(THREADS) send_ghosts(u64* exchange, const double* x) {
     Exchange& halo = *(Exchange*)exchange;
-    const u32 turn = halo.now_at() + 1, odd = turn & 1;
-    for (u64 at = blockIdx.x; at < halo.sends; at += gridDim.x) {
-        const Piece piece = ((const Piece*)halo.send_pieces)[at];
-        double* to = (double*)(piece.values + odd * piece.values_stride);
-        // All loads of a thread are in flight together.
-        u32 from[EACH];
-        double value[EACH];
-#pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            u64 k = threadIdx.x + e * THREADS;
-            from[e] = k < piece.count ? __ldg(send + piece.first + k) : 0;
-        }
-#pragma unroll
-        for (int e = 0; e < EACH; e++) value[e] = __ldcg(x + from[e]);
-#pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            u64 k = threadIdx.x + e * THREADS;
-            if (k < piece.count) to[k] = value[e];
-        }
-        // The values of all threads of the block are in the neighbour's memory before its flag is.
-        __threadfence_system();
-        __syncthreads();
-        if (threadIdx.x == 0) raise(piece.flag + odd * piece.flag_stride, turn);
-    }
+    const u32 turn = halo.last_turn() + 1;
+    halo.send(turn, x);
+    __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
         if (atomicAdd(&halo.done, 1ull) == gridDim.x - 1) {
@@ -60,7 +38,7 @@ KERNEL __launch_bounds__(THREADS) send_ghosts(u64* exchange, const u32* send, co
 KERNEL __launch_bounds__(THREADS) receive_ghosts(const u64* exchange, double* x) {
     const Exchange& halo = *(const Exchange*)exchange;
     __shared__ bool is_there;
-    const u32 turn = halo.now_at(), odd = turn & 1;
+    const u32 turn = halo.last_turn(), odd = turn & 1;
     for (u64 at = blockIdx.x; at < halo.receives; at += gridDim.x) {
         const Piece piece = ((const Piece*)halo.receive_pieces)[at];
         if (threadIdx.x == 0) is_there = halo.wait_piece(turn, at);

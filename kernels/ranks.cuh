@@ -79,7 +79,7 @@ static __device__ __noinline__ double exchange_sum(double mine, RankSum& all) {
     return sum;
 }
 
-// Ends a reduction as grid_sum, over all ranks if there is `ranks` (a RankSum).
+// Ends a reduction as grid_sum, over all ranks if `ranks`, a RankSum, is not null.
 template <int THREADS>
 INLINE bool grid_sum_of_ranks(double part, double* partials, u32* ticket, const u64* ranks, double& total) {
     // Other data has pushed the line out of the L2 since the last sum; it comes back while the block adds.
@@ -96,21 +96,49 @@ INLINE bool grid_sum_of_ranks(double part, double* partials, u32* ticket, const 
 struct Piece {
     u64 first, count, values, values_stride, flag, flag_stride, rank;
 };
+// Values of a piece per thread of a block of 256.
+constexpr int EACH = 4;
 
 INLINE void raise(u64 flag, u32 value) { asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory"); }
 
-// The exchange of a map's ghosts by peer memory. `epoch` counts exchanges, `done` the blocks of this one that have sent.
-//
-// Receiving: `flags` is the address of u32 [2][receives] in this rank's window, by parity; item `owned + k` of a vector is values[k],
-// values_stride bytes further in odd epochs. Sending: item i >= first goes to targets[k] for k from offsets[i - first] to offsets[i -
-// first + 1]; a target is the address for even epochs and the bytes from there to that for odd ones. Items from `last` on go nowhere.
+// The exchange of a map's ghosts by peer memory. `epoch` counts exchanges, `done` the blocks of send_ghosts that have sent. `flags` is
+// the address of u32 [2][receives] in this rank's window, by parity; item `owned + k` of a vector is values[k], values_stride bytes
+// further in odd epochs.
 struct Exchange {
-    u64 epoch, done, owned, limit, lost, receives, receive_pieces, flags, values, values_stride;
-    u64 sends, send_pieces, first, last, offsets, targets;
+    u64 epoch, done, owned, limit, lost, receives, receive_pieces, flags, values, values_stride, sends, send_pieces, list;
 
-    __device__ u32 now_at() const { return u32(*(const volatile u64*)&epoch); }
+    __device__ u32 last_turn() const { return u32(*(const volatile u64*)&epoch); }
 
-    // Waits for a piece of the exchange `turn`. Returns whether it came.
+    // Stores the items of x that other ranks read into their windows, piece by piece, by all threads of a block of 256; the pieces are
+    // dealt to the blocks. Not inlined: its registers would be those of every thread of the kernel.
+    __device__ __noinline__ void send(u32 turn, const double* x) const {
+        const u32 odd = turn & 1;
+        for (u64 at = blockIdx.x; at < sends; at += gridDim.x) {
+            const Piece piece = ((const Piece*)send_pieces)[at];
+            const u32* items = (const u32*)list + piece.first;
+            double* to = (double*)(piece.values + odd * piece.values_stride);
+            // All loads of a thread are in flight together.
+            u32 item[EACH];
+            double value[EACH];
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                u64 k = threadIdx.x + e * blockDim.x;
+                item[e] = k < piece.count ? __ldg(items + k) : 0;
+            }
+#pragma unroll
+            for (int e = 0; e < EACH; e++) value[e] = __ldcg(x + item[e]);
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                u64 k = threadIdx.x + e * blockDim.x;
+                if (k < piece.count) to[k] = value[e];
+            }
+            // The flag is released after the values of all threads of the block, which the barrier orders before it.
+            __syncthreads();
+            if (threadIdx.x == 0) raise(piece.flag + odd * piece.flag_stride, turn);
+        }
+    }
+
+    // Waits for a piece. Returns whether it came.
     __device__ __forceinline__ bool wait_piece(u32 turn, u64 at) const {
         u64 flag = flags + sizeof(u32) * ((turn & 1) * receives + at);
         if (seen(flag) == turn) return true;
@@ -119,48 +147,10 @@ struct Exchange {
     }
 
     // Waits for all pieces, with all threads of a block, and returns the address of which item `owned` is the first ghost.
-    __device__ __forceinline__ const double* wait() const {
-        u32 turn = now_at();
+    __device__ __forceinline__ const double* wait(u32 turn) const {
         for (u64 at = threadIdx.x; at < receives; at += blockDim.x) wait_piece(turn, at);
         __syncthreads();
         return (const double*)(values + (turn & 1) * values_stride) - owned;
-    }
-
-    // Stores an item to its places, if it has any, in an odd or even epoch.
-    __device__ __forceinline__ void send(u64 item, double value, u64 odd) const {
-        if (item < first || item >= last) return;
-        const u32* range = (const u32*)offsets + (item - first);
-        const ulonglong2* target = (const ulonglong2*)targets;
-        for (u32 k = __ldg(range), end = __ldg(range + 1); k < end; k++) {
-            ulonglong2 to = __ldg(target + k);
-            *(double*)(to.x + odd * to.y) = value;
-        }
-    }
-
-    // Begins exchange `turn` when all blocks have sent, by raising the flags of all pieces. All threads of all blocks call it and
-    // say whether they have sent. Returns true in one thread, when all others have called it.
-    __device__ __noinline__ bool finish(u32 turn, bool has_sent) {
-        __shared__ bool is_last;
-        // Known to the last block before it knows that it is the last.
-        u64 flag = 0;
-        if (threadIdx.x < sends) {
-            const Piece& piece = ((const Piece*)send_pieces)[threadIdx.x];
-            flag = __ldg(&piece.flag) + (turn & 1) * __ldg(&piece.flag_stride);
-        }
-        // The values of all threads are in the neighbours' memory before the flags are.
-        if (__syncthreads_or(has_sent)) __threadfence_system();
-        __syncthreads();
-        if (threadIdx.x == 0) is_last = atomicAdd(&done, 1ull) == gridDim.x - 1;
-        __syncthreads();
-        if (!is_last) return false;
-        __threadfence_system();
-        if (flag != 0) raise(flag, turn);
-        for (u64 at = threadIdx.x + blockDim.x; at < sends; at += blockDim.x) {
-            const Piece& piece = ((const Piece*)send_pieces)[at];
-            raise(piece.flag + (turn & 1) * piece.flag_stride, turn);
-        }
-        if (threadIdx.x == 0) done = 0, epoch = turn;
-        return threadIdx.x == 0;
     }
 };
 
@@ -168,7 +158,7 @@ struct Exchange {
 struct Split {
     const double *own, *ghosts;
     u64 owned;
-    __device__ __forceinline__ double operator[](u32 item) const { return __ldcg((item < owned ? own : ghosts) + item); }
+    __device__ __forceinline__ double operator[](u32 item) const { return __ldca((item < owned ? own : ghosts) + item); }
 };
 // A vector in one piece that no one writes.
 struct Whole {

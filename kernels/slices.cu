@@ -159,27 +159,28 @@ enum class Update { set, scale, add, axpby };
         }                                                                                                                    \
     }
 
-// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A
-// stopped product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
-#define SPMV_DOT_ARRIVING_OF(FORMAT, TABLES, BLOCKS, V)                                                                      \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_arriving_##V(                                                     \
+// The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the other rows,
+// waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
+#define SPMV_DOT_EXCHANGING_OF(FORMAT, TABLES, BLOCKS, V)                                                                    \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_exchanging_##V(                                                   \
         u64 interior, u64 rows, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                 \
-        const u32* listed, const V* values, const u64* arrival, const double* x, double* y, const double* stop,              \
+        const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                                        \
-        if (is_stopped(stop)) {                                                                                              \
-            if (blockIdx.x == 0) ((const Arrival*)arrival)->wait();                                                          \
-            return;                                                                                                          \
-        }                                                                                                                    \
+        if (is_stopped(stop)) return;                                                                                        \
+        Exchange& halo = *(Exchange*)exchange;                                                                               \
+        halo.send(halo.last_turn() + 1, x);                                                                                  \
         double dot = 0, total;                                                                                               \
         u64 from = thread_index();                                                                                           \
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
         rows_of<TABLES>(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each); \
         if (from - threadIdx.x < rows) {                                                                                     \
-            const Exchange& ghosts = *(const Exchange*)arrival;                                                              \
-            Split split{x, ghosts.wait(), ghosts.owned};                                                                     \
+            Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
             rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                \
         }                                                                                                                    \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) scalars[slot] = total;                          \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
+            scalars[slot] = total;                                                                                           \
+            halo.epoch += 1;                                                                                                 \
+        }                                                                                                                    \
     }
 
 #define SPMV(FORMAT, TABLES, BLOCKS, V)                                                                                      \
@@ -188,7 +189,7 @@ enum class Update { set, scale, add, axpby };
     SPMV_OF(FORMAT, TABLES, BLOCKS, add, V)                                                                                  \
     SPMV_OF(FORMAT, TABLES, BLOCKS, axpby, V)                                                                                \
     SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                                   \
-    SPMV_DOT_ARRIVING_OF(FORMAT, TABLES, BLOCKS, V)
+    SPMV_DOT_EXCHANGING_OF(FORMAT, TABLES, BLOCKS, V)
 
 #define UPDATE_OF(V)                                                                                                         \
     KERNEL __launch_bounds__(WARPS * WARP, 5) update_##V(u64 rows, const u64* row_map, const u32* entries, const V* from,    \

@@ -90,28 +90,29 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
         }                                                                                                                    \
     }
 
-// The same over all rows; those from `interior` on read ghosts, which may still be on their way. The sum has the same bits. A
-// stopped product waits for its ghosts all the same: a neighbour overwrites a place once this rank has sent again.
-#define SPMV_DOT_ARRIVING_OF(V, LANES, BATCH, BLOCKS)                                                                        \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_arriving_##V##_##LANES(                                               \
-        u64 interior, u64 rows, const u64* row_map, const u32* entries, const V* values, const u64* arrival,                 \
+// The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the other rows,
+// waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
+#define SPMV_DOT_EXCHANGING_OF(V, LANES, BATCH, BLOCKS)                                                                      \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_exchanging_##V##_##LANES(                                             \
+        u64 interior, u64 rows, const u64* row_map, const u32* entries, const V* values, u64* exchange,                      \
         const double* x, double* y, const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars,       \
         u32* ticket) {                                                                                                       \
-        if (is_stopped(stop)) {                                                                                              \
-            if (blockIdx.x == 0) ((const Arrival*)arrival)->wait();                                                          \
-            return;                                                                                                          \
-        }                                                                                                                    \
+        if (is_stopped(stop)) return;                                                                                        \
+        Exchange& halo = *(Exchange*)exchange;                                                                               \
+        halo.send(halo.last_turn() + 1, x);                                                                                  \
         constexpr u64 ROWS = THREADS / LANES;                                                                                \
         double dot = 0, total;                                                                                               \
         u64 tile = u64(blockIdx.x) * ROWS;                                                                                   \
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
         rows_of<LANES, BATCH>(tile, interior / ROWS * ROWS, rows, row_map, entries, values, Whole{x}, each);                 \
         if (tile < rows) {                                                                                                   \
-            const Exchange& ghosts = *(const Exchange*)arrival;                                                              \
-            Split split{x, ghosts.wait(), ghosts.owned};                                                                     \
+            Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
             rows_of<LANES, BATCH>(tile, rows, rows, row_map, entries, values, split, each);                                  \
         }                                                                                                                    \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) scalars[slot] = total;                          \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
+            scalars[slot] = total;                                                                                           \
+            halo.epoch += 1;                                                                                                 \
+        }                                                                                                                    \
     }
 
 #define SPMV_FOR(V, LANES, BATCH, BLOCKS)                                                                                    \
@@ -120,7 +121,7 @@ INLINE void rows_of(u64& tile, u64 end, u64 last, const u64* row_map, const u32*
     SPMV_OF(add, V, LANES, BATCH, BLOCKS)                                                                                    \
     SPMV_OF(axpby, V, LANES, BATCH, BLOCKS)                                                                                  \
     SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                     \
-    SPMV_DOT_ARRIVING_OF(V, LANES, BATCH, BLOCKS)
+    SPMV_DOT_EXCHANGING_OF(V, LANES, BATCH, BLOCKS)
 #define SPMV(LANES, BATCH, BLOCKS) SPMV_FOR(f64, LANES, BATCH, BLOCKS) SPMV_FOR(f32, LANES, BATCH, BLOCKS)
 
 SPMV(1, 8, 4)

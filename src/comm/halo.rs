@@ -58,15 +58,10 @@ impl<S: Staging> Halo<S> {
         Ok(InFlight { halo: self, done: false })
     }
 
-    /// Where the items of a vector go that other ranks read, if the transport lets the kernel that computes the vector send them.
-    /// That kernel replaces [`begin`](Self::begin), and [`sent`](Self::sent) follows it.
-    pub fn outgoing(&self) -> Option<&S::PeerExchange> {
+    /// The exchange for a kernel that itself sends items and waits for ghosts, if the transport has one; it replaces
+    /// [`begin`](Self::begin) and [`finish`](InFlight::finish).
+    pub fn peer(&self) -> Option<&S::PeerExchange> {
         if self.is_empty() { None } else { self.exchange.peer() }
-    }
-
-    /// The messages that a kernel has sent to the places of [`outgoing`](Self::outgoing).
-    pub fn sent(&mut self) -> InFlight<'_, S> {
-        InFlight { halo: self, done: false }
     }
 
     /// [`begin`](Self::begin) and [`finish`](InFlight::finish) with nothing between.
@@ -112,20 +107,6 @@ pub struct InFlight<'a, S: Staging> {
 }
 
 impl<S: Staging> InFlight<'_, S> {
-    /// Calls `work`, whose kernels wait for the ghosts by themselves and end the exchange. Returns false, and the messages are still
-    /// in flight, if the transport has no such ghosts or `work` returns false.
-    ///
-    /// # Errors
-    /// Those of `work`.
-    pub fn consume(&mut self, work: impl FnOnce(&S::PeerExchange) -> Result<bool>) -> Result<bool> {
-        if let Some(arriving) = self.halo.exchange.peer()
-            && !self.halo.is_empty()
-        {
-            self.done = work(arriving)?;
-        }
-        Ok(self.done)
-    }
-
     /// Waits for the messages and writes `x[owned..]`, or makes later work of a device wait for them. `x` is the vector of
     /// [`Halo::begin`].
     ///

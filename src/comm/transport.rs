@@ -118,8 +118,8 @@ pub trait HaloExchange<S: Staging>: Debug {
     /// Ends an exchange whose values nobody reads.
     fn cancel(&mut self);
 
-    /// The exchange as kernels take part in it, if they can: one that computes a vector may send its items in place of
-    /// [`begin`](Self::begin), and one that reads ghosts may wait for them in place of [`end`](Self::end).
+    /// The exchange for a kernel that itself sends items and waits for ghosts, in place of [`begin`](Self::begin) and
+    /// [`end`](Self::end).
     fn peer(&self) -> Option<&S::PeerExchange> {
         None
     }

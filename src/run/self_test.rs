@@ -90,7 +90,7 @@ fn vectors<S: Job>(space: &S) -> Result<f64> {
         sums.scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
         space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums)?;
         space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
-        space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, None, &mut sums)?;
+        space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, &mut sums)?;
         space.axpy(n, 0.1, &x, &mut z)?;
         space.dot(n, &z, &p, &mut sums, 2)?;
         let largest = space.max_abs(n, &z, &mut sums.partials)?;

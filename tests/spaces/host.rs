@@ -134,7 +134,7 @@ fn vector_operations_have_the_same_bits_on_every_space() {
         sums.scalars = vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0];
         space.cg_step(N, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
         space.axpby(N, 0.3, &p, -2.0, &q, &mut z).unwrap();
-        space.cg_direction(N, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, None, &mut sums).unwrap();
+        space.cg_direction(N, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, &mut sums).unwrap();
         space.axpy(N, 0.1, &q, &mut z).unwrap();
         let largest = space.max_abs(N, &z, &mut sums.partials).unwrap();
         space.dot(N, &z, &p, &mut sums, 2).unwrap();

@@ -122,7 +122,7 @@ fn the_steps_of_cg_equal_plain_loops() {
         sums.scalars[CgSlot::RZ[1]] = 12.0;
         let mut found = with_tail(p.clone());
         let beta = Quotient { top: CgSlot::RZ[1], bottom: CgSlot::RZ[0] };
-        space.cg_direction(N, CgSlot::RR[1], beta, &with_tail(z.clone()), &mut found, None, &mut sums).unwrap();
+        space.cg_direction(N, CgSlot::RR[1], beta, &with_tail(z.clone()), &mut found, &mut sums).unwrap();
         assert!(without_tail(found).iter().enumerate().all(|(i, &found)| found == z[i] + 0.5 * p[i]));
         assert_eq!((sums.scalars[CgSlot::COUNT], sums.scalars[CgSlot::STATE]), (1.0, 0.0));
     }

@@ -7,7 +7,7 @@
 //! q = A p           the other rows
 //! ```
 //! Rows without ghosts come first in the numbering of [`BoxPart`](crate::mesh::BoxPart). For any other numbering the result is the
-//! same and less work overlaps the messages. Where kernels can wait for ghosts, one product of all rows replaces the two.
+//! same and less work overlaps the messages. Where a kernel can exchange ghosts, one product of all rows replaces all four steps.
 
 use super::LinearOperator;
 use crate::blas::Reductions;
@@ -34,8 +34,6 @@ pub struct DistributedOperator<'a, S: Staging, A> {
     matrix: A,
     halo: &'a mut Halo<S>,
     interior: usize,
-    /// Whether the vector of the next `apply_dot` is sent by the kernel that computes it.
-    is_sent: bool,
     times: OperatorTimes,
 }
 
@@ -47,7 +45,7 @@ impl<'a, S: Staging, A: Product<S>> DistributedOperator<'a, S, A> {
     pub fn new(matrix: A, halo: &'a mut Halo<S>, interior: usize) -> Result<Self> {
         let (rows, _) = matrix.extents();
         check_length("DistributedOperator::new", "interior", interior.min(rows), interior)?;
-        Ok(DistributedOperator { matrix, halo, interior, is_sent: false, times: OperatorTimes::default() })
+        Ok(DistributedOperator { matrix, halo, interior, times: OperatorTimes::default() })
     }
 
     /// Times since the operator was created; `None` on a space whose launches return before their kernels are done.
@@ -67,8 +65,6 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
 
     fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
         let mut clock = Instant::now();
-        // The last direction of CG is not multiplied.
-        self.is_sent = false;
         self.halo.update(space, x)?;
         self.times.halo += std::mem::replace(&mut clock, Instant::now()).elapsed();
         self.matrix.multiply(space, x, y)?;
@@ -91,17 +87,13 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         let split = if self.interior == rows { rows } else { whole };
         let mut clock = Instant::now();
         let mut elapsed = || std::mem::replace(&mut clock, Instant::now()).elapsed();
-        let mut messages = match std::mem::take(&mut self.is_sent) {
-            true => self.halo.sent(),
-            false => self.halo.begin(space, p)?,
-        };
-        self.times.halo += elapsed();
-        let (matrix, interior) = (&self.matrix, self.interior);
-        if messages.consume(|ghosts| matrix.multiply_dot_arriving(space, interior, ghosts, p, q, sums, slot))? {
-            self.times.spmv += elapsed();
-            self.times.calls += 1;
+        if let Some(exchange) = self.halo.peer()
+            && self.matrix.multiply_dot_exchanging(space, self.interior, exchange, p, q, sums, slot)?
+        {
             return Ok(());
         }
+        let messages = self.halo.begin(space, p)?;
+        self.times.halo += elapsed();
         // A kernel adds its sum over the ranks only if it has all rows.
         let split = if sums.ranks.is_some() { 0 } else { split };
         // A rank without rows has a sum, too: 0.
@@ -117,12 +109,6 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         self.times.spmv += elapsed();
         self.times.calls += 1;
         Ok(())
-    }
-
-    fn outgoing(&mut self) -> Option<&S::PeerExchange> {
-        let outgoing = self.halo.outgoing();
-        self.is_sent = outgoing.is_some();
-        outgoing
     }
 
     /// A CUDA graph repeats work of the device only; some transports need the host in the middle of an iteration.

@@ -52,12 +52,6 @@ pub trait LinearOperator<S: Blas> {
         slot: usize,
     ) -> Result<()>;
 
-    /// Returns where the kernel that computes the vector of the next [`apply_dot`](Self::apply_dot) must also store the items that
-    /// other ranks read; `None` if `apply_dot` sends them.
-    fn outgoing(&mut self) -> Option<&S::PeerExchange> {
-        None
-    }
-
     /// Whether an application only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool {
         true
@@ -172,10 +166,6 @@ impl<S: Blas, A: LinearOperator<S> + ?Sized> LinearOperator<S> for &mut A {
         slot: usize,
     ) -> Result<()> {
         (**self).apply_dot(space, x, y, sums, slot)
-    }
-
-    fn outgoing(&mut self) -> Option<&S::PeerExchange> {
-        (**self).outgoing()
     }
 
     fn is_recordable(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use super::array::CudaArray;
 
-/// An exchange through windows that other GPUs write (`Exchange` in `kernels/ranks.cuh`). A kernel that computes a vector stores the
-/// items that other ranks read there; a kernel that reads ghosts waits for them.
+/// An exchange through windows that other GPUs write (`Exchange` in `kernels/ranks.cuh`). A kernel stores the
+/// items that other ranks read there, and waits for its ghosts.
 #[derive(Debug)]
 pub struct PeerExchange {
     /// The kernels' description of the exchange, with its state.

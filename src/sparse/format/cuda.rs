@@ -192,20 +192,20 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
         self.spmv_dot(space, rows, x, y, sums, slot)
     }
 
-    fn multiply_dot_arriving(
+    fn multiply_dot_exchanging(
         &self,
         space: &Cuda,
         interior: usize,
-        arriving: &PeerExchange,
+        exchange: &PeerExchange,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<bool> {
         match self.source {
-            Source::Slices(slices, _) => slices.spmv_dot_arriving(space, interior, arriving, x, y, sums, slot)?,
+            Source::Slices(slices, _) => slices.spmv_dot_exchanging(space, interior, exchange, x, y, sums, slot)?,
             Source::Crs(matrix) => {
-                space.spmv_dot_arriving(self.lanes(matrix), matrix, interior, arriving, x, y, sums, slot)?
+                space.spmv_dot_exchanging(self.lanes(matrix), matrix, interior, exchange, x, y, sums, slot)?
             }
         }
         Ok(true)

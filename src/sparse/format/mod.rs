@@ -77,16 +77,17 @@ pub trait Product<S: Blas> {
         slot: usize,
     ) -> Result<()>;
 
-    /// [`multiply_dot`](Self::multiply_dot) over all rows with ghosts of x that may still be on their way: the product waits for
-    /// them before the rows from `interior` on, which alone read ghosts. Returns false, and does nothing, where products cannot wait.
+    /// [`multiply_dot`](Self::multiply_dot) over all rows, and the exchange of x's ghosts: the product sends the items of x that other
+    /// ranks read, and waits for its ghosts before the rows from `interior` on, which alone read them. Stopped, it does neither: all
+    /// ranks stop at the same product. Returns false, and does nothing, where products exchange no ghosts.
     ///
     /// # Errors
     /// As [`multiply_dot`](Self::multiply_dot).
-    fn multiply_dot_arriving(
+    fn multiply_dot_exchanging(
         &self,
         _space: &S,
         _interior: usize,
-        _arriving: &S::PeerExchange,
+        _exchange: &S::PeerExchange,
         _x: &Array<S, f64>,
         _y: &mut Array<S, f64>,
         _sums: &mut Reductions<S>,

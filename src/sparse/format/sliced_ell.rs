@@ -165,13 +165,13 @@ impl<V: DeviceValue> SlicedEll<V> {
         space.launch(&SLICES, name, grid, arguments)
     }
 
-    /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits; those from `interior` on read ghosts of x that may still be
-    /// on their way.
-    pub(crate) fn spmv_dot_arriving(
+    /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
+    /// `interior` on read.
+    pub(crate) fn spmv_dot_exchanging(
         &self,
         space: &Cuda,
         interior: usize,
-        arriving: &PeerExchange,
+        exchange: &PeerExchange,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
@@ -185,13 +185,13 @@ impl<V: DeviceValue> SlicedEll<V> {
         let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
         let (interior, rows, columns) = (interior as u64, rows as u64, columns as u64);
         let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
-        let (ghosts, Reductions { partials, scalars, .. }) = (&arriving.table, sums);
+        let (ghosts, Reductions { partials, scalars, .. }) = (&exchange.table, sums);
         #[rustfmt::skip]
         let arguments = arguments![
             interior, rows, columns, slice_offsets, words, offsets, listed, values, ghosts, x, y, stop, ranks, partials, slot,
             scalars, ticket,
         ];
-        space.launch(&SLICES, V::SLICED_DOT_ARRIVING[which], grid, arguments)
+        space.launch(&SLICES, V::SLICED_DOT_EXCHANGING[which], grid, arguments)
     }
 
     /// Returns the bytes of the matrix that one product reads.

@@ -71,14 +71,14 @@ pub trait DeviceValue: Item + Into<f64> {
     const SPMV_DOT: [&'static str; 6];
     /// The same with ghosts that may still be on their way.
     #[doc(hidden)]
-    const SPMV_DOT_ARRIVING: [&'static str; 6];
+    const SPMV_DOT_EXCHANGING: [&'static str; 6];
     /// In slices: sell and pattern, by what happens to y.
     #[doc(hidden)]
     const SLICED: [[&'static str; 4]; 2];
     #[doc(hidden)]
     const SLICED_DOT: [&'static str; 2];
     #[doc(hidden)]
-    const SLICED_DOT_ARRIVING: [&'static str; 2];
+    const SLICED_DOT_EXCHANGING: [&'static str; 2];
     #[doc(hidden)]
     const UPDATE: &'static str;
     /// Name of the type in kernel names.
@@ -108,7 +108,7 @@ macro_rules! device_value {
                 by_lanes!("spmv_axpby", $value),
             ];
             const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot", $value);
-            const SPMV_DOT_ARRIVING: [&'static str; 6] = by_lanes!("spmv_dot_arriving", $value);
+            const SPMV_DOT_EXCHANGING: [&'static str; 6] = by_lanes!("spmv_dot_exchanging", $value);
             const SLICED: [[&'static str; 4]; 2] = [
                 [
                     concat!("sell_set_", stringify!($value)),
@@ -125,9 +125,9 @@ macro_rules! device_value {
             ];
             const SLICED_DOT: [&'static str; 2] =
                 [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
-            const SLICED_DOT_ARRIVING: [&'static str; 2] = [
-                concat!("sell_dot_arriving_", stringify!($value)),
-                concat!("pattern_dot_arriving_", stringify!($value)),
+            const SLICED_DOT_EXCHANGING: [&'static str; 2] = [
+                concat!("sell_dot_exchanging_", stringify!($value)),
+                concat!("pattern_dot_exchanging_", stringify!($value)),
             ];
             const NAME: &'static str = stringify!($value);
             const UPDATE: &'static str = concat!("update_", stringify!($value));
@@ -198,14 +198,14 @@ impl Cuda {
         self.launch(&SPARSE, name, grid, arguments)
     }
 
-    /// [`spmv_dot_lanes`](Self::spmv_dot_lanes) over all rows, with the same bits; those from `interior` on read ghosts of x that
-    /// may still be on their way.
-    pub(crate) fn spmv_dot_arriving<V: DeviceValue>(
+    /// [`spmv_dot_lanes`](Self::spmv_dot_lanes) over all rows, with the same bits, and the exchange of the ghosts of x,
+    /// which the rows from `interior` on read.
+    pub(crate) fn spmv_dot_exchanging<V: DeviceValue>(
         &self,
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
         interior: usize,
-        arriving: &PeerExchange,
+        exchange: &PeerExchange,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
@@ -219,13 +219,13 @@ impl Cuda {
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (interior, rows, slot) = (interior as u64, rows as u64, slot as u32);
         let (stop, ranks, ticket, ghosts) =
-            (sums.stop_argument(), sums.ranks_argument(), self.ticket(), &arriving.table);
+            (sums.stop_argument(), sums.ranks_argument(), self.ticket(), &exchange.table);
         let Reductions { partials, scalars, .. } = sums;
         #[rustfmt::skip]
         let arguments = arguments![
             interior, rows, row_map, entries, values, ghosts, x, y, stop, ranks, partials, slot, scalars, ticket,
         ];
-        self.launch(&SPARSE, V::SPMV_DOT_ARRIVING[lanes as usize], grid, arguments)
+        self.launch(&SPARSE, V::SPMV_DOT_EXCHANGING[lanes as usize], grid, arguments)
     }
 
     /// Returns the number of threads per row that multiplies this matrix fastest on this GPU. Times three products with each

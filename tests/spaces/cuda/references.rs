@@ -228,7 +228,7 @@ fn vector_operations_and_cg_steps_equal_plain_loops() {
         let rr = found_r.iter().map(|r| r * r).sum::<f64>();
         assert_eq!(space.download(&sums.scalars).unwrap()[CgSlot::RR[1]], rr, "n = {n}");
         let (mut direction, beta) = (there(&p), Quotient { top: CgSlot::RZ[1], bottom: CgSlot::RZ[0] });
-        space.cg_direction(n, CgSlot::RR[1], beta, &there_z, &mut direction, None, &mut sums).unwrap();
+        space.cg_direction(n, CgSlot::RR[1], beta, &there_z, &mut direction, &mut sums).unwrap();
         assert!(back(&direction).iter().enumerate().all(|(i, &d)| d == z[i] + 0.5 * p[i]), "n = {n}");
     }
 }

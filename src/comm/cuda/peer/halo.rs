@@ -1,6 +1,6 @@
 //! The exchange of a map's ghosts through the neighbours' windows.
 
-use super::pieces::{Message, Targets, WORDS, flag_bytes, pieces};
+use super::pieces::{Message, WORDS, flag_bytes, pieces};
 use super::shared::{Shared, THREADS};
 use super::windows::Windows;
 use crate::comm::kernel_files::HALO;
@@ -19,7 +19,6 @@ const BLOCKS: usize = 128;
 pub(super) struct PeerHalo {
     shared: Rc<Shared>,
     space: Cuda,
-    list: CudaArray<LocalOrdinal>,
     /// Number of pieces that are sent and received.
     counts: (usize, usize),
     exchange: PeerExchange,
@@ -32,8 +31,7 @@ pub(super) struct PeerHalo {
 struct Tables {
     _sends: CudaArray<u64>,
     _receives: CudaArray<u64>,
-    _offsets: CudaArray<u32>,
-    _addresses: CudaArray<u64>,
+    _list: CudaArray<LocalOrdinal>,
 }
 
 impl PeerHalo {
@@ -77,9 +75,7 @@ impl PeerHalo {
         let flags = windows.address(comm.rank());
         let made = || {
             let send = send_list(map)?;
-            let targets = Targets::new(&send, &sends);
-            let (counts, last) = ((sends.len() / WORDS, receives.len() / WORDS), targets.offsets.len() as u64 - 1);
-            let (offsets, addresses) = (space.upload(&targets.offsets)?, space.upload(&targets.addresses)?);
+            let counts = (sends.len() / WORDS, receives.len() / WORDS);
             let (list, sends, receives) = (space.upload(&send)?, space.upload(&sends)?, space.upload(&receives)?);
             // `Exchange` in kernels/ranks.cuh; no exchange so far.
             let table = [
@@ -95,17 +91,11 @@ impl PeerHalo {
                 (size_of::<f64>() * map.ghost_count()) as u64,
                 counts.0 as u64,
                 sends.address(),
-                targets.first,
-                targets.first + last,
-                offsets.address(),
-                addresses.address(),
+                list.address(),
             ];
             let exchange = PeerExchange { table: space.upload(&table)? };
-            let (space, tables) = (
-                space.clone(),
-                Tables { _sends: sends, _receives: receives, _offsets: offsets, _addresses: addresses },
-            );
-            Ok(PeerHalo { shared, space, list, counts, exchange, _tables: tables, _windows: windows })
+            let (space, tables) = (space.clone(), Tables { _sends: sends, _receives: receives, _list: list });
+            Ok(PeerHalo { shared, space, counts, exchange, _tables: tables, _windows: windows })
         };
         agree(comm, made())
     }
@@ -122,7 +112,7 @@ impl HaloExchange<Cuda> for PeerHalo {
     fn begin(&mut self, space: &Cuda, x: &mut CudaArray<f64>) -> Result<()> {
         self.shared.check()?;
         let grid = Grid::new(self.counts.0.min(BLOCKS), THREADS);
-        space.launch(&HALO, "send_ghosts", grid, arguments![&self.exchange.table, &self.list, x])
+        space.launch(&HALO, "send_ghosts", grid, arguments![&self.exchange.table, x])
     }
 
     fn end(&mut self, space: &Cuda, x: &mut CudaArray<f64>) -> Result<()> {

@@ -3,9 +3,9 @@
 //! ```text
 //! window of a halo   flags [2][pieces of its ghosts] u32, then values [2][ghosts] f64        written by the neighbours
 //! window of sums     slots [2][from][MOST][2] u64                                            written by all ranks
-//! exchange   the kernel that computes a vector stores its items straight into the neighbours' windows, or a kernel packs them there,
-//!            and raises flags; the product waits for the flags of its own window before the rows that read ghosts, and reads them
-//!            there, or a kernel copies them to the vector
+//! exchange   the product stores the items that its neighbours read straight into their windows, raises flags, computes the rows
+//!            without ghosts, waits for the flags of its own window, and reads the ghosts there; elsewhere a kernel sends and another
+//!            copies the ghosts to the vector
 //! sum        the last block of the kernel that computes it stores it to all ranks, waits for theirs and adds them in their order
 //! ```
 //! Every step only enqueues work, so a CUDA graph can capture it. Values are received into a window since any vector may be exchanged

@@ -1,6 +1,4 @@
-//! Messages cut into pieces, and the places to which the items of a vector go; the tables of the kernels.
-
-use crate::LocalOrdinal;
+//! Messages cut into pieces: the tables of the kernels.
 
 /// Values of a piece: 4 per thread, as in the kernel.
 const PIECE: usize = 1024;
@@ -51,33 +49,5 @@ impl Message {
                 rank as u64,
             ]);
         }
-    }
-}
-
-/// The places to which each item of a vector goes: targets `offsets[i - first]` to `offsets[i - first + 1]` of item i, each an
-/// address for even epochs and the bytes from there to that for odd ones.
-pub(super) struct Targets {
-    pub first: u64,
-    pub offsets: Vec<u32>,
-    pub addresses: Vec<u64>,
-}
-
-impl Targets {
-    /// From the list of items that are sent, and the pieces in which they travel.
-    pub fn new(send: &[LocalOrdinal], pieces: &[u64]) -> Self {
-        let mut targets: Vec<(LocalOrdinal, [u64; 2])> = Vec::with_capacity(send.len());
-        for piece in pieces.chunks_exact(WORDS) {
-            let (first, count, values, stride) = (piece[0] as usize, piece[1] as usize, piece[2], piece[3]);
-            let place = |k: usize| [values + (size_of::<f64>() * k) as u64, stride];
-            targets.extend(send[first..first + count].iter().enumerate().map(|(k, &item)| (item, place(k))));
-        }
-        targets.sort_unstable();
-        let first = targets.first().map_or(0, |&(item, _)| item);
-        let items = targets.last().map_or(0, |&(item, _)| (item - first) as usize + 1);
-        let mut offsets = vec![0; items + 1];
-        targets.iter().for_each(|(item, _)| offsets[(item - first) as usize + 1] += 1);
-        (0..items).for_each(|item| offsets[item + 1] += offsets[item]);
-        let addresses = targets.iter().flat_map(|(_, target)| *target).collect();
-        Targets { first: first.into(), offsets, addresses }
     }
 }

@@ -73,11 +73,11 @@ where
         // beta = r.z / old r.z; p = z + beta p
         let beta = Quotient { top: rz[next], bottom: rz[now] };
         if M::IS_IDENTITY {
-            return space.cg_direction(n, CgSlot::RR[next], beta, r, p, a.outgoing(), sums);
+            return space.cg_direction(n, CgSlot::RR[next], beta, r, p, sums);
         }
         m.apply(space, n, r, z)?;
         space.dot(n, r, z, sums, rz[next])?;
         comm.all_reduce(space, sums, rz[next]..rz[next] + 1)?;
-        space.cg_direction(n, CgSlot::RR[next], beta, z, p, a.outgoing(), sums)
+        space.cg_direction(n, CgSlot::RR[next], beta, z, p, sums)
     }
 }

@@ -4,7 +4,7 @@ use super::{CgSlot, CgSteps, CgVectors, Quotient};
 use crate::Result;
 use crate::blas::{Reductions, enough};
 use crate::solve::kernel_files::CG;
-use crate::space::cuda::{Cuda, CudaArray, Grid, PeerExchange, arguments};
+use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 
 impl CgSteps for Cuda {
     // Fewer would make the GPU wait for the host; more would waste launches after convergence.
@@ -46,20 +46,13 @@ impl CgSteps for Cuda {
         beta: Quotient,
         z: &CudaArray<f64>,
         p: &mut CudaArray<f64>,
-        outgoing: Option<&PeerExchange>,
         sums: &mut Reductions<Cuda>,
     ) -> Result<()> {
         enough("cg_direction", &[("z", z), ("p", p)], n)?;
         sums.check("cg_direction", CgSlot::LEN - 1)?;
         let Quotient { top, bottom } = beta;
         let (rr, top, bottom) = (rr as u32, top as u32, bottom as u32);
-        let (n, grid, scalars) = (n as u64, self.walk(n), &mut sums.scalars);
-        match outgoing {
-            None => self.launch(&CG, "cg_direction", grid, arguments![n, rr, top, bottom, z, p, scalars]),
-            Some(PeerExchange { table }) => {
-                let arguments = arguments![n, rr, top, bottom, z, p, table, scalars];
-                self.launch(&CG, "cg_direction_sending", grid, arguments)
-            }
-        }
+        let arguments = arguments![n as u64, rr, top, bottom, z, p, &mut sums.scalars];
+        self.launch(&CG, "cg_direction", self.walk(n), arguments)
     }
 }

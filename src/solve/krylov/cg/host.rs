@@ -75,7 +75,6 @@ impl<S: HostSpace> CgSteps for S {
         beta: Quotient,
         z: &Vec<f64>,
         p: &mut Vec<f64>,
-        _: Option<&S::PeerExchange>,
         sums: &mut Reductions<S>,
     ) -> Result<()> {
         let scalars = first_mut("cg_direction", "scalars", &mut sums.scalars, Slot::LEN)?;
@@ -132,7 +131,7 @@ mod tests {
             assert!((sums.scalars[1] - exact).abs() < 1e-12 * exact);
             let beta = sums.scalars[1] / 3.0;
             let mut direction = p.clone();
-            space.cg_direction(n, 1, BETA, &r, &mut direction, None, &mut sums).unwrap();
+            space.cg_direction(n, 1, BETA, &r, &mut direction, &mut sums).unwrap();
             assert!((0..n).all(|i| direction[i] == r[i] + beta * p[i]));
             let scalars = sums.scalars;
             assert_eq!((scalars[Slot::COUNT], CgState::of(scalars[Slot::STATE])), (1.0, CgState::Running));
@@ -148,7 +147,7 @@ mod tests {
             let mut sums = sums(&Serial, 1, scalars);
             let (mut x, mut r, mut d) = (vec![5.0], vec![6.0], vec![7.0]);
             Serial.cg_step(1, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
-            Serial.cg_direction(1, 1, BETA, &r, &mut d, None, &mut sums).unwrap();
+            Serial.cg_direction(1, 1, BETA, &r, &mut d, &mut sums).unwrap();
             assert_eq!((x, r, d), (vec![5.0], vec![6.0], vec![7.0]));
             (CgState::of(sums.scalars[Slot::STATE]), sums.scalars[Slot::COUNT])
         };

@@ -119,8 +119,7 @@ pub trait CgSteps: FusedSteps {
     ) -> Result<()>;
 
     /// Counts the iteration and sets the state that follows from `scalars[rr]` = r.r; then p = z + beta p with
-    /// beta = `scalars[beta.top]` / `scalars[beta.bottom]`. Reads 16 and writes 8 bytes per item, 2 flops. Sends the items of p to the
-    /// places of `outgoing`, unless the state ends the solve.
+    /// beta = `scalars[beta.top]` / `scalars[beta.bottom]`. Reads 16 and writes 8 bytes per item, 2 flops.
     ///
     /// # Errors
     /// As [`cg_begin`](Self::cg_begin).
@@ -131,7 +130,6 @@ pub trait CgSteps: FusedSteps {
         beta: Quotient,
         z: &Array<Self, f64>,
         p: &mut Array<Self, f64>,
-        outgoing: Option<&Self::PeerExchange>,
         sums: &mut Reductions<Self>,
     ) -> Result<()>;
 }
