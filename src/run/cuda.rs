@@ -1,12 +1,16 @@
 //! The main job on a GPU.
 
-use super::Job;
 use super::clock::Clock;
+use super::deck::Choice;
 use super::forecast::{self, Choices, Forecast, Sizes};
+use super::{Deck, Job};
 use crate::comm::{Communicator, equal_on_node};
+use crate::graph;
+use crate::solve::CgVariant;
 use crate::space::Cuda;
 use crate::space::cuda::Event;
-use crate::{Result, blas};
+use crate::sparse::Format;
+use crate::{Result, blas, kernel_files};
 
 impl Job for Cuda {
     fn device(&self) -> String {
@@ -19,6 +23,11 @@ impl Job for Cuda {
         // Ranks that see different GPUs may number them alike, so the GPU's own id tells which ranks share it.
         let sharing = equal_on_node(comm, id);
         Ok(memory?.0 / sharing as u64)
+    }
+
+    fn load_kernels(&self, deck: &Deck) -> Result<()> {
+        let files: Vec<_> = kernel_files().into_iter().filter(|file| launches(deck, file.name())).collect();
+        self.load_kernels(&files)
     }
 
     fn reserve(&self, bytes: u64) -> Result<()> {
@@ -36,6 +45,20 @@ impl Job for Cuda {
     fn triad_bandwidth(&self, comm: &dyn Communicator) -> Result<f64> {
         let items = (Job::free_bytes(self, comm)? / 64).min(1 << 28) as usize;
         Ok(blas::triad_on_gpu(self, items)?.median)
+    }
+}
+
+/// Whether a run with these settings launches kernels of the file of this name. A file that is missing here is loaded at its first
+/// launch.
+fn launches(deck: &Deck, file: &str) -> bool {
+    match file {
+        "mesh" | "space" | "graph" | "dirichlet" | "fill" | "heat" | "places" | "blas" | "halo" | "cg"
+        | "cg_at_once" => true,
+        "graph_map" => deck.graph.strategy == graph::Strategy::Map,
+        "sparse" => deck.matrix.format == Choice::Given(Format::Crs),
+        "slices" | "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),
+        "cg_fused" => matches!(deck.cg.variant, Choice::Given(variant) if variant != CgVariant::Classic),
+        _ => false,
     }
 }
 

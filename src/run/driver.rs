@@ -86,7 +86,9 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let links = Links::connect(space, comm, deck.run.halo.given(), limit)?;
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
-        // One large mapping costs less than many, and none falls into the phases below.
+        // Neither falls into the phases below.
+        agree(comm, phases.time("kernels", || space.load_kernels(deck)))?;
+        // One large mapping costs less than many.
         agree(comm, phases.time("memory", || space.reserve(needed)))?;
     }
     let mesh = phases.time("mesh", || {

@@ -1,6 +1,7 @@
 //! The execution spaces on which the main job runs: what the layers below need from a space; its device, free and peak memory,
 //! memory forecast and triad bandwidth.
 
+use super::Deck;
 use super::clock::Clock;
 use super::forecast::{Choices, Forecast, Sizes};
 use crate::Result;
@@ -20,6 +21,14 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + C
     /// # Errors
     /// A device's failure, here and below.
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64>;
+
+    /// Compiles and loads the kernels that a run with these settings launches, where that takes time.
+    ///
+    /// # Errors
+    /// As [`free_bytes`](Self::free_bytes).
+    fn load_kernels(&self, _deck: &Deck) -> Result<()> {
+        Ok(())
+    }
 
     /// Maps memory for arrays of `bytes` in all ahead of their allocation, where that takes time.
     ///

@@ -166,24 +166,24 @@ impl Modules {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut all = Vec::new();
         for file in files {
-            let handle = self.module(device, &mut loaded, file, "")?.module;
-            let mut count = 0;
-            // SAFETY: the module is loaded; the driver writes a count, and then that many handles.
-            let functions = unsafe {
-                sys::cuModuleGetFunctionCount(&mut count, handle).or_device("cuModuleGetFunctionCount")?;
-                let mut functions = vec![std::ptr::null_mut(); count as usize];
-                sys::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, handle)
-                    .or_device("cuModuleEnumerateFunctions")?;
-                functions
-            };
-            for handle in functions {
-                // SAFETY: a handle of the driver; this completes a load that the driver deferred.
-                unsafe { sys::cuFuncLoad(handle) }.or_device("cuFuncLoad")?;
+            for handle in load_all(self.module(device, &mut loaded, file, "")?.module)? {
                 all.push(kernel_info(resident, file.name(), Function { handle, parameters: None })?);
             }
         }
         all.sort_by(|a, b| (a.module, &a.name).cmp(&(b.module, &b.name)));
         Ok(all)
+    }
+
+    /// Compiles and loads all kernels of `files`; those loaded before cost nothing.
+    pub fn load(&self, device: &DeviceInfo, files: &[&'static KernelFile]) -> Result<()> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for file in files {
+            let module = self.module(device, &mut loaded, file, "")?.module;
+            if device.driver >= ENUMERATES {
+                load_all(module)?;
+            }
+        }
+        Ok(())
     }
 
     /// Unloads all modules. No kernel may be running.
@@ -193,6 +193,20 @@ impl Modules {
             // SAFETY: `module` loaded it, and no kernel of it runs.
             let _ = unsafe { result::module::unload(loaded.module) };
         }
+    }
+}
+
+/// Returns the kernels of a loaded module, and completes the loads that the driver has deferred.
+fn load_all(module: sys::CUmodule) -> Result<Vec<sys::CUfunction>> {
+    let mut count = 0;
+    // SAFETY: the module is loaded; the driver writes a count, then that many handles, which it takes back.
+    unsafe {
+        sys::cuModuleGetFunctionCount(&mut count, module).or_device("cuModuleGetFunctionCount")?;
+        let mut functions = vec![std::ptr::null_mut(); count as usize];
+        sys::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, module)
+            .or_device("cuModuleEnumerateFunctions")?;
+        functions.iter().try_for_each(|&function| sys::cuFuncLoad(function).or_device("cuFuncLoad"))?;
+        Ok(functions)
     }
 }
 

@@ -164,6 +164,16 @@ impl Cuda {
         unsafe { result::stream::wait_event(self.stream.handle, event.handle, flags) }.or_device("cuStreamWaitEvent")
     }
 
+    /// Compiles and loads all kernels of `files`, which otherwise happens at their first launch.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver fails.
+    pub fn load_kernels(&self, files: &[&'static KernelFile]) -> Result<()> {
+        let device = self.device();
+        device.bind()?;
+        device.modules.load(device.info(), files)
+    }
+
     /// Returns registers, memory and occupancy of every kernel of `files`, which are compiled unless they were launched before.
     ///
     /// # Errors
