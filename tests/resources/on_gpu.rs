@@ -9,7 +9,7 @@ use minifenl::run::forecast::{Choices, STAGES, Sizes, on_gpu};
 use minifenl::solve::CgVariant;
 use minifenl::space::ExecutionSpace;
 use minifenl::sparse::Format;
-use minifenl::{fill, graph};
+use minifenl::{Error, fill, graph};
 
 #[test]
 fn forecasts_on_a_gpu_are_the_measured_peaks() {
@@ -54,6 +54,19 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
     }
     println!("GPU: forecast / measured is {:.3} to {:.3}", worst[0], worst[1]);
     assert!(low.is_empty() && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15: {low:#?}");
+}
+
+#[test]
+fn an_array_that_does_not_fit_is_an_error_and_loses_no_memory() {
+    let _alone = alone();
+    let Some(space) = gpu::gpu("an_array_that_does_not_fit_is_an_error_and_loses_no_memory") else { return };
+    let device = space.device().clone();
+    let (before, total) = device.memory().unwrap();
+    let error = space.zeros::<f64>(total as usize / 4).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    assert!(error.to_string().contains("are free"), "{error}");
+    space.fence().unwrap();
+    assert!(device.memory().unwrap().0 + (64 << 20) > before, "memory was lost");
 }
 
 /// Peak bytes per node of a run on a GPU, by format: 580 in pattern, 620 in CRS.

@@ -11,6 +11,7 @@
 use super::Cuda;
 use super::device::Device;
 use super::error::{OrDevice, before, made};
+use super::stream::Stream;
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -89,7 +90,7 @@ impl Drop for Window {
 /// A window of another process at an address of this one.
 #[derive(Debug)]
 pub(crate) struct Mapped {
-    device: Arc<Device>,
+    stream: Arc<Stream>,
     pointer: sys::CUdeviceptr,
 }
 
@@ -108,7 +109,7 @@ impl Mapped {
         // SAFETY: any 64 bytes may be tried; the driver refuses those that are no handle. `drop` closes the mapping.
         let opened = unsafe { sys::cuIpcOpenMemHandle_v2(&mut pointer, handle, flags) };
         made(opened.result(), "cuIpcOpenMemHandle")?;
-        Ok(Mapped { device, pointer })
+        Ok(Mapped { stream: space.stream.clone(), pointer })
     }
 
     /// Returns the address in this process.
@@ -119,9 +120,9 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        if self.device.bind().is_ok() {
+        if self.stream.device.bind().is_ok() {
             // Kernels that store into the window may still run.
-            let _ = result::ctx::synchronize();
+            let _ = self.stream.fence();
             // SAFETY: `new` opened it, and nothing uses it any more.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.pointer) };
         }
@@ -131,7 +132,7 @@ impl Drop for Mapped {
 /// A word of page-locked host memory, zero at first, that kernels write and the host reads at any time.
 #[derive(Debug)]
 pub(crate) struct HostWord {
-    device: Arc<Device>,
+    stream: Arc<Stream>,
     pointer: *mut AtomicU32,
 }
 
@@ -146,7 +147,7 @@ impl HostWord {
             made(unsafe { result::malloc_host(size_of::<AtomicU32>(), 0) }, "cuMemHostAlloc")?.cast::<AtomicU32>();
         // SAFETY: allocated just now with this size, aligned to a page.
         unsafe { pointer.write(AtomicU32::new(0)) };
-        Ok(HostWord { device, pointer })
+        Ok(HostWord { stream: space.stream.clone(), pointer })
     }
 
     /// Returns the address, the same on the host and the device.
@@ -163,8 +164,8 @@ impl HostWord {
 
 impl Drop for HostWord {
     fn drop(&mut self) {
-        if self.device.bind().is_ok() {
-            let _ = result::ctx::synchronize();
+        if self.stream.device.bind().is_ok() {
+            let _ = self.stream.fence();
             // SAFETY: `new` allocated it, and no kernel runs that writes it.
             let _ = unsafe { result::free_host(self.pointer.cast()) };
         }

@@ -1,7 +1,7 @@
 //! A pool of page-locked host buffers, which the GPU copies from and to without the CPU.
 
 use super::device::Device;
-use super::error::{before, made};
+use super::error::{OrDevice, before, made};
 use super::stream::{Event, Stream};
 use crate::Result;
 use cudarc::driver::result;
@@ -91,7 +91,11 @@ impl Drop for Pinned {
     /// Frees the buffer with its pool, or on the way out after a failure, when a copy that no event marks may still use it.
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
-            let _ = result::ctx::synchronize();
+            // Not the whole context if it can be avoided: that would end the recordings of other threads.
+            let _ = match self.last_use.take() {
+                Some(event) => event.wait(),
+                None => result::ctx::synchronize().or_device("kernels on the GPU"),
+            };
             // SAFETY: `take` allocated it, and no copy uses it any more.
             let _ = unsafe { result::free_host(self.pointer) };
             HELD.fetch_sub(self.bytes, Relaxed);
