@@ -17,7 +17,7 @@ use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Deck, Device, Nodes};
 use minifenl::run::{Silent, solve};
-use minifenl::solve::{DistributedOperator, LinearOperator};
+use minifenl::solve::{CgVariant, DistributedOperator, LinearOperator};
 use minifenl::space::cuda::devices;
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, Format, Storage};
@@ -36,6 +36,8 @@ const CASES: &[Case] = &[
     ("sums", sums),
     ("products", products),
     ("jobs", jobs),
+    ("variants", variants),
+    ("direct_assembly", direct_assembly),
     ("deterministic", deterministic),
     ("choice", choice),
     ("lost_rank", lost_rank),
@@ -328,6 +330,48 @@ fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
             assert!(found.cg_iterations.abs_diff(expected.cg_iterations) <= 1, "{transport}, {format}");
             assert!((found.error_l2 - expected.error_l2).abs() < 1e-6 * expected.error_l2, "{transport}, {format}");
         }
+    }
+    Ok(())
+}
+
+/// Every CG variant by every transport, on parts of unequal size: Newton's steps and the answer of the CPU.
+fn variants(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Some(Nodes::new([27, 22, 43])?);
+    deck.mesh.map = CoordinateMap::TWIST;
+    deck.run.timeout = Some(20.0);
+    (deck.run.device, deck.run.threads) = (Device::Cpu, Some(1));
+    let expected = solve(&deck, comm, &Silent)?;
+    deck.run.device = Device::Cuda(None);
+    for transport in TRANSPORTS {
+        for (variant, name) in CgVariant::ALL {
+            (deck.run.halo, deck.cg.variant) = (Choice::Given(transport), Choice::Given(variant));
+            let found = solve(&deck, comm, &Silent)?;
+            assert!(found.verified, "{transport}, {name}: {:?}", found.verdict);
+            assert_eq!(found.strategies.cg, name);
+            assert_eq!(found.newton_iterations, expected.newton_iterations, "{transport}, {name}");
+            assert!(found.cg_iterations.abs_diff(expected.cg_iterations) <= 3, "{transport}, {name}");
+            assert!((found.error_l2 - expected.error_l2).abs() < 1e-6 * expected.error_l2, "{transport}, {name}");
+        }
+    }
+    Ok(())
+}
+
+/// Parts of more than 2^17 rows, whose matrices are assembled in their storage format.
+fn direct_assembly(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Some(Nodes::new([64, 64, 64 * comm.size() as u64])?);
+    deck.run.device = Device::Cuda(None);
+    let mut found = Vec::new();
+    for format in [Format::Pattern, Format::Sell, Format::Crs] {
+        deck.matrix.format = Choice::Given(format);
+        let report = solve(&deck, comm, &Silent)?;
+        assert!(report.verified, "{format}: {:?}", report.verdict);
+        found.push((report.newton_iterations, report.cg_iterations, report.error_l2));
+    }
+    for other in &found[1..] {
+        assert!(other.0 == found[0].0 && other.1.abs_diff(found[0].1) <= 2, "{found:?}");
+        assert!((other.2 - found[0].2).abs() < 1e-6 * found[0].2, "{found:?}");
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ pub struct Args {
     /// Element kernel: contraction, fused [default: fused]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     kernel: Option<fill::Kernel>,
-    /// Newton's tolerance, relative to the first residual [default: 1e-7]
+    /// Newton's tolerance, relative to the first residual [default: 1e-8]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]
@@ -72,7 +72,7 @@ pub struct Args {
     /// CG's tolerance, relative to the right-hand side [default: 1e-8]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number)]
     cg_tolerance: Option<f64>,
-    /// Largest number of CG iterations per Newton step [default: 2000]
+    /// Largest number of CG iterations per Newton step [default: 10000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     cg_max: Option<usize>,
     /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]

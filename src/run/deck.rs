@@ -138,7 +138,7 @@ pub struct NewtonDeck {
 
 impl Default for NewtonDeck {
     fn default() -> Self {
-        NewtonDeck { tolerance: 1e-7, max_iterations: 10 }
+        NewtonDeck { tolerance: 1e-8, max_iterations: 10 }
     }
 }
 
@@ -157,7 +157,7 @@ pub struct CgDeck {
 
 impl Default for CgDeck {
     fn default() -> Self {
-        CgDeck { tolerance: 1e-8, max_iterations: 2000, variant: Choice::default() }
+        CgDeck { tolerance: 1e-8, max_iterations: 10_000, variant: Choice::default() }
     }
 }
 

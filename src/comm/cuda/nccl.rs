@@ -54,6 +54,11 @@ impl NcclLink {
         let gathered = space.zeros(MOST * comm.size());
         let (gathered, side) = agree(comm, gathered.and_then(|gathered| Ok((gathered, space.fork_urgent()?))))?;
         let nccl = Rc::new(Nccl::new(space, id, comm.rank(), comm.size())?);
+        let mut gathered = gathered;
+        // NCCL makes the connections of a sum at the first one: here, not in the first iteration.
+        let first = agree(comm, space.zeros(1))?;
+        nccl.all_gather(space, &first, 0..1, comm.size(), &mut gathered)?;
+        space.fence()?;
         Ok(NcclLink { nccl, side, gathered: RefCell::new(gathered), ranks: comm.size() })
     }
 }
@@ -63,7 +68,7 @@ impl Link<Cuda> for NcclLink {
         Transport::Nccl
     }
 
-    fn halo(&self, space: &Cuda, _: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<Cuda>>> {
+    fn halo(&self, space: &Cuda, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<Cuda>>> {
         let (mut sends, mut receives, mut first) = (Vec::new(), Vec::new(), 0);
         for neighbour in map.neighbours() {
             if !neighbour.send.is_empty() {
@@ -74,15 +79,24 @@ impl Link<Cuda> for NcclLink {
                 receives.push((neighbour.rank, neighbour.receive.start as usize..neighbour.receive.end as usize));
             }
         }
-        Ok(Box::new(NcclHalo {
-            nccl: self.nccl.clone(),
-            space: space.clone(),
-            side: self.side.clone(),
-            list: space.upload(&send_list(map)?)?,
-            buffer: space.zeros(first)?,
-            sends,
-            receives,
-        }))
+        let made = || {
+            let halo = NcclHalo {
+                nccl: self.nccl.clone(),
+                space: space.clone(),
+                side: self.side.clone(),
+                list: space.upload(&send_list(map)?)?,
+                buffer: space.zeros(first)?,
+                sends,
+                receives,
+            };
+            Ok((halo, space.zeros(map.local_count())?))
+        };
+        // NCCL connects two ranks at their first message, which takes about a second: here, not in the first iteration.
+        let (mut halo, mut x) = agree(comm, made())?;
+        halo.begin(space, &mut x)?;
+        halo.end(space, &mut x)?;
+        space.fence()?;
+        Ok(Box::new(halo))
     }
 
     fn all_reduce(

@@ -14,7 +14,7 @@ fn message(text: &str) -> String {
 fn an_empty_deck_is_the_default() {
     let deck = Deck::parse("deck", "").unwrap();
     assert_eq!(deck, Deck::default());
-    assert_eq!((deck.newton.tolerance, deck.cg.max_iterations), (1e-7, 2000));
+    assert_eq!((deck.newton.tolerance, deck.cg.max_iterations), (1e-8, 10_000));
     assert_eq!(deck.nodes(1).unwrap().edges(), [64; 3]);
 }
 
