@@ -8,7 +8,7 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Lanes, Storage};
+use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Lanes, Product, Storage};
 use std::time::Instant;
 
 /// Returns a wave without symmetries.

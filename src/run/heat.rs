@@ -148,6 +148,11 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         self.halo.bytes_sent()
     }
 
+    /// Bytes that a product with the matrix has to move.
+    pub fn product_bytes(&self) -> u64 {
+        S::operator(&self.system.matrix).bytes() as u64
+    }
+
     /// Bytes of element matrices that an assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
         S::stored_bytes(&self.assembly)

@@ -56,14 +56,16 @@ pub(super) fn costs<S: Job>(
             cost::fill_scatter(sizes, element_flops, problem.stored_bytes())
         }
     };
+    // In the format of the matrix: fewer bytes than CRS where columns are not stored.
+    let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
     for (name, cost) in [
         ("graph", cost::graph(sizes)),
         ("graph/scan", cost::graph_scan(sizes)),
         ("fill", fill),
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
-        ("spmv", cost::spmv(sizes)),
+        ("spmv", product),
         ("halo", cost::halo(problem.halo_bytes() as u64 / 8, sizes)),
-        ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), sizes)),
+        ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, sizes)),
         ("format", cost::format(sizes)),
     ] {
         phases.set_cost(name, cost);

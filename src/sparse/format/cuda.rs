@@ -129,18 +129,6 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
             Source::Crs(matrix) => space.spmv_dot_lanes(self.lanes(matrix), matrix, rows, x, y, sums, slot),
         }
     }
-
-    /// Returns the bytes that a product y = A x has to move in this format, each vector once.
-    pub fn bytes(&self) -> usize {
-        let (rows, columns) = self.extents();
-        let matrix = match self.source {
-            Source::Slices(slices, _) => slices.bytes(),
-            Source::Crs(matrix) => {
-                matrix.values().bytes() + matrix.graph().entries().bytes() + matrix.graph().row_map().bytes()
-            }
-        };
-        matrix + 8 * (rows + columns)
-    }
 }
 
 impl Cuda {
@@ -174,6 +162,17 @@ impl<V: DeviceValue> Product<Cuda> for Stored<'_, V> {
             Source::Crs(matrix) => (matrix.graph().rows(), matrix.graph().columns()),
             Source::Slices(slices, _) => slices.extents(),
         }
+    }
+
+    fn bytes(&self) -> usize {
+        let (rows, columns) = self.extents();
+        let matrix = match self.source {
+            Source::Slices(slices, _) => slices.bytes(),
+            Source::Crs(matrix) => {
+                matrix.values().bytes() + matrix.graph().entries().bytes() + matrix.graph().row_map().bytes()
+            }
+        };
+        matrix + size_of::<f64>() * (rows + columns)
     }
 
     fn multiply(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {

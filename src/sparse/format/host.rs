@@ -5,6 +5,7 @@ use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, HostSpace, Item};
 use crate::sparse::{CrsMatrix, Spmv};
+use crate::{LocalOrdinal, RowOffset};
 use std::ops::Range;
 
 impl<S: HostSpace> Formats for S {
@@ -25,6 +26,12 @@ impl<V: Item, S: Blas + Spmv<V>> Product<S> for &CrsMatrix<V, S::Memory> {
 
     fn extents(&self) -> (usize, usize) {
         (self.graph().rows(), self.graph().columns())
+    }
+
+    fn bytes(&self) -> usize {
+        let (rows, columns) = (self.graph().rows(), self.graph().columns());
+        let entry = size_of::<V>() + size_of::<LocalOrdinal>();
+        entry * self.graph().nnz() + size_of::<RowOffset>() * (rows + 1) + size_of::<f64>() * (rows + columns)
     }
 
     fn multiply(&self, space: &S, x: &Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {

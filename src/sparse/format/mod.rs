@@ -57,6 +57,9 @@ pub trait Product<S: Blas> {
     /// Rows and columns.
     fn extents(&self) -> (usize, usize);
 
+    /// Bytes that a product y = A x has to move in this format, each vector once.
+    fn bytes(&self) -> usize;
+
     /// y = A x.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, SlicedEll, Spmv, Storage};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Product, SlicedEll, Spmv, Storage};
 use std::ops::Range;
 use std::sync::Arc;
 
