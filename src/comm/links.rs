@@ -46,8 +46,7 @@ impl<'a, S: Staging> Links<'a, S> {
     /// Returns how many leading rows a product may compute before the ghosts arrive: `interior`, or 0 if dividing the product would
     /// change the bits of a sum whose order is fixed ([`Communicator::fix_order_of_sums`]).
     pub fn apart(&self, interior: usize) -> usize {
-        let is_divided = !S::SYNCHRONOUS && self.transport() != Transport::Peer;
-        if is_divided && self.comm.sums_in_rank_order() { 0 } else { interior }
+        if self.link.divides_sums() && self.comm.sums_in_rank_order() { 0 } else { interior }
     }
 
     /// Prepares the exchange of a map's ghosts. Ranks call it together.

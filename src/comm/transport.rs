@@ -87,6 +87,12 @@ pub trait Link<S: Staging>: Debug {
     /// Whether sums only enqueue work on the space.
     fn is_recordable(&self) -> bool;
 
+    /// Whether a product that overlaps an exchange sums the rows without ghosts apart from the others, so that its sum has other bits
+    /// than that of an undivided product.
+    fn divides_sums(&self) -> bool {
+        !S::SYNCHRONOUS
+    }
+
     /// As [`AllReduce::attach`](super::AllReduce::attach).
     fn attach(&self, sums: &mut Reductions<S>) {
         sums.ranks = None;

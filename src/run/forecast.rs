@@ -18,12 +18,12 @@
 //!         meanwhile  L, 12 C; or colour 8 L, scatter 4 N    L; or graph; or colour 4 E + 16 L, gather 4 N + 4 I
 //! solve   always     8 L + 16 N                             8 L + 16 N
 //! ```
-//! Single-reduction CG adds 8 L in the set-up, pipelined CG 24 L. The table of dashmap has 9 bytes per slot and a power of two of slots, at most 7/8 full, in each of 1024 parts. Element
-//! matrices of the host's gather lie in windows of about two layers of elements per thread, 576 bytes each, or 576 E where
-//! windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph, where gather built 128 N for 4 Z, and 8 Z
-//! values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to other ranks). Slices that are assembled
-//! directly keep nothing of the graph. W is E, or the elements of a step and the reach of a row. `tests/resources` compares these numbers with
-//! measured peaks.
+//! Single-reduction CG adds 8 L in the set-up, pipelined CG 24 L. The table of dashmap has 9 bytes per slot and a power of two of
+//! slots, at most 7/8 full, in each of 1024 parts. Element matrices of the host's gather lie in windows of about two layers of
+//! elements per thread, 576 bytes each, or 576 E where windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph,
+//! where gather built 128 N for 4 Z, and 8 Z values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to
+//! other ranks). Slices that are assembled directly keep nothing of the graph. W is E, or the elements of a step and the reach of a
+//! row. `tests/resources` compares these numbers with measured peaks.
 
 use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;

@@ -8,11 +8,11 @@
 //!            copies the ghosts to the vector
 //! sum        the last block of the kernel that computes it stores it to all ranks, waits for theirs and adds them in their order
 //! ```
-//! Every step only enqueues work, so a CUDA graph can capture it. Values are received into a window since any vector may be exchanged
-//! and only the window is mapped by the neighbours. Messages are cut into pieces of 1024 values, which blocks send independently.
-//! Waiting for ghosts inside the product costs nothing while they travel; an exchange on a second stream was 4 to 7 us slower per
-//! iteration on two H200s, since its blocks occupy multiprocessors that the product needs, and streams are joined by events. The sums have the
-//! same bits on all ranks and in every run.
+//! Every step only enqueues work, so a CUDA graph can capture it. Values are received into a window since any vector may be
+//! exchanged and only the window is mapped by the neighbours. Messages are cut into pieces of 1024 values, which blocks send
+//! independently. Waiting for ghosts inside the product costs nothing while they travel; an exchange on a second stream was 4 to 7 us
+//! slower per iteration on two H200s, since its blocks occupy multiprocessors that the product needs, and streams are joined by
+//! events. The sums have the same bits on all ranks and in every run.
 
 mod halo;
 mod pieces;
@@ -108,6 +108,10 @@ impl Link<Cuda> for Peer {
 
     fn is_recordable(&self) -> bool {
         true
+    }
+
+    fn divides_sums(&self) -> bool {
+        false
     }
 
     fn check(&self) -> Result<()> {

@@ -1,0 +1,63 @@
+//! The steps of the heat problem on a small box.
+
+use super::*;
+use crate::comm::Solo;
+use crate::graph;
+use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
+use crate::run::Silent;
+use crate::space::Serial;
+
+/// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
+fn assembled<R>(work: impl FnOnce(HeatProblem<'_, Serial>, &Vec<f64>) -> R) -> R {
+    let (deck, phases) = (Deck::default(), Phases::default());
+    let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+    let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
+    let input = ProblemInput {
+        deck: &deck,
+        links: &Links::staged(&Solo),
+        mesh: &mesh,
+        conductivity: 2.0,
+        phases: &phases,
+        progress: &Silent,
+    };
+    let mut problem = HeatProblem::new(&Serial, input, graph).unwrap();
+    let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
+    problem.assemble(&mut x, &mut residual).unwrap();
+    work(problem, &residual)
+}
+
+#[test]
+fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
+    assembled(|mut problem, _| {
+        let symmetry = problem.finish().unwrap();
+        assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
+        // A column of a free row in the middle of the box.
+        let row = 9 * 8 * 3 + 9 * 4 + 4;
+        let entry = problem.system.matrix.graph().row_range(row).start;
+        assert_ne!(problem.system.matrix.graph().entries()[entry] as usize, row);
+        problem.system.matrix.parts_mut().1[entry] += 1e-3;
+        let broken = problem.finish().unwrap();
+        assert!(broken.departure > 1e-8, "{broken:?}");
+    });
+}
+
+#[test]
+fn a_solve_computes_its_residual_again_and_books_it_apart() {
+    assembled(|mut problem, residual| {
+        let mut delta = vec![0.0; problem.rows()];
+        let info = problem.solve(residual, &mut delta).unwrap();
+        let recomputed = info.recomputed.unwrap();
+        assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
+        assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);
+        let totals = problem.input.phases.totals();
+        let steps: Vec<_> = totals.iter().map(|phase| phase.name).filter(|name| name.starts_with("setup/")).collect();
+        assert_eq!(steps, ["halo", "boundary", "format", "fill", "cg"].map(|step| format!("setup/{step}")));
+        let calls = |name| totals.iter().find(|phase| phase.name == name).unwrap().calls;
+        // CG applies A once before its iterations; the check is not counted there.
+        assert_eq!(
+            (calls("spmv"), calls("cg"), calls("verify")),
+            (info.iterations as u64 + 1, info.iterations as u64, 1)
+        );
+    });
+}
