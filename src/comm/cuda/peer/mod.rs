@@ -10,9 +10,8 @@
 //! ```
 //! Every step only enqueues work, so a CUDA graph can capture it. Values are received into a window since any vector may be
 //! exchanged and only the window is mapped by the neighbours. Messages are cut into pieces of 1024 values, which blocks send
-//! independently. Waiting for ghosts inside the product costs nothing while they travel; an exchange on a second stream was 4 to 7 us
-//! slower per iteration on two H200s, since its blocks occupy multiprocessors that the product needs, and streams are joined by
-//! events. The sums have the same bits on all ranks and in every run.
+//! independently. The product computes the other rows while ghosts travel; an exchange on a second stream was 4 to 7 us slower per
+//! iteration on two H200s, since its blocks occupy multiprocessors that the product needs, and streams are joined by events. The sums have the same bits on all ranks and in every run.
 
 mod halo;
 mod pieces;
