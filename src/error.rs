@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why an operation failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An array has extents other than those that the operation needs.

@@ -146,14 +146,45 @@ fn a_run_prints_its_verdict_and_writes_its_report() {
 }
 
 #[test]
-fn what_does_not_converge_has_code_3_and_leaves_no_report() {
+fn what_does_not_converge_has_code_3_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report.json");
-    let (code, out, err) =
-        run(&["--nodes", "9", "--device", "cpu", "--cg-max", "3", "--report", path.to_str().unwrap()]);
-    assert_eq!((code, out.as_str(), err.lines().count()), (3, "", 1), "{err}");
-    assert!(err.contains("CG did not converge: residual") && err.contains("after 3 iterations"), "{err}");
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    let reported = |flags: [&str; 2]| {
+        let common = ["--nodes", "9", "--device", "cpu", "--threads", "1", "--report", path.to_str().unwrap()];
+        let (code, out, err) = run(&[&common[..], &flags].concat());
+        assert_eq!(err, "");
+        (code, out.lines().last().unwrap_or("").to_string(), json(&path))
+    };
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let (_, _, whole) = reported(["--cg-max", "2000"]);
+    // The first solve of the three stops after 3 iterations.
+    let (code, last, report) = reported(["--cg-max", "3"]);
+    assert_eq!(code, 3);
+    assert!(
+        last.starts_with("FAIL: CG did not converge: residual ") && last.contains(" after 3 iterations; "),
+        "{last}"
+    );
+    assert!(last.contains("0 Newton steps, 3 CG iterations"), "{last}");
+    let counts = ["newton_iterations", "cg_iterations", "cg_reductions"].map(|key| report[key].as_u64().unwrap());
+    // Two sums before the first iteration, two in each.
+    assert_eq!(counts, [0, 3, 8]);
+    let history = report["history"].as_array().unwrap();
+    assert_eq!(history.len(), 1);
+    assert_eq!(history[0]["residual"], whole["history"][0]["residual"]);
+    let [recurrence, recomputed] = ["cg_residual", "true_residual"].map(|key| number(&history[0][key]));
+    assert!(recurrence > 1e-8 && (recomputed / recurrence - 1.0).abs() < 1e-6, "{recurrence} {recomputed}");
+    let verdict = report["verdict"].as_array().unwrap();
+    assert_eq!((report["verified"].as_bool(), &verdict[0]), (Some(false), &report["reason"]));
+    let phases = report["phases"].as_array().unwrap();
+    let calls = |name| phases.iter().find(|phase| phase["name"] == name).map(|phase| phase["calls"].clone());
+    assert_eq!((calls("cg"), calls("spmv"), calls("fill")), (Some(3.into()), Some(4.into()), Some(1.into())));
+    // All of the first step is kept, and the residual after it.
+    let (code, last, report) = reported(["--newton-max", "1"]);
+    assert!(code == 3 && last.starts_with("FAIL: Newton did not converge: residual "), "{last}");
+    assert_eq!(report["newton_iterations"], 1);
+    let [kept, expected] = [&report, &whole].map(|report| report["history"].as_array().unwrap());
+    assert_eq!((kept.len(), &kept[0], &kept[1]["residual"]), (2, &expected[0], &expected[1]["residual"]));
+    assert!(number(&report["error_max"]) < 1.0 && number(&report["error_max"]) > number(&whole["error_max"]));
 }
 
 /// The README speaks of every flag that the program has.

@@ -120,9 +120,7 @@ fn the_error_falls_by_four_on_ranks() {
 #[test]
 fn failures_end_all_ranks_with_one_message_and_a_code() {
     for (code, arguments, words) in [
-        (3, &["--nodes", "9", "--cg-max", "2"][..], "CG did not converge"),
-        (3, &["--nodes", "9", "--newton-max", "1"], "Newton did not converge"),
-        (2, &["--nodes", "9", "--map", "twist:1.4"], "the map folds it"),
+        (2, &["--nodes", "9", "--map", "twist:1.4"][..], "the map folds it"),
         (2, &["--nodes", "2"], "ranks"),
         (2, &["--nodes", "9", "--report", "/nowhere/report.json"], "/nowhere/report.json"),
         (2, &["--nodez", "9"], "--nodez"),
@@ -135,6 +133,22 @@ fn failures_end_all_ranks_with_one_message_and_a_code() {
         assert_eq!(ours.len(), 1, "{arguments:?}: {text}");
         assert!(ours[0].contains(words), "{arguments:?}: {text}");
         assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn ranks_that_do_not_converge_report_once_what_they_reached() {
+    for (flags, words) in [(["--cg-max", "2"], "FAIL: CG did not"), (["--newton-max", "1"], "FAIL: Newton did not")] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        let output = job(3, &[&["--nodes", "9", "--report", path.to_str().unwrap()], &flags[..]].concat());
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(3), "{flags:?}: {err}");
+        assert!(!err.contains("error:"), "{flags:?}: {err}");
+        assert_eq!(out.lines().filter(|line| line.starts_with(words)).count(), 1, "{flags:?}: {out}");
+        let report = json(&path);
+        assert!(report["verified"] == false && report["ranks"] == 3, "{flags:?}");
+        assert_eq!(report["history"].as_array().unwrap().len(), if flags[0] == "--cg-max" { 1 } else { 2 });
     }
 }
 

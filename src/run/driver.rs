@@ -6,7 +6,7 @@ use super::settings::settings;
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
-use crate::solve::{CgVariant, NewtonParams, newton};
+use crate::solve::{CgVariant, NewtonInfo, NewtonParams, newton_into};
 use crate::space::{FreeMemory, HostSpace, Threads};
 use crate::sparse::Format;
 use crate::{Error, Result, graph};
@@ -16,11 +16,11 @@ use std::time::Duration;
 /// How long a device waits for another rank where no limit is given: longer than any rank compiles its kernels.
 const DEVICE_WAIT: Duration = Duration::from_secs(60);
 
-/// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report.
+/// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report. An iteration that does not
+/// converge has a report too: it is not verified, and [`Report::stopped`] is the error.
 ///
 /// # Errors
-/// Ranks whose settings, version or build differ; bad input, lack of memory, a folded element, an iteration
-/// that does not converge: on one rank as itself, on all other ranks as
+/// Ranks whose settings, version or build differ; bad input, lack of memory, a folded element: on one rank as itself, on all other ranks as
 /// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`] and a failure of MPI or of a device are this rank's
 /// alone: the caller has to end the others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
@@ -130,11 +130,16 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     comm.enter_phase("solution");
     let params = NewtonParams { tolerance: deck.newton.tolerance, max_iterations: deck.newton.max_iterations };
     let observe = &mut |step, norm| progress.newton(step, norm);
-    let info = newton(space, &links, &mut problem, &mut temperature, params, observe);
+    let mut info = NewtonInfo::default();
+    let end = newton_into(space, &links, &mut problem, &mut temperature, params, observe, &mut info);
     let alone = |error: Error| alone(error.in_stage("solve", here), comm);
     progress.done();
-    let is_alone = info.as_ref().is_err_and(|error| !error.is_collective());
-    let info = if is_alone { info.map_err(alone) } else { agree(comm, info) }?;
+    // All ranks meet an iteration that does not converge together: what it reached is reported as any other result.
+    let stopped = match end {
+        Err(error) if !error.is_collective() => return Err(alone(error)),
+        end => agree(comm, Ok(end.err()))?,
+    };
+    let linear = stopped.is_some().then(|| problem.stopped()).flatten();
     let symmetry = problem.finish().map_err(alone)?;
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
@@ -142,10 +147,11 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     // 5. Error, bandwidth, report.
     comm.enter_phase("report");
     let peak = agree(comm, space.peak_bytes())?;
+    let newton = summary::Course { info: &info, linear, stopped: stopped.as_ref() };
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
     let run = summary::Run { deck, comm, transport: links.transport(), mesh: &mesh };
-    summary::report(space, &run, &temperature, &info, &proof, &phases, peak, triad).map_err(alone)
+    summary::report(space, &run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)
 }
 
 /// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the

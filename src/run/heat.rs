@@ -62,6 +62,8 @@ pub struct HeatProblem<'a, S: Job> {
     workspace: CgWorkspace<S>,
     /// Work whose time is not read yet: a device passes its marks later.
     marks: Marks<S>,
+    /// The linear solve that ended Newton's iteration.
+    stopped: Option<SolveInfo>,
 }
 
 /// Phase, calls, begin and end of each piece of work.
@@ -119,6 +121,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
                 Choice::Given(variant) => CgWorkspace::of_variant(space, rows, mesh.map.local_count(), variant),
             })?,
             marks,
+            stopped: None,
             space,
             input,
         };
@@ -136,6 +139,11 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         self.space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, &mut temperature)?;
         self.space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, &mut temperature)?;
         Ok(temperature)
+    }
+
+    /// Returns the linear solve that ended Newton's iteration with an error, if one did. Its solution was not applied.
+    pub fn stopped(&self) -> Option<SolveInfo> {
+        self.stopped
     }
 
     /// Number of entries that the boundary conditions write.
@@ -238,7 +246,13 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
-        let mut info = cg(space, &mut system, delta, params, &mut self.workspace, observe)?;
+        let solved = cg(space, &mut system, delta, params, &mut self.workspace, observe);
+        // A solve that stopped early is measured as any other, and its numbers are kept for the report.
+        let (mut info, error) = match (solved, self.workspace.stopped()) {
+            (Ok(info), _) => (info, None),
+            (Err(error), Some(info)) => (info, Some(error)),
+            (Err(error), None) => return Err(error),
+        };
         let (times, solved) = (system.operator.times(), space.mark()?);
         info.recomputed = Some(true_residual(space, &mut system, delta, &mut self.workspace)?);
         drop(system);
@@ -251,7 +265,8 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         phases.add("cg", info.iterations as u64, space.between(&before, &solved)?);
         self.marks.push(("verify", 1, solved, end));
         self.book()?;
-        Ok(info)
+        self.stopped = error.as_ref().map(|_| info);
+        error.map_or(Ok(info), Err)
     }
 }
 

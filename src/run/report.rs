@@ -12,7 +12,7 @@ pub use table::columns;
 pub(super) use table::count;
 
 use super::deck::by_name;
-use crate::{fill, graph};
+use crate::{Error, fill, graph};
 use serde::Serialize;
 
 /// Everything a run has to say.
@@ -48,8 +48,11 @@ pub struct Report {
     pub cg_reductions: usize,
     /// One line per Newton residual.
     pub history: Vec<HistoryReport>,
-    /// Why Newton's method ended: "relative tolerance" or "zero right-hand side".
+    /// Why Newton's method ended: "relative tolerance", "zero right-hand side", or the text of `stopped`.
     pub reason: String,
+    /// The error that ended an iteration before it converged. The errors below then are those of the last Newton iterate.
+    #[serde(skip)]
+    pub stopped: Option<Error>,
     /// max |T - exact| / max |exact| over the nodes.
     pub error_max: f64,
     /// sqrt(sum (T - exact)^2 / sum exact^2) over the nodes.

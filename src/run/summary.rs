@@ -7,9 +7,9 @@ use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport};
 use crate::graph::Graph;
 use crate::mesh::{BoxSpec, Mesh};
-use crate::solve::{CgVariant, NewtonInfo, Reason, Symmetry};
+use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo, Symmetry};
 use crate::space::{Array, MemorySpace};
-use crate::{Result, element, fill};
+use crate::{Error, Result, element, fill};
 
 /// Inputs of the verdict besides the errors and Newton's history.
 pub(super) struct Proof {
@@ -17,6 +17,22 @@ pub(super) struct Proof {
     /// Spacing of this rank's elements along z.
     pub spacing: f64,
     pub symmetry: Symmetry,
+}
+
+/// The course of Newton's iteration.
+pub(super) struct Course<'a> {
+    pub info: &'a NewtonInfo,
+    /// The linear solve that ended it early; its solution was not applied.
+    pub linear: Option<SolveInfo>,
+    /// Why it ended early.
+    pub stopped: Option<&'a Error>,
+}
+
+impl Course<'_> {
+    /// All linear solves, the last of which may have stopped early.
+    fn solves(&self) -> impl Iterator<Item = SolveInfo> {
+        self.info.steps.iter().map(|step| step.linear).chain(self.linear)
+    }
 }
 
 /// What a run was asked for and what it got.
@@ -100,27 +116,28 @@ fn errors<S: Job>(
 fn evidence(
     deck: &Deck,
     spec: &BoxSpec,
-    newton: &NewtonInfo,
+    newton: &Course<'_>,
     proof: &Proof,
     spacing: f64,
     (error_max, error_l2): (f64, f64),
 ) -> Evidence {
     let (nodes, [x, y, z]) = (spec.node_count(), spec.size());
     let [nx, ny, nz] = spec.nodes();
-    let solves = newton.steps.iter().map(|step| &step.linear).map(|linear| {
+    let solves = newton.solves().map(|linear| {
         // A solve that was not checked is NaN, which no verdict passes.
         let (residual, solution) = linear.recomputed.map_or((f64::NAN, f64::NAN), |t| (t.residual, t.solution));
         Solved { target: deck.cg.tolerance * linear.rhs, residual, solution }
     });
     Evidence {
+        stopped: newton.stopped.cloned(),
         free_nodes: nx * ny * (nz - 2),
-        starts_at_zero: newton.reason == Reason::Zero,
+        starts_at_zero: newton.info.reason == Reason::Zero,
         error_max,
         error_l2,
         error_bound: proof.exact.error_bound(spacing),
-        algebraic_error: match newton.reason {
+        algebraic_error: match newton.info.reason {
             Reason::Zero => 0.0,
-            Reason::RelativeTolerance => proof.exact.algebraic_error(newton.residual, z, x * y * z, nodes as f64),
+            Reason::RelativeTolerance => proof.exact.algebraic_error(newton.info.residual, z, x * y * z, nodes as f64),
         },
         symmetry: proof.symmetry.departure,
         matrix_norm: proof.symmetry.norm,
@@ -129,9 +146,8 @@ fn evidence(
 }
 
 /// The variant of CG that ran, or would have run.
-fn cg_name(deck: &Deck, newton: &NewtonInfo) -> String {
-    let info = newton.steps.first().map(|step| step.linear);
-    match info {
+fn cg_name(deck: &Deck, newton: &Course<'_>) -> String {
+    match newton.solves().next() {
         Some(info) if info.one_launch => format!("{}, one launch", CgVariant::Pipelined),
         Some(info) => info.variant.to_string(),
         None => deck.cg.variant.or(CgVariant::default()).to_string(),
@@ -139,10 +155,10 @@ fn cg_name(deck: &Deck, newton: &NewtonInfo) -> String {
 }
 
 /// The lines of Newton's history.
-fn history(newton: &NewtonInfo) -> Vec<HistoryReport> {
-    let steps =
-        newton.steps.iter().map(|step| (step.residual, step.linear)).chain([(newton.residual, Default::default())]);
-    let line = |(newton, (residual, linear)): (usize, (f64, crate::solve::SolveInfo))| HistoryReport {
+fn history(newton: &Course<'_>) -> Vec<HistoryReport> {
+    let steps = newton.info.steps.iter().map(|step| (step.residual, step.linear));
+    let steps = steps.chain([(newton.info.residual, newton.linear.unwrap_or_default())]);
+    let line = |(newton, (residual, linear)): (usize, (f64, SolveInfo))| HistoryReport {
         newton,
         residual,
         cg_iterations: linear.iterations,
@@ -158,7 +174,7 @@ pub(super) fn report<S: Job>(
     space: &S,
     &Run { deck, comm, transport, mesh }: &Run<'_, S>,
     temperature: &Array<S, f64>,
-    newton: &NewtonInfo,
+    newton: &Course<'_>,
     proof: &Proof,
     phases: &Phases,
     peak: u64,
@@ -208,11 +224,12 @@ pub(super) fn report<S: Job>(
             cg: cg_name(deck, newton),
             halo: (comm.size() > 1).then(|| transport.to_string()),
         },
-        newton_iterations: newton.steps.len(),
-        cg_iterations: newton.steps.iter().map(|step| step.linear.iterations).sum(),
-        cg_reductions: newton.steps.iter().map(|step| step.linear.reductions).sum(),
+        newton_iterations: newton.info.steps.len(),
+        cg_iterations: newton.solves().map(|linear| linear.iterations).sum(),
+        cg_reductions: newton.solves().map(|linear| linear.reductions).sum(),
         history: history(newton),
-        reason: newton.reason.to_string(),
+        reason: newton.stopped.map_or_else(|| newton.info.reason.to_string(), ToString::to_string),
+        stopped: newton.stopped.cloned(),
         error_max: evidence.error_max,
         error_l2: evidence.error_l2,
         error_bound: evidence.error_bound,

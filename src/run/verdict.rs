@@ -1,7 +1,8 @@
 //! The verdict on a run: a pure function of the numbers that the run measured.
 //!
 //! ```text
-//! PASS   every number is finite, and
+//! PASS   the iterations converged,
+//!        every number is finite, and
 //!        some node is free and the first residual is not 0
 //!        error bound     <= 0.05                          a coarser mesh verifies nothing
 //!        symmetry        <= 1e-10                         the matrix that CG needs
@@ -11,6 +12,7 @@
 //! ```
 //! A failure of an earlier line explains those of later lines: it is named first.
 
+use crate::Error;
 use std::fmt;
 
 /// Largest error bound that a run can be verified with, relative to max|T|.
@@ -45,6 +47,8 @@ impl Solved {
 /// The measured numbers from which the verdict follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
+    /// The error that ended an iteration before it converged.
+    pub stopped: Option<Error>,
     /// Number of nodes whose temperature is unknown.
     pub free_nodes: u64,
     /// Whether Newton's method ended because its first residual was exactly 0.
@@ -68,6 +72,8 @@ pub struct Evidence {
 /// One reason why a run is not verified.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
+    /// An iteration ended before it converged.
+    Stopped(Error),
     /// The first residual is 0 although some nodes are free.
     Underflow,
     /// Every node is fixed, so nothing was solved.
@@ -89,6 +95,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Failure::Stopped(error) => write!(f, "{error}"),
             Failure::Underflow => write!(f, "the first residual is 0 although nodes are free: the numbers underflow"),
             Failure::NothingToSolve => {
                 write!(f, "nothing was solved: the boundary conditions fix every node; give 3 or more nodes along z")
@@ -141,8 +148,10 @@ impl Verdict {
             let limit = solved.limit(e.matrix_norm);
             exceeds(solved.residual, limit).then_some(Failure::Departure(step, solved.residual, limit))
         });
-        let failures = underflow
+        let stopped = e.stopped.clone().map(Failure::Stopped);
+        let failures = stopped
             .into_iter()
+            .chain(underflow)
             .chain(not_finite.map(|(what, value)| Failure::NotFinite(what, value)))
             .chain(over(e.error_bound, COARSEST).then_some(Failure::TooCoarse(e.error_bound)))
             .chain(nothing)
@@ -173,6 +182,7 @@ mod tests {
 
     fn good() -> Evidence {
         Evidence {
+            stopped: None,
             free_nodes: 10,
             starts_at_zero: false,
             error_max: 1e-3,
@@ -210,6 +220,8 @@ mod tests {
         assert_eq!(failures(|e| e.starts_at_zero = true), [Failure::Underflow]);
         let fixed = |e: &mut Evidence| (e.starts_at_zero, e.free_nodes, e.solves) = (true, 0, vec![]);
         assert_eq!(failures(fixed), [Failure::NothingToSolve]);
+        let error = Error::NotConverged { method: "CG", iterations: 3, residual: 1.0, tolerance: 0.5 };
+        assert_eq!(failures(|e| e.stopped = Some(error.clone())), [Failure::Stopped(error.clone())]);
         let limit = 1e-7;
         assert_eq!(failures(|e| e.solves[1].residual = 1.1e-7), [Failure::Departure(1, 1.1e-7, limit)]);
     }

@@ -15,5 +15,5 @@ pub use krylov::{
     Identity, LinearOperator, LinearSystem, MatrixOperator, OperatorTimes, PipelinedVectors, PreconditionedVectors,
     Preconditioner, Quotient, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, symmetry, true_residual,
 };
-pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton};
+pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_into};
 pub use reason::Reason;

@@ -69,10 +69,28 @@ pub fn newton<S: Blas>(
     params: NewtonParams,
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<NewtonInfo> {
+    let mut info = NewtonInfo::default();
+    newton_into(space, comm, problem, x, params, observe, &mut info).map(|()| info)
+}
+
+/// Does as [`newton`] and writes its course to `info`, also that of an iteration that ends with an error: the steps taken, the first
+/// and the last residual. x then is the iterate of the last residual.
+///
+/// # Errors
+/// Those of [`newton`].
+pub fn newton_into<S: Blas>(
+    space: &S,
+    comm: &(impl AllReduce<S> + ?Sized),
+    problem: &mut impl NonlinearProblem<S>,
+    x: &mut Array<S, f64>,
+    params: NewtonParams,
+    observe: &mut dyn FnMut(usize, f64),
+    info: &mut NewtonInfo,
+) -> Result<()> {
+    *info = NewtonInfo::default();
     let n = problem.rows();
     let (mut residual, mut delta) = (space.zeros(n)?, space.zeros(n)?);
     let mut sums = Reductions::new(space, n, 1)?;
-    let mut info = NewtonInfo::default();
     loop {
         // F(x), J(x), ||F||
         problem.assemble(x, &mut residual)?;
@@ -82,18 +100,20 @@ pub fn newton<S: Blas>(
         space.read(&sums.scalars, &mut norm)?;
         let (step, square, norm) = (info.steps.len(), norm[0], norm[0].sqrt());
         // Before the comparison with the target, which is false for NaN: the next solve would work on a useless Jacobian.
+        info.residual = norm;
+        if step == 0 {
+            info.initial_residual = norm;
+        }
         if !norm.is_finite() {
             return Err(Error::NotFinite { method: "Newton", quantity: "||F||", value: norm, iteration: step });
         }
         observe(step, norm);
-        info.residual = norm;
         if step == 0 {
-            info.initial_residual = norm;
             // A norm of 0 may be that of items whose squares underflow.
             if square < f64::MIN_POSITIVE {
                 if is_zero(space, comm, n, &residual, &mut delta, &mut sums, 0)? {
                     info.reason = Reason::Zero;
-                    return Ok(info);
+                    return Ok(());
                 }
                 return Err(underflow("||F||", norm));
             }
@@ -101,7 +121,7 @@ pub fn newton<S: Blas>(
         let target = params.tolerance * info.initial_residual;
         if norm <= target {
             let is_normal = target * target >= f64::MIN_POSITIVE;
-            return if is_normal { Ok(info) } else { Err(underflow("tolerance ||F||", target)) };
+            return if is_normal { Ok(()) } else { Err(underflow("tolerance ||F||", target)) };
         }
         // The limit is tested after the target, so that the last step allowed may converge.
         if step == params.max_iterations {

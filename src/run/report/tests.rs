@@ -38,6 +38,7 @@ pub(super) fn sample() -> Report {
             true_residual: 2e-9,
         }],
         reason: "relative tolerance".into(),
+        stopped: None,
         error_max: 1e-3,
         error_l2: 5e-4,
         error_bound: 2e-2,

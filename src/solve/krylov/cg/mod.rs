@@ -57,7 +57,7 @@ use std::collections::VecDeque;
 /// # Errors
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] if p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity, each with
 /// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
-/// last iterate.
+/// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve.
 pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S> + ?Sized>(
     space: &S,
     system: &mut LinearSystem<'_, S, A, M, C>,
@@ -76,21 +76,27 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
     let [rr, _] = CgSlot::RR;
     // The state of the last solve would switch these sums off.
     work.sums.stop = None;
+    work.stopped = None;
     match work.variant {
         CgVariant::Classic => comm.attach(&mut work.sums),
         // One message carries all sums of an iteration, so no kernel adds a sum over the ranks by itself.
         CgVariant::SingleReduction | CgVariant::Pipelined => work.sums.ranks = None,
     }
-    let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1 };
+    let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1, one_launch: false };
     let solved = solve.whole(params, rr, observe);
     // Detached: later sums are local until a caller attaches again.
     solve.work.sums.ranks = None;
-    let (info, one_launch) = solved?;
+    if solved.as_ref().is_err_and(Error::is_collective) {
+        let scalars = space.finish_read(space.begin_read(&solve.work.sums.scalars)?)?;
+        let (iterations, residual) = progress(&scalars);
+        let info = SolveInfo { iterations, residual, rhs: scalars[CgSlot::RHS], ..SolveInfo::default() };
+        solve.work.stopped = Some(solve.counted(info));
+    }
+    let info = solved?;
     if info.reason == Reason::Zero {
         return Ok(SolveInfo { variant: solve.work.variant, ..info });
     }
-    let iterations = solve.reductions_of(info.iterations, one_launch);
-    Ok(SolveInfo { variant: solve.work.variant, one_launch, reductions: solve.reductions + iterations, ..info })
+    Ok(solve.counted(info))
 }
 
 impl<S, A, M, C> Solve<'_, S, A, M, C>
@@ -100,8 +106,14 @@ where
     M: Preconditioner<S>,
     C: AllReduce<S> + ?Sized,
 {
-    /// All of the solve; also returns whether it ran in one launch.
-    fn whole(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<(SolveInfo, bool)> {
+    /// Adds variant and number of all-reduces to the numbers of a solve.
+    fn counted(&self, info: SolveInfo) -> SolveInfo {
+        let reductions = self.reductions + self.reductions_of(info.iterations);
+        SolveInfo { variant: self.work.variant, one_launch: self.one_launch, reductions, ..info }
+    }
+
+    /// All of the solve.
+    fn whole(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
         let (space, CgWorkspace { sums, .. }) = (self.space, &mut *self.work);
         space.dot(self.n, self.b, self.b, sums, rr)?;
         self.comm.all_reduce(space, sums, rr..rr + 1)?;
@@ -109,8 +121,8 @@ where
         self.start()?;
         // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop
         // together.
-        let one_launch = M::IS_IDENTITY && self.at_once()?;
-        Ok((self.iterate(one_launch, observe)?, one_launch))
+        self.one_launch = M::IS_IDENTITY && self.at_once()?;
+        self.iterate(observe)
     }
 
     /// Computes r = b - A x and what the first iteration needs.
@@ -142,10 +154,10 @@ where
     }
 
     /// Enqueues batches of iterations and reads the state after each, until it is not 0.
-    fn iterate(&mut self, one_launch: bool, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+    fn iterate(&mut self, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
         let space = self.space;
         // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
-        let in_flight = if one_launch { 0 } else { S::CHECKS_IN_FLIGHT };
+        let in_flight = if self.one_launch { 0 } else { S::CHECKS_IN_FLIGHT };
         // Staged exchanges and all-reduces need the host within an iteration; peer memory and NCCL do not.
         let recordable = self.a.is_recordable() && self.comm.is_recordable();
         let mut checks = VecDeque::with_capacity(in_flight + 1);
@@ -254,10 +266,10 @@ where
     }
 
     /// All-reduces of `iterations` iterations.
-    fn reductions_of(&self, iterations: usize, one_launch: bool) -> usize {
+    fn reductions_of(&self, iterations: usize) -> usize {
         match self.work.variant {
             // Of the launch: one before the first iteration, two at each refresh.
-            CgVariant::Classic if one_launch => iterations + 1 + 2 * (iterations.saturating_sub(1) / 32),
+            CgVariant::Classic if self.one_launch => iterations + 1 + 2 * (iterations.saturating_sub(1) / 32),
             CgVariant::Classic => iterations * if M::IS_IDENTITY { 2 } else { 3 },
             CgVariant::SingleReduction => iterations,
             // The last one shows that the iteration has converged.

@@ -18,6 +18,8 @@ pub(super) struct Solve<'a, S: CgSteps, A, M, C: ?Sized> {
     pub work: &'a mut CgWorkspace<S>,
     /// All-reduces so far, but for those of iterations.
     pub reductions: usize,
+    /// Whether all iterations run in one launch.
+    pub one_launch: bool,
 }
 
 impl<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: ?Sized> Solve<'_, S, A, M, C> {

@@ -3,6 +3,7 @@
 use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
 use crate::Result;
 use crate::blas::Reductions;
+use crate::solve::krylov::SolveInfo;
 use crate::space::Array;
 
 /// Iterations between two refreshes, a multiple of all check intervals: few enough that pipelined CG keeps the iteration count of
@@ -45,6 +46,8 @@ pub struct CgWorkspace<S: CgSteps> {
     /// Length of these.
     preconditioned_len: usize,
     pub(in super::super) sums: Reductions<S>,
+    /// The last solve, if it ended before it reached its tolerance.
+    pub(super) stopped: Option<SolveInfo>,
 }
 
 impl<S: CgSteps> CgWorkspace<S> {
@@ -89,7 +92,14 @@ impl<S: CgSteps> CgWorkspace<S> {
             preconditioned: [space.zeros(0)?, space.zeros(0)?, space.zeros(0)?],
             preconditioned_len: 0,
             sums,
+            stopped: None,
         })
+    }
+
+    /// Returns the numbers of the last solve if [`cg`](super::cg) returned one of the errors that all ranks meet together, such as
+    /// [`Error::NotConverged`](crate::Error::NotConverged).
+    pub fn stopped(&self) -> Option<SolveInfo> {
+        self.stopped
     }
 
     /// Allocates what a preconditioner needs, at the first solve with one.
