@@ -145,6 +145,36 @@ fn a_run_prints_its_verdict_and_writes_its_report() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "only the report is left");
 }
 
+/// Where a report comes from, compared with what this test finds by itself.
+#[test]
+fn a_report_says_where_it_comes_from() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let words = ["--nodes", "9x8x7", "--device", "cpu", "--threads", "2", "--report", path.to_str().unwrap()];
+    let seconds = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let before = seconds();
+    assert_eq!(run(&words).0, 0);
+    let (report, after) = (json(&path), seconds());
+    let now = std::process::Command::new("date").args(["-u", "-d", report["date"].as_str().unwrap(), "+%s"]).output();
+    let started: u64 = String::from_utf8(now.unwrap().stdout).unwrap().trim().parse().unwrap();
+    assert!((before..=after).contains(&started), "{before} {started} {after}");
+    let total = report["total_seconds"].as_f64().unwrap();
+    assert!(total > 0.0 && total <= (after - before + 1) as f64);
+    assert_eq!(report["schema_version"], 1);
+    let origin = &report["provenance"];
+    let command: Vec<&str> = origin["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(command[1..], words);
+    assert_eq!((&origin["deck"]["mesh"]["nodes"], &origin["deck"]["run"]["threads"]), (&"9x8x7".into(), &2.into()));
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert_eq!(origin["machine"]["host"], host.trim());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let placement = &origin["placement"];
+    assert_eq!(placement.as_array().unwrap().len(), 1);
+    assert_eq!((&placement[0]["affinity"], &placement[0]["threads"]), (&mask.into(), &2.into()));
+    assert!(origin["build"]["rustc"].as_str().unwrap().starts_with("rustc 1."));
+}
+
 #[test]
 fn what_does_not_converge_has_code_3_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();

@@ -153,6 +153,22 @@ fn ranks_that_do_not_converge_report_once_what_they_reached() {
 }
 
 #[test]
+fn a_report_of_ranks_names_mpi_and_the_place_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let output = job(3, &["--nodes", "9", "--device", "cpu", "--threads", "1", "--report", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json(&path);
+    assert!(report["provenance"]["mpi"].as_str().unwrap().contains("(MPI 3."), "{}", report["provenance"]["mpi"]);
+    let ranks = report["provenance"]["placement"].as_array().unwrap().iter().flat_map(|place| {
+        assert_eq!(place["threads"], 1);
+        let [first, last] = ["first_rank", "last_rank"].map(|key| place[key].as_u64().unwrap());
+        first..=last
+    });
+    assert_eq!(ranks.collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
 fn shares_grow_with_the_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");

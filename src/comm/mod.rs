@@ -162,6 +162,11 @@ pub trait Communicator: Debug {
         self.size() == 1
     }
 
+    /// The library that connects the ranks, with its version; `None` where they need none.
+    fn library(&self) -> Option<String> {
+        None
+    }
+
     /// Names the part of the run that follows, for the messages of [`limit_waits`](Self::limit_waits).
     fn enter_phase(&self, _name: &str) {}
 

@@ -3,18 +3,32 @@
 use super::clock::Clock;
 use super::deck::Choice;
 use super::forecast::{self, Choices, Forecast, Sizes};
+use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
 use crate::comm::{Communicator, equal_on_node};
 use crate::graph;
 use crate::solve::CgVariant;
 use crate::space::Cuda;
-use crate::space::cuda::Event;
+use crate::space::cuda::{Event, nvrtc_version};
 use crate::sparse::Format;
 use crate::{Result, blas, kernel_files};
+use std::path::Path;
 
 impl Job for Cuda {
     fn device(&self) -> String {
         self.device().info().name.clone()
+    }
+
+    fn gpu(&self) -> Option<GpuReport> {
+        let info = self.device().info();
+        let dotted = |major: i32, minor: i32| format!("{major}.{minor}");
+        Some(GpuReport {
+            name: info.name.clone(),
+            memory_bytes: info.memory,
+            driver: driver_release(Path::new("/")),
+            cuda: dotted(info.driver / 1000, info.driver % 1000 / 10),
+            nvrtc: nvrtc_version().ok().map(|(major, minor)| dotted(major, minor)),
+        })
     }
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {

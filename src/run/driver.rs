@@ -2,6 +2,7 @@
 
 use super::deck::Chosen;
 use super::forecast::{Choices, Sizes};
+use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
@@ -65,7 +66,7 @@ fn pool(threads: usize) -> Result<Threads> {
 /// # Errors
 /// As [`solve`].
 pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
-    let phases = Phases::default();
+    let (start, phases) = (Start::now(), Phases::default());
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -146,12 +147,15 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 
     // 5. Error, bandwidth, report.
     comm.enter_phase("report");
+    let seconds = start.seconds();
     let peak = agree(comm, space.peak_bytes())?;
     let newton = summary::Course { info: &info, linear, stopped: stopped.as_ref() };
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
-    let run = summary::Run { deck, comm, transport: links.transport(), mesh: &mesh };
-    summary::report(space, &run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)
+    let provenance = provenance(space, deck, comm)?;
+    let run =
+        summary::Run { deck, comm, transport: links.transport(), mesh: &mesh, date: start.date(), seconds, provenance };
+    summary::report(space, run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)
 }
 
 /// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the

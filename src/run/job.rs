@@ -4,6 +4,7 @@
 use super::Deck;
 use super::clock::Clock;
 use super::forecast::{Choices, Forecast, Sizes};
+use super::provenance::GpuReport;
 use crate::Result;
 use crate::comm::{Communicator, Connect};
 use crate::fill::{Assemble, Boundary};
@@ -15,6 +16,11 @@ use crate::solve::{CgSteps, MatrixOperator};
 pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + CgSteps + Connect + Clock {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;
+
+    /// The GPU for the report; `None` on a host.
+    fn gpu(&self) -> Option<GpuReport> {
+        None
+    }
 
     /// Bytes of memory that this rank may use.
     ///

@@ -17,6 +17,7 @@ mod job;
 mod phases;
 pub mod program;
 mod progress;
+pub mod provenance;
 pub mod report;
 mod self_test;
 mod settings;

@@ -2,24 +2,34 @@
 //!
 //! Numbers that are not finite become `null` in JSON.
 
+mod columns;
 mod file;
+mod header;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use columns::columns;
+pub(super) use columns::count;
 pub use file::ReportFile;
-pub use table::columns;
-pub(super) use table::count;
 
 use super::deck::by_name;
+use super::provenance::ProvenanceReport;
 use crate::{Error, fill, graph};
 use serde::Serialize;
+
+/// Version of the keys of a report, as `docs/report.schema.json` lists them; it grows when one changes its meaning or goes.
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// Everything a run has to say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
     /// Version of this crate.
     pub version: &'static str,
+    /// When the run started, in UTC (RFC 3339).
+    pub date: String,
     /// The boundary values.
     pub problem: ProblemReport,
     /// The box.
@@ -64,6 +74,9 @@ pub struct Report {
     pub algebraic_error: f64,
     /// Departure of the last Jacobian from symmetry, see [`Symmetry`](crate::solve::Symmetry).
     pub symmetry: f64,
+    /// Seconds from the start of the mesh to the last check, on the slowest rank. The start of MPI and of the program, the bandwidth
+    /// measurement and the report are not counted.
+    pub total_seconds: f64,
     /// Whether the run is verified: `verdict` is empty.
     pub verified: bool,
     /// Why the run is not verified, the cause before its effects, see [`Verdict`](super::Verdict).
@@ -74,6 +87,8 @@ pub struct Report {
     pub peak_bytes: u64,
     /// `peak_bytes` per node of the whole box.
     pub peak_bytes_per_node: f64,
+    /// Machine, build, settings and placement.
+    pub provenance: ProvenanceReport,
     /// Where the time went.
     pub phases: Vec<PhaseReport>,
 }

@@ -1,6 +1,7 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
-use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, StrategiesReport};
+use super::provenance::ProvenanceReport;
+use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, SCHEMA_VERSION, StrategiesReport};
 use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
 use crate::blas::Reductions;
@@ -41,6 +42,11 @@ pub(super) struct Run<'a, S: Job> {
     pub comm: &'a dyn Communicator,
     pub transport: Transport,
     pub mesh: &'a Mesh<S::Memory>,
+    /// When it started.
+    pub date: String,
+    /// How long it took on this rank.
+    pub seconds: f64,
+    pub provenance: ProvenanceReport,
 }
 
 /// Books the steps of the graph under their names.
@@ -172,7 +178,7 @@ fn history(newton: &Course<'_>) -> Vec<HistoryReport> {
 /// The report, the same on every rank.
 pub(super) fn report<S: Job>(
     space: &S,
-    &Run { deck, comm, transport, mesh }: &Run<'_, S>,
+    Run { deck, comm, transport, mesh, date, seconds, provenance }: Run<'_, S>,
     temperature: &Array<S, f64>,
     newton: &Course<'_>,
     proof: &Proof,
@@ -185,7 +191,7 @@ pub(super) fn report<S: Job>(
     let (owned, ghosts) = (mesh.map.owned_count() as f64, mesh.map.ghost_count() as f64);
     let neighbours = mesh.map.neighbours().len() as f64;
     // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
-    let mut largest = [-owned, owned, ghosts, neighbours, proof.spacing];
+    let mut largest = [-owned, owned, ghosts, neighbours, proof.spacing, seconds];
     let mut triads = [triad.unwrap_or(0.0)];
     let mut sums = [mesh.elem_count() as u64, peak];
     comm.all_max(&mut largest);
@@ -196,7 +202,9 @@ pub(super) fn report<S: Job>(
     let evidence = evidence(deck, spec, newton, proof, largest[4], errors);
     let verdict = Verdict::new(&evidence);
     Ok(Report {
+        schema_version: SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION"),
+        date,
         problem: ProblemReport {
             t_min: deck.problem.t_min,
             t_max: deck.problem.t_max,
@@ -235,11 +243,13 @@ pub(super) fn report<S: Job>(
         error_bound: evidence.error_bound,
         algebraic_error: evidence.algebraic_error,
         symmetry: evidence.symmetry,
+        total_seconds: largest[5],
         verified: verdict.passed(),
         verdict: verdict.failures.iter().map(ToString::to_string).collect(),
         triad_gb_per_s: triad,
         peak_bytes: sums[1],
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,
+        provenance,
         phases: phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x)),
     })
 }

@@ -170,6 +170,13 @@ impl Communicator for Mpi {
     fn size(&self) -> usize {
         self.world.size() as usize
     }
+    fn library(&self) -> Option<String> {
+        let (major, minor) = mpi::environment::version();
+        // Some libraries add lines about their build.
+        let name = mpi::environment::library_version().unwrap_or_default();
+        let name = name.lines().next().unwrap_or("").trim_matches([' ', '\0']).to_string();
+        Some(format!("{name} (MPI {major}.{minor})"))
+    }
     fn rank_on_node(&self) -> usize {
         self.node.rank() as usize
     }

@@ -1,41 +1,12 @@
 //! The report for people: aligned columns, units in the header, the verdict last.
 
 use super::Report;
+use super::columns::{columns, count};
 
 impl Report {
     /// The report as text, ending with a line that begins with PASS or FAIL.
     pub fn table(&self) -> String {
-        let (problem, mesh, part, with) = (&self.problem, &self.mesh, &self.partition, &self.strategies);
-        let [x, y, z] = mesh.nodes;
-        let duplicated = 100.0 * part.duplicated_elements as f64 / self.elements.max(1) as f64;
-        let halo = with.halo.as_ref().map_or(String::new(), |halo| format!(", halo {halo}"));
-        let mut text = format!(
-            "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n\
-             mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}, spacing {:.4}\n\
-             parallel    {} x {} on {}{}\n\
-             partition   {} to {} nodes per rank, at most {} and {}, {duplicated:.1} % duplicated elements\n\
-             strategies  graph {}, fill {}, kernel {}, CG {}{halo}\n\n",
-            self.version,
-            problem.t_min,
-            problem.t_max,
-            problem.conductivity,
-            self.nodes,
-            self.elements,
-            mesh.map,
-            mesh.spacing,
-            count(self.ranks as u64, "rank"),
-            count(self.threads as u64, "thread"),
-            self.device,
-            if self.deterministic { ", deterministic" } else { "" },
-            part.owned_min,
-            part.owned_max,
-            count(part.ghosts, "ghost"),
-            count(part.neighbours as u64, "neighbour"),
-            with.graph,
-            with.fill,
-            with.kernel,
-            with.cg,
-        );
+        let mut text = self.header() + "\n";
         let history = self.history.iter().map(|step| {
             let [newton, iterations, reductions] =
                 [step.newton, step.cg_iterations, step.cg_reductions].map(|n| n.to_string());
@@ -91,26 +62,4 @@ impl Report {
             self.error_l2,
         )
     }
-}
-
-/// A number with its noun, in the plural unless it is 1.
-pub(in crate::run) fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Columns as wide as their widest cell: the first to the left, the others to the right.
-pub fn columns(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let header = header.iter().map(|cell| cell.to_string()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-            text += &if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") };
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
-    text
 }

@@ -2,7 +2,9 @@ use super::*;
 
 pub(super) fn sample() -> Report {
     Report {
+        schema_version: SCHEMA_VERSION,
         version: "0.0.0",
+        date: "2026-11-22T13:00:05Z".into(),
         problem: ProblemReport { t_min: 1.0, t_max: 2.0, conductivity: 1.942_809_04 },
         mesh: MeshReport { nodes: [3; 3], size: [1.0; 3], map: "none".into(), spacing: 0.5 },
         nodes: 27,
@@ -44,11 +46,21 @@ pub(super) fn sample() -> Report {
         error_bound: 2e-2,
         algebraic_error: 1e-9,
         symmetry: 1e-17,
+        total_seconds: 0.75,
         verified: true,
         verdict: vec![],
         triad_gb_per_s: None,
         peak_bytes: 1 << 20,
         peak_bytes_per_node: f64::from(1 << 20) / 27.0,
+        provenance: ProvenanceReport {
+            command: vec!["minifenl".into()],
+            deck: Default::default(),
+            machine: Default::default(),
+            gpu: None,
+            mpi: None,
+            build: Default::default(),
+            placement: vec![],
+        },
         phases: vec![
             PhaseReport::new("graph", 1, 0.5, 0.5, 1e9, 0.0, 27, None),
             PhaseReport::new("graph/scan", 1, 0.0, 0.0, 1e9, 0.0, 27, None),

@@ -18,7 +18,14 @@ pub struct Architecture {
 /// Options besides the architecture.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--generate-line-info", "--extra-device-vectorization"];
 
-/// Returns the version of NVRTC.
+/// Returns the version of NVRTC, major and minor.
+///
+/// # Errors
+/// [`Error::Device`] if NVRTC is missing, with what to install.
+pub fn nvrtc_version() -> Result<(i32, i32)> {
+    version()
+}
+
 fn version() -> Result<(i32, i32)> {
     // SAFETY: loads a library by NVIDIA's names.
     if !unsafe { sys::is_culib_present() } {

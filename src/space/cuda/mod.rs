@@ -32,7 +32,7 @@ mod stream;
 mod view;
 
 pub use array::CudaArray;
-pub use compile::{Architecture, architectures};
+pub use compile::{Architecture, architectures, nvrtc_version};
 pub use device::Device;
 pub use exchange::PeerExchange;
 pub use kernels::KernelInfo;

@@ -1,0 +1,131 @@
+//! Where the numbers of a report come from: machine, GPU, build, MPI, settings, and the place of each rank.
+//!
+//! Everything is read from files below `/proc` and `/sys`, from the build, and from libraries that the run has loaded. What is not
+//! there (in a container, without git, on another system) is null or "unknown"; nothing here fails.
+
+mod date;
+mod machine;
+mod placement;
+
+#[cfg(feature = "cuda")]
+pub(super) use machine::driver_release;
+pub use machine::{GpuReport, MachineReport};
+pub use placement::PlacementReport;
+
+use super::{Deck, Job};
+use crate::Result;
+use crate::comm::Communicator;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+
+/// What a run consists of besides its results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProvenanceReport {
+    /// The words of the command line, the program first.
+    pub command: Vec<String>,
+    /// The settings, as a deck.
+    pub deck: Deck,
+    /// The machine of the first rank.
+    pub machine: MachineReport,
+    /// The GPU of the first rank.
+    pub gpu: Option<GpuReport>,
+    /// The MPI library and its version; null without MPI.
+    pub mpi: Option<String>,
+    /// The build.
+    pub build: BuildReport,
+    /// Host, cores and device of the ranks; ranks with the same ones are one entry.
+    pub placement: Vec<PlacementReport>,
+}
+
+/// How the program was made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BuildReport {
+    /// The commit of the sources, with `-dirty` if they differ from it; "unknown" for sources without one.
+    pub commit: String,
+    /// The compiler.
+    pub rustc: String,
+    /// The platform that it compiled for.
+    pub target: String,
+    /// "release" or "debug".
+    pub profile: &'static str,
+    /// Features of this crate.
+    pub features: Vec<&'static str>,
+    /// Instruction sets of all code, as the compiler names them.
+    pub target_features: Vec<&'static str>,
+    /// Instruction sets of this processor that loops with several versions can use.
+    pub detected_features: Vec<&'static str>,
+}
+
+impl BuildReport {
+    /// Describes this build on this processor.
+    pub fn new() -> Self {
+        let features =
+            [("cli", cfg!(feature = "cli")), ("cuda", cfg!(feature = "cuda")), ("mpi", cfg!(feature = "mpi"))];
+        BuildReport {
+            commit: env!("MINIFENL_BUILD_COMMIT").into(),
+            rustc: env!("MINIFENL_BUILD_RUSTC").into(),
+            target: env!("MINIFENL_BUILD_TARGET").into(),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" },
+            features: features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect(),
+            target_features: env!("MINIFENL_BUILD_TARGET_FEATURES")
+                .split(',')
+                .filter(|name| !name.is_empty())
+                .collect(),
+            detected_features: machine::detected_features(),
+        }
+    }
+}
+
+impl Default for BuildReport {
+    fn default() -> Self {
+        BuildReport::new()
+    }
+}
+
+/// The start of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    wall: SystemTime,
+    clock: Instant,
+}
+
+impl Start {
+    pub fn now() -> Self {
+        Start { wall: SystemTime::now(), clock: Instant::now() }
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(self) -> f64 {
+        self.clock.elapsed().as_secs_f64()
+    }
+
+    /// The date of the start in UTC, as `2026-11-22T13:00:05Z`.
+    pub fn date(self) -> String {
+        date::rfc3339(self.wall)
+    }
+}
+
+/// Collects the provenance of a run. Collective; the same on all ranks.
+///
+/// # Errors
+/// Those of [`Communicator::all_gather`].
+pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator) -> Result<ProvenanceReport> {
+    let mut deck = deck.clone();
+    // JSON holds text only.
+    deck.run.report = deck.run.report.map(|path| PathBuf::from(path.to_string_lossy().into_owned()));
+    let root = Path::new("/");
+    let (machine, gpu) = (MachineReport::read(root), space.gpu());
+    let own = placement::Place::new(root, &machine, gpu.as_ref(), space.threads());
+    let first = placement::text_of_first(comm, &(&machine, &gpu))?;
+    let (machine, gpu) = serde_json::from_str(&first).unwrap_or((machine, gpu));
+    Ok(ProvenanceReport {
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        deck,
+        machine,
+        gpu,
+        mpi: comm.library(),
+        build: BuildReport::new(),
+        placement: placement::gather(comm, &own)?,
+    })
+}

@@ -1,0 +1,158 @@
+//! Host, cores, threads and device of every rank; neighbouring ranks with the same ones are one entry.
+//!
+//! Texts travel as numbers, 6 bytes in each, since 48 bits are exact in f64.
+
+use super::{GpuReport, MachineReport};
+use crate::Result;
+use crate::comm::Communicator;
+use serde::{Deserialize, Serialize};
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
+
+/// Bytes of text in a number.
+const BYTES: usize = 6;
+
+/// Where one rank computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Place {
+    host: String,
+    cpu: String,
+    threads: usize,
+    affinity: String,
+    gpu: Option<String>,
+}
+
+/// Where neighbouring ranks compute.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlacementReport {
+    /// First of these ranks.
+    pub first_rank: usize,
+    /// Last of them.
+    pub last_rank: usize,
+    /// Name of their host.
+    pub host: String,
+    /// Model of its processor.
+    pub cpu: String,
+    /// Threads of each rank.
+    pub threads: usize,
+    /// Hardware threads to which the threads of a rank are bound, `0-3`; masks of threads that differ are separated by ` | `.
+    pub affinity: String,
+    /// Name of their GPU.
+    pub gpu: Option<String>,
+}
+
+impl Place {
+    /// The place of this rank.
+    pub fn new(root: &Path, machine: &MachineReport, gpu: Option<&GpuReport>, threads: usize) -> Self {
+        let (host, cpu) = (machine.host.clone(), machine.cpu.clone());
+        Place { host, cpu, threads, affinity: affinity(root), gpu: gpu.map(|gpu| gpu.name.clone()) }
+    }
+}
+
+/// The affinity masks of the threads of this process, each once.
+fn affinity(root: &Path) -> String {
+    let tasks = read_dir(root.join("proc/self/task")).into_iter().flatten().flatten();
+    let mask = |path: &Path| {
+        let text = read_to_string(path.join("status")).ok()?;
+        Some(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().to_string())
+    };
+    let mut masks: Vec<String> = tasks.filter_map(|task| mask(&task.path())).collect();
+    masks.sort();
+    masks.dedup();
+    if masks.is_empty() { "unknown".into() } else { masks.join(" | ") }
+}
+
+/// The places of all ranks. Collective.
+pub(super) fn gather(comm: &dyn Communicator, own: &Place) -> Result<Vec<PlacementReport>> {
+    let texts = texts(comm, &serde_json::to_string(own).unwrap_or_default())?;
+    let places = texts.iter().map(|text| serde_json::from_str::<Place>(text).unwrap_or_else(|_| own.clone()));
+    let mut groups: Vec<PlacementReport> = Vec::new();
+    for (rank, place) in places.enumerate() {
+        let Place { host, cpu, threads, affinity, gpu } = place;
+        let new = PlacementReport { first_rank: rank, last_rank: rank, host, cpu, threads, affinity, gpu };
+        match groups.last_mut() {
+            Some(last) if (PlacementReport { first_rank: rank, last_rank: rank, ..last.clone() }) == new => {
+                last.last_rank = rank;
+            }
+            _ => groups.push(new),
+        }
+    }
+    Ok(groups)
+}
+
+/// The first rank's value as JSON, on all ranks. Collective.
+pub(super) fn text_of_first(comm: &dyn Communicator, value: &impl Serialize) -> Result<String> {
+    let own = if comm.rank() == 0 { serde_json::to_string(value).unwrap_or_default() } else { String::new() };
+    Ok(texts(comm, &own)?.swap_remove(0))
+}
+
+/// The texts of all ranks. Collective.
+fn texts(comm: &dyn Communicator, own: &str) -> Result<Vec<String>> {
+    let mut longest = [own.len() as f64];
+    comm.all_max(&mut longest);
+    // The length, then the bytes.
+    let mut numbers = vec![own.len() as f64];
+    let pack = |bytes: &[u8]| bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as f64;
+    numbers.extend(own.as_bytes().chunks(BYTES).map(pack));
+    let length = 1 + (longest[0] as usize).div_ceil(BYTES);
+    numbers.resize(length, 0.0);
+    let all = comm.all_gather(&numbers)?;
+    Ok(all.chunks_exact(length).map(unpacked).collect())
+}
+
+fn unpacked(numbers: &[f64]) -> String {
+    let length = numbers[0] as usize;
+    let bytes = numbers[1..].iter().enumerate().flat_map(|(chunk, number)| {
+        let bytes = length.saturating_sub(chunk * BYTES).min(BYTES);
+        (*number as u64).to_be_bytes().into_iter().skip(8 - bytes)
+    });
+    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn texts_of_all_lengths_reach_all_ranks() {
+        let text = |rank: usize| "rank é/\"x".chars().cycle().take(5 * rank % 17).collect::<String>();
+        let expected: Vec<String> = (0..7).map(text).collect();
+        for found in on_ranks(7, |comm| texts(comm, &text(comm.rank())).unwrap()) {
+            assert_eq!(found, expected);
+        }
+        let firsts = on_ranks(3, |comm| text_of_first(comm, &(comm.rank() + 4)).unwrap());
+        assert_eq!(firsts, ["4", "4", "4"]);
+        assert_eq!(texts(&Solo, "").unwrap(), [""]);
+    }
+
+    #[test]
+    fn neighbours_with_the_same_place_are_one_entry() {
+        let groups = on_ranks(5, |comm| {
+            let host = if comm.rank() < 2 { "a" } else { "b" };
+            let affinity = if comm.rank() == 4 { "4" } else { "0-3" };
+            let place = Place { host: host.into(), cpu: "c".into(), threads: 2, affinity: affinity.into(), gpu: None };
+            gather(comm, &place).unwrap()
+        });
+        for groups in groups {
+            let found: Vec<_> = groups
+                .iter()
+                .map(|group| (group.first_rank, group.last_rank, &*group.host, &*group.affinity))
+                .collect();
+            assert_eq!(found, [(0, 1, "a", "0-3"), (2, 3, "b", "0-3"), (4, 4, "b", "4")]);
+        }
+    }
+
+    #[test]
+    fn the_masks_of_threads_are_named_once() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(affinity(root.path()), "unknown");
+        for (task, mask) in [(7, "0-1"), (8, "2"), (9, "0-1")] {
+            let folder = root.path().join(format!("proc/self/task/{task}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("status"), format!("Name:\tx\nCpus_allowed_list:\t{mask}\n")).unwrap();
+        }
+        assert_eq!(affinity(root.path()), "0-1 | 2");
+    }
+}

@@ -1,0 +1,108 @@
+//! The lines above the tables of a report: problem, mesh, ranks, strategies, machine and build, within [`WIDTH`] columns.
+
+use super::Report;
+use super::columns::count;
+use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
+
+/// Columns of a terminal.
+pub(super) const WIDTH: usize = 80;
+/// Columns of the names of lines.
+const INDENT: usize = 12;
+
+/// A line `name  part, part, ...`, continued below its first part where it is too long.
+pub(super) fn line(name: &str, parts: impl IntoIterator<Item = String>) -> String {
+    let (mut text, mut column) = (format!("{name:<INDENT$}"), INDENT);
+    for (index, part) in parts.into_iter().enumerate() {
+        let width = part.chars().count();
+        if index > 0 {
+            // Room for the comma after this part, too.
+            let fits = column + 2 + width < WIDTH;
+            text += if fits { ", " } else { ",\n            " };
+            column = if fits { column + 2 } else { INDENT };
+        }
+        text += &part;
+        column += width;
+    }
+    text + "\n"
+}
+
+impl Report {
+    /// The lines above the tables.
+    pub(super) fn header(&self) -> String {
+        let (problem, mesh, with) = (&self.problem, &self.mesh, &self.strategies);
+        let [x, y, z] = mesh.nodes;
+        let mut text = format!(
+            "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n",
+            self.version, problem.t_min, problem.t_max, problem.conductivity,
+        );
+        text += &line(
+            "mesh",
+            [
+                format!("{x} x {y} x {z} = {}", count(self.nodes, "node")),
+                count(self.elements, "element"),
+                format!("map {}", mesh.map),
+                format!("spacing {:.4}", mesh.spacing),
+            ],
+        );
+        let (ranks, threads) = (count(self.ranks as u64, "rank"), count(self.threads as u64, "thread"));
+        let device = format!("{ranks} x {threads} on {}", self.device);
+        text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
+        text += &self.partition_line();
+        let strategies = [
+            format!("graph {}", with.graph),
+            format!("fill {}", with.fill),
+            format!("kernel {}", with.kernel),
+            format!("CG {}", with.cg),
+        ];
+        let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));
+        text += &line("strategies", strategies.into_iter().chain(halo));
+        text + &self.origin()
+    }
+
+    fn partition_line(&self) -> String {
+        let part = &self.partition;
+        let duplicated = 100.0 * part.duplicated_elements as f64 / self.elements.max(1) as f64;
+        line(
+            "partition",
+            [
+                format!("{} to {} nodes per rank", part.owned_min, part.owned_max),
+                format!("at most {} and {}", count(part.ghosts, "ghost"), count(part.neighbours as u64, "neighbour")),
+                format!("{duplicated:.1} % duplicated elements"),
+            ],
+        )
+    }
+
+    /// Machine, GPU, MPI and build.
+    fn origin(&self) -> String {
+        let provenance = &self.provenance;
+        let MachineReport { host, cpu, sockets, cores, memory_bytes, .. } = &provenance.machine;
+        let gib = |bytes: u64| format!("{:.0} GiB", bytes as f64 / f64::from(1 << 30));
+        let mut parts = vec![host.clone(), cpu.clone()];
+        parts.extend(cores.map(|cores| count(cores as u64, "core")));
+        parts.extend(sockets.map(|sockets| count(sockets as u64, "socket")));
+        parts.extend(memory_bytes.map(gib));
+        let mut text = line("machine", parts);
+        if let Some(GpuReport { driver, cuda, nvrtc, memory_bytes, .. }) = &provenance.gpu {
+            let [driver, nvrtc] = [driver, nvrtc].map(|text| text.as_deref().unwrap_or("unknown"));
+            let versions = [format!("driver {driver}"), format!("CUDA {cuda}"), format!("NVRTC {nvrtc}")];
+            text += &line("gpu", [gib(*memory_bytes)].into_iter().chain(versions));
+        }
+        // `Open MPI v4.1.4, package: ..., ident: ...` has its name first.
+        let mpi = provenance.mpi.as_ref().map(|mpi| mpi.split(',').next().unwrap_or(mpi).to_string());
+        text += &mpi.map_or(String::new(), |mpi| line("mpi", [mpi]));
+        let BuildReport { commit, rustc, profile, .. } = &provenance.build;
+        let rustc = rustc.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+        text + &line("build", [profile.to_string(), rustc, format!("commit {commit}")])
+    }
+}
+
+#[test]
+fn long_lines_are_continued_below_their_first_part() {
+    let parts = |lengths: &[usize]| lengths.iter().map(|&length| "x".repeat(length)).collect::<Vec<_>>();
+    assert_eq!(line("name", parts(&[3, 2])), "name        xxx, xx\n");
+    // 12 + 33 + 2 + 32 = 79 columns.
+    assert_eq!(line("name", parts(&[33, 32])).lines().map(str::len).collect::<Vec<_>>(), [79]);
+    let text = line("name", parts(&[33, 33, 1]));
+    assert_eq!(text.lines().map(str::len).collect::<Vec<_>>(), [46, 48]);
+    assert!(text.lines().nth(1).unwrap().starts_with("            xxx"));
+}
