@@ -46,8 +46,17 @@ fn first_deck() -> (tempfile::TempDir, String) {
 
 #[test]
 fn every_flag_and_every_key_is_in_the_list() {
-    let others =
-        ["--input", "--dry-run", "--dump-deck", "--kernel-info", "--self-test", "--completions", "--help", "--version"];
+    let others = [
+        "--input",
+        "--no-triad",
+        "--dry-run",
+        "--dump-deck",
+        "--kernel-info",
+        "--self-test",
+        "--completions",
+        "--help",
+        "--version",
+    ];
     let listed: BTreeSet<String> = SETTINGS.iter().map(|s| s.flag).chain(others).map(String::from).collect();
     let mut command = Args::command();
     command.build();

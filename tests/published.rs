@@ -110,7 +110,10 @@ fn calls_and_iterations_add_up() {
         // A product per iteration, and one per solve for its first residual.
         ("cg", total),
         ("spmv", total + steps),
-        ("halo", total + steps + steps + 1.0),
+        ("halo", total + steps),
+        // The temperature's ghosts, before each assembly.
+        ("ghosts", steps + 1.0),
+        ("total", 1.0),
     ] {
         assert_eq!(number(&phase(&report, name)["calls"]), calls, "{name}");
     }
@@ -134,11 +137,15 @@ fn rates_follow_from_the_fields_of_the_report() {
         let [calls, seconds, bytes, flops] = ["calls", "seconds", "bytes", "flops"].map(|key| number(&phase[key]));
         let name = phase["name"].as_str().unwrap();
         assert!(calls >= 1.0 && seconds > 0.0, "{phase}");
-        let rate = bytes / seconds / 1e9;
+        for (key, amount) in [("gb_per_s", bytes), ("gflop_per_s", flops)] {
+            // What is not counted has no rate.
+            match phase[key].as_f64() {
+                Some(rate) => assert_close(&format!("{key} of {name}"), rate, amount / seconds / 1e9),
+                None => assert!(amount == 0.0 && phase[key].is_null(), "{key} of {name}"),
+            }
+        }
         for (key, expected) in [
             ("us_per_node", seconds * 1e6 / (calls * NODES)),
-            ("gb_per_s", rate),
-            ("gflop_per_s", flops / seconds / 1e9),
             // One rank is the slowest and the mean.
             ("imbalance", 1.0),
         ] {
@@ -150,11 +157,56 @@ fn rates_follow_from_the_fields_of_the_report() {
         let row: Vec<&str> = out
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>())
-            .find(|row| row.first() == Some(&short) && row.get(1) == Some(&&*format!("{calls}")))
+            .find(|row| {
+                row.first().is_some_and(|first| [short, name].contains(first))
+                    && row.get(1) == Some(&&*format!("{calls}"))
+            })
             .unwrap_or_else(|| panic!("no row {name}: {out}"));
         assert_eq!(row[2], format!("{seconds:.4}"), "{name}");
         assert_eq!(row[3], format!("{:.5}", number(&phase["us_per_node"])), "{name}");
     }
+    // Names are unique, in the report and in its table, and parts follow their phase and take at most its time.
+    let phases = report["phases"].as_array().unwrap();
+    let names: Vec<&str> = phases.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
+    let rows: Vec<&str> = out.lines().skip_while(|line| !line.starts_with("phase ")).skip(1).collect();
+    let rows: Vec<&str> = rows.iter().map_while(|row| row.split_whitespace().next()).collect();
+    assert_eq!(rows.len(), names.len());
+    for names in [&names, &rows] {
+        assert!(names.iter().enumerate().all(|(at, name)| !names[..at].contains(name)), "{names:?}");
+    }
+    let parts = |parent: &str| phases.iter().filter(|phase| phase["parent"] == parent).collect::<Vec<_>>();
+    let named = |parent| parts(parent).iter().map(|part| part["name"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(named("cg"), ["spmv", "halo"]);
+    for parent in ["graph", "setup", "cg"] {
+        let seconds: f64 = parts(parent).iter().map(|part| number(&part["seconds"])).sum();
+        assert!(seconds > 0.0 && seconds <= number(&phase(&report, parent)["seconds"]), "{parent}");
+        let at = names.iter().position(|name| *name == parent).unwrap();
+        assert_eq!(&names[at + 1..=at + parts(parent).len()], named(parent));
+    }
+    // Top-level phases do not overlap, so they fit into the total.
+    let outer = phases.iter().filter(|phase| phase["parent"].is_null() && phase["name"] != "total");
+    let outer: f64 = outer.map(|phase| number(&phase["seconds"])).sum();
+    let total = number(&phase(&report, "total")["seconds"]);
+    assert!(outer <= total && total == number(&report["total_seconds"]), "{outer} {total}");
+    // Single times of what is called more than once.
+    for name in ["fill", "boundary", "ghosts", "verify"] {
+        let [low, middle, high] =
+            ["p10_seconds", "median_seconds", "p90_seconds"].map(|key| number(&phase(&report, name)["spread"][key]));
+        assert!(
+            0.0 < low && low <= middle && middle <= high && high <= number(&phase(&report, name)["seconds"]),
+            "{name}"
+        );
+        assert_eq!(phase(&report, name)["spread"]["noisy"].as_bool(), Some(high - low > 0.3 * middle), "{name}");
+    }
+    assert!(phase(&report, "mesh")["spread"].is_null() && phase(&report, "cg")["spread"].is_null());
+    // The rated figure.
+    let rating = &report["rating"];
+    let flops = ["fill", "cg"].map(|name| number(&phase(&report, name)["flops"]));
+    assert_close("rating", number(&rating["total_gflop_per_s"]), (flops[0] + flops[1]) / total / 1e9);
+    assert_close("rating", number(&rating["unknowns_per_second"]), NODES / total);
+    assert_eq!(rating["cg_gflop_per_s"], phase(&report, "cg")["gflop_per_s"]);
+    assert_eq!((&rating["verified"], &rating["cg_triad_fraction"]), (&report["verified"], &Value::Null));
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     // Steps of the graph happen inside of it.
     let inner = report["phases"].as_array().unwrap().iter().filter(|p| p["name"].as_str().unwrap().contains("graph/"));
     assert!(inner.map(|phase| number(&phase["seconds"])).sum::<f64>() <= number(&phase(&report, "graph")["seconds"]));
@@ -261,12 +313,14 @@ fn the_report_adds_over_the_ranks_what_has_to_be_added() {
     );
     assert_eq!(report.partition.duplicated_elements, 2 * ELEMENTS as u64);
     for phase in report.phases.iter().filter(|phase| phase.bytes > 0.0) {
-        assert_close(&phase.name, phase.gb_per_s, phase.bytes / phase.seconds / 1e9);
-        assert_close(&phase.name, phase.triad_fraction.unwrap(), phase.gb_per_s / triad);
+        let rate = phase.gb_per_s.unwrap();
+        assert_close(&phase.name, rate, phase.bytes / phase.seconds / 1e9);
+        assert_close(&phase.name, phase.triad_fraction.unwrap(), rate / triad);
     }
     let cg = report.phases.iter().find(|phase| phase.name == "cg").unwrap();
     assert_close("cg", cg.bytes, 3.0 * cg.calls as f64 * (spmv().0 + 72.0 * NODES));
     assert_eq!(cg.calls as usize, report.cg_iterations);
+    assert_eq!(report.rating.cg_triad_fraction, cg.triad_fraction);
     // Norms and errors do not depend on how often all ranks are counted.
     let deck = Deck { run: Default::default(), ..deck };
     let alone = solve_on(&Serial, &deck, &Solo, &Silent).unwrap();

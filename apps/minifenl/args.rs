@@ -102,9 +102,12 @@ pub struct Args {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
-    /// Also measure the triad bandwidth and report each phase as a fraction of it
-    #[arg(long)]
+    /// Measure the triad bandwidth and report each phase as a fraction of it [default: if it takes less than 2 % of the run]
+    #[arg(long, overrides_with = "no_triad")]
     triad: bool,
+    /// Do not measure the triad bandwidth
+    #[arg(long, overrides_with = "triad")]
+    no_triad: bool,
     /// Print the memory that each stage would need and whether it is free, and stop (no report is written)
     #[arg(long)]
     pub dry_run: bool,
@@ -150,7 +153,9 @@ impl Args {
         deck.run.threads = self.threads.or(deck.run.threads);
         deck.run.timeout = self.timeout.or(deck.run.timeout);
         deck.run.report = self.report.clone().or(deck.run.report);
-        deck.run.triad |= self.triad;
+        if self.triad || self.no_triad {
+            deck.run.triad = Some(self.triad);
+        }
         deck.run.share_gpu |= self.share_gpu;
         deck.run.deterministic |= self.deterministic;
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {

@@ -1,5 +1,6 @@
 //! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (assemble, boundary, CG) -> report.
 
+use super::bandwidth::bandwidth;
 use super::deck::Chosen;
 use super::forecast::{Choices, Sizes};
 use super::provenance::{Start, provenance};
@@ -151,7 +152,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let peak = agree(comm, space.peak_bytes())?;
     let newton = summary::Course { info: &info, linear, stopped: stopped.as_ref() };
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
-    let triad = agree(comm, deck.run.triad.then(|| space.triad_bandwidth(comm)).transpose())?;
+    let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm)?;
     let run =
         summary::Run { deck, comm, transport: links.transport(), mesh: &mesh, date: start.date(), seconds, provenance };

@@ -172,7 +172,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// # Errors
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
-        if self.input.deck.run.triad && !S::SYNCHRONOUS {
+        if self.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
             let (x, mut y) = (self.space.zeros(self.input.mesh.map.local_count())?, self.space.zeros(self.rows)?);
             for _ in 0..TIMED_PRODUCTS {
                 self.timed("spmv", |this| S::operator(&this.system.matrix).multiply(this.space, &x, &mut y))?;
@@ -205,7 +205,11 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// Adds the times between the marks to their phases; waits for the marks.
     fn book(&mut self) -> Result<()> {
         for (phase, calls, before, after) in self.marks.drain(..) {
-            self.input.phases.add(phase, calls, self.space.between(&before, &after)?);
+            let seconds = self.space.between(&before, &after)?;
+            match calls {
+                1 => self.input.phases.add_call(phase, seconds),
+                calls => self.input.phases.add(phase, calls, seconds),
+            }
         }
         Ok(())
     }
@@ -220,7 +224,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         let ProblemInput { mesh, conductivity, .. } = self.input;
         // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
-            self.timed("halo", |this| this.halo.update(this.space, temperature))?;
+            self.timed("ghosts", |this| this.halo.update(this.space, temperature))?;
         }
         self.timed("fill", |this| {
             let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
@@ -259,6 +263,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         if let Some(times) = times {
             phases.add("spmv", times.calls, times.spmv.as_secs_f64());
             phases.add("halo", times.calls, times.halo.as_secs_f64());
+            ["spmv", "halo"].iter().for_each(|part| phases.nest(part, "cg"));
         }
         // The true residual was read from the device, so the marks are passed and reading them waits for little.
         let end = space.mark()?;

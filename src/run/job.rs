@@ -53,6 +53,9 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + Boundary + MatrixOperator + C
     /// As [`free_bytes`](Self::free_bytes).
     fn peak_bytes(&self) -> Result<u64>;
 
+    /// Estimates the seconds that [`triad_bandwidth`](Self::triad_bandwidth) takes, from above.
+    fn triad_seconds(&self, comm: &dyn Communicator) -> f64;
+
     /// Measures this rank's triad bandwidth in GB/s.
     ///
     /// # Errors

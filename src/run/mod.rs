@@ -3,6 +3,7 @@
 //! What a person asks for is a [`Deck`]; what comes back is a [`Report`]; [`solve`] leads from one to the other. Nothing
 //! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
 
+mod bandwidth;
 pub mod clock;
 pub mod cost;
 #[cfg(feature = "cuda")]

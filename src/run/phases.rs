@@ -1,13 +1,15 @@
 //! Where the time goes: seconds, calls, bytes and flops by phase name.
 //!
 //! Names are `graph`, `fill`, `boundary`, `spmv`, `cg`, `halo`, and sub-phases such as `graph/scan`. One call of `cg` and
-//! of `spmv` is one iteration. All ranks must name the same phases in the same order.
+//! of `spmv` is one iteration. All ranks must name the same phases in the same order. Names form a tree: `graph/scan` is part of `graph`,
+//! and other phases are put inside one by [`Phases::nest`].
 
-use super::{cost::Cost, report::PhaseReport};
+use super::cost::Cost;
+use super::report::{PhaseReport, SpreadReport};
 use std::{cell::RefCell, time::Instant};
 
 /// What one rank spent on one phase.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PhaseTotals {
     /// The phase.
     pub name: &'static str,
@@ -17,7 +19,14 @@ pub struct PhaseTotals {
     pub seconds: f64,
     /// Bytes and flops of one call, by formula.
     pub cost: Cost,
+    /// The phase that it is part of.
+    pub parent: Option<&'static str>,
+    /// Seconds of single calls, where they are known; at most [`MOST_TIMES`].
+    pub times: Vec<f64>,
 }
+
+/// Number of calls whose single times are kept.
+const MOST_TIMES: usize = 1000;
 
 /// Accumulates [`PhaseTotals`] in the order of first mention. A phase may be timed inside another.
 #[derive(Debug, Default)]
@@ -32,8 +41,24 @@ impl Phases {
         self.update(name, |_| {});
         let start = Instant::now();
         let result = work();
-        self.add(name, 1, start.elapsed().as_secs_f64());
+        self.add_call(name, start.elapsed().as_secs_f64());
         result
+    }
+
+    /// Adds one call that took `seconds`.
+    pub fn add_call(&self, name: &'static str, seconds: f64) {
+        self.update(name, |phase| {
+            phase.calls += 1;
+            phase.seconds += seconds;
+            if phase.times.len() < MOST_TIMES {
+                phase.times.push(seconds);
+            }
+        });
+    }
+
+    /// Says that a phase happens inside another.
+    pub fn nest(&self, name: &'static str, parent: &'static str) {
+        self.update(name, |phase| phase.parent = Some(parent));
     }
 
     /// Adds calls and seconds that were measured elsewhere.
@@ -55,7 +80,7 @@ impl Phases {
     }
 
     /// The phases of all ranks: `max` and `sum` reduce a slice over the ranks in place, `nodes` counts all nodes,
-    /// `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran are left out.
+    /// `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran are left out; parts follow their phase.
     pub fn report(
         &self,
         ranks: usize,
@@ -71,23 +96,58 @@ impl Phases {
         let mut sums: Vec<f64> = own.iter().flat_map(per_rank).collect();
         max(&mut slowest);
         sum(&mut sums);
+        // Ranks make the same calls in the same order: a call takes as long as on the slowest of them.
+        let has_times = |phase: &PhaseTotals| phase.calls > 1 && phase.times.len() as u64 == phase.calls;
+        let mut times: Vec<f64> =
+            own.iter().filter(|phase| has_times(phase)).flat_map(|phase| phase.times.clone()).collect();
+        max(&mut times);
+        let mut rest = &times[..];
         let rows = own.iter().zip(slowest).zip(sums.chunks_exact(3));
-        rows.map(|((phase, seconds), sums)| {
+        let rows = rows.map(|((phase, seconds), sums)| {
             let mean = sums[0] / ranks as f64;
             let calls = phase.calls as f64;
-            PhaseReport::new(phase.name, phase.calls, seconds, mean, sums[1] * calls, sums[2] * calls, nodes, triad)
-        })
-        .collect()
+            let (bytes, flops) = (sums[1] * calls, sums[2] * calls);
+            let mut row = PhaseReport::new(phase.name, phase.calls, seconds, mean, bytes, flops, nodes, triad);
+            row.parent =
+                phase.parent.or_else(|| phase.name.rsplit_once('/').map(|(parent, _)| parent)).map(String::from);
+            if has_times(phase) {
+                let (own, others) = rest.split_at(phase.times.len());
+                row.spread = Some(SpreadReport::new(own));
+                rest = others;
+            }
+            row
+        });
+        as_tree(rows.collect())
     }
 
     fn update(&self, name: &'static str, change: impl FnOnce(&mut PhaseTotals)) {
         let mut totals = self.totals.borrow_mut();
         let index = totals.iter().position(|phase| phase.name == name).unwrap_or_else(|| {
-            totals.push(PhaseTotals { name, calls: 0, seconds: 0.0, cost: Cost::default() });
+            totals.push(PhaseTotals {
+                name,
+                calls: 0,
+                seconds: 0.0,
+                cost: Cost::default(),
+                parent: None,
+                times: Vec::new(),
+            });
             totals.len() - 1
         });
         change(&mut totals[index]);
     }
+}
+
+/// Moves the parts of a phase behind it, in their order. A part whose phase never ran stays where it is.
+fn as_tree(rows: Vec<PhaseReport>) -> Vec<PhaseReport> {
+    fn append(row: &PhaseReport, rows: &[PhaseReport], tree: &mut Vec<PhaseReport>) {
+        tree.push(row.clone());
+        rows.iter().filter(|part| part.parent.as_ref() == Some(&row.name)).for_each(|part| append(part, rows, tree));
+    }
+    let ran = |name: &String| rows.iter().any(|row| row.name == *name);
+    let mut tree = Vec::with_capacity(rows.len());
+    let roots = rows.iter().filter(|row| !row.parent.as_ref().is_some_and(ran));
+    roots.for_each(|root| append(root, &rows, &mut tree));
+    tree
 }
 
 #[cfg(test)]
@@ -114,7 +174,36 @@ mod tests {
         let sum = |x: &mut [f64]| x.iter_mut().zip([1.0, 1e9, 5e8]).for_each(|(x, other)| *x += other);
         let report = phases.report(2, 1000, Some(20.0), |_| {}, sum).remove(0);
         assert_eq!((report.seconds, report.imbalance), (2.0, 2.0 / 1.5));
-        assert_eq!((report.gb_per_s, report.gflop_per_s, report.triad_fraction), (10.0, 5.0, Some(0.5)));
+        let rates = (report.gb_per_s, report.gflop_per_s, report.triad_fraction);
+        assert_eq!(rates, (Some(10.0), Some(5.0), Some(0.5)));
         assert!((report.us_per_node - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn parts_follow_their_phase_and_single_times_have_a_spread() {
+        let phases = Phases::default();
+        phases.add("spmv", 5, 0.5);
+        phases.nest("spmv", "cg");
+        [3.0, 1.0, 2.0].iter().for_each(|&seconds| phases.add_call("fill", seconds));
+        phases.add_call("setup/cg", 0.5);
+        phases.add("cg", 4, 1.0);
+        let rows = phases.report(1, 10, None, |_| {}, |_| {});
+        let found: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.parent.as_deref())).collect();
+        // `setup` itself never ran.
+        assert_eq!(found, [("fill", None), ("setup/cg", Some("setup")), ("cg", None), ("spmv", Some("cg"))]);
+        assert_eq!(rows[0].spread.as_ref().map(|spread| spread.median_seconds), Some(2.0));
+        // One call has no spread, and calls that were added up have no single times.
+        assert!(rows[1..].iter().all(|row| row.spread.is_none()));
+    }
+
+    #[test]
+    fn a_call_takes_as_long_as_on_the_slowest_rank() {
+        let phases = Phases::default();
+        phases.add_call("mesh", 1.0);
+        [1.0, 5.0].iter().for_each(|&seconds| phases.add_call("fill", seconds));
+        // The other rank took 4 s twice.
+        let max = |x: &mut [f64]| x.iter_mut().for_each(|x| *x = x.max(4.0));
+        let spread = phases.report(2, 10, None, max, |_| {})[1].spread.clone().unwrap();
+        assert_eq!((spread.p10_seconds, spread.median_seconds, spread.p90_seconds), (4.0, 4.5, 5.0));
     }
 }

@@ -5,6 +5,8 @@
 mod columns;
 mod file;
 mod header;
+mod phase;
+mod rating;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,8 @@ mod tests;
 pub use columns::columns;
 pub(super) use columns::count;
 pub use file::ReportFile;
+pub use phase::{NOISY, PhaseReport, SpreadReport};
+pub use rating::RatingReport;
 
 use super::deck::by_name;
 use super::provenance::ProvenanceReport;
@@ -81,6 +85,8 @@ pub struct Report {
     pub verified: bool,
     /// Why the run is not verified, the cause before its effects, see [`Verdict`](super::Verdict).
     pub verdict: Vec<String>,
+    /// How fast the run was, in a few numbers.
+    pub rating: RatingReport,
     /// Triad bandwidth of all ranks together; null when not measured.
     pub triad_gb_per_s: Option<f64>,
     /// Peak resident bytes, the sum over the ranks.
@@ -89,7 +95,7 @@ pub struct Report {
     pub peak_bytes_per_node: f64,
     /// Machine, build, settings and placement.
     pub provenance: ProvenanceReport,
-    /// Where the time went.
+    /// Where the time went: parts behind their phase, `total` last.
     pub phases: Vec<PhaseReport>,
 }
 
@@ -167,58 +173,4 @@ pub struct HistoryReport {
     pub cg_residual: f64,
     /// ||b - A x||, computed from the solution.
     pub true_residual: f64,
-}
-
-/// One phase, over all ranks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PhaseReport {
-    /// `graph`, `graph/scan`, ...
-    pub name: String,
-    /// How often it ran on a rank (iterations for `cg` and `spmv`).
-    pub calls: u64,
-    /// Seconds of all calls on the slowest rank.
-    pub seconds: f64,
-    /// Microseconds of one call per node of the whole box.
-    pub us_per_node: f64,
-    /// `bytes` over `seconds`.
-    pub gb_per_s: f64,
-    /// `gb_per_s` over the measured triad; null when not measured.
-    pub triad_fraction: Option<f64>,
-    /// Bytes of all calls and ranks, by formula.
-    pub bytes: f64,
-    /// Flops of all calls and ranks, by formula.
-    pub flops: f64,
-    /// `flops` over `seconds`.
-    pub gflop_per_s: f64,
-    /// Slowest rank over the mean.
-    pub imbalance: f64,
-}
-
-impl PhaseReport {
-    /// Derives the rates. `bytes` and `flops` are of all calls and ranks, `mean` is the mean of the ranks' seconds.
-    pub fn new(
-        name: &str,
-        calls: u64,
-        seconds: f64,
-        mean: f64,
-        bytes: f64,
-        flops: f64,
-        nodes: u64,
-        triad: Option<f64>,
-    ) -> Self {
-        let per = |amount: f64, by: f64| if by > 0.0 { amount / by } else { 0.0 };
-        let gb_per_s = per(bytes * 1e-9, seconds);
-        PhaseReport {
-            name: name.into(),
-            calls,
-            seconds,
-            us_per_node: per(seconds * 1e6, calls as f64 * nodes as f64),
-            gb_per_s,
-            triad_fraction: triad.map(|triad| per(gb_per_s, triad)),
-            bytes,
-            flops,
-            gflop_per_s: per(flops * 1e-9, seconds),
-            imbalance: if mean > 0.0 { seconds / mean } else { 1.0 },
-        }
-    }
 }

@@ -1,7 +1,10 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
 use super::provenance::ProvenanceReport;
-use super::report::{HistoryReport, MeshReport, PartitionReport, ProblemReport, SCHEMA_VERSION, StrategiesReport};
+use super::report::{
+    HistoryReport, MeshReport, PartitionReport, PhaseReport, ProblemReport, RatingReport, SCHEMA_VERSION,
+    StrategiesReport,
+};
 use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
 use crate::blas::Reductions;
@@ -80,13 +83,15 @@ pub(super) fn costs<S: Job>(
     };
     // In the format of the matrix: fewer bytes than CRS where columns are not stored.
     let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
+    let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
     for (name, cost) in [
         ("graph", cost::graph(sizes)),
         ("graph/scan", cost::graph_scan(sizes)),
         ("fill", fill),
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
         ("spmv", product),
-        ("halo", cost::halo(problem.halo_bytes() as u64 / 8, sizes)),
+        ("halo", halo),
+        ("ghosts", halo),
         ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, sizes)),
         ("format", cost::format(sizes)),
     ] {
@@ -175,6 +180,15 @@ fn history(newton: &Course<'_>) -> Vec<HistoryReport> {
     steps.enumerate().map(line).collect()
 }
 
+/// Gives the total the flops of assembly and CG, which count each of theirs once.
+fn count_total(rows: &mut [PhaseReport], nodes: u64) {
+    let flops = rows.iter().filter(|row| ["fill", "cg"].contains(&&*row.name)).map(|row| row.flops).sum();
+    for row in rows.iter_mut().filter(|row| row.name == "total") {
+        let mean = row.seconds / row.imbalance;
+        *row = PhaseReport::new(&row.name, row.calls, row.seconds, mean, 0.0, flops, nodes, None);
+    }
+}
+
 /// The report, the same on every rank.
 pub(super) fn report<S: Job>(
     space: &S,
@@ -199,6 +213,9 @@ pub(super) fn report<S: Job>(
     comm.all_sum_u64(&mut sums);
     let triad = triad.map(|_| triads[0]);
     let nodes = spec.node_count();
+    phases.add_call("total", seconds);
+    let mut rows = phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x));
+    count_total(&mut rows, nodes);
     let evidence = evidence(deck, spec, newton, proof, largest[4], errors);
     let verdict = Verdict::new(&evidence);
     Ok(Report {
@@ -250,6 +267,7 @@ pub(super) fn report<S: Job>(
         peak_bytes: sums[1],
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,
         provenance,
-        phases: phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x)),
+        rating: RatingReport::new(&rows, nodes, largest[5], verdict.passed()),
+        phases: rows,
     })
 }

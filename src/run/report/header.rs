@@ -31,9 +31,11 @@ impl Report {
     pub(super) fn header(&self) -> String {
         let (problem, mesh, with) = (&self.problem, &self.mesh, &self.strategies);
         let [x, y, z] = mesh.nodes;
-        let mut text = format!(
-            "minifenl {}: -K laplace(T) + T^2 = 0, T = {} at zmin, {} at zmax, K = {:.8}\n",
-            self.version, problem.t_min, problem.t_max, problem.conductivity,
+        let mut text = format!("minifenl {}: -K laplace(T) + T^2 = 0\n", self.version);
+        let conductivity = format!("K = {:.8}", problem.conductivity);
+        text += &line(
+            "problem",
+            [format!("T = {} at zmin", problem.t_min), format!("{} at zmax", problem.t_max), conductivity],
         );
         text += &line(
             "mesh",
