@@ -247,3 +247,27 @@ fn a_report_does_not_replace_its_deck() {
     assert_eq!(error, "error: run.report (--report): this is the input deck; give another file\n");
     assert_eq!(std::fs::read_to_string(&deck).unwrap(), "[mesh]\nnodes = 4\n");
 }
+
+#[test]
+fn a_given_number_of_cg_iterations_is_done_reported_and_not_judged() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let words = ["--nodes", "9", "--device", "cpu", "--report", path.to_str().unwrap(), "--cg-iterations"];
+    // Too few for Newton's method, which ends at its limit; more than it takes to solve.
+    for (iterations, steps) in [("3", Some(10)), ("50", None)] {
+        let (code, out, err) = run(&[&words[..], &[iterations]].concat());
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert!(out.lines().last().unwrap().starts_with("NOT ASKED: ") && !out.contains("PASS"), "{out}");
+        let report = json(&path);
+        let count: u64 = iterations.parse().unwrap();
+        let newton = report["newton_iterations"].as_u64().unwrap();
+        assert_eq!(report["cg_iterations"], newton * count);
+        assert_eq!(report["cg_iterations_asked"], count);
+        assert_eq!(report["verified"], false);
+        assert!(report["verdict"][0].as_str().unwrap().starts_with("not asked"), "{report}");
+        let expected = if steps.is_some() { "number of iterations" } else { "relative tolerance" };
+        assert!(report["reason"] == expected && steps.is_none_or(|steps| newton == steps), "{report}");
+        let history = report["history"].as_array().unwrap();
+        assert!(history[..history.len() - 1].iter().all(|step| step["cg_iterations"] == count), "{report}");
+    }
+}

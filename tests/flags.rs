@@ -12,7 +12,7 @@ mod settings;
 
 use args::Args;
 use clap::{CommandFactory, Parser};
-use settings::{SETTINGS, Setting, deck, flat};
+use settings::{SETTINGS, deck, flat, together};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the keys of the deck that results from these words.
@@ -20,11 +20,6 @@ fn dumped(words: &[&str]) -> BTreeMap<String, String> {
     let args =
         Args::try_parse_from([&["minifenl"], words].concat()).unwrap_or_else(|error| panic!("{words:?}: {error}"));
     flat(&args.deck().unwrap_or_else(|error| panic!("{words:?}: {error}")).to_toml().unwrap())
-}
-
-/// All settings but the number of nodes per rank, which excludes the number of nodes.
-fn together() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(|setting| setting.flag != "--nodes-per-rank")
 }
 
 fn words<'a>(settings: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Vec<&'a str> {
@@ -65,8 +60,8 @@ fn every_flag_and_every_key_is_in_the_list() {
     // A key without a flag would be missing in the list, and so in the tests below.
     let (_folder, path) = first_deck();
     let keys: BTreeSet<String> = dumped(&["--input", &path]).into_keys().collect();
-    let share = dumped(&["--nodes-per-rank", "8"]).into_keys();
-    let keys: BTreeSet<String> = keys.into_iter().chain(share).collect();
+    let alone = [&["--nodes-per-rank", "8"][..], &["--cg-iterations", "50"]].map(|flags| dumped(flags).into_keys());
+    let keys: BTreeSet<String> = keys.into_iter().chain(alone.into_iter().flatten()).collect();
     assert_eq!(keys, SETTINGS.iter().map(|setting| setting.key.to_string()).collect());
 }
 
@@ -134,4 +129,26 @@ fn nodes_and_nodes_per_rank_replace_each_other() {
         assert_eq!(dump.remove(key).as_deref(), Some(value), "{words:?}");
         assert!(!dump.keys().any(|key| key.starts_with("mesh.nodes")), "{words:?}");
     }
+}
+
+#[test]
+fn a_number_of_cg_iterations_is_refused_beside_what_ends_a_solve_before() {
+    let refused = |words: &[&str]| {
+        let deck = Args::try_parse_from([&["minifenl"], words].concat()).unwrap().deck();
+        deck.map_err(|error| error.to_string())
+    };
+    for (words, part) in [
+        (&["--cg-iterations", "50", "--cg-tolerance", "1e-3"][..], "cg.tolerance (--cg-tolerance) is 1e-3 too"),
+        (&["--cg-iterations", "50", "--cg-max", "49"], "cg.max_iterations (--cg-max) is 49 too"),
+        (&["--cg-iterations", "0"], "give 1 or more"),
+    ] {
+        let message = refused(words).unwrap_err();
+        assert!(message.starts_with("cg.iterations (--cg-iterations): ") && message.contains(part), "{message}");
+    }
+    for words in [&["--cg-iterations", "50", "--cg-max", "50"][..], &["--cg-iterations", "5000"]] {
+        assert!(refused(words).is_ok(), "{words:?}");
+    }
+    let (_folder, path) = written("[cg]\niterations = 7\n");
+    assert_eq!(dumped(&["--input", &path])["cg.iterations"], "7");
+    assert_eq!(dumped(&["--input", &path, "--cg-iterations", "8"])["cg.iterations"], "8");
 }

@@ -27,7 +27,7 @@ Examples:
   mpirun -n 4 minifenl --nodes 64              4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
 
-Exit codes: 0 solved and verified, or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 1 any other failure.";
+Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -75,6 +75,9 @@ pub struct Args {
     /// Largest number of CG iterations per Newton step [default: 10000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     cg_max: Option<usize>,
+    /// Exactly N CG iterations per Newton step, whatever the residual; the result is not judged (as in miniFE and HPCG)
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    cg_iterations: Option<usize>,
     /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
@@ -146,6 +149,7 @@ impl Args {
         set(&mut deck.newton.max_iterations, self.newton_max);
         set(&mut deck.cg.tolerance, self.cg_tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
+        deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);
         set(&mut deck.cg.variant, self.cg_variant);
         set(&mut deck.matrix.format, self.format);
         set(&mut deck.run.device, self.device);

@@ -19,7 +19,7 @@ pub use nodes::Nodes;
 
 use crate::comm::Transport;
 use crate::mesh::CoordinateMap;
-use crate::solve::CgVariant;
+use crate::solve::{CgParams, CgVariant};
 use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
 use serde::{Deserialize, Serialize};
@@ -150,6 +150,9 @@ pub struct CgDeck {
     pub tolerance: f64,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
+    /// Iterations of each solve, whatever the residual; the run is not judged then. By the tolerance when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<usize>,
     /// Variant; `auto` is classic CG, or one launch for a small system on a GPU.
     #[serde(with = "by_name")]
     pub variant: Choice<CgVariant>,
@@ -157,7 +160,15 @@ pub struct CgDeck {
 
 impl Default for CgDeck {
     fn default() -> Self {
-        CgDeck { tolerance: 1e-8, max_iterations: 10_000, variant: Choice::default() }
+        CgDeck { tolerance: 1e-8, max_iterations: 10_000, iterations: None, variant: Choice::default() }
+    }
+}
+
+impl CgDeck {
+    /// The stopping criteria of a solve.
+    pub(super) fn params(&self) -> CgParams {
+        let CgDeck { tolerance, max_iterations, .. } = *self;
+        self.iterations.map_or(CgParams { tolerance, max_iterations }, CgParams::exactly)
     }
 }
 

@@ -130,7 +130,11 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 
     // 4. Newton.
     comm.enter_phase("solution");
-    let params = NewtonParams { tolerance: deck.newton.tolerance, max_iterations: deck.newton.max_iterations };
+    let params = NewtonParams {
+        tolerance: deck.newton.tolerance,
+        max_iterations: deck.newton.max_iterations,
+        ends_at_limit: deck.cg.iterations.is_some(),
+    };
     let observe = &mut |step, norm| progress.newton(step, norm);
     let mut info = NewtonInfo::default();
     let end = newton_into(space, &links, &mut problem, &mut temperature, params, observe, &mut info);

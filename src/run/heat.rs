@@ -16,8 +16,8 @@ use crate::fill::{HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
 use crate::solve::{
-    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
-    symmetry, true_residual,
+    CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry,
+    true_residual,
 };
 use crate::space::Array;
 use crate::sparse::{Format, Product};
@@ -248,7 +248,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         let matrix = S::operator(&self.system.matrix);
         let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
-        let params = CgParams { tolerance: deck.cg.tolerance, max_iterations: deck.cg.max_iterations };
+        let params = deck.cg.params();
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
         let solved = cg(space, &mut system, delta, params, &mut self.workspace, observe);
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.

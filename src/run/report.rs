@@ -81,6 +81,8 @@ pub struct Report {
     /// Seconds from the start of the mesh to the last check, on the slowest rank. The start of MPI and of the program, the bandwidth
     /// measurement and the report are not counted.
     pub total_seconds: f64,
+    /// Iterations of each CG solve if they were given (`--cg-iterations`); such a run is not judged. Null otherwise.
+    pub cg_iterations_asked: Option<usize>,
     /// Whether the run is verified: `verdict` is empty.
     pub verified: bool,
     /// Why the run is not verified, the cause before its effects, see [`Verdict`](super::Verdict).

@@ -14,6 +14,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("newton.max_iterations", "--newton-max"),
     ("cg.tolerance", "--cg-tolerance"),
     ("cg.max_iterations", "--cg-max"),
+    ("cg.iterations", "--cg-iterations"),
     ("cg.variant", "--cg-variant"),
     ("graph.strategy", "--graph"),
     ("fill.strategy", "--fill"),
@@ -85,6 +86,7 @@ mod tests {
         let mut deck = Deck::default();
         deck.mesh.nodes = Nodes::new([4, 5, 6]).ok();
         (deck.run.threads, deck.run.timeout) = (Some(3), Some(1.5));
+        deck.cg.iterations = Some(50);
         deck.run.report = Some("a/b.json".into());
         let found = text(&deck);
         let args = include_str!("../../apps/minifenl/args.rs");

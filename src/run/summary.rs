@@ -15,6 +15,9 @@ use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo, Symmetry};
 use crate::space::{Array, MemorySpace};
 use crate::{Error, Result, element, fill};
 
+/// The verdict on a run whose solves were not to converge.
+const NOT_ASKED: &str = "not asked: the number of CG iterations was given";
+
 /// Inputs of the verdict besides the errors and Newton's history.
 pub(super) struct Proof {
     pub exact: Analytic,
@@ -148,7 +151,9 @@ fn evidence(
         error_bound: proof.exact.error_bound(spacing),
         algebraic_error: match newton.info.reason {
             Reason::Zero => 0.0,
-            Reason::RelativeTolerance => proof.exact.algebraic_error(newton.info.residual, z, x * y * z, nodes as f64),
+            Reason::RelativeTolerance | Reason::Iterations => {
+                proof.exact.algebraic_error(newton.info.residual, z, x * y * z, nodes as f64)
+            }
         },
         symmetry: proof.symmetry.departure,
         matrix_norm: proof.symmetry.norm,
@@ -218,6 +223,8 @@ pub(super) fn report<S: Job>(
     count_total(&mut rows, nodes);
     let evidence = evidence(deck, spec, newton, proof, largest[4], errors);
     let verdict = Verdict::new(&evidence);
+    // A run that broke off is a failure whatever was asked for.
+    let is_judged = deck.cg.iterations.is_none() || newton.stopped.is_some();
     Ok(Report {
         schema_version: SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION"),
@@ -261,8 +268,12 @@ pub(super) fn report<S: Job>(
         algebraic_error: evidence.algebraic_error,
         symmetry: evidence.symmetry,
         total_seconds: largest[5],
-        verified: verdict.passed(),
-        verdict: verdict.failures.iter().map(ToString::to_string).collect(),
+        cg_iterations_asked: deck.cg.iterations,
+        verified: is_judged && verdict.passed(),
+        verdict: match is_judged {
+            false => vec![NOT_ASKED.into()],
+            true => verdict.failures.iter().map(ToString::to_string).collect(),
+        },
         triad_gb_per_s: triad,
         peak_bytes: sums[1],
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,

@@ -32,6 +32,8 @@ pub struct NewtonParams {
     pub tolerance: f64,
     /// Number of steps after which Newton's method gives up.
     pub max_iterations: usize,
+    /// Whether the limit ends the method with [`Reason::Iterations`] instead of an error.
+    pub ends_at_limit: bool,
 }
 
 /// One Newton step.
@@ -59,7 +61,7 @@ pub struct NewtonInfo {
 /// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called after each assembly.
 ///
 /// # Errors
-/// [`Error::NotConverged`] at the limit, [`Error::NotFinite`] for a NaN or infinity in ||F||, [`Error::Underflow`] if the square of
+/// [`Error::NotConverged`] at the limit unless that ends it, [`Error::NotFinite`] for a NaN or infinity in ||F||, [`Error::Underflow`] if the square of
 /// ||F|| at the start or of the target underflows and F is not 0, and what the problem returns.
 pub fn newton<S: Blas>(
     space: &S,
@@ -124,6 +126,10 @@ pub fn newton_into<S: Blas>(
             return if is_normal { Ok(()) } else { Err(underflow("tolerance ||F||", target)) };
         }
         // The limit is tested after the target, so that the last step allowed may converge.
+        if step == params.max_iterations && params.ends_at_limit {
+            info.reason = Reason::Iterations;
+            return Ok(());
+        }
         if step == params.max_iterations {
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
@@ -174,7 +180,7 @@ mod tests {
         (x, info)
     }
 
-    const TIGHT: NewtonParams = NewtonParams { tolerance: 1e-13, max_iterations: 20 };
+    const TIGHT: NewtonParams = NewtonParams { tolerance: 1e-13, max_iterations: 20, ends_at_limit: false };
 
     #[test]
     fn newton_converges_quadratically_to_square_roots() {
@@ -191,6 +197,15 @@ mod tests {
     fn failures_are_typed() {
         let limit = NewtonParams { max_iterations: 2, ..TIGHT };
         assert!(matches!(roots(40.0, limit).1, Err(Error::NotConverged { method: "Newton", iterations: 2, .. })));
+        // The same two steps, without the error.
+        let (x, info) = roots(40.0, NewtonParams { ends_at_limit: true, ..limit });
+        let info = info.unwrap();
+        assert_eq!((info.reason, info.steps.len()), (Reason::Iterations, 2));
+        assert!(x[0] > 10.0 && info.residual > 1e-13 * info.initial_residual);
+        // A tolerance that is reached at the limit is what ends it.
+        let last =
+            NewtonParams { max_iterations: roots(4.0, TIGHT).1.unwrap().steps.len(), ends_at_limit: true, ..TIGHT };
+        assert_eq!(roots(4.0, last).1.unwrap().reason, Reason::RelativeTolerance);
         assert!(matches!(roots(0.0, TIGHT).1, Err(Error::NotFinite { method: "Newton", iteration: 1, .. })));
     }
 
@@ -210,7 +225,7 @@ mod tests {
                 Ok(SolveInfo::default())
             }
         }
-        let params = NewtonParams { tolerance, max_iterations: 5 };
+        let params = NewtonParams { tolerance, max_iterations: 5, ..TIGHT };
         newton(&Serial, &Solo, &mut Line(c), &mut vec![0.0; 3], params, &mut |_, _| {})
     }
 
@@ -242,7 +257,7 @@ mod tests {
                 Ok(SolveInfo::default())
             }
         }
-        let params = NewtonParams { tolerance: 1e-7, max_iterations: 9 };
+        let params = NewtonParams { tolerance: 1e-7, max_iterations: 9, ..TIGHT };
         let info = newton(&Serial, &Solo, &mut Slow, &mut vec![1e6; 3], params, &mut |_, _| {}).unwrap();
         assert_eq!(info.steps.len(), 3);
     }

@@ -1,8 +1,9 @@
-//! Why an iteration counts as converged, and the test for a right-hand side that is exactly zero.
+//! Why an iteration ended without an error, and the test for a right-hand side that is exactly zero.
 //!
 //! ```text
 //! relative tolerance   ||r|| <= tolerance ||b||, where the squares of both norms are normal numbers
 //! zero                 every item of b is 0
+//! iterations           the number of iterations that was asked for, whatever ||r||
 //! ```
 //! There is no absolute tolerance. A norm of 0 from items that are not 0 (their squares underflow) is [`Error::Underflow`], and
 //! never a success.
@@ -14,7 +15,7 @@ use crate::blas::{Blas, Reductions};
 use crate::comm::AllReduce;
 use crate::space::Array;
 
-/// The criterion by which an iteration converged.
+/// The criterion by which an iteration ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reason {
     /// The residual norm fell to the tolerance times the norm of the right-hand side (Newton: of the first residual).
@@ -22,6 +23,8 @@ pub enum Reason {
     RelativeTolerance,
     /// The right-hand side (Newton: the first residual) is exactly 0.
     Zero,
+    /// The iterations that were asked for are done, whatever the residual.
+    Iterations,
 }
 
 impl std::fmt::Display for Reason {
@@ -29,6 +32,7 @@ impl std::fmt::Display for Reason {
         f.write_str(match self {
             Reason::RelativeTolerance => "relative tolerance",
             Reason::Zero => "zero right-hand side",
+            Reason::Iterations => "number of iterations",
         })
     }
 }

@@ -21,8 +21,16 @@ const fn setting(
     Setting { flag, key, first: (Some(first.0), first.1), second: (Some(second.0), second.1) }
 }
 
-/// All settings. `--nodes` and `--nodes-per-rank` exclude each other: the second replaces the first.
-pub const SETTINGS: [Setting; 23] = [
+/// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance.
+const ALONE: [&str; 2] = ["--nodes-per-rank", "--cg-iterations"];
+
+/// All settings but those that contradict others.
+pub fn together() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|setting| !ALONE.contains(&setting.flag))
+}
+
+/// All settings.
+pub const SETTINGS: [Setting; 24] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
@@ -36,6 +44,7 @@ pub const SETTINGS: [Setting; 23] = [
     setting("--newton-max", "newton.max_iterations", ("33", "33"), ("7", "7")),
     setting("--cg-tolerance", "cg.tolerance", ("1e-4", "0.0001"), ("0.5", "0.5")),
     setting("--cg-max", "cg.max_iterations", ("44", "44"), ("77", "77")),
+    setting("--cg-iterations", "cg.iterations", ("55", "55"), ("66", "66")),
     setting("--cg-variant", "cg.variant", ("pipelined", "\"pipelined\""), ("classic", "\"classic\"")),
     setting("--device", "run.device", ("cuda:3", "\"cuda:3\""), ("cpu", "\"cpu\"")),
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),

@@ -18,7 +18,7 @@ use args::Args;
 use minifenl::run::Deck;
 use minifenl::run::program::{self, Exit};
 use random::Random;
-use settings::{SETTINGS, deck, flat};
+use settings::{SETTINGS, deck, flat, together};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -281,7 +281,7 @@ fn wrong_decks_name_the_key_or_the_line() {
     let (mut cases, mut processes) = (0, 0);
     while cases < 3000 {
         let mut values: Vec<(&str, &str)> = Vec::new();
-        for setting in SETTINGS.iter().filter(|setting| setting.flag != "--nodes-per-rank") {
+        for setting in together() {
             match random.below(6) {
                 0 => values.push((setting.key, setting.first.1)),
                 1 => values.push((setting.key, setting.second.1)),
@@ -327,8 +327,7 @@ fn damaged_decks_are_refused_in_one_line_or_accepted() {
     let mut random = Random::new(14);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deck.toml");
-    let together = SETTINGS.iter().filter(|setting| setting.flag != "--nodes-per-rank");
-    let right = deck(together.map(|setting| (setting.key, setting.first.1)));
+    let right = deck(together().map(|setting| (setting.key, setting.first.1)));
     let (mut accepted, total) = (0, 4000);
     for _ in 0..total {
         let mut bytes = right.clone().into_bytes();

@@ -1,6 +1,6 @@
 //! What values a deck may hold. Each refusal is one line that names the key and the flag.
 
-use super::{Choice, Deck, Nodes};
+use super::{CgDeck, Choice, Deck, Nodes};
 use crate::mesh::CoordinateMap;
 use crate::space::allowed_cores;
 use crate::{Error, Result, fill};
@@ -54,6 +54,7 @@ impl Deck {
         tolerance("cg.tolerance", "--cg-tolerance", cg.tolerance)?;
         positive("newton.max_iterations", "--newton-max", newton.max_iterations)?;
         positive("cg.max_iterations", "--cg-max", cg.max_iterations)?;
+        iterations(cg)?;
         if self.run.report.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             return refuse("run.report", "--report", "``", "give a file name");
         }
@@ -87,6 +88,28 @@ fn refuse(key: &str, flag: &str, value: impl std::fmt::Display, why: impl std::f
 
 fn tolerance(key: &str, flag: &str, value: f64) -> Result<()> {
     if value > 0.0 && value < 1.0 { Ok(()) } else { refuse(key, flag, value, "give a number between 0 and 1") }
+}
+
+/// Checks a number of iterations against the criteria that would end a solve before. What has its default value was not asked for.
+fn iterations(cg: &CgDeck) -> Result<()> {
+    let (Some(asked), default) = (cg.iterations, CgDeck::default()) else { return Ok(()) };
+    let (key, flag) = ("cg.iterations", "--cg-iterations");
+    positive(key, flag, asked)?;
+    if cg.tolerance != default.tolerance {
+        let why = format!(
+            "cg.tolerance (--cg-tolerance) is {:e} too, which may end a solve before; give one of them",
+            cg.tolerance
+        );
+        return refuse(key, flag, asked, why);
+    }
+    if cg.max_iterations != default.max_iterations && cg.max_iterations < asked {
+        let why = format!(
+            "cg.max_iterations (--cg-max) is {} too, which ends a solve before; give one of them",
+            cg.max_iterations
+        );
+        return refuse(key, flag, asked, why);
+    }
+    Ok(())
 }
 
 fn positive(key: &str, flag: &str, value: usize) -> Result<()> {

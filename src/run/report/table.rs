@@ -5,7 +5,7 @@ use super::header::line;
 use super::{PhaseReport, Report};
 
 impl Report {
-    /// The report as text, ending with a line that begins with PASS or FAIL.
+    /// The report as text, ending with a line that begins with PASS, FAIL or NOT ASKED.
     pub fn table(&self) -> String {
         let mut text = self.header() + "\n";
         let history = self.history.iter().map(|step| {
@@ -89,12 +89,22 @@ impl Report {
         line("rating", parts)
     }
 
-    /// The last line: PASS, or FAIL with the first reason.
+    /// Whether the run is as good as was asked for: verified, or not to be judged.
+    pub fn is_good(&self) -> bool {
+        self.verified || self.is_not_judged()
+    }
+
+    fn is_not_judged(&self) -> bool {
+        self.cg_iterations_asked.is_some() && self.stopped.is_none()
+    }
+
+    /// The last line: PASS, FAIL with the first reason, or NOT ASKED.
     fn verdict_line(&self) -> String {
-        let verdict = match (self.verified, self.verdict.first()) {
-            (true, _) => "PASS:".into(),
-            (false, Some(reason)) => format!("FAIL: {reason};"),
-            (false, None) => "FAIL:".into(),
+        let (verdict, relation) = match (self.verified, self.verdict.first()) {
+            _ if self.is_not_judged() => ("NOT ASKED:".into(), "bound"),
+            (true, _) => ("PASS:".into(), "within the bound"),
+            (false, Some(reason)) => (format!("FAIL: {reason};"), "bound"),
+            (false, None) => ("FAIL:".into(), "bound"),
         };
         format!(
             "{verdict} {}, {}, max error {:.3e}\n",

@@ -47,6 +47,7 @@ pub(super) fn sample() -> Report {
         algebraic_error: 1e-9,
         symmetry: 1e-17,
         total_seconds: 0.75,
+        cg_iterations_asked: None,
         verified: true,
         verdict: vec![],
         rating: RatingReport::new(&[], 27, 0.75, true),
@@ -100,6 +101,10 @@ fn the_table_is_aligned_and_ends_with_the_verdict() {
     assert!(table.lines().last().unwrap().starts_with("PASS: 1 Newton step, 5 CG"), "{table}");
     let failed = Report { verified: false, verdict: vec!["a cause".into(), "an effect".into()], ..sample() }.table();
     assert!(failed.lines().last().unwrap().starts_with("FAIL: a cause; 1 Newton step, 5 CG"), "{failed}");
+    let counted = Report { verified: false, cg_iterations_asked: Some(5), verdict: vec!["x".into()], ..sample() };
+    assert!(counted.table().lines().last().unwrap().starts_with("NOT ASKED: 1 Newton step, 5 CG"));
+    assert!(counted.is_good() && sample().is_good());
+    assert!(!Report { verified: false, ..sample() }.is_good());
     assert!(table.contains("\nchecks      algebraic error 1.0e-9, asymmetry of the matrix 1.0e-17\nPASS"), "{table}");
 }
 

@@ -49,7 +49,8 @@ use std::collections::VecDeque;
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
 /// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end.
 ///
-/// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]).
+/// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]). [`CgParams::exactly`] asks for a number of iterations instead of a
+/// tolerance ([`Reason::Iterations`]).
 ///
 /// For a given number of ranks the result is deterministic, whatever the number of threads. Iterations are enqueued ahead of the
 /// convergence checks. Those enqueued after convergence change nothing, so count and x do not depend on when the host checks.
@@ -74,8 +75,6 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
 
     // ||b||
     let [rr, _] = CgSlot::RR;
-    // The state of the last solve would switch these sums off.
-    work.sums.stop = None;
     work.stopped = None;
     match work.variant {
         CgVariant::Classic => comm.attach(&mut work.sums),
@@ -83,7 +82,7 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
         CgVariant::SingleReduction | CgVariant::Pipelined => work.sums.ranks = None,
     }
     let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1, one_launch: false };
-    let solved = solve.whole(params, rr, observe);
+    let solved = solve.to_the_end(params, rr, observe);
     // Detached: later sums are local until a caller attaches again.
     solve.work.sums.ranks = None;
     if solved.as_ref().is_err_and(Error::is_collective) {
@@ -112,8 +111,25 @@ where
         SolveInfo { variant: self.work.variant, one_launch: self.one_launch, reductions, ..info }
     }
 
-    /// All of the solve.
+    /// All of the solve. A given number of iterations is completed from the last iterate if r.r underflows.
+    fn to_the_end(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+        let mut done = 0;
+        loop {
+            let rest = CgParams { max_iterations: params.max_iterations - done, ..params };
+            let observe = &mut |iteration, norm| observe(done + iteration, norm);
+            let info = self.whole(rest, rr, observe)?;
+            done += info.iterations;
+            let is_early = info.reason == Reason::Iterations && done < params.max_iterations;
+            if !is_early || info.iterations == 0 {
+                return Ok(SolveInfo { iterations: done, ..info });
+            }
+        }
+    }
+
+    /// The solve from the x that is there, until a criterion ends it.
     fn whole(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+        // The state of the last solve would switch these sums off.
+        self.work.sums.stop = None;
         let (space, CgWorkspace { sums, .. }) = (self.space, &mut *self.work);
         space.dot(self.n, self.b, self.b, sums, rr)?;
         self.comm.all_reduce(space, sums, rr..rr + 1)?;
@@ -187,8 +203,9 @@ where
                         since_refresh = 0;
                     }
                     None => {}
-                    Some(Ok(_))
-                        if self.follows_recurrences()
+                    Some(Ok(info))
+                        if info.reason == Reason::RelativeTolerance
+                            && self.follows_recurrences()
                             && replacements < self.work.replacements
                             && count > replaced_at =>
                     {
@@ -284,14 +301,24 @@ fn progress(scalars: &[f64]) -> (usize, f64) {
     (count, scalars[CgSlot::RR[count % 2]].sqrt())
 }
 
+/// A norm whose square has lost its last digits to underflow.
+const VANISHED: f64 = 1e-150;
+
 /// The result that a state stands for; `None` while the iteration continues.
 fn end(scalars: &[f64]) -> Option<Result<SolveInfo>> {
     let (iterations, residual) = progress(scalars);
     let (rhs, curvature) = (scalars[CgSlot::RHS], scalars[CgSlot::PQ]);
+    let reached = SolveInfo { iterations, residual, rhs, ..SolveInfo::default() };
     let not_finite = |quantity, value, iteration| Error::NotFinite { method: "CG", quantity, value, iteration };
+    let is_counted = scalars[CgSlot::TARGET] < 0.0;
     Some(match CgState::of(scalars[CgSlot::STATE]) {
         CgState::Running | CgState::Drifted => return None,
-        CgState::Converged => Ok(SolveInfo { iterations, residual, rhs, ..SolveInfo::default() }),
+        CgState::Converged => Ok(reached),
+        CgState::LimitReached if is_counted => Ok(SolveInfo { reason: Reason::Iterations, ..reached }),
+        // p.q is 0, or a quotient of zeros, since r.r underflows: x is as good as it gets.
+        CgState::Breakdown | CgState::NotFinite if is_counted && residual < VANISHED => {
+            Ok(SolveInfo { reason: Reason::Iterations, ..reached })
+        }
         CgState::LimitReached => {
             Err(Error::NotConverged { method: "CG", iterations, residual, tolerance: scalars[CgSlot::TARGET] })
         }

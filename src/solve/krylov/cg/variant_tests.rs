@@ -312,3 +312,40 @@ fn an_unattainable_tolerance_ends() {
         assert!(info.is_ok(), "{name}: {info:?}");
     }
 }
+
+/// Of 3 iterations x is that of a solve that gives up after 3; of 3000 and 3001, r.r underflows on the way and x stays as good as it
+/// gets.
+#[test]
+fn a_given_number_of_iterations_is_done_whatever_the_residual() {
+    for variant in [CgVariant::Classic, CgVariant::SingleReduction, CgVariant::Pipelined] {
+        for (n, diagonal) in [(40, 2.0), (Serial::CHUNK + 11, 2.5)] {
+            let (a, b) = (difference(n, diagonal), wave(n, 0.77));
+            let few = CgParams { max_iterations: 3, ..TIGHT };
+            let (failed, x) = solve(&Serial, variant, &a, Identity, &b, few);
+            assert!(matches!(failed, Err(Error::NotConverged { .. })));
+            let (info, same) = solve(&Serial, variant, &a, Identity, &b, CgParams::exactly(3));
+            let info = info.unwrap();
+            assert_eq!((info.iterations, info.reason, same), (3, Reason::Iterations, x), "{variant}, {n}");
+            assert!(info.residual > 1e-3 * info.rhs, "{info:?}");
+            let (_, exact) = solve(&Serial, variant, &a, Identity, &b, TIGHT);
+            for iterations in [3000, 3001] {
+                let (info, x) =
+                    solve(&Threads::new(2).unwrap(), variant, &a, Identity, &b, CgParams::exactly(iterations));
+                let info = info.unwrap();
+                assert_eq!((info.iterations, info.reason), (iterations, Reason::Iterations), "{variant}, {n}");
+                let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-8;
+                assert!(x.iter().zip(&exact).all(near), "{variant}, {n}, {iterations}");
+            }
+        }
+        // b - A x is exactly 0 after one iteration, and nothing is left to iterate on.
+        let (info, x) = solve(&Serial, variant, &difference(1, 2.0), Identity, &vec![8.0], CgParams::exactly(9));
+        let info = info.unwrap();
+        assert_eq!(
+            (info.iterations, info.residual, info.reason, x),
+            (1, 0.0, Reason::Iterations, vec![4.0]),
+            "{variant}"
+        );
+        let zero = solve(&Serial, variant, &difference(4, 2.0), Identity, &vec![0.0; 4], CgParams::exactly(9));
+        assert_eq!(zero.0.unwrap().reason, Reason::Zero);
+    }
+}

@@ -16,10 +16,19 @@ const REPLACEMENTS: usize = 2;
 /// Stopping criteria of CG.
 #[derive(Clone, Copy, Debug)]
 pub struct CgParams {
-    /// Bound of ||r|| / ||b||.
+    /// Bound of ||r|| / ||b||. A negative bound is never reached: see [`exactly`](Self::exactly).
     pub tolerance: f64,
     /// Number of iterations after which CG gives up.
     pub max_iterations: usize,
+}
+
+impl CgParams {
+    /// Asks for exactly so many iterations whatever the residual, as miniFE and HPCG count them. The solve ends with
+    /// [`Reason::Iterations`](crate::solve::Reason::Iterations). If r.r underflows before, CG starts again from its last iterate.
+    /// Only where b is 0, or b - A x is exactly 0, are there fewer iterations.
+    pub const fn exactly(iterations: usize) -> Self {
+        CgParams { tolerance: -1.0, max_iterations: iterations }
+    }
 }
 
 /// Vectors and scalars of CG, allocated once and used by every solve.
