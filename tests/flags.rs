@@ -44,6 +44,7 @@ fn every_flag_and_every_key_is_in_the_list() {
     let others = [
         "--input",
         "--no-triad",
+        "--preset",
         "--dry-run",
         "--dump-deck",
         "--kernel-info",
@@ -151,4 +152,43 @@ fn a_number_of_cg_iterations_is_refused_beside_what_ends_a_solve_before() {
     let (_folder, path) = written("[cg]\niterations = 7\n");
     assert_eq!(dumped(&["--input", &path])["cg.iterations"], "7");
     assert_eq!(dumped(&["--input", &path, "--cg-iterations", "8"])["cg.iterations"], "8");
+}
+
+#[test]
+fn flags_override_a_preset_and_fast_is_the_default() {
+    assert_eq!(dumped(&["--preset", "fast"]), dumped(&[]));
+    let seeds = dumped(&["--preset", "seeds"]);
+    for (key, value) in [
+        ("graph.strategy", "\"map\""),
+        ("fill.strategy", "\"scatter\""),
+        ("fill.kernel", "\"contraction\""),
+        ("matrix.format", "\"crs\""),
+        ("matrix.lanes", "\"warp\""),
+        ("mesh.nodes", "64"),
+    ] {
+        assert_eq!(seeds[key], value, "{key}");
+    }
+    for words in [["--preset", "seeds", "--fill", "colour"], ["--fill", "colour", "--preset", "seeds"]] {
+        let mut expected = seeds.clone();
+        expected.insert("fill.strategy".into(), "\"colour\"".into());
+        assert_eq!(dumped(&words), expected);
+    }
+    let (_folder, path) = written("");
+    assert!(Args::try_parse_from(["minifenl", "--preset", "seeds", "--input", &path]).is_err());
+    assert!(Args::try_parse_from(["minifenl", "--preset", "seed"]).is_err());
+}
+
+#[test]
+fn threads_per_row_are_refused_but_in_crs_on_a_gpu() {
+    let deck = |words: &[&str]| {
+        let deck = Args::try_parse_from([&["minifenl", "--lanes"], words].concat()).unwrap().deck();
+        deck.map(|deck| deck.matrix.lanes.to_string()).map_err(|error| error.to_string())
+    };
+    assert_eq!(deck(&["8", "--format", "crs", "--device", "cuda"]).unwrap(), "8");
+    for words in [&["8"][..], &["8", "--format", "sell"], &["8", "--format", "crs", "--device", "cpu"]] {
+        let message = deck(words).unwrap_err();
+        assert!(message.starts_with("matrix.lanes (--lanes): 8: only products in CRS on a GPU"), "{message}");
+    }
+    let (_folder, path) = written("[matrix]\nlanes = 16\nformat = \"crs\"\n");
+    assert_eq!(dumped(&["--input", &path])["matrix.lanes"], "\"16\"");
 }

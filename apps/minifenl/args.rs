@@ -4,7 +4,7 @@ use clap::{Parser, ValueHint};
 use clap_complete::Shell;
 use minifenl::comm::Transport;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, RowLanes};
 use minifenl::solve::CgVariant;
 use minifenl::sparse::Format;
 use minifenl::{fill, graph};
@@ -20,7 +20,8 @@ const EXAMPLES: &str = "\
 Examples:
   minifenl                                     64 nodes along each edge, all cores
   minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
-  minifenl --input inputs/original.toml --triad --report report.json
+  minifenl --preset seeds                      the papers' algorithms instead of the fastest ones
+  minifenl --input inputs/twist.toml --triad --report report.json
   minifenl --nodes 256 --device cuda:1         the second GPU, or an error
   mpirun -n 2 minifenl --nodes 256             2 ranks, a GPU each if there are 2, else cores
   mpirun -n 4 minifenl --nodes 400 --dry-run   the memory that each stage would need
@@ -36,6 +37,9 @@ pub struct Args {
     /// Deck (TOML) with the settings; flags override it
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,
+    /// Algorithms, which other flags override: fast (the default), or seeds (concurrent map of node pairs, atomic scatter-add, contractions, CRS)
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, conflicts_with = "input")]
+    preset: Option<Preset>,
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     nodes: Option<Nodes>,
@@ -87,6 +91,9 @@ pub struct Args {
     /// Storage format of the matrix on a GPU: auto, crs, sell, pattern [default: auto]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     format: Option<Choice<Format>>,
+    /// Threads that share a row of a product with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    lanes: Option<RowLanes>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
@@ -131,7 +138,8 @@ pub struct Args {
 impl Args {
     /// The deck (or the default one) with the flags laid over it, checked.
     pub fn deck(&self) -> minifenl::Result<Deck> {
-        let mut deck = self.input.as_deref().map_or_else(|| Ok(Deck::default()), Deck::read)?;
+        let preset = || self.preset.unwrap_or_default().deck();
+        let mut deck = self.input.as_deref().map_or_else(preset, Deck::read)?;
         if let Some(nodes) = self.nodes {
             (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (Some(nodes), None);
         }
@@ -152,6 +160,7 @@ impl Args {
         deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);
         set(&mut deck.cg.variant, self.cg_variant);
         set(&mut deck.matrix.format, self.format);
+        set(&mut deck.matrix.lanes, self.lanes);
         set(&mut deck.run.device, self.device);
         set(&mut deck.run.halo, self.halo);
         deck.run.threads = self.threads.or(deck.run.threads);

@@ -6,8 +6,10 @@ mod check;
 mod choice;
 mod device;
 mod host_gpus;
+mod lanes;
 mod nodes;
 mod parse;
+mod preset;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -15,13 +17,16 @@ mod tests;
 pub use choice::Choice;
 pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
+pub use lanes::RowLanes;
 pub use nodes::Nodes;
+pub use preset::Preset;
 
 use crate::comm::Transport;
 use crate::mesh::CoordinateMap;
 use crate::solve::{CgParams, CgVariant};
 use crate::sparse::Format;
 use crate::{Error, Result, fill, graph};
+use lanes::row_lanes;
 use serde::{Deserialize, Serialize};
 use shape::{section, three_numbers};
 use std::path::PathBuf;
@@ -124,6 +129,9 @@ pub struct MatrixDeck {
     /// Storage format of the matrix on a GPU; hosts multiply in CRS.
     #[serde(with = "by_name")]
     pub format: Choice<Format>,
+    /// Threads that share a row of a product in CRS on a GPU.
+    #[serde(serialize_with = "by_name::serialize", deserialize_with = "row_lanes")]
+    pub lanes: RowLanes,
 }
 
 /// When Newton's iteration stops.

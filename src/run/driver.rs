@@ -80,6 +80,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let part =
         BoxSpec::new(nodes.edges(), size, deck.mesh.map).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
     let part = agree(comm, part)?;
+    agree(comm, deck.matrix.lanes.check(S::has_lanes(deck.matrix.format.or(Format::default()))))?;
     let free = agree(comm, space.free_bytes(comm))?;
     let needed = agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
     let here = (comm.size() > 1).then(|| comm.rank());
@@ -208,7 +209,8 @@ mod tests {
     use super::*;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
-    use crate::run::{Device, Silent, deck::Nodes};
+    use crate::run::deck::{Nodes, Preset};
+    use crate::run::{Device, Silent};
 
     #[test]
     fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
@@ -248,6 +250,19 @@ mod tests {
         for (seed, threads) in [(2, 1), (3, 2), (4, 3)] {
             assert_eq!(bits(seed, 4, threads, &deck), first, "seed {seed}, {threads} threads");
         }
+    }
+
+    #[test]
+    fn a_host_refuses_a_number_of_threads_per_row_and_takes_the_preset_of_the_papers() {
+        let mut deck = Preset::Seeds.deck().unwrap();
+        deck.mesh.nodes = Nodes::new([9; 3]).ok();
+        let report = solve_on(&Threads::new(2).unwrap(), &deck, &Solo, &Silent).unwrap();
+        assert!(report.verified && report.strategies.graph == graph::Strategy::Map, "{report:?}");
+        // A device that is chosen at run time, so that the deck alone shows no fault.
+        deck.matrix.lanes = "8".parse().unwrap();
+        deck.check().unwrap();
+        let text = solve_on(&crate::space::Serial, &deck, &Solo, &Silent).unwrap_err().to_string();
+        assert!(text.starts_with("matrix.lanes (--lanes): 8: "), "{text}");
     }
 
     #[test]

@@ -106,9 +106,12 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let conditions = step(space, &mut marks, "setup/boundary", || {
             space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
         })?;
-        let system = step(space, &mut marks, "setup/format", || {
+        let mut system = step(space, &mut marks, "setup/format", || {
             space.stored_system(strategy, format, elem_node, graph, conditions)
         })?;
+        if let Some(lanes) = deck.matrix.lanes.given() {
+            S::set_lanes(&mut system.matrix, lanes);
+        }
         let mut problem = HeatProblem {
             assembly: step(space, &mut marks, "setup/fill", || {
                 space.heat_assembly(strategy, deck.fill.kernel, elem_node, &system)

@@ -40,6 +40,6 @@ pub use format::{DeviceMatrix, SliceArrays, SlicedEll, Storage, Stored};
 pub use format::{Format, Formats, Product};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use spmv::Spmv;
 #[cfg(feature = "cuda")]
-pub use spmv::{DeviceValue, Lanes};
+pub use spmv::DeviceValue;
+pub use spmv::{Lanes, Spmv};

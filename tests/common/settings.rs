@@ -30,7 +30,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 24] = [
+pub const SETTINGS: [Setting; 25] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
@@ -48,6 +48,7 @@ pub const SETTINGS: [Setting; 24] = [
     setting("--cg-variant", "cg.variant", ("pipelined", "\"pipelined\""), ("classic", "\"classic\"")),
     setting("--device", "run.device", ("cuda:3", "\"cuda:3\""), ("cpu", "\"cpu\"")),
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),
+    setting("--lanes", "matrix.lanes", ("warp", "\"warp\""), ("auto", "\"auto\"")),
     Setting { flag: "--share-gpu", key: "run.share_gpu", first: (None, "true"), second: (None, "true") },
     setting("--halo", "run.halo", ("mpi", "\"mpi\""), ("peer", "\"peer\"")),
     Setting { flag: "--deterministic", key: "run.deterministic", first: (None, "true"), second: (None, "true") },

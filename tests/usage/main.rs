@@ -61,7 +61,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 19] = [
+const VALUES: [(&str, &[&str], &[&str]); 20] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -90,6 +90,7 @@ const VALUES: [(&str, &[&str], &[&str]); 19] = [
         &["gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999999999999", "CPU"],
     ),
     ("--format", &["auto", "crs", "sell", "pattern"], &["csr", "ell", "-1"]),
+    ("--lanes", &["auto", "warp"], &["0", "3", "64", "-1", "x", "1.5", "WARP"]),
     ("--threads", &["1", "2", "64"], &["0", "-1", "1.5", "x", "65536", "18446744073709551615", "1e2"]),
     ("--timeout", &["30", "0.5"], &["0", "-1", "nan", "inf", "x", "1e400", "--report", "1s"]),
     ("--report", &["report.json", "a b", "-"], &[]),

@@ -1,8 +1,9 @@
 //! What values a deck may hold. Each refusal is one line that names the key and the flag.
 
-use super::{CgDeck, Choice, Deck, Nodes};
+use super::{CgDeck, Choice, Deck, Device, Nodes};
 use crate::mesh::CoordinateMap;
 use crate::space::allowed_cores;
+use crate::sparse::Format;
 use crate::{Error, Result, fill};
 
 /// Threads that a rank may start on any machine, and threads per core above that.
@@ -49,6 +50,8 @@ impl Deck {
             let why = "fill.strategy (--fill) is scatter, which adds in any order; give auto, gather or colour";
             return refuse("run.deterministic", "--deterministic", true, why);
         }
+        let is_crs = self.matrix.format == Choice::Given(Format::Crs);
+        self.matrix.lanes.check(is_crs && self.run.device != Device::Cpu)?;
         let (newton, cg) = (&self.newton, &self.cg);
         tolerance("newton.tolerance", "--newton-tolerance", newton.tolerance)?;
         tolerance("cg.tolerance", "--cg-tolerance", cg.tolerance)?;

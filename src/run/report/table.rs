@@ -100,11 +100,11 @@ impl Report {
 
     /// The last line: PASS, FAIL with the first reason, or NOT ASKED.
     fn verdict_line(&self) -> String {
-        let (verdict, relation) = match (self.verified, self.verdict.first()) {
-            _ if self.is_not_judged() => ("NOT ASKED:".into(), "bound"),
-            (true, _) => ("PASS:".into(), "within the bound"),
-            (false, Some(reason)) => (format!("FAIL: {reason};"), "bound"),
-            (false, None) => ("FAIL:".into(), "bound"),
+        let verdict = match (self.verified, self.verdict.first()) {
+            _ if self.is_not_judged() => "NOT ASKED:".into(),
+            (true, _) => "PASS:".into(),
+            (false, Some(reason)) => format!("FAIL: {reason};"),
+            (false, None) => "FAIL:".into(),
         };
         format!(
             "{verdict} {}, {}, max error {:.3e}\n",

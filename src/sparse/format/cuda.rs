@@ -88,6 +88,12 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
         Self::of(Source::Slices(slices, Some(matrix)))
     }
 
+    /// The matrix with a number of threads per row for its products in CRS. With a number that was asked for, CG on a small system
+    /// runs no launch that would choose its own.
+    pub(super) fn with_lanes(self, lanes: Option<Lanes>) -> Self {
+        Stored { lanes, at_once: lanes.is_none(), ..self }
+    }
+
     /// Returns the CRS matrix; `None` if only slices are kept.
     pub fn matrix(&self) -> Option<&'a CrsMatrix<V, CudaMemory>> {
         match self.source {

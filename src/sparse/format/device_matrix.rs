@@ -12,13 +12,15 @@
 use super::{Format, Formats, RowLayout, SlicedEll, Stored};
 use crate::Result;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, Lanes};
 use std::sync::Arc;
 
 /// A matrix on a GPU in a storage format.
 #[derive(Debug)]
 pub struct DeviceMatrix {
     kind: Kind,
+    /// Threads per row of products in CRS; `None`: as many as suit the mean row.
+    lanes: Option<Lanes>,
 }
 
 #[derive(Debug)]
@@ -42,13 +44,13 @@ impl DeviceMatrix {
             (Format::Sell | Format::Pattern, true) => Kind::Slices(SlicedEll::new(space, format, graph)?),
             (Format::Sell | Format::Pattern, false) => Kind::Both(crs()?, SlicedEll::new(space, format, graph)?),
         };
-        Ok(DeviceMatrix { kind })
+        Ok(DeviceMatrix { kind, lanes: None })
     }
 
     /// Returns the matrix as products read it. Its values are those of the last [`update`](Formats::update).
     pub fn view(&self) -> Stored<'_> {
         match &self.kind {
-            Kind::Crs(crs) => Stored::of_crs(crs),
+            Kind::Crs(crs) => Stored::of_crs(crs).with_lanes(self.lanes),
             Kind::Slices(slices) => Stored::of_slices(slices),
             Kind::Both(crs, slices) => Stored::of_both(crs, slices),
         }
@@ -98,6 +100,14 @@ impl Formats for Cuda {
             Kind::Crs(_) | Kind::Slices(_) => Ok(false),
             Kind::Both(crs, slices) => slices.update(self, crs).map(|()| true),
         }
+    }
+
+    fn has_lanes(format: Format) -> bool {
+        format == Format::Crs
+    }
+
+    fn set_lanes(matrix: &mut DeviceMatrix, lanes: Lanes) {
+        matrix.lanes = Some(lanes);
     }
 
     fn values_mut(matrix: &mut DeviceMatrix) -> &mut CudaArray<f64> {

@@ -27,6 +27,7 @@ pub use sliced_ell::{SliceArrays, SlicedEll};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, named_choice};
+use crate::sparse::Lanes;
 use std::ops::Range;
 
 /// Storage format of a matrix for products on a GPU. Hosts multiply in CRS.
@@ -111,6 +112,15 @@ pub trait Formats: Blas {
     /// # Errors
     /// A failure of the device, if there is one.
     fn update(&self, matrix: &mut Self::Matrix) -> Result<bool>;
+
+    /// Whether products in a format may share each row among several threads: [`set_lanes`](Self::set_lanes).
+    fn has_lanes(_format: Format) -> bool {
+        false
+    }
+
+    /// Sets the number of threads that share a row of products; by default it follows from the mean length of a row. Changes nothing
+    /// in formats without a choice.
+    fn set_lanes(_matrix: &mut Self::Matrix, _lanes: Lanes) {}
 
     /// Returns the values that assembly writes, in their order in memory.
     fn values_mut(matrix: &mut Self::Matrix) -> &mut Array<Self, f64>;

@@ -3,11 +3,11 @@
 //! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
 //! ([`Lanes::of`]) or from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
 
-use super::{CrsMatrix, Spmv};
+use super::{CrsMatrix, Lanes, Spmv};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
+use crate::space::Item;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, PeerExchange, arguments};
-use crate::space::{Item, named_choice};
 use crate::sparse::kernel_files::SPARSE;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -15,51 +15,11 @@ use std::ops::Range;
 /// Threads of a block, as in the kernels.
 const THREADS: u32 = 256;
 
-/// Threads that share a row of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lanes {
-    /// 1 thread per row.
-    One,
-    /// 2 threads per row.
-    Two,
-    /// 4 threads per row.
-    Four,
-    /// 8 threads per row.
-    Eight,
-    /// 16 threads per row.
-    Sixteen,
-    /// One warp per row.
-    Warp,
-}
-
 impl Lanes {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 6] = [
-        (Lanes::One, "1"),
-        (Lanes::Two, "2"),
-        (Lanes::Four, "4"),
-        (Lanes::Eight, "8"),
-        (Lanes::Sixteen, "16"),
-        (Lanes::Warp, "32"),
-    ];
-
-    /// The choice for rows of `entries` entries on average: about four entries per thread.
-    pub fn of(entries: f64) -> Self {
-        let longest = [(3.0, Lanes::One), (8.0, Lanes::Two), (18.0, Lanes::Four), (48.0, Lanes::Eight)];
-        let fits = longest.into_iter().find(|&(longest, _)| entries <= longest);
-        fits.map_or(if entries <= 96.0 { Lanes::Sixteen } else { Lanes::Warp }, |(_, lanes)| lanes)
-    }
-
-    /// Returns the number of threads.
-    pub fn count(self) -> usize {
-        1 << self as usize
-    }
-
     pub(crate) fn of_matrix<V: Item>(a: &CrsMatrix<V, CudaMemory>) -> Self {
         Self::of(a.graph().nnz() as f64 / a.graph().rows().max(1) as f64)
     }
 }
-named_choice!(Lanes, "lanes");
 
 /// Types that the values of a matrix on a GPU may have. Sums are f64 for all.
 pub trait DeviceValue: Item + Into<f64> {

@@ -7,11 +7,14 @@
 #[cfg(feature = "cuda")]
 mod cuda;
 mod host;
+mod lanes;
 
 #[cfg(feature = "cuda")]
-pub use cuda::{DeviceValue, Lanes};
+pub use cuda::DeviceValue;
 #[cfg(feature = "cuda")]
 pub(super) use cuda::{check_dot, ranks_of_whole, update};
+
+pub use lanes::Lanes;
 
 use super::CrsMatrix;
 use crate::Result;

@@ -1,0 +1,103 @@
+//! The deck's choice of threads per row, for products in CRS on a GPU.
+
+use crate::sparse::Lanes;
+use crate::{Error, Result};
+use serde::de::{Deserializer, Visitor};
+use std::{fmt, str::FromStr};
+
+/// Threads that share a row of a product.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowLanes {
+    /// As many as suit the mean length of a row.
+    #[default]
+    Auto,
+    /// A warp per row where there are warps, a thread per row on a host.
+    Warp,
+    /// So many; refused where rows are not shared.
+    Given(Lanes),
+}
+
+impl RowLanes {
+    /// The number for the products of a space, if it is not left to that space.
+    pub(in crate::run) fn given(self) -> Option<Lanes> {
+        match self {
+            RowLanes::Auto => None,
+            RowLanes::Warp => Some(Lanes::Warp),
+            RowLanes::Given(lanes) => Some(lanes),
+        }
+    }
+
+    /// Refuses a number of threads where products do not share rows (`is_shared` is false).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the key and its flag.
+    pub(in crate::run) fn check(self, is_shared: bool) -> Result<()> {
+        match self {
+            RowLanes::Given(lanes) if !is_shared => Err(Error::Invalid(format!(
+                "matrix.lanes (--lanes): {lanes}: only products in CRS on a GPU share a row among threads; \
+                 give --device cuda and --format crs, or leave it out"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for RowLanes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowLanes::Auto => f.pad("auto"),
+            RowLanes::Warp => f.pad("warp"),
+            RowLanes::Given(lanes) => lanes.fmt(f),
+        }
+    }
+}
+
+impl FromStr for RowLanes {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(RowLanes::Auto),
+            "warp" => Ok(RowLanes::Warp),
+            _ => text.parse().map(RowLanes::Given).map_err(|error: Error| {
+                Error::Invalid(error.to_string().replace("choose one of ", "choose one of auto, warp, "))
+            }),
+        }
+    }
+}
+
+/// Reads a name, or a number without quotes. For `#[serde(deserialize_with = "row_lanes")]`.
+pub(super) fn row_lanes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowLanes, D::Error> {
+    struct Words;
+
+    impl Visitor<'_> for Words {
+        type Value = RowLanes;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("auto, warp or a power of two up to 32")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<RowLanes, E> {
+            text.parse().map_err(E::custom)
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<RowLanes, E> {
+            self.visit_str(&number.to_string())
+        }
+    }
+    deserializer.deserialize_any(Words)
+}
+
+#[test]
+fn numbers_are_powers_of_two_and_refused_where_rows_are_not_shared() {
+    for text in ["auto", "warp", "1", "2", "4", "8", "16", "32"] {
+        let lanes: RowLanes = text.parse().unwrap();
+        assert_eq!(lanes.to_string(), text);
+        assert!(lanes.check(true).is_ok());
+        assert_eq!(lanes.check(false).is_ok(), matches!(text, "auto" | "warp"), "{text}");
+    }
+    let message = "3".parse::<RowLanes>().unwrap_err().to_string();
+    assert!(message.contains("choose one of auto, warp, 1, 2, 4, 8, 16, 32"), "{message}");
+    assert_eq!(RowLanes::Warp.given().map(Lanes::count), Some(32));
+    let refused = RowLanes::Given(Lanes::Eight).check(false).unwrap_err().to_string();
+    assert!(refused.starts_with("matrix.lanes (--lanes): 8: "), "{refused}");
+}

@@ -1,0 +1,61 @@
+//! Decks by name: the fastest algorithms, and those of the papers from which this program comes.
+
+use super::Deck;
+use crate::Result;
+use crate::space::named_choice;
+
+/// A deck that the program brings along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// The algorithms that are fastest here: the default deck.
+    #[default]
+    Fast,
+    /// `inputs/seeds.toml`: node pairs in a concurrent map, atomic scatter-add, contraction kernels, CRS.
+    Seeds,
+}
+
+impl Preset {
+    /// All presets with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Preset::Fast, "fast"), (Preset::Seeds, "seeds")];
+
+    /// The deck of the preset.
+    ///
+    /// # Errors
+    /// None for the decks that this file names, which a test reads.
+    pub fn deck(self) -> Result<Deck> {
+        match self {
+            Preset::Fast => Ok(Deck::default()),
+            Preset::Seeds => Deck::parse("inputs/seeds.toml", include_str!("../../../inputs/seeds.toml")),
+        }
+    }
+}
+named_choice!(Preset, "preset");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::deck::{Choice, RowLanes};
+    use crate::solve::CgVariant;
+    use crate::sparse::Format;
+    use crate::{fill, graph};
+
+    #[test]
+    fn presets_have_their_algorithms_and_no_mesh_of_their_own() {
+        let (fast, seeds) = (Preset::Fast.deck().unwrap(), Preset::Seeds.deck().unwrap());
+        assert_eq!(fast, Deck::default());
+        assert_eq!(seeds.graph.strategy, graph::Strategy::Map);
+        assert_eq!(seeds.fill.strategy, Choice::Given(fill::Strategy::Scatter));
+        assert_eq!(seeds.fill.kernel, fill::Kernel::Contraction);
+        assert_eq!((seeds.matrix.format, seeds.matrix.lanes), (Choice::Given(Format::Crs), RowLanes::Warp));
+        assert_eq!(seeds.cg.variant, Choice::Given(CgVariant::Classic));
+        let algorithms = Deck {
+            graph: seeds.graph.clone(),
+            fill: seeds.fill.clone(),
+            matrix: seeds.matrix.clone(),
+            cg: seeds.cg.clone(),
+            ..Deck::default()
+        };
+        assert_eq!(algorithms, seeds, "the problem and its tolerances are those of the default deck");
+        assert_eq!((seeds.cg.tolerance, seeds.cg.max_iterations), (fast.cg.tolerance, fast.cg.max_iterations));
+    }
+}
