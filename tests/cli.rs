@@ -271,3 +271,35 @@ fn a_given_number_of_cg_iterations_is_done_reported_and_not_judged() {
         assert!(history[..history.len() - 1].iter().all(|step| step["cg_iterations"] == count), "{report}");
     }
 }
+
+#[test]
+fn strategies_are_compared_as_a_table_and_as_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("study.json");
+    let words = ["strategies", "--nodes", "9x8x7", "--device", "cpu", "--threads", "2", "--rounds", "2"];
+    let (code, out, err) = run(&[&words[..], &["--report", path.to_str().unwrap()]].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, contraction (seeds)"), "{out}");
+    let study = json(&path);
+    assert_eq!((&study["verified"], &study["rounds"], &study["nodes"]), (&true.into(), &2.into(), &504.into()));
+    let strategies = study["strategies"].as_array().unwrap();
+    assert_eq!(strategies.len(), 4 + 6 + 1);
+    for strategy in strategies {
+        assert_eq!(strategy["seconds"].as_array().unwrap().len(), 2, "{strategy}");
+        assert!(strategy["difference"].as_f64().unwrap() <= strategy["tolerance"].as_f64().unwrap(), "{strategy}");
+        let speedup = strategy["speedup"].as_f64().unwrap();
+        assert!(speedup > 0.0 && (speedup == 1.0 || strategy["is_seeds"] == false), "{strategy}");
+    }
+    for (words, part) in [
+        (&["strategies", "--rounds", "0"][..], "--rounds"),
+        (&["strategies", "--graph", "map"], "--graph"),
+        (&["strategies", "--threads", "0"], "run.threads"),
+        (&["strategies", "--nodes", "8x8"], "expected N or NxNxN"),
+        (&["strategies", "--report", "no/such/dir/study.json"], "no/such/dir/study.json"),
+        (&["--nodes", "9", "strategies"], "strategies"),
+    ] {
+        let (code, out, err) = run(words);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");
+        assert!(err.contains(part), "{words:?}: {err}");
+    }
+}

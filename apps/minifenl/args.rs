@@ -1,7 +1,11 @@
 //! The flags of `minifenl`; each overrides its key of the deck.
 
+#[path = "commands.rs"]
+mod commands;
+
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
+pub use commands::Command;
 use minifenl::comm::Transport;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, RowLanes};
@@ -22,6 +26,7 @@ Examples:
   minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
   minifenl --preset seeds                      the papers' algorithms instead of the fastest ones
   minifenl --input inputs/twist.toml --triad --report report.json
+  minifenl strategies --nodes 64               every strategy on this mesh, compared
   minifenl --nodes 256 --device cuda:1         the second GPU, or an error
   mpirun -n 2 minifenl --nodes 256             2 ranks, a GPU each if there are 2, else cores
   mpirun -n 4 minifenl --nodes 400 --dry-run   the memory that each stage would need
@@ -33,7 +38,11 @@ Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that f
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Args {
+    /// What to do instead of a run
+    #[command(subcommand)]
+    pub command: Option<Command>,
     /// Deck (TOML) with the settings; flags override it
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,

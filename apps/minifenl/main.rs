@@ -7,6 +7,7 @@
 //!               `minifenl --preset seeds --nodes 100 --triad --report report.json`
 //!               `minifenl --nodes 256 --device cuda:1`
 //!               `minifenl --self-test`
+//!               `minifenl strategies --nodes 64`
 //!               `mpirun -n 4 minifenl --nodes 64`
 //!               `mpirun -n 8 minifenl --nodes-per-rank 48`
 //!
@@ -19,8 +20,9 @@ mod kernels;
 mod progress;
 mod self_test;
 mod startup;
+mod strategies;
 
-use args::Args;
+use args::{Args, Command};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
@@ -37,6 +39,8 @@ use std::time::Duration;
 enum Task {
     Solve(Box<Deck>),
     Forecast(Box<Deck>),
+    /// Rounds of each strategy.
+    Strategies(Box<Deck>, usize),
     Other(Other),
 }
 
@@ -44,7 +48,7 @@ impl Task {
     /// The limit of waits, for tasks of all ranks.
     fn timeout(&self) -> Option<f64> {
         match self {
-            Task::Solve(deck) | Task::Forecast(deck) => deck.run.timeout,
+            Task::Solve(deck) | Task::Forecast(deck) | Task::Strategies(deck, _) => deck.run.timeout,
             Task::Other(_) => None,
         }
     }
@@ -69,7 +73,7 @@ fn main() -> ExitCode {
         Err(error) => {
             startup.over();
             match task {
-                Ok(Task::Solve(_) | Task::Forecast(_)) => without_ranks(&error.into()),
+                Ok(Task::Solve(_) | Task::Forecast(_) | Task::Strategies(..)) => without_ranks(&error.into()),
                 Ok(Task::Other(other)) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
                 Err(mistake) => without_ranks(&mistake),
             }
@@ -86,6 +90,9 @@ fn task() -> anyhow::Result<Task> {
     };
     if let Some(shell) = args.completions {
         return Ok(Task::Other(Other::Show(program::completions::<Args>(shell))));
+    }
+    if let Some(Command::Strategies(flags)) = &args.command {
+        return Ok(Task::Strategies(Box::new(flags.deck()?), flags.rounds.into()));
     }
     // Flags over deck.
     let deck = args.deck()?;
@@ -109,6 +116,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
     let name = match &task {
         Task::Solve(_) => "a solution",
         Task::Forecast(_) => "--dry-run",
+        Task::Strategies(_, rounds) => &format!("strategies, {rounds} rounds"),
         Task::Other(Other::Show(_)) => "text",
         Task::Other(Other::KernelInfo(_)) => "--kernel-info",
         Task::Other(Other::SelfTest(..)) => "--self-test",
@@ -131,6 +139,9 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
     match task {
         Task::Solve(deck) => job(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
         Task::Forecast(deck) => forecast(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
+        Task::Strategies(deck, rounds) => {
+            strategies::run(&deck, rounds, comm).unwrap_or_else(|error| end_all(comm, &error))
+        }
         Task::Other(other) => together(comm, alone(other)).unwrap_or_else(|exit| exit),
     }
 }

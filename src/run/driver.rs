@@ -53,7 +53,7 @@ pub(super) fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chos
 
 /// A pool that the calling thread belongs to. A thread can enter one such pool only, so it keeps the pool for later solves;
 /// with another number of threads it waits beside a pool of its own.
-fn pool(threads: usize) -> Result<Threads> {
+pub(super) fn pool(threads: usize) -> Result<Threads> {
     thread_local!(static ENTERED: RefCell<Option<Threads>> = const { RefCell::new(None) });
     ENTERED.with_borrow_mut(|entered| match entered {
         Some(pool) if pool.concurrency() == threads => Ok(pool.clone()),

@@ -22,6 +22,7 @@ pub mod provenance;
 pub mod report;
 mod self_test;
 mod settings;
+mod strategies;
 mod summary;
 pub mod verdict;
 
@@ -35,4 +36,5 @@ pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};
 pub use self_test::{Check, self_test};
+pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};
 pub use verdict::Verdict;

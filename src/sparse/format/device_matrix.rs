@@ -102,6 +102,8 @@ impl Formats for Cuda {
         }
     }
 
+    const FORMATS: &'static [Format] = &[Format::Crs, Format::Sell, Format::Pattern];
+
     fn has_lanes(format: Format) -> bool {
         format == Format::Crs
     }

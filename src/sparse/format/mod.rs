@@ -113,6 +113,9 @@ pub trait Formats: Blas {
     /// A failure of the device, if there is one.
     fn update(&self, matrix: &mut Self::Matrix) -> Result<bool>;
 
+    /// The formats in which this space multiplies.
+    const FORMATS: &'static [Format] = &[Format::Crs];
+
     /// Whether products in a format may share each row among several threads: [`set_lanes`](Self::set_lanes).
     fn has_lanes(_format: Format) -> bool {
         false

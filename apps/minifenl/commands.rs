@@ -1,0 +1,60 @@
+//! Subcommands of `minifenl`, each with its flags.
+
+use clap::{Args, Subcommand, ValueHint};
+use minifenl::mesh::CoordinateMap;
+use minifenl::run::deck::{Deck, Device, Nodes};
+use std::path::PathBuf;
+
+/// What to do instead of a run.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compare all strategies for graph, assembly and product on one mesh and device: times, memory, bits
+    Strategies(Strategies),
+}
+
+/// The flags of `strategies`.
+#[derive(Debug, Args)]
+pub struct Strategies {
+    /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    nodes: Option<Nodes>,
+    /// Nodes along the edges of each rank's share (weak scaling)
+    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes")]
+    nodes_per_rank: Option<Nodes>,
+    /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
+    #[arg(long, value_name = "MAP", allow_hyphen_values = true)]
+    map: Option<CoordinateMap>,
+    /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
+    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
+    device: Option<Device>,
+    /// Let several ranks use one GPU
+    #[arg(long)]
+    share_gpu: bool,
+    /// Threads per rank [default: the cores allowed to the rank]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    threads: Option<usize>,
+    /// Rounds of each strategy; times are medians
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: u16,
+    /// End the job if a rank waits longer for other ranks [default: no limit]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    timeout: Option<f64>,
+    /// Write the numbers as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    report: Option<PathBuf>,
+}
+
+impl Strategies {
+    /// The mesh and the device as a deck, checked.
+    pub fn deck(&self) -> minifenl::Result<Deck> {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (self.nodes, self.nodes_per_rank);
+        deck.mesh.map = self.map.unwrap_or_default();
+        deck.run.device = self.device.unwrap_or_default();
+        deck.run.share_gpu = self.share_gpu;
+        (deck.run.threads, deck.run.timeout) = (self.threads, self.timeout);
+        deck.run.report = self.report.clone();
+        deck.check()?;
+        Ok(deck)
+    }
+}

@@ -1,0 +1,126 @@
+//! Every strategy for the graph, the assembly and the product on the same mesh: `minifenl strategies`.
+//!
+//! ```text
+//! graph     strategies                        row offsets, columns and positions are those of the first, bit for bit
+//! fill      strategies x element kernels      values and residual agree with the first to 1e-12 of the largest
+//! product   formats, and threads per row      y agrees with sums by row on one thread of the host to 1e-12 of the largest
+//! ```
+//! The first of each step is that of the papers from which this program comes (`inputs/seeds.toml`); ratios are relative to it. A time
+//! is the median over the rounds of the slowest rank's time. Work of several ranks begins at a barrier. A product reads the ghosts
+//! that are there, and exchanges none.
+
+mod compared;
+mod fills;
+mod graphs;
+mod products;
+mod study;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use compared::{Compared, Promise};
+
+use super::deck::{Chosen, Preset};
+use super::driver::{choices, device, pool};
+use super::forecast::Sizes;
+use super::{Deck, Job, Progress};
+use crate::Result;
+use crate::comm::{Communicator, agree, default_threads};
+use crate::mesh::{BoxPart, BoxSpec};
+use serde::Serialize;
+use study::Study;
+
+/// All strategies on one mesh.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StrategyStudy {
+    /// Version of this crate.
+    pub version: &'static str,
+    /// What computed: "cpu" or the GPU's name.
+    pub device: String,
+    /// Ranks.
+    pub ranks: usize,
+    /// Threads of each rank.
+    pub threads: usize,
+    /// Nodes along x, y, z.
+    pub edges: [u64; 3],
+    /// The coordinate map.
+    pub map: String,
+    /// Nodes of the whole box.
+    pub nodes: u64,
+    /// Elements of the whole box.
+    pub elements: u64,
+    /// Rounds of each strategy, after one to warm up.
+    pub rounds: usize,
+    /// Whether all results are right and all promises kept.
+    pub verified: bool,
+    /// The strategies, by step.
+    pub strategies: Vec<Compared>,
+}
+
+/// Compares all strategies on the deck's mesh and device, on all ranks of `comm`; each rank returns the same numbers.
+///
+/// # Errors
+/// As [`solve`](super::solve), without those of iterations.
+pub fn strategies(
+    deck: &Deck,
+    rounds: usize,
+    comm: &dyn Communicator,
+    progress: &dyn Progress,
+) -> Result<StrategyStudy> {
+    match agree(comm, device(deck, comm)?)? {
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(ordinal) => {
+            let space = agree(comm, crate::space::Cuda::new(ordinal))?;
+            return strategies_on(&space, deck, rounds, comm, progress);
+        }
+        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
+    }
+    let space = agree(comm, pool(deck.run.threads.unwrap_or_else(|| default_threads(comm))))?;
+    strategies_on(&space, deck, rounds, comm, progress)
+}
+
+/// [`strategies`] on a given space.
+///
+/// # Errors
+/// As [`strategies`].
+pub fn strategies_on<S: Job>(
+    space: &S,
+    deck: &Deck,
+    rounds: usize,
+    comm: &dyn Communicator,
+    progress: &dyn Progress,
+) -> Result<StrategyStudy> {
+    let rounds = rounds.max(1);
+    progress.phase("mesh");
+    let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
+    let spec = agree(comm, BoxSpec::new(nodes.edges(), deck.size(nodes), deck.mesh.map))?;
+    let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
+    let (sizes, free) = (Sizes::of(&part), agree(comm, space.free_bytes(comm))?);
+    let mesh = space.generate_mesh(part, u64::MAX).and_then(|mesh| {
+        space.check_inside(&mesh)?;
+        space.check_folding(&mesh).map(|()| mesh)
+    });
+    let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", None)))?;
+    let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads());
+    let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
+    progress.phase("graph");
+    let mut strategies = graphs::measure(&study)?;
+    progress.phase("fill");
+    strategies.extend(fills::measure(&study)?);
+    progress.phase("product");
+    strategies.extend(products::measure(&study)?);
+    progress.done();
+    Ok(StrategyStudy {
+        version: env!("CARGO_PKG_VERSION"),
+        device: space.device(),
+        ranks: comm.size(),
+        threads: space.threads(),
+        edges: spec.nodes(),
+        map: spec.map().to_string(),
+        nodes: spec.node_count(),
+        elements: spec.elem_count(),
+        rounds,
+        verified: strategies.iter().all(Compared::is_good),
+        strategies,
+    })
+}

@@ -1,0 +1,98 @@
+//! Products in all formats and, where threads can share a row, with all numbers of threads. The matrix has no boundary conditions.
+
+use super::compared::{Compared, Promise};
+use super::fills::{CONDUCTIVITY, system};
+use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
+use crate::Result;
+use crate::comm::agree;
+use crate::fill::{HeatInput, Kernel, StoredSystem};
+use crate::graph;
+use crate::run::Job;
+use crate::run::forecast::Choices;
+use crate::space::Array;
+use crate::sparse::{Format, Lanes, Product};
+
+/// Shortest time of the calls of a round, in seconds: marks and launches take microseconds.
+const SHORTEST: f64 = 2e-4;
+
+pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
+    let mut all = Vec::new();
+    let mut expected: Option<Vec<f64>> = None;
+    for &format in S::FORMATS {
+        let choices = Choices { format, ..study.papers };
+        study.fits(&choices)?;
+        let mut system = agree(study.comm, assembled(study, format))?;
+        if expected.is_none() {
+            expected = Some(agree(study.comm, by_rows(study, &mut system))?);
+        }
+        let expected = expected.as_deref().unwrap_or_default();
+        let lanes: Vec<Option<Lanes>> =
+            if S::has_lanes(format) { Lanes::ALL.map(|(lanes, _)| Some(lanes)).into() } else { vec![None] };
+        // The warp per row of the papers comes first.
+        for lanes in lanes.into_iter().rev() {
+            if let Some(lanes) = lanes {
+                S::set_lanes(&mut system.matrix, lanes);
+            }
+            let name = match lanes {
+                Some(Lanes::Warp) => format!("{format}, warp per row"),
+                Some(lanes) => format!("{format}, {lanes} per row"),
+                None if S::FORMATS.len() == 1 => format!("{format}, thread per row"),
+                None => format.to_string(),
+            };
+            let is_seeds = format == study.papers.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp);
+            let rounds = rounds(study, &system, expected)?;
+            let bounds = (TOLERANCE, Promise::SameBits);
+            all.push(study.compared(("product", name), is_seeds, &choices, bounds, Some(rounds))?);
+        }
+    }
+    Ok(Compared::with_ratios(all))
+}
+
+/// A matrix with values, ready for products.
+fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSystem<S>> {
+    let &Study { space, mesh, .. } = study;
+    let mut system = system(study, S::STRATEGY, format)?;
+    let mut assembly = space.heat_assembly(S::STRATEGY, Kernel::default(), &mesh.elem_node, &system)?;
+    let (temperature, mut residual) = (space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?);
+    let (elem_node, node_coord, temperature) = (&mesh.elem_node, &mesh.node_coord, &temperature);
+    let input = HeatInput { elem_node, node_coord, temperature, conductivity: CONDUCTIVITY };
+    space.assemble_heat(&mut assembly, input, &mut system, &mut residual)?;
+    space.update(&mut system.matrix)?;
+    Ok(system)
+}
+
+/// y = A x by one thread of the host, row by row, from the arrays of a matrix in CRS.
+fn by_rows<S: Job>(study: &Study<'_, S>, system: &mut StoredSystem<S>) -> Result<Vec<f64>> {
+    let Study { space, mesh, .. } = study;
+    let graph = graph::build(*space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default())?;
+    let (row_map, entries) = (space.download(graph.crs.row_map())?, space.download(graph.crs.entries())?);
+    let (values, x) = (space.download(S::values_mut(&mut system.matrix))?, waves(study));
+    let row = |ends: &[u64]| {
+        let range = ends[0] as usize..ends[1] as usize;
+        entries[range.clone()].iter().zip(&values[range]).map(|(&column, value)| value * x[column as usize]).sum()
+    };
+    Ok(row_map.windows(2).map(row).collect())
+}
+
+fn rounds<S: Job>(study: &Study<'_, S>, system: &StoredSystem<S>, expected: &[f64]) -> Result<Rounds> {
+    let &Study { space, mesh, comm, .. } = study;
+    let vectors = space.upload(&waves(study)).and_then(|x| Ok((x, space.zeros(mesh.map.owned_count())?)));
+    let (x, mut y) = agree(comm, vectors)?;
+    let matrix = S::operator(&system.matrix);
+    let multiply = |calls: usize, y: &mut Array<S, f64>| {
+        let (seconds, ()) = study.timed(|| (0..calls).try_for_each(|_| matrix.multiply(space, &x, y)))?;
+        Ok::<f64, crate::Error>(seconds / calls as f64)
+    };
+    // Warms up, then takes as many calls as fill a round, the same on all ranks.
+    multiply(1, &mut y)?;
+    let first = agree(comm, space.download(&y))?;
+    let mut once = [multiply(1, &mut y)?];
+    comm.all_max(&mut once);
+    let calls = (SHORTEST / once[0].max(1e-7)).ceil().clamp(1.0, 64.0) as usize;
+    let mut seconds = Vec::new();
+    for _ in 0..study.rounds {
+        seconds.push(multiply(calls, &mut y)?);
+    }
+    let last = agree(comm, space.download(&y))?;
+    Ok(Rounds { seconds, difference: difference(&last, expected), is_repeatable: same_bits(&first, &last) })
+}

@@ -1,0 +1,83 @@
+//! The study on small meshes: every strategy is there, right, and found out if it is wrong.
+
+use super::study::{difference, median, same_bits};
+use super::*;
+use crate::comm::Solo;
+use crate::comm::ranks::on_ranks_that_add;
+use crate::mesh::CoordinateMap;
+use crate::run::Silent;
+use crate::run::deck::Nodes;
+use crate::space::{Serial, Threads};
+
+fn deck(edges: [u64; 3]) -> Deck {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Nodes::new(edges).ok();
+    deck.mesh.map = CoordinateMap::TWIST;
+    deck
+}
+
+#[test]
+fn every_strategy_is_measured_and_right() {
+    let study = strategies_on(&Threads::new(2).unwrap(), &deck([9, 8, 11]), 3, &Solo, &Silent).unwrap();
+    assert!(study.verified, "{}", study.table());
+    let names: Vec<_> = study.strategies.iter().map(|strategy| (strategy.step, strategy.name.as_str())).collect();
+    let fills = ["scatter", "gather", "colour"].map(|fill| [format!("{fill}, contraction"), format!("{fill}, fused")]);
+    let expected: Vec<_> = ["map", "dashmap", "gather", "sort"]
+        .map(|name| ("graph", name))
+        .into_iter()
+        .chain(fills.as_flattened().iter().map(|name| ("fill", name.as_str())))
+        .chain([("product", "crs, thread per row")])
+        .collect();
+    assert_eq!(names, expected);
+    let seeds: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_seeds).collect();
+    assert_eq!(
+        seeds.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+        ["map", "scatter, contraction", "crs, thread per row"]
+    );
+    for strategy in &study.strategies {
+        assert_eq!(strategy.seconds.len(), 3);
+        assert!(
+            strategy.seconds.contains(&strategy.median_seconds.unwrap()) && strategy.run_bytes > 10_000,
+            "{strategy:?}"
+        );
+        assert!(strategy.speedup == Some(1.0) || !strategy.is_seeds, "{strategy:?}");
+    }
+    // Kernels and orders of summation round differently: a study of one result against itself would find no difference.
+    assert!(study.strategies.iter().any(|strategy| strategy.step == "fill" && strategy.difference > Some(0.0)));
+    let table = study.table();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.lines().last().unwrap().starts_with("PASS: "), "{table}");
+}
+
+#[test]
+fn ranks_agree_on_the_study() {
+    for ranks in [2, 3] {
+        let of_rank =
+            on_ranks_that_add(1, ranks, |comm| strategies_on(&Serial, &deck([12, 8, 9]), 2, comm, &Silent).unwrap());
+        assert!(of_rank[0].verified, "{}", of_rank[0].table());
+        assert!(of_rank.iter().all(|study| *study == of_rank[0]), "ranks report different numbers");
+    }
+}
+
+#[test]
+fn a_wrong_result_and_a_broken_promise_fail() {
+    let study = strategies_on(&Serial, &deck([5, 5, 5]), 1, &Solo, &Silent).unwrap();
+    let good = |change: fn(&mut Compared)| {
+        let mut changed = study.strategies.iter().find(|strategy| strategy.name == "gather, fused").unwrap().clone();
+        change(&mut changed);
+        changed.is_good()
+    };
+    assert!(good(|_| {}));
+    assert!(
+        !good(|strategy| strategy.difference = Some(1e-11)) && !good(|strategy| strategy.difference = Some(f64::NAN))
+    );
+    assert!(!good(|strategy| strategy.is_repeatable = Some(false)));
+    assert!(good(|strategy| (strategy.is_repeatable, strategy.promise) = (Some(false), Promise::AnyOrder)));
+    // One graph entry, one value in a thousand.
+    assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!((median(&[4.0, 1.0, 2.0, 3.0]), median(&[])), (Some(2.5), None));
+    let (found, expected) = (vec![1.0, 2.0 + 1e-9, 4.0], vec![1.0, 2.0, 4.0]);
+    assert!((difference(&found, &expected) - 0.25e-9).abs() < 1e-16);
+    assert!(difference(&[f64::NAN], &[1.0]).is_nan() && difference(&[], &[1.0]) == f64::INFINITY);
+    assert!(same_bits(&[0.5], &[0.5]) && !same_bits(&[0.0], &[-0.0]));
+}
