@@ -82,7 +82,7 @@ pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S
         CgVariant::SingleReduction | CgVariant::Pipelined => work.sums.ranks = None,
     }
     let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1, one_launch: false };
-    let solved = solve.to_the_end(params, rr, observe);
+    let solved = solve.complete(params, rr, observe);
     // Detached: later sums are local until a caller attaches again.
     solve.work.sums.ranks = None;
     if solved.as_ref().is_err_and(Error::is_collective) {
@@ -112,7 +112,7 @@ where
     }
 
     /// All of the solve. A given number of iterations is completed from the last iterate if r.r underflows.
-    fn to_the_end(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+    fn complete(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
         let mut done = 0;
         loop {
             let rest = CgParams { max_iterations: params.max_iterations - done, ..params };
