@@ -1,4 +1,4 @@
-//! Fill by every strategy and kernel, the price of atomics, and triplets with values as the peers do them.
+//! Fill by every strategy and kernel, and the price of atomics.
 
 mod common;
 

@@ -219,13 +219,13 @@ fn what_does_not_converge_has_code_3_and_loses_nothing() {
     assert!(number(&report["error_max"]) < 1.0 && number(&report["error_max"]) > number(&whole["error_max"]));
 }
 
-/// The README speaks of every flag that the program has.
+/// The page of the flags speaks of every flag that the program has.
 #[test]
-fn every_flag_is_in_the_readme() {
-    let ((_, help, _), readme) = (run(&["--help"]), include_str!("../README.md"));
+fn every_flag_is_in_the_documentation() {
+    let ((_, help, _), page) = (run(&["--help"]), include_str!("../docs/flags.md"));
     let flags = help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
     for flag in flags.filter(|flag| !["--help", "--version"].contains(flag)) {
-        assert!(readme.contains(flag), "{flag}");
+        assert!(page.contains(flag), "{flag}");
     }
 }
 
