@@ -21,7 +21,7 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test mutants lint bench plot contractions dist setup build
+.PHONY: help run test msrv install mutants lint bench plot contractions dist setup build
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
 
@@ -87,6 +87,29 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	$(TYPOS)
 	cargo test -q --test layers
 	tests/mutants.py --check
+
+# The toolchain that Cargo.toml names as the oldest, in a folder of its own; clippy's lint `incompatible_msrv` in `make lint` knows the
+# standard library only, a compiler also syntax and dependencies.
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: ## the library, the programs and the examples with the oldest Rust that is supported
+	rustup toolchain list | grep -q '^$(MSRV)' || rustup toolchain install $(MSRV) --profile minimal --no-self-update
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked --workspace --examples
+
+# The stripped program, decks, man page and completions. DESTDIR is for makers of packages.
+PREFIX ?= $(HOME)/.local
+DESTDIR ?=
+FEATURES ?= mpi
+SHARE = $(DESTDIR)$(PREFIX)/share
+PROGRAM = $(or $(CARGO_TARGET_DIR),target)/dist/minifenl
+install: $(if $(filter mpi,$(FEATURES)),setup) ## the program, decks, man page, completions (PREFIX=~/.local FEATURES=mpi, FEATURES= without MPI)
+	cargo build --profile dist --features "$(FEATURES)"
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/minifenl
+	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	$(PROGRAM) --man > $(SHARE)/man/man1/minifenl.1
+	$(PROGRAM) --completions bash > $(SHARE)/bash-completion/completions/minifenl
+	$(PROGRAM) --completions zsh > $(SHARE)/zsh/site-functions/_minifenl
+	$(PROGRAM) --completions fish > $(SHARE)/fish/vendor_completions.d/minifenl.fish
+	install -D -m 644 -t $(SHARE)/minifenl/inputs inputs/*.toml
 
 bench: ## criterion benches
 	cargo bench
