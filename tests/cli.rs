@@ -92,6 +92,90 @@ fn help_and_completions_are_printed() {
     assert!(code == 0 && script.contains("--nodes-per-rank"));
 }
 
+/// What bash offers after `minifenl FLAG `, in a folder with a file.
+fn offered(script: &str, flag: &str, folder: &std::path::Path) -> String {
+    let code = "source ./completions; COMP_WORDS=(minifenl \"$1\" ''); COMP_CWORD=2; _minifenl minifenl '' \"$1\" 2>/dev/null; \
+        echo ${COMPREPLY[@]}";
+    std::fs::write(folder.join("completions"), script).unwrap();
+    let bash =
+        std::process::Command::new("bash").args(["-c", code, "bash", flag]).current_dir(folder).output().unwrap();
+    String::from_utf8(bash.stdout).unwrap().trim().to_string()
+}
+
+#[test]
+fn completions_offer_names_and_no_file_names_where_none_fit() {
+    let ((_, script, _), folder) = (run(&["--completions", "bash"]), tempfile::tempdir().unwrap());
+    for (flag, names) in [
+        ("--map", "none bubble twist"),
+        ("--graph", "map dashmap gather sort"),
+        ("--fill", "auto scatter gather colour"),
+        ("--kernel", "contraction fused"),
+        ("--cg-variant", "auto classic single-reduction pipelined"),
+        ("--device", "auto cpu cuda"),
+        ("--format", "auto crs sell pattern"),
+        ("--color", "auto always never"),
+        ("--completions", "bash elvish fish powershell zsh"),
+    ] {
+        assert_eq!(offered(&script, flag, folder.path()), names, "{flag}");
+    }
+    // Of the flags with a value, two take a file.
+    let (_, help, _) = run(&["--help"]);
+    let with_value = help.lines().filter_map(|line| line.trim().split_once(" <")).map(|(flag, _)| flag);
+    let mut files: Vec<_> =
+        with_value.filter(|flag| offered(&script, flag, folder.path()).contains("completions")).collect();
+    files.sort_unstable();
+    assert_eq!(files, ["--input", "--report"]);
+}
+
+#[test]
+fn a_flag_that_is_nearly_right_is_suggested() {
+    for (wrong, right) in [("--nodez", "--nodes"), ("--cg-tolerence", "--cg-tolerance"), ("--colour", "--color")] {
+        let (code, _, err) = run(&[wrong, "3"]);
+        assert!(code == 2 && err.contains(&format!("a similar argument exists: '{right}'")), "{err}");
+    }
+}
+
+#[test]
+fn the_man_page_has_every_flag() {
+    let (code, page, _) = run(&["--man"]);
+    assert!(code == 0 && page.contains(".TH minifenl 1"), "{page}");
+    let (_, help, _) = run(&["--help"]);
+    for flag in help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2) {
+        let flag = flag.trim_end_matches([',', ')']).replace('-', "\\-");
+        assert!(page.contains(&flag), "{flag}");
+    }
+}
+
+#[test]
+fn a_run_is_quiet_or_verbose_and_coloured_when_asked() {
+    let small = ["--nodes", "5", "--device", "cpu", "--threads", "1"];
+    let with = |flags: &[&str]| run(&[&small, flags].concat());
+    let (code, out, err) = with(&["--quiet"]);
+    assert_eq!((code, out.lines().count(), err.as_str()), (0, 1, ""), "{out}");
+    assert!(out.starts_with("PASS: 3 Newton steps"), "{out}");
+    // A quiet run without a GPU has no note either; it is known to have looked for one.
+    let (_, out, err) = run(&["--nodes", "5", "--quiet"]);
+    assert_eq!((out.lines().count(), err.as_str()), (1, ""), "{out}");
+
+    let (code, out, err) = with(&["--verbose"]);
+    assert!(code == 0 && out.lines().count() > 20, "{out}");
+    for part in [" s  mesh\n", " s  graph\n", " s  Newton 0: residual ", " s  Newton 3: residual ", " s  solved\n"] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    assert!(err.lines().all(|line| line.split_once(" s  ").unwrap().0.trim().parse::<f64>().is_ok()), "{err}");
+
+    let (_, out, _) = with(&["--color", "always"]);
+    assert_eq!((out.matches('\x1b').count(), out.contains("\x1b[1;32mPASS\x1b[0m: ")), (2, true), "{out}");
+    let (_, out, _) = with(&["--color", "never"]);
+    assert!(!out.contains('\x1b'), "{out}");
+    let (code, _, err) = run(&["--color=always", "--nodez"]);
+    assert!(code == 2 && err.starts_with("\x1b[1;31merror:\x1b[0m unexpected argument '--nodez'"), "{err}");
+    assert!(run(&["--color", "always", "--help"]).1.contains("\x1b["));
+    assert!(!run(&["--help"]).1.contains('\x1b'));
+    let (code, _, err) = with(&["--quiet", "--verbose"]);
+    assert!(code == 2 && err.contains("--quiet") && err.contains("--verbose"), "{err}");
+}
+
 #[test]
 fn a_device_that_nobody_asked_for_is_missed_in_one_line_at_most() {
     let (code, out, err) = run(&["--nodes", "9"]);

@@ -9,6 +9,7 @@ pub use commands::Command;
 use minifenl::comm::Transport;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, RowLanes};
+use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
 use minifenl::sparse::Format;
 use minifenl::{fill, graph};
@@ -47,76 +48,76 @@ pub struct Args {
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,
     /// Algorithms, which other flags override: fast (the default), or seeds (concurrent map of node pairs, atomic scatter-add, contractions, CRS)
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, conflicts_with = "input")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, conflicts_with = "input", value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_hint = ValueHint::Other)]
     nodes: Option<Nodes>,
     /// Nodes along the edges of each rank's share (weak scaling)
-    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes", value_hint = ValueHint::Other)]
     nodes_per_rank: Option<Nodes>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
-    #[arg(long, value_name = "MAP", allow_hyphen_values = true)]
+    #[arg(long, value_name = "MAP", allow_hyphen_values = true, value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]
     map: Option<CoordinateMap>,
     /// Edges of the box [default: 1,1,1]
-    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers)]
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers, value_hint = ValueHint::Other)]
     size: Option<[f64; 3]>,
     /// Temperature at zmin [default: 1]
-    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     t_min: Option<f64>,
     /// Temperature at zmax [default: 2]
-    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     t_max: Option<f64>,
     /// Graph strategy: map, dashmap, gather, sort [default: gather]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<graph::Strategy>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     graph: Option<graph::Strategy>,
     /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
     /// Element kernel: contraction, fused [default: fused]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<fill::Kernel>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<fill::Kernel>,
     /// Newton's tolerance, relative to the first residual [default: 1e-8]
-    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number)]
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8]
-    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number)]
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     cg_tolerance: Option<f64>,
     /// Largest number of CG iterations per Newton step [default: 10000]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_max: Option<usize>,
     /// Exactly N CG iterations per Newton step, whatever the residual; the result is not judged (as in miniFE and HPCG)
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_iterations: Option<usize>,
     /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
-    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
     /// Storage format of the matrix on a GPU: auto, crs, sell, pattern [default: auto]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
     /// Threads that share a row of a product with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = named::<RowLanes>(["auto", "warp", "1", "2", "4", "8", "16", "32"]), hide_possible_values = true)]
     lanes: Option<RowLanes>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
     /// Transport between ranks: auto, mpi (CPU); peer, nccl, staged (GPUs) [default: auto]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Transport>>(Transport::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     halo: Option<Choice<Transport>>,
     /// Give the same bits for the same number of ranks, whatever the transport and the threads
     #[arg(long)]
     deterministic: bool,
     /// Threads per rank [default: the cores allowed to the rank]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     threads: Option<usize>,
     /// End the job if a rank waits longer for other ranks [default: no limit]
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = number)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     timeout: Option<f64>,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -139,6 +140,18 @@ pub struct Args {
     /// Compare every stage on the device with the serial one, and stop
     #[arg(long)]
     pub self_test: bool,
+    /// Print the verdict only: no progress, notes or table
+    #[arg(long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print a line with the time for each phase, Newton step and CG solve on stderr, also into files
+    #[arg(long)]
+    pub verbose: bool,
+    /// Colours: auto, always, never [default: auto: on terminals, unless NO_COLOR is set]
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_default_value = true, hide_possible_values = true)]
+    pub color: Colour,
+    /// Print the man page (roff), and stop
+    #[arg(long)]
+    pub man: bool,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop
     #[arg(long, value_name = "SHELL", hide_possible_values = true)]
     pub completions: Option<Shell>,

@@ -17,12 +17,14 @@
 
 mod args;
 mod kernels;
+mod look;
 mod progress;
 mod self_test;
 mod startup;
 mod strategies;
 
 use args::{Args, Command};
+use look::{Look, Volume};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
@@ -86,8 +88,23 @@ fn main() -> ExitCode {
 fn task() -> anyhow::Result<Task> {
     let args = match program::parse::<Args>() {
         Ok(args) => args,
-        Err(error) => return Ok(Task::Other(Other::Show(program::said(&error)?))),
+        Err(error) => {
+            let look = Look { volume: Volume::Normal, colour: look::colour_of(std::env::args_os()) };
+            look.keep();
+            let text = program::said(&error)?;
+            let text = if look.colours_output() { error.render().ansi().to_string() } else { text };
+            return Ok(Task::Other(Other::Show(text)));
+        }
     };
+    let volume = match () {
+        () if args.quiet => Volume::Quiet,
+        () if args.verbose => Volume::Verbose,
+        () => Volume::Normal,
+    };
+    Look { volume, colour: args.color }.keep();
+    if args.man {
+        return Ok(Task::Other(Other::Show(program::man_page::<Args>())));
+    }
     if let Some(shell) = args.completions {
         return Ok(Task::Other(Other::Show(program::completions::<Args>(shell))));
     }
@@ -132,7 +149,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         let tell = |text: &str| {
             // A status line may be open.
             let start = if stderr().is_terminal() { "\n" } else { "" };
-            let _ = writeln!(stderr(), "{start}error: {text}");
+            let _ = writeln!(stderr(), "{start}{} {text}", look::error());
         };
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }
@@ -166,7 +183,7 @@ fn together<T>(comm: &dyn Communicator, result: anyhow::Result<T>) -> Result<T, 
     match result {
         Err(error) if failing.lowest == comm.rank() => {
             let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
-            let _ = writeln!(stderr(), "error: {rank}{}", printable(&format!("{error:#}")));
+            let _ = writeln!(stderr(), "{} {rank}{}", look::error(), printable(&format!("{error:#}")));
             Err(Exit::before_work(error.as_ref()))
         }
         // The others end with 0, so that the launcher neither ends the rank that speaks nor hides its code.
@@ -180,7 +197,7 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
     let rank = comm::launched_rank().unwrap_or(0);
     thread::sleep(Duration::from_secs(2 * rank.min(10) as u64));
     let name = if rank == 0 { String::new() } else { format!("rank {rank}: ") };
-    let _ = writeln!(stderr(), "error: {name}{}", printable(&format!("{error:#}")));
+    let _ = writeln!(stderr(), "{} {name}{}", look::error(), printable(&format!("{error:#}")));
     Exit::before_work(error.as_ref())
 }
 
@@ -190,12 +207,12 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let file = comm::agree(comm, path.map(ReportFile::create).transpose())?;
 
     // 5. Solve.
-    let report = solve(deck, comm, &Terminal::new(comm.rank() == 0))?;
+    let report = solve(deck, comm, &Terminal::new(comm.rank() == 0, deck.cg.tolerance))?;
 
     // 6. The table first, which needs no disk; then the report. What fails now ends this rank alone.
-    let shown = show(&report.table());
+    let shown = show(&result(&report.table()));
     if let Some(Err(lost)) = file.map(|file| file.write(&report)) {
-        let _ = writeln!(stderr(), "error: {lost}");
+        let _ = writeln!(stderr(), "{} {lost}", look::error());
         if lost.copy.is_none() {
             // The last place that is left: the log of the job.
             let _ = writeln!(stderr(), "{}", serde_json::to_string(&report)?);
@@ -205,9 +222,19 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     shown.map(|_| Exit::verdict(report.is_good()))
 }
 
+/// The table, or its last line with --quiet; the verdict in colours.
+fn result(table: &str) -> String {
+    let look = Look::get();
+    let text = match look.volume {
+        Volume::Quiet => table.lines().last().map_or(String::new(), |line| format!("{line}\n")),
+        Volume::Normal | Volume::Verbose => table.to_string(),
+    };
+    program::paint_verdict(&text, look.colours_output())
+}
+
 /// Prints the forecast; a run that does not fit ends as the run itself would.
 fn forecast(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
-    let dry = dry_run(deck, comm, &Terminal::new(comm.rank() == 0))?;
+    let dry = dry_run(deck, comm, &Terminal::new(comm.rank() == 0, deck.cg.tolerance))?;
     let shown = show(&dry.table());
     dry.check(comm)?;
     shown
@@ -219,7 +246,7 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
     if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
         return Exit::Done;
     }
-    let _ = writeln!(stderr(), "error: {}{}", rank_of(comm, error), printable(&format!("{error:#}")));
+    let _ = writeln!(stderr(), "{} {}{}", look::error(), rank_of(comm, error), printable(&format!("{error:#}")));
     match Exit::during_work(error.as_ref()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,

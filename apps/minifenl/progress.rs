@@ -1,44 +1,100 @@
-//! Progress for people: on stderr of the first rank, only where that is a terminal. Notices also go to log files.
+//! Progress for people: on stderr of the first rank, only where that is a terminal. Notices also go to log files, and so does
+//! everything with --verbose.
 
+use crate::look::{self, Look, Volume};
 use minifenl::run::Progress;
-use minifenl::run::program::StatusLine;
+use minifenl::run::program::{StatusLine, TimeLeft, clock};
 use std::cell::RefCell;
 use std::io::{Stderr, Write, stderr};
+use std::time::{Duration, Instant};
 
-/// Rewrites one line with the residual of CG and keeps a line per Newton step; silent where stderr is no terminal.
+/// Least time between two lines about CG with --verbose.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Rewrites one line with the residual of CG and the time that is left, and keeps a line per Newton step; silent where stderr is no
+/// terminal. With --verbose all lines are kept, each with the seconds since the start.
 pub struct Terminal {
     is_first: bool,
+    volume: Volume,
+    /// Of CG, relative to the right-hand side.
+    tolerance: f64,
+    start: Instant,
     line: RefCell<StatusLine<Stderr>>,
+    solve: RefCell<Solve>,
+}
+
+/// The solve of one Newton step.
+struct Solve {
+    begin: Instant,
+    left: TimeLeft,
+    told: Instant,
+}
+
+impl Solve {
+    fn until(target: f64) -> Self {
+        let begin = Instant::now();
+        Solve { begin, left: TimeLeft::until(target), told: begin }
+    }
 }
 
 impl Terminal {
-    /// Creates the receiver of progress; only the first rank writes.
-    pub fn new(is_first: bool) -> Self {
-        Terminal { is_first, line: RefCell::new(StatusLine::on_stderr(is_first)) }
+    /// Creates the receiver of progress; only the first rank writes. `tolerance` is that of CG.
+    pub fn new(is_first: bool, tolerance: f64) -> Self {
+        let volume = Look::get().volume;
+        let line = RefCell::new(StatusLine::on_stderr(is_first && volume == Volume::Normal));
+        let solve = RefCell::new(Solve::until(0.0));
+        Terminal { is_first, volume, tolerance, start: Instant::now(), line, solve }
+    }
+
+    /// Keeps a line with --verbose.
+    fn tell(&self, text: &str) {
+        if self.is_first && self.volume == Volume::Verbose {
+            let _ = writeln!(stderr(), "{:9.3} s  {text}", self.start.elapsed().as_secs_f64());
+        }
     }
 }
 
 impl Progress for Terminal {
     fn phase(&self, name: &str) {
         self.line.borrow_mut().put(name, "");
+        self.tell(name);
     }
 
     fn newton(&self, step: usize, residual: f64) {
-        self.line.borrow_mut().put(&format!("Newton {step}: residual {residual:.3e}"), "\n");
+        let text = format!("Newton {step}: residual {residual:.3e}");
+        self.line.borrow_mut().put(&text, "\n");
+        self.tell(&text);
+        // The right-hand side of the next solve is this residual.
+        *self.solve.borrow_mut() = Solve::until(self.tolerance * residual);
     }
 
     fn cg(&self, iteration: usize, residual: f64) {
-        self.line.borrow_mut().step(|_| format!("  CG {iteration}: residual {residual:.3e}"));
+        if !self.is_first || self.volume == Volume::Quiet {
+            return;
+        }
+        let mut solve = self.solve.borrow_mut();
+        solve.left.see(iteration, residual);
+        let text = || {
+            let left = solve.left.left(solve.begin.elapsed());
+            let left = left.map_or(String::new(), |left| format!(", {} left", clock(left)));
+            format!("  CG {iteration}: residual {residual:.3e}{left}")
+        };
+        self.line.borrow_mut().step(|_| text());
+        if self.volume == Volume::Verbose && solve.told.elapsed() > INTERVAL {
+            self.tell(&text());
+            solve.told = Instant::now();
+        }
     }
 
     fn notice(&self, text: &str) {
         self.line.borrow_mut().clear();
-        if self.is_first {
-            let _ = writeln!(stderr(), "note: {text}");
+        if self.is_first && self.volume != Volume::Quiet {
+            let _ = writeln!(stderr(), "{} {text}", look::note());
         }
     }
 
     fn done(&self) {
         self.line.borrow_mut().clear();
+        self.tell("solved");
     }
 }

@@ -35,7 +35,7 @@ fn wait(receiver: &Receiver<()>, limit: Duration, rank: usize) {
         let seconds = limit.as_secs_f64();
         let text =
             format!("rank {rank} waited for {seconds} s (run.timeout, --timeout): other ranks have not started MPI");
-        let _ = writeln!(stderr(), "error: {text}");
+        let _ = writeln!(stderr(), "{} {text}", crate::look::error());
         process::exit(1);
     }
 }

@@ -73,6 +73,14 @@ pub fn completions<P: clap::CommandFactory>(shell: clap_complete::Shell) -> Stri
     String::from_utf8_lossy(&script).into_owned()
 }
 
+/// Returns the man page of `P` (roff, section 1).
+pub fn man_page<P: clap::CommandFactory>() -> String {
+    let mut page = Vec::new();
+    // Writing into memory does not fail.
+    let _ = clap_mangen::Man::new(P::command()).render(&mut page);
+    String::from_utf8_lossy(&page).into_owned()
+}
+
 /// Joins the lines before the usage. The items of a list, whose first line ends with a colon, are separated by commas.
 fn in_one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

@@ -1,13 +1,20 @@
-//! What the programs of this project share: exit codes, one-line messages, completions, a status line on a terminal.
+//! What the programs of this project share: exit codes, one-line messages, completions, man page, colours, a status line on a
+//! terminal, the time that is left.
 //!
 //! Functions that produce output write it to the stream that the program hands them; nothing here exits.
 
+mod colour;
 mod command_line;
 mod exit;
+mod names;
 mod status_line;
 mod streams;
+mod time_left;
 
-pub use command_line::{completions, parse, parse_from, said, usage};
+pub use colour::{Colour, Tone, has_colours, paint, paint_verdict};
+pub use command_line::{completions, man_page, parse, parse_from, said, usage};
 pub use exit::Exit;
+pub use names::{Named, auto_or, named};
 pub use status_line::{Look, StatusLine};
 pub use streams::{failure, is_first, show};
+pub use time_left::{TimeLeft, clock};

@@ -1,0 +1,68 @@
+//! How much the program says, and in which colours: the flags --quiet, --verbose and --color.
+
+use minifenl::run::program::{Colour, Tone, has_colours, paint};
+use std::ffi::OsString;
+use std::io::{IsTerminal, stderr, stdout};
+use std::sync::OnceLock;
+
+/// How much the program says besides its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volume {
+    /// The verdict only.
+    Quiet,
+    /// Progress on a terminal, notes, the table.
+    Normal,
+    /// A line per phase, Newton step and second of CG, too.
+    Verbose,
+}
+
+/// What the flags say, the same for the whole process.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub volume: Volume,
+    pub colour: Colour,
+}
+
+static LOOK: OnceLock<Look> = OnceLock::new();
+
+impl Look {
+    /// Keeps what the command line says; later calls change nothing.
+    pub fn keep(self) {
+        LOOK.get_or_init(|| self);
+    }
+
+    /// Returns what was kept.
+    pub fn get() -> Look {
+        *LOOK.get().unwrap_or(&Look { volume: Volume::Normal, colour: Colour::Auto })
+    }
+
+    /// Whether stdout gets colours.
+    pub fn colours_output(self) -> bool {
+        has_colours(self.colour, stdout().is_terminal())
+    }
+}
+
+/// The word before an error.
+pub fn error() -> String {
+    paint("error:", Tone::Bad, has_colours(Look::get().colour, stderr().is_terminal()))
+}
+
+/// The word before a note.
+pub fn note() -> String {
+    paint("note:", Tone::Note, has_colours(Look::get().colour, stderr().is_terminal()))
+}
+
+/// Finds --color in a command line that has a mistake, so that the message and the help have the colours asked for.
+pub fn colour_of(words: impl IntoIterator<Item = OsString>) -> Colour {
+    let mut words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
+    let mut colour = Colour::Auto;
+    while let Some(word) = words.next() {
+        let value = match word.split_once('=') {
+            Some(("--color", value)) => Some(value.to_string()),
+            None if word == "--color" => words.next(),
+            _ => None,
+        };
+        colour = value.and_then(|value| value.parse().ok()).unwrap_or(colour);
+    }
+    colour
+}

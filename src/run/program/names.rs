@@ -1,0 +1,64 @@
+//! Flags whose values are names: parsed by the type, listed for the completions of shells.
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command, Error};
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+/// Parses by `FromStr` of the value's type, which also accepts what the list leaves out (`twist:0.5`, `cuda:1`). The list of names is
+/// for completions, and for the message about a missing value.
+#[derive(Debug)]
+pub struct Named<T> {
+    names: Vec<&'static str>,
+    value: PhantomData<fn() -> T>,
+}
+
+/// Returns the parser of a flag whose values have these names.
+pub fn named<T>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
+    Named { names: names.into_iter().collect(), value: PhantomData }
+}
+
+/// Returns the parser of a flag whose values have these names, or `auto`.
+pub fn auto_or<T>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
+    named(["auto"].into_iter().chain(names))
+}
+
+impl<T> Clone for Named<T> {
+    fn clone(&self) -> Self {
+        named(self.names.iter().copied())
+    }
+}
+
+impl<T> TypedValueParser for Named<T>
+where
+    T: FromStr<Err = crate::Error> + Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, flag: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
+        (|text: &str| text.parse::<T>()).parse_ref(command, flag, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names.iter().map(|&name| PossibleValue::new(name))))
+    }
+}
+
+#[test]
+fn a_name_is_parsed_by_its_type_and_listed() {
+    use crate::run::Device;
+    let parser = auto_or::<Device>(["cpu", "cuda"]);
+    let flag = Arg::new("device").long("device").value_parser(parser.clone());
+    let parse = |value: &str| {
+        let command = Command::new("x").arg(flag.clone());
+        command.try_get_matches_from(["x", "--device", value]).map(|found| *found.get_one::<Device>("device").unwrap())
+    };
+    // The list has no cuda:1.
+    assert_eq!(parse("cuda:1").unwrap(), Device::Cuda(Some(1)));
+    assert_eq!(parse("cpu").unwrap(), Device::Cpu);
+    let text = parse("gpu").unwrap_err().to_string();
+    assert!(text.contains("'gpu' for '--device <device>'") && text.contains("auto, cpu, cuda, cuda:K"), "{text}");
+    let names: Vec<_> = parser.possible_values().unwrap().map(|value| value.get_name().to_string()).collect();
+    assert_eq!(names, ["auto", "cpu", "cuda"]);
+}
