@@ -1,6 +1,14 @@
 //! The crate's error type. Every failure is a value that names the operation, the array or quantity, and the numbers.
 //!
 //! The library never panics on bad input and never exits; a program decides what to print and with which code to end.
+//!
+//! ```
+//! use minifenl::{Error, mesh::ElemNode};
+//!
+//! let error = ElemNode::new(vec![0, 1, 2, 2, 1, 7], 3, 4).unwrap_err();
+//! assert!(matches!(error, Error::Invalid(_)));
+//! assert_eq!(error.to_string(), "elem_node[1, 2] is 7, expected a node in 0..4");
+//! ```
 
 use std::borrow::Cow;
 

@@ -4,75 +4,34 @@
 //! out ([`graph::build`]); element matrices in, matrix out ([`fill::Fill`]); products ([`sparse::Spmv`]) and conjugate
 //! gradients ([`solve::cg()`]) on it. The program `minifenl` walks the same line for a nonlinear heat problem on a box.
 //!
-//! Nothing below `run` knows of boxes. Here a cube of tetrahedra, whose matrix must reproduce a linear field exactly:
+//! Nothing below `run` knows of boxes. Here -u'' = 1 on a line, u = 0 at both ends:
 //!
 //! ```
-//! use minifenl::comm::{Communicator, Solo};
+//! use minifenl::comm::Solo;
 //! use minifenl::fill::{self, Dirichlet, Fill, element_fn};
 //! use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
-//! // 3 x 3 x 3 nodes, 8 cubes of 6 tetrahedra each: all paths along edges to the far corner.
-//! let id = |p: [u32; 3]| p[0] + 3 * p[1] + 9 * p[2];
-//! let at = |n: u32| [n % 3, n / 3 % 3, n / 9].map(f64::from);
-//! let coord: Vec<[f64; 3]> = (0..27).map(at).collect();
-//! let mut nodes = Vec::new();
-//! for cube in 0..8 {
-//!     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-//!         let mut corner = [cube % 2, cube / 2 % 2, cube / 4];
-//!         nodes.push(id(corner));
-//!         for axis in order {
-//!             corner[axis] += 1;
-//!             nodes.push(id(corner));
-//!         }
-//!     }
-//! }
-//! let elem_node = ElemNode::new(nodes, 4, 27)?;
-//!
-//! // Connectivity in, graph out.
-//! let space = Threads::new(2)?;
-//! let graph = graph::build(&space, &elem_node, 27, graph::Strategy::default())?;
-//!
-//! // u = x + 2 y + 3 z on the boundary, 0 at the one node inside.
-//! let exact = |n: usize| coord[n][0] + 2.0 * coord[n][1] + 3.0 * coord[n][2];
-//! let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x != 1.0).into()).collect();
-//! let mut u: Vec<f64> = (0..27).map(|n| if fixed[n] == 1 { exact(n) } else { 0.0 }).collect();
-//!
-//! // Element matrices in, matrix and residual out: volume grad phi_i . grad phi_j, and K u.
-//! let kernel = element_fn(|e| {
-//!     let nodes: Vec<usize> = elem_node.elem(e).iter().map(|&node| node as usize).collect();
-//!     let edge = |i: usize| [0, 1, 2].map(|d| coord[nodes[i]][d] - coord[nodes[0]][d]);
-//!     let [a, b, c] = [1, 2, 3].map(edge);
-//!     let cross = |p: [f64; 3], q: [f64; 3]| {
-//!         [[1, 2], [2, 0], [0, 1]].map(|[i, j]| p[i] * q[j] - p[j] * q[i])
-//!     };
-//!     let dot = |p: [f64; 3], q: [f64; 3]| p[0] * q[0] + p[1] * q[1] + p[2] * q[2];
-//!     let det = dot(a, cross(b, c));
-//!     let grad = [cross(b, c), cross(c, a), cross(a, b)].map(|g| g.map(|x| x / det));
-//!     let first = [0, 1, 2].map(|d| -grad[0][d] - grad[1][d] - grad[2][d]);
-//!     let grad = [first, grad[0], grad[1], grad[2]];
-//!     let matrix = grad.map(|gi| grad.map(|gj| det.abs() / 6.0 * dot(gi, gj)));
-//!     let residual = matrix.map(|row| (0..4).map(|j| row[j] * u[nodes[j]]).sum());
-//!     (matrix, residual)
-//! });
-//! let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 27]);
-//! let mut fill = Fill::<4>::new(&space, fill::Strategy::Gather, &elem_node, &graph)?;
-//! fill.assemble(&space, &kernel, &elem_node, &graph, &mut matrix, &mut residual)?;
-//! Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
-//!
-//! // K delta = K u, u -= delta.
-//! let comm: &dyn Communicator = &Solo;
-//! let mut work = CgWorkspace::new(&space, 27, 27)?;
-//! let mut delta = vec![0.0; 27];
+//! // Four segments on five nodes; any element-node table will do. Connectivity in, graph out.
+//! let (space, h) = (Threads::new(2)?, 0.25);
+//! let elem_node = ElemNode::new(vec![0, 1, 1, 2, 2, 3, 3, 4], 2, 5)?;
+//! let graph = graph::build(&space, &elem_node, 5, graph::Strategy::default())?;
+//! // Element matrices and loads in, matrix and right-hand side out.
+//! let kernel = element_fn(|_elem| ([[1.0 / h, -1.0 / h], [-1.0 / h, 1.0 / h]], [h / 2.0; 2]));
+//! let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 5]);
+//! let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &elem_node, &graph)?;
+//! fill.assemble(&space, &kernel, &elem_node, &graph, &mut matrix, &mut rhs)?;
+//! Dirichlet::new(&space, &graph.crs, &vec![1, 0, 0, 0, 1])?.apply(&space, &mut matrix, &mut rhs)?;
+//! // K u = b by conjugate gradients on one rank.
+//! let (mut work, mut u) = (CgWorkspace::new(&space, 5, 5)?, vec![0.0; 5]);
 //! let params = CgParams { tolerance: 1e-12, max_iterations: 10 };
-//! let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm, rhs: &residual };
-//! cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
-//! for (n, delta) in delta.iter().enumerate() {
-//!     u[n] -= delta;
-//!     assert!((u[n] - exact(n)).abs() < 1e-12);
-//! }
+//! let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
+//! cg(&space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
+//! assert!(u.iter().zip([0.0, 0.75, 1.0, 0.75, 0.0]).all(|(u, exact)| (8.0 * u - exact).abs() < 1e-12));
 //! # Ok::<(), minifenl::Error>(())
 //! ```
+//!
+//! `examples/` has a mesh of tetrahedra, time steps that refill one graph, a GPU, and a mesh that another program has partitioned.
 //!
 //! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
 //! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number of threads, unless

@@ -3,6 +3,22 @@
 //! Every sum is taken over blocks of fixed length, each block in order, and the blocks' partial sums in order: one rank
 //! gives the same bits for any number of threads. Sums stay in the memory of the space ([`Reductions`]); only
 //! [`ExecutionSpace::read`] copies one to the host.
+//!
+//! ```
+//! use minifenl::blas::{Blas, Reductions};
+//! use minifenl::space::{ExecutionSpace, Threads};
+//!
+//! let space = Threads::new(2)?;
+//! let (x, mut y) = (vec![1.0, 2.0, 3.0], vec![1.0; 3]);
+//! // y += 2 x
+//! space.axpy(3, 2.0, &x, &mut y)?;
+//! // x.y, into slot 0
+//! let (mut sums, mut dot) = (Reductions::new(&space, 3, 1)?, [0.0]);
+//! space.dot(3, &x, &y, &mut sums, 0)?;
+//! space.read(&sums.scalars, &mut dot)?;
+//! assert_eq!((y, dot), (vec![3.0, 5.0, 7.0], [34.0]));
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 pub(crate) mod blocks;
 #[cfg(feature = "cuda")]

@@ -14,6 +14,23 @@
 //! change with the MPI library, its settings, the hosts and [`Communicator::limit_waits`]. After
 //! [`Communicator::fix_order_of_sums`] values are added in rank order, `((v0 + v1) + v2) + ...`, so that a sum depends on the values
 //! and on nothing else.
+//!
+//! ```
+//! use minifenl::comm::{Communicator, GlobalMap, Solo};
+//!
+//! // `world()` returns the ranks of mpirun instead; the lines below stay as they are.
+//! let comm = Solo;
+//! let mut largest = [1.5, -2.0];
+//! comm.all_max(&mut largest);
+//! assert_eq!(largest, [1.5, -2.0]);
+//!
+//! // This rank owns nodes 30, 10 and 20 of the whole mesh, and its elements use two of them.
+//! let nodes = GlobalMap::new(&comm, &[30, 10, 20], &[10, 30])?;
+//! let local = nodes.local(10).expect("owned");
+//! assert_eq!((nodes.ids()[local as usize], nodes.local(40)), (10, None));
+//! assert_eq!((nodes.map().owned_count(), nodes.map().ghost_count()), (3, 0));
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 mod agree;
 mod all_reduce;

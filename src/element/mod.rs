@@ -14,6 +14,19 @@
 //!
 //! Shapes: `coords [node, axis]`, `temperature [node]`, `residual [m]`, `matrix [m, n]`. Limits: tables exist for
 //! hexahedra of 8 nodes and 2x2x2 points ([`HEX8`]); the loops accept any number of nodes and points.
+//!
+//! ```
+//! use minifenl::element::reference;
+//!
+//! // The unit cube: the nodes of the bottom face in a circle, then those of the top face.
+//! let face = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+//! let coords = std::array::from_fn(|m| [face[m % 4][0], face[m % 4][1], (m / 4) as f64]);
+//! let (residual, matrix) = reference(coords, [3.0; 8], 1.9);
+//! // T = 3 has no gradient: the residuals add to the integral of T^2, the entries of the matrix to that of 2 T.
+//! let close = |sum: f64, expected: f64| assert!((sum - expected).abs() < 1e-12, "{sum}");
+//! close(residual.iter().sum(), 9.0);
+//! close(matrix.iter().flatten().sum(), 6.0);
+//! ```
 
 mod analytic;
 pub mod basis;

@@ -14,6 +14,28 @@
 //! 2014, slides 12-14. Cost of every strategy: reads 4 NN + 32 NN bytes of connectivity, coordinates and unknowns per
 //! element (less what neighbours share) and NN^2 bytes of positions. Scatter and colour zero and update each value (24
 //! bytes per entry); gather writes it once.
+//!
+//! ```
+//! use minifenl::fill::{Fill, Strategy, element_fn};
+//! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
+//!
+//! let space = Threads::new(2)?;
+//! let elem_node = ElemNode::new(vec![0, 1, 1, 2], 2, 3)?;
+//! let graph = graph::build(&space, &elem_node, 3, graph::Strategy::default())?;
+//! // The second segment is twice as stiff.
+//! let kernel = element_fn(|elem| {
+//!     let k = [1.0, 2.0][elem];
+//!     ([[k, -k], [-k, k]], [0.5; 2])
+//! });
+//! for (strategy, name) in Strategy::ALL {
+//!     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; 3]);
+//!     let mut fill = Fill::<2>::new(&space, strategy, &elem_node, &graph)?;
+//!     fill.assemble(&space, &kernel, &elem_node, &graph, &mut matrix, &mut residual)?;
+//!     assert_eq!(matrix.values(), &[1.0, -1.0, -1.0, 3.0, -2.0, -2.0, 2.0], "{name}");
+//!     assert_eq!(residual, [0.5, 1.0, 0.5], "{name}");
+//! }
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 #[cfg(feature = "cuda")]
 mod cuda;

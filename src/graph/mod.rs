@@ -13,6 +13,19 @@
 //!
 //! The result depends neither on the number of threads nor on their timing, because columns are sorted and unique. A
 //! GPU offers all strategies except `dashmap`; `graph/cuda` describes them and the meaning of their step times.
+//!
+//! ```
+//! use minifenl::{graph, mesh::ElemNode, space::Threads};
+//!
+//! // Two triangles with the edge 1-2 in common.
+//! let (space, elem_node) = (Threads::new(2)?, ElemNode::new(vec![0, 1, 2, 2, 1, 3], 3, 4)?);
+//! for (strategy, name) in graph::Strategy::ALL {
+//!     let graph = graph::build(&space, &elem_node, 4, strategy)?;
+//!     assert_eq!(graph.crs.row_map(), &[0, 3, 7, 11, 14], "{name}");
+//!     assert_eq!((graph.crs.row(0), graph.crs.row(3)), (&[0, 1, 2][..], &[1, 2, 3][..]), "{name}");
+//! }
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -10,6 +10,21 @@
 //! and checks meshes on every space.
 //!
 //! A mesh of another program, with a partition of its own, enters as a [`MeshPart`]: tables in global node ids become local ones.
+//!
+//! ```
+//! use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+//! use minifenl::space::Serial;
+//!
+//! let spec = BoxSpec::new([5, 4, 3], [1.0; 3], CoordinateMap::None)?;
+//! // The second of two ranks: its own nodes first, then the ghosts that its elements reach.
+//! let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 1, 2)?, u64::MAX)?;
+//! assert_eq!((mesh.map.owned_count(), mesh.map.ghost_count(), mesh.elem_count()), (36, 12, 18));
+//! assert_eq!(mesh.elem_node.elem(0).len(), 8);
+//! // Each coordinate belongs to a node of the whole box: x = 1 is the last of five nodes along x.
+//! let last = mesh.node_coord.iter().position(|x| *x == [1.0; 3]).expect("a corner");
+//! assert_eq!(mesh.global_node(last as u32), 5 * 4 * 3 - 1);
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 mod box_part;
 mod box_spec;

@@ -2,6 +2,17 @@
 //!
 //! What a person asks for is a [`Deck`]; what comes back is a [`Report`]; [`solve`] leads from one to the other. Nothing
 //! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
+//!
+//! ```
+//! use minifenl::comm::Solo;
+//! use minifenl::run::{Deck, Device, Silent, deck::Nodes, solve};
+//!
+//! let mut deck = Deck::default();
+//! (deck.mesh.nodes, deck.run.device) = (Some(Nodes::new([9; 3])?), Device::Cpu);
+//! let report = solve(&deck, &Solo, &Silent)?;
+//! assert!(report.verified && report.newton_iterations == 3, "{}", report.table());
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 mod bandwidth;
 pub mod clock;

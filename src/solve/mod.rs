@@ -1,6 +1,32 @@
 //! Iterative methods, written once for every space: Krylov methods and Newton's method.
 //!
 //! They name no backend, loop over no data and allocate nothing inside an iteration.
+//!
+//! ```
+//! use minifenl::comm::Solo;
+//! use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+//! use minifenl::sparse::{CrsGraph, CrsMatrix};
+//! use minifenl::{Error, space::Serial};
+//! use std::sync::Arc;
+//!
+//! // [ 2 -1  0]       [1]                            [1]
+//! // [-1  2 -1]  x  = [0],  with the solution  x  =  [1]
+//! // [ 0 -1  2]       [1]                            [1]
+//! let graph = CrsGraph::new(vec![0, 2, 5, 7], vec![0, 1, 0, 1, 2, 1, 2], 3)?;
+//! let a = CrsMatrix::new(Arc::new(graph), vec![2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0])?;
+//! let (mut work, mut x, b) = (CgWorkspace::new(&Serial, 3, 3)?, vec![0.0; 3], vec![1.0, 0.0, 1.0]);
+//! let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+//! let params = CgParams { tolerance: 1e-12, max_iterations: 3 };
+//! let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
+//! assert!(info.iterations <= 3 && x.iter().all(|x| (x - 1.0).abs() < 1e-12));
+//!
+//! // What does not converge is an error with its numbers.
+//! let mut x = vec![0.0; 3];
+//! let params = CgParams { max_iterations: 1, ..params };
+//! let error = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap_err();
+//! assert!(matches!(error, Error::NotConverged { .. }), "{error}");
+//! # Ok::<(), minifenl::Error>(())
+//! ```
 
 #[cfg(feature = "cuda")]
 mod kernel_files;
