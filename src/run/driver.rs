@@ -5,6 +5,7 @@ use super::deck::Chosen;
 use super::forecast::{Choices, Sizes};
 use super::provenance::{Start, provenance};
 use super::settings::settings;
+use super::solution::{Keep, OnHost, ReportOnly, Solution};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
@@ -26,17 +27,31 @@ const DEVICE_WAIT: Duration = Duration::from_secs(60);
 /// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`] and a failure of MPI or of a device are this rank's
 /// alone: the caller has to end the others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
+    keeping::<ReportOnly>(deck, comm, progress)
+}
+
+/// As [`solve`]; each rank also returns its part of mesh and temperature, copied to the host.
+///
+/// # Errors
+/// As [`solve`], and lack of memory for the copies.
+pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Solution> {
+    keeping::<OnHost>(deck, comm, progress)
+}
+
+/// Solves on the device that the deck asks for.
+fn keeping<K: Keep>(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<K::Kept> {
+    let alone = |error| alone(error, comm);
     match agree(comm, device(deck, comm)?)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => {
             let space = agree(comm, crate::space::Cuda::new(ordinal))?;
-            return solve_on(&space, deck, comm, progress);
+            return K::keep(&space, solution_on(&space, deck, comm, progress)?).map_err(alone);
         }
         Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
     }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
     let space = agree(comm, pool(threads))?;
-    solve_on(&space, deck, comm, progress)
+    K::keep(&space, solution_on(&space, deck, comm, progress)?).map_err(alone)
 }
 
 /// The device of this rank, once all ranks are known to do the same; a failure of the inner kind is this rank's.
@@ -67,6 +82,19 @@ pub(super) fn pool(threads: usize) -> Result<Threads> {
 /// # Errors
 /// As [`solve`].
 pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
+    solution_on(space, deck, comm, progress).map(|solution| solution.report)
+}
+
+/// [`solve_on`] that also returns this rank's part of mesh and temperature, in the memory of the space, without a copy.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solution_on<S: Job>(
+    space: &S,
+    deck: &Deck,
+    comm: &dyn Communicator,
+    progress: &dyn Progress,
+) -> Result<Solution<S::Memory>> {
     let (start, phases) = (Start::now(), Phases::default());
     if deck.run.deterministic {
         fix_order(comm)?;
@@ -161,7 +189,8 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     let provenance = provenance(space, deck, comm)?;
     let run =
         summary::Run { deck, comm, transport: links.transport(), mesh: &mesh, date: start.date(), seconds, provenance };
-    summary::report(space, run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)
+    let report = summary::report(space, run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)?;
+    Ok(Solution { mesh, field: temperature, report })
 }
 
 /// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
@@ -250,6 +279,45 @@ mod tests {
         for (seed, threads) in [(2, 1), (3, 2), (4, 3)] {
             assert_eq!(bits(seed, 4, threads, &deck), first, "seed {seed}, {threads} threads");
         }
+    }
+
+    /// The field of all ranks against the exact solution, with the ghosts.
+    #[test]
+    fn a_solution_has_the_field_of_its_report_at_owned_nodes_and_at_ghosts() {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.run.device) = (Nodes::new([6, 5, 9]).ok(), Device::Cpu);
+        let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
+        for ranks in [1, 3] {
+            let parts = on_ranks_that_add(1, ranks, |comm| {
+                solution_on(&Threads::new(2).unwrap(), &deck, comm, &Silent).unwrap()
+            });
+            let mut value_of = vec![f64::NAN; 6 * 5 * 9];
+            for Solution { mesh, field, .. } in &parts {
+                assert_eq!(field.len(), mesh.map.local_count());
+                for node in 0..mesh.map.owned_count() {
+                    let value = &mut value_of[mesh.global_node(node as u32) as usize];
+                    assert!(value.is_nan(), "two ranks own a node");
+                    *value = field[node];
+                }
+            }
+            let mut ghosts = 0;
+            let mut largest = 0.0_f64;
+            for Solution { mesh, field, .. } in &parts {
+                for (node, value) in field.iter().enumerate() {
+                    assert_eq!(*value, value_of[mesh.global_node(node as u32) as usize]);
+                    largest = largest.max((value - exact.at(mesh.node_coord[node][2])).abs());
+                    ghosts += usize::from(node >= mesh.map.owned_count());
+                }
+            }
+            assert_eq!(ghosts > 0, ranks > 1);
+            // The largest temperature is 2.
+            let reported = parts[0].report.error_max;
+            assert!((largest / 2.0 / reported - 1.0).abs() < 1e-10 && reported > 1e-6, "{ranks} ranks: {largest}");
+        }
+        // On the host, from the calling thread's own pool, with the same bits.
+        deck.run.threads = Some(2);
+        let (one, again) = (solution(&deck, &Solo, &Silent).unwrap(), solve(&deck, &Solo, &Silent).unwrap());
+        assert_eq!((one.field.len(), one.report.error_max), (6 * 5 * 9, again.error_max));
     }
 
     #[test]

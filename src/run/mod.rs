@@ -11,6 +11,11 @@
 //! (deck.mesh.nodes, deck.run.device) = (Some(Nodes::new([9; 3])?), Device::Cpu);
 //! let report = solve(&deck, &Solo, &Silent)?;
 //! assert!(report.verified && report.newton_iterations == 3, "{}", report.table());
+//!
+//! // With mesh and temperature.
+//! let solution = minifenl::run::solution(&deck, &Solo, &Silent)?;
+//! let hottest = solution.field.iter().zip(&solution.mesh.node_coord).max_by(|a, b| a.0.total_cmp(b.0));
+//! assert!(hottest.is_some_and(|(temperature, [_, _, z])| (*temperature, *z) == (2.0, 1.0)));
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
@@ -33,13 +38,14 @@ pub mod provenance;
 pub mod report;
 mod self_test;
 mod settings;
+mod solution;
 mod strategies;
 mod summary;
 pub mod verdict;
 
 pub use crate::element::Analytic;
 pub use deck::{Chosen, Deck, Device};
-pub use driver::{solve, solve_on};
+pub use driver::{solution, solution_on, solve, solve_on};
 pub use dry_run::{DryRun, dry_run};
 pub use heat::{HeatProblem, ProblemInput};
 pub use job::Job;
@@ -47,5 +53,6 @@ pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
 pub use report::{Report, ReportFile};
 pub use self_test::{Check, self_test};
+pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};
 pub use verdict::Verdict;
