@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs minifenl beside miniFE (ref) and Kokkos FENL, interleaved, and prints medians for each node.
+"""Runs minifenl beside miniFE (ref) and Kokkos FENL, interleaved, and prints medians per node, with smallest and largest.
 
 A shared machine changes its speed from minute to minute, so each round runs every candidate once and only ratios within
 a round mean much; triad is measured in every minifenl run. Any candidate may be left out.
@@ -60,6 +60,14 @@ def fenl(program, nodes, threads, fill, folder):
             "spmv ns": 1e6 * column[13], "cg ns": 1e6 * column[14]}
 
 
+def cell(values):
+    """The median, with the spread of several rounds."""
+    if not values:
+        return "-"
+    spread = f" [{min(values):.3g} to {max(values):.3g}]" if len(values) > 1 else ""
+    return f"{statistics.median(values):.3g}{spread}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minifenl", default="target/release/minifenl")
@@ -88,12 +96,10 @@ def main():
         for name, run in candidates.items():
             with tempfile.TemporaryDirectory() as folder:
                 found[name].append(run(folder))
-    print(f"{args.nodes}^3 nodes, median of {args.rounds} interleaved rounds; a node, and an iteration for spmv and cg\n")
+    print(f"{args.nodes}^3 nodes, {args.rounds} interleaved rounds: median [smallest to largest] per node; spmv, cg: and per iteration\n")
     print("| candidate | " + " | ".join(ROWS) + " |\n|---|" + "---|" * len(ROWS))
     for name, rounds in found.items():
-        median = lambda row: statistics.median(r[row] for r in rounds) if row in rounds[0] else None
-        cells = ["-" if median(row) is None else f"{median(row):.3g}" for row in ROWS]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        print(f"| {name} | " + " | ".join(cell([r[row] for r in rounds if row in r]) for row in ROWS) + " |", flush=True)
 
 
 if __name__ == "__main__":
