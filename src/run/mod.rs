@@ -42,6 +42,7 @@ mod solution;
 mod strategies;
 mod summary;
 pub mod verdict;
+mod vtk;
 
 pub use crate::element::Analytic;
 pub use deck::{Chosen, Deck, Device};
@@ -56,3 +57,4 @@ pub use self_test::{Check, self_test};
 pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};
 pub use verdict::Verdict;
+pub use vtk::check_vtu;
