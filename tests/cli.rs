@@ -261,6 +261,56 @@ fn a_report_says_where_it_comes_from() {
     assert!(origin["build"]["rustc"].as_str().unwrap().starts_with("rustc 1."));
 }
 
+/// The report alone on stdout, as JSON; its table on stderr.
+#[test]
+fn a_report_goes_to_the_standard_output() {
+    let (code, out, err) = run(&["--nodes", "9", "--device", "cpu", "--report", "-"]);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, report["verified"].as_bool()), (0, Some(true)));
+    assert!(err.lines().last().unwrap().starts_with("PASS: "), "{err}");
+    assert!(!std::path::Path::new("-").exists());
+}
+
+/// Two runs append two rows below one header; a table with other columns is refused before the work, and kept.
+#[test]
+fn runs_append_rows_to_a_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, report) = (dir.path().join("runs.csv"), dir.path().join("r.json"));
+    let job = |nodes: &str, flag: &[&str]| {
+        let common = ["--nodes", nodes, "--device", "cpu", "--append", path.to_str().unwrap()];
+        run(&[&common[..], &["--report", report.to_str().unwrap()], flag].concat())
+    };
+    let rows = || {
+        let text = std::fs::read_to_string(&path).unwrap();
+        text.lines().map(|line| line.split(',').map(String::from).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let mut expected = vec![];
+    for (nodes, flag, code) in [("9", &[][..], 0), ("5x6x7", &["--cg-max", "2"], 3)] {
+        assert_eq!(job(nodes, flag).0, code);
+        expected.push(json(&report));
+    }
+    let found = rows();
+    assert_eq!(found.len(), 3);
+    for (row, report) in found[1..].iter().zip(&expected) {
+        assert_eq!(row.len(), found[0].len());
+        let value = |name: &str| row[found[0].iter().position(|column| column == name).unwrap()].clone();
+        for name in ["nodes", "threads", "cg_iterations", "verified", "peak_bytes"] {
+            assert_eq!(value(name), report[name].to_string(), "{name}");
+        }
+        for name in ["total_seconds", "error_max"] {
+            assert_eq!(value(name).parse::<f64>().unwrap(), report[name].as_f64().unwrap(), "{name}");
+        }
+    }
+    std::fs::write(&path, "a,b\n1,2\n").unwrap();
+    let (code, out, err) = job("9", &[]);
+    assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(err.contains("runs.csv: report: has other columns"), "{err}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n1,2\n");
+    let both = report.to_str().unwrap();
+    let same = run(&["--nodes", "9", "--device", "cpu", "--append", both, "--report", both]);
+    assert!(same.0 == 2 && same.2.contains("run.append (--append): this is the report (--report)"), "{}", same.2);
+}
+
 #[test]
 fn what_does_not_converge_has_code_3_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();

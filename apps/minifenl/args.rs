@@ -119,9 +119,12 @@ pub struct Args {
     /// End the job if a rank waits longer for other ranks [default: no limit]
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     timeout: Option<f64>,
-    /// Write the report as JSON
+    /// Write the report as JSON, or as YAML if FILE ends with .yaml; - is the standard output (the table goes to stderr)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
+    /// Append a row with the results to a CSV table
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    append: Option<PathBuf>,
     /// Measure the triad bandwidth and report each phase as a fraction of it [default: if it takes less than 2 % of the run]
     #[arg(long, overrides_with = "no_triad")]
     triad: bool,
@@ -188,6 +191,7 @@ impl Args {
         deck.run.threads = self.threads.or(deck.run.threads);
         deck.run.timeout = self.timeout.or(deck.run.timeout);
         deck.run.report = self.report.clone().or(deck.run.report);
+        deck.run.append = self.append.clone().or(deck.run.append);
         if self.triad || self.no_triad {
             deck.run.triad = Some(self.triad);
         }

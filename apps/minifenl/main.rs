@@ -29,10 +29,11 @@ use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, ReportFile, dry_run, solve};
+use minifenl::run::{Deck, Device, ReportFile, ReportFormat, ReportTable, dry_run, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -203,14 +204,30 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
 
 fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     // 4. Know that the report can be written before the work is done.
-    let path = deck.run.report.as_deref().filter(|_| comm.rank() == 0);
+    let is_first = comm.rank() == 0;
+    let path = deck.run.report.as_deref();
+    let to_stdout = path == Some(Path::new("-"));
+    let path = path.filter(|_| is_first && !to_stdout);
     let file = comm::agree(comm, path.map(ReportFile::create).transpose())?;
+    let table = deck.run.append.as_deref().filter(|_| is_first);
+    let table = comm::agree(comm, table.map(ReportTable::open).transpose())?;
 
     // 5. Solve.
-    let report = solve(deck, comm, &Terminal::new(comm.rank() == 0, deck.cg.tolerance))?;
+    let report = solve(deck, comm, &Terminal::new(is_first, deck.cg.tolerance))?;
 
     // 6. The table first, which needs no disk; then the report. What fails now ends this rank alone.
-    let shown = show(&result(&report.table()));
+    let shown = if to_stdout {
+        let _ = program::show(&mut stderr(), &report.table());
+        show(&ReportFormat::Json.text(&report)?)
+    } else {
+        show(&result(&report.table()))
+    };
+    let appended = table.map_or(Ok(()), |table| table.append(&report));
+    if let Err(error) = &appended {
+        let _ = writeln!(stderr(), "{} {error}", look::error());
+        // The row is on stderr, so that it can be added by hand.
+        let _ = writeln!(stderr(), "{}", report.csv_row());
+    }
     if let Some(Err(lost)) = file.map(|file| file.write(&report)) {
         let _ = writeln!(stderr(), "{} {lost}", look::error());
         if lost.copy.is_none() {
@@ -219,7 +236,7 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Failed);
     }
-    shown.map(|_| Exit::verdict(report.is_good()))
+    shown.map(|_| if appended.is_ok() { Exit::verdict(report.is_good()) } else { Exit::Failed })
 }
 
 /// The table, or its last line with --quiet; the verdict in colours.

@@ -1,5 +1,5 @@
-//! Reads input files and writes output files: every file that a user names is read by [`read_text`] and written by [`write()`] or
-//! an [`OutputFile`].
+//! Reads input files and writes output files: every file that a user names is read by [`read_text`] and written by [`write()`],
+//! an [`OutputFile`] or a [`TableFile`].
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("minifenl-files-{}", std::process::id()));
@@ -16,8 +16,10 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod append;
 mod input;
 mod output;
 
+pub use append::TableFile;
 pub use input::read_text;
 pub use output::{NotWritten, OutputFile, write};

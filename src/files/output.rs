@@ -88,7 +88,7 @@ impl OutputFile {
     }
 
     fn try_write(&self, content: &[u8]) -> io::Result<()> {
-        check_size(content)?;
+        check_size(content.len() as u64)?;
         let replaced = replaced(&self.target)?;
         let mut file = Temporary::create(&self.target, replaced.as_ref())?;
         file.write_and_flush(content)?;
@@ -97,7 +97,7 @@ impl OutputFile {
     }
 
     fn copy(&self, content: &[u8]) -> io::Result<PathBuf> {
-        check_size(content)?;
+        check_size(content.len() as u64)?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let path = env::temp_dir().join(format!("minifenl-{}-{name}", unique()));
         let mut file = new_file(&path, true)?;
@@ -107,7 +107,7 @@ impl OutputFile {
     }
 }
 
-fn failed(path: &Path, error: &io::Error) -> Error {
+pub(super) fn failed(path: &Path, error: &io::Error) -> Error {
     Error::File { path: path.display().to_string(), reason: error.to_string() }
 }
 
@@ -143,10 +143,9 @@ fn replaced(target: &Path) -> io::Result<Option<fs::Metadata>> {
 }
 
 /// Refuses what the limit on the size of files (`ulimit -f`) does not allow: the write would end the process by a signal.
-fn check_size(content: &[u8]) -> io::Result<()> {
+pub(super) fn check_size(bytes: u64) -> io::Result<()> {
     match size_limit() {
-        Some(limit) if content.len() as u64 > limit => {
-            let bytes = content.len();
+        Some(limit) if bytes > limit => {
             Err(io::Error::other(format!("{bytes} bytes are more than the limit of a file, {limit} bytes (ulimit -f)")))
         }
         _ => Ok(()),

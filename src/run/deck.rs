@@ -200,9 +200,12 @@ pub struct RunDeck {
     /// Seconds that a rank waits for other ranks before it ends the job; no limit when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
-    /// Where the JSON report goes.
+    /// Where the report goes: JSON, or YAML for `.yaml`; `-` is the standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
+    /// CSV table to which the run adds a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub append: Option<PathBuf>,
     /// Whether the run measures this machine's triad bandwidth; where that takes less than 2 % of its time when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triad: Option<bool>,

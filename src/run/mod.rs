@@ -52,7 +52,7 @@ pub use heat::{HeatProblem, ProblemInput};
 pub use job::Job;
 pub use phases::{PhaseTotals, Phases};
 pub use progress::{Progress, Silent};
-pub use report::{Report, ReportFile};
+pub use report::{Report, ReportFile, ReportFormat, ReportTable};
 pub use self_test::{Check, self_test};
 pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};

@@ -113,7 +113,9 @@ impl Start {
 pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator) -> Result<ProvenanceReport> {
     let mut deck = deck.clone();
     // JSON holds text only.
-    deck.run.report = deck.run.report.map(|path| PathBuf::from(path.to_string_lossy().into_owned()));
+    for path in [&mut deck.run.report, &mut deck.run.append].into_iter().flatten() {
+        *path = PathBuf::from(path.to_string_lossy().into_owned());
+    }
     let root = Path::new("/");
     let (machine, gpu) = (MachineReport::read(root), space.gpu());
     let own = placement::Place::new(root, &machine, gpu.as_ref(), space.threads());

@@ -1,4 +1,5 @@
-//! The result of a run, for programs (JSON, keys as the fields) and for people ([`Report::table`]).
+//! The result of a run, for programs (JSON, keys as the fields; YAML; a row of CSV) and for people ([`Report::table`]).
+//! `docs/report.schema.json` describes the keys.
 //!
 //! Numbers that are not finite become `null` in JSON.
 
@@ -7,13 +8,15 @@ mod file;
 mod header;
 mod phase;
 mod rating;
+mod row;
 mod table;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 pub use columns::columns;
 pub(super) use columns::count;
-pub use file::ReportFile;
+pub use file::{ReportFile, ReportFormat, ReportTable};
 pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 

@@ -31,7 +31,7 @@ pub(super) fn settings(deck: &Deck) -> Vec<Setting> {
 fn deck_settings(deck: &Deck) -> Vec<Setting> {
     // TOML holds UTF-8 only; a path may be anything.
     let mut deck = deck.clone();
-    let report = deck.run.report.take();
+    let files = [("report", deck.run.report.take()), ("append", deck.run.append.take())];
     let table = toml::Table::try_from(&deck).unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
     let key = |section: &str, key: &str| {
@@ -49,8 +49,10 @@ fn deck_settings(deck: &Deck) -> Vec<Setting> {
     let mut settings: Vec<Setting> = sections
         .flat_map(|(section, keys)| keys.iter().map(move |(name, value)| (key(section, name), text(value))))
         .collect();
-    let report = report.map_or("not given".into(), |path| format!("{path:?}").trim_matches('"').to_string());
-    settings.push(("run.report (--report)".into(), report));
+    settings.extend(files.map(|(name, path)| {
+        let path = path.map_or("not given".into(), |path| format!("{path:?}").trim_matches('"').to_string());
+        (format!("run.{name} (--{name})"), path)
+    }));
     settings
 }
 
@@ -87,7 +89,7 @@ mod tests {
         deck.mesh.nodes = Nodes::new([4, 5, 6]).ok();
         (deck.run.threads, deck.run.timeout) = (Some(3), Some(1.5));
         deck.cg.iterations = Some(50);
-        deck.run.report = Some("a/b.json".into());
+        (deck.run.report, deck.run.append) = (Some("a/b.json".into()), Some("c.csv".into()));
         let found = text(&deck);
         let args = include_str!("../../apps/minifenl/args.rs");
         let mut count = 0;

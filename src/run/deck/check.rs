@@ -61,6 +61,12 @@ impl Deck {
         if self.run.report.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             return refuse("run.report", "--report", "``", "give a file name");
         }
+        if self.run.append.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            return refuse("run.append", "--append", "``", "give a file name");
+        }
+        if self.run.append.is_some() && self.run.append == self.run.report {
+            return refuse("run.append", "--append", "this is the report (--report)", "give another file");
+        }
         threads(self.run.threads.unwrap_or(1), allowed_cores())
     }
 

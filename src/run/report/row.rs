@@ -1,0 +1,91 @@
+//! A report as one row of a CSV table (RFC 4180), for spreadsheets. The columns are the same for every run.
+
+use super::Report;
+
+/// Phases whose seconds are columns.
+const PHASES: [&str; 10] = ["mesh", "graph", "setup", "fill", "boundary", "ghosts", "cg", "spmv", "halo", "verify"];
+
+impl Report {
+    /// The names of the columns.
+    pub fn csv_header() -> String {
+        let names: Vec<String> = columns(None).into_iter().map(|(name, _)| name).collect();
+        names.join(",")
+    }
+
+    /// The values of the columns; empty where a number is not finite or was not measured.
+    pub fn csv_row(&self) -> String {
+        let values: Vec<String> = columns(Some(self)).into_iter().map(|(_, value)| quoted(&value)).collect();
+        values.join(",")
+    }
+}
+
+/// Names of the columns with the values of a report; without a report, values are empty.
+fn columns(report: Option<&Report>) -> Vec<(String, String)> {
+    let mut columns = Vec::new();
+    let mut add = |name: &str, value: &dyn Fn(&Report) -> String| {
+        columns.push((name.to_string(), report.map_or(String::new(), value)));
+    };
+    add("date", &|r| r.date.clone());
+    add("version", &|r| r.version.into());
+    add("commit", &|r| r.provenance.build.commit.clone());
+    add("host", &|r| r.provenance.machine.host.clone());
+    add("cpu", &|r| r.provenance.machine.cpu.clone());
+    add("device", &|r| r.device.clone());
+    add("ranks", &|r| r.ranks.to_string());
+    add("threads", &|r| r.threads.to_string());
+    add("nodes_x", &|r| r.mesh.nodes[0].to_string());
+    add("nodes_y", &|r| r.mesh.nodes[1].to_string());
+    add("nodes_z", &|r| r.mesh.nodes[2].to_string());
+    add("nodes", &|r| r.nodes.to_string());
+    add("map", &|r| r.mesh.map.clone());
+    add("graph", &|r| r.strategies.graph.to_string());
+    add("fill", &|r| r.strategies.fill.to_string());
+    add("kernel", &|r| r.strategies.kernel.to_string());
+    add("cg", &|r| r.strategies.cg.clone());
+    add("halo", &|r| r.strategies.halo.clone().unwrap_or_default());
+    add("deterministic", &|r| r.deterministic.to_string());
+    add("newton_iterations", &|r| r.newton_iterations.to_string());
+    add("cg_iterations", &|r| r.cg_iterations.to_string());
+    add("error_max", &|r| number(Some(r.error_max)));
+    add("error_bound", &|r| number(Some(r.error_bound)));
+    add("verified", &|r| r.verified.to_string());
+    add("reason", &|r| r.verdict.first().unwrap_or(&r.reason).clone());
+    add("total_seconds", &|r| number(Some(r.total_seconds)));
+    add("unknowns_per_second", &|r| number(Some(r.rating.unknowns_per_second)));
+    add("cg_gflop_per_s", &|r| number(r.rating.cg_gflop_per_s));
+    add("total_gflop_per_s", &|r| number(r.rating.total_gflop_per_s));
+    add("triad_gb_per_s", &|r| number(r.triad_gb_per_s));
+    add("peak_bytes", &|r| r.peak_bytes.to_string());
+    for name in PHASES {
+        let seconds = |r: &Report| r.phases.iter().find(|phase| phase.name == name).map(|phase| phase.seconds);
+        add(&format!("{name}_seconds"), &|r| number(seconds(r)));
+    }
+    columns
+}
+
+fn number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or(String::new(), |value| format!("{value:?}"))
+}
+
+/// Quotes a value that holds a comma, a quote or the end of a line.
+fn quoted(value: &str) -> String {
+    if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.into() }
+}
+
+#[test]
+fn a_row_has_a_value_for_each_column() {
+    let mut report = super::tests::sample();
+    report.verdict = vec!["a, \"b\"".into()];
+    report.error_max = f64::NAN;
+    let (header, row) = (Report::csv_header(), report.csv_row());
+    let names: Vec<&str> = header.split(',').collect();
+    assert!(row.contains(",\"a, \"\"b\"\"\","), "{row}");
+    let values: Vec<String> = row.replace("\"a, \"\"b\"\"\"", "reason").split(',').map(String::from).collect();
+    assert_eq!(names.len(), values.len());
+    for (name, value) in
+        [("nodes_z", "3"), ("error_max", ""), ("total_seconds", "0.75"), ("graph_seconds", "0.5"), ("cg_seconds", "")]
+    {
+        assert_eq!(values[names.iter().position(|other| *other == name).unwrap()], value, "{name}");
+    }
+    assert!(names.iter().enumerate().all(|(at, name)| !names[..at].contains(name)));
+}
