@@ -437,3 +437,56 @@ fn strategies_are_compared_as_a_table_and_as_json() {
         assert!(err.contains(part), "{words:?}: {err}");
     }
 }
+
+/// Reports of runs, one of them made slower by hand: table, exit codes, and what is refused.
+#[test]
+fn two_reports_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, second] = ["a.json", "b.json"].map(|name| dir.path().join(name).to_str().unwrap().to_string());
+    let solve = |path: &str, threads: &str| {
+        let fixed = ["--nodes", "9", "--device", "cpu", "--threads", threads, "--report", path];
+        assert_eq!(run(&fixed).0, 0);
+    };
+    solve(&first, "1");
+    solve(&second, "2");
+    let (code, out, err) = run(&["compare", &first, &second]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let line = |start: &str| {
+        out.lines()
+            .find(|line| line.split_whitespace().next() == Some(start))
+            .unwrap_or_else(|| panic!("{start}: {out}"))
+    };
+    let seconds = |path: &str| {
+        let phases = json(std::path::Path::new(path))["phases"].clone();
+        phases.as_array().unwrap().iter().find(|phase| phase["name"] == "cg").unwrap()["seconds"].as_f64().unwrap()
+    };
+    let ratio = format!("{:.3}", seconds(&second) / seconds(&first));
+    assert_eq!(line("cg").split_whitespace().nth(3), Some(ratio.as_str()), "{out}");
+    assert_eq!(line("threads").split_whitespace().collect::<Vec<_>>(), ["threads", "1", "2"]);
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    // The same report is as fast as itself; one whose CG takes twice as long is not.
+    assert_eq!(run(&["compare", &first, &first, "--fail-above", "1"]).0, 0);
+    let mut slow = json(std::path::Path::new(&first));
+    let phases = slow["phases"].as_array_mut().unwrap();
+    let total = phases.iter().find(|phase| phase["name"] == "total").unwrap()["seconds"].as_f64().unwrap();
+    let cg = phases.iter_mut().find(|phase| phase["name"] == "cg").unwrap();
+    cg["seconds"] = (2.0 * total).into();
+    std::fs::write(&second, slow.to_string()).unwrap();
+    let (code, _, err) = run(&["compare", &first, &second, "--fail-above", "1.1"]);
+    assert_eq!((code, err.lines().count()), (4, 1), "{err}");
+    assert!(err.starts_with("error: above 1.1 times as long as in A: cg "), "{err}");
+    slow["verified"] = false.into();
+    std::fs::write(&second, slow.to_string()).unwrap();
+    assert_eq!(run(&["compare", &first, &second, "--fail-above", "9e9"]).0, 3);
+    std::fs::write(&second, "{}").unwrap();
+    for (words, part) in [
+        (&["compare", &first, &second][..], "b.json: no report"),
+        (&["compare", &first], "B.json"),
+        (&["compare", &first, &first, "--fail-above", "0"], "--fail-above"),
+        (&["compare", &first, "no-such.json"], "no-such.json"),
+    ] {
+        let (code, out, err) = run(words);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");
+        assert!(err.contains(part), "{words:?}: {err}");
+    }
+}

@@ -1,11 +1,11 @@
 //! The flags of `minifenl`; each overrides its key of the deck.
 
 #[path = "commands.rs"]
-mod commands;
+pub mod commands;
 
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
-pub use commands::Command;
+use commands::Command;
 use minifenl::comm::Transport;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, RowLanes};
@@ -28,13 +28,14 @@ Examples:
   minifenl --preset seeds                      the papers' algorithms instead of the fastest ones
   minifenl --input inputs/twist.toml --triad --report report.json
   minifenl strategies --nodes 64               every strategy on this mesh, compared
+  minifenl compare a.json b.json               the times of two reports
   minifenl --nodes 256 --device cuda:1         the second GPU, or an error
   mpirun -n 2 minifenl --nodes 256             2 ranks, a GPU each if there are 2, else cores
   mpirun -n 4 minifenl --nodes 400 --dry-run   the memory that each stage would need
   mpirun -n 4 minifenl --nodes 64              4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
 
-Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 1 any other failure.";
+Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 4 slower than allowed (compare), 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]

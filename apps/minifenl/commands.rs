@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub enum Command {
     /// Compare all strategies for graph, assembly and product on one mesh and device: times, memory, bits
     Strategies(Strategies),
+    /// Compare the times of two reports, phase by phase, and show what differs between their runs
+    Compare(Compare),
 }
 
 /// The flags of `strategies`.
@@ -57,4 +59,23 @@ impl Strategies {
         deck.check()?;
         Ok(deck)
     }
+}
+
+/// The flags of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Report of the first run (JSON)
+    #[arg(value_name = "A.json", value_hint = ValueHint::FilePath)]
+    pub a: PathBuf,
+    /// Report of the second run (JSON)
+    #[arg(value_name = "B.json", value_hint = ValueHint::FilePath)]
+    pub b: PathBuf,
+    /// End with code 4 if a phase with 5 % of the time or more takes more than RATIO times as long in B, with 3 if B is not verified
+    #[arg(long, value_name = "RATIO", allow_hyphen_values = true, value_parser = ratio)]
+    pub fail_above: Option<f64>,
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|ratio: &f64| *ratio > 0.0 && ratio.is_finite());
+    number.ok_or_else(|| "expected a number above 0, such as 1.1".into())
 }

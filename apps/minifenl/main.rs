@@ -8,14 +8,17 @@
 //!               `minifenl --nodes 256 --device cuda:1`
 //!               `minifenl --self-test`
 //!               `minifenl strategies --nodes 64`
+//!               `minifenl compare a.json b.json --fail-above 1.1`
 //!               `mpirun -n 4 minifenl --nodes 64`
 //!               `mpirun -n 8 minifenl --nodes-per-rank 48`
 //!
 //! Solves -K laplace(T) + T^2 = 0 with T given at zmin and zmax and no flux elsewhere, by Newton's method on trilinear
 //! hexahedra; each step assembles residual and Jacobian and solves with conjugate gradients. The answer is compared with
-//! the analytic one. Exit codes: 0 solved and verified (or not judged), 2 bad usage or input, 3 not converged or not verified, 1 else.
+//! the analytic one. Exit codes: 0 solved and verified (or not judged), 2 bad usage or input, 3 not converged or not verified, 4
+//! slower than `compare --fail-above` allows, 1 else.
 
 mod args;
+mod compare;
 mod kernels;
 mod look;
 mod progress;
@@ -23,7 +26,8 @@ mod self_test;
 mod startup;
 mod strategies;
 
-use args::{Args, Command};
+use args::Args;
+use args::commands::{Command, Compare};
 use look::{Look, Volume};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
@@ -63,6 +67,7 @@ enum Other {
     Show(String),
     KernelInfo(Device),
     SelfTest(Device, Option<usize>),
+    Compare(Compare),
 }
 
 fn main() -> ExitCode {
@@ -109,8 +114,10 @@ fn task() -> anyhow::Result<Task> {
     if let Some(shell) = args.completions {
         return Ok(Task::Other(Other::Show(program::completions::<Args>(shell))));
     }
-    if let Some(Command::Strategies(flags)) = &args.command {
-        return Ok(Task::Strategies(Box::new(flags.deck()?), flags.rounds.into()));
+    match args.command {
+        Some(Command::Strategies(flags)) => return Ok(Task::Strategies(Box::new(flags.deck()?), flags.rounds.into())),
+        Some(Command::Compare(flags)) => return Ok(Task::Other(Other::Compare(flags))),
+        None => {}
     }
     // Flags over deck.
     let deck = args.deck()?;
@@ -138,6 +145,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Task::Other(Other::Show(_)) => "text",
         Task::Other(Other::KernelInfo(_)) => "--kernel-info",
         Task::Other(Other::SelfTest(..)) => "--self-test",
+        Task::Other(Other::Compare(_)) => "compare",
     };
     let limit = task.timeout();
     let limit_text = limit.map_or("not given".into(), |seconds| format!("{seconds:?}"));
@@ -170,6 +178,7 @@ fn alone(other: Other) -> anyhow::Result<Exit> {
         Other::Show(text) => Ok(show(&text)?),
         Other::KernelInfo(device) => Ok(show(&kernels::table(device)?)?),
         Other::SelfTest(device, threads) => self_test::run(device, threads),
+        Other::Compare(flags) => compare::run(&flags),
     }
 }
 

@@ -21,6 +21,7 @@
 
 mod bandwidth;
 pub mod clock;
+pub mod compare;
 pub mod cost;
 #[cfg(feature = "cuda")]
 mod cuda;

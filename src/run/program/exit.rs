@@ -15,6 +15,8 @@ pub enum Exit {
     BadInput = 2,
     /// An iteration did not converge, or a result is wrong.
     NotVerified = 3,
+    /// A run takes longer than a comparison allows.
+    Slower = 4,
 }
 
 impl Exit {

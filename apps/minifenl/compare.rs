@@ -1,0 +1,28 @@
+//! `minifenl compare A.json B.json`: two reports side by side, with an exit code for continuous integration.
+
+use crate::args::commands::Compare;
+use minifenl::run::compare::{Comparison, read};
+use minifenl::run::program::{self, Exit};
+use std::io::{Write, stderr, stdout};
+
+/// Prints the comparison; with a limit, also the phases above it.
+pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
+    let comparison = Comparison::new(&read(&flags.a)?, &read(&flags.b)?);
+    program::show(&mut stdout(), &comparison.table())?;
+    let Some(limit) = flags.fail_above else { return Ok(Exit::Done) };
+    if !comparison.verified[1] {
+        let _ = writeln!(stderr(), "error: B is not verified");
+        return Ok(Exit::NotVerified);
+    }
+    let above = comparison.above(limit);
+    let said = above.iter().map(|phase| match phase.ratio() {
+        Some(ratio) => format!("{} {ratio:.3}", phase.name),
+        None => format!("{} in B only", phase.name),
+    });
+    let said: Vec<String> = said.collect();
+    if !said.is_empty() {
+        let _ = writeln!(stderr(), "error: above {limit} times as long as in A: {}", said.join(", "));
+        return Ok(Exit::Slower);
+    }
+    Ok(Exit::Done)
+}

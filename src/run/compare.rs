@@ -1,0 +1,253 @@
+//! Two reports side by side: the ratio of times, phase by phase, and what differs in settings and provenance.
+//!
+//! A ratio is B over A. Phases that take less than [`SHARE`] of the total in both reports are shown but not judged: they are too short
+//! to be measured well.
+
+use super::report::{SCHEMA_VERSION, columns};
+use crate::files::read_text;
+use crate::{Error, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Share of the total from which a phase is judged.
+pub const SHARE: f64 = 0.05;
+/// Largest size of a report in bytes.
+const LARGEST: u64 = 1 << 26;
+/// Longest value that the table shows, in characters.
+const SHOWN: usize = 26;
+/// Keys that may differ between runs of one kind: results, dates, and names of files.
+const RESULTS: [&str; 12] = [
+    "date",
+    "error_",
+    "algebraic_error",
+    "symmetry",
+    "total_seconds",
+    "rating",
+    "triad_gb_per_s",
+    "peak_bytes",
+    "provenance.command",
+    "provenance.deck.run.report",
+    "provenance.deck.run.append",
+    "phases",
+];
+
+/// A phase in two reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseRatio {
+    /// The phase.
+    pub name: String,
+    /// Seconds in A and in B; `None` where it did not run.
+    pub seconds: [Option<f64>; 2],
+    /// Whether its part of the total is large enough to be judged.
+    pub is_judged: bool,
+    /// Whether the single calls of one of the reports are noisy.
+    pub is_noisy: bool,
+}
+
+impl PhaseRatio {
+    /// Seconds in B over seconds in A.
+    pub fn ratio(&self) -> Option<f64> {
+        let [a, b] = self.seconds;
+        Some(b? / a.filter(|a| *a > 0.0)?)
+    }
+}
+
+/// Two reports side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The phases of either report, those of A first, `total` last.
+    pub phases: Vec<PhaseRatio>,
+    /// Keys with other values, but for results: key, value in A, value in B.
+    pub differences: Vec<[String; 3]>,
+    /// Whether A and B are verified.
+    pub verified: [bool; 2],
+}
+
+/// Reads a report that `minifenl --report` wrote as JSON.
+///
+/// # Errors
+/// [`Error::File`] with the path: a file that cannot be read, is no report, or has keys of another version.
+pub fn read(path: &Path) -> Result<Value> {
+    let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
+    let text = read_text(path, LARGEST)?;
+    let report: Value = serde_json::from_str(&text).map_err(|error| failed(format!("no JSON: {error}")))?;
+    match report.get("schema_version") {
+        Some(version) if *version == SCHEMA_VERSION => {}
+        Some(version) => return Err(failed(format!("schema_version is {version}, expected {SCHEMA_VERSION}"))),
+        None => return Err(failed("no report: key `schema_version` is missing".into())),
+    }
+    let is_phase = |phase: &Value| phase["name"].is_string() && phase["seconds"].is_number();
+    match report["phases"].as_array() {
+        Some(phases) if phases.iter().all(is_phase) && report["total_seconds"].is_number() => Ok(report),
+        _ => Err(failed("no report: expected `total_seconds`, and `phases` with `name` and `seconds`".into())),
+    }
+}
+
+impl Comparison {
+    /// Compares two reports.
+    pub fn new(a: &Value, b: &Value) -> Self {
+        let reports = [a, b];
+        let phases = reports.map(|report| report["phases"].as_array().map_or(&[][..], Vec::as_slice));
+        let mut names: Vec<&str> = Vec::new();
+        for phase in phases.into_iter().flatten() {
+            let name = phase["name"].as_str().unwrap_or("");
+            if !names.contains(&name) && name != "total" {
+                names.push(name);
+            }
+        }
+        names.push("total");
+        let totals = reports.map(|report| report["total_seconds"].as_f64().unwrap_or(0.0));
+        let row = |name: &&str| {
+            let found = phases.map(|phases| phases.iter().find(|phase| phase["name"] == *name));
+            let seconds = found.map(|phase| phase?["seconds"].as_f64());
+            let large = |at: usize| seconds[at].is_some_and(|seconds| seconds >= SHARE * totals[at]);
+            let is_noisy = found.iter().flatten().any(|phase| phase["spread"]["noisy"] == true);
+            PhaseRatio { name: name.to_string(), seconds, is_judged: large(0) || large(1), is_noisy }
+        };
+        Comparison {
+            phases: names.iter().map(row).collect(),
+            differences: differences(a, b),
+            verified: reports.map(|report| report["verified"] == true),
+        }
+    }
+
+    /// The judged phases whose ratio exceeds `limit`, and those that only B has.
+    pub fn above(&self, limit: f64) -> Vec<&PhaseRatio> {
+        let exceeds = |phase: &&PhaseRatio| {
+            phase.is_judged && phase.ratio().map_or(phase.seconds[0].is_none(), |ratio| ratio > limit)
+        };
+        self.phases.iter().filter(exceeds).collect()
+    }
+
+    /// The comparison as text.
+    pub fn table(&self) -> String {
+        let seconds = |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{seconds:.4}"));
+        let rows = self.phases.iter().map(|phase| {
+            let remark = match (phase.is_judged, phase.is_noisy) {
+                (true, true) => "noisy",
+                (true, false) => "",
+                (false, _) => "short",
+            };
+            let [a, b] = phase.seconds.map(seconds);
+            vec![
+                phase.name.clone(),
+                a,
+                b,
+                phase.ratio().map_or("-".into(), |ratio| format!("{ratio:.3}")),
+                remark.into(),
+            ]
+        });
+        let mut text = columns(&["phase", "A seconds", "B seconds", "B/A", ""], rows);
+        if !self.differences.is_empty() {
+            text += "\n";
+            text += &columns(
+                &["differs", "A", "B"],
+                self.differences.iter().map(|row| row.iter().map(|cell| shown(cell)).collect()),
+            );
+        }
+        let verdict = |is_verified: bool| if is_verified { "VERIFIED" } else { "NOT VERIFIED" };
+        let [a, b] = self.verified.map(verdict);
+        text + &format!("\nA {a}, B {b}\n")
+    }
+}
+
+/// A value cut to the width of the table.
+fn shown(text: &str) -> String {
+    let cut: String = text.chars().take(SHOWN).collect();
+    if cut.len() < text.len() { cut + "..." } else { cut }
+}
+
+/// The settings and the provenance that differ.
+fn differences(a: &Value, b: &Value) -> Vec<[String; 3]> {
+    let [a, b] = [a, b].map(|report| {
+        let mut flat = BTreeMap::new();
+        flatten(report, String::new(), &mut flat);
+        flat
+    });
+    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let is_result = |key: &str| {
+        let results = RESULTS.iter().any(|result| key.starts_with(result));
+        // The course of Newton's iteration is told by its counts.
+        results || key.starts_with("history") || key.starts_with("verdict")
+    };
+    let text = |value: Option<&String>| value.map_or("not given", String::as_str).to_string();
+    let differs = keys.into_iter().filter(|key| !is_result(key) && a.get(*key) != b.get(*key));
+    differs.map(|key| [key.trim_start_matches("provenance.").to_string(), text(a.get(key)), text(b.get(key))]).collect()
+}
+
+/// The leaves of a value by their paths; a list of plain values is one leaf.
+fn flatten(value: &Value, path: String, flat: &mut BTreeMap<String, String>) {
+    let below = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| flatten(value, below(key), flat)),
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            list.iter().enumerate().for_each(|(at, value)| flatten(value, below(&at.to_string()), flat));
+        }
+        Value::String(text) => drop(flat.insert(path, text.clone())),
+        value => drop(flat.insert(path, value.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report(cg: f64, scan: f64, threads: usize) -> Value {
+        json!({
+            "schema_version": 1, "date": format!("day {cg}"), "threads": threads, "verified": cg < 5.0, "total_seconds": 10.0 + cg,
+            "provenance": {"command": [cg], "build": {"commit": "abc", "features": ["a", "b"]}},
+            "phases": [
+                {"name": "scan", "seconds": scan},
+                {"name": "cg", "seconds": cg, "spread": {"noisy": cg > 2.5}},
+                {"name": "total", "seconds": 10.0 + cg},
+            ],
+        })
+    }
+
+    #[test]
+    fn ratios_are_b_over_a_and_short_phases_are_not_judged() {
+        let comparison = Comparison::new(&report(2.0, 0.1, 1), &report(3.0, 0.4, 2));
+        let found: Vec<_> =
+            comparison.phases.iter().map(|phase| (&*phase.name, phase.ratio(), phase.is_judged)).collect();
+        assert_eq!(found, [("scan", Some(4.0), false), ("cg", Some(1.5), true), ("total", Some(13.0 / 12.0), true)]);
+        let names = |limit| comparison.above(limit).iter().map(|phase| &*phase.name).collect::<Vec<_>>();
+        assert_eq!((names(1.05), names(1.2), names(1.5)), (vec!["cg", "total"], vec!["cg"], vec![]));
+        assert_eq!(comparison.differences, [["threads".to_string(), "1".into(), "2".into()]]);
+        assert!(comparison.phases[1].is_noisy && comparison.table().contains("1.500  noisy"), "{}", comparison.table());
+    }
+
+    #[test]
+    fn a_phase_of_one_report_has_no_ratio_and_a_new_one_is_above() {
+        let (a, mut b) = (report(2.0, 1.0, 1), report(2.0, 1.0, 1));
+        b["phases"][0]["name"] = "sort".into();
+        let comparison = Comparison::new(&a, &b);
+        let names: Vec<&str> = comparison.phases.iter().map(|phase| &*phase.name).collect();
+        assert_eq!(names, ["scan", "cg", "sort", "total"]);
+        assert_eq!((comparison.phases[0].seconds, comparison.phases[0].ratio()), ([Some(1.0), None], None));
+        assert_eq!(comparison.above(1.1).iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["sort"]);
+        b["provenance"]["build"] = json!({"commit": "def", "features": ["a"]});
+        let differences = Comparison::new(&a, &b).differences;
+        assert_eq!(differences.len(), 2);
+        assert_eq!(differences[1], ["build.features", "[\"a\",\"b\"]", "[\"a\"]"].map(String::from));
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.json");
+        for (text, words) in [
+            ("{", "no JSON"),
+            ("{}", "key `schema_version` is missing"),
+            ("{\"schema_version\": 2}", "schema_version is 2, expected 1"),
+            ("{\"schema_version\": 1, \"phases\": [{}], \"total_seconds\": 1}", "expected `total_seconds`"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("r.json: ") && error.contains(words), "{error}");
+        }
+        std::fs::write(&path, report(1.0, 1.0, 1).to_string()).unwrap();
+        assert_eq!(read(&path).unwrap(), report(1.0, 1.0, 1));
+    }
+}
