@@ -490,3 +490,23 @@ fn two_reports_are_compared() {
         assert!(err.contains(part), "{words:?}: {err}");
     }
 }
+
+/// A box of n^3 nodes has ((3n - 2)^3 + n^3) / 2 pairs, and 36 inserts per element.
+#[test]
+fn the_pair_map_is_reported_where_it_builds_the_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let words = ["--nodes", "9", "--device", "cpu", "--report", path.to_str().unwrap(), "--graph"];
+    let (code, out, _) = run(&[&words[..], &["map"]].concat());
+    assert_eq!(code, 0);
+    let map = &json(&path)["pair_map"];
+    let (stored, capacity) = ((25u64.pow(3) + 729) / 2, 729 * 14 * 7 / 6);
+    assert_eq!((&map["capacity"], &map["failed_inserts"], &map["retries"]), (&capacity.into(), &0.into(), &0.into()));
+    assert_eq!(map["duplicates"], 36 * 512 - stored);
+    assert!((map["load"].as_f64().unwrap() - stored as f64 / capacity as f64).abs() < 1e-12, "{map}");
+    let longest = map["longest_probe"].as_u64().unwrap();
+    assert!((2..=64).contains(&longest), "{map}");
+    assert!(out.contains(&format!("pair map    {capacity} slots, ")) && out.contains(" 0 retries"), "{out}");
+    let (_, out, _) = run(&[&words[..], &["gather"]].concat());
+    assert!(json(&path)["pair_map"].is_null() && !out.contains("pair map"), "{out}");
+}

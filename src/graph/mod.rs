@@ -34,6 +34,7 @@ mod growth;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod map_stats;
 mod node_elem;
 pub mod step;
 
@@ -41,6 +42,7 @@ pub use elem_graph::{ElemGraph, Position, Positions};
 pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use map_stats::{MapCounts, MapStats};
 pub use node_elem::NodeElem;
 
 use crate::Result;
@@ -84,6 +86,8 @@ pub struct Graph<M: MemorySpace = HostMemory> {
     pub elem: ElemGraph<M>,
     /// Time of each step.
     pub step_times: StepTimes,
+    /// Statistics of the pair map, of [`Strategy::Map`] only.
+    pub map_stats: Option<MapStats>,
 }
 
 impl Graph {
@@ -94,7 +98,7 @@ impl Graph {
     /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Graph<S::Memory>> {
         let (crs, elem) = (Arc::new(self.crs.upload(space)?), self.elem.upload(space)?);
-        Ok(Graph { crs, elem, step_times: StepTimes::default() })
+        Ok(Graph { crs, elem, step_times: StepTimes::default(), map_stats: None })
     }
 }
 

@@ -142,7 +142,7 @@ pub fn solution_on<S: Job>(
     });
     let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
     summary::graph_phases(&phases, &graph);
-    let nnz = graph.crs.nnz();
+    let (nnz, map_stats) = (graph.crs.nnz(), graph.map_stats);
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     comm.enter_phase("set-up");
@@ -188,7 +188,7 @@ pub fn solution_on<S: Job>(
     let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm)?;
     let run =
-        summary::Run { deck, comm, transport: links.transport(), mesh: &mesh, date: start.date(), seconds, provenance };
+        summary::Run { deck, comm, transport: links.transport(), mesh: &mesh, map_stats, date: start.date(), seconds, provenance };
     let report = summary::report(space, run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)?;
     Ok(Solution { mesh, field: temperature, report })
 }

@@ -98,6 +98,8 @@ pub struct Report {
     pub peak_bytes: u64,
     /// `peak_bytes` per node of the whole box.
     pub peak_bytes_per_node: f64,
+    /// The pair map that built the graph; null for other strategies.
+    pub pair_map: Option<PairMapReport>,
     /// Machine, build, settings and placement.
     pub provenance: ProvenanceReport,
     /// Where the time went: parts behind their phase, `total` last.
@@ -161,6 +163,23 @@ pub struct StrategiesReport {
     pub cg: String,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
+}
+
+/// The pair map of graph strategy `map`, over all ranks. Counts that a GPU does not keep are null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairMapReport {
+    /// Slots.
+    pub capacity: u64,
+    /// Pairs per slot: MAP_RATIO of the original.
+    pub load: Option<f64>,
+    /// Slots that the longest probe sequence of a pair reads, on any rank.
+    pub longest_probe: Option<u64>,
+    /// Inserts that found no free slot, over all attempts.
+    pub failed_inserts: u64,
+    /// Most attempts of a rank after its first.
+    pub retries: u64,
+    /// Inserts of pairs that were there already.
+    pub duplicates: Option<u64>,
 }
 
 /// One Newton residual, and the CG solve that followed it (0 after the last).

@@ -2,14 +2,14 @@
 
 use super::provenance::ProvenanceReport;
 use super::report::{
-    HistoryReport, MeshReport, PartitionReport, PhaseReport, ProblemReport, RatingReport, SCHEMA_VERSION,
+    HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport, SCHEMA_VERSION,
     StrategiesReport,
 };
 use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport};
-use crate::graph::Graph;
+use crate::graph::{Graph, MapCounts, MapStats};
 use crate::mesh::{BoxSpec, Mesh};
 use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo, Symmetry};
 use crate::space::{Array, MemorySpace};
@@ -47,6 +47,7 @@ pub(super) struct Run<'a, S: Job> {
     pub deck: &'a Deck,
     pub comm: &'a dyn Communicator,
     pub transport: Transport,
+    pub map_stats: Option<MapStats>,
     pub mesh: &'a Mesh<S::Memory>,
     /// When it started.
     pub date: String,
@@ -194,10 +195,29 @@ fn count_total(rows: &mut [PhaseReport], nodes: u64) {
     }
 }
 
+/// The pair maps of all ranks, which all took the same strategy.
+fn pair_map(comm: &dyn Communicator, stats: &MapStats) -> PairMapReport {
+    let MapStats { capacity, retries, failed, counted } = *stats;
+    let MapCounts { stored, duplicates, longest_probe } = counted.unwrap_or_default();
+    let mut sums = [capacity, failed, stored, duplicates, u64::from(counted.is_none())];
+    comm.all_sum_u64(&mut sums);
+    let mut largest = [retries as f64, longest_probe as f64];
+    comm.all_max(&mut largest);
+    let is_counted = sums[4] == 0;
+    PairMapReport {
+        capacity: sums[0],
+        load: is_counted.then(|| sums[2] as f64 / sums[0] as f64),
+        longest_probe: is_counted.then_some(largest[1] as u64),
+        failed_inserts: sums[1],
+        retries: largest[0] as u64,
+        duplicates: is_counted.then_some(sums[3]),
+    }
+}
+
 /// The report, the same on every rank.
 pub(super) fn report<S: Job>(
     space: &S,
-    Run { deck, comm, transport, mesh, date, seconds, provenance }: Run<'_, S>,
+    Run { deck, comm, transport, mesh, map_stats, date, seconds, provenance }: Run<'_, S>,
     temperature: &Array<S, f64>,
     newton: &Course<'_>,
     proof: &Proof,
@@ -277,6 +297,7 @@ pub(super) fn report<S: Job>(
         triad_gb_per_s: triad,
         peak_bytes: sums[1],
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,
+        pair_map: map_stats.map(|stats| pair_map(comm, &stats)),
         provenance,
         rating: RatingReport::new(&rows, nodes, largest[5], verdict.passed()),
         phases: rows,

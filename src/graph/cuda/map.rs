@@ -5,10 +5,10 @@
 //! has its own column. This saves 8 of the 36 inserts per hexahedron.
 
 use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
-use crate::graph::PairMap;
 use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::kernel_files::GRAPH_MAP;
 use crate::graph::step;
+use crate::graph::{MapStats, PairMap};
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
 use crate::{Error, Result};
@@ -19,9 +19,9 @@ const SLOTS: usize = 16;
 const SHORT: usize = 32;
 
 impl Builder<'_> {
-    pub(super) fn map(&self, times: &mut StepTimes) -> Result<Built> {
+    pub(super) fn map(&self, times: &mut StepTimes) -> Result<(Built, MapStats)> {
         let (space, rows) = (self.space, self.rows as u64);
-        let table = self.insert_all(times)?;
+        let (table, stats) = self.insert_all(times)?;
         let slots = table.len() as u64;
         let mut counts = space.zeros::<u32>(self.rows)?;
         self.pairs("count_pairs", table.len(), arguments![slots, rows, &table, &mut counts])?;
@@ -30,7 +30,7 @@ impl Builder<'_> {
         if has_diagonal {
             self.pairs("count_diagonal", self.rows, arguments![rows, &mut counts])?;
         }
-        self.finish(&mut counts, times, |row_map, longest, counts, entries| {
+        let built = self.finish(&mut counts, times, |row_map, longest, counts, entries| {
             let arguments = arguments![slots, rows, &table, row_map, counts, &mut *entries];
             self.pairs("fill_pairs", table.len(), arguments)?;
             // Frees the set before the rows are sorted, which lowers the peak memory.
@@ -39,20 +39,21 @@ impl Builder<'_> {
                 self.pairs("fill_diagonal", self.rows, arguments![rows, row_map, &mut *entries])?;
             }
             self.sort_rows(row_map, longest, entries)
-        })
+        })?;
+        Ok((built, stats))
     }
 
     fn pairs(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.space.launch(&GRAPH_MAP, name, Grid::cover(items, THREADS), arguments)
     }
 
-    /// Returns a set that contains all pairs.
-    fn insert_all(&self, times: &mut StepTimes) -> Result<CudaArray<u64>> {
+    /// Returns a set that contains all pairs, and what the host knows of its inserts.
+    fn insert_all(&self, times: &mut StepTimes) -> Result<(CudaArray<u64>, MapStats)> {
         let (space, nn, rows) = (self.space, self.per_elem, self.rows);
         let upper = self.slots * (nn + 1) / 2;
         // A quarter more slots than inserts bounds the size for tables with few elements per node.
         let mut wanted = (rows * SLOTS).min(upper + upper / 4);
-        let mut failed = [0u64];
+        let (mut failed, mut stats) = ([0u64], MapStats::default());
         for attempt in 0..ATTEMPTS {
             let slots_per_row = wanted.div_ceil(rows.max(1)).max(1);
             let capacity = (slots_per_row * rows).max(PairMap::PROBES);
@@ -69,8 +70,9 @@ impl Builder<'_> {
             space.read(&failures, &mut failed)?;
             times.mark(step::COUNT);
             if failed[0] == 0 {
-                return Ok(table);
+                return Ok((table, MapStats { capacity: capacity as u64, retries: attempt as u64, ..stats }));
             }
+            stats.failed += failed[0];
             wanted = grown(capacity, failed[0] as usize);
         }
         Err(Error::MapFull { capacity: wanted, failed: failed[0] as usize, attempts: ATTEMPTS })

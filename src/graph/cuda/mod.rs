@@ -48,17 +48,21 @@ impl BuildGraph for Cuda {
         strategy: Strategy,
     ) -> Result<Graph<CudaMemory>> {
         let builder = Builder::new(self, elem_node, rows)?;
-        let mut times = StepTimes::default();
+        let (mut times, mut map_stats) = (StepTimes::default(), None);
         let (crs, elem) = match strategy {
             Strategy::Gather => builder.gather(&mut times)?,
-            Strategy::Map => builder.map(&mut times)?,
+            Strategy::Map => {
+                let (built, stats) = builder.map(&mut times)?;
+                map_stats = Some(stats);
+                built
+            }
             Strategy::Sort => builder.sort(&mut times)?,
             Strategy::DashMap => {
                 let advice = "available on the host only; choose map, gather or sort on a GPU";
                 return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
             }
         };
-        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
+        Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
     }
 }
 

@@ -27,11 +27,13 @@ use std::sync::Arc;
 
 impl<S: HostSpace> BuildGraph for S {
     fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
-        let mut times = StepTimes::default();
+        let (mut times, mut map_stats) = (StepTimes::default(), None);
         let (crs, elem) = match strategy {
             Strategy::Gather => gather::build(self, elem_node, rows, &mut times)?,
             Strategy::Map => {
-                with_elem_graph(self, elem_node, map::build(self, elem_node, rows, &mut times)?, &mut times)?
+                let (crs, stats) = map::build(self, elem_node, rows, &mut times)?;
+                map_stats = Some(stats);
+                with_elem_graph(self, elem_node, crs, &mut times)?
             }
             Strategy::DashMap => {
                 with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times)?, &mut times)?
@@ -40,7 +42,7 @@ impl<S: HostSpace> BuildGraph for S {
                 with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times)?, &mut times)?
             }
         };
-        Ok(Graph { crs: Arc::new(crs), elem, step_times: times })
+        Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
     }
 }
 

@@ -35,35 +35,57 @@ pub enum HashPlacement {
 #[derive(Clone, Copy, Debug)]
 pub struct PairMapView<'a> {
     slots: &'a [AtomicU64],
+    start: ProbeStart,
+}
+
+/// The slots in which probe sequences begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProbeStart {
     slots_per_row: f64,
     window: u64,
     placement: HashPlacement,
 }
 
-impl<'a> PairMapView<'a> {
-    /// Lends at least one slot; each node below the number of rows has a share of `slots_per_row` slots.
-    pub(super) fn new(slots: &'a [AtomicU64], slots_per_row: f64, placement: HashPlacement) -> Self {
+impl ProbeStart {
+    /// Of a table of so many slots, where each node below the number of rows has a share of `slots_per_row` slots.
+    pub(super) fn new(slots: usize, slots_per_row: f64, placement: HashPlacement) -> Self {
         let window = match placement {
             HashPlacement::ByRow => (slots_per_row as u64).clamp(1, PROBES as u64),
-            HashPlacement::Scattered => slots.len() as u64,
+            HashPlacement::Scattered => slots as u64,
         };
-        PairMapView { slots, slots_per_row, window, placement }
+        ProbeStart { slots_per_row, window, placement }
     }
 
-    /// Inserts the pair `low <= high`, where `low` is below the number of rows.
+    /// First slot of the pair `low <= high`; with [`HashPlacement::ByRow`] it may lie behind the last slot, and goes on at the first.
     #[inline(always)]
-    pub fn insert(&self, low: u32, high: u32) -> Inserted {
-        let key = stored(low, high);
+    pub(super) fn of(&self, low: u32, high: u32) -> usize {
         // Fibonacci hashing: a multiplication by 2^64 over the golden ratio spreads consecutive ids.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let (share, hash) = match self.placement {
             HashPlacement::ByRow => {
                 ((f64::from(low) * self.slots_per_row) as usize, u64::from(high).wrapping_mul(GOLDEN))
             }
-            HashPlacement::Scattered => (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN)),
+            HashPlacement::Scattered => {
+                let key = stored(low, high);
+                (0, (key ^ key.wrapping_mul(GOLDEN).rotate_left(32)).wrapping_mul(GOLDEN))
+            }
         };
         // The upper half of the product maps the hash to the window without a division.
-        let home = share + ((u128::from(hash) * u128::from(self.window)) >> 64) as usize;
+        share + ((u128::from(hash) * u128::from(self.window)) >> 64) as usize
+    }
+}
+
+impl<'a> PairMapView<'a> {
+    /// Lends at least one slot; each node below the number of rows has a share of `slots_per_row` slots.
+    pub(super) fn new(slots: &'a [AtomicU64], slots_per_row: f64, placement: HashPlacement) -> Self {
+        PairMapView { slots, start: ProbeStart::new(slots.len(), slots_per_row, placement) }
+    }
+
+    /// Inserts the pair `low <= high`, where `low` is below the number of rows.
+    #[inline(always)]
+    pub fn insert(&self, low: u32, high: u32) -> Inserted {
+        let key = stored(low, high);
+        let home = self.start.of(low, high);
         let length = self.slots.len();
         for probe in 0..PROBES {
             let at = home + probe;

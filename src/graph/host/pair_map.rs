@@ -9,7 +9,7 @@
 //! then share cache lines, which gives 3 to 4 times the insert rate of a scattered hash. A node with hundreds of
 //! neighbours overfills its share; [`HashPlacement::Scattered`] has no shares to overfill.
 
-use super::pair_insert::{self, HashPlacement, PairMapView};
+use super::pair_insert::{self, HashPlacement, PairMapView, ProbeStart};
 use crate::Result;
 use crate::space::atomic::atomic_view;
 use crate::space::try_zeroed;
@@ -45,6 +45,11 @@ impl PairMap {
     /// Lends the set to threads for inserts.
     pub fn view(&mut self) -> PairMapView<'_> {
         PairMapView::new(atomic_view(&mut self.slots), self.slots_per_row, self.placement)
+    }
+
+    /// Where probe sequences begin.
+    pub(super) fn start(&self) -> ProbeStart {
+        ProbeStart::new(self.slots.len(), self.slots_per_row, self.placement)
     }
 
     /// Returns the slots. Each holds a key plus one, or [`ABSENT`](Self::ABSENT), so that fresh zero pages are empty

@@ -2,12 +2,13 @@
 
 use super::columns::{columns, count};
 use super::header::line;
-use super::{PhaseReport, Report};
+use super::{PairMapReport, PhaseReport, Report};
 
 impl Report {
     /// The report as text, ending with a line that begins with PASS, FAIL or NOT ASKED.
     pub fn table(&self) -> String {
-        let mut text = self.header() + "\n";
+        let pair_map = self.pair_map.as_ref().map_or(String::new(), pair_map);
+        let mut text = self.header() + &pair_map + "\n";
         let history = self.history.iter().map(|step| {
             let [newton, iterations, reductions] =
                 [step.newton, step.cg_iterations, step.cg_reductions].map(|n| n.to_string());
@@ -113,4 +114,14 @@ impl Report {
             self.error_max,
         )
     }
+}
+
+/// The pair map in two lines.
+fn pair_map(map: &PairMapReport) -> String {
+    let load = map.load.map_or(String::new(), |load| format!(", {:.1} % full", 100.0 * load));
+    let probe = map.longest_probe.map_or(String::new(), |longest| format!(", longest probe {longest}"));
+    let duplicates = map.duplicates.map_or(String::new(), |count| format!(", {count} duplicates"));
+    let retries = if map.retries == 1 { "1 retry".into() } else { format!("{} retries", map.retries) };
+    let failed = count(map.failed_inserts, "failed insert");
+    format!("pair map    {}{load}{probe}{duplicates}\n            {failed}, {retries}\n", count(map.capacity, "slot"))
 }

@@ -63,6 +63,7 @@ pub(super) fn sample() -> Report {
             build: Default::default(),
             placement: vec![],
         },
+        pair_map: None,
         phases: vec![
             PhaseReport::new("graph", 1, 0.5, 0.5, 1e9, 0.0, 27, None),
             PhaseReport {
