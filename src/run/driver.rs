@@ -187,8 +187,16 @@ pub fn solution_on<S: Job>(
     let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
     let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm)?;
-    let run =
-        summary::Run { deck, comm, transport: links.transport(), mesh: &mesh, map_stats, date: start.date(), seconds, provenance };
+    let run = summary::Run {
+        deck,
+        comm,
+        transport: links.transport(),
+        mesh: &mesh,
+        map_stats,
+        date: start.date(),
+        seconds,
+        provenance,
+    };
     let report = summary::report(space, run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)?;
     Ok(Solution { mesh, field: temperature, report })
 }

@@ -2,8 +2,8 @@
 
 use super::provenance::ProvenanceReport;
 use super::report::{
-    HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport, SCHEMA_VERSION,
-    StrategiesReport,
+    HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport,
+    SCHEMA_VERSION, StrategiesReport,
 };
 use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
