@@ -129,7 +129,9 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
 
 #[test]
 fn a_flag_that_is_nearly_right_is_suggested() {
-    for (wrong, right) in [("--nodez", "--nodes"), ("--newton-tolerances", "--newton-tolerance"), ("--colour", "--color")] {
+    for (wrong, right) in
+        [("--nodez", "--nodes"), ("--newton-tolerances", "--newton-tolerance"), ("--colour", "--color")]
+    {
         let (code, _, err) = run(&[wrong, "3"]);
         assert!(code == 2 && err.contains(&format!("a similar argument exists: '{right}'")), "{err}");
     }
