@@ -14,8 +14,12 @@ pub enum Tone {
     Note,
 }
 
+/// Variables that launchers of ranks set, also for one rank.
+const LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
+
 /// Returns whether a stream gets colours. `auto` needs a terminal that knows escape sequences (`TERM`) and heeds the variable
-/// `NO_COLOR` (<https://no-color.org>: any value but an empty one).
+/// `NO_COLOR` (<https://no-color.org>: any value but an empty one). A rank has none: mpirun gives it a pseudo-terminal whose text may
+/// end in a file.
 pub fn has_colours(choice: Colour, is_terminal: bool) -> bool {
     decide(choice, is_terminal, |name| std::env::var_os(name))
 }
@@ -23,10 +27,16 @@ pub fn has_colours(choice: Colour, is_terminal: bool) -> bool {
 /// [`has_colours`] with the variables that `variable` returns.
 fn decide(choice: Colour, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let given = |name| variable(name).filter(|value| !value.is_empty());
+    let is_launched = LAUNCHERS.iter().any(|name| given(name).is_some());
     match choice {
         Colour::Always => true,
         Colour::Never => false,
-        Colour::Auto => is_terminal && given("NO_COLOR").is_none() && given("TERM").is_some_and(|term| term != "dumb"),
+        Colour::Auto => {
+            is_terminal
+                && !is_launched
+                && given("NO_COLOR").is_none()
+                && given("TERM").is_some_and(|term| term != "dumb")
+        }
     }
 }
 
@@ -68,6 +78,7 @@ fn auto_needs_a_terminal_that_knows_colours_and_a_person_who_wants_them() {
         (Colour::Auto, true, &[("TERM", "xterm"), ("NO_COLOR", "")], true),
         (Colour::Auto, true, &[("TERM", "xterm"), ("NO_COLOR", "1")], false),
         (Colour::Auto, true, &[("TERM", "dumb")], false),
+        (Colour::Auto, true, &[("TERM", "xterm"), ("OMPI_COMM_WORLD_RANK", "0")], false),
         (Colour::Auto, true, &[], false),
         (Colour::Auto, false, &[("TERM", "xterm")], false),
         (Colour::Always, false, &[("NO_COLOR", "1")], true),
