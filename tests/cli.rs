@@ -114,17 +114,19 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
         ("--device", "auto cpu cuda"),
         ("--format", "auto crs sell pattern"),
         ("--color", "auto always never"),
+        ("--preset", "fast seeds"),
+        ("--lanes", "auto warp 1 2 4 8 16 32"),
         ("--completions", "bash elvish fish powershell zsh"),
     ] {
         assert_eq!(offered(&script, flag, folder.path()), names, "{flag}");
     }
-    // Of the flags with a value, two take a file.
+    // Of the flags with a value, four take a file.
     let (_, help, _) = run(&["--help"]);
     let with_value = help.lines().filter_map(|line| line.trim().split_once(" <")).map(|(flag, _)| flag);
     let mut files: Vec<_> =
         with_value.filter(|flag| offered(&script, flag, folder.path()).contains("completions")).collect();
     files.sort_unstable();
-    assert_eq!(files, ["--input", "--report"]);
+    assert_eq!(files, ["--append", "--input", "--report", "--vtk"]);
 }
 
 #[test]

@@ -126,6 +126,9 @@ pub struct Args {
     /// Append a row with the results to a CSV table
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     append: Option<PathBuf>,
+    /// Write mesh, temperature and error for ParaView, one piece per rank: x.vtu, or x.0.vtu and so on with x.pvtu
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    vtk: Option<PathBuf>,
     /// Measure the triad bandwidth and report each phase as a fraction of it [default: if it takes less than 2 % of the run]
     #[arg(long, overrides_with = "no_triad")]
     triad: bool,
@@ -193,6 +196,7 @@ impl Args {
         deck.run.timeout = self.timeout.or(deck.run.timeout);
         deck.run.report = self.report.clone().or(deck.run.report);
         deck.run.append = self.append.clone().or(deck.run.append);
+        deck.run.vtk = self.vtk.clone().or(deck.run.vtk);
         if self.triad || self.no_triad {
             deck.run.triad = Some(self.triad);
         }

@@ -33,7 +33,7 @@ use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, ReportFile, ReportFormat, ReportTable, dry_run, solve};
+use minifenl::run::{Deck, Device, ReportFile, ReportFormat, ReportTable, check_vtu, dry_run, solution, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -221,8 +221,18 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let table = deck.run.append.as_deref().filter(|_| is_first);
     let table = comm::agree(comm, table.map(ReportTable::open).transpose())?;
 
+    deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm))?;
+
     // 5. Solve.
-    let report = solve(deck, comm, &Terminal::new(is_first, deck.cg.tolerance))?;
+    let progress = Terminal::new(is_first, deck.cg.tolerance);
+    let (report, field) = match &deck.run.vtk {
+        None => (solve(deck, comm, &progress)?, None),
+        Some(path) => {
+            let solution = solution(deck, comm, &progress)?;
+            let exact = deck.exact(comm.size() as u64)?;
+            (solution.report.clone(), Some(solution.write_vtu(path, &exact, comm)))
+        }
+    };
 
     // 6. The table first, which needs no disk; then the report. What fails now ends this rank alone.
     let shown = if to_stdout {
@@ -245,6 +255,7 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Failed);
     }
+    field.unwrap_or(Ok(()))?;
     shown.map(|_| if appended.is_ok() { Exit::verdict(report.is_good()) } else { Exit::Failed })
 }
 

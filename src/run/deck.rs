@@ -22,6 +22,7 @@ pub use nodes::Nodes;
 pub use preset::Preset;
 
 use crate::comm::Transport;
+use crate::element::Analytic;
 use crate::mesh::CoordinateMap;
 use crate::solve::{CgParams, CgVariant};
 use crate::sparse::Format;
@@ -206,12 +207,24 @@ pub struct RunDeck {
     /// CSV table to which the run adds a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub append: Option<PathBuf>,
+    /// Where mesh and temperature go, as files for VTK.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vtk: Option<PathBuf>,
     /// Whether the run measures this machine's triad bandwidth; where that takes less than 2 % of its time when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triad: Option<bool>,
 }
 
 impl Deck {
+    /// The exact solution on that many ranks.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a box without nodes or with too many.
+    pub fn exact(&self, ranks: u64) -> Result<Analytic> {
+        let [.., height] = self.size(self.nodes(ranks)?);
+        Ok(Analytic::new(self.problem.t_min, self.problem.t_max, 0.0, height))
+    }
+
     /// The deck as TOML, every key written out; [`parse`](Self::parse) gives it back unchanged.
     ///
     /// # Errors

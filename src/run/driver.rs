@@ -6,7 +6,7 @@ use super::forecast::{Choices, Sizes};
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
-use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
+use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::{BoxPart, BoxSpec};
 use crate::solve::{CgVariant, NewtonInfo, NewtonParams, newton_into};
@@ -146,7 +146,7 @@ pub fn solution_on<S: Job>(
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     comm.enter_phase("set-up");
-    let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
+    let exact = agree(comm, deck.exact(comm.size() as u64))?;
     let problem = phases.time("setup", || {
         let conductivity = exact.conductivity();
         let input = ProblemInput { deck, links: &links, mesh: &mesh, conductivity, phases: &phases, progress };
@@ -246,6 +246,7 @@ mod tests {
     use super::*;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
+    use crate::element::Analytic;
     use crate::run::deck::{Nodes, Preset};
     use crate::run::{Device, Silent};
 

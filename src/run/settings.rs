@@ -31,7 +31,7 @@ pub(super) fn settings(deck: &Deck) -> Vec<Setting> {
 fn deck_settings(deck: &Deck) -> Vec<Setting> {
     // TOML holds UTF-8 only; a path may be anything.
     let mut deck = deck.clone();
-    let files = [("report", deck.run.report.take()), ("append", deck.run.append.take())];
+    let files = [("report", deck.run.report.take()), ("append", deck.run.append.take()), ("vtk", deck.run.vtk.take())];
     let table = toml::Table::try_from(&deck).unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
     let key = |section: &str, key: &str| {
@@ -90,6 +90,7 @@ mod tests {
         (deck.run.threads, deck.run.timeout) = (Some(3), Some(1.5));
         deck.cg.iterations = Some(50);
         (deck.run.report, deck.run.append) = (Some("a/b.json".into()), Some("c.csv".into()));
+        deck.run.vtk = Some("d.vtu".into());
         let found = text(&deck);
         let args = include_str!("../../apps/minifenl/args.rs");
         let mut count = 0;

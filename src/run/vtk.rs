@@ -8,10 +8,12 @@
 //! 48 bytes per node and 45 per element. Source: VTK's documentation, "VTK XML file formats".
 
 use super::{Analytic, Solution};
+#[cfg(doc)]
+use crate::Error;
+use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::files;
 use crate::space::try_reserve;
-use crate::{Error, Result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -45,14 +47,9 @@ struct Array {
 /// Checks, before the work, that the files of [`Solution::write_vtu`] can be written. All ranks call it together.
 ///
 /// # Errors
-/// [`Error::Invalid`] unless the name ends with `.vtu`; [`Error::File`]; the same on all ranks.
+/// [`Error::File`], the same on all ranks.
 pub fn check_vtu(path: &Path, comm: &dyn Communicator) -> Result<()> {
-    let is_named = path.extension().is_some_and(|extension| extension == "vtu");
-    let named = match is_named {
-        true => Ok(()),
-        false => Err(Error::Invalid(format!("{}: expected a name that ends with .vtu", path.display()))),
-    };
-    agree(comm, named.and_then(|()| files::OutputFile::create(&piece(path, comm)).map(drop)))
+    agree(comm, files::OutputFile::create(&piece(path, comm)).map(drop))
 }
 
 /// The file of this rank.

@@ -30,7 +30,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 26] = [
+pub const SETTINGS: [Setting; 27] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
@@ -56,6 +56,7 @@ pub const SETTINGS: [Setting; 26] = [
     setting("--timeout", "run.timeout", ("30", "30.0"), ("2.5", "2.5")),
     setting("--report", "run.report", ("a.json", "\"a.json\""), ("b c.json", "\"b c.json\"")),
     setting("--append", "run.append", ("a.csv", "\"a.csv\""), ("b c.csv", "\"b c.csv\"")),
+    setting("--vtk", "run.vtk", ("a.vtu", "\"a.vtu\""), ("b c.vtu", "\"b c.vtu\"")),
     Setting { flag: "--triad", key: "run.triad", first: (None, "true"), second: (None, "true") },
 ];
 

@@ -294,7 +294,7 @@ fn wrong_decks_name_the_key_or_the_line() {
             let broken = random.below(values.len());
             values[broken].1 = random.pick(WRONG_TOML);
             let key = values[broken].0;
-            if ["run.report", "run.append"].contains(&key) && values[broken].1.starts_with('"') {
+            if ["run.report", "run.append", "run.vtk"].contains(&key) && values[broken].1.starts_with('"') {
                 // Any text but none is the name of a file.
                 continue;
             }

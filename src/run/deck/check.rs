@@ -64,6 +64,10 @@ impl Deck {
         if self.run.append.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             return refuse("run.append", "--append", "``", "give a file name");
         }
+        if self.run.vtk.as_ref().is_some_and(|path| path.extension().is_none_or(|extension| extension != "vtu")) {
+            let name = self.run.vtk.as_ref().map_or(String::new(), |path| format!("`{}`", path.display()));
+            return refuse("run.vtk", "--vtk", &name, "give a name that ends with .vtu");
+        }
         if self.run.append.is_some() && self.run.append == self.run.report {
             return refuse("run.append", "--append", "this is the report (--report)", "give another file");
         }

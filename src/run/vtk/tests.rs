@@ -65,8 +65,7 @@ fn pieces_of_all_ranks_hold_each_element_once_with_the_solution_at_its_nodes() {
 }
 
 #[test]
-fn other_names_and_folders_that_are_missing_are_refused() {
-    let refused = |path: &str| check_vtu(Path::new(path), &Solo).unwrap_err().to_string();
-    assert_eq!(refused("a.txt"), "a.txt: expected a name that ends with .vtu");
-    assert!(refused("/no/such/folder/a.vtu").starts_with("/no/such/folder/a.vtu"));
+fn a_folder_that_is_missing_is_refused() {
+    let refused = check_vtu(Path::new("/no/such/folder/a.vtu"), &Solo).unwrap_err().to_string();
+    assert!(refused.starts_with("/no/such/folder/a.vtu"), "{refused}");
 }
