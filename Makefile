@@ -5,6 +5,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PACKAGES := openmpi-bin libopenmpi-dev libclang-dev
 TYPOS := target/tools/bin/typos
+MESHIO_VERSION := 5.3.5
+MESHIO := target/tools/meshio-$(MESHIO_VERSION)
 TYPOS_VERSION := 1.52.0
 MATPLOTLIB_VERSION := 3.11.2
 # NVRTC, ptxas and nvdisasm from NVIDIA's wheels: kernels are compiled, counted and looked into without a GPU.
@@ -59,11 +61,12 @@ test mutants: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
 test mutants: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
 test mutants: export MINIFENL_NEEDS_NVRTC := 1
 test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
-test: setup $(CUDA)/bin/nvdisasm ## every test, and how many passed, failed and were skipped
+test: setup $(CUDA)/bin/nvdisasm $(MESHIO) ## every test, and how many passed, failed and were skipped
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@failed=0; \
 	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
 	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test gpus --test job --test hosts --test ranks --test faults --test partition_faults 2>&1 | tee -a target/test.log || failed=1; \
+	$(MESHIO)/bin/python tests/vtk.py target/debug/minifenl mpirun 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
@@ -76,6 +79,10 @@ mutants: setup $(CUDA)/bin/nvdisasm ## plausible mistakes, one at a time: each m
 $(TYPOS):
 	python3 -m venv target/tools
 	target/tools/bin/pip install -q typos==$(TYPOS_VERSION)
+
+# Reads the files of --vtk.
+$(MESHIO):
+	rm -rf $@.new && python3 -m venv $@.new && $@.new/bin/pip install -q meshio==$(MESHIO_VERSION) && mv $@.new $@
 
 lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo fmt --all --check
