@@ -94,7 +94,7 @@ impl Report {
         text += &mpi.map_or(String::new(), |mpi| line("mpi", [mpi]));
         let BuildReport { commit, rustc, profile, .. } = &provenance.build;
         let rustc = rustc.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-        text + &line("build", [profile.to_string(), rustc, format!("commit {commit}")])
+        text + &line("build", [profile.to_string(), rustc, format!("commit {}", short(commit))])
     }
 }
 
@@ -107,4 +107,11 @@ fn long_lines_are_continued_below_their_first_part() {
     let text = line("name", parts(&[33, 33, 1]));
     assert_eq!(text.lines().map(str::len).collect::<Vec<_>>(), [46, 48]);
     assert!(text.lines().nth(1).unwrap().starts_with("            xxx"));
+}
+
+/// A commit with 12 digits of its hash.
+fn short(commit: &str) -> String {
+    let (hash, rest) = commit.split_at(commit.find('-').unwrap_or(commit.len()));
+    let is_hash = hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hash { format!("{}{rest}", &hash[..12]) } else { commit.into() }
 }
