@@ -1,0 +1,163 @@
+//! The model of a study: fitted on its smallest points, checked on the others, drawn through to 100,000 ranks.
+//!
+//! Oversubscribed points are left out. The first two thirds of the points are fitted. The largest point's bandwidth per rank stands
+//! for all larger runs: on full hosts it no longer changes.
+
+use super::{DRAWN, Fit, Partition, Sample, machine};
+use crate::study::{Row, Study, Table};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// A point of the line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Predicted {
+    /// The parts of all ranks.
+    pub partition: Partition,
+    /// Seconds of an iteration of CG.
+    pub seconds: f64,
+    /// Share of messages, ghosts and all-reduces in it.
+    pub communication: f64,
+    /// Relative to the smallest of the line, per node and rank.
+    pub efficiency: f64,
+}
+
+/// A fitted model.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// The factors.
+    pub fit: Fit,
+    /// Points that were fitted.
+    pub fitted: Vec<String>,
+    /// Points that were not.
+    pub held_out: Vec<String>,
+    /// Largest relative error on the fitted points.
+    pub error_fitted: f64,
+    /// Largest relative error on the others; null if there are none.
+    pub error_held_out: Option<f64>,
+    /// Threads of each rank on the line.
+    pub threads: usize,
+    /// The line.
+    pub line: Vec<Predicted>,
+    /// Ranks of the line for which the box has too few nodes.
+    pub too_many: Vec<usize>,
+}
+
+/// The amounts of a partition with this bandwidth per rank; `variant`: bytes of the CG variant over those of classic CG.
+fn amounts(partition: &Partition, bandwidth: f64, variant: f64, reductions: f64) -> [f64; 4] {
+    [
+        variant * partition.bytes_max as f64 / bandwidth,
+        partition.neighbours_max as f64,
+        machine::VALUE * partition.ghosts_max as f64,
+        reductions * machine::stages(partition.ranks),
+    ]
+}
+
+/// Bandwidth per rank in bytes per second, and bytes relative to classic CG.
+fn per_rank(row: &Row, partition: &Partition) -> Option<(f64, f64)> {
+    let bandwidth = 1e9 * row.triad_gb_per_s? / row.point.ranks as f64;
+    Some((bandwidth, if row.bytes > 0.0 { row.bytes / partition.bytes as f64 } else { 1.0 }))
+}
+
+impl Prediction {
+    /// Fits a study; `None` without a point that has times, bandwidth and cores of its own.
+    pub fn new(study: &Study, table: &Table) -> Option<Self> {
+        let rated = table.rows.iter().filter(|row| row.placement.oversubscribed.is_none());
+        let points: Vec<(&Row, Partition, f64, f64, Sample)> = rated
+            .filter_map(|row| {
+                let partition = Partition::new(row.nodes, row.point.ranks).ok()?;
+                let (bandwidth, variant) = per_rank(row, &partition)?;
+                let seconds = row.iteration().filter(|seconds| *seconds > 0.0)?;
+                let amounts = amounts(&partition, bandwidth, variant, row.reductions);
+                Some((row, partition, bandwidth, variant, Sample { amounts, seconds }))
+            })
+            .collect();
+        let count = (2 * points.len()).div_ceil(3);
+        let samples: Vec<Sample> = points.iter().map(|point| point.4).collect();
+        let fit = Fit::new(&samples[..count])?;
+        let (last, _, bandwidth, variant, _) = *points.last()?;
+        let draw = |ranks: usize| {
+            let partition = Partition::new(study.nodes_of(ranks).ok()?, ranks).ok()?;
+            let amounts = amounts(&partition, bandwidth, variant, last.reductions);
+            let seconds = fit.predict(&amounts);
+            let communication = 1.0 - fit.slowdown * amounts[0] / seconds;
+            Some(Predicted { partition, seconds, communication, efficiency: 1.0 })
+        };
+        let found: Vec<(usize, Option<Predicted>)> = DRAWN.into_par_iter().map(|ranks| (ranks, draw(ranks))).collect();
+        let too_many = found.iter().filter(|(_, point)| point.is_none()).map(|(ranks, _)| *ranks).collect();
+        let mut line: Vec<Predicted> = found.into_iter().filter_map(|(_, point)| point).collect();
+        let rate = |point: &Predicted| point.partition.owned as f64 / (point.seconds * point.partition.ranks as f64);
+        if let Some(base) = line.first().map(rate) {
+            line.iter_mut().for_each(|point| point.efficiency = rate(point) / base);
+        }
+        let name = |point: &(&Row, Partition, f64, f64, Sample)| point.0.point.to_string();
+        Some(Prediction {
+            fit,
+            fitted: points[..count].iter().map(name).collect(),
+            held_out: points[count..].iter().map(name).collect(),
+            error_fitted: fit.error(&samples[..count])?,
+            error_held_out: fit.error(&samples[count..]),
+            threads: last.point.threads,
+            line,
+            too_many,
+        })
+    }
+
+    /// The first ranks of the line whose efficiency is below one half.
+    pub fn ends(&self) -> Option<usize> {
+        self.line.iter().find(|point| point.efficiency < 0.5).map(|point| point.partition.ranks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Kind;
+    use crate::study::plan::{Point, file};
+    use crate::testing;
+
+    /// A weak study of a machine with a known latency per message and per stage: 1 to 32 ranks on 32 cores.
+    fn prediction() -> (Prediction, Vec<f64>) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("runs")).unwrap();
+        let ranks = vec![1, 2, 4, 8, 16, 32];
+        let study = Study {
+            kind: Kind::Weak,
+            nodes: [6; 3],
+            device: "cpu".into(),
+            flags: vec![],
+            ranks,
+            threads: vec![1],
+            repeats: 1,
+        };
+        let mut times = Vec::new();
+        for &ranks in &study.ranks {
+            let nodes = study.nodes_of(ranks).unwrap();
+            let partition = Partition::new(nodes, ranks).unwrap();
+            let [m, n, _, s] = amounts(&partition, 10e9, 1.0, 2.0);
+            let iteration = 1.1 * m + 3e-6 * n + 7e-6 * s;
+            times.push(iteration);
+            let (triad, bytes) = (10.0 * ranks as f64, partition.bytes as f64);
+            let sample = testing::Sample { ranks, nodes, iteration, triad, bytes, cores: 32, ..Default::default() };
+            std::fs::write(folder.path().join(file(Point { ranks, threads: 1 }, 1)), sample.json().to_string())
+                .unwrap();
+        }
+        (Prediction::new(&study, &Table::read(&study, folder.path()).unwrap()).unwrap(), times)
+    }
+
+    #[test]
+    fn a_study_of_a_known_machine_is_predicted_on_its_held_out_points() {
+        let (found, times) = prediction();
+        assert_eq!((found.fitted.len(), found.held_out.len()), (4, 2));
+        assert!(found.error_fitted < 1e-6 && found.error_held_out.unwrap() < 0.05, "{found:?}");
+        assert!((found.line[0].seconds / times[0] - 1.0).abs() < 1e-6 && found.line[0].communication.abs() < 1e-9);
+        // 100,000 ranks and a prime number of them: every node has one owner, and neighbours expect what is sent.
+        for Predicted { partition, .. } in &found.line {
+            assert_eq!(partition.owned, partition.nodes.iter().product::<u64>(), "{partition:?}");
+            assert_eq!((partition.sent, partition.disagreement), (partition.ghosts, 0), "{partition:?}");
+        }
+        let last = found.line.last().unwrap();
+        assert_eq!((last.partition.ranks, found.line.len(), found.too_many.len()), (100_000, DRAWN.len(), 0));
+        // 17 stages of two all-reduces at 7 us are more than the 10 us of memory.
+        assert!(last.communication > 0.9 && found.ends().is_some(), "{last:?}");
+    }
+}

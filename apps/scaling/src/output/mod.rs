@@ -1,0 +1,54 @@
+//! What a study leaves in its folder besides its runs: `study.csv`, `results.json`, `report.md`, `report.html` and the figures as
+//! SVG. Each file is written whole.
+
+mod chart;
+mod csv;
+mod document;
+mod figures;
+pub mod report;
+mod words;
+
+use crate::model::Prediction;
+use crate::study::{Study, Table};
+use document::Block;
+use minifenl::{Result, files};
+use serde_json::json;
+use std::path::Path;
+
+/// Writes everything and returns what a terminal shows.
+///
+/// # Errors
+/// [`minifenl::Error::File`] for a file that cannot be written.
+pub fn write(study: &Study, table: &Table, folder: &Path) -> Result<String> {
+    let model = Prediction::new(study, table);
+    let put = |name: &str, text: String| files::write(&folder.join(name), text.as_bytes());
+    put("study.csv", csv::of(table))?;
+    put("results.json", json_of(study, table, model.as_ref()))?;
+    let (title, blocks) = (study.to_string(), report::blocks(study, table, model.as_ref()));
+    for block in &blocks {
+        if let Block::Figure(name, _, svg) = block {
+            put(&format!("{name}.svg"), svg.clone())?;
+        }
+    }
+    put("report.md", document::markdown(&title, &blocks))?;
+    put("report.html", document::html(&title, &blocks))?;
+    let shown: Vec<Block> = blocks.into_iter().filter(|block| !matches!(block, Block::Figure(..))).collect();
+    Ok(document::markdown(&title, &shown) + &format!("\nThe report is {}.\n", folder.join("report.html").display()))
+}
+
+/// The table with its provenance and the model.
+fn json_of(study: &Study, table: &Table, model: Option<&Prediction>) -> String {
+    let provenance = table.first.as_ref().map(|first| {
+        let machine = &first.provenance.machine;
+        json!({
+            "date": first.date, "version": first.version, "device": first.device,
+            "host": machine.host, "cpu": machine.cpu, "cores": machine.cores, "hardware_threads": machine.hardware_threads,
+            "mpi": first.provenance.mpi, "commit": first.provenance.build.commit, "profile": first.provenance.build.profile,
+        })
+    });
+    let value = json!({
+        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "missing": table.missing,
+        "refusal": table.refusal(), "model": model,
+    });
+    serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+}

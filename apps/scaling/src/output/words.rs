@@ -1,0 +1,173 @@
+//! What a table allows one to conclude, and what it does not, in words.
+
+use crate::model::Prediction;
+use crate::study::{Kind, Row, Study, Table};
+
+/// Noise, in units of the median, above which small differences are not discussed.
+const NOISY: f64 = 0.1;
+
+/// Machine, build and date.
+pub fn origin(table: &Table) -> String {
+    let Some(first) = &table.first else { return "No run has a report that counts.".into() };
+    let (machine, build) = (&first.provenance.machine, &first.provenance.build);
+    let cores = machine.cores.map_or(String::new(), |cores| format!("{cores} cores, "));
+    let mpi = first.provenance.mpi.as_deref().map_or("no MPI", |mpi| mpi.split(',').next().unwrap_or(mpi));
+    format!(
+        "Measured {} on {} ({}, {cores}{} hardware threads), device {}, {mpi}; minifenl {}, commit {}, {} build.",
+        first.date,
+        machine.host,
+        machine.cpu,
+        machine.hardware_threads,
+        first.device,
+        first.version,
+        build.commit,
+        build.profile
+    )
+}
+
+/// Sentences, the most important first.
+pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(table.refusal());
+    let rated: Vec<&Row> = table.rows.iter().filter(|row| row.placement.oversubscribed.is_none()).collect();
+    words.push(reach(&rated));
+    words.extend(efficiency(&rated));
+    words.extend(iterations(study, table));
+    words.extend(bandwidth(&rated));
+    words.extend(model.map(end));
+    let hosts = table.rows.iter().map(|row| row.placement.hosts).max().unwrap_or(0);
+    if hosts <= 1 {
+        words.push(
+            "All ranks were on one host: messages went through its memory, and nothing here tells about a network."
+                .into(),
+        );
+    }
+    words.extend(noise(table));
+    if table.first.as_ref().is_some_and(|first| first.provenance.build.profile != "release") {
+        words.push("The program was a debug build: its times mean nothing for a release build.".into());
+    }
+    let runs = table.missing.len();
+    if runs > 0 {
+        words.push(format!(
+            "{runs} run{} missing: {}.",
+            if runs == 1 { " is" } else { "s are" },
+            table.missing.join("; ")
+        ));
+    }
+    words
+}
+
+/// How far the numbers reach.
+fn reach(rated: &[&Row]) -> String {
+    let most = rated.iter().map(|row| row.point.workers()).max().unwrap_or(0);
+    match most {
+        0 => "No point had a hardware thread for each of its threads: times here say that the program works, not how it scales.".into(),
+        1 => "Only one worker was measured: nothing can be said about scaling.".into(),
+        most if most < 8 => format!(
+            "At most {most} workers were measured. That shows what the first communication and the shared memory bandwidth cost; it does not \
+             show how costs grow with the logarithm of the ranks, nor with the number of hosts."
+        ),
+        most => format!("Up to {most} workers were measured; what is said of more is the model's."),
+    }
+}
+
+fn efficiency(rated: &[&Row]) -> Option<String> {
+    let (first, last) = (rated.first()?, rated.last()?);
+    let value = last.phase("cg")?.efficiency.filter(|_| last.point != first.point)?;
+    Some(format!(
+        "An iteration of CG on {} has an efficiency of {value:.2} relative to {}; {:.0} % of its time is in the halo exchange, which \
+         includes waiting for the slowest rank (SpMV max/mean {:.2}).",
+        last.point,
+        first.point,
+        100.0 * last.communication,
+        last.phase("spmv").map_or(1.0, |spmv| spmv.imbalance)
+    ))
+}
+
+fn iterations(study: &Study, table: &Table) -> Option<String> {
+    let (first, last) = (table.rows.first()?, table.rows.last()?);
+    (study.kind == Kind::Weak && last.iterations > first.iterations).then(|| {
+        format!(
+            "CG needs {} iterations on {} and {} on {}, because the box grows: efficiencies are per iteration, and the time to solution \
+             grows faster.",
+            first.iterations, first.point, last.iterations, last.point
+        )
+    })
+}
+
+/// Whether memory bandwidth explains the efficiency.
+fn bandwidth(rated: &[&Row]) -> Option<String> {
+    let (first, last) = (rated.first()?, rated.last()?);
+    let [one, all] = [first.triad_gb_per_s?, last.triad_gb_per_s?];
+    let workers = last.point.workers() as f64 / first.point.workers() as f64;
+    (workers > 1.0).then(|| {
+        format!(
+            "The triad bandwidth grew from {one:.1} to {all:.1} GB/s over {workers}x the workers: memory alone limits the efficiency of \
+             CG to about {:.2}.",
+            all / (one * workers)
+        )
+    })
+}
+
+fn noise(table: &Table) -> Option<String> {
+    let worst = table.rows.iter().filter_map(|row| {
+        let time = &row.phase("cg")?.seconds;
+        Some(((time.p90_seconds - time.p10_seconds) / time.median_seconds, row.point, row.runs))
+    });
+    let (spread, point, runs) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    if runs < 3 {
+        return Some(format!("{point} has {runs} run(s): expected 3 or more for a spread."));
+    }
+    (spread > NOISY).then(|| {
+        format!(
+            "Repeats of {point} differ by {:.0} % of their median: smaller differences are noise (other programs on the machine, its clock).",
+            100.0 * spread
+        )
+    })
+}
+
+/// Where the model stops scaling, and how far it can be believed.
+fn end(model: &Prediction) -> String {
+    let error = match model.error_held_out {
+        Some(error) => format!(
+            "its largest error on {} that it was not fitted to is {:.0} %",
+            model.held_out.join(", "),
+            100.0 * error
+        ),
+        None => "no point was held out, so its error is unknown".into(),
+    };
+    let last = model.line.last().map_or(0, |point| point.partition.ranks);
+    match model.ends() {
+        Some(ranks) => format!("The model falls below half the efficiency of one rank at {ranks} ranks; {error}."),
+        None => format!("The model stays above half the efficiency of one rank up to {last} ranks; {error}."),
+    }
+}
+
+/// The model in a paragraph.
+pub fn model(model: &Prediction) -> String {
+    let fit = &model.fit;
+    let link = match fit.per_byte {
+        0.0 => "a link that the points do not show".into(),
+        per_byte => format!("a link of {:.2} GB/s", 1e-9 / per_byte),
+    };
+    let error = match model.error_held_out {
+        Some(error) => format!("; held out: {}, error {:.1} %", model.held_out.join(", "), 100.0 * error),
+        None => "; no point was held out".into(),
+    };
+    let mut text = format!(
+        "t = {:.3} bytes / triad bandwidth + {:.2} us per message + {link} + {:.2} us per stage of an all-reduce (ceil(log2 p) stages), by \
+         least squares with terms that are not negative; a term of 0 is one that the points do not show. Fitted to {} (largest error {:.1} %){error}. \
+         The line has {} per rank and the bandwidth per rank of the largest point. Partitions, ghosts and neighbours are those of all ranks, \
+         computed as each rank would.",
+        fit.slowdown,
+        1e6 * fit.latency,
+        1e6 * fit.per_stage,
+        model.fitted.join(", "),
+        100.0 * model.error_fitted,
+        if model.threads == 1 { "1 thread".into() } else { format!("{} threads", model.threads) },
+    );
+    if let Some(first) = model.too_many.first() {
+        text += &format!(" The box has too few nodes for {first} ranks and more.");
+    }
+    text
+}

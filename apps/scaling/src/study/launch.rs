@@ -1,0 +1,175 @@
+//! Starts the runs of a study that are not on disk yet.
+
+use super::plan::{Point, Study, file};
+use super::record::Record;
+use minifenl::run::program::StatusLine;
+use minifenl::space::allowed_cores;
+use minifenl::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Open MPI where each thread has a core of its own: ranks are bound to that many cores.
+const BOUND: &str = "mpirun -n {ranks} --map-by slot:PE={threads} --bind-to core";
+/// Open MPI with more threads than cores.
+const OVERSUBSCRIBED: &str = "mpirun -n {ranks} --oversubscribe --bind-to none";
+/// Characters of a program's message that are kept.
+const LONGEST: usize = 300;
+
+/// How ranks are started.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// Words with `{ranks}` and `{threads}`; Open MPI's mpirun if `None`.
+    pub template: Option<String>,
+    /// The program minifenl.
+    pub program: PathBuf,
+    /// Hardware threads of this machine.
+    pub cores: usize,
+}
+
+/// A run without a report that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which run.
+    pub point: Point,
+    /// Its number at this point.
+    pub repeat: usize,
+    /// What it said.
+    pub reason: String,
+}
+
+impl Launcher {
+    /// Creates the launcher of this machine.
+    pub fn new(template: Option<String>, program: PathBuf) -> Self {
+        Launcher { template, program, cores: allowed_cores() }
+    }
+
+    /// The words that start `point`, without the flags of minifenl.
+    pub fn words(&self, point: Point) -> Vec<String> {
+        let usual = if point.workers() <= self.cores { BOUND } else { OVERSUBSCRIBED };
+        let template = self.template.as_deref().unwrap_or(usual);
+        let [ranks, threads] = [point.ranks, point.threads].map(|count| count.to_string());
+        let words = template.split_whitespace();
+        let mut words: Vec<String> =
+            words.map(|word| word.replace("{ranks}", &ranks).replace("{threads}", &threads)).collect();
+        words.push(self.program.to_string_lossy().into_owned());
+        words
+    }
+}
+
+/// The flags of minifenl for one run. The triad is measured: without it no time has a bound.
+pub fn flags(study: &Study, point: Point, report: &Path) -> Result<Vec<String>> {
+    let [x, y, z] = study.nodes_of(point.ranks)?;
+    let fixed = ["--nodes".into(), format!("{x}x{y}x{z}"), "--device".into(), study.device.clone()];
+    let threads = ["--threads".into(), point.threads.to_string(), "--triad".into()];
+    let report = ["--report".into(), report.to_string_lossy().into_owned()];
+    Ok(fixed.into_iter().chain(threads).chain(study.flags.clone()).chain(report).collect())
+}
+
+/// Runs what is missing in `folder` and shows the time left. A failed run does not end the study.
+///
+/// # Errors
+/// [`Error::File`] if the folder cannot be written, [`Error::Invalid`] if the launcher cannot be started.
+pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Failure>> {
+    let runs = folder.join("runs");
+    std::fs::create_dir_all(&runs)
+        .map_err(|error| Error::File { path: runs.display().to_string(), reason: error.to_string() })?;
+    let is_missing = |&(point, repeat): &(Point, usize)| {
+        study.nodes_of(point.ranks).is_ok_and(|nodes| {
+            let read = Record::read(&folder.join(file(point, repeat)));
+            !read.is_ok_and(|record| record.mistake(point, nodes).is_none())
+        })
+    };
+    let missing: Vec<(Point, usize)> = study.runs().into_iter().filter(is_missing).collect();
+    let (mut line, start, mut failures) = (StatusLine::on_stderr(true), Instant::now(), Vec::new());
+    for (done, &(point, repeat)) in missing.iter().enumerate() {
+        let left = time_left(&missing, done, start.elapsed().as_secs_f64());
+        line.put(&format!("{}/{} left {left}  {point}, run {repeat}", done + 1, missing.len()), "");
+        if let Err(reason) = run_one(study, launcher, folder, point, repeat)? {
+            failures.push(Failure { point, repeat, reason });
+        }
+    }
+    line.clear();
+    Ok(failures)
+}
+
+/// Time left, if a run takes as long as the mean of those before it.
+fn time_left(missing: &[(Point, usize)], done: usize, elapsed: f64) -> String {
+    if done == 0 {
+        return "-".into();
+    }
+    let seconds = (elapsed / done as f64 * (missing.len() - done) as f64).round() as u64;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// Runs once; the inner error says why the run does not count.
+fn run_one(
+    study: &Study,
+    launcher: &Launcher,
+    folder: &Path,
+    point: Point,
+    repeat: usize,
+) -> Result<std::result::Result<(), String>> {
+    let report = folder.join(file(point, repeat));
+    // A report of a run that did not count must not be taken for the new one.
+    let _ = std::fs::remove_file(&report);
+    let words = launcher.words(point);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(flags(study, point, &report)?);
+    command.stdin(Stdio::null());
+    let output = command.output().map_err(|error| {
+        Error::Invalid(format!("{}: cannot be started: {error}; expected a launcher (--launcher)", words[0]))
+    })?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = said
+        .lines()
+        .find(|line| line.starts_with("error"))
+        .or_else(|| said.lines().find(|line| !line.trim().is_empty()));
+    let said: String = said.unwrap_or("no message").chars().take(LONGEST).collect();
+    Ok(match Record::read(&report) {
+        Ok(record) => record.mistake(point, study.nodes_of(point.ranks)?).map_or(Ok(()), Err),
+        Err(_) => Err(match output.status.code() {
+            Some(code) => format!("no report, exit code {code}: {said}"),
+            None => format!("no report, ended by a signal: {said}"),
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Kind;
+
+    #[test]
+    fn ranks_are_bound_where_cores_suffice() {
+        let mut launcher = Launcher { template: None, program: "minifenl".into(), cores: 4 };
+        let words = |launcher: &Launcher, ranks, threads| launcher.words(Point { ranks, threads }).join(" ");
+        assert_eq!(words(&launcher, 2, 2), "mpirun -n 2 --map-by slot:PE=2 --bind-to core minifenl");
+        assert_eq!(words(&launcher, 3, 2), "mpirun -n 3 --oversubscribe --bind-to none minifenl");
+        launcher.template = Some("srun -n {ranks} -c {threads}".into());
+        assert_eq!(words(&launcher, 3, 2), "srun -n 3 -c 2 minifenl");
+    }
+
+    #[test]
+    fn flags_give_the_box_of_all_ranks() {
+        let study = Study {
+            kind: Kind::Weak,
+            nodes: [8; 3],
+            device: "cpu".into(),
+            flags: vec!["--map".into(), "twist".into()],
+            ranks: vec![2],
+            threads: vec![3],
+            repeats: 1,
+        };
+        let flags = flags(&study, Point { ranks: 2, threads: 3 }, Path::new("r.json")).unwrap();
+        let expected = "--nodes 8x16x8 --device cpu --threads 3 --triad --map twist --report r.json";
+        assert_eq!(flags.join(" "), expected);
+    }
+
+    #[test]
+    fn the_time_left_is_that_of_the_mean() {
+        let runs = vec![(Point { ranks: 1, threads: 1 }, 1); 10];
+        assert_eq!(time_left(&runs, 0, 5.0), "-");
+        assert_eq!(time_left(&runs, 4, 60.0), "1:30");
+    }
+}

@@ -1,0 +1,14 @@
+//! A study: what it runs, how it starts the runs, what their reports say, and the table made from them.
+
+pub mod launch;
+pub mod placement;
+pub mod plan;
+pub mod record;
+pub mod slurm;
+pub mod table;
+
+pub use launch::{Launcher, run};
+pub use plan::{Kind, Study};
+#[cfg(test)]
+pub use record::Record;
+pub use table::{Row, Table};

@@ -1,0 +1,121 @@
+//! One run, as its report tells it.
+
+use super::plan::Point;
+use minifenl::{Error, Result, files};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Largest report, in bytes. 100,000 ranks on as many hosts take about 20 MB.
+const LARGEST: u64 = 1 << 28;
+
+/// What a study takes from the report of a run; names are those of the report.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Record {
+    pub version: String,
+    pub date: String,
+    pub mesh: MeshRecord,
+    pub ranks: usize,
+    pub threads: usize,
+    pub device: String,
+    pub cg_iterations: usize,
+    pub cg_reductions: usize,
+    pub total_seconds: f64,
+    pub verified: bool,
+    pub verdict: Vec<String>,
+    pub triad_gb_per_s: Option<f64>,
+    pub provenance: ProvenanceRecord,
+    pub phases: Vec<PhaseRecord>,
+}
+
+/// The box.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MeshRecord {
+    pub nodes: [u64; 3],
+}
+
+/// Machine and build.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ProvenanceRecord {
+    pub machine: MachineRecord,
+    pub mpi: Option<String>,
+    pub build: BuildRecord,
+    pub placement: Vec<PlacementRecord>,
+}
+
+/// The machine of the first rank.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MachineRecord {
+    pub host: String,
+    pub cpu: String,
+    pub cores: Option<usize>,
+    pub hardware_threads: usize,
+}
+
+/// The build.
+#[derive(Clone, Debug, Deserialize)]
+pub struct BuildRecord {
+    pub commit: String,
+    pub profile: String,
+}
+
+/// Where neighbouring ranks compute.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PlacementRecord {
+    pub first_rank: usize,
+    pub last_rank: usize,
+    pub host: String,
+    pub threads: usize,
+    pub affinity: String,
+    pub gpu: Option<String>,
+}
+
+/// One phase.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PhaseRecord {
+    pub name: String,
+    pub calls: u64,
+    pub seconds: f64,
+    pub bytes: f64,
+    pub imbalance: f64,
+}
+
+impl Record {
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a file that cannot be read or is not a report.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = files::read_text(path, LARGEST)?;
+        serde_json::from_str(&text).map_err(|error| Error::File {
+            path: path.display().to_string(),
+            reason: format!("not a report of minifenl: {error}"),
+        })
+    }
+
+    /// Says why the report is not that of a run of this point on this box, if it is not, or why its numbers do not count.
+    pub fn mistake(&self, point: Point, nodes: [u64; 3]) -> Option<String> {
+        let own = Point { ranks: self.ranks, threads: self.threads };
+        if own.ranks == 1 && point.ranks > 1 {
+            return Some(format!("ran on 1 rank instead of {}: the program or its launcher has no MPI", point.ranks));
+        }
+        if own != point || self.mesh.nodes != nodes {
+            let words = |[x, y, z]: [u64; 3]| format!("{x}x{y}x{z} nodes");
+            return Some(format!(
+                "this is a run on {own} with {}: expected {point} with {}",
+                words(self.mesh.nodes),
+                words(nodes)
+            ));
+        }
+        (!self.verified).then(|| format!("not verified: {}", self.verdict.join("; ")))
+    }
+
+    /// A phase by its name, if it ran.
+    pub fn phase(&self, name: &str) -> Option<&PhaseRecord> {
+        self.phases.iter().find(|phase| phase.name == name && phase.calls > 0)
+    }
+
+    /// Seconds of one call on the slowest rank; one iteration of `cg`, `spmv` and `halo`.
+    pub fn seconds_per_call(&self, name: &str) -> Option<f64> {
+        self.phase(name).map(|phase| phase.seconds / phase.calls as f64)
+    }
+}
