@@ -1,5 +1,6 @@
 //! The command line of the study.
 
+use crate::study::peer::Peer;
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum, ValueHint};
 use minifenl::run::deck::Nodes;
 use std::path::PathBuf;
@@ -131,6 +132,9 @@ pub struct Runs {
     /// Words that start ranks, such as "srun -n {ranks} -c {threads}" [default: mpirun of Open MPI, ranks bound to cores]
     #[arg(long, value_name = "WORDS")]
     pub launcher: Option<String>,
+    /// Run miniFE on the same boxes, too: minife=PATH of its program
+    #[arg(long, value_name = "NAME=PATH")]
+    pub peer: Option<Peer>,
     /// Write job scripts into the folder and stop
     #[arg(long, value_name = "SYSTEM")]
     pub emit: Option<Emit>,

@@ -103,10 +103,17 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
         show(&paths.iter().map(|path| format!("{}\n", path.display())).collect::<String>())?;
         return Ok(Exit::Done);
     }
-    for failure in study::run(&study, &Launcher::new(runs.launcher.clone(), program), folder)? {
+    let launcher = Launcher::new(runs.launcher.clone(), program);
+    for failure in study::run(&study, &launcher, folder)? {
         let _ = writeln!(stderr(), "failed: {}, run {}: {}", failure.point, failure.repeat, failure.reason);
     }
-    report(&study, folder)
+    let failed = match &runs.peer {
+        Some(peer) => study::peer::run(&study, &launcher, peer, folder)?,
+        None => Vec::new(),
+    };
+    failed.iter().for_each(|failure| drop(writeln!(stderr(), "failed: {failure}")));
+    let exit = report(&study, folder)?;
+    Ok(if failed.is_empty() { exit } else { Exit::NotVerified })
 }
 
 /// Makes tables and report from what is on disk.

@@ -145,6 +145,39 @@ fn a_machine_of_four_numbers_is_predicted() {
 }
 
 #[test]
+fn minife_is_run_on_the_same_boxes_and_read() {
+    let root = tempfile::tempdir().unwrap();
+    let (program, out) = (made_up(root.path()), root.path().join("weak"));
+    let peer = root.path().join("miniFE.x");
+    let text = r#"#!/bin/bash
+echo "$* $OMP_NUM_THREADS" >> "$(dirname "$0")/peers"
+n() { echo "${1#*=}"; }
+printf 'nx: %s\nny: %s\nnz: %s\nnumber of processors: %s\n' $(n $1) $(n $2) $(n $3) $RANKS > a.yaml
+printf 'Mat-struc-gen Time: 0.3\nFE assembly Time: 0.2\nIterations: 200\nMATVEC Time: 0.2\nTotal CG Time: 0.44\n' >> a.yaml
+"#;
+    std::fs::write(&peer, text).unwrap();
+    std::fs::set_permissions(&peer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (out, peer) = (out.to_str().unwrap(), format!("minife={}", peer.display()));
+    let study =
+        ["weak", "--nodes-per-rank", "8", "--ranks", "1,2", "--repeats", "1", "--program", &program, "--out", out];
+    let launcher = ["--launcher", "env RANKS={ranks}", "--peer", &peer];
+    for _ in 0..2 {
+        let output = scaling(&[&study[..], &launcher].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        // 2.2 ms; ours is 1 ms on 1 rank and 1.1 ms on 2.
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            text.contains(
+                "| 1 | 1 | 1 | 300 | 200 | 2.20 | 1.00 | 2.20 |\n| 2 | 1 | 1 | 300 | 200 | 2.20 | 1.00 | 2.00 |"
+            ),
+            "{text}"
+        );
+    }
+    let log = std::fs::read_to_string(root.path().join("peers")).unwrap();
+    assert_eq!(log, "nx=7 ny=7 nz=7 1\nnx=7 ny=15 nz=7 1\n", "the second time nothing was missing");
+}
+
+#[test]
 fn two_studies_are_compared_at_their_common_points() {
     let root = tempfile::tempdir().unwrap();
     let program = made_up(root.path());

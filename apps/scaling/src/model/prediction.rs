@@ -102,6 +102,11 @@ impl Prediction {
         })
     }
 
+    /// Whether the fitted points show a cost of messages, ghosts or all-reduces.
+    pub fn shows_communication(&self) -> bool {
+        self.fit.latency + self.fit.per_byte + self.fit.per_stage > 0.0
+    }
+
     /// The first ranks of the line whose efficiency is below one half.
     pub fn ends(&self) -> Option<usize> {
         self.line.iter().find(|point| point.efficiency < 0.5).map(|point| point.partition.ranks)

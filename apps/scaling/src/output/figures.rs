@@ -97,8 +97,15 @@ fn line(table: &Table, model: &Prediction) -> Block {
         let ms = 1e3 * point.seconds;
         [point.partition.ranks as f64, ms, ms, ms]
     });
+    let threads = model.threads;
     let model = Series { name: "model".into(), is_dashed: true, points: points.collect() };
-    let series = measured.into_iter().chain([model]).collect();
+    let peers = table.peers.iter().filter(|row| row.point.threads == threads).map(|row| {
+        let time = &row.seconds[2];
+        let [y, low, high] = [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds);
+        [row.point.ranks as f64, y, low, high]
+    });
+    let peers = Series { name: "miniFE".into(), is_dashed: false, points: peers.collect() };
+    let series = measured.into_iter().chain([model, peers]).filter(|series| !series.points.is_empty()).collect();
     let caption = "CG iteration: measured, and the model drawn through to 100,000 ranks. Beyond the measured ranks the line is an \
                    extrapolation with the factors of the measured machine.";
     figure("model", caption, &Chart { title: "CG iteration and model", x: RANKS, y: "ms", is_log: true, series })

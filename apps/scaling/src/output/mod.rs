@@ -47,7 +47,7 @@ fn json_of(study: &Study, table: &Table, model: Option<&Prediction>) -> String {
         })
     });
     let value = json!({
-        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "missing": table.missing,
+        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "minife": table.peers, "missing": table.missing,
         "refusal": table.refusal(), "model": model,
     });
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"

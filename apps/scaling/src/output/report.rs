@@ -4,6 +4,7 @@ use super::document::{self, Block};
 use super::{figures, words};
 use crate::model::machine::Terms;
 use crate::model::{Machine, Partition, Prediction};
+use crate::study::peer::PeerRow;
 use crate::study::{Row, Study, Table};
 
 /// All of it, conclusions first.
@@ -24,6 +25,7 @@ pub fn blocks(study: &Study, table: &Table, model: Option<&Prediction>) -> Vec<B
         Block::Text("Nodes per second and worker (rank x thread) over that of the smallest point, per call or iteration.".into()),
         efficiencies(&table.rows),
     ];
+    blocks.extend(peers(table));
     let (line, measured): (Vec<Block>, Vec<Block>) =
         figures::all(table, model).into_iter().partition(|block| matches!(block, Block::Figure("model", ..)));
     blocks.extend(measured);
@@ -108,6 +110,33 @@ fn efficiencies(rows: &[Row]) -> Block {
         [row.point.ranks.to_string(), row.point.threads.to_string()].into_iter().chain(cells).collect()
     };
     table(&["ranks", "threads", "graph", "fill", "CG iteration", "SpMV"], rows.iter().map(cells))
+}
+
+/// miniFE beside minifenl, where it ran.
+fn peers(table: &Table) -> Vec<Block> {
+    if table.peers.is_empty() {
+        return Vec::new();
+    }
+    let header = [
+        "ranks",
+        "threads",
+        "runs",
+        "graph, ms",
+        "fill, ms",
+        "CG iteration, ms",
+        "SpMV, ms",
+        "miniFE / minifenl, CG iteration",
+    ];
+    let cells = |row: &PeerRow| {
+        let own = table.rows.iter().find(|own| own.point == row.point).and_then(Row::iteration);
+        let mut cells = vec![row.point.ranks.to_string(), row.point.threads.to_string(), row.runs.to_string()];
+        cells.extend(row.seconds.iter().map(|time| ms(time.median_seconds)));
+        cells.push(own.map_or("-".into(), |own| format!("{:.2}", row.seconds[2].median_seconds / own)));
+        cells
+    };
+    let text = "miniFE on the same boxes, after the runs of minifenl. It stops after 200 iterations, multiplies by the matrix of another \
+                equation with the same sparsity pattern, and its fill leaves out the boundary conditions.";
+    vec![Block::Heading("miniFE"), Block::Text(text.into()), self::table(&header, table.peers.iter().map(cells))]
 }
 
 /// Cells of a partition.

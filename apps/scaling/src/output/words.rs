@@ -5,6 +5,8 @@ use crate::study::{Kind, Row, Study, Table};
 
 /// Noise, in units of the median, above which small differences are not discussed.
 const NOISY: f64 = 0.1;
+/// Error of a model above which its line is not believed.
+const DOUBTFUL: f64 = 0.1;
 
 /// Machine, build and date.
 pub fn origin(table: &Table) -> String {
@@ -42,7 +44,7 @@ pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> 
                 .into(),
         );
     }
-    words.extend(noise(table));
+    words.extend(noise(&rated));
     if table.first.as_ref().is_some_and(|first| first.provenance.build.profile != "release") {
         words.push("The program was a debug build: its times mean nothing for a release build.".into());
     }
@@ -109,14 +111,14 @@ fn bandwidth(rated: &[&Row]) -> Option<String> {
     })
 }
 
-fn noise(table: &Table) -> Option<String> {
-    let worst = table.rows.iter().filter_map(|row| {
+fn noise(rated: &[&Row]) -> Option<String> {
+    let worst = rated.iter().filter_map(|row| {
         let time = &row.phase("cg")?.seconds;
         Some(((time.p90_seconds - time.p10_seconds) / time.median_seconds, row.point, row.runs))
     });
     let (spread, point, runs) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
     if runs < 3 {
-        return Some(format!("{point} has {runs} run(s): expected 3 or more for a spread."));
+        return Some(format!("{point} has fewer than 3 runs: nothing is known about noise (--repeats 3)."));
     }
     (spread > NOISY).then(|| {
         format!(
@@ -128,12 +130,17 @@ fn noise(table: &Table) -> Option<String> {
 
 /// Where the model stops scaling, and how far it can be believed.
 fn end(model: &Prediction) -> String {
+    if !model.shows_communication() {
+        return "The points that the model was fitted to show no cost of messages or all-reduces, so it cannot say where scaling ends: its line has \
+                memory traffic only. Points on more ranks, with a core for each thread, would show these costs."
+            .into();
+    }
     let error = match model.error_held_out {
-        Some(error) => format!(
-            "its largest error on {} that it was not fitted to is {:.0} %",
-            model.held_out.join(", "),
+        Some(error) if error > DOUBTFUL => format!(
+            "its error on held-out points is {:.0} %, too large for a prediction far beyond the measured ranks",
             100.0 * error
         ),
+        Some(error) => format!("its largest error on held-out points is {:.0} %", 100.0 * error),
         None => "no point was held out, so its error is unknown".into(),
     };
     let last = model.line.last().map_or(0, |point| point.partition.ranks);
@@ -166,8 +173,49 @@ pub fn model(model: &Prediction) -> String {
         100.0 * model.error_fitted,
         if model.threads == 1 { "1 thread".into() } else { format!("{} threads", model.threads) },
     );
+    if fit.slowdown < 1.0 {
+        text += " A factor of memory below 1 means that caches held part of the data: expected larger boxes for a study of memory bandwidth.";
+    }
     if let Some(first) = model.too_many.first() {
         text += &format!(" The box has too few nodes for {first} ranks and more.");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Fit;
+
+    fn model(per_stage: f64, error_held_out: Option<f64>) -> Prediction {
+        let fit = Fit { slowdown: 0.8, latency: 0.0, per_byte: 0.0, per_stage };
+        Prediction {
+            fit,
+            fitted: vec!["1 rank x 1 thread".into()],
+            held_out: vec![],
+            error_fitted: 0.0,
+            error_held_out,
+            threads: 1,
+            line: vec![],
+            too_many: vec![64, 256],
+        }
+    }
+
+    #[test]
+    fn a_model_without_communication_says_nothing_of_many_ranks() {
+        assert!(end(&model(0.0, None)).contains("cannot say where scaling ends"));
+        assert!(end(&model(1e-6, None)).contains("its error is unknown"));
+        assert!(end(&model(1e-6, Some(0.05))).contains("largest error on held-out points is 5 %"));
+        assert!(end(&model(1e-6, Some(0.2))).contains("too large for a prediction"));
+        let words = super::model(&model(0.0, None));
+        assert!(
+            words.contains("caches held part of the data") && words.contains("too few nodes for 64 ranks"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn the_reach_is_that_of_the_workers() {
+        assert!(reach(&[]).starts_with("No point had a hardware thread for each of its threads"));
+    }
 }

@@ -8,6 +8,7 @@
 //! On equal shares this is t(1) / t(p) for weak scaling and t(1) / (p t(p)) for strong scaling. It is a rate per CG iteration:
 //! iterations grow with the box, so times to solution do not compare.
 
+use super::peer::{self, PeerRow};
 use super::placement::Placement;
 use super::plan::{Point, Study, file};
 use super::record::Record;
@@ -67,6 +68,8 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Runs that are missing or do not count, in words.
     pub missing: Vec<String>,
+    /// miniFE at the points where it ran.
+    pub peers: Vec<PeerRow>,
     /// The first record: machine, build, date.
     #[serde(skip)]
     pub first: Option<Record>,
@@ -134,7 +137,7 @@ impl Table {
     /// # Errors
     /// Those of [`Study::nodes_of`].
     pub fn read(study: &Study, folder: &Path) -> Result<Self> {
-        let mut table = Table { rows: Vec::new(), missing: Vec::new(), first: None };
+        let mut table = Table { rows: Vec::new(), missing: Vec::new(), peers: peer::rows(study, folder), first: None };
         for point in study.points() {
             let (nodes, mut records) = (study.nodes_of(point.ranks)?, Vec::new());
             for repeat in 1..=study.repeats {
