@@ -123,6 +123,7 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
     // Of the flags with a value, four take a file.
     let (_, help, _) = run(&["--help"]);
     let with_value = help.lines().filter_map(|line| line.trim().split_once(" <")).map(|(flag, _)| flag);
+    let with_value = with_value.filter(|flag| flag.starts_with("--"));
     let mut files: Vec<_> =
         with_value.filter(|flag| offered(&script, flag, folder.path()).contains("completions")).collect();
     files.sort_unstable();
