@@ -23,17 +23,17 @@ method with conjugate gradients, and compares the answer with the analytic solut
 
 const EXAMPLES: &str = "\
 Examples:
-  minifenl                                     64 nodes along each edge, all cores
-  minifenl --nodes 64x48x32 --map twist:0.5    non-affine elements
-  minifenl --preset seeds                      the papers' algorithms instead of the fastest ones
-  minifenl --input inputs/twist.toml --triad --report report.json
-  minifenl strategies --nodes 64               every strategy on this mesh, compared
-  minifenl compare a.json b.json               the times of two reports
-  minifenl --nodes 256 --device cuda:1         the second GPU, or an error
-  mpirun -n 2 minifenl --nodes 256             2 ranks, a GPU each if there are 2, else cores
-  mpirun -n 4 minifenl --nodes 400 --dry-run   the memory that each stage would need
-  mpirun -n 4 minifenl --nodes 64              4 ranks share the box
-  mpirun -n 8 minifenl --nodes-per-rank 48     the box grows with the ranks
+  minifenl                                    64 nodes an edge, all cores
+  minifenl --nodes 64x48x32 --map twist:0.5   non-affine elements
+  minifenl --preset seeds                     the papers' algorithms
+  minifenl --input inputs/twist.toml --triad  a deck; fractions of the triad
+  minifenl strategies --nodes 64              every strategy, compared
+  minifenl compare a.json b.json              the times of two reports
+  minifenl --nodes 256 --device cuda:1        the second GPU, or an error
+  mpirun -n 2 minifenl --nodes 256            a GPU each if there are 2
+  mpirun -n 4 minifenl --nodes 400 --dry-run  the memory that it would need
+  mpirun -n 4 minifenl --nodes 64             4 ranks share the box
+  mpirun -n 8 minifenl --nodes-per-rank 48    the box grows with the ranks
 
 Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 4 slower than allowed (compare), 1 any other failure.";
 
@@ -108,7 +108,7 @@ pub struct Args {
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
-    /// Transport between ranks: auto, mpi (CPU); peer, nccl, staged (GPUs) [default: auto]
+    /// Transport between ranks: auto, mpi (CPU); peer, nccl, staged, mpi-device (GPUs) [default: auto]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Transport>>(Transport::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     halo: Option<Choice<Transport>>,
     /// Give the same bits for the same number of ranks, whatever the transport and the threads
