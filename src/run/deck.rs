@@ -86,7 +86,7 @@ impl Default for MeshDeck {
     }
 }
 
-/// The boundary values; the conductivity follows from them (see [`Analytic`](super::Analytic)).
+/// The boundary values; the conductivity follows from them (see [`Analytic`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProblemDeck {

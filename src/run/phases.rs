@@ -21,7 +21,7 @@ pub struct PhaseTotals {
     pub cost: Cost,
     /// The phase that it is part of.
     pub parent: Option<&'static str>,
-    /// Seconds of single calls, where they are known; at most [`MOST_TIMES`].
+    /// Seconds of single calls, where they are known; at most 1000.
     pub times: Vec<f64>,
 }
 
