@@ -15,6 +15,8 @@ const COLORS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
 pub struct Series {
     pub name: String,
     pub is_dashed: bool,
+    /// Which colour.
+    pub color: usize,
     /// x, y, low, high.
     pub points: Vec<[f64; 4]>,
 }
@@ -30,10 +32,10 @@ pub struct Chart<'a> {
     pub series: Vec<Series>,
 }
 
-/// Steps of 1, 2 or 5 times a power of ten, at most six, from 0.
+/// Steps of 1, 2 or 5 times a power of ten, at most seven, from 0.
 fn steps(most: f64) -> Vec<f64> {
     let power = 10f64.powf((most / 5.0).log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| most / step <= 5.0).unwrap_or(most);
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| most / step <= 6.0).unwrap_or(most);
     (0..=6).map(|i| f64::from(i) * step).filter(|tick| *tick <= most * (1.0 + 1e-9)).collect()
 }
 
@@ -122,7 +124,7 @@ impl Chart<'_> {
             escaped(self.y)
         );
         for (index, series) in self.series.iter().enumerate() {
-            let color = COLORS[index % COLORS.len()];
+            let color = COLORS[series.color % COLORS.len()];
             let dashes = if series.is_dashed { " stroke-dasharray=\"7 5\"" } else { "" };
             let path: Vec<String> =
                 series.points.iter().map(|p| format!("{:.1} {:.1}", at_x(p[0]), at_y(p[1]))).collect();
@@ -165,7 +167,8 @@ mod tests {
 
     #[test]
     fn ticks_equal_those_by_hand() {
-        assert_eq!(steps(1.08), [0.0, 0.5, 1.0]);
+        assert_eq!(steps(1.08).len(), 6);
+        assert_eq!(steps(12.0), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
         assert_eq!(steps(4.9), [0.0, 1.0, 2.0, 3.0, 4.0]);
         assert_eq!(powers(2.0, 0.9, 8.5), [1.0, 2.0, 4.0, 8.0]);
         assert_eq!(powers(10.0, 0.9, 1.1e5).len(), 6);
@@ -174,8 +177,12 @@ mod tests {
 
     #[test]
     fn points_lie_where_they_should() {
-        let series =
-            Series { name: "a<b".into(), is_dashed: true, points: vec![[1.0, 1.0, 1.0, 1.0], [4.0, 0.5, 0.4, 0.6]] };
+        let series = Series {
+            name: "a<b".into(),
+            is_dashed: true,
+            color: 0,
+            points: vec![[1.0, 1.0, 1.0, 1.0], [4.0, 0.5, 0.4, 0.6]],
+        };
         let chart = |series| Chart { title: "t", x: "x", y: "y", is_log: false, series };
         let svg = chart(vec![series]).svg();
         // The middle of the line on the logarithmic axis is at x = 2: its grid line lies there.

@@ -14,8 +14,8 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
     let time = |row: &Row, name: &str| {
         let time = &row.phase(name)?.seconds;
         let all = [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds);
-        // A logarithmic axis has no zero.
-        (all[1] > 0.0).then_some(all)
+        // A logarithmic axis has no zero, and one rank exchanges nothing.
+        (all[1] > 0.0 && (name != "halo" || row.point.ranks > 1)).then_some(all)
     };
     let same = |value: f64| [value; 3];
     let figures = [
@@ -74,15 +74,16 @@ fn series(table: &Table, names: &[(&str, &str)], value: &dyn Fn(&Row, &str) -> O
     let mut threads: Vec<usize> = table.rows.iter().map(|row| row.point.threads).collect();
     threads.sort_unstable();
     threads.dedup();
-    let lines = names.iter().flat_map(|&(key, name)| threads.iter().map(move |&threads| (key, name, threads)));
-    let lines = lines.map(|(key, name, count)| {
+    let lines = names.iter().enumerate();
+    let lines = lines.flat_map(|(color, &(key, name))| threads.iter().map(move |&threads| (color, key, name, threads)));
+    let lines = lines.map(|(color, key, name, count)| {
         let rows = table.rows.iter().filter(|row| row.point.threads == count);
         let points = rows.filter_map(|row| {
             let [y, low, high] = value(row, key)?;
             Some([row.point.ranks as f64, y, low, high])
         });
         let name = if threads.len() > 1 { format!("{name}, {count} threads") } else { name.to_string() };
-        Series { name, is_dashed: count > threads[0], points: points.collect() }
+        Series { name, is_dashed: count > threads[0], color, points: points.collect() }
     });
     lines.filter(|series| !series.points.is_empty()).collect()
 }
@@ -98,13 +99,13 @@ fn line(table: &Table, model: &Prediction) -> Block {
         [point.partition.ranks as f64, ms, ms, ms]
     });
     let threads = model.threads;
-    let model = Series { name: "model".into(), is_dashed: true, points: points.collect() };
+    let model = Series { name: "model".into(), is_dashed: true, color: 1, points: points.collect() };
     let peers = table.peers.iter().filter(|row| row.point.threads == threads).map(|row| {
         let time = &row.seconds[2];
         let [y, low, high] = [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds);
         [row.point.ranks as f64, y, low, high]
     });
-    let peers = Series { name: "miniFE".into(), is_dashed: false, points: peers.collect() };
+    let peers = Series { name: "miniFE".into(), is_dashed: false, color: 2, points: peers.collect() };
     let series = measured.into_iter().chain([model, peers]).filter(|series| !series.points.is_empty()).collect();
     let caption = "CG iteration: measured, and the model drawn through to 100,000 ranks. Beyond the measured ranks the line is an \
                    extrapolation with the factors of the measured machine.";

@@ -5,6 +5,8 @@ use crate::study::{Kind, Row, Study, Table};
 
 /// Noise, in units of the median, above which small differences are not discussed.
 const NOISY: f64 = 0.1;
+/// Hardware threads of other programs above which a machine is called shared.
+const BUSY: f64 = 0.1;
 /// Error of a model above which its line is not believed.
 const DOUBTFUL: f64 = 0.1;
 
@@ -31,6 +33,7 @@ pub fn origin(table: &Table) -> String {
 pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(table.refusal());
+    words.extend(shared(table));
     let rated: Vec<&Row> = table.rows.iter().filter(|row| row.placement.oversubscribed.is_none()).collect();
     words.push(reach(&rated));
     words.extend(efficiency(&rated));
@@ -107,6 +110,18 @@ fn bandwidth(rated: &[&Row]) -> Option<String> {
             "The triad bandwidth grew from {one:.1} to {all:.1} GB/s over {workers}x the workers: memory alone limits the efficiency of \
              CG to about {:.2}.",
             all / (one * workers)
+        )
+    })
+}
+
+/// Whether other programs took part of the machine.
+fn shared(table: &Table) -> Option<String> {
+    let worst = table.rows.iter().filter_map(|row| Some((row.others?, row.point)));
+    let (used, point) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (used > BUSY).then(|| {
+        format!(
+            "Other programs (and other virtual machines) used up to {used:.1} hardware threads during the runs ({point}): times, efficiencies \
+             and the model below are those of a shared machine. An idle machine is expected for a statement about minifenl."
         )
     })
 }

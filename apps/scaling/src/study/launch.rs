@@ -1,10 +1,11 @@
 //! Starts the runs of a study that are not on disk yet.
 
+use super::others::{self, Others};
 use super::plan::{Point, Study, file};
 use super::record::Record;
 use minifenl::run::program::StatusLine;
 use minifenl::space::allowed_cores;
-use minifenl::{Error, Result};
+use minifenl::{Error, Result, files};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -117,9 +118,13 @@ fn run_one(
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(flags(study, point, &report)?);
     command.stdin(Stdio::null());
+    let others = Others::start();
     let output = command.output().map_err(|error| {
         Error::Invalid(format!("{}: cannot be started: {error}; expected a launcher (--launcher)", words[0]))
     })?;
+    if let Some(used) = others.and_then(|others| others.used()) {
+        files::write(&others::file(&report), format!("{used:.2}\n").as_bytes())?;
+    }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let said = said
         .lines()

@@ -1,6 +1,7 @@
 //! A study: what it runs, how it starts the runs, what their reports say, and the table made from them.
 
 pub mod launch;
+pub mod others;
 pub mod peer;
 pub mod placement;
 pub mod plan;

@@ -8,6 +8,7 @@
 //! On equal shares this is t(1) / t(p) for weak scaling and t(1) / (p t(p)) for strong scaling. It is a rate per CG iteration:
 //! iterations grow with the box, so times to solution do not compare.
 
+use super::others;
 use super::peer::{self, PeerRow};
 use super::placement::Placement;
 use super::plan::{Point, Study, file};
@@ -57,6 +58,8 @@ pub struct Row {
     pub communication: f64,
     /// Hosts, binding, oversubscription.
     pub placement: Placement,
+    /// Hardware threads that other programs used during the runs, the median; null if not known.
+    pub others: Option<f64>,
     /// What is timed.
     pub phases: Vec<PhaseRow>,
 }
@@ -98,7 +101,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl Row {
-    fn new(point: Point, nodes: [u64; 3], records: &[Record]) -> Self {
+    fn new(point: Point, nodes: [u64; 3], records: &[Record], others: Vec<f64>) -> Self {
         let phases = PHASES.iter().filter_map(|name| {
             let times: Vec<f64> = records.iter().filter_map(|record| record.seconds_per_call(name)).collect();
             let imbalance = median(records.iter().filter_map(|record| record.phase(name)).map(|phase| phase.imbalance));
@@ -126,6 +129,7 @@ impl Row {
                 _ => 0.0,
             })),
             placement,
+            others: (!others.is_empty()).then(|| median(others.into_iter())),
             phases: phases.collect(),
         }
     }
@@ -139,7 +143,7 @@ impl Table {
     pub fn read(study: &Study, folder: &Path) -> Result<Self> {
         let mut table = Table { rows: Vec::new(), missing: Vec::new(), peers: peer::rows(study, folder), first: None };
         for point in study.points() {
-            let (nodes, mut records) = (study.nodes_of(point.ranks)?, Vec::new());
+            let (nodes, mut records, mut used) = (study.nodes_of(point.ranks)?, Vec::new(), Vec::new());
             for repeat in 1..=study.repeats {
                 let path = folder.join(file(point, repeat));
                 if !path.exists() {
@@ -151,12 +155,15 @@ impl Table {
                     None => Ok(record),
                     Some(mistake) => Err(mistake),
                 }) {
-                    Ok(record) => records.push(record),
+                    Ok(record) => {
+                        records.push(record);
+                        used.extend(others::read(&path));
+                    }
                     Err(reason) => table.missing.push(format!("{point}, run {repeat}: {reason}")),
                 }
             }
             if !records.is_empty() {
-                table.rows.push(Row::new(point, nodes, &records));
+                table.rows.push(Row::new(point, nodes, &records, used));
                 table.first = table.first.take().or_else(|| records.into_iter().next());
             }
         }
