@@ -6,8 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
+/// The program: that of the environment where these tests were taken elsewhere, else the one that was built with them.
+fn program() -> String {
+    std::env::var("CARGO_BIN_EXE_minifenl-scaling").unwrap_or(env!("CARGO_BIN_EXE_minifenl-scaling").into())
+}
+
 fn scaling(arguments: &[&str]) -> Output {
-    assert_cmd::Command::new(env!("CARGO_BIN_EXE_minifenl-scaling")).args(arguments).output().unwrap()
+    assert_cmd::Command::new(program()).args(arguments).output().unwrap()
 }
 
 /// A minifenl that writes the report of the run that it is asked for: RANKS from the launcher, the rest from its flags.
@@ -25,7 +30,7 @@ phase() { echo "{\"name\":\"$1\",\"calls\":10,\"seconds\":$2,\"bytes\":1e6,\"imb
 cat > "$report" <<END
 {"version":"0.1.0","date":"2026-11-22T13:00:05Z","mesh":{"nodes":[$nx,$ny,$nz]},"nodes":$((nx*ny*nz)),"ranks":$RANKS,
 "threads":$threads,"device":"cpu","cg_iterations":10,"cg_reductions":20,"total_seconds":0.5,"verified":true,"verdict":[],
-"triad_gb_per_s":null,"provenance":{"machine":{"host":"a","cpu":"Made Up 9","cores":2,"hardware_threads":2},"mpi":null,
+"triad_gb_per_s":null,"provenance":{"machine":{"host":"a","cpu":"Made Up 9","cores":2,"hardware_threads":1000},"mpi":null,
 "build":{"commit":"abc","profile":"release"},"placement":[{"first_rank":0,"last_rank":$((RANKS-1)),"host":"a","threads":$threads,
 "affinity":"0-1","gpu":null}]},
 "phases":[$(phase graph 0.1),$(phase fill 0.2),$(phase cg 0.0$((9+RANKS))),$(phase spmv 0.05),$(phase halo 0.001)]}
@@ -199,7 +204,8 @@ fn two_studies_are_compared_at_their_common_points() {
 #[test]
 fn a_tiny_study_runs_under_mpirun() {
     let root = tempfile::tempdir().unwrap();
-    let target = Path::new(env!("CARGO_BIN_EXE_minifenl-scaling")).parent().unwrap().parent().unwrap();
+    let own = program();
+    let target = Path::new(&own).parent().unwrap().parent().unwrap();
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
     let built = std::process::Command::new(env!("CARGO"))
         .args(["build", "-q", "--bin", "minifenl", "--features", "mpi", "--manifest-path"])
@@ -209,11 +215,11 @@ fn a_tiny_study_runs_under_mpirun() {
         .status()
         .unwrap();
     assert!(built.success());
-    let (program, out) = (target.join("debug/minifenl"), root.path().join("study"));
+    let (minifenl, out) = (target.join("debug/minifenl"), root.path().join("study"));
     let out = out.to_str().unwrap();
     let study = ["weak", "--nodes-per-rank", "6", "--ranks", "1,2", "--repeats", "2", "--out", out];
-    let launcher = ["--launcher", "mpirun --oversubscribe -n {ranks}", "--program", program.to_str().unwrap()];
-    let output = assert_cmd::Command::new(env!("CARGO_BIN_EXE_minifenl-scaling"))
+    let launcher = ["--launcher", "mpirun --oversubscribe -n {ranks}", "--program", minifenl.to_str().unwrap()];
+    let output = assert_cmd::Command::new(program())
         .args(study)
         .args(launcher)
         .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
@@ -225,8 +231,9 @@ fn a_tiny_study_runs_under_mpirun() {
     let points = results["points"].as_array().unwrap();
     assert_eq!((points.len(), points[1]["ranks"].as_u64(), points[1]["runs"].as_u64()), (2, Some(2), Some(2)));
     // The simulated partition has the bytes that the program counts on its ranks.
-    let line = results["model"]["line"].as_array().unwrap();
-    assert_eq!(line[0]["partition"]["bytes"].as_f64(), points[0]["bytes"].as_f64());
+    for (point, partition) in points.iter().zip(results["partitions"].as_array().unwrap()) {
+        assert_eq!(partition["bytes"].as_f64(), point["bytes"].as_f64());
+    }
     let page = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
-    assert!(page.matches("<svg").count() >= 4 && page.contains("Measured "), "{page}");
+    assert!(page.matches("<svg").count() >= 3 && page.contains("Measured "), "{page}");
 }

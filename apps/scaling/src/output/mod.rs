@@ -8,8 +8,8 @@ mod figures;
 pub mod report;
 mod words;
 
-use crate::model::Prediction;
-use crate::study::{Study, Table};
+use crate::model::{Partition, Prediction};
+use crate::study::{Row, Study, Table};
 use document::Block;
 use minifenl::{Result, files};
 use serde_json::json;
@@ -46,8 +46,10 @@ fn json_of(study: &Study, table: &Table, model: Option<&Prediction>) -> String {
             "mpi": first.provenance.mpi, "commit": first.provenance.build.commit, "profile": first.provenance.build.profile,
         })
     });
+    let partition = |row: &Row| Partition::new(row.nodes, row.point.ranks).ok();
+    let partitions: Vec<Option<Partition>> = table.rows.iter().map(partition).collect();
     let value = json!({
-        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "minife": table.peers, "missing": table.missing,
+        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "partitions": partitions, "minife": table.peers, "missing": table.missing,
         "refusal": table.refusal(), "model": model,
     });
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"

@@ -67,7 +67,7 @@ fn reach(rated: &[&Row]) -> String {
     let most = rated.iter().map(|row| row.point.workers()).max().unwrap_or(0);
     match most {
         0 => "No point had a hardware thread for each of its threads: times here say that the program works, not how it scales.".into(),
-        1 => "Only one worker was measured: nothing can be said about scaling.".into(),
+        1 => "Only points with one worker had the cores that they need: nothing can be said about scaling.".into(),
         most if most < 8 => format!(
             "At most {most} workers were measured. That shows what the first communication and the shared memory bandwidth cost; it does not \
              show how costs grow with the logarithm of the ranks, nor with the number of hosts."

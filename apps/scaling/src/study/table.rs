@@ -95,6 +95,21 @@ impl Row {
     }
 }
 
+/// Hardware threads that other programs may use beside a run that needs all others.
+const SPARE: f64 = 0.25;
+
+/// Says that a run and other programs need more hardware threads than there are, if they do.
+fn crowded(point: Point, record: &Record, others: f64) -> Option<String> {
+    let (machine, workers) = (&record.provenance.machine, point.workers());
+    let is_crowded = record.device == "cpu" && workers as f64 + others > machine.hardware_threads as f64 + SPARE;
+    is_crowded.then(|| {
+        format!(
+            "its threads and other programs, which used {others:.1}, share {} hardware threads of {}",
+            machine.hardware_threads, machine.host
+        )
+    })
+}
+
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.collect();
     if values.is_empty() { 0.0 } else { SpreadReport::new(&values).median_seconds }
@@ -115,6 +130,8 @@ impl Row {
         let totals: Vec<f64> = records.iter().map(|record| record.total_seconds).collect();
         let mut placement = Placement::new(&records[0]);
         placement.oversubscribed = records.iter().find_map(|record| Placement::new(record).oversubscribed);
+        let others = (!others.is_empty()).then(|| median(others.into_iter()));
+        placement.oversubscribed = placement.oversubscribed.or_else(|| crowded(point, &records[0], others?));
         Row {
             point,
             nodes,
@@ -129,7 +146,7 @@ impl Row {
                 _ => 0.0,
             })),
             placement,
-            others: (!others.is_empty()).then(|| median(others.into_iter())),
+            others,
             phases: phases.collect(),
         }
     }
@@ -204,7 +221,7 @@ impl Table {
         } else {
             "No efficiency is given for oversubscribed points, whose threads take turns"
         };
-        Some(format!("{what}: {}. Use a machine with more cores.", points.join(", ")))
+        Some(format!("{what}: {}. Use a machine with more cores, or an idle one.", points.join(", ")))
     }
 }
 
@@ -269,6 +286,15 @@ mod tests {
         let alone = table(Kind::Weak, &[(four, 1)]);
         assert!(alone.refusal().unwrap().starts_with("No efficiency is given: the smallest point"));
         assert!(alone.rows[0].phases.iter().all(|phase| phase.efficiency.is_none()));
+    }
+
+    #[test]
+    fn a_point_is_oversubscribed_by_other_programs_too() {
+        let record = Sample { ranks: 2, ..Sample::default() }.record();
+        let point = |ranks| Point { ranks, threads: 1 };
+        assert_eq!((crowded(point(2), &record, 0.2), crowded(point(1), &record, 1.1)), (None, None));
+        let words = "its threads and other programs, which used 0.4, share 2 hardware threads of a";
+        assert_eq!(crowded(point(2), &record, 0.4).as_deref(), Some(words));
     }
 
     #[test]
