@@ -66,6 +66,7 @@ test: setup $(CUDA)/bin/nvdisasm $(MESHIO) ## every test, and how many passed, f
 	@failed=0; \
 	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
 	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test gpus --test job --test hosts --test ranks --test faults --test partition_faults 2>&1 | tee -a target/test.log || failed=1; \
+	cargo test -p minifenl-scaling --features mpi --test scaling 2>&1 | tee -a target/test.log || failed=1; \
 	$(MESHIO)/bin/python tests/vtk.py target/debug/minifenl mpirun 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
@@ -90,6 +91,7 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo clippy -q --all-targets --features mpi,faults -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
 	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings
+	cargo clippy -q -p minifenl-scaling --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
 	$(TYPOS)
 	cargo test -q --test layers
@@ -156,7 +158,7 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	{ cargo test --workspace --no-run --message-format=json; cargo test --features faults --test faults --no-run --message-format=json; \
 	    cargo bench --bench gpu --no-run --message-format=json; } | \
 	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi minifenl-faults=dist/minifenl-faults \
-	    minifenl-contractions=$(TARGET)/release/minifenl-contractions
+	    minifenl-contractions=$(TARGET)/release/minifenl-contractions minifenl-scaling=$(TARGET)/release/minifenl-scaling
 	rm dist/minifenl-solo dist/minifenl-mpi dist/minifenl-faults
 
 # Long checks beside `make test`. Each prints its counts; docs/reliability.md says what they found.
