@@ -82,7 +82,8 @@ fn series(table: &Table, names: &[(&str, &str)], value: &dyn Fn(&Row, &str) -> O
             let [y, low, high] = value(row, key)?;
             Some([row.point.ranks as f64, y, low, high])
         });
-        let name = if threads.len() > 1 { format!("{name}, {count} threads") } else { name.to_string() };
+        let plural = if count == 1 { "" } else { "s" };
+        let name = if threads.len() > 1 { format!("{name}, {count} thread{plural}") } else { name.to_string() };
         Series { name, is_dashed: count > threads[0], color, points: points.collect() }
     });
     lines.filter(|series| !series.points.is_empty()).collect()
