@@ -146,7 +146,7 @@ struct Exchange {
         return wait_for(limit, rank, lost, [&] { return seen(flag) == turn; });
     }
 
-    // Waits for all pieces, with all threads of a block, and returns the address of which item `owned` is the first ghost.
+    // All threads of a block wait for all pieces. Returns an address p such that p[owned] is the first ghost.
     __device__ __forceinline__ const double* wait(u32 turn) const {
         for (u64 at = threadIdx.x; at < receives; at += blockDim.x) wait_piece(turn, at);
         __syncthreads();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How long a writer waits for others; each needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A table of lines, the first of which is its header.
+/// A table of lines. The first line is its header.
 #[derive(Clone, Debug)]
 pub struct TableFile {
     path: PathBuf,

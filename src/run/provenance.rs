@@ -16,13 +16,14 @@ use super::{Deck, Job};
 use crate::Result;
 use crate::comm::Communicator;
 use serde::Serialize;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 /// What a run consists of besides its results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProvenanceReport {
-    /// The words of the command line, the program first.
+    /// The words of the command line; the program, without its folder, first.
     pub command: Vec<String>,
     /// The settings, as a deck.
     pub deck: Deck,
@@ -122,7 +123,7 @@ pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator
     let first = placement::text_of_first(comm, &(&machine, &gpu))?;
     let (machine, gpu) = serde_json::from_str(&first).unwrap_or((machine, gpu));
     Ok(ProvenanceReport {
-        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: command(std::env::args_os()),
         deck,
         machine,
         gpu,
@@ -130,4 +131,10 @@ pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator
         build: BuildReport::new(),
         placement: placement::gather(comm, &own)?,
     })
+}
+/// The command line; of the program only its name, since its folder differs from machine to machine.
+fn command(words: impl Iterator<Item = OsString>) -> Vec<String> {
+    let text = |word: &OsStr| word.to_string_lossy().into_owned();
+    let name = |word: &OsString| Path::new(word).file_name().map_or_else(|| text(word), text);
+    words.enumerate().map(|(at, word)| if at == 0 { name(&word) } else { text(&word) }).collect()
 }

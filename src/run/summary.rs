@@ -36,7 +36,7 @@ pub(super) struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// All linear solves, the last of which may have stopped early.
+    /// All linear solves. The last one may have stopped early.
     fn solves(&self) -> impl Iterator<Item = SolveInfo> {
         self.info.steps.iter().map(|step| step.linear).chain(self.linear)
     }

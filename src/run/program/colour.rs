@@ -1,4 +1,4 @@
-//! Colours on a terminal, and when there are none.
+//! Colours of the output, and the conditions under which it has any.
 
 pub use clap::ColorChoice as Colour;
 use std::ffi::OsString;

@@ -64,7 +64,7 @@ pub fn clock(time: Duration) -> String {
 mod tests {
     use super::*;
 
-    /// Residuals after 10, 20, ... iterations, of which each takes 0.1 s, and the seconds left to `target`.
+    /// Residuals after 10, 20, ... iterations, and the seconds left to `target`. An iteration takes 0.1 s.
     fn left(residuals: &[f64], target: f64) -> Option<f64> {
         let mut estimate = TimeLeft::until(target);
         for (check, residual) in residuals.iter().enumerate() {

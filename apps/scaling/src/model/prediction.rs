@@ -32,7 +32,7 @@ pub struct Prediction {
     pub held_out: Vec<String>,
     /// Largest relative error on the fitted points.
     pub error_fitted: f64,
-    /// Largest relative error on the others; null if there are none.
+    /// Largest relative error on the other points; null without other points.
     pub error_held_out: Option<f64>,
     /// Threads of each rank on the line.
     pub threads: usize,

@@ -1,4 +1,4 @@
-//! Job scripts for SLURM: one per point, each of which runs what is missing on disk.
+//! Job scripts for SLURM, one per point. A script runs what is missing on disk.
 
 use super::launch::flags;
 use super::plan::{Point, Study, file};
