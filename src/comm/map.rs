@@ -4,6 +4,8 @@
 //! with the ghosts grouped by owner, lowest rank first. Grouping lets a receive write directly behind the owned part of
 //! a vector. Rows of a distributed matrix are the owned indices; its columns are the owned and ghost indices.
 
+use crate::error::check_length;
+use crate::sparse::DofMap;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
@@ -57,6 +59,30 @@ impl Map {
         Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
     }
 
+    /// Returns the map of dofs of a map of nodes: owners, order of messages and of ghosts are those of the nodes, with all dofs of a
+    /// node in one message.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when `dofs` numbers other nodes, [`Error::TooLarge`] when there are 2^64 dofs or more.
+    pub fn expand(&self, dofs: &DofMap) -> Result<Map> {
+        let per_node = dofs.dofs_per_node();
+        check_length("Map::expand", "dofs (owned)", dofs.rows(), per_node * self.owned)?;
+        check_length("Map::expand", "dofs (local)", dofs.columns(), per_node * self.local_count())?;
+        let global = self.global.checked_mul(per_node as u64).ok_or_else(|| Error::TooLarge {
+            what: "map".into(),
+            needed: format!("{per_node} dofs on each of {} nodes", self.global),
+            limit: format!("{} indices", GlobalOrdinal::MAX),
+        })?;
+        let scaled = |node: LocalOrdinal| node * per_node as LocalOrdinal;
+        let neighbours = self.neighbours.iter().map(|Neighbour { rank, send, receive }| {
+            let dofs_of =
+                |&node: &LocalOrdinal| (0..per_node).map(move |field| dofs.dof(node as usize, field) as LocalOrdinal);
+            let receive = scaled(receive.start)..scaled(receive.end);
+            Neighbour { rank: *rank, send: send.iter().flat_map(dofs_of).collect(), receive }
+        });
+        Map::new(global, dofs.rows(), neighbours.collect())
+    }
+
     /// Renumbers the owned indices: index `i` becomes `new_of_old[i]`. Neighbours keep the order in which values travel.
     pub(super) fn reorder_owned(&mut self, new_of_old: &[LocalOrdinal]) {
         let send = self.neighbours.iter_mut().flat_map(|neighbour| &mut neighbour.send);
@@ -101,6 +127,7 @@ pub(super) fn local(count: usize) -> Result<LocalOrdinal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sparse::DofOrder;
 
     fn neighbour(rank: usize, send: &[u32], receive: Range<u32>) -> Neighbour {
         Neighbour { rank, send: send.to_vec(), receive }
@@ -111,6 +138,19 @@ mod tests {
         let map = Map::new(100, 4, vec![neighbour(0, &[0, 3], 4..6), neighbour(2, &[3], 6..7)]).unwrap();
         assert_eq!((map.owned_count(), map.ghost_count(), map.local_count()), (4, 3, 7));
         assert_eq!((map.global_count(), map.neighbours().len()), (100, 2));
+    }
+
+    #[test]
+    fn dofs_travel_with_their_nodes() {
+        let map = Map::new(100, 4, vec![neighbour(0, &[3, 1], 4..6), neighbour(2, &[3], 6..7)]).unwrap();
+        let expanded = |order| map.expand(&DofMap::new(2, 4, 7, order).unwrap()).unwrap();
+        let wanted = |first: &[u32], second: &[u32]| {
+            Map::new(200, 8, vec![neighbour(0, first, 8..12), neighbour(2, second, 12..14)]).unwrap()
+        };
+        assert_eq!(expanded(DofOrder::Interleaved), wanted(&[6, 7, 2, 3], &[6, 7]));
+        assert_eq!(expanded(DofOrder::ByField), wanted(&[3, 7, 1, 5], &[3, 7]));
+        let other = DofMap::new(2, 4, 8, DofOrder::Interleaved).unwrap();
+        assert!(map.expand(&other).unwrap_err().to_string().contains("dofs (local)"));
     }
 
     #[test]

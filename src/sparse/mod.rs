@@ -22,16 +22,20 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod block;
 mod crs_graph;
 mod crs_matrix;
+mod dof_map;
 mod exchange;
 mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod spmv;
 
+pub use block::BlockCrsMatrix;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
+pub use dof_map::{DofMap, DofOrder};
 pub use exchange::{read_matrix_market, write_matrix_market};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;

@@ -22,7 +22,7 @@ use super::Reason;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Array, Item};
-use crate::sparse::{CrsMatrix, Formats, Product, Spmv};
+use crate::sparse::{BlockCrsMatrix, CrsMatrix, Formats, Product, Spmv};
 
 /// A square linear operator whose rows are this rank's unknowns and whose columns are its unknowns and ghosts.
 pub trait LinearOperator<S: Blas> {
@@ -140,6 +140,36 @@ where
         slot: usize,
     ) -> Result<()> {
         Product::multiply_dot(self, space, 0..self.graph().rows(), x, y, sums, slot)
+    }
+}
+
+/// A matrix of dense blocks, of a single process: rows and columns are dofs.
+impl<S, const B: usize> LinearOperator<S> for &BlockCrsMatrix<B>
+where
+    S: Blas,
+    Self: Product<S>,
+{
+    fn rows(&self) -> usize {
+        self.extents().0
+    }
+
+    fn columns(&self) -> usize {
+        self.extents().1
+    }
+
+    fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
+        self.multiply(space, x, y)
+    }
+
+    fn apply_dot(
+        &mut self,
+        space: &S,
+        x: &mut Array<S, f64>,
+        y: &mut Array<S, f64>,
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()> {
+        self.multiply_dot(space, 0..self.extents().0, x, y, sums, slot)
     }
 }
 
