@@ -43,8 +43,14 @@ setup: ## an MPI and libclang
 build: setup ## both programs, optimised, with MPI
 	cargo build --release --workspace --features minifenl/mpi
 
+# The main job by the default algorithms, then by the papers' ones, of which it shows the rating only.
+PRESETS := $(if $(findstring --preset,$(ARGS)),,fast seeds)
 run: build ## the main job on 4 ranks (RANKS=4 ARGS="--nodes 64")
-	mpirun -n $(RANKS) target/release/minifenl $(ARGS)
+	mpirun -n $(RANKS) target/release/minifenl $(ARGS) | tee target/run-fast.txt
+	@for preset in $(wordlist 2,2,$(PRESETS)); do \
+	    mpirun -n $(RANKS) target/release/minifenl $(ARGS) --preset $$preset > target/run-$$preset.txt; done
+	@for preset in $(PRESETS); do \
+	    echo "--preset $$preset: $$(sed -n 's/^rating *//p' target/run-$$preset.txt)"; done
 
 $(CUDA):
 	python3 -m venv target/tools/cuda

@@ -68,6 +68,34 @@ def cell(values):
     return f"{statistics.median(values):.3g}{spread}"
 
 
+def ratios(found, threads):
+    """Peer over ours, from the quotients of each round: (words, row, ours, peer, whether both run the same algorithm)."""
+    fenl, theirs = "Kokkos FENL scatter, {} threads", "miniFE ref, {} ranks"
+    ours, ranks = "minifenl scatter, {} threads", "minifenl scatter, {} ranks"
+    pairs = [("graph by a map of node pairs", "graph us", "minifenl scatter, map graph, 1 thread", fenl.format(1), "yes")]
+    for t in threads:
+        pairs += [
+            ("graph, our default (gather)", "graph us", ours, fenl, "no: gather against map"),
+            ("fill by scatter-add, residual and Jacobian", "fill us", ours, fenl, "yes"),
+            ("fill by gather-sum, residual and Jacobian", "fill us", "minifenl gather, {} threads", "Kokkos FENL gather, {} threads", "yes"),
+            ("fill, our default (colour)", "fill us", "minifenl colour, {} threads", fenl, "no: colour against scatter-add"),
+            ("SpMV", "spmv ns", ours, fenl, "yes"),
+            ("CG iteration", "cg ns", ours, fenl, "yes"),
+        ]
+        mine = ranks if t > 1 else ours
+        pairs += [
+            ("graph, our default (gather)", "graph us", mine, theirs, "no: gather against sorted rows"),
+            ("fill", "fill us", mine, theirs, "no: theirs is linear"),
+            ("SpMV", "spmv ns", mine, theirs, "yes"),
+            ("CG iteration", "cg ns", mine, theirs, "yes"),
+        ]
+        pairs = [(words, row, a.format(t), b.format(t), same) for words, row, a, b, same in pairs]
+    for words, row, mine, peer, same in pairs:
+        if found.get(mine) and found.get(peer):
+            quotients = [theirs[row] / ours[row] for ours, theirs in zip(found[mine], found[peer])]
+            yield f"| {words} | {mine} | {peer} | {same} | {cell(quotients)} |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minifenl", default="target/release/minifenl")
@@ -80,7 +108,7 @@ def main():
     ours, theirs, original = (os.path.abspath(p) if p else None for p in (args.minifenl, args.minife, args.fenl))
     candidates = {}
     for t in args.threads:
-        for fill in ("scatter", "gather"):
+        for fill in ("scatter", "gather", "colour"):
             candidates[f"minifenl {fill}, {t} threads"] = lambda d, t=t, f=fill: minifenl(ours, args.nodes, 1, t, f, d)
         if t > 1:
             candidates[f"minifenl scatter, {t} ranks"] = lambda d, t=t: minifenl(ours, args.nodes, t, 1, "scatter", d)
@@ -100,6 +128,8 @@ def main():
     print("| candidate | " + " | ".join(ROWS) + " |\n|---|" + "---|" * len(ROWS))
     for name, rounds in found.items():
         print(f"| {name} | " + " | ".join(cell([r[row] for r in rounds if row in r]) for row in ROWS) + " |", flush=True)
+    print("\n| what | ours | peer | same algorithm | peer / ours |\n|---|---|---|---|---|")
+    print("\n".join(ratios(found, args.threads)))
 
 
 if __name__ == "__main__":

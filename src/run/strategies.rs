@@ -23,6 +23,7 @@ pub use compared::{Compared, Promise};
 use super::deck::{Chosen, Preset};
 use super::driver::{choices, device, pool};
 use super::forecast::Sizes;
+use super::provenance::{ProvenanceReport, Start, provenance};
 use super::{Deck, Job, Progress};
 use crate::Result;
 use crate::comm::{Communicator, agree, default_threads};
@@ -35,6 +36,10 @@ use study::Study;
 pub struct StrategyStudy {
     /// Version of this crate.
     pub version: &'static str,
+    /// When it began, UTC.
+    pub date: String,
+    /// Machine, build, settings, and the place of each rank.
+    pub provenance: ProvenanceReport,
     /// What computed: "cpu" or the GPU's name.
     pub device: String,
     /// Ranks.
@@ -90,7 +95,7 @@ pub fn strategies_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<StrategyStudy> {
-    let rounds = rounds.max(1);
+    let (rounds, start) = (rounds.max(1), Start::now());
     progress.phase("mesh");
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let spec = agree(comm, BoxSpec::new(nodes.edges(), deck.size(nodes), deck.mesh.map))?;
@@ -112,6 +117,8 @@ pub fn strategies_on<S: Job>(
     progress.done();
     Ok(StrategyStudy {
         version: env!("CARGO_PKG_VERSION"),
+        date: start.date(),
+        provenance: provenance(space, deck, comm)?,
         device: space.device(),
         ranks: comm.size(),
         threads: space.threads(),

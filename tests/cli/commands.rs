@@ -37,6 +37,12 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, contraction (seeds)"), "{out}");
     let study = json(&path);
     assert_eq!((&study["verified"], &study["rounds"], &study["nodes"]), (&true.into(), &2.into(), &504.into()));
+    let provenance = &study["provenance"];
+    assert_eq!(
+        (&provenance["command"][1], &provenance["deck"]["mesh"]["nodes"]),
+        (&"strategies".into(), &"9x8x7".into())
+    );
+    assert!(provenance["machine"]["cpu"].is_string() && study["date"].as_str().unwrap().ends_with('Z'), "{study}");
     let strategies = study["strategies"].as_array().unwrap();
     assert_eq!(strategies.len(), 4 + 6 + 1);
     for strategy in strategies {

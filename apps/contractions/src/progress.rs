@@ -34,11 +34,11 @@ impl<'a> Bar<'a> {
 fn line(name: &str, step: &Step<'_>, elapsed: Duration, columns: usize) -> String {
     const WIDTH: usize = 24;
     const LEAST: usize = 4;
-    let left = match step.done {
-        0 => "-".into(),
-        done => time(elapsed.as_secs_f64() / done as f64 * (step.total - done) as f64),
+    let Step { done, total, fraction, job } = step;
+    let left = match fraction {
+        &0.0 => "-".into(),
+        done => time(elapsed.as_secs_f64() / done * (1.0 - done)),
     };
-    let Step { done, total, job } = step;
     let words = format!("{done}/{total} left {left}  {} {} {} MiB", job.case.kernel, job.variant, job.memory_mib);
     // Two brackets and two spaces.
     let width = columns.saturating_sub(name.len() + words.len() + 4).min(WIDTH);
@@ -77,9 +77,9 @@ fn a_bar_fits_80_columns_and_gives_way_to_words() {
         variant: "teamstride128".into(),
         order: Order(minifenl::space::Layout::Right),
     };
-    let step = |done| Step { done, total: 2694, job: &job };
+    let step = |done| Step { done, total: 2694, fraction: if done == 0 { 0.0 } else { 0.75 }, job: &job };
     let at = |done, columns| line("figure-3.16", &step(done), Duration::from_secs(60), columns);
-    let words = "2000/2694 left 0:21  field_field_tensor teamstride128 1024 MiB";
+    let words = "2000/2694 left 0:20  field_field_tensor teamstride128 1024 MiB";
     assert_eq!(at(2000, 200), format!("figure-3.16 [{}{}] {words}", "#".repeat(17), ".".repeat(7)));
     assert_eq!(at(2000, 89), format!("figure-3.16 [{}{}] {words}", "#".repeat(8), ".".repeat(4)));
     assert_eq!(at(2000, 79), format!("figure-3.16 {words}"));

@@ -38,8 +38,18 @@ pub struct Step<'a> {
     pub done: usize,
     /// Of how many.
     pub total: usize,
+    /// Fraction of the work that is done: measurements weighted by the bytes of their arrays.
+    pub fraction: f64,
     /// The next one.
     pub job: &'a Job,
+}
+
+/// Bytes of arrays whose generation and check take as long as the repeated timing of a measurement of any size: about 0.05 s.
+const SAME_FOR_ALL: usize = 32 << 20;
+
+/// Weight of a measurement in the estimate of the time left.
+fn weight(job: &Job) -> f64 {
+    (job.case.bytes() + SAME_FOR_ALL) as f64
 }
 
 /// Measures all that a deck asks for; what cannot be measured has a row that says why.
@@ -64,7 +74,9 @@ pub fn measure<P: Peers>(
         ceilings.push(Ceilings::of_gpu(gpu, setting.copies[1])?);
     }
     ceilings.dedup_by(|a, b| a.device == b.device);
-    let mut run = Run { setting, peers, table: Table { rows: Vec::new(), ceilings }, total, watch, lost: None };
+    let work = singles.iter().chain(&doubles).map(weight).sum();
+    let table = Table { rows: Vec::new(), ceilings };
+    let mut run = Run { setting, peers, table, total, work, work_done: 0.0, watch, lost: None };
     run.jobs::<f32>(&singles)?;
     run.jobs::<f64>(&doubles)?;
     Ok(run.table)
@@ -75,6 +87,9 @@ struct Run<'a, P> {
     peers: &'a P,
     table: Table,
     total: usize,
+    /// Sum of all weights, and of the measurements that are done.
+    work: f64,
+    work_done: f64,
     watch: &'a mut dyn FnMut(&Step<'_>),
     /// Why the GPU does nothing any more.
     lost: Option<String>,
@@ -123,7 +138,9 @@ impl<P: Peers> Run<'_, P> {
         let mut arrays = self.arrays::<T>(longest)?;
         let mut expected: Option<(Case, Layout, Right)> = None;
         for job in jobs {
-            (self.watch)(&Step { done: self.table.rows.len(), total: self.total, job });
+            let fraction = self.work_done / self.work;
+            (self.watch)(&Step { done: self.table.rows.len(), total: self.total, fraction, job });
+            self.work_done += weight(job);
             let (case, layout) = (&job.case, job.order.0);
             if case.items().iter().zip(longest).any(|(needed, have)| *needed > have) {
                 self.record(job, None, Err(format!("needs {} MiB", case.bytes() >> 20)));
