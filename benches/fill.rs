@@ -40,15 +40,15 @@ fn bench(criterion: &mut Criterion) {
         let cost =
             if strategy == Strategy::Gather { cost::fill_gather(sizes, 0, 0) } else { cost::fill_scatter(sizes, 0, 0) };
         group.throughput(Throughput::Bytes(cost.bytes));
-        let mut fill = Fill::<8>::new(&space, strategy, &mesh.elem_node, &graph).unwrap();
+        let mut fill = Fill::<8>::new(&space, strategy, &graph).unwrap();
         let kernel = FusedKernel::new(elements);
         group.bench_function(format!("{name} fused"), |bencher| {
-            let run = || fill.assemble(&space, &kernel, &mesh.elem_node, &graph, &mut matrix, &mut residual).unwrap();
+            let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             bencher.iter_custom(common::timed(run));
         });
         let kernel = ContractionKernel::new(elements);
         group.bench_function(format!("{name} contraction"), |bencher| {
-            let run = || fill.assemble(&space, &kernel, &mesh.elem_node, &graph, &mut matrix, &mut residual).unwrap();
+            let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             bencher.iter_custom(common::timed(run));
         });
     }
@@ -67,7 +67,7 @@ fn bench(criterion: &mut Criterion) {
     });
     let crs = &graph.crs;
     let pairs = |elem: usize| (0..64).map(move |ij| (elem, ij / 8, ij % 8));
-    let entry = |(elem, i, j)| graph.elem.entry(crs, &mesh.elem_node, elem, i, j).unwrap() as u32;
+    let entry = |(elem, i, j)| graph.elem.entry(crs, elem, i, j).unwrap() as u32;
     let entries: Vec<u32> = (0..mesh.elem_count()).flat_map(pairs).map(entry).collect();
     let values = matrix.parts_mut().1;
     group.bench_function("64 atomic adds per element", |bencher| {

@@ -47,8 +47,8 @@ fn main() -> Result<()> {
         (std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))), [mass; 4])
     });
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; count]);
-    let mut fill = Fill::<4>::new(&host, fill::Strategy::Gather, &elem_node, &graph)?;
-    fill.assemble(&host, &kernel, &elem_node, &graph, &mut matrix, &mut rhs)?;
+    let mut fill = Fill::<4>::new(&host, fill::Strategy::Gather, &graph)?;
+    fill.assemble(&host, &kernel, &mut matrix, &mut rhs)?;
 
     // 3. From here on everything is in the memory of the GPU.
     let (matrix, rhs, mut u) = (matrix.upload(&gpu)?, gpu.upload(&rhs)?, gpu.zeros::<f64>(count)?);

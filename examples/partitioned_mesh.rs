@@ -92,8 +92,8 @@ pub fn run(comm: &dyn Communicator) -> Result<()> {
     });
     let graph = graph::build(&space, elem_node, rows, graph::Strategy::default())?;
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
-    let mut fill = Fill::<4>::new(&space, fill::Strategy::Gather, elem_node, &graph)?;
-    fill.assemble(&space, &kernel, elem_node, &graph, &mut matrix, &mut residual)?;
+    let mut fill = Fill::<4>::new(&space, fill::Strategy::Gather, &graph)?;
+    fill.assemble(&space, &kernel, &mut matrix, &mut residual)?;
     Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
 
     // 5. Newton's step of a linear problem is its solution.

@@ -75,8 +75,8 @@ fn solve(space: &Threads, edge: u32) -> Result<(f64, usize)> {
         (matrix, corner.map(|x| volume / 4.0 * source(x)))
     });
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; count]);
-    let mut fill = Fill::<4>::new(space, fill::Strategy::Gather, &elem_node, &graph)?;
-    fill.assemble(space, &kernel, &elem_node, &graph, &mut matrix, &mut rhs)?;
+    let mut fill = Fill::<4>::new(space, fill::Strategy::Gather, &graph)?;
+    fill.assemble(space, &kernel, &mut matrix, &mut rhs)?;
 
     // 4. The fixed values are 0, so nothing moves to the right-hand side.
     let is_face = |x: &[f64; 3]| x.iter().any(|&x| x == 0.0 || x == 1.0);

@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     let segments = (0..NODES as u32 - 1).flat_map(|node| [node, node + 1]).collect();
     let elem_node = ElemNode::new(segments, 2, NODES)?;
     let graph = graph::build(&space, &elem_node, NODES, graph::Strategy::default())?;
-    let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &elem_node, &graph)?;
+    let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &graph)?;
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; NODES]);
     let mut work = CgWorkspace::new(&space, NODES, NODES)?;
     let params = CgParams { tolerance: 1e-12, max_iterations: 1000 };
@@ -48,7 +48,7 @@ fn main() -> Result<()> {
             let [own, other] = [2.0 * mass + stiffness, mass - stiffness];
             ([[own, other], [other, own]], [mass * (2.0 * a + b), mass * (a + 2.0 * b)])
         });
-        fill.assemble(&space, &kernel, &elem_node, &graph, &mut matrix, &mut rhs)?;
+        fill.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
         let mut new = u.clone();
         let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
         let info = cg(&space, &mut system, &mut new, params, &mut work, &mut |_, _| {})?;

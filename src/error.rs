@@ -58,6 +58,18 @@ pub enum Error {
         /// Bytes that are free.
         free: u64,
     },
+    /// A sparsity pattern lacks the entry of two nodes of an element.
+    #[error(
+        "element {element}: the sparsity pattern has no entry ({row}, {column}); expected one for each pair of its nodes"
+    )]
+    MissingEntry {
+        /// Element of the table.
+        element: usize,
+        /// Node of the element whose row lacks the entry.
+        row: usize,
+        /// The other node.
+        column: usize,
+    },
     /// Inserts into the fixed-capacity node-pair map still failed in the last attempt.
     #[error("node-pair map of {capacity} slots: {failed} inserts failed after {attempts} attempts")]
     MapFull {

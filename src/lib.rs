@@ -19,8 +19,8 @@
 //! // Element matrices and loads in, matrix and right-hand side out.
 //! let kernel = element_fn(|_elem| ([[1.0 / h, -1.0 / h], [-1.0 / h, 1.0 / h]], [h / 2.0; 2]));
 //! let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 5]);
-//! let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &elem_node, &graph)?;
-//! fill.assemble(&space, &kernel, &elem_node, &graph, &mut matrix, &mut rhs)?;
+//! let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &graph)?;
+//! fill.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
 //! Dirichlet::new(&space, &graph.crs, &vec![1, 0, 0, 0, 1])?.apply(&space, &mut matrix, &mut rhs)?;
 //! // K u = b by conjugate gradients on one rank.
 //! let (mut work, mut u) = (CgWorkspace::new(&space, 5, 5)?, vec![0.0; 5]);

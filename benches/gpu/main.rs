@@ -182,9 +182,10 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
     let (mut matrices, mut residuals) = (space.zeros(64 * elems)?, space.zeros(8 * elems)?);
     for (layout, name) in [(Layout::Left, "layout left"), (Layout::Right, "layout right")] {
         let mut workset = ContractionWorkset::new(space, WORKSET.min(elems))?.layout(layout);
-        let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
-        let input = HeatInput { elem_node, node_coord, temperature: &temperature, conductivity: 1.0 };
-        let timing = clock::median(space, || workset.evaluate(space, input, 0..elems, &mut matrices, &mut residuals))?;
+        let (nodes, node_coord) = (&mesh.elem_node, &mesh.node_coord);
+        let input = HeatInput { node_coord, temperature: &temperature, conductivity: 1.0 };
+        let timing =
+            clock::median(space, || workset.evaluate(space, nodes, input, 0..elems, &mut matrices, &mut residuals))?;
         // Matrices and residuals out, nodes, coordinates and temperatures in.
         let bytes = (elems * (72 * 8 + 32) + case.nodes() * 32) as u64;
         table.add(case.row("element matrices", name, timing, bytes));

@@ -29,8 +29,8 @@
 //! });
 //! for (strategy, name) in Strategy::ALL {
 //!     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; 3]);
-//!     let mut fill = Fill::<2>::new(&space, strategy, &elem_node, &graph)?;
-//!     fill.assemble(&space, &kernel, &elem_node, &graph, &mut matrix, &mut residual)?;
+//!     let mut fill = Fill::<2>::new(&space, strategy, &graph)?;
+//!     fill.assemble(&space, &kernel, &mut matrix, &mut residual)?;
 //!     assert_eq!(matrix.values(), &[1.0, -1.0, -1.0, 3.0, -2.0, -2.0, 2.0], "{name}");
 //!     assert_eq!(residual, [0.5, 1.0, 0.5], "{name}");
 //! }
@@ -43,6 +43,8 @@ mod dirichlet;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod parts;
+mod same_graph;
 mod stored_system;
 
 #[cfg(feature = "cuda")]
@@ -54,12 +56,12 @@ pub use host::{
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use parts::{Parts, Wanted};
 pub use stored_system::StoredSystem;
 
 use crate::Result;
 use crate::element::Analytic;
 use crate::graph::Graph;
-use crate::mesh::ElemNode;
 use crate::space::{Array, MemorySpace};
 use crate::sparse::{Format, Formats};
 use std::fmt::Debug;
@@ -123,11 +125,9 @@ impl Kernel {
 
 crate::space::named_choice!(Kernel, "element kernel");
 
-/// The input of the heat equation's element kernels: trilinear hexahedra, their coordinates and temperatures.
+/// The input of the heat equation's element kernels beside the table of trilinear hexahedra: coordinates and temperatures.
 #[derive(Debug)]
 pub struct HeatInput<'a, M: MemorySpace> {
-    /// Nodes of each element, `[elem, 8]`.
-    pub elem_node: &'a ElemNode<M>,
     /// Coordinates of each node, owned and ghost, `[node][3]`.
     pub node_coord: &'a M::Array<[f64; 3]>,
     /// Temperature T of each node, owned and ghost, `[node]`.
@@ -157,36 +157,35 @@ pub trait Assemble: Formats {
     /// Takes the graph and conditions on it; what the format does not need of them is freed.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the graph belongs to another table,
+    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn stored_system(
         &self,
         strategy: Strategy,
         format: Format,
-        elem_node: &ElemNode<Self::Memory>,
         graph: Graph<Self::Memory>,
         conditions: Dirichlet<Self::Memory>,
     ) -> Result<StoredSystem<Self>>;
 
-    /// Prepares a strategy and an element kernel for a mesh and its system, which was made for the same strategy.
+    /// Prepares a strategy and an element kernel for a system, which was made for the same strategy.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes or the system belongs to another table,
+    /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn heat_assembly(
         &self,
         strategy: Strategy,
         kernel: Kernel,
-        elem_node: &ElemNode<Self::Memory>,
         system: &StoredSystem<Self>,
     ) -> Result<Self::HeatAssembly>;
 
-    /// Overwrites the values of the system's matrix with the Jacobian and `residual[..rows]` with the residual. `input` and
-    /// `system` are those that the assembly was made for. The table above says which strategies give the same bits in every
-    /// run.
+    /// Overwrites the values of the system's matrix with the Jacobian and the first items of `residual`, one per row, with the
+    /// residual. A host refuses a longer residual. The system is the one that the assembly was made for, or one of an equal
+    /// graph where that can be compared on a host. The table above says which strategies give the same bits in every run.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables,
+    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when an array does not fit the tables
+    /// or the system is another one,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU's `Gather` allocates in
     /// its first call, is not available.
     fn assemble_heat(

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::mesh::ElemNode;
 use crate::space::{ExecutionSpace, HostMemory, Item, MemorySpace};
 use crate::sparse::CrsGraph;
+use std::sync::Arc;
 
 /// Index type for positions in a row. [`NONE`](Position::NONE) marks a row that this rank does not own.
 pub trait Position: Item + Send + Sync {
@@ -56,18 +57,19 @@ impl PartialEq for Positions {
     }
 }
 
-/// Positions `[elem, i, j]` of (node i, node j) within the row of node i, `j` fastest. The row's offset plus the
-/// position is the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per position: 64 bytes
-/// per hexahedron, a quarter of a table of 32-bit indices.
+/// An element-node table and the positions `[elem, i, j]` of (node i, node j) within the row of node i, `j` fastest. The
+/// row's offset plus the position is the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per
+/// position: 64 bytes per hexahedron, a quarter of a table of 32-bit indices. Clones share table and positions.
 #[derive(Clone, Debug)]
 pub struct ElemGraph<M: MemorySpace = HostMemory> {
-    nodes_per_elem: usize,
-    positions: Positions<M>,
+    elem_node: ElemNode<M>,
+    positions: Arc<Positions<M>>,
 }
 
 impl PartialEq for ElemGraph {
     fn eq(&self, other: &Self) -> bool {
-        self.nodes_per_elem == other.nodes_per_elem && self.positions == other.positions
+        let is_same = Arc::ptr_eq(&self.positions, &other.positions);
+        self.elem_node == other.elem_node && (is_same || self.positions == other.positions)
     }
 }
 
@@ -94,10 +96,10 @@ pub(super) use with_position_type;
 
 impl ElemGraph {
     /// Returns the index in the CRS matrix of entry `(elem, i, j)`, or `None` if the row is not owned.
-    pub fn entry(&self, crs: &CrsGraph, elem_node: &ElemNode, elem: usize, i: usize, j: usize) -> Option<usize> {
-        let row = elem_node.elem(elem)[i] as usize;
-        let at = (elem * self.nodes_per_elem + i) * self.nodes_per_elem + j;
-        let position = match &self.positions {
+    pub fn entry(&self, crs: &CrsGraph, elem: usize, i: usize, j: usize) -> Option<usize> {
+        let row = self.elem_node.elem(elem)[i] as usize;
+        let at = (elem * self.nodes_per_elem() + i) * self.nodes_per_elem() + j;
+        let position = match self.positions() {
             Positions::U8(positions) => positions[at] as usize,
             Positions::U16(positions) => positions[at] as usize,
             Positions::U32(positions) => positions[at] as usize,
@@ -105,30 +107,35 @@ impl ElemGraph {
         (row < crs.rows()).then(|| crs.row_range(row).start + position)
     }
 
-    /// Copies the positions into the memory of a space.
+    /// Copies table and positions into the memory of a space.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available, [`Error::Device`](crate::Error::Device)
     /// when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemGraph<S::Memory>> {
-        let positions = match &self.positions {
+        let positions = match self.positions() {
             Positions::U8(positions) => Positions::U8(space.upload(positions)?),
             Positions::U16(positions) => Positions::U16(space.upload(positions)?),
             Positions::U32(positions) => Positions::U32(space.upload(positions)?),
         };
-        Ok(ElemGraph::from_parts(self.nodes_per_elem, positions))
+        Ok(ElemGraph::from_parts(self.elem_node.upload(space)?, positions))
     }
 }
 
 impl<M: MemorySpace> ElemGraph<M> {
-    /// Takes positions `[elem, i, j]` in the type that the longest row needs.
-    pub(crate) fn from_parts(nodes_per_elem: usize, positions: Positions<M>) -> Self {
-        ElemGraph { nodes_per_elem, positions }
+    /// Takes a table and its positions `[elem, i, j]` in the type that the longest row needs.
+    pub(crate) fn from_parts(elem_node: ElemNode<M>, positions: Positions<M>) -> Self {
+        ElemGraph { elem_node, positions: Arc::new(positions) }
+    }
+
+    /// Returns the element-node table.
+    pub fn elem_node(&self) -> &ElemNode<M> {
+        &self.elem_node
     }
 
     /// Returns the number of nodes per element.
     pub fn nodes_per_elem(&self) -> usize {
-        self.nodes_per_elem
+        self.elem_node.nodes_per_elem()
     }
 
     /// Returns the positions `[elem, i, j]`.
@@ -136,9 +143,16 @@ impl<M: MemorySpace> ElemGraph<M> {
         &self.positions
     }
 
-    /// Returns the positions, to be turned into places of another storage format.
+    /// Returns the positions, to be turned into places of another storage format. Positions that others share are copied
+    /// first.
     #[cfg(feature = "cuda")]
     pub(crate) fn positions_mut(&mut self) -> &mut Positions<M> {
-        &mut self.positions
+        Arc::make_mut(&mut self.positions)
+    }
+
+    /// Returns whether both are clones of one.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.positions, &other.positions)
     }
 }

@@ -46,9 +46,9 @@ pub use map_stats::{MapCounts, MapStats};
 pub use node_elem::NodeElem;
 
 use crate::Result;
-use crate::error::check_at_least;
+use crate::error::{check_at_least, check_length};
 use crate::mesh::ElemNode;
-use crate::space::{ExecutionSpace, HostMemory, MemorySpace, StepTimes};
+use crate::space::{ExecutionSpace, HostMemory, HostSpace, MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
 
@@ -77,12 +77,14 @@ impl Strategy {
     ];
 }
 
-/// The sparsity pattern, and the position of each element-matrix entry in it: what assembly needs of the connectivity.
+/// The sparsity pattern, and the element-node table with the position of each element-matrix entry in the pattern: what
+/// assembly needs of the connectivity. Clones share the arrays.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Graph<M: MemorySpace = HostMemory> {
     /// Sparsity pattern: owned rows, owned and ghost columns.
     pub crs: Arc<CrsGraph<M>>,
-    /// Position of each element-matrix entry in its row.
+    /// The table that the graph was built from, and the position of each element-matrix entry in its row.
     pub elem: ElemGraph<M>,
     /// Time of each step.
     pub step_times: StepTimes,
@@ -91,7 +93,24 @@ pub struct Graph<M: MemorySpace = HostMemory> {
 }
 
 impl Graph {
-    /// Copies a graph into the memory of a space. The copy has no step times: nothing was built.
+    /// Finds a table's elements in a pattern that contains all their pairs, and maybe more: that of another program, or of
+    /// several tables. Costs a binary search per pair of nodes of an element.
+    ///
+    /// # Errors
+    /// [`Error::MissingEntry`](crate::Error::MissingEntry) when the pattern lacks a pair, [`Error::Shape`](crate::Error::Shape)
+    /// unless it has a column per node and no more rows, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is
+    /// not available.
+    pub fn on_pattern<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: Arc<CrsGraph>) -> Result<Self> {
+        const NAME: &str = "Graph::on_pattern";
+        check_length(NAME, "crs (columns)", crs.columns(), elem_node.node_count())?;
+        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), crs.rows())?;
+        let mut step_times = StepTimes::default();
+        let elem = ElemGraph::locate(space, elem_node, &crs)?;
+        step_times.mark(step::ELEM_GRAPH);
+        Ok(Graph { crs, elem, step_times, map_stats: None })
+    }
+
+    /// Copies a graph with its table into the memory of a space. The copy has no step times: nothing was built.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available, [`Error::Device`](crate::Error::Device)

@@ -2,6 +2,7 @@
 
 use super::Strategy;
 use super::*;
+use crate::Error;
 use crate::space::{Serial, Threads};
 use proptest::prelude::{ProptestConfig, any, proptest};
 
@@ -48,7 +49,7 @@ fn check(elem_node: &ElemNode, rows: usize) {
             for (elem, nodes) in elem_node.iter().enumerate() {
                 for (i, &row) in nodes.iter().enumerate() {
                     for (j, &column) in nodes.iter().enumerate() {
-                        let entry = graph.elem.entry(&graph.crs, elem_node, elem, i, j);
+                        let entry = graph.elem.entry(&graph.crs, elem, i, j);
                         assert_eq!(entry.is_some(), (row as usize) < rows);
                         assert!(entry.is_none_or(|e| graph.crs.row_range(row as usize).contains(&e)));
                         assert!(entry.is_none_or(|e| graph.crs.entries()[e] == column));
@@ -173,6 +174,50 @@ fn columns_at_the_limit_of_a_key_are_kept() {
 fn more_rows_than_nodes_is_an_error() {
     let elem_node = ElemNode::new(vec![0, 1], 2, 2).unwrap();
     assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("elem_node"));
+}
+
+/// A pattern without the pair (1, 3) and without (2, 0), which an element before the one with (1, 3) has in its last row.
+#[test]
+fn a_pattern_that_lacks_a_pair_is_refused_and_the_pair_named() {
+    let table = ElemNode::new(vec![0, 1, 2, 2, 1, 3], 3, 4).unwrap();
+    let rows = |rows: [&[u32]; 4]| {
+        let mut row_map = vec![0];
+        rows.iter().for_each(|row| row_map.push(row_map[row_map.len() - 1] + row.len() as u64));
+        Arc::new(CrsGraph::new(row_map, rows.concat(), 4).unwrap())
+    };
+    let located = |pattern: [&[u32]; 4]| Graph::on_pattern(&Threads::new(2).unwrap(), &table, rows(pattern));
+    let all: &[u32] = &[0, 1, 2, 3];
+    let refused = |pattern| located(pattern).unwrap_err();
+    assert_eq!(refused([all, &[0, 1, 2], all, all]), Error::MissingEntry { element: 1, row: 1, column: 3 });
+    assert_eq!(refused([all, &[0, 1, 2], &[1, 2, 3], all]), Error::MissingEntry { element: 0, row: 2, column: 0 });
+    assert_eq!(refused([&[], all, all, all]), Error::MissingEntry { element: 0, row: 0, column: 0 });
+    let text = refused([all, &[0, 1, 2], all, all]).to_string();
+    assert_eq!(text, "element 1: the sparsity pattern has no entry (1, 3); expected one for each pair of its nodes");
+    // More entries than pairs are taken, also by the plan of an assembly.
+    let graph = located([all; 4]).unwrap();
+    assert_eq!(graph.elem.entry(&graph.crs, 1, 1, 2), Some(7));
+    let fewer_columns = Arc::new(CrsGraph::new(vec![0, 1], vec![0], 3).unwrap());
+    assert!(Graph::on_pattern(&Serial, &table, fewer_columns).unwrap_err().to_string().contains("crs (columns)"));
+}
+
+/// A pair of the last element, far above one chunk of the table, is found missing on any number of threads.
+#[test]
+fn one_missing_pair_among_many_is_found() {
+    let nodes = (0..6000u32).flat_map(|e| [e, e + 1]).collect();
+    let table = ElemNode::new(nodes, 2, 6001).unwrap();
+    let (row_map, entries) =
+        Arc::unwrap_or_clone(build(&Serial, &table, 6001, Strategy::Sort).unwrap().crs).into_arrays();
+    for row in [0usize, 2047, 2048, 5999] {
+        // Without the entry (row, row + 1), the last one of its row.
+        let (mut row_map, mut entries) = (row_map.clone(), entries.clone());
+        assert_eq!(entries.remove(row_map[row + 1] as usize - 1), row as u32 + 1);
+        row_map[row + 1..].iter_mut().for_each(|offset| *offset -= 1);
+        let crs = CrsGraph::new(row_map, entries, 6001).unwrap();
+        for threads in [1, 3] {
+            let found = ElemGraph::locate(&Threads::new(threads).unwrap(), &table, &crs).unwrap_err();
+            assert_eq!(found, Error::MissingEntry { element: row, row, column: row + 1 });
+        }
+    }
 }
 
 proptest! {

@@ -4,12 +4,13 @@
 
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result};
+use std::sync::Arc;
 
 /// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. All elements have the same number of
-/// nodes.
+/// nodes. Clones share the nodes, so that graphs and plans of an assembly keep the table that they were made for.
 #[derive(Clone, Debug)]
 pub struct ElemNode<M: MemorySpace = HostMemory> {
-    nodes: M::Array<LocalOrdinal>,
+    nodes: Arc<M::Array<LocalOrdinal>>,
     elem_count: usize,
     nodes_per_elem: usize,
     node_count: usize,
@@ -59,7 +60,7 @@ impl ElemNode {
             }
         }
         let elem_count = nodes.len() / nodes_per_elem;
-        Ok(ElemNode { nodes, elem_count, nodes_per_elem, node_count })
+        Ok(ElemNode::from_parts(nodes, elem_count, nodes_per_elem, node_count))
     }
 
     /// Returns the nodes of one element.
@@ -96,7 +97,7 @@ impl<M: MemorySpace> ElemNode<M> {
         nodes_per_elem: usize,
         node_count: usize,
     ) -> Self {
-        ElemNode { nodes, elem_count, nodes_per_elem, node_count }
+        ElemNode { nodes: Arc::new(nodes), elem_count, nodes_per_elem, node_count }
     }
 
     /// Returns the packed table `[elem, i]` as an array of its memory space.
@@ -122,7 +123,9 @@ impl<M: MemorySpace> ElemNode<M> {
 
 impl PartialEq for ElemNode {
     fn eq(&self, other: &Self) -> bool {
-        (self.nodes_per_elem, self.node_count, &self.nodes) == (other.nodes_per_elem, other.node_count, &other.nodes)
+        let is_same = Arc::ptr_eq(&self.nodes, &other.nodes);
+        (self.nodes_per_elem, self.node_count) == (other.nodes_per_elem, other.node_count)
+            && (is_same || self.nodes == other.nodes)
     }
 }
 

@@ -98,7 +98,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let ProblemInput { deck, links, mesh, .. } = input;
         let strategy = deck.fill.strategy.or(S::STRATEGY);
         let (rows, format) = (graph.crs.rows(), deck.matrix.format.or(Format::default()));
-        let (elem_node, mut marks) = (&mesh.elem_node, Vec::new());
+        let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
         let halo = links.halo(space, &mesh.map)?;
@@ -106,15 +106,14 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let conditions = step(space, &mut marks, "setup/boundary", || {
             space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
         })?;
-        let mut system = step(space, &mut marks, "setup/format", || {
-            space.stored_system(strategy, format, elem_node, graph, conditions)
-        })?;
+        let mut system =
+            step(space, &mut marks, "setup/format", || space.stored_system(strategy, format, graph, conditions))?;
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
         let mut problem = HeatProblem {
             assembly: step(space, &mut marks, "setup/fill", || {
-                space.heat_assembly(strategy, deck.fill.kernel, elem_node, &system)
+                space.heat_assembly(strategy, deck.fill.kernel, &system)
             })?,
             system,
             rows,
@@ -230,8 +229,7 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
             self.timed("ghosts", |this| this.halo.update(this.space, temperature))?;
         }
         self.timed("fill", |this| {
-            let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
-            let input = HeatInput { elem_node, node_coord, temperature, conductivity };
+            let input = HeatInput { node_coord: &mesh.node_coord, temperature, conductivity };
             this.space.assemble_heat(&mut this.assembly, input, &mut this.system, residual)
         })?;
         self.timed("boundary", |this| {

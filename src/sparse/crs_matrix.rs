@@ -79,6 +79,11 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
         (&self.graph, &mut self.values)
     }
 
+    /// Returns the shared graph and the values, the latter writable.
+    pub(crate) fn values_on_graph(&mut self) -> (&Arc<CrsGraph<M>>, &mut M::Array<V>) {
+        (&self.graph, &mut self.values)
+    }
+
     /// Returns the graph and the values.
     pub fn into_parts(self) -> (Arc<CrsGraph<M>>, M::Array<V>) {
         (self.graph, self.values)

@@ -171,14 +171,7 @@ impl System {
             let nodes = elem_node.elem(elem);
             element(&std::array::from_fn(|i| ids[nodes[i] as usize]))
         });
-        Fill::<8>::new(space, strategy, elem_node, &graph)?.assemble(
-            space,
-            &kernel,
-            elem_node,
-            &graph,
-            &mut matrix,
-            &mut residual,
-        )?;
+        Fill::<8>::new(space, strategy, &graph)?.assemble(space, &kernel, &mut matrix, &mut residual)?;
         let fixed = ids.iter().map(|&id| u8::from(is_fixed(id))).collect();
         Dirichlet::new(space, &graph.crs, &fixed)?.apply(space, &mut matrix, &mut residual)?;
         Ok(System { matrix, residual })

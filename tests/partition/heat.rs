@@ -25,10 +25,10 @@ where
 {
     let graph = graph::build(space, elem_node, rows, graph::Strategy::default()).unwrap();
     let free = Dirichlet::new(space, &graph.crs, &vec![0; elem_node.node_count()]).unwrap();
-    let mut system = space.stored_system(strategy, Format::Crs, elem_node, graph, free).unwrap();
-    let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &system).unwrap();
+    let mut system = space.stored_system(strategy, Format::Crs, graph, free).unwrap();
+    let mut assembly = space.heat_assembly(strategy, kernel, &system).unwrap();
     let mut residual = vec![f64::NAN; rows];
-    let input = HeatInput { elem_node, node_coord, temperature, conductivity: 0.7 };
+    let input = HeatInput { node_coord, temperature, conductivity: 0.7 };
     space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
     (system.matrix, residual)
 }

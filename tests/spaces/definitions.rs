@@ -87,8 +87,8 @@ fn check(name: &str, mesh: &Mesh, kernel: &impl ElementKernel<8>, fixed: &[bool]
             let space = Threads::new(threads).unwrap();
             let mut matrix = CrsMatrix::new(graph.crs.clone(), vec![f64::NAN; graph.crs.nnz()]).unwrap();
             let mut residual = vec![f64::NAN; graph.crs.rows()];
-            let mut fill = Fill::new(&space, strategy, &mesh.elem_node, &graph).unwrap();
-            fill.assemble(&space, kernel, &mesh.elem_node, &graph, &mut matrix, &mut residual).unwrap();
+            let mut fill = Fill::new(&space, strategy, &graph).unwrap();
+            fill.assemble(&space, kernel, &mut matrix, &mut residual).unwrap();
             let conditions = Dirichlet::new(&space, &graph.crs, &fixed).unwrap();
             conditions.apply(&space, &mut matrix, &mut residual).unwrap();
             let same = close(matrix.values(), &expected.0) && close(&residual, &expected.1);

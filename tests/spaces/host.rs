@@ -73,8 +73,8 @@ fn assembled<S: HostSpace>(
     kernel: &impl ElementKernel<8>,
 ) -> (Vec<f64>, Vec<f64>) {
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; graph.crs.rows()]);
-    let mut fill = Fill::new(space, strategy, &mesh.elem_node, graph).unwrap();
-    fill.assemble(space, kernel, &mesh.elem_node, graph, &mut matrix, &mut residual).unwrap();
+    let mut fill = Fill::new(space, strategy, graph).unwrap();
+    fill.assemble(space, kernel, &mut matrix, &mut residual).unwrap();
     let fixed = space.on_faces(mesh, [Face::ZMin, Face::XMax]).unwrap();
     Dirichlet::new(space, &graph.crs, &fixed).unwrap().apply(space, &mut matrix, &mut residual).unwrap();
     (matrix.into_parts().1, residual)

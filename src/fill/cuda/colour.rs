@@ -57,8 +57,8 @@ impl Colour {
     pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
         system.clear()?;
         let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
-        let (nodes, row_map) = (system.elem_node.nodes(), system.layout.starts);
-        let HeatInput { elem_node: _, node_coord, temperature, conductivity } = input;
+        let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
+        let HeatInput { node_coord, temperature, conductivity } = input;
         for (count, list) in self.parts() {
             #[rustfmt::skip]
             let arguments = arguments![

@@ -17,6 +17,7 @@ use crate::element::{DIM, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::HeatInput;
 use crate::fill::kernel_files::WORKSET;
+use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Grid, arguments};
 use crate::space::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut, Layout};
 use std::ops::Range;
@@ -90,21 +91,22 @@ impl ContractionWorkset {
     pub fn evaluate(
         &mut self,
         space: &Cuda,
+        elem_node: &ElemNode<CudaMemory>,
         input: HeatInput<'_, CudaMemory>,
         elems: Range<usize>,
         matrices: &mut CudaArray<f64>,
         residuals: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "ContractionWorkset";
-        let (count, nodes) = (input.elem_node.elem_count(), input.elem_node.node_count());
-        check_length(NAME, "elem_node (nodes per element)", input.elem_node.nodes_per_elem(), HEX8_NODES)?;
+        let (count, nodes) = (elem_node.elem_count(), elem_node.node_count());
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
         check_at_least(NAME, "elem_node (elements)", count, elems.end)?;
         check_at_least(NAME, "node_coord", input.node_coord.len(), nodes)?;
         check_at_least(NAME, "temperature", input.temperature.len(), nodes)?;
         check_at_least(NAME, "matrices", matrices.len(), HEX8_NODES * HEX8_NODES * count)?;
         check_at_least(NAME, "residuals", residuals.len(), HEX8_NODES * count)?;
         let columns = elems.start..count;
-        self.evaluate_columns(space, input, elems, columns, matrices, residuals)
+        self.evaluate_columns(space, elem_node, input, elems, columns, matrices, residuals)
     }
 
     /// Computes the elements `elems` into columns from `columns.start` on; `columns.end` is the number of columns. The caller has
@@ -112,6 +114,7 @@ impl ContractionWorkset {
     pub(super) fn evaluate_columns(
         &mut self,
         space: &Cuda,
+        elem_node: &ElemNode<CudaMemory>,
         input: HeatInput<'_, CudaMemory>,
         elems: Range<usize>,
         columns: Range<usize>,
@@ -121,7 +124,7 @@ impl ContractionWorkset {
         let count = columns.end;
         for first in elems.clone().step_by(self.cells) {
             let cells = self.cells.min(elems.end - first);
-            self.geometry(space, input, first..first + cells)?;
+            self.geometry(space, elem_node, input, first..first + cells)?;
             // The views place a workset's results among those of all elements, so no copy follows.
             let column = columns.start + (first - elems.start);
             let matrices = DeviceViewMut::strided(
@@ -137,8 +140,14 @@ impl ContractionWorkset {
     }
 
     /// Computes the intermediate arrays of the elements `elems`, packed.
-    fn geometry(&mut self, space: &Cuda, input: HeatInput<'_, CudaMemory>, elems: Range<usize>) -> Result<()> {
-        let HeatInput { elem_node, node_coord, temperature, conductivity } = input;
+    fn geometry(
+        &mut self,
+        space: &Cuda,
+        elem_node: &ElemNode<CudaMemory>,
+        input: HeatInput<'_, CudaMemory>,
+        elems: Range<usize>,
+    ) -> Result<()> {
+        let HeatInput { node_coord, temperature, conductivity } = input;
         let name = match self.layout {
             Layout::Left => "workset_left",
             Layout::Right => "workset_right",

@@ -3,15 +3,14 @@
 use super::gather::stored_per_elem;
 use super::scatter::HEAT_THREADS;
 use super::{ContractionWorkset, CudaFill, ElementMatrices};
-use crate::Result;
 use crate::element::{Analytic, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
 use crate::fill::{Assemble, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy, step_of};
 use crate::graph::Graph;
-use crate::mesh::ElemNode;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::Format;
+use crate::{Error, Result};
 
 /// Cells of a workset: enough to fill the GPU, 4352 bytes each.
 const WORKSET: usize = 65_536;
@@ -56,16 +55,16 @@ impl CudaHeatAssembly {
         strategy: Strategy,
         kernel: Kernel,
         step: usize,
-        elem_node: &ElemNode<CudaMemory>,
         system: &StoredSystem<Cuda>,
     ) -> Result<Self> {
+        let elem_node = system.places.elem_node();
         let nodes = elem_node.nodes_per_elem();
         check_length("heat_assembly", "elem_node (nodes per element)", nodes, HEX8_NODES)?;
         let contraction = match kernel {
             Kernel::Fused => None,
             Kernel::Contraction => Some(Contraction::new(space, strategy, elem_node.elem_count())?),
         };
-        let fill = CudaFill::prepare(space, strategy, step, elem_node, system.matrix.layout(), &system.places)?;
+        let fill = CudaFill::prepare(space, strategy, step, system.matrix.layout(), &system.places)?;
         Ok(CudaHeatAssembly { fill, contraction })
     }
 
@@ -85,23 +84,21 @@ impl Assemble for Cuda {
         &self,
         strategy: Strategy,
         format: Format,
-        elem_node: &ElemNode<CudaMemory>,
         graph: Graph<CudaMemory>,
         conditions: Dirichlet<CudaMemory>,
     ) -> Result<StoredSystem<Self>> {
         let direct = strategy.assembles_in_slices(graph.crs.rows());
-        StoredSystem::new(self, format, direct, elem_node, graph, conditions)
+        StoredSystem::new(self, format, direct, graph, conditions)
     }
 
     fn heat_assembly(
         &self,
         strategy: Strategy,
         kernel: Kernel,
-        elem_node: &ElemNode<CudaMemory>,
         system: &StoredSystem<Self>,
     ) -> Result<CudaHeatAssembly> {
-        let step = step_of(elem_node.elem_count());
-        CudaHeatAssembly::new(self, strategy, kernel, step, elem_node, system)
+        let step = step_of(system.places.elem_node().elem_count());
+        CudaHeatAssembly::new(self, strategy, kernel, step, system)
     }
 
     fn assemble_heat(
@@ -114,12 +111,16 @@ impl Assemble for Cuda {
         const NAME: &str = "assemble_heat";
         let CudaHeatAssembly { fill, contraction } = assembly;
         let (layout, values) = system.matrix.assembled();
-        let view = fill.system(NAME, self, input.elem_node, &system.places, layout, values, residual)?;
+        if !system.places.is_clone_of(&fill.places) {
+            return Err(Error::Invalid(format!("{NAME}: expected the system that the assembly was made for")));
+        }
+        let places = &system.places;
+        let view = fill.system(NAME, self, places, layout, values, residual)?;
         match contraction {
             None => fill.heat(NAME, view, input),
             Some(Contraction { workset, arrays: None }) => fill.contractions(NAME, workset, view, input),
             Some(Contraction { workset, arrays: Some((matrices, residuals)) }) => {
-                workset.evaluate(self, input, 0..input.elem_node.elem_count(), matrices, residuals)?;
+                workset.evaluate(self, places.elem_node(), input, 0..fill.elems(), matrices, residuals)?;
                 // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
                 fill.matrices(view, ElementMatrices { matrices, residuals, symmetric: false })
             }
@@ -129,7 +130,7 @@ impl Assemble for Cuda {
     fn stored_bytes(assembly: &CudaHeatAssembly) -> u64 {
         match &assembly.contraction {
             None => assembly.fill.stored_bytes(),
-            Some(_) => 2 * (stored_per_elem(false) * assembly.fill.elems * size_of::<f64>()) as u64,
+            Some(_) => 2 * (stored_per_elem(false) * assembly.fill.elems() * size_of::<f64>()) as u64,
         }
     }
 

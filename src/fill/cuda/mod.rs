@@ -23,27 +23,30 @@ pub use contraction::ContractionWorkset;
 pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 
+use super::same_graph::check_sizes;
 use super::{HeatInput, Strategy, step_of};
 use crate::element::HEX8_NODES;
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
 use crate::graph::{ElemGraph, Graph};
-use crate::mesh::ElemNode;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::{CrsMatrix, RowLayout};
+use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
 use colour::Colour;
 use gather::{Arrays, Gather};
 use scatter::HEAT_THREADS;
+use std::sync::Arc;
 use system::{SystemView, check_tables};
 use windows::Batch;
 
-/// A strategy on a GPU, prepared for a mesh, and its working memory.
+/// A strategy on a GPU, prepared for a graph, and its working memory. It shares the graph's pattern, positions and
+/// element-node table.
 #[derive(Debug)]
 pub struct CudaFill {
     method: Method,
-    elems: usize,
-    nodes_per_elem: usize,
+    /// Table and positions; with `crs` those of the graph that the plan was made for, else those of a stored system.
+    places: ElemGraph<CudaMemory>,
+    crs: Option<Arc<CrsGraph<CudaMemory>>>,
     rows: usize,
     /// Number of values, padding included.
     len: usize,
@@ -60,15 +63,10 @@ impl CudaFill {
     /// Prepares a strategy. `Gather` lists each row's elements and `Colour` colours the elements; both wait for the GPU.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the graph belongs to another table,
+    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn new(
-        space: &Cuda,
-        strategy: Strategy,
-        elem_node: &ElemNode<CudaMemory>,
-        graph: &Graph<CudaMemory>,
-    ) -> Result<Self> {
-        Self::with_step(space, strategy, step_of(elem_node.elem_count()), elem_node, graph)
+    pub fn new(space: &Cuda, strategy: Strategy, graph: &Graph<CudaMemory>) -> Result<Self> {
+        Self::with_step(space, strategy, step_of(graph.elem.elem_node().elem_count()), graph)
     }
 
     /// Prepares a strategy as [`new`](Self::new). With `Gather` the heat equation's element matrices are computed `step` elements
@@ -76,14 +74,9 @@ impl CudaFill {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_step(
-        space: &Cuda,
-        strategy: Strategy,
-        step: usize,
-        elem_node: &ElemNode<CudaMemory>,
-        graph: &Graph<CudaMemory>,
-    ) -> Result<Self> {
-        Self::prepare(space, strategy, step, elem_node, RowLayout::of_graph(&graph.crs), &graph.elem)
+    pub fn with_step(space: &Cuda, strategy: Strategy, step: usize, graph: &Graph<CudaMemory>) -> Result<Self> {
+        let fill = Self::prepare(space, strategy, step, RowLayout::of_graph(&graph.crs), &graph.elem)?;
+        Ok(CudaFill { crs: Some(graph.crs.clone()), ..fill })
     }
 
     /// Prepares a strategy for a matrix in any layout; strategies other than `Gather` need CRS.
@@ -91,13 +84,12 @@ impl CudaFill {
         space: &Cuda,
         strategy: Strategy,
         step: usize,
-        elem_node: &ElemNode<CudaMemory>,
         layout: RowLayout<'_>,
         places: &ElemGraph<CudaMemory>,
     ) -> Result<Self> {
-        let nodes = elem_node.nodes_per_elem();
+        let elem_node = places.elem_node();
         check_at_least("CudaFill::new", "elem_node (its nodes)", elem_node.node_count(), layout.rows)?;
-        check_tables("CudaFill::new", elem_node, places, layout)?;
+        check_tables("CudaFill::new", places, layout)?;
         if strategy != Strategy::Gather && layout.shift != 0 {
             return Err(Error::Invalid(format!("strategy {strategy} on a matrix in slices: expected gather")));
         }
@@ -106,8 +98,7 @@ impl CudaFill {
             Strategy::Gather => Method::Gather(Box::new(Gather::new(space, step, elem_node, layout)?)),
             Strategy::Colour => Method::Colour(Colour::new(space, elem_node)?),
         };
-        let elems = elem_node.elem_count();
-        Ok(CudaFill { method, elems, nodes_per_elem: nodes, rows: layout.rows, len: layout.len })
+        Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len })
     }
 
     /// Overwrites the values of `matrix` and `residual[..rows]` with Jacobian and residual of -K laplace(T) + T^2.
@@ -116,24 +107,45 @@ impl CudaFill {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables or elements have not 8 nodes,
+    /// [`Error::Invalid`](crate::Error::Invalid) when the matrix does not share the graph of the plan,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn assemble_heat(
         &mut self,
         space: &Cuda,
         input: HeatInput<'_, CudaMemory>,
-        graph: &Graph<CudaMemory>,
         matrix: &mut CrsMatrix<f64, CudaMemory>,
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "CudaFill::assemble_heat";
-        let layout = RowLayout::of_graph(&graph.crs);
-        let system = self.system(NAME, space, input.elem_node, &graph.elem, layout, matrix.parts_mut().1, residual)?;
+        let (crs, values) = self.graph_of(NAME, matrix)?;
+        let places = self.places.clone();
+        let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
         self.heat(NAME, system, input)
+    }
+
+    /// Returns the graph of the plan and the values of a matrix on it. Contents of graphs are not compared: that would wait for
+    /// the GPU.
+    fn graph_of<'a>(
+        &self,
+        name: &'static str,
+        matrix: &'a mut CrsMatrix<f64, CudaMemory>,
+    ) -> Result<(Arc<CrsGraph<CudaMemory>>, &'a mut CudaArray<f64>)> {
+        let (graph, values) = matrix.values_on_graph();
+        let Some(crs) = &self.crs else {
+            return Err(Error::Invalid(format!("{name}: expected a plan that was made for a graph")));
+        };
+        check_sizes(name, graph, crs)?;
+        if !Arc::ptr_eq(graph, crs) {
+            let expected =
+                "expected a matrix that shares the graph of the plan, as CrsMatrix::zeros_on(space, graph.crs.clone())";
+            return Err(Error::Invalid(format!("{name}: the matrix has a graph of its own; {expected}")));
+        }
+        Ok((crs.clone(), values))
     }
 
     /// [`assemble_heat`](Self::assemble_heat) in any layout.
     fn heat(&mut self, name: &'static str, system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
-        let HeatInput { elem_node, node_coord, temperature, conductivity } = input;
+        let (HeatInput { node_coord, temperature, conductivity }, elem_node) = (input, system.elem_node());
         check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
         check_at_least(name, "node_coord", node_coord.len(), elem_node.node_count())?;
         check_at_least(name, "temperature", temperature.len(), elem_node.node_count())?;
@@ -161,7 +173,7 @@ impl CudaFill {
         system: SystemView<'_>,
         input: HeatInput<'_, CudaMemory>,
     ) -> Result<()> {
-        let (space, table) = (system.space, input.elem_node);
+        let (space, table) = (system.space, system.elem_node());
         check_length(name, "elem_node (nodes per element)", table.nodes_per_elem(), HEX8_NODES)?;
         check_at_least(name, "node_coord", input.node_coord.len(), table.node_count())?;
         check_at_least(name, "temperature", input.temperature.len(), table.node_count())?;
@@ -174,7 +186,7 @@ impl CudaFill {
             // Elements behind the last column go to the first ones.
             let head = count.min(capacity - column);
             for (elems, column) in [(first..first + head, column), (first + head..first + count, 0)] {
-                workset.evaluate_columns(space, input, elems, column..capacity, matrices, residuals)?;
+                workset.evaluate_columns(space, table, input, elems, column..capacity, matrices, residuals)?;
             }
             Ok(())
         })
@@ -184,23 +196,22 @@ impl CudaFill {
     /// With `Gather` the bits are those of the host's `Gather`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables.
+    /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables, [`Error::Invalid`](crate::Error::Invalid) when
+    /// the matrix does not share the graph of the plan.
     pub fn assemble_matrices(
         &mut self,
         space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
-        graph: &Graph<CudaMemory>,
         elements: ElementMatrices<'_>,
         matrix: &mut CrsMatrix<f64, CudaMemory>,
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "CudaFill::assemble_matrices";
-        let (elems, nodes) = (elem_node.elem_count(), elem_node.nodes_per_elem());
+        let (elems, nodes) = (self.elems(), self.places.nodes_per_elem());
         let stored = if elements.symmetric { nodes * (nodes + 1) / 2 } else { nodes * nodes };
         check_at_least(NAME, "matrices", elements.matrices.len(), elems * stored)?;
         check_at_least(NAME, "residuals", elements.residuals.len(), elems * nodes)?;
-        let layout = RowLayout::of_graph(&graph.crs);
-        let system = self.system(NAME, space, elem_node, &graph.elem, layout, matrix.parts_mut().1, residual)?;
+        let (crs, values) = self.graph_of(NAME, matrix)?;
+        let system = self.system(NAME, space, &self.places, RowLayout::of_graph(&crs), values, residual)?;
         self.matrices(system, elements)
     }
 
@@ -217,7 +228,7 @@ impl CudaFill {
     /// 36 + 8 numbers per element with `Gather`.
     pub fn stored_bytes(&self) -> u64 {
         match self.method {
-            Method::Gather(_) => 2 * (gather::stored_per_elem(true) * self.elems * size_of::<f64>()) as u64,
+            Method::Gather(_) => 2 * (gather::stored_per_elem(true) * self.elems() * size_of::<f64>()) as u64,
             Method::Scatter | Method::Colour(_) => 0,
         }
     }
@@ -225,28 +236,29 @@ impl CudaFill {
     /// Returns the number of element matrices that are stored at once.
     pub fn stored_elements(&self) -> usize {
         match &self.method {
-            Method::Gather(gather) => gather.capacity(self.elems),
+            Method::Gather(gather) => gather.capacity(self.elems()),
             Method::Scatter | Method::Colour(_) => 0,
         }
+    }
+
+    fn elems(&self) -> usize {
+        self.places.elem_node().elem_count()
     }
 
     fn system<'a>(
         &self,
         name: &'static str,
         space: &'a Cuda,
-        elem_node: &'a ElemNode<CudaMemory>,
         places: &'a ElemGraph<CudaMemory>,
         layout: RowLayout<'a>,
         values: &'a mut CudaArray<f64>,
         residual: &'a mut CudaArray<f64>,
     ) -> Result<SystemView<'a>> {
-        check_length(name, "elem_node (elements)", elem_node.elem_count(), self.elems)?;
-        check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), self.nodes_per_elem)?;
         check_length(name, "graph (rows)", layout.rows, self.rows)?;
         check_length(name, "graph (entries)", layout.len, self.len)?;
-        check_tables(name, elem_node, places, layout)?;
+        check_tables(name, places, layout)?;
         check_length(name, "matrix", values.len(), self.len)?;
         check_at_least(name, "residual", residual.len(), self.rows)?;
-        Ok(SystemView { space, elem_node, places, layout, values, residual })
+        Ok(SystemView { space, places, layout, values, residual })
     }
 }

@@ -6,7 +6,6 @@ use crate::Result;
 use crate::fill::kernel_files::PLACES;
 use crate::fill::{Dirichlet, StoredSystem};
 use crate::graph::{Graph, Positions};
-use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::sparse::{DeviceMatrix, Format, RowLayout};
 use std::sync::Arc;
@@ -19,18 +18,17 @@ impl StoredSystem<Cuda> {
     /// the graph are freed. Otherwise they are assembled in CRS and copied.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the graph belongs to another table,
+    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(
         space: &Cuda,
         format: Format,
         direct: bool,
-        elem_node: &ElemNode<CudaMemory>,
         graph: Graph<CudaMemory>,
         mut conditions: Dirichlet<CudaMemory>,
     ) -> Result<Self> {
         let Graph { crs, elem: mut places, .. } = graph;
-        super::system::check_tables("StoredSystem::new", elem_node, &places, RowLayout::of_graph(&crs))?;
+        super::system::check_tables("StoredSystem::new", &places, RowLayout::of_graph(&crs))?;
         // A matrix in CRS keeps the columns. A graph that others use stays as it is.
         let keeps_columns = format == Format::Crs || !direct;
         let crs = match Arc::try_unwrap(crs) {
@@ -40,6 +38,8 @@ impl StoredSystem<Cuda> {
         };
         let mut matrix = DeviceMatrix::new(space, format, direct, &crs)?;
         if let Some(slices) = matrix.assembled_slices() {
+            // Shares the nodes, so that the positions can be written.
+            let elem_node = places.elem_node().clone();
             let (rows, row_map, nn) = (crs.rows() as u64, crs.row_map(), elem_node.nodes_per_elem());
             let (slots, nodes) = (elem_node.elem_count() * nn, elem_node.nodes());
             let (slice_offsets, words, offsets) = slices.tables();

@@ -21,8 +21,8 @@ pub(super) fn heat(mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>)
     system.clear()?;
     let (elems, rows, (positions, kind)) = (system.elems(), system.rows(), system.positions());
     let grid = Grid::cover(elems, HEAT_THREADS);
-    let (nodes, row_map) = (system.elem_node.nodes(), system.layout.starts);
-    let HeatInput { elem_node: _, node_coord, temperature, conductivity } = input;
+    let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
+    let HeatInput { node_coord, temperature, conductivity } = input;
     #[rustfmt::skip]
     let arguments = arguments![
         elems as u64, rows as u64, WIDTHS[kind], nodes, positions, row_map, node_coord, temperature, conductivity,
@@ -48,7 +48,7 @@ pub(super) fn add_matrices(
     let (nn, (positions, kind)) = (system.nodes_per_elem(), system.positions());
     let tiles = count.div_ceil(ELEMS) * (nn * nn).div_ceil(ENTRIES);
     let (elems, rows) = (system.elems() as u64, system.rows() as u64);
-    let (nodes, row_map) = (system.elem_node.nodes(), system.layout.starts);
+    let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
     #[rustfmt::skip]
     let arguments = arguments![
         count as u64, elems, rows, nn as u32, u32::from(elements.symmetric), list, nodes, positions, row_map,

@@ -1,6 +1,6 @@
 //! The tables that a fill on a GPU reads and the matrix and residual that it overwrites.
 
-use crate::error::{check_at_least, check_length};
+use crate::error::check_at_least;
 use crate::graph::{ElemGraph, Positions};
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory};
@@ -21,24 +21,27 @@ pub struct ElementMatrices<'a> {
 /// Tables that a fill reads and sums that it writes, of checked lengths.
 pub(super) struct SystemView<'a> {
     pub space: &'a Cuda,
-    pub elem_node: &'a ElemNode<CudaMemory>,
     pub places: &'a ElemGraph<CudaMemory>,
     pub layout: RowLayout<'a>,
     pub values: &'a mut CudaArray<f64>,
     pub residual: &'a mut CudaArray<f64>,
 }
 
-impl SystemView<'_> {
+impl<'a> SystemView<'a> {
+    pub(super) fn elem_node(&self) -> &'a ElemNode<CudaMemory> {
+        self.places.elem_node()
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.layout.rows
     }
 
     pub(super) fn elems(&self) -> usize {
-        self.elem_node.elem_count()
+        self.elem_node().elem_count()
     }
 
     pub(super) fn nodes_per_elem(&self) -> usize {
-        self.elem_node.nodes_per_elem()
+        self.elem_node().nodes_per_elem()
     }
 
     /// Zeroes values and residual.
@@ -58,12 +61,8 @@ impl SystemView<'_> {
 }
 
 /// Checks that the arrays are as long as their owners say.
-pub(super) fn check_tables(
-    name: &'static str,
-    elem_node: &ElemNode<CudaMemory>,
-    places: &ElemGraph<CudaMemory>,
-    layout: RowLayout<'_>,
-) -> Result<()> {
+pub(super) fn check_tables(name: &'static str, places: &ElemGraph<CudaMemory>, layout: RowLayout<'_>) -> Result<()> {
+    let elem_node = places.elem_node();
     let nodes = elem_node.nodes_per_elem();
     let slots = elem_node.elem_count() * nodes;
     let positions = match places.positions() {
@@ -71,7 +70,6 @@ pub(super) fn check_tables(
         Positions::U16(positions) => positions.len(),
         Positions::U32(positions) => positions.len(),
     };
-    check_length(name, "graph (its elements' nodes)", places.nodes_per_elem(), nodes)?;
     check_at_least(name, "elem_node", elem_node.nodes().len(), slots)?;
     check_at_least(name, "graph (positions)", positions, slots * nodes)?;
     check_at_least(name, "graph (row_map)", layout.starts.len(), layout.starts_len())

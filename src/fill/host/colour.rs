@@ -4,12 +4,13 @@
 //! cache. Colouring is greedy in block order and depends on the mesh only. Each row receives its terms colour by
 //! colour, so its sums do not depend on the number of threads.
 
+use super::batches::Batches;
 use super::kernel::ElementKernel;
-use super::pattern::Pattern;
+use super::pattern::{Output, Pattern};
 use super::sums::{SharedSums, add_elems};
 use crate::Result;
 use crate::mesh::ElemNode;
-use crate::space::atomic::add_unshared;
+use crate::space::atomic::{AtomicF64, add_unshared};
 use crate::space::{HostSpace, try_zeroed};
 use rayon::prelude::*;
 
@@ -48,23 +49,23 @@ impl Colour {
         Ok(Colour { colours })
     }
 
-    pub(super) fn assemble<S: HostSpace, const NN: usize>(
+    pub(super) fn assemble<S: HostSpace, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
         &self,
         space: &S,
         kernel: &impl ElementKernel<NN>,
-        elem_node: &ElemNode,
+        batches: &Batches<NN>,
         graph: Pattern<'_>,
-        values: &mut [f64],
-        residual: &mut [f64],
-    ) {
-        let sums = SharedSums::zeroed(space, graph.crs, values, residual);
-        // Colours run one after the other; the end of for_each separates them.
-        for blocks in &self.colours {
-            space.for_each(blocks.par_iter(), |&block| {
-                let elems = block * BLOCK..elem_node.elem_count().min((block + 1) * BLOCK);
-                add_elems(kernel, elems, elem_node, graph.elem, sums, |_, cell, term| add_unshared(cell, term));
-            });
-        }
+        output: Output<'_>,
+    ) -> Result<()> {
+        let (sums, elem_count) = (SharedSums::new(space, graph.crs, output), graph.elem.elem_node().elem_count());
+        let add = |_, cell: &AtomicF64, term| add_unshared(cell, term);
+        // Colours run one after the other; the end of try_for_each separates them.
+        self.colours.iter().try_for_each(|blocks| {
+            space.try_for_each(blocks.par_iter(), |&block| {
+                let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
+                add_elems::<NN, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, add)
+            })
+        })
     }
 }
 

@@ -15,7 +15,8 @@ impl<F> std::fmt::Debug for ElementFn<F> {
     }
 }
 
-/// Makes a kernel from `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`.
+/// Makes a kernel from `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`. Both are on the stack of the
+/// thread: 8 NN (NN + 1) bytes, so that more than 200 nodes need an [`ElementKernel`], which writes them in place.
 pub fn element_fn<F, const NN: usize>(f: F) -> ElementFn<F>
 where
     F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,

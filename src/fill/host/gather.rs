@@ -8,10 +8,12 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::kernel::{ElementBatch, ElementKernel};
-use super::pattern::Pattern;
-use super::sums::with_positions;
+use super::batches::Batches;
+use super::kernel::ElementKernel;
+use super::pattern::{Output, Pattern};
+use super::sums::{evaluate, with_positions};
 use super::window::{Window, windows};
+use crate::contraction::Sum;
 use crate::graph::{NodeElem, Position};
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
@@ -67,45 +69,50 @@ impl<const NN: usize> Gather<NN> {
         }
     }
 
-    pub(super) fn assemble<S: HostSpace>(
+    pub(super) fn assemble<S: HostSpace, const MATRIX: bool, const RESIDUAL: bool>(
         &mut self,
         space: &S,
         kernel: &impl ElementKernel<NN>,
-        elem_node: &ElemNode,
+        batches: &Batches<NN>,
         graph: Pattern<'_>,
-        values: &mut [f64],
-        residual: &mut [f64],
+        output: Output<'_>,
     ) -> Result<()> {
+        let Output { values, residual, sum } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
-        let pieces = split_at(values, bounds.iter().map(|&row| row_map[row] as usize)).into_par_iter();
-        let pieces = pieces.zip(split_at(residual, bounds.iter().copied())).enumerate();
+        // A part that is not wanted is cut into empty pieces.
+        let (entries, items) = (|row: usize| if MATRIX { row_map[row] as usize } else { 0 }, usize::from(RESIDUAL));
+        let pieces = split_at(values, bounds.iter().map(|&row| entries(row))).into_par_iter();
+        let pieces = pieces.zip(split_at(residual, bounds.iter().map(|&row| items * row))).enumerate();
         let rows = |piece: usize| {
             let rows = bounds[piece]..bounds[piece + 1];
-            rows.map(|row| (lists.slots(row), (row_map[row + 1] - row_map[row]) as usize))
+            rows.map(|row| (lists.slots(row), entries(row + 1) - entries(row)))
         };
+        let elem_count = graph.elem.elem_node().elem_count();
         match &mut self.arrays {
             Arrays::Windows(windows) => with_positions!(graph.elem, positions => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
-                    let mut scratch = kernel.scratch();
-                    for ((slots, len), residual) in rows(piece).zip(residual) {
+                    let (mut scratch, mut residual) = (kernel.scratch(), residual.iter_mut());
+                    for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
-                        window.reach(slots, kernel, elem_node.elem_count(), &mut scratch);
-                        *residual = add_up(slots, |slot| window.terms(slot), positions, row);
+                        window.reach::<_, MATRIX, RESIDUAL>(slots, kernel, elem_count, &mut scratch);
+                        let terms = |slot| window.terms(slot);
+                        add_up::<_, NN, MATRIX>(slots, terms, positions, row, residual.next(), sum);
                     }
                     Ok(())
                 })
             }),
             Arrays::All(matrices, residuals) => {
-                compute_all(space, kernel, elem_node.elem_count(), matrices, residuals);
+                compute_all::<_, NN, MATRIX, RESIDUAL>(space, kernel, batches, elem_count, matrices, residuals)?;
                 let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
                 with_positions!(graph.elem, positions => {
                     space.for_each(pieces, |(piece, (mut values, residual))| {
-                        for ((slots, len), residual) in rows(piece).zip(residual) {
+                        let mut residual = residual.iter_mut();
+                        for (slots, len) in rows(piece) {
                             let (row, rest) = values.split_at_mut(len);
                             values = rest;
-                            *residual = add_up(slots, terms, positions, row);
+                            add_up::<_, NN, MATRIX>(slots, terms, positions, row, residual.next(), sum);
                         }
                     });
                 });
@@ -115,43 +122,56 @@ impl<const NN: usize> Gather<NN> {
     }
 }
 
-/// Overwrites a row with the sum of its terms and returns the sum of its residuals. `terms(slot)` returns the matrix
-/// row and the residual of a slot.
+/// Adds the terms of a row to the row and to its residual, as far as they are wanted. `terms(slot)` returns the matrix row and
+/// the residual of a slot.
 #[inline(always)]
-fn add_up<'a, P: Position>(
+fn add_up<'a, P: Position, const NN: usize, const MATRIX: bool>(
     slots: &[LocalOrdinal],
     terms: impl Fn(usize) -> (&'a [f64], f64),
     positions: &[P],
     row: &mut [f64],
-) -> f64 {
-    row.fill(0.0);
-    let mut residual = 0.0;
+    residual: Option<&mut f64>,
+    sum: Sum,
+) {
+    let mut total = 0.0;
+    match sum {
+        Sum::Overwrite => row.fill(0.0),
+        Sum::Into => total = residual.as_deref().copied().unwrap_or(0.0),
+    }
     for &slot in slots {
         let (matrix_row, term) = terms(slot as usize);
-        residual += term;
-        let positions = &positions[slot as usize * matrix_row.len()..][..matrix_row.len()];
-        for (term, position) in matrix_row.iter().zip(positions) {
-            row[position.get()] += term;
+        total += term;
+        if MATRIX {
+            let positions = &positions[slot as usize * NN..][..NN];
+            for (term, position) in matrix_row.iter().zip(positions) {
+                row[position.get()] += term;
+            }
         }
     }
-    residual
+    if let Some(residual) = residual {
+        *residual = total;
+    }
 }
 
-fn compute_all<S: HostSpace, const NN: usize>(
+fn compute_all<S: HostSpace, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
     space: &S,
     kernel: &impl ElementKernel<NN>,
+    batches: &Batches<NN>,
     elem_count: usize,
     matrices: &mut [f64],
     residuals: &mut [f64],
-) {
+) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
     let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
-    space.for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
-        let (mut scratch, mut batch) = (kernel.scratch(), ElementBatch::ZERO);
-        let batches = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
-        for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(batches) {
-            kernel.evaluate(first..elem_count.min(first + LANES), &mut scratch, &mut batch);
-            batch.store(matrices, residuals);
-        }
-    });
+    space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
+        batches.lend(|batch| {
+            let mut scratch = kernel.scratch();
+            let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
+            for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(stored) {
+                let elems = first..elem_count.min(first + LANES);
+                evaluate::<_, NN, MATRIX, RESIDUAL>(kernel, elems, &mut scratch, batch);
+                batch.store(matrices, residuals);
+            }
+        })
+    })
 }

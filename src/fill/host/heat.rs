@@ -1,13 +1,11 @@
 //! Assembly of the heat equation on host memory.
 
-use super::pattern::Pattern;
 use super::{ContractionKernel, Elements, Fill, FusedKernel};
 use crate::Result;
 use crate::element::{Analytic, HEX8_NODES};
 use crate::error::check_at_least;
 use crate::fill::{Assemble, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy};
 use crate::graph::Graph;
-use crate::mesh::ElemNode;
 use crate::space::{HostMemory, HostSpace};
 use crate::sparse::{CrsMatrix, Format};
 
@@ -23,14 +21,7 @@ impl<S: HostSpace> Assemble for S {
 
     type HeatAssembly = HostHeatAssembly;
 
-    fn stored_system(
-        &self,
-        _: Strategy,
-        _: Format,
-        _: &ElemNode,
-        graph: Graph,
-        conditions: Dirichlet,
-    ) -> Result<StoredSystem<Self>> {
+    fn stored_system(&self, _: Strategy, _: Format, graph: Graph, conditions: Dirichlet) -> Result<StoredSystem<Self>> {
         let Graph { crs, elem: places, .. } = graph;
         Ok(StoredSystem { matrix: CrsMatrix::unfilled_on(self, crs)?, places, conditions })
     }
@@ -39,11 +30,10 @@ impl<S: HostSpace> Assemble for S {
         &self,
         strategy: Strategy,
         kernel: Kernel,
-        elem_node: &ElemNode,
         system: &StoredSystem<Self>,
     ) -> Result<HostHeatAssembly> {
-        let pattern = Pattern { crs: system.matrix.graph(), elem: &system.places };
-        Ok(HostHeatAssembly { fill: Fill::prepare(self, strategy, elem_node, pattern)?, kernel })
+        let (crs, elem) = (system.matrix.graph().clone(), system.places.clone());
+        Ok(HostHeatAssembly { fill: Fill::prepare(self, strategy, crs, elem)?, kernel })
     }
 
     fn assemble_heat(
@@ -53,18 +43,13 @@ impl<S: HostSpace> Assemble for S {
         system: &mut StoredSystem<Self>,
         residual: &mut Vec<f64>,
     ) -> Result<()> {
-        let HeatInput { elem_node, node_coord, temperature, conductivity } = input;
-        let elements = Elements::new(elem_node, node_coord, temperature, conductivity)?;
+        let HeatInput { node_coord, temperature, conductivity } = input;
         let HostHeatAssembly { fill, kernel } = assembly;
-        let (crs, values) = system.matrix.parts_mut();
-        let pattern = Pattern { crs, elem: &system.places };
+        let elem_node = fill.elem_node().clone();
+        let elements = Elements::new(&elem_node, node_coord, temperature, conductivity)?;
         match kernel {
-            Kernel::Fused => {
-                fill.assemble_values(self, &FusedKernel::new(elements), elem_node, pattern, values, residual)
-            }
-            Kernel::Contraction => {
-                fill.assemble_values(self, &ContractionKernel::new(elements), elem_node, pattern, values, residual)
-            }
+            Kernel::Fused => fill.assemble(self, &FusedKernel::new(elements), &mut system.matrix, residual),
+            Kernel::Contraction => fill.assemble(self, &ContractionKernel::new(elements), &mut system.matrix, residual),
         }
     }
 

@@ -1,6 +1,7 @@
-//! A sparsity pattern with the positions of element matrices in it, borrowed from a graph or from a stored system.
+//! What strategies read and write: a sparsity pattern with the positions of element matrices in it, values and residual.
 
-use crate::graph::{ElemGraph, Graph};
+use crate::contraction::Sum;
+use crate::graph::ElemGraph;
 use crate::sparse::CrsGraph;
 
 /// What strategies read of a graph.
@@ -10,8 +11,10 @@ pub(super) struct Pattern<'a> {
     pub elem: &'a ElemGraph,
 }
 
-impl<'a> From<&'a Graph> for Pattern<'a> {
-    fn from(graph: &'a Graph) -> Self {
-        Pattern { crs: &graph.crs, elem: &graph.elem }
-    }
+/// The arrays that an assembly writes, of checked lengths; a part that is not wanted is empty.
+pub(super) struct Output<'a> {
+    pub values: &'a mut [f64],
+    pub residual: &'a mut [f64],
+    /// What happens to the numbers that stand there.
+    pub sum: Sum,
 }

@@ -5,8 +5,9 @@
 //! the seams between blocks take atomic adds; a single block needs no atomics. The order of the sums in seam rows is
 //! not fixed, so their last bits may differ between runs.
 
+use super::batches::Batches;
 use super::kernel::ElementKernel;
-use super::pattern::Pattern;
+use super::pattern::{Output, Pattern};
 use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
 use crate::Result;
@@ -42,27 +43,28 @@ impl Scatter {
         Ok(Scatter { bounds, on_seam })
     }
 
-    pub(super) fn assemble<S: HostSpace, const NN: usize>(
+    pub(super) fn assemble<S: HostSpace, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
         &self,
         space: &S,
         kernel: &impl ElementKernel<NN>,
-        elem_node: &ElemNode,
+        batches: &Batches<NN>,
         graph: Pattern<'_>,
-        values: &mut [f64],
-        residual: &mut [f64],
-    ) {
-        let sums = SharedSums::zeroed(space, graph.crs, values, residual);
-        space.for_each(self.bounds.par_windows(2), |block| {
-            add_elems(kernel, block[0]..block[1], elem_node, graph.elem, sums, |row, cell, term| {
+        output: Output<'_>,
+    ) -> Result<()> {
+        let sums = SharedSums::new(space, graph.crs, output);
+        space.try_for_each(self.bounds.par_windows(2), |block| {
+            let elems = block[0]..block[1];
+            add_elems::<NN, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, |row, cell, term| {
                 if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
-            });
-        });
+            })
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contraction::Sum;
     use crate::fill::host::element_fn;
     use crate::graph;
     use crate::space::{Serial, Threads};
@@ -109,9 +111,11 @@ mod tests {
         let space = Threads::new(4).unwrap();
         let scatter = Scatter::new(&space, &elem_node, 1).unwrap();
         let (mut values, mut residual) = (vec![f64::NAN; graph.crs.nnz()], [f64::NAN]);
+        let (batches, pattern) = (Batches::new(4).unwrap(), Pattern { crs: &graph.crs, elem: &graph.elem });
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
-            scatter.assemble(&space, &ones, &elem_node, (&graph).into(), &mut values, &mut residual);
+            let output = Output { values: &mut values, residual: &mut residual, sum: Sum::Overwrite };
+            scatter.assemble::<_, 2, true, true>(&space, &ones, &batches, pattern, output).unwrap();
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));
         }

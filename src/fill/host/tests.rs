@@ -1,12 +1,14 @@
 //! Every strategy on host memory against a dense sum, on any mesh.
 
-use super::{Fill, element_fn};
-use crate::fill::Strategy;
+use super::{ElementBatch, ElementKernel, Fill, element_fn};
+use crate::contraction::Sum;
+use crate::fill::{Parts, Strategy, Wanted};
 use crate::graph;
 use crate::mesh::ElemNode;
 use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
 use proptest::prelude::{ProptestConfig, any, proptest};
+use std::ops::Range;
 
 /// Whole numbers in floating point: every order of summation gives the same bits, so all strategies must agree.
 fn term(elem: usize, i: usize, j: usize) -> f64 {
@@ -29,12 +31,12 @@ fn check<const NN: usize>(elem_node: &ElemNode, rows: usize) {
     for (strategy, name) in Strategy::ALL {
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
-            let mut fill = Fill::new(&space, strategy, elem_node, &graph).unwrap();
+            let mut fill = Fill::new(&space, strategy, &graph).unwrap();
             let poisoned = vec![f64::NAN; graph.crs.nnz()];
             let mut matrix = CrsMatrix::new(graph.crs.clone(), poisoned).unwrap();
             let mut residual = vec![f64::NAN; rows];
             for _ in 0..2 {
-                fill.assemble(&space, &kernel, elem_node, &graph, &mut matrix, &mut residual).unwrap();
+                fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
                 assert_eq!(residual, dense_residual, "{name}, {threads} threads");
                 for (row, dense) in dense.iter().enumerate() {
                     for &column in graph.crs.row(row) {
@@ -74,11 +76,11 @@ fn check_sparse<const NN: usize>(name: &str, elem_node: &ElemNode, rows: usize, 
     for (strategy, strategy_name) in Strategy::ALL {
         for &threads in threads {
             let space = Threads::new(threads).unwrap();
-            let mut fill = Fill::new(&space, strategy, elem_node, &graph).unwrap();
+            let mut fill = Fill::new(&space, strategy, &graph).unwrap();
             let mut matrix = CrsMatrix::new(graph.crs.clone(), vec![f64::NAN; graph.crs.nnz()]).unwrap();
             let mut residual = vec![f64::NAN; rows];
             for _ in 0..2 {
-                fill.assemble(&space, &kernel, elem_node, &graph, &mut matrix, &mut residual).unwrap();
+                fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
                 let same = *matrix.values() == expected && residual == expected_residual;
                 assert!(same, "{name}, {strategy_name}, {threads} threads");
             }
@@ -121,37 +123,169 @@ fn every_strategy_fills_rows_of_every_width() {
 fn other_shapes_are_refused() {
     let elem_node = ElemNode::new(vec![0, 1, 2], 3, 3).unwrap();
     let graph = graph::build(&Serial, &elem_node, 3, graph::Strategy::Sort).unwrap();
-    assert!(Fill::<4>::new(&Serial, Strategy::Scatter, &elem_node, &graph).is_err());
-    let mut fill = Fill::<3>::new(&Serial, Strategy::Scatter, &elem_node, &graph).unwrap();
-    let mut matrix = CrsMatrix::zero(graph.crs.clone());
+    // Triangles in a plan for other elements.
+    for refused in [
+        Fill::<4>::new(&Serial, Strategy::Scatter, &graph).unwrap_err(),
+        Fill::<2>::new(&Serial, Strategy::Scatter, &graph).unwrap_err(),
+    ] {
+        assert!(refused.to_string().contains("elem_node (nodes per element)"), "{refused}");
+    }
     let kernel = element_fn(|_| ([[0.0; 3]; 3], [0.0; 3]));
-    let refused = fill.assemble(&Serial, &kernel, &elem_node, &graph, &mut matrix, &mut [0.0; 2]);
-    assert!(refused.unwrap_err().to_string().contains("residual"));
+    for (strategy, name) in Strategy::ALL {
+        let mut fill = Fill::<3>::new(&Serial, strategy, &graph).unwrap();
+        for len in [2, 4] {
+            let mut matrix = CrsMatrix::zero(graph.crs.clone());
+            let refused = fill.assemble(&Serial, &kernel, &mut matrix, &mut vec![0.0; len]).unwrap_err().to_string();
+            assert!(refused.contains("`residual`") && refused.contains("expected [3]"), "{name}: {refused}");
+            let parts = Parts::Residual(&mut [0.0; 4][..len]);
+            assert!(fill.assemble_parts(&Serial, &kernel, Sum::Into, parts).is_err(), "{name}");
+        }
+    }
+}
 
-    // Tables and graphs of other meshes: fewer or more elements, nodes and rows.
-    let triangles = |nodes: Vec<u32>, count| ElemNode::new(nodes, 3, count).unwrap();
-    for other in [triangles(vec![0, 1, 2, 2, 1, 3], 4), triangles(vec![], 3), triangles(vec![0, 1, 2], 4)] {
-        let other_graph = graph::build(&Serial, &other, 3, graph::Strategy::Sort).unwrap();
-        for (strategy, name) in Strategy::ALL {
-            assert!(Fill::<3>::new(&Serial, strategy, &elem_node, &other_graph).is_err(), "{name}");
-            let mut fill = Fill::<3>::new(&Serial, strategy, &elem_node, &graph).unwrap();
-            let mut matrix = CrsMatrix::zero(other_graph.crs.clone());
-            for (table, graph) in [(&elem_node, &other_graph), (&other, &graph)] {
-                let refused = fill.assemble(&Serial, &kernel, table, graph, &mut matrix, &mut [0.0; 4]);
-                assert!(refused.is_err(), "{name}");
-            }
-            if other.elem_count() != elem_node.elem_count() {
-                let refused = fill.assemble(&Serial, &kernel, &other, &other_graph, &mut matrix, &mut [0.0; 4]);
-                assert!(refused.unwrap_err().to_string().contains("elem_node (elements)"), "{name}");
+/// The numbers of a matrix that a plan has refused stay as they are.
+#[test]
+fn a_matrix_on_another_graph_is_refused_and_an_equal_graph_is_taken() {
+    let strip = |nodes: [u32; 6]| ElemNode::new(nodes.to_vec(), 2, 4).unwrap();
+    let graph_of = |nodes, rows| graph::build(&Serial, &strip(nodes), rows, graph::Strategy::Sort).unwrap();
+    let graph = graph_of([0, 1, 1, 2, 2, 3], 4);
+    // As many rows, columns and entries, but other columns; fewer rows.
+    let others = [
+        (graph_of([1, 0, 0, 3, 3, 2], 4), "its row 0 has columns [0, 1, 3], the plan's [0, 1]"),
+        (graph_of([0, 1, 1, 2, 2, 3], 3), "extents [3, 4, 8], expected [4, 4, 10]"),
+        (graph_of([0, 1, 1, 2, 2, 1], 4), "extents [4, 4, 7], expected [4, 4, 10]"),
+    ];
+    let kernel = element_fn(|_| ([[1.0, -1.0], [-1.0, 1.0]], [0.5; 2]));
+    for (strategy, name) in Strategy::ALL {
+        let mut fill = Fill::<2>::new(&Serial, strategy, &graph).unwrap();
+        for (other, message) in &others {
+            let mut matrix = CrsMatrix::new(other.crs.clone(), vec![7.0; other.crs.nnz()]).unwrap();
+            let mut residual = vec![7.0; other.crs.rows()];
+            let refused = fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap_err().to_string();
+            assert!(refused.contains(message), "{name}: {refused}");
+            let refused = fill.assemble_parts(&Serial, &kernel, Sum::Into, Parts::Matrix(&mut matrix));
+            assert!(refused.unwrap_err().to_string().contains(message), "{name}");
+            assert!(matrix.values().iter().chain(&residual).all(|&value| value == 7.0), "{name}");
+        }
+        let equal = graph_of([2, 3, 0, 1, 1, 2], 4);
+        let (mut matrix, mut residual) = (CrsMatrix::zero(equal.crs.clone()), vec![0.0; 4]);
+        fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
+        assert_eq!(matrix.values(), &[1.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 1.0], "{name}");
+        assert_eq!(residual, [0.5, 1.0, 1.0, 0.5], "{name}");
+    }
+}
+
+/// The table that a plan was made for stays, whatever becomes of the caller's graph.
+#[test]
+fn a_plan_keeps_its_table() {
+    let kernel = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
+    for (strategy, name) in Strategy::ALL {
+        let (mut fill, mut matrix) = {
+            let elem_node = ElemNode::new(vec![0, 1, 1, 2], 2, 3).unwrap();
+            let graph = graph::build(&Serial, &elem_node, 3, graph::Strategy::Map).unwrap();
+            (Fill::<2>::new(&Serial, strategy, &graph).unwrap(), CrsMatrix::zero(graph.crs.clone()))
+        };
+        let mut residual = [0.0; 3];
+        fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
+        assert_eq!(
+            (&matrix.values()[..], residual),
+            (&[1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0][..], [1.0, 2.0, 1.0]),
+            "{name}"
+        );
+        assert_eq!(fill.elem_node().as_slice(), [0, 1, 1, 2]);
+    }
+}
+
+/// Writes its matrices in place, so that the stack holds none of them, and leaves out what is not wanted.
+struct InPlace<const NN: usize>;
+
+impl<const NN: usize> ElementKernel<NN> for InPlace<NN> {
+    type Scratch = ();
+
+    fn name(&self) -> &'static str {
+        "in place"
+    }
+
+    fn scratch(&self) {}
+
+    fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<NN>) {
+        self.evaluate_part(elems.clone(), Wanted::Matrix, &mut (), out);
+        self.evaluate_part(elems, Wanted::Residual, &mut (), out);
+    }
+
+    fn evaluate_part(&self, elems: Range<usize>, wanted: Wanted, (): &mut (), out: &mut ElementBatch<NN>) {
+        for (lane, elem) in elems.enumerate() {
+            for i in 0..NN {
+                match wanted {
+                    Wanted::Matrix => (0..NN).for_each(|j| out.matrix[i][j][lane] = term(elem, i, j)),
+                    Wanted::Residual => out.residual[i][lane] = term(elem, i, NN),
+                    Wanted::Both => unreachable!("this function is for one part"),
+                }
             }
         }
     }
-    let fewer_rows = graph::build(&Serial, &elem_node, 2, graph::Strategy::Sort).unwrap();
-    for (strategy, name) in Strategy::ALL {
-        let mut fill = Fill::<3>::new(&Serial, strategy, &elem_node, &graph).unwrap();
-        let mut matrix = CrsMatrix::zero(fewer_rows.crs.clone());
-        let refused = fill.assemble(&Serial, &kernel, &elem_node, &fewer_rows, &mut matrix, &mut [0.0; 3]);
-        assert!(refused.unwrap_err().to_string().contains("graph (rows)"), "{name}");
+}
+
+/// A batch of elements of 192 nodes has 2.3 MiB, more than the 2 MiB of a thread.
+#[test]
+fn large_elements_fit_on_threads_of_two_mebibytes() {
+    const NN: usize = 192;
+    // Twenty elements, neighbours share a quarter of their nodes.
+    let nodes: Vec<u32> = (0..20).flat_map(|e| e * 144..e * 144 + NN as u32).collect();
+    let count = 19 * 144 + NN;
+    let elem_node = ElemNode::new(nodes, NN, count).unwrap();
+    let graph = graph::build(&Serial, &elem_node, count, graph::Strategy::Sort).unwrap();
+    let (mut expected, mut expected_residual) = (vec![0.0; graph.crs.nnz()], vec![0.0; count]);
+    for (elem, nodes) in elem_node.iter().enumerate() {
+        for (i, &row) in nodes.iter().enumerate() {
+            expected_residual[row as usize] += term(elem, i, NN);
+            for j in 0..NN {
+                expected[graph.elem.entry(&graph.crs, elem, i, j).unwrap()] += term(elem, i, j);
+            }
+        }
+    }
+    let work = move || {
+        for (strategy, name) in Strategy::ALL {
+            // The plan's threads, and more threads than the plan has batches.
+            let spaces = [2, 4].map(|threads| Threads::new(threads).unwrap());
+            let mut fill = Fill::<NN>::new(&spaces[0], strategy, &graph).unwrap();
+            for space in &spaces {
+                let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; count]);
+                fill.assemble(space, &InPlace, &mut matrix, &mut residual).unwrap();
+                assert!(*matrix.values() == expected && residual == expected_residual, "{name}");
+            }
+        }
+    };
+    // The calling thread is as small as those of the spaces.
+    std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
+}
+
+/// Each part alone, overwritten and added, has the numbers that both together have.
+#[test]
+fn parts_are_assembled_alone_and_into_what_stands() {
+    let elem_node = hexes(9, |node| node as u32);
+    for (table, rows) in [(elem_node.clone(), 729), (elem_node, 400), (hexes(8, |n| (n * 197 % 512) as u32), 512)] {
+        let graph = graph::build(&Serial, &table, rows, graph::Strategy::Sort).unwrap();
+        for (strategy, name) in Strategy::ALL {
+            for threads in [1, 3] {
+                let space = Threads::new(threads).unwrap();
+                let mut fill = Fill::<8>::new(&space, strategy, &graph).unwrap();
+                let (mut both, mut both_residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; rows]);
+                fill.assemble(&space, &InPlace, &mut both, &mut both_residual).unwrap();
+                assert!(both.values().iter().any(|&value| value != 0.0));
+                let (mut matrix, mut residual) = (both.clone(), both_residual.clone());
+                for (sum, factor) in [(Sum::Overwrite, 1.0), (Sum::Into, 2.0), (Sum::Into, 3.0)] {
+                    fill.assemble_parts(&space, &InPlace, sum, Parts::Matrix(&mut matrix)).unwrap();
+                    fill.assemble_parts(&space, &InPlace, sum, Parts::Residual(&mut residual)).unwrap();
+                    let is = |found: &[f64], of: &[f64]| found.iter().zip(of).all(|(a, b)| *a == factor * b);
+                    assert!(is(matrix.values(), both.values()), "{name}, {threads} threads, {sum:?}");
+                    assert!(is(&residual, &both_residual), "{name}, {threads} threads, {sum:?}");
+                }
+                fill.assemble_parts(&space, &InPlace, Sum::Into, Parts::Both(&mut matrix, &mut residual)).unwrap();
+                let four = |found: &[f64], of: &[f64]| found.iter().zip(of).all(|(a, b)| *a == 4.0 * b);
+                assert!(four(matrix.values(), both.values()) && four(&residual, &both_residual), "{name}");
+            }
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 //! is the largest distance between the first batch that a row reads and the last batch that this or an earlier row
 //! needed, so a batch is never overwritten too early.
 
-use super::kernel::{ElementBatch, ElementKernel};
+use super::batches::HeapBatch;
+use super::kernel::ElementKernel;
+use super::sums::evaluate;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, try_push, try_zeroed};
@@ -27,7 +29,7 @@ pub(super) struct Window<const NN: usize> {
     matrices: Vec<f64>,
     /// Residuals `[batch % capacity, lane, i]`.
     residuals: Vec<f64>,
-    batch: Box<ElementBatch<NN>>,
+    batch: HeapBatch<NN>,
 }
 
 /// Makes a window for each piece of rows between `bounds`.
@@ -73,7 +75,7 @@ impl<const NN: usize> Window<NN> {
             turn: 0,
             matrices: vec![],
             residuals: vec![],
-            batch: Box::new(ElementBatch::ZERO),
+            batch: HeapBatch::new()?,
         })
     }
 
@@ -94,7 +96,7 @@ impl<const NN: usize> Window<NN> {
 
     /// Computes the missing batches up to the one with a row's last slot.
     #[inline(always)]
-    pub(super) fn reach<K: ElementKernel<NN>>(
+    pub(super) fn reach<K: ElementKernel<NN>, const MATRIX: bool, const RESIDUAL: bool>(
         &mut self,
         slots: &[LocalOrdinal],
         kernel: &K,
@@ -107,9 +109,10 @@ impl<const NN: usize> Window<NN> {
             let batch = self.batches[self.computed] as usize;
             self.turn = batch / self.capacity * self.capacity;
             let (first, place) = (batch * LANES, batch - self.turn);
-            kernel.evaluate(first..elem_count.min(first + LANES), scratch, &mut self.batch);
+            let elems = first..elem_count.min(first + LANES);
+            evaluate::<_, NN, MATRIX, RESIDUAL>(kernel, elems, scratch, self.batch.get());
             let matrices = &mut self.matrices[place * Self::BATCH * NN..][..Self::BATCH * NN];
-            self.batch.store(matrices, &mut self.residuals[place * Self::BATCH..][..Self::BATCH]);
+            self.batch.get().store(matrices, &mut self.residuals[place * Self::BATCH..][..Self::BATCH]);
             self.computed += 1;
         }
     }

@@ -2,28 +2,29 @@
 //!
 //! Cost of the search: 8 look-ups per row of an element of 8 nodes, each a binary search in a row that is in cache.
 
-use crate::Result;
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
 use crate::mesh::ElemNode;
 use crate::space::{HostSpace, try_collect, try_zeroed};
 use crate::sparse::CrsGraph;
+use crate::{Error, Result};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 impl ElemGraph {
     /// Finds the position of each pair by binary search in its sorted row. Reads the table and, per element, its rows;
     /// writes the positions.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    /// [`Error::MissingEntry`] when the pattern lacks a pair of an owned row; it names the first one of the lowest element.
+    /// [`Error::OutOfMemory`] when the memory is not available.
     pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Self> {
-        let nodes_per_elem = elem_node.nodes_per_elem();
         let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs)?);
-        Ok(ElemGraph::from_parts(nodes_per_elem, positions))
+        Ok(ElemGraph::from_parts(elem_node.clone(), positions))
     }
 
     /// Takes positions that a strategy found while it built the rows. The strategy chose their type by an upper bound
     /// of the row length; this function narrows it to the type that the longest row needs.
-    pub(super) fn from_positions(nodes_per_elem: usize, positions: Positions, longest_row: usize) -> Result<Self> {
+    pub(super) fn from_positions(elem_node: &ElemNode, positions: Positions, longest_row: usize) -> Result<Self> {
         fn narrow<A: Position, B: Position>(wide: &[A]) -> Result<Vec<B>> {
             let narrow = wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) });
             try_collect("positions of elements", narrow)
@@ -35,13 +36,18 @@ impl ElemGraph {
             Positions::U16(wide) if longest_row <= 255 => Positions::U8(narrow(&wide)?),
             fitting => fitting,
         };
-        Ok(ElemGraph::from_parts(nodes_per_elem, positions))
+        Ok(ElemGraph::from_parts(elem_node.clone(), positions))
     }
 }
+
+/// Index of a position that stands for none missing.
+const NONE_MISSING: usize = usize::MAX;
 
 fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Vec<P>> {
     let nodes_per_elem = elem_node.nodes_per_elem();
     let mut positions = try_zeroed::<P>("positions of elements", elem_node.as_slice().len() * nodes_per_elem)?;
+    // Index of the lowest position without an entry.
+    let missing = AtomicUsize::new(NONE_MISSING);
     // One row of an element matrix per item; chunks need not end with an element.
     let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(elem_node.as_slice().par_chunks(S::CHUNK));
     space.for_each(rows.enumerate(), |(chunk, (positions, nodes))| {
@@ -51,11 +57,23 @@ fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &
                 continue;
             }
             let columns = crs.row(row as usize);
-            let elem = elem_node.elem((chunk * S::CHUNK + at) / nodes_per_elem);
-            for (position, &column) in positions.iter_mut().zip(elem) {
-                *position = P::new(columns.partition_point(|&c| c < column));
+            let slot = chunk * S::CHUNK + at;
+            let elem = elem_node.elem(slot / nodes_per_elem);
+            for (j, (position, &column)) in positions.iter_mut().zip(elem).enumerate() {
+                let found = columns.partition_point(|&c| c < column);
+                if columns.get(found) != Some(&column) {
+                    missing.fetch_min(slot * nodes_per_elem + j, Relaxed);
+                }
+                *position = P::new(found);
             }
         }
     });
-    Ok(positions)
+    match missing.into_inner() {
+        NONE_MISSING => Ok(positions),
+        at => {
+            let (slot, element) = (at / nodes_per_elem, at / nodes_per_elem.pow(2));
+            let [row, column] = [elem_node.as_slice()[slot], elem_node.elem(element)[at % nodes_per_elem]];
+            Err(Error::MissingEntry { element, row: row as usize, column: column as usize })
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub(super) fn system<S: Job>(study: &Study<'_, S>, strategy: Strategy, format: F
     let Study { space, mesh, .. } = study;
     let graph = graph::build(*space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default())?;
     let conditions = space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)?;
-    space.stored_system(strategy, format, &mesh.elem_node, graph, conditions)
+    space.stored_system(strategy, format, graph, conditions)
 }
 
 /// The result of an assembly: values, then the residual.
@@ -54,13 +54,12 @@ fn rounds<S: Job>(
 ) -> Result<Option<Rounds>> {
     let &Study { space, mesh, comm, .. } = study;
     let prepared = system(study, strategy, Format::Crs).and_then(|system| {
-        let assembly = space.heat_assembly(strategy, kernel, &mesh.elem_node, &system)?;
+        let assembly = space.heat_assembly(strategy, kernel, &system)?;
         Ok((system, assembly, space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?))
     });
     let Some((mut system, mut assembly, temperature, mut residual)) = study.offered(prepared)? else { return Ok(None) };
     let mut assemble = |system: &mut StoredSystem<S>, residual: &mut Array<S, f64>| {
-        let (elem_node, node_coord, temperature) = (&mesh.elem_node, &mesh.node_coord, &temperature);
-        let input = HeatInput { elem_node, node_coord, temperature, conductivity: CONDUCTIVITY };
+        let input = HeatInput { node_coord: &mesh.node_coord, temperature: &temperature, conductivity: CONDUCTIVITY };
         study.timed(|| space.assemble_heat(&mut assembly, input, system, residual))
     };
     // Warms up.

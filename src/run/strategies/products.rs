@@ -52,10 +52,9 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
 fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSystem<S>> {
     let &Study { space, mesh, .. } = study;
     let mut system = system(study, S::STRATEGY, format)?;
-    let mut assembly = space.heat_assembly(S::STRATEGY, Kernel::default(), &mesh.elem_node, &system)?;
+    let mut assembly = space.heat_assembly(S::STRATEGY, Kernel::default(), &system)?;
     let (temperature, mut residual) = (space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?);
-    let (elem_node, node_coord, temperature) = (&mesh.elem_node, &mesh.node_coord, &temperature);
-    let input = HeatInput { elem_node, node_coord, temperature, conductivity: CONDUCTIVITY };
+    let input = HeatInput { node_coord: &mesh.node_coord, temperature: &temperature, conductivity: CONDUCTIVITY };
     space.assemble_heat(&mut assembly, input, &mut system, &mut residual)?;
     space.update(&mut system.matrix)?;
     Ok(system)

@@ -78,7 +78,7 @@ pub fn graph(data: &[u8]) -> bool {
         for (elem, nodes) in table.iter().enumerate() {
             for (i, &row) in nodes.iter().enumerate() {
                 for (j, &column) in nodes.iter().enumerate() {
-                    let entry = graph.elem.entry(&graph.crs, &table, elem, i, j);
+                    let entry = graph.elem.entry(&graph.crs, elem, i, j);
                     // Entries of all rows are in the order of the pairs.
                     let found = entry.map(|entry| expected[entry]);
                     let is_row = (row as usize) < input.rows;

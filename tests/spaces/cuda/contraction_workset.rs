@@ -44,9 +44,8 @@ fn on_device(
     let mut residuals = space.upload(&vec![POISON; 8 * ELEMS]).unwrap();
     let mut workset = workset;
     for elems in elems {
-        let (elem_node, conductivity) = (&table, CONDUCTIVITY);
-        let input = HeatInput { elem_node, node_coord: &node_coord, temperature: &temperature, conductivity };
-        workset.evaluate(space, input, elems, &mut matrices, &mut residuals).unwrap();
+        let input = HeatInput { node_coord: &node_coord, temperature: &temperature, conductivity: CONDUCTIVITY };
+        workset.evaluate(space, &table, input, elems, &mut matrices, &mut residuals).unwrap();
     }
     (space.download(&matrices).unwrap(), space.download(&residuals).unwrap())
 }
@@ -120,8 +119,9 @@ fn short_arrays_are_refused() {
         let mut residuals = space.zeros(8 * ELEMS - short(4)).unwrap();
         let elems = 0..ELEMS + short(0);
         let (node_coord, temperature) = (&node_coord, &temperature);
-        let input = HeatInput { elem_node: &table, node_coord, temperature, conductivity: 1.0 };
-        let error = workset.evaluate(&space, input, elems, &mut matrices, &mut residuals).unwrap_err().to_string();
+        let input = HeatInput { node_coord, temperature, conductivity: 1.0 };
+        let error =
+            workset.evaluate(&space, &table, input, elems, &mut matrices, &mut residuals).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }
 }

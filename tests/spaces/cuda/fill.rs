@@ -10,6 +10,7 @@ use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 use minifenl::sparse::{CrsMatrix, Format};
+use std::sync::Arc;
 
 /// What stands behind the rows of a residual, and has to stay.
 pub(super) const TAIL: [f64; 3] = [7.5, 8.5, 9.5];
@@ -18,13 +19,13 @@ pub(super) const TAIL: [f64; 3] = [7.5, 8.5, 9.5];
 pub(super) struct Tables {
     pub elem_node: ElemNode,
     pub graph: Graph,
-    pub on_device: (ElemNode<CudaMemory>, Graph<CudaMemory>),
+    pub on_device: Graph<CudaMemory>,
 }
 
 impl Tables {
     pub fn new(space: &Cuda, elem_node: ElemNode, rows: usize) -> Self {
         let graph = graph::build(&Serial, &elem_node, rows, graph::Strategy::default()).unwrap();
-        let on_device = (elem_node.upload(space).unwrap(), graph.upload(space).unwrap());
+        let on_device = graph.upload(space).unwrap();
         Tables { elem_node, graph, on_device }
     }
 
@@ -39,9 +40,9 @@ impl Tables {
             &mut minifenl::space::CudaArray<f64>,
         ) -> minifenl::Result<()>,
     ) -> [(Vec<f64>, Vec<f64>); 3] {
-        let (elem_node, graph) = &self.on_device;
+        let graph = &self.on_device;
         let rows = self.graph.crs.rows();
-        let mut fills = [(); 2].map(|()| CudaFill::new(space, strategy, elem_node, graph).unwrap());
+        let mut fills = [(); 2].map(|()| CudaFill::new(space, strategy, graph).unwrap());
         [0, 0, 1].map(|plan| {
             let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
             *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; self.graph.crs.nnz()]).unwrap();
@@ -60,17 +61,16 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     let mut matrix = CrsMatrix::zero(tables.graph.crs.clone());
     let mut residual = vec![f64::NAN; tables.graph.crs.rows()];
     let kernel = FusedKernel::new(Elements::new(&tables.elem_node, node_coord, &temperature, 2.5).unwrap());
-    Fill::new(&Serial, Strategy::Gather, &tables.elem_node, &tables.graph)
+    Fill::new(&Serial, Strategy::Gather, &tables.graph)
         .unwrap()
-        .assemble(&Serial, &kernel, &tables.elem_node, &tables.graph, &mut matrix, &mut residual)
+        .assemble(&Serial, &kernel, &mut matrix, &mut residual)
         .unwrap();
     let (coord, temperature) = (space.upload(node_coord).unwrap(), space.upload(&temperature).unwrap());
     for (strategy, strategy_name) in Strategy::ALL {
-        let (elem_node, graph) = &tables.on_device;
         let found = tables.assembled(space, strategy, |fill, matrix, residual| {
             let (node_coord, temperature) = (&coord, &temperature);
-            let input = HeatInput { elem_node, node_coord, temperature, conductivity: 2.5 };
-            fill.assemble_heat(space, input, graph, matrix, residual)
+            let input = HeatInput { node_coord, temperature, conductivity: 2.5 };
+            fill.assemble_heat(space, input, matrix, residual)
         });
         for (values, found_residual) in &found {
             let (values, residual) = (difference(values, matrix.values()), difference(found_residual, &residual));
@@ -158,9 +158,9 @@ fn check_matrices<const NN: usize>(space: &Cuda, name: &str, elem_node: ElemNode
         });
         let mut matrix = CrsMatrix::zero(tables.graph.crs.clone());
         let mut residual = vec![f64::NAN; rows];
-        Fill::new(&Serial, fill::Strategy::Gather, &tables.elem_node, &tables.graph)
+        Fill::new(&Serial, fill::Strategy::Gather, &tables.graph)
             .unwrap()
-            .assemble(&Serial, &kernel, &tables.elem_node, &tables.graph, &mut matrix, &mut residual)
+            .assemble(&Serial, &kernel, &mut matrix, &mut residual)
             .unwrap();
         let expected = (matrix.into_parts().1, residual);
         let (mut matrices, mut residuals) = (vec![], vec![]);
@@ -177,9 +177,8 @@ fn check_matrices<const NN: usize>(space: &Cuda, name: &str, elem_node: ElemNode
                 // As many colours, and launches, as elements around the hub.
                 continue;
             }
-            let (elem_node, graph) = &tables.on_device;
             let found = tables.assembled(space, strategy, |fill, matrix, residual| {
-                fill.assemble_matrices(space, elem_node, graph, elements, matrix, residual)
+                fill.assemble_matrices(space, elements, matrix, residual)
             });
             let name = format!("{name}, {NN} nodes, {strategy_name}, packed: {packed}");
             for found in &found {
@@ -265,19 +264,18 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
     let nothing = vec![0; columns];
     for (kernel, kernel_name) in Kernel::ALL {
         for (strategy, name) in Strategy::ALL {
-            let (elem_node, node_coord) = (&mesh.elem_node, &mesh.node_coord);
             let free = Dirichlet::new(&Serial, &graph.crs, &nothing).unwrap();
-            let mut system = Serial.stored_system(strategy, Format::Crs, elem_node, graph.clone(), free).unwrap();
-            let mut assembly = Serial.heat_assembly(strategy, kernel, elem_node, &system).unwrap();
-            let input = HeatInput { elem_node, node_coord, temperature: &temperature, conductivity };
+            let mut system = Serial.stored_system(strategy, Format::Crs, graph.clone(), free).unwrap();
+            let mut assembly = Serial.heat_assembly(strategy, kernel, &system).unwrap();
+            let input = HeatInput { node_coord: &mesh.node_coord, temperature: &temperature, conductivity };
             Serial.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
 
-            let (elem_node, node_coord) = (&on_device.elem_node, &on_device.node_coord);
+            let node_coord = &on_device.node_coord;
             let graph = graph_on_device.clone();
             let free = Dirichlet::new(&space, &graph.crs, &space.upload(&nothing).unwrap()).unwrap();
-            let mut found = space.stored_system(strategy, Format::Crs, elem_node, graph, free).unwrap();
-            let mut assembly = space.heat_assembly(strategy, kernel, elem_node, &found).unwrap();
-            let input = HeatInput { elem_node, node_coord, temperature: &found_temperature, conductivity };
+            let mut found = space.stored_system(strategy, Format::Crs, graph, free).unwrap();
+            let mut assembly = space.heat_assembly(strategy, kernel, &found).unwrap();
+            let input = HeatInput { node_coord, temperature: &found_temperature, conductivity };
             let mut found_residual = space.zeros(rows).unwrap();
             space.assemble_heat(&mut assembly, input, &mut found, &mut found_residual).unwrap();
             let values = difference(&space.download(found.matrix.values()).unwrap(), system.matrix.values());
@@ -307,7 +305,7 @@ fn boundary_conditions_are_those_of_serial() {
         let host = Dirichlet::new(&Serial, &tables.graph.crs, &fixed).unwrap();
         host.apply(&Serial, &mut matrix, &mut residual).unwrap();
 
-        let graph = &tables.on_device.1.crs;
+        let graph = &tables.on_device.crs;
         let mut found = CrsMatrix::zeros_on(&space, graph.clone()).unwrap();
         *found.parts_mut().1 = space.upload(&wave(nnz, 0.3)).unwrap();
         let mut found_residual = space.upload(&wave(rows, 0.9)).unwrap();
@@ -324,21 +322,30 @@ fn boundary_conditions_are_those_of_serial() {
 fn arrays_that_do_not_fit_are_refused() {
     let Some(space) = gpu("arrays_that_do_not_fit_are_refused") else { return };
     let (tables, other) = (Tables::new(&space, cubes(2, 1), 27), Tables::new(&space, cubes(3, 1), 64));
-    let (elem_node, graph) = &tables.on_device;
-    assert!(CudaFill::new(&space, Strategy::Scatter, elem_node, &other.on_device.1).is_err());
+    let graph = &tables.on_device;
     let (coord, temperature) = (space.zeros::<[f64; 3]>(27).unwrap(), space.zeros::<f64>(27).unwrap());
     for (strategy, _) in Strategy::ALL {
-        let mut fill = CudaFill::new(&space, strategy, elem_node, graph).unwrap();
+        let mut fill = CudaFill::new(&space, strategy, graph).unwrap();
         let mut matrix = CrsMatrix::zeros_on(&space, graph.crs.clone()).unwrap();
         let (mut residual, mut short) = (space.zeros::<f64>(27).unwrap(), space.zeros::<f64>(26).unwrap());
         let mut heat = |temperature, residual| {
-            let input = HeatInput { elem_node, node_coord: &coord, temperature, conductivity: 1.0 };
-            fill.assemble_heat(&space, input, graph, &mut matrix, residual)
+            let input = HeatInput { node_coord: &coord, temperature, conductivity: 1.0 };
+            fill.assemble_heat(&space, input, &mut matrix, residual)
         };
         assert!(heat(&temperature, &mut short).unwrap_err().to_string().contains("`residual`"));
         assert!(heat(&space.zeros(26).unwrap(), &mut residual).unwrap_err().to_string().contains("`temperature`"));
         let elements = ElementMatrices { matrices: &temperature, residuals: &temperature, symmetric: false };
-        let refused = fill.assemble_matrices(&space, elem_node, graph, elements, &mut matrix, &mut residual);
+        let refused = fill.assemble_matrices(&space, elements, &mut matrix, &mut residual);
         assert!(refused.unwrap_err().to_string().contains("`matrices`"));
+        // Matrices on another graph, and on a copy of the graph.
+        let copy = Arc::new(tables.graph.crs.upload(&space).unwrap());
+        for (crs, message) in
+            [(&other.on_device.crs, "rows, columns and entries"), (&copy, "shares the graph of the plan")]
+        {
+            let mut matrix = CrsMatrix::zeros_on(&space, crs.clone()).unwrap();
+            let input = HeatInput { node_coord: &coord, temperature: &temperature, conductivity: 1.0 };
+            let refused = fill.assemble_heat(&space, input, &mut matrix, &mut residual).unwrap_err().to_string();
+            assert!(refused.contains(message), "{refused}");
+        }
     }
 }

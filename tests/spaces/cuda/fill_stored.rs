@@ -17,16 +17,16 @@ fn windowed(
     temperature: &CudaArray<f64>,
     step: usize,
 ) -> ([Vec<f64>; 2], usize) {
-    let (elem_node, graph) = &tables.on_device;
+    let graph = &tables.on_device;
     let rows = tables.graph.crs.rows();
-    let mut fill = CudaFill::with_step(space, Strategy::Gather, step, elem_node, graph).unwrap();
+    let mut fill = CudaFill::with_step(space, Strategy::Gather, step, graph).unwrap();
     let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
     let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
-    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
+    let input = HeatInput { node_coord: coord, temperature, conductivity: 2.5 };
     // The second assembly finds columns full of the first one's numbers.
     for _ in 0..2 {
         *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; tables.graph.crs.nnz()]).unwrap();
-        fill.assemble_heat(space, input, graph, &mut matrix, &mut residual).unwrap();
+        fill.assemble_heat(space, input, &mut matrix, &mut residual).unwrap();
     }
     let values = space.download(matrix.values()).unwrap();
     ([values, space.download(&residual).unwrap()], fill.stored_elements())
@@ -63,12 +63,12 @@ fn stored(
     (coord, temperature): (&CudaArray<[f64; 3]>, &CudaArray<f64>),
     fixed: &CudaArray<u8>,
 ) -> (StoredSystem<Cuda>, Vec<f64>) {
-    let (elem_node, graph) = &tables.on_device;
+    let graph = &tables.on_device;
     let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
-    let mut system = StoredSystem::new(space, format, direct, elem_node, graph.clone(), conditions).unwrap();
-    let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, elem_node, &system).unwrap();
+    let mut system = StoredSystem::new(space, format, direct, graph.clone(), conditions).unwrap();
+    let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, &system).unwrap();
     let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
-    let input = HeatInput { elem_node, node_coord: coord, temperature, conductivity: 2.5 };
+    let input = HeatInput { node_coord: coord, temperature, conductivity: 2.5 };
     for _ in 0..2 {
         // Places behind the last row, which nothing has to write, stay zero.
         let len = system.matrix.values().len();
@@ -90,7 +90,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
     let fixed: Vec<u8> = (0..columns).map(|node| u8::from(node * 7 % 11 == 0)).collect();
     let fixed = space.upload(&fixed).unwrap();
     let x = space.upload(&wave(columns.max(rows), 0.31)).unwrap();
-    let graph = &tables.on_device.1.crs;
+    let graph = &tables.on_device.crs;
     for (kernel, kernel_name) in Kernel::ALL {
         let given = (&coord, &temperature);
         let (crs, residual) = stored(space, (Format::Crs, false, kernel, elems), tables, given, &fixed);
@@ -142,9 +142,9 @@ fn assembly_in_slices_equals_crs_and_a_copy() {
     let (elem_node, coords) = hub(600);
     let rows = elem_node.node_count();
     check_stored(&space, "hub", &Tables::new(&space, elem_node, rows), &coords);
-    let (elem_node, graph) = &Tables::new(&space, cubes(9, 1), 1000).on_device;
+    let graph = &Tables::new(&space, cubes(9, 1), 1000).on_device;
     let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
-    let system = StoredSystem::new(&space, Format::Pattern, true, elem_node, graph.clone(), free).unwrap();
-    let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, elem_node, &system).unwrap_err().to_string();
+    let system = StoredSystem::new(&space, Format::Pattern, true, graph.clone(), free).unwrap();
+    let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, &system).unwrap_err().to_string();
     assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
 }

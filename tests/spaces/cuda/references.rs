@@ -63,12 +63,12 @@ fn check<const NN: usize>(space: &Cuda, name: &str, nodes: Vec<u32>, rows: usize
             if fill_strategy == FillStrategy::Colour && elems > 3000 {
                 continue;
             }
-            let mut fill = CudaFill::new(space, fill_strategy, &table, &found).unwrap();
+            let mut fill = CudaFill::new(space, fill_strategy, &found).unwrap();
             let mut matrix = CrsMatrix::zeros_on(space, found.crs.clone()).unwrap();
             *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; expected.len()]).unwrap();
             let mut residual = space.upload(&vec![f64::NAN; rows]).unwrap();
             let elements = ElementMatrices { matrices: &matrices, residuals: &residuals, symmetric: false };
-            fill.assemble_matrices(space, &table, &found, elements, &mut matrix, &mut residual).unwrap();
+            fill.assemble_matrices(space, elements, &mut matrix, &mut residual).unwrap();
             let same = space.download(matrix.values()).unwrap() == expected
                 && space.download(&residual).unwrap() == expected_residual;
             assert!(same, "{name}, {strategy:?}, {fill_name}: other sums");

@@ -7,12 +7,13 @@ use crate::element::{DIM, HEX8_NODES};
 use crate::error::check_length;
 use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
-use crate::{Error, Result};
+use crate::{Error, LocalOrdinal, Result};
 
 /// The mesh data from which element kernels compute; borrowed and cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements<'a> {
-    elem_node: &'a ElemNode,
+    /// Nodes of each element.
+    table: &'a [[LocalOrdinal; HEX8_NODES]],
     node_coord: &'a [[f64; DIM]],
     solution: &'a [f64],
     pub(super) conductivity: f64,
@@ -42,7 +43,8 @@ impl<'a> Elements<'a> {
             let nodes = elem_node.nodes_per_elem();
             return Err(Error::Invalid(format!("element kernel: elements have {nodes} nodes, expected {HEX8_NODES}")));
         }
-        Ok(Elements { elem_node, node_coord, solution, conductivity })
+        let table = elem_node.as_slice().as_chunks().0;
+        Ok(Elements { table, node_coord, solution, conductivity })
     }
 
     /// Gathers `WIDTH` elements from `first` on; lanes past `end` repeat the last element.
@@ -55,7 +57,7 @@ impl<'a> Elements<'a> {
         let mut gathered =
             Gathered { coords: [[Lanes::ZERO; DIM]; HEX8_NODES], temperature: [Lanes::ZERO; HEX8_NODES] };
         for lane in 0..WIDTH {
-            let nodes = self.elem_node.elem((first + lane).min(end - 1));
+            let nodes = &self.table[(first + lane).min(end - 1)];
             for i in 0..HEX8_NODES {
                 let node = nodes[i] as usize;
                 let x = self.node_coord[node];

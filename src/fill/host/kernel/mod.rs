@@ -11,11 +11,12 @@ pub use fused::FusedKernel;
 pub use gather::Elements;
 
 use crate::element::{HEX8_NODES, SymmetricSink};
+use crate::fill::Wanted;
 use crate::space::lanes::{LANES, Lanes};
 use std::ops::Range;
 
 /// Element matrices and residuals of up to [`LANES`] elements, the element index fastest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct ElementBatch<const NN: usize> {
     /// `[i, j, lane]`: derivative of residual `i` by the unknown at node `j`.
@@ -94,4 +95,16 @@ pub trait ElementKernel<const NN: usize>: Sync {
     /// Fills lanes `0..elems.len()` of `out` with elements `elems` (at most [`LANES`]); the other lanes are unspecified.
     /// The values in a lane depend on its element alone, never on its neighbours in the batch.
     fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
+
+    /// Fills the wanted part of `out` as [`evaluate`](Self::evaluate); the other part is unspecified. Kernels that save work by
+    /// it override this function; the default computes both.
+    fn evaluate_part(
+        &self,
+        elems: Range<usize>,
+        _wanted: Wanted,
+        scratch: &mut Self::Scratch,
+        out: &mut ElementBatch<NN>,
+    ) {
+        self.evaluate(elems, scratch, out);
+    }
 }

@@ -1,0 +1,43 @@
+//! Whether a matrix is on the graph that a plan was made for.
+
+use crate::space::MemorySpace;
+use crate::sparse::CrsGraph;
+use crate::{Error, Result};
+use std::sync::Arc;
+
+/// Refuses the graph of a matrix unless it is the graph of the plan or equal to it. Costs nothing for a shared graph and a
+/// pass over both graphs otherwise.
+pub(super) fn check_graph(operation: &'static str, of_matrix: &Arc<CrsGraph>, of_plan: &Arc<CrsGraph>) -> Result<()> {
+    if Arc::ptr_eq(of_matrix, of_plan) {
+        return Ok(());
+    }
+    check_sizes(operation, of_matrix, of_plan)?;
+    match (0..of_plan.rows()).find(|&row| of_matrix.row(row) != of_plan.row(row)) {
+        None => Ok(()),
+        Some(row) => Err(Error::Invalid(format!(
+            "{operation}: the matrix is on another graph: its row {row} has columns {:?}, the plan's {:?}; expected a matrix \
+             on the graph of the plan",
+            first(of_matrix.row(row)),
+            first(of_plan.row(row)),
+        ))),
+    }
+}
+
+/// Refuses a graph of other sizes: rows, columns, entries.
+pub(super) fn check_sizes<M: MemorySpace>(
+    operation: &'static str,
+    of_matrix: &CrsGraph<M>,
+    of_plan: &CrsGraph<M>,
+) -> Result<()> {
+    let sizes = |graph: &CrsGraph<M>| vec![graph.rows(), graph.columns(), graph.nnz()];
+    let (actual, expected) = (sizes(of_matrix), sizes(of_plan));
+    if actual == expected {
+        return Ok(());
+    }
+    Err(Error::Shape { operation, array: "matrix (rows, columns and entries of its graph)", actual, expected })
+}
+
+/// The first columns of a row, for a message of one line.
+fn first(columns: &[u32]) -> &[u32] {
+    &columns[..columns.len().min(8)]
+}
