@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the temperature in a file of --vtk, cut open along the diagonal, by the readers that ParaView has too.
+"""Draws the temperature in a file of --vtk, cut open at the middle, by the readers that ParaView has too.
 
     minifenl --nodes 25 --map twist --vtk t.vtu
     python3 docs/temperature.py t.vtu docs/temperature.png      # pip install vtk
@@ -18,8 +18,8 @@ reader.Update()
 low, high = reader.GetOutput().GetPointData().GetArray("temperature").GetRange()
 
 plane = vtk.vtkPlane()
-plane.SetOrigin(reader.GetOutput().GetCenter())
-plane.SetNormal(-1, 1, 0)
+plane.SetOrigin(*(1.15 * x for x in reader.GetOutput().GetCenter()))
+plane.SetNormal(1, 0, 0)
 half = vtk.vtkExtractGeometry()  # whole elements: the mesh stays visible in the cut
 half.SetImplicitFunction(plane)
 half.SetInputConnection(reader.GetOutputPort())
@@ -51,7 +51,7 @@ bar.SetPosition(0.85, 0.12)
 bar.SetPosition2(0.1, 0.76)
 for text in (bar.GetTitleTextProperty(), bar.GetLabelTextProperty()):
     text.SetColor(0.2, 0.2, 0.2)
-    text.SetFontSize(26)
+    text.SetFontSize(20)
     text.BoldOff()
     text.ItalicOff()
     text.ShadowOff()
@@ -63,15 +63,15 @@ scene.AddViewProp(bar)
 scene.ResetCamera()
 camera = scene.GetActiveCamera()
 focus = camera.GetFocalPoint()
-camera.SetPosition(focus[0] + 4.2, focus[1] - 1.6, focus[2] + 1.5)
+camera.SetPosition(focus[0] + 3, focus[1] - 2, focus[2] + 1.2)
 camera.SetViewUp(0, 0, 1)
 scene.ResetCamera()
-camera.Zoom(1.25)
+camera.Zoom(1.0)
 camera.SetWindowCenter(0.14, 0)
 window = vtk.vtkRenderWindow()
 window.SetOffScreenRendering(1)
 window.SetMultiSamples(8)
-window.SetSize(1000, 760)
+window.SetSize(800, 600)
 window.AddRenderer(scene)
 window.Render()
 image = vtk.vtkWindowToImageFilter()
