@@ -51,8 +51,8 @@ mod stored_system;
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, Fill, FusedKernel, HostHeatAssembly,
-    element_fn,
+    BlockFill, ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, Fill, FusedKernel,
+    HostHeatAssembly, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

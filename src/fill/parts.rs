@@ -4,13 +4,24 @@ use crate::sparse::CrsMatrix;
 
 /// The arrays that an assembly writes.
 #[derive(Debug)]
-pub enum Parts<'a> {
+pub enum Parts<'a, M = &'a mut CrsMatrix> {
     /// The matrix and the residual.
-    Both(&'a mut CrsMatrix, &'a mut [f64]),
+    Both(M, &'a mut [f64]),
     /// The matrix alone.
-    Matrix(&'a mut CrsMatrix),
+    Matrix(M),
     /// The residual alone.
     Residual(&'a mut [f64]),
+}
+
+impl<'a, M> Parts<'a, M> {
+    /// Replaces the matrix.
+    pub(super) fn map<N>(self, f: impl FnOnce(M) -> N) -> Parts<'a, N> {
+        match self {
+            Parts::Both(matrix, residual) => Parts::Both(f(matrix), residual),
+            Parts::Matrix(matrix) => Parts::Matrix(f(matrix)),
+            Parts::Residual(residual) => Parts::Residual(residual),
+        }
+    }
 }
 
 /// What an assembly reads of a batch of elements.

@@ -49,21 +49,24 @@ impl Colour {
         Ok(Colour { colours })
     }
 
-    pub(super) fn assemble<S: HostSpace, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
+    pub(super) fn assemble<S, const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool>(
         &self,
         space: &S,
-        kernel: &impl ElementKernel<NN>,
-        batches: &Batches<NN>,
+        kernel: &impl ElementKernel<ND>,
+        batches: &Batches<ND>,
         graph: Pattern<'_>,
         output: Output<'_>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        S: HostSpace,
+    {
         let (sums, elem_count) = (SharedSums::new(space, graph.crs, output), graph.elem.elem_node().elem_count());
         let add = |_, cell: &AtomicF64, term| add_unshared(cell, term);
         // Colours run one after the other; the end of try_for_each separates them.
         self.colours.iter().try_for_each(|blocks| {
             space.try_for_each(blocks.par_iter(), |&block| {
                 let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
-                add_elems::<NN, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, add)
+                add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, add)
             })
         })
     }

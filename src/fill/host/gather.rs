@@ -1,12 +1,12 @@
 //! Strategy `gather`: element matrices are computed first; then each row sums its own parts in element order.
 //!
 //! The sums have the same bits on any number of threads, and on any number of ranks that keep the order of elements. A
-//! row's part of an element matrix is NN adjacent numbers.
+//! row's part of an element matrix is ND adjacent numbers, ND dofs per element.
 //!
 //! With a local numbering a row needs only elements that are close together. Each thread then moves a *window* of
 //! element matrices along its rows, which stays in cache; elements on the boundary between two threads are computed by
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
-//! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
+//! thread), all element matrices are stored in memory: 16 ND (ND + 1) bytes per element, written and read.
 
 use super::batches::Batches;
 use super::kernel::ElementKernel;
@@ -29,22 +29,22 @@ const BLOCK: usize = 32 * LANES;
 
 /// Lists of each row's elements, and the storage of the element matrices.
 #[derive(Debug)]
-pub(super) struct Gather<const NN: usize> {
+pub(super) struct Gather<const ND: usize, const B: usize> {
     lists: NodeElem,
     /// Bounds of the pieces of rows.
     bounds: Vec<usize>,
-    arrays: Arrays<NN>,
+    arrays: Arrays<ND, B>,
 }
 
 #[derive(Debug)]
-enum Arrays<const NN: usize> {
+enum Arrays<const ND: usize, const B: usize> {
     /// One window per piece of rows.
-    Windows(Vec<Window<NN>>),
+    Windows(Vec<Window<ND, B>>),
     /// `[elem, i, j]` and `[elem, i]` of all elements.
     All(Vec<f64>, Vec<f64>),
 }
 
-impl<const NN: usize> Gather<NN> {
+impl<const ND: usize, const B: usize> Gather<ND, B> {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows)?;
         // One piece per thread: every further cut would duplicate more elements.
@@ -56,7 +56,7 @@ impl<const NN: usize> Gather<NN> {
         }
         let elems = elem_node.elem_count();
         let arrays =
-            Arrays::All(try_zeroed("element matrices", elems * NN * NN)?, try_zeroed("element residuals", elems * NN)?);
+            Arrays::All(try_zeroed("element matrices", elems * ND * ND)?, try_zeroed("element residuals", elems * ND)?);
         // Stored matrices are computed once in any case, so more pieces only balance the load.
         Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
     }
@@ -72,15 +72,16 @@ impl<const NN: usize> Gather<NN> {
     pub(super) fn assemble<S: HostSpace, const MATRIX: bool, const RESIDUAL: bool>(
         &mut self,
         space: &S,
-        kernel: &impl ElementKernel<NN>,
-        batches: &Batches<NN>,
+        kernel: &impl ElementKernel<ND>,
+        batches: &Batches<ND>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
         let Output { values, residual, sum } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
-        let (entries, items) = (|row: usize| if MATRIX { row_map[row] as usize } else { 0 }, usize::from(RESIDUAL));
+        let entries = |row: usize| if MATRIX { B * B * row_map[row] as usize } else { 0 };
+        let items = if RESIDUAL { B } else { 0 };
         let pieces = split_at(values, bounds.iter().map(|&row| entries(row))).into_par_iter();
         let pieces = pieces.zip(split_at(residual, bounds.iter().map(|&row| items * row))).enumerate();
         let rows = |piece: usize| {
@@ -92,27 +93,27 @@ impl<const NN: usize> Gather<NN> {
             Arrays::Windows(windows) => with_positions!(graph.elem, positions => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
-                    let (mut scratch, mut residual) = (kernel.scratch(), residual.iter_mut());
+                    let (mut scratch, mut residual) = (kernel.scratch(), residual.as_chunks_mut::<B>().0.iter_mut());
                     for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
                         window.reach::<_, MATRIX, RESIDUAL>(slots, kernel, elem_count, &mut scratch);
-                        let terms = |slot| window.terms(slot);
-                        add_up::<_, NN, MATRIX>(slots, terms, positions, row, residual.next(), sum);
+                        let terms = |slot, c| window.terms(slot, c);
+                        add_up::<_, ND, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
                     }
                     Ok(())
                 })
             }),
             Arrays::All(matrices, residuals) => {
-                compute_all::<_, NN, MATRIX, RESIDUAL>(space, kernel, batches, elem_count, matrices, residuals)?;
-                let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
+                compute_all::<_, ND, MATRIX, RESIDUAL>(space, kernel, batches, elem_count, matrices, residuals)?;
+                let terms = |slot: usize, c| (&matrices[(slot * B + c) * ND..][..ND], residuals[slot * B + c]);
                 with_positions!(graph.elem, positions => {
                     space.for_each(pieces, |(piece, (mut values, residual))| {
-                        let mut residual = residual.iter_mut();
+                        let mut residual = residual.as_chunks_mut::<B>().0.iter_mut();
                         for (slots, len) in rows(piece) {
                             let (row, rest) = values.split_at_mut(len);
                             values = rest;
-                            add_up::<_, NN, MATRIX>(slots, terms, positions, row, residual.next(), sum);
+                            add_up::<_, ND, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
                         }
                     });
                 });
@@ -122,29 +123,32 @@ impl<const NN: usize> Gather<NN> {
     }
 }
 
-/// Adds the terms of a row to the row and to its residual, as far as they are wanted. `terms(slot)` returns the matrix row and
-/// the residual of a slot.
+/// Adds the terms of a node's rows to the rows and to their residuals, as far as they are wanted. `terms(slot, c)` returns row c
+/// of a slot's part of its element matrix, and its residual.
 #[inline(always)]
-fn add_up<'a, P: Position, const NN: usize, const MATRIX: bool>(
+fn add_up<'a, P: Position, const ND: usize, const B: usize, const MATRIX: bool>(
     slots: &[LocalOrdinal],
-    terms: impl Fn(usize) -> (&'a [f64], f64),
+    terms: impl Fn(usize, usize) -> (&'a [f64], f64),
     positions: &[P],
     row: &mut [f64],
-    residual: Option<&mut f64>,
+    residual: Option<&mut [f64; B]>,
     sum: Sum,
 ) {
-    let mut total = 0.0;
+    let mut total = [0.0; B];
     match sum {
         Sum::Overwrite => row.fill(0.0),
-        Sum::Into => total = residual.as_deref().copied().unwrap_or(0.0),
+        Sum::Into => total = residual.as_deref().copied().unwrap_or(total),
     }
     for &slot in slots {
-        let (matrix_row, term) = terms(slot as usize);
-        total += term;
-        if MATRIX {
-            let positions = &positions[slot as usize * NN..][..NN];
-            for (term, position) in matrix_row.iter().zip(positions) {
-                row[position.get()] += term;
+        let positions = &positions[slot as usize * (ND / B)..][..ND / B];
+        for (c, total) in total.iter_mut().enumerate() {
+            let (matrix_row, term) = terms(slot as usize, c);
+            *total += term;
+            if MATRIX {
+                for (terms, position) in matrix_row.as_chunks::<B>().0.iter().zip(positions) {
+                    let block = &mut row[B * (B * position.get() + c)..][..B];
+                    block.iter_mut().zip(terms).for_each(|(value, term)| *value += term);
+                }
             }
         }
     }
@@ -153,23 +157,23 @@ fn add_up<'a, P: Position, const NN: usize, const MATRIX: bool>(
     }
 }
 
-fn compute_all<S: HostSpace, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
+fn compute_all<S: HostSpace, const ND: usize, const MATRIX: bool, const RESIDUAL: bool>(
     space: &S,
-    kernel: &impl ElementKernel<NN>,
-    batches: &Batches<NN>,
+    kernel: &impl ElementKernel<ND>,
+    batches: &Batches<ND>,
     elem_count: usize,
     matrices: &mut [f64],
     residuals: &mut [f64],
 ) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
-    let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
+    let arrays = matrices.par_chunks_mut(BLOCK * ND * ND).zip(residuals.par_chunks_mut(BLOCK * ND));
     space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
         batches.lend(|batch| {
             let mut scratch = kernel.scratch();
-            let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
+            let stored = matrices.chunks_mut(LANES * ND * ND).zip(residuals.chunks_mut(LANES * ND));
             for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(stored) {
                 let elems = first..elem_count.min(first + LANES);
-                evaluate::<_, NN, MATRIX, RESIDUAL>(kernel, elems, &mut scratch, batch);
+                evaluate::<_, ND, MATRIX, RESIDUAL>(kernel, elems, &mut scratch, batch);
                 batch.store(matrices, residuals);
             }
         })

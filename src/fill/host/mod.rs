@@ -3,7 +3,9 @@
 //!
 //! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
 
+mod assembly;
 mod batches;
+mod block;
 mod colour;
 mod dirichlet;
 mod element_fn;
@@ -18,42 +20,26 @@ mod sums;
 mod tests;
 mod window;
 
+pub use block::BlockFill;
 pub use element_fn::{ElementFn, element_fn};
 pub use heat::HostHeatAssembly;
 pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
 
-use super::same_graph::check_graph;
 use super::{Parts, Strategy};
 use crate::Result;
 use crate::contraction::Sum;
-use crate::error::{check_at_least, check_length};
 use crate::graph::{ElemGraph, Graph};
 use crate::mesh::ElemNode;
 use crate::space::HostSpace;
 use crate::sparse::{CrsGraph, CrsMatrix};
-use batches::Batches;
-use colour::Colour;
-use gather::Gather;
-use pattern::{Output, Pattern};
-use scatter::Scatter;
+use assembly::Assembly;
 use std::sync::Arc;
-use sums::with_positions;
 
 /// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
 /// graph's pattern, positions and element-node table.
 #[derive(Debug)]
 pub struct Fill<const NN: usize> {
-    method: Method<NN>,
-    crs: Arc<CrsGraph>,
-    elem: ElemGraph,
-    batches: Batches<NN>,
-}
-
-#[derive(Debug)]
-enum Method<const NN: usize> {
-    Scatter(Scatter),
-    Gather(Gather<NN>),
-    Colour(Colour),
+    assembly: Assembly<NN, 1>,
 }
 
 impl<const NN: usize> Fill<NN> {
@@ -68,14 +54,7 @@ impl<const NN: usize> Fill<NN> {
 
     /// [`new`](Self::new) for a pattern and the elements in it.
     fn prepare<S: HostSpace>(space: &S, strategy: Strategy, crs: Arc<CrsGraph>, elem: ElemGraph) -> Result<Self> {
-        check_tables::<NN>("Fill::new", &crs, &elem)?;
-        let (elem_node, rows) = (elem.elem_node(), crs.rows());
-        let method = match strategy {
-            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)?),
-            Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
-            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
-        };
-        Ok(Fill { method, crs, elem, batches: Batches::new(space.concurrency())? })
+        Ok(Fill { assembly: Assembly::new(space, strategy, crs, elem)? })
     }
 
     /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
@@ -94,9 +73,7 @@ impl<const NN: usize> Fill<NN> {
         matrix: &mut CrsMatrix,
         residual: &mut [f64],
     ) -> Result<()> {
-        let (graph, values) = matrix.values_on_graph();
-        self.check(Some(graph), Some(residual))?;
-        self.run::<S, true, true>(space, kernel, Output { values, residual, sum: Sum::Overwrite })
+        self.assemble_parts(space, kernel, Sum::Overwrite, Parts::Both(matrix, residual))
     }
 
     /// Assembles the matrix, the residual, or both, which overwrite what stands in them or add to it. One group of elements
@@ -120,74 +97,27 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// Those of [`assemble`](Self::assemble).
-    pub fn assemble_parts<S: HostSpace>(
+    pub fn assemble_parts<'a, S: HostSpace>(
         &mut self,
         space: &S,
         kernel: &impl ElementKernel<NN>,
         sum: Sum,
-        parts: Parts<'_>,
+        parts: Parts<'a>,
     ) -> Result<()> {
-        match parts {
-            Parts::Both(matrix, residual) => {
-                let (graph, values) = matrix.values_on_graph();
-                self.check(Some(graph), Some(residual))?;
-                self.run::<S, true, true>(space, kernel, Output { values, residual, sum })
-            }
-            Parts::Matrix(matrix) => {
-                let (graph, values) = matrix.values_on_graph();
-                self.check(Some(graph), None)?;
-                self.run::<S, true, false>(space, kernel, Output { values, residual: &mut [], sum })
-            }
-            Parts::Residual(residual) => {
-                self.check(None, Some(residual))?;
-                self.run::<S, false, true>(space, kernel, Output { values: &mut [], residual, sum })
-            }
-        }
-    }
-
-    fn check(&self, graph: Option<&Arc<CrsGraph>>, residual: Option<&[f64]>) -> Result<()> {
-        graph.map_or(Ok(()), |graph| check_graph("Fill::assemble", graph, &self.crs))?;
-        let Some(residual) = residual else { return Ok(()) };
-        check_length("Fill::assemble", "residual", residual.len(), self.crs.rows())
-    }
-
-    /// Assembles the parts for which `MATRIX` and `RESIDUAL` stand, into arrays of checked lengths.
-    fn run<S: HostSpace, const MATRIX: bool, const RESIDUAL: bool>(
-        &mut self,
-        space: &S,
-        kernel: &impl ElementKernel<NN>,
-        output: Output<'_>,
-    ) -> Result<()> {
-        let graph = Pattern { crs: &self.crs, elem: &self.elem };
-        let batches = &self.batches;
-        match &mut self.method {
-            Method::Scatter(scatter) => {
-                scatter.assemble::<S, NN, MATRIX, RESIDUAL>(space, kernel, batches, graph, output)
-            }
-            Method::Gather(gather) => gather.assemble::<S, MATRIX, RESIDUAL>(space, kernel, batches, graph, output),
-            Method::Colour(colour) => colour.assemble::<S, NN, MATRIX, RESIDUAL>(space, kernel, batches, graph, output),
-        }
+        let values = |matrix: &'a mut CrsMatrix| {
+            let (graph, values) = matrix.values_on_graph();
+            (graph, values.as_mut_slice())
+        };
+        self.assembly.assemble(space, kernel, sum, parts.map(values))
     }
 
     /// Returns the element-node table.
     pub fn elem_node(&self) -> &ElemNode {
-        self.elem.elem_node()
+        self.assembly.elem.elem_node()
     }
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        match &self.method {
-            Method::Gather(gather) => gather.stored_bytes(),
-            Method::Scatter(_) | Method::Colour(_) => 0,
-        }
+        self.assembly.stored_bytes()
     }
-}
-
-/// Refuses elements of another number of nodes, and a pattern whose sizes are those of another table.
-fn check_tables<const NN: usize>(name: &'static str, crs: &CrsGraph, elem: &ElemGraph) -> Result<()> {
-    let (positions, elem_node) = (with_positions!(elem, positions => positions.len()), elem.elem_node());
-    check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
-    check_length(name, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
-    check_length(name, "graph (columns)", crs.columns(), elem_node.node_count())?;
-    check_at_least(name, "elem_node (its nodes)", elem_node.node_count(), crs.rows())
 }

@@ -43,18 +43,21 @@ impl Scatter {
         Ok(Scatter { bounds, on_seam })
     }
 
-    pub(super) fn assemble<S: HostSpace, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
+    pub(super) fn assemble<S, const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool>(
         &self,
         space: &S,
-        kernel: &impl ElementKernel<NN>,
-        batches: &Batches<NN>,
+        kernel: &impl ElementKernel<ND>,
+        batches: &Batches<ND>,
         graph: Pattern<'_>,
         output: Output<'_>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        S: HostSpace,
+    {
         let sums = SharedSums::new(space, graph.crs, output);
         space.try_for_each(self.bounds.par_windows(2), |block| {
             let elems = block[0]..block[1];
-            add_elems::<NN, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, |row, cell, term| {
+            add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, |row, cell, term| {
                 if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
             })
         })
@@ -115,7 +118,7 @@ mod tests {
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
             let output = Output { values: &mut values, residual: &mut residual, sum: Sum::Overwrite };
-            scatter.assemble::<_, 2, true, true>(&space, &ones, &batches, pattern, output).unwrap();
+            scatter.assemble::<_, 2, 1, true, true>(&space, &ones, &batches, pattern, output).unwrap();
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));
         }

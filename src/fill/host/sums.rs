@@ -49,24 +49,25 @@ pub(super) use with_positions;
 
 /// Evaluates the elements `elems` in batches and adds the wanted parts of each to its rows with `add(row, cell, term)`.
 #[inline(always)]
-pub(super) fn add_elems<const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
-    kernel: &impl ElementKernel<NN>,
-    batches: &Batches<NN>,
+pub(super) fn add_elems<const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool>(
+    kernel: &impl ElementKernel<ND>,
+    batches: &Batches<ND>,
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
 ) -> Result<()> {
-    let table = graph.elem.elem_node().as_slice();
+    let (table, nodes) = (graph.elem.elem_node().as_slice(), ND / B);
     batches.lend(|batch| {
         let mut scratch = kernel.scratch();
         with_positions!(graph.elem, positions => {
             for first in elems.clone().step_by(LANES) {
                 let lanes = first..elems.end.min(first + LANES);
-                evaluate::<_, NN, MATRIX, RESIDUAL>(kernel, lanes.clone(), &mut scratch, batch);
+                evaluate::<_, ND, MATRIX, RESIDUAL>(kernel, lanes.clone(), &mut scratch, batch);
                 for (lane, elem) in lanes.enumerate() {
-                    let (nodes, positions) = (&table[elem * NN..][..NN], &positions[elem * NN * NN..][..NN * NN]);
-                    add_elem::<NN, MATRIX, RESIDUAL, _>(batch, lane, nodes, positions, sums, add);
+                    let positions = &positions[elem * nodes * nodes..][..nodes * nodes];
+                    let nodes = &table[elem * nodes..][..nodes];
+                    add_elem::<ND, B, MATRIX, RESIDUAL, _>(batch, lane, nodes, positions, sums, add);
                 }
             }
         });
@@ -75,11 +76,11 @@ pub(super) fn add_elems<const NN: usize, const MATRIX: bool, const RESIDUAL: boo
 
 /// Evaluates a batch; the kernel may leave out what is not wanted.
 #[inline(always)]
-pub(super) fn evaluate<K: ElementKernel<NN>, const NN: usize, const MATRIX: bool, const RESIDUAL: bool>(
+pub(super) fn evaluate<K: ElementKernel<ND>, const ND: usize, const MATRIX: bool, const RESIDUAL: bool>(
     kernel: &K,
     elems: Range<usize>,
     scratch: &mut K::Scratch,
-    batch: &mut ElementBatch<NN>,
+    batch: &mut ElementBatch<ND>,
 ) {
     match (MATRIX, RESIDUAL) {
         (true, true) => kernel.evaluate(elems, scratch, batch),
@@ -91,27 +92,35 @@ pub(super) fn evaluate<K: ElementKernel<NN>, const NN: usize, const MATRIX: bool
 /// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same
 /// element.
 #[inline(always)]
-fn add_elem<const NN: usize, const MATRIX: bool, const RESIDUAL: bool, P: Position>(
-    batch: &ElementBatch<NN>,
+fn add_elem<const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool, P: Position>(
+    batch: &ElementBatch<ND>,
     lane: usize,
     nodes: &[LocalOrdinal],
     positions: &[P],
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),
 ) {
-    for i in 0..NN {
-        let row = nodes[i];
+    for i in 0..ND / B {
+        let (row, first) = (nodes[i], B * nodes[i] as usize);
         // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
         if RESIDUAL {
-            let Some(cell) = sums.residual.get(row as usize) else { continue };
-            add(row, cell, batch.residual[i][lane]);
+            let Some(cells) = sums.residual.get(first..first + B) else { continue };
+            for c in 0..B {
+                add(row, &cells[c], batch.residual[B * i + c][lane]);
+            }
         } else if row as usize >= sums.crs.rows() {
             continue;
         }
         if MATRIX {
-            let values = &sums.values[sums.crs.row_range(row as usize)];
-            for j in 0..NN {
-                add(row, &values[positions[i * NN + j].get()], batch.matrix[i][j][lane]);
+            let entries = sums.crs.row_range(row as usize);
+            let values = &sums.values[B * B * entries.start..B * B * entries.end];
+            for j in 0..ND / B {
+                let block = B * B * positions[ND / B * i + j].get();
+                for c in 0..B {
+                    for d in 0..B {
+                        add(row, &values[block + B * c + d], batch.matrix[B * i + c][B * j + d][lane]);
+                    }
+                }
             }
         }
     }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 /// Window of one piece of rows.
 #[derive(Debug)]
-pub(super) struct Window<const NN: usize> {
+pub(super) struct Window<const ND: usize, const B: usize> {
     /// Batches that the piece reads, in ascending order.
     batches: Vec<u32>,
     /// Number of batches computed since the last restart.
@@ -29,16 +29,16 @@ pub(super) struct Window<const NN: usize> {
     matrices: Vec<f64>,
     /// Residuals `[batch % capacity, lane, i]`.
     residuals: Vec<f64>,
-    batch: HeapBatch<NN>,
+    batch: HeapBatch<ND>,
 }
 
 /// Makes a window for each piece of rows between `bounds`.
-pub(super) fn windows<S: HostSpace, const NN: usize>(
+pub(super) fn windows<S: HostSpace, const ND: usize, const B: usize>(
     space: &S,
     lists: &NodeElem,
     bounds: &[usize],
-) -> Result<Vec<Window<NN>>> {
-    let mut windows: Vec<Option<Window<NN>>> = bounds.iter().skip(1).map(|_| None).collect();
+) -> Result<Vec<Window<ND, B>>> {
+    let mut windows: Vec<Option<Window<ND, B>>> = bounds.iter().skip(1).map(|_| None).collect();
     space.try_for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
         *window = Some(Window::new(lists, rows[0]..rows[1])?);
         Ok(())
@@ -46,8 +46,11 @@ pub(super) fn windows<S: HostSpace, const NN: usize>(
     Ok(windows.into_iter().flatten().collect())
 }
 
-impl<const NN: usize> Window<NN> {
-    const BATCH: usize = LANES * NN;
+impl<const ND: usize, const B: usize> Window<ND, B> {
+    /// Slots of a batch: rows of nodes.
+    const BATCH: usize = LANES * (ND / B);
+    /// Rows of dofs of a batch.
+    const ROWS: usize = LANES * ND;
 
     fn new(lists: &NodeElem, rows: std::ops::Range<usize>) -> Result<Self> {
         let batch = |slot: LocalOrdinal| slot / Self::BATCH as u32;
@@ -88,15 +91,15 @@ impl<const NN: usize> Window<NN> {
     pub(super) fn restart(&mut self) -> Result<()> {
         self.computed = 0;
         if self.matrices.is_empty() {
-            self.matrices = try_zeroed("window of element matrices", self.capacity * Self::BATCH * NN)?;
-            self.residuals = try_zeroed("window of residuals", self.capacity * Self::BATCH)?;
+            self.matrices = try_zeroed("window of element matrices", self.capacity * Self::ROWS * ND)?;
+            self.residuals = try_zeroed("window of residuals", self.capacity * Self::ROWS)?;
         }
         Ok(())
     }
 
     /// Computes the missing batches up to the one with a row's last slot.
     #[inline(always)]
-    pub(super) fn reach<K: ElementKernel<NN>, const MATRIX: bool, const RESIDUAL: bool>(
+    pub(super) fn reach<K: ElementKernel<ND>, const MATRIX: bool, const RESIDUAL: bool>(
         &mut self,
         slots: &[LocalOrdinal],
         kernel: &K,
@@ -110,20 +113,20 @@ impl<const NN: usize> Window<NN> {
             self.turn = batch / self.capacity * self.capacity;
             let (first, place) = (batch * LANES, batch - self.turn);
             let elems = first..elem_count.min(first + LANES);
-            evaluate::<_, NN, MATRIX, RESIDUAL>(kernel, elems, scratch, self.batch.get());
-            let matrices = &mut self.matrices[place * Self::BATCH * NN..][..Self::BATCH * NN];
-            self.batch.get().store(matrices, &mut self.residuals[place * Self::BATCH..][..Self::BATCH]);
+            evaluate::<_, ND, MATRIX, RESIDUAL>(kernel, elems, scratch, self.batch.get());
+            let matrices = &mut self.matrices[place * Self::ROWS * ND..][..Self::ROWS * ND];
+            self.batch.get().store(matrices, &mut self.residuals[place * Self::ROWS..][..Self::ROWS]);
             self.computed += 1;
         }
     }
 
-    /// Returns the slot's row of its element matrix and its residual.
+    /// Returns row c of the slot's part of its element matrix, and its residual.
     #[inline(always)]
-    pub(super) fn terms(&self, slot: usize) -> (&[f64], f64) {
+    pub(super) fn terms(&self, slot: usize, c: usize) -> (&[f64], f64) {
         let batch = slot / Self::BATCH;
         // Remainder by the capacity without a division: the batch belongs to this turn or to the one before.
         let place = if batch >= self.turn { batch - self.turn } else { batch + self.capacity - self.turn };
-        let at = place * Self::BATCH + slot % Self::BATCH;
-        (&self.matrices[at * NN..][..NN], self.residuals[at])
+        let at = place * Self::ROWS + slot % Self::BATCH * B + c;
+        (&self.matrices[at * ND..][..ND], self.residuals[at])
     }
 }

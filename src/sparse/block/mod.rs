@@ -53,6 +53,11 @@ impl<const B: usize> BlockCrsMatrix<B> {
         (&self.graph, &mut self.values)
     }
 
+    /// Returns the shared graph of nodes and the values, the latter writable.
+    pub(crate) fn values_on_graph(&mut self) -> (&Arc<CrsGraph>, &mut [f64]) {
+        (&self.graph, &mut self.values)
+    }
+
     /// Returns the block at a pair of nodes, or `None` if the graph has no such entry.
     pub fn block(&self, row: usize, column: u32) -> Option<[[f64; B]; B]> {
         let position = self.graph.row(row).binary_search(&column).ok()?;
