@@ -30,6 +30,7 @@
 #[cfg(feature = "cuda")]
 mod cuda;
 mod elem_graph;
+mod groups;
 mod growth;
 mod host;
 #[cfg(feature = "cuda")]
@@ -39,6 +40,7 @@ mod node_elem;
 pub mod step;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
+pub use groups::build_groups;
 pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

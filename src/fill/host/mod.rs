@@ -10,6 +10,8 @@ mod colour;
 mod dirichlet;
 mod element_fn;
 mod gather;
+#[cfg(test)]
+mod group_tests;
 mod heat;
 mod kernel;
 mod pattern;
