@@ -101,6 +101,37 @@ mod tests {
         assert!(refused.contains("graph (columns)"), "{refused}");
     }
 
+    /// K u = b with K = tridiag(-1, 2, -1): the fixed end values are the ends of a straight line.
+    #[test]
+    fn imposed_values_are_moved_to_the_right_side() {
+        let entries = vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3];
+        let graph = Arc::new(CrsGraph::new(vec![0, 2, 5, 8, 10], entries, 4).unwrap());
+        let values = vec![1.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 1.0];
+        let mut matrix = CrsMatrix::new(graph.clone(), values.clone()).unwrap();
+        let mut rhs = vec![5.0, 0.0, 0.5, 5.0];
+        let conditions = Dirichlet::new(&Serial, &graph, &vec![1, 0, 0, 1]).unwrap();
+        conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[7.0, f64::NAN, f64::NAN, 4.0]).unwrap();
+        assert_eq!(matrix.values(), &[1.0, 0.0, 0.0, 2.0, -1.0, -1.0, 2.0, 0.0, 0.0, 1.0]);
+        assert_eq!(rhs, [7.0, 7.0, 4.5, 4.0]);
+        // By hand: 2 u1 - u2 = 7, 2 u2 - u1 = 4.5.
+        let u = [7.0, 18.5 / 3.0, 16.0 / 3.0, 4.0];
+        assert!((2.0 * u[1] - u[2] - rhs[1]).abs() < 1e-14 && (2.0 * u[2] - u[1] - rhs[2]).abs() < 1e-14);
+
+        let mut matrix = CrsMatrix::new(graph.clone(), values).unwrap();
+        let mut refused = |rhs: usize, values: usize| {
+            let given = conditions.apply_with(&Serial, &mut matrix, &mut vec![1.0; rhs], &vec![0.0; values]);
+            given.unwrap_err().to_string()
+        };
+        assert!(refused(3, 4).contains("`rhs`") && refused(4, 5).contains("`values`"));
+        let no_diagonal = Arc::new(CrsGraph::new(vec![0, 1, 2], vec![1, 1], 2).unwrap());
+        let conditions = Dirichlet::new(&Serial, &no_diagonal, &vec![1, 0]).unwrap();
+        let mut matrix = CrsMatrix::new(no_diagonal, vec![3.0, 4.0]).unwrap();
+        let mut rhs = vec![1.0, 2.0];
+        let refused = conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[1.0; 2]).unwrap_err().to_string();
+        assert!(refused.contains("row 0 is fixed and has no diagonal entry"), "{refused}");
+        assert_eq!((matrix.values(), rhs), (&vec![3.0, 4.0], vec![1.0, 2.0]));
+    }
+
     /// More than two chunks of rows, with fixed rows at the ends of chunks, against the definition.
     #[test]
     fn conditions_equal_their_definition_above_one_chunk() {
@@ -140,6 +171,28 @@ mod tests {
                 assert_eq!((conditions.len(), conditions.is_empty()), (written, written == 0));
                 conditions.apply(&space, &mut matrix, &mut found).unwrap();
                 assert!(*matrix.values() == values && found == residual, "{threads} threads");
+
+                // Whole numbers, so that the order of the sums does not matter.
+                let imposed = |node: usize| (node % 13) as f64 - 6.0;
+                let given: Vec<f64> =
+                    (0..COLUMNS).map(|node| if fixed[node] != 0 { imposed(node) } else { f64::NAN }).collect();
+                let assembled = |at: usize| 1.0 + at as f64;
+                let mut lifted: Vec<f64> = (0..ROWS).map(|row| 1.0 + row as f64).collect();
+                let mut matrix = CrsMatrix::new(graph.clone(), (0..entries.len()).map(assembled).collect()).unwrap();
+                conditions.apply_with(&space, &mut matrix, &mut lifted, &given).unwrap();
+                assert!(*matrix.values() == values, "{threads} threads");
+                for row in 0..ROWS {
+                    let in_row = row_map[row] as usize..row_map[row + 1] as usize;
+                    let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
+                        let listed = in_row.clone().filter(|&at| of(entries[at] as usize));
+                        listed.map(|at| assembled(at) * imposed(entries[at] as usize)).sum()
+                    };
+                    let expected = match fixed[row] {
+                        0 => 1.0 + row as f64 - sum(&|column| fixed[column] != 0),
+                        _ => sum(&|column| column == row),
+                    };
+                    assert_eq!(lifted[row], expected, "{threads} threads, row {row}");
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Sums element matrices and residuals into the values of a CRS matrix and a residual, and imposes boundary conditions.
 //!
 //! Both operations have one interface on every space: [`Assemble`] for the heat equation and [`Boundary`] for
-//! [`Dirichlet`] conditions. Other equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), or a
-//! GPU's `CudaFill` with stored element matrices. Assembly offers three strategies:
+//! [`Dirichlet`] conditions. Other equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), its
+//! [`DynFill`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with stored element
+//! matrices. Assembly offers three strategies:
 //!
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
 //! |---|---|---|---|
@@ -51,7 +52,7 @@ mod stored_system;
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    BlockFill, ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, Fill, FusedKernel,
+    BlockFill, ContractionKernel, DynFill, ElementBatch, ElementFn, ElementKernel, Elements, Fill, FusedKernel,
     HostHeatAssembly, element_fn,
 };
 #[cfg(feature = "cuda")]

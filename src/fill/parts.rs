@@ -14,6 +14,16 @@ pub enum Parts<'a, M = &'a mut CrsMatrix> {
 }
 
 impl<'a, M> Parts<'a, M> {
+    /// Whether the matrix is assembled.
+    pub(super) fn has_matrix(&self) -> bool {
+        !matches!(self, Parts::Residual(_))
+    }
+
+    /// Whether the residual is assembled.
+    pub(super) fn has_residual(&self) -> bool {
+        !matches!(self, Parts::Matrix(_))
+    }
+
     /// Replaces the matrix.
     pub(super) fn map<N>(self, f: impl FnOnce(M) -> N) -> Parts<'a, N> {
         match self {

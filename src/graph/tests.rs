@@ -176,6 +176,18 @@ fn more_rows_than_nodes_is_an_error() {
     assert!(build(&Serial, &elem_node, 3, Strategy::Sort).unwrap_err().to_string().contains("elem_node"));
 }
 
+#[test]
+fn strategies_agree_on_elements_with_a_node_several_times() {
+    let table = |nodes: Vec<u32>, nn, count| ElemNode::with_repeats(nodes, nn, count).unwrap();
+    for rows in [9, 4] {
+        check(&table(vec![0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 3, 2, 6, 8, 8, 7], 8, 9), rows);
+        check(&table(vec![3; 8], 8, 9), rows);
+    }
+    check(&table((0..6000u32).flat_map(|e| [e % 900, (e + 1) % 900, e % 900, e % 7]).collect(), 4, 900), 800);
+    // Around one node, so that its row is long.
+    check(&table((0..300u32).flat_map(|e| [0, e + 1, 0]).collect(), 3, 301), 301);
+}
+
 /// A pattern without the pair (1, 3) and without (2, 0), which an element before the one with (1, 3) has in its last row.
 #[test]
 fn a_pattern_that_lacks_a_pair_is_refused_and_the_pair_named() {

@@ -14,6 +14,8 @@ pub struct ElemNode<M: MemorySpace = HostMemory> {
     elem_count: usize,
     nodes_per_elem: usize,
     node_count: usize,
+    /// Whether an element has a node twice.
+    has_repeats: bool,
 }
 
 impl ElemNode {
@@ -24,7 +26,32 @@ impl ElemNode {
     /// table's length is not a multiple of `nodes_per_elem`. [`Error::TooLarge`] when node ids or table positions
     /// exceed 32 bits.
     pub fn new(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
-        let table = Self::trusted(nodes, nodes_per_elem, node_count)?;
+        let table = Self::with_repeats(nodes, nodes_per_elem, node_count)?;
+        if table.has_repeats {
+            let repeated = |nodes: &[u32]| (0..nodes.len()).find(|&i| nodes[..i].contains(&nodes[i]));
+            for (elem, nodes) in table.iter().enumerate() {
+                if let Some(i) = repeated(nodes) {
+                    let node = nodes[i];
+                    return Err(Error::Invalid(format!(
+                        "elem_node[{elem}, {i}] is {node}, which element {elem} already has; ElemNode::with_repeats accepts it"
+                    )));
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    /// Takes a packed table as [`new`](Self::new) in which an element may have a node several times: collapsed elements (a wedge as
+    /// a hexahedron of 6 different nodes) and elements that meet themselves in a periodic mesh. The terms of a repeated node
+    /// are added, as if the element matrix had been summed over equal rows and columns. Hosts only: a GPU refuses such a
+    /// table.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], naming the element, when a node is out of range, and when the table's length is not a multiple of
+    /// `nodes_per_elem`. [`Error::TooLarge`] when node ids or table positions exceed 32 bits.
+    pub fn with_repeats(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
+        let mut table = Self::trusted(nodes, nodes_per_elem, node_count)?;
+        let mut has_repeats = false;
         for (elem, nodes) in table.iter().enumerate() {
             for (i, &node) in nodes.iter().enumerate() {
                 if node as usize >= node_count {
@@ -32,13 +59,10 @@ impl ElemNode {
                         "elem_node[{elem}, {i}] is {node}, expected a node in 0..{node_count}"
                     )));
                 }
-                if nodes[..i].contains(&node) {
-                    return Err(Error::Invalid(format!(
-                        "elem_node[{elem}, {i}] is {node}, which element {elem} already has"
-                    )));
-                }
+                has_repeats |= nodes[..i].contains(&node);
             }
         }
+        table.has_repeats = has_repeats;
         Ok(table)
     }
 
@@ -63,6 +87,12 @@ impl ElemNode {
         Ok(ElemNode::from_parts(nodes, elem_count, nodes_per_elem, node_count))
     }
 
+    /// Returns the table with other ids of the nodes, one to one.
+    pub(crate) fn with_ids(&self, nodes: Vec<LocalOrdinal>) -> Self {
+        let table = ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count);
+        ElemNode { has_repeats: self.has_repeats, ..table }
+    }
+
     /// Returns the nodes of one element.
     #[inline(always)]
     pub fn elem(&self, elem: usize) -> &[LocalOrdinal] {
@@ -85,7 +115,8 @@ impl ElemNode {
     /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<ElemNode<S::Memory>> {
         let nodes = space.upload(&self.nodes)?;
-        Ok(ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count))
+        let table = ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count);
+        Ok(ElemNode { has_repeats: self.has_repeats, ..table })
     }
 }
 
@@ -97,7 +128,7 @@ impl<M: MemorySpace> ElemNode<M> {
         nodes_per_elem: usize,
         node_count: usize,
     ) -> Self {
-        ElemNode { nodes: Arc::new(nodes), elem_count, nodes_per_elem, node_count }
+        ElemNode { nodes: Arc::new(nodes), elem_count, nodes_per_elem, node_count, has_repeats: false }
     }
 
     /// Returns the packed table `[elem, i]` as an array of its memory space.
@@ -113,6 +144,11 @@ impl<M: MemorySpace> ElemNode<M> {
     /// Returns the number of nodes per element (8 for a linear hexahedron).
     pub fn nodes_per_elem(&self) -> usize {
         self.nodes_per_elem
+    }
+
+    /// Returns whether an element has a node several times.
+    pub fn has_repeats(&self) -> bool {
+        self.has_repeats
     }
 
     /// Returns the number of nodes, owned and ghost; ids in the table are below it.
@@ -137,7 +173,10 @@ mod tests {
     fn bad_tables_name_the_element() {
         let refused = |nodes: Vec<u32>| ElemNode::new(nodes, 3, 5).unwrap_err().to_string();
         assert!(refused(vec![0, 1, 2, 2, 5, 3]).contains("elem_node[1, 1] is 5"));
-        assert!(refused(vec![0, 1, 2, 4, 3, 4]).contains("element 1 already has"));
+        assert!(refused(vec![0, 1, 2, 4, 3, 4]).contains("elem_node[1, 2] is 4, which element 1 already has"));
+        let repeated = ElemNode::with_repeats(vec![0, 1, 2, 4, 3, 4], 3, 5).unwrap();
+        assert!(repeated.has_repeats() && !ElemNode::with_repeats(vec![0, 1, 2], 3, 5).unwrap().has_repeats());
+        assert!(ElemNode::with_repeats(vec![0, 1, 5], 3, 5).unwrap_err().to_string().contains("elem_node[0, 2] is 5"));
         assert!(refused(vec![0, 1]).contains("expected a multiple of 3"));
         assert_eq!(ElemNode::new(vec![], 3, 0).unwrap().elem_count(), 0);
     }

@@ -39,7 +39,11 @@ pub(super) type Values<'a> = (&'a Arc<CrsGraph>, &'a mut [f64]);
 impl<const ND: usize, const B: usize> Assembly<ND, B> {
     /// Prepares a strategy for a pattern and the elements in it.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, crs: Arc<CrsGraph>, elem: ElemGraph) -> Result<Self> {
-        check_tables::<ND, B>(&crs, &elem)?;
+        if B == 0 || !ND.is_multiple_of(B) {
+            let why = format!("Fill::new: {ND} dofs per element of {B} dofs per node, expected a multiple");
+            return Err(Error::Invalid(why));
+        }
+        check_tables("Fill::new", ND / B, &crs, &elem)?;
         let (elem_node, rows) = (elem.elem_node(), crs.rows());
         let method = match strategy {
             Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)?),
@@ -57,26 +61,13 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
         sum: Sum,
         parts: Parts<'_, Values<'_>>,
     ) -> Result<()> {
-        match parts {
-            Parts::Both((graph, values), residual) => {
-                self.check(Some(graph), Some(residual))?;
-                self.run::<S, true, true>(space, kernel, Output { values, residual, sum })
-            }
-            Parts::Matrix((graph, values)) => {
-                self.check(Some(graph), None)?;
-                self.run::<S, true, false>(space, kernel, Output { values, residual: &mut [], sum })
-            }
-            Parts::Residual(residual) => {
-                self.check(None, Some(residual))?;
-                self.run::<S, false, true>(space, kernel, Output { values: &mut [], residual, sum })
-            }
+        let (has_matrix, has_residual) = (parts.has_matrix(), parts.has_residual());
+        let output = check_output("Fill::assemble", &self.crs, B, sum, parts)?;
+        match (has_matrix, has_residual) {
+            (true, true) => self.run::<S, true, true>(space, kernel, output),
+            (true, false) => self.run::<S, true, false>(space, kernel, output),
+            (false, _) => self.run::<S, false, true>(space, kernel, output),
         }
-    }
-
-    fn check(&self, graph: Option<&Arc<CrsGraph>>, residual: Option<&[f64]>) -> Result<()> {
-        graph.map_or(Ok(()), |graph| check_graph("Fill::assemble", graph, &self.crs))?;
-        let Some(residual) = residual else { return Ok(()) };
-        check_length("Fill::assemble", "residual", residual.len(), B * self.crs.rows())
     }
 
     /// Assembles the parts for which `MATRIX` and `RESIDUAL` stand, into arrays of checked lengths.
@@ -103,15 +94,37 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
     }
 }
 
-/// Refuses elements of another number of nodes, and a pattern whose sizes are those of another table.
-fn check_tables<const ND: usize, const B: usize>(crs: &CrsGraph, elem: &ElemGraph) -> Result<()> {
-    const NAME: &str = "Fill::new";
-    if B == 0 || !ND.is_multiple_of(B) {
-        return Err(Error::Invalid(format!("{NAME}: {ND} dofs per element of {B} dofs per node, expected a multiple")));
+/// Refuses elements of another number of nodes than `nodes`, and a pattern whose sizes are those of another table.
+pub(super) fn check_tables(name: &'static str, nodes: usize, crs: &CrsGraph, elem: &ElemGraph) -> Result<()> {
+    let (positions, elem_node) = (with_positions!(elem, positions => positions.len()), elem.elem_node());
+    check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), nodes)?;
+    check_length(name, "graph (positions)", positions, elem_node.elem_count() * nodes * nodes)?;
+    check_length(name, "graph (columns)", crs.columns(), elem_node.node_count())?;
+    check_at_least(name, "elem_node (its nodes)", elem_node.node_count(), crs.rows())
+}
+
+/// Returns the arrays to write. Refuses a matrix on another graph than that of the plan, and a residual of another length than
+/// `dofs` items per row of the graph.
+pub(super) fn check_output<'a>(
+    name: &'static str,
+    crs: &Arc<CrsGraph>,
+    dofs: usize,
+    sum: Sum,
+    parts: Parts<'a, Values<'a>>,
+) -> Result<Output<'a>> {
+    let (matrix, residual) = match parts {
+        Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
+        Parts::Matrix(matrix) => (Some(matrix), None),
+        Parts::Residual(residual) => (None, Some(residual)),
+    };
+    let mut output = Output { values: &mut [], residual: &mut [], sum };
+    if let Some((graph, values)) = matrix {
+        check_graph(name, graph, crs)?;
+        output.values = values;
     }
-    let (positions, elem_node, nodes) = (with_positions!(elem, p => p.len()), elem.elem_node(), ND / B);
-    check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), nodes)?;
-    check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * nodes * nodes)?;
-    check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
-    check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), crs.rows())
+    if let Some(residual) = residual {
+        check_length(name, "residual", residual.len(), dofs * crs.rows())?;
+        output.residual = residual;
+    }
+    Ok(output)
 }

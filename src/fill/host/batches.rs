@@ -4,17 +4,17 @@
 //! Those on the heap are allocated once, one per thread, and lent from call to call.
 
 use super::kernel::ElementBatch;
+use super::pool::Pool;
 use crate::Result;
-use crate::space::{try_collect, try_reserve};
-use std::sync::{Mutex, PoisonError};
+use crate::space::try_reserve;
 
 /// Largest batch on the stack, in bytes: elements of 31 nodes.
 const ON_STACK: usize = 64 << 10;
 
-/// The batches that no thread uses.
+/// The batches of an assembly.
 #[derive(Debug)]
 pub(super) struct Batches<const NN: usize> {
-    free: Mutex<Vec<HeapBatch<NN>>>,
+    large: Pool<HeapBatch<NN>>,
 }
 
 /// A batch on the heap, in a list of one: a box would be filled on the stack.
@@ -43,8 +43,7 @@ impl<const NN: usize> Batches<NN> {
     /// Allocates the batches of `threads` threads, if they do not fit on their stacks.
     pub(super) fn new(threads: usize) -> Result<Self> {
         let count = if Self::IS_SMALL { 0 } else { threads };
-        let batches = try_collect("batches of threads", (0..count).map(|_| HeapBatch::new()))?;
-        Ok(Batches { free: Mutex::new(batches.into_iter().collect::<Result<_>>()?) })
+        Ok(Batches { large: Pool::new(count, HeapBatch::new)? })
     }
 
     /// Calls `work` with a batch of arbitrary numbers.
@@ -53,13 +52,7 @@ impl<const NN: usize> Batches<NN> {
         if Self::IS_SMALL {
             return Ok(on_stack(work));
         }
-        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // Taken in a statement of its own, which ends the lock. A space with more threads than that of the plan adds batches.
-        let taken = free().pop();
-        let mut batch = taken.map_or_else(HeapBatch::new, Ok)?;
-        let result = work(batch.get());
-        free().push(batch);
-        Ok(result)
+        self.large.lend(HeapBatch::new, |batch| work(batch.get()))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::mesh::ElemNode;
 use crate::space::atomic::{AtomicF64, add_unshared};
 use crate::space::{HostSpace, try_zeroed};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Elements per block.
 const BLOCK: usize = 256;
@@ -60,13 +61,24 @@ impl Colour {
     where
         S: HostSpace,
     {
-        let (sums, elem_count) = (SharedSums::new(space, graph.crs, output), graph.elem.elem_node().elem_count());
+        let sums = SharedSums::new(space, graph.crs, output);
         let add = |_, cell: &AtomicF64, term| add_unshared(cell, term);
+        self.for_blocks(space, graph.elem.elem_node(), |elems| {
+            add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, add)
+        })
+    }
+
+    /// Calls `work` with the elements of each block of a table, colour by colour.
+    pub(super) fn for_blocks<S: HostSpace>(
+        &self,
+        space: &S,
+        elem_node: &ElemNode,
+        work: impl Fn(Range<usize>) -> Result<()> + Send + Sync,
+    ) -> Result<()> {
         // Colours run one after the other; the end of try_for_each separates them.
         self.colours.iter().try_for_each(|blocks| {
             space.try_for_each(blocks.par_iter(), |&block| {
-                let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
-                add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, add)
+                work(block * BLOCK..elem_node.elem_count().min((block + 1) * BLOCK))
             })
         })
     }

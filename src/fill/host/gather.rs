@@ -99,7 +99,7 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
                         values = rest;
                         window.reach::<_, MATRIX, RESIDUAL>(slots, kernel, elem_count, &mut scratch);
                         let terms = |slot, c| window.terms(slot, c);
-                        add_up::<_, ND, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
+                        add_up::<_, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
                     }
                     Ok(())
                 })
@@ -113,7 +113,7 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
                         for (slots, len) in rows(piece) {
                             let (row, rest) = values.split_at_mut(len);
                             values = rest;
-                            add_up::<_, ND, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
+                            add_up::<_, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
                         }
                     });
                 });
@@ -126,7 +126,7 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
 /// Adds the terms of a node's rows to the rows and to their residuals, as far as they are wanted. `terms(slot, c)` returns row c
 /// of a slot's part of its element matrix, and its residual.
 #[inline(always)]
-fn add_up<'a, P: Position, const ND: usize, const B: usize, const MATRIX: bool>(
+pub(super) fn add_up<'a, P: Position, const B: usize, const MATRIX: bool>(
     slots: &[LocalOrdinal],
     terms: impl Fn(usize, usize) -> (&'a [f64], f64),
     positions: &[P],
@@ -140,11 +140,12 @@ fn add_up<'a, P: Position, const ND: usize, const B: usize, const MATRIX: bool>(
         Sum::Into => total = residual.as_deref().copied().unwrap_or(total),
     }
     for &slot in slots {
-        let positions = &positions[slot as usize * (ND / B)..][..ND / B];
         for (c, total) in total.iter_mut().enumerate() {
             let (matrix_row, term) = terms(slot as usize, c);
             *total += term;
             if MATRIX {
+                let nodes = matrix_row.len() / B;
+                let positions = &positions[slot as usize * nodes..][..nodes];
                 for (terms, position) in matrix_row.as_chunks::<B>().0.iter().zip(positions) {
                     let block = &mut row[B * (B * position.get() + c)..][..B];
                     block.iter_mut().zip(terms).for_each(|(value, term)| *value += term);

@@ -8,6 +8,9 @@ mod batches;
 mod block;
 mod colour;
 mod dirichlet;
+mod dyn_fill;
+#[cfg(test)]
+mod dyn_tests;
 mod element_fn;
 mod gather;
 #[cfg(test)]
@@ -15,6 +18,7 @@ mod group_tests;
 mod heat;
 mod kernel;
 mod pattern;
+mod pool;
 mod scatter;
 mod seam;
 mod sums;
@@ -23,6 +27,7 @@ mod tests;
 mod window;
 
 pub use block::BlockFill;
+pub use dyn_fill::DynFill;
 pub use element_fn::{ElementFn, element_fn};
 pub use heat::HostHeatAssembly;
 pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
@@ -34,7 +39,7 @@ use crate::graph::{ElemGraph, Graph};
 use crate::mesh::ElemNode;
 use crate::space::HostSpace;
 use crate::sparse::{CrsGraph, CrsMatrix};
-use assembly::Assembly;
+use assembly::{Assembly, Values};
 use std::sync::Arc;
 
 /// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
@@ -99,18 +104,14 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// Those of [`assemble`](Self::assemble).
-    pub fn assemble_parts<'a, S: HostSpace>(
+    pub fn assemble_parts<S: HostSpace>(
         &mut self,
         space: &S,
         kernel: &impl ElementKernel<NN>,
         sum: Sum,
-        parts: Parts<'a>,
+        parts: Parts<'_>,
     ) -> Result<()> {
-        let values = |matrix: &'a mut CrsMatrix| {
-            let (graph, values) = matrix.values_on_graph();
-            (graph, values.as_mut_slice())
-        };
-        self.assembly.assemble(space, kernel, sum, parts.map(values))
+        self.assembly.assemble(space, kernel, sum, parts.map(values_of))
     }
 
     /// Returns the element-node table.
@@ -122,4 +123,10 @@ impl<const NN: usize> Fill<NN> {
     pub fn stored_bytes(&self) -> u64 {
         self.assembly.stored_bytes()
     }
+}
+
+/// The values of a matrix and the graph that they are on.
+fn values_of(matrix: &mut CrsMatrix) -> Values<'_> {
+    let (graph, values) = matrix.values_on_graph();
+    (graph, values)
 }

@@ -10,12 +10,13 @@ use super::kernel::ElementKernel;
 use super::pattern::{Output, Pattern};
 use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
-use crate::Result;
 use crate::mesh::ElemNode;
-use crate::space::atomic::{add, add_unshared, atomic_view};
+use crate::space::atomic::{AtomicF64, add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, even_bounds, try_zeroed};
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Bounds of the blocks of elements, and the rows that more than one block touches.
 #[derive(Debug)]
@@ -55,12 +56,26 @@ impl Scatter {
         S: HostSpace,
     {
         let sums = SharedSums::new(space, graph.crs, output);
-        space.try_for_each(self.bounds.par_windows(2), |block| {
-            let elems = block[0]..block[1];
+        self.for_blocks(space, |elems| {
             add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, |row, cell, term| {
-                if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
+                self.add(row, cell, term);
             })
         })
+    }
+
+    /// Calls `work` with the elements of each block.
+    pub(super) fn for_blocks<S: HostSpace>(
+        &self,
+        space: &S,
+        work: impl Fn(Range<usize>) -> Result<()> + Send + Sync,
+    ) -> Result<()> {
+        space.try_for_each(self.bounds.par_windows(2), |block| work(block[0]..block[1]))
+    }
+
+    /// Adds a term of a row to one of the row's cells.
+    #[inline(always)]
+    pub(super) fn add(&self, row: LocalOrdinal, cell: &AtomicF64, term: f64) {
+        if self.on_seam[row as usize] == 0 { add_unshared(cell, term) } else { add(cell, term) }
     }
 }
 

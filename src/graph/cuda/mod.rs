@@ -86,6 +86,10 @@ impl<'a> Builder<'a> {
     fn new(space: &'a Cuda, elem_node: &'a ElemNode<CudaMemory>, rows: usize) -> Result<Self> {
         let per_elem = elem_node.nodes_per_elem();
         let slots = elem_node.elem_count() * per_elem;
+        if elem_node.has_repeats() {
+            let advice = "an element has a node several times, which hosts accept: expected different nodes on a GPU";
+            return Err(Error::Invalid(format!("graph::build: {advice}")));
+        }
         check_at_least("graph::build", "elem_node", elem_node.nodes().len(), slots)?;
         check_at_least("graph::build", "elem_node (its nodes)", elem_node.node_count(), rows)?;
         Ok(Builder { space, elem_node, nodes: elem_node.nodes(), per_elem, slots, rows })

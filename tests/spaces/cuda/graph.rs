@@ -282,4 +282,7 @@ fn a_gpu_refuses_dashmap_and_tables_that_do_not_fit() {
     assert!(refused(2, Strategy::DashMap).contains("choose map, gather or sort"));
     assert!(refused(3, Strategy::Sort).contains("elem_node"));
     assert!(NodeElem::on_device(&space, &table, 3).unwrap_err().to_string().contains("elem_node"));
+    let repeated = device_table(&space, &ElemNode::with_repeats(vec![0, 1, 1], 3, 2).unwrap());
+    let refused = graph::build(&space, &repeated, 2, Strategy::Sort).unwrap_err().to_string();
+    assert!(refused.contains("expected different nodes on a GPU"), "{refused}");
 }
