@@ -31,7 +31,8 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! `examples/` has a mesh of tetrahedra, time steps that refill one graph, a GPU, and a mesh that another program has partitioned.
+//! `examples/` has a mesh of tetrahedra, a mesh of several element types, time steps that refill one graph, a GPU, and a mesh
+//! that another program has partitioned. `docs/own_mesh.md` says what each call costs.
 //!
 //! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
 //! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number of threads, unless
@@ -85,3 +86,8 @@ pub type RowOffset = u64;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The example of docs/own_mesh.md, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/own_mesh.md")]
+struct OwnMesh;
