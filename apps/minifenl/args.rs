@@ -63,6 +63,9 @@ pub struct Args {
     /// Edges of the box [default: 1,1,1]
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers, value_hint = ValueHint::Other)]
     size: Option<[f64; 3]>,
+    /// Uneven boxes: rank 0 of several ranks owns about P % more nodes than the mean [default: 0]
+    #[arg(long, value_name = "P", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    imbalance: Option<f64>,
     /// Temperature at zmin [default: 1]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     t_min: Option<f64>,
@@ -176,6 +179,7 @@ impl Args {
             (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (None, Some(share));
         }
         set(&mut deck.mesh.size, self.size);
+        set(&mut deck.mesh.imbalance, self.imbalance);
         set(&mut deck.mesh.map, self.map);
         set(&mut deck.problem.t_min, self.t_min);
         set(&mut deck.problem.t_max, self.t_max);

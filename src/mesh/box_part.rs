@@ -46,20 +46,20 @@ impl BoxPart {
     /// Computes the part of `rank` among `ranks`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when some rank would own no node (all ranks return the same error), or when `rank` is not
-    /// below `ranks`; [`Error::TooLarge`] when local ids exceed 32 bits.
+    /// [`Error::Invalid`] when some rank would own no node (too many ranks or too large an imbalance; all ranks return the same
+    /// error), or when `rank` is not below `ranks`; [`Error::TooLarge`] when local ids exceed 32 bits.
     pub fn new(spec: &BoxSpec, rank: usize, ranks: usize) -> Result<Self> {
         if rank >= ranks {
             return Err(Error::Invalid(format!("invalid rank {rank}: expected 0..{ranks}")));
         }
-        let share = Share { nodes: IndexBox::whole(spec.nodes()), first: 0, ranks: ranks as u64 };
+        let share = Share::whole(spec.nodes(), ranks as u64, spec.imbalance())?;
         share.check()?;
         Self::of_share(spec, share, rank)
     }
 
     /// Returns the part of `rank` in a checked share of the whole box.
     pub(super) fn of_share(spec: &BoxSpec, share: Share, rank: usize) -> Result<Self> {
-        let whole = share.nodes;
+        let whole = IndexBox::whole(spec.nodes());
         let owned = share.of_rank(rank as u64);
         let used = owned.grown(&whole);
         let mut part = BoxPart {

@@ -14,9 +14,13 @@ pub struct BoxSpec {
     nodes: [u64; 3],
     size: [f64; 3],
     map: CoordinateMap,
+    imbalance: f64,
 }
 
 impl BoxSpec {
+    /// Largest imbalance, per cent.
+    pub const MOST_UNEVEN: f64 = 1e6;
+
     /// Checks and stores the numbers of nodes, the edge lengths and the map.
     ///
     /// # Errors
@@ -40,7 +44,7 @@ impl BoxSpec {
                 "invalid box size {size:?}: elements have a volume of {volume:e}, expected {SMALLEST:e} to {LARGEST:e}"
             )));
         }
-        Ok(BoxSpec { nodes, size, map })
+        Ok(BoxSpec { nodes, size, map, imbalance: 0.0 })
     }
 
     /// Makes the unit cube with these numbers of nodes.
@@ -49,6 +53,26 @@ impl BoxSpec {
     /// Those of [`new`](Self::new).
     pub fn unit(nodes: [u64; 3], map: CoordinateMap) -> Result<Self> {
         Self::new(nodes, [1.0; 3], map)
+    }
+
+    /// Gives rank 0 of several ranks about `percent` more nodes than the mean, and each other rank equally fewer; 0 is the even
+    /// partition. The nearest whole layers of nodes decide: see the counts of [`BoxPart::owned`](super::BoxPart::owned).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless 0 <= `percent` <= 1e6.
+    pub fn with_imbalance(self, percent: f64) -> Result<Self> {
+        if !(0.0..=Self::MOST_UNEVEN).contains(&percent) {
+            return Err(Error::Invalid(format!(
+                "invalid imbalance {percent} %: expected a percentage from 0 to {:e}",
+                Self::MOST_UNEVEN
+            )));
+        }
+        Ok(BoxSpec { imbalance: percent, ..self })
+    }
+
+    /// Returns the imbalance that was asked for, per cent.
+    pub fn imbalance(&self) -> f64 {
+        self.imbalance
     }
 
     /// Returns the number of nodes along each axis.
@@ -152,6 +176,16 @@ mod tests {
             [([1e-150; 3], false), ([1e120; 3], false), ([1e-200, 1.0, 1e200], true), ([1e-90; 3], true)]
         {
             assert_eq!(BoxSpec::new([3; 3], size, CoordinateMap::None).is_ok(), accepted, "{size:?}");
+        }
+    }
+
+    #[test]
+    fn imbalances_outside_of_their_range_are_refused() {
+        let spec = BoxSpec::unit([4; 3], CoordinateMap::None).unwrap();
+        assert_eq!((spec.imbalance(), spec.with_imbalance(12.5).unwrap().imbalance()), (0.0, 12.5));
+        for percent in [-1.0, f64::NAN, f64::INFINITY, 1.1e6] {
+            let error = spec.with_imbalance(percent).unwrap_err().to_string();
+            assert!(error.contains("invalid imbalance") && error.contains("expected a percentage"), "{error}");
         }
     }
 

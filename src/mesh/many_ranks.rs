@@ -8,8 +8,7 @@
 //! ```
 //! Neither sum needs a table of parts. A fault leaves one of them equal with a probability of about 2^-60.
 
-use super::split::Share;
-use super::{BoxPart, BoxSpec, CoordinateMap, IndexBox, nodes_for_ranks};
+use super::{BoxPart, BoxParts, BoxSpec, CoordinateMap, IndexBox, nodes_for_ranks};
 use std::hash::BuildHasher;
 
 const RANKS: usize = 100_000;
@@ -57,11 +56,10 @@ fn totals(spec: &BoxSpec, ranks: usize) -> Totals {
     let hasher = foldhash::quality::FixedState::default();
     // A list is its box, since both sides traverse it in lexicographic order.
     let list = |sender: usize, receiver: usize, nodes: &IndexBox| hasher.hash_one((sender, receiver, nodes));
-    let share = Share { nodes: IndexBox::whole(spec.nodes()), first: 0, ranks: ranks as u64 };
-    share.check().unwrap();
+    let parts = BoxParts::new(spec, ranks).unwrap();
     let mut totals = Totals::default();
     for rank in 0..ranks {
-        let part = BoxPart::of_share(spec, share, rank).unwrap();
+        let part = parts.part(rank).unwrap();
         totals.owned += part.owned().count();
         totals.weights = totals.weights.wrapping_add(weight(&weights, part.owned()));
         totals.surface += 6.0 * (part.owned().count() as f64).powf(2.0 / 3.0);
@@ -102,8 +100,8 @@ fn check_lists(spec: &BoxSpec, rank: usize, ranks: usize) {
 }
 
 /// Checks a partition. Ghosts are at most `most` times the surface of as many cubes.
-fn check(nodes: [u64; 3], ranks: usize, most: f64, neighbours: usize) {
-    let spec = BoxSpec::unit(nodes, CoordinateMap::None).unwrap();
+fn check(nodes: [u64; 3], ranks: usize, imbalance: f64, most: f64, neighbours: usize) {
+    let spec = BoxSpec::unit(nodes, CoordinateMap::None).unwrap().with_imbalance(imbalance).unwrap();
     let totals = totals(&spec, ranks);
     let ratio = totals.ghosts as f64 / totals.surface;
     println!("{nodes:?}, {ranks} ranks: ghosts / surface {ratio:.3}, at most {} neighbours", totals.most_neighbours);
@@ -115,22 +113,29 @@ fn check(nodes: [u64; 3], ranks: usize, most: f64, neighbours: usize) {
 
 #[test]
 fn a_cube_of_100_000_ranks_is_tiled() {
-    check([2000; 3], RANKS, 1.05, 26);
+    check([2000; 3], RANKS, 0.0, 1.05, 26);
 }
 
 #[test]
 fn weak_scaling_to_100_000_ranks_is_tiled() {
     let nodes = nodes_for_ranks([24; 3], RANKS as u64).unwrap();
-    check(nodes, RANKS, 1.1, 26);
+    check(nodes, RANKS, 0.0, 1.1, 26);
 }
 
 #[test]
 fn odd_boxes_of_100_000_ranks_are_tiled() {
-    check([400_000, 31, 17], RANKS, 1.0, 26);
-    check([3001, 2, 2999], RANKS, 1.0, 26);
+    check([400_000, 31, 17], RANKS, 0.0, 1.0, 26);
+    check([3001, 2, 2999], RANKS, 0.0, 1.0, 26);
 }
 
 #[test]
 fn a_prime_number_of_ranks_is_tiled() {
-    check([1501, 1699, 1303], 99_991, 1.15, 36);
+    check([1501, 1699, 1303], 99_991, 0.0, 1.15, 36);
+}
+
+#[test]
+fn uneven_boxes_of_10_000_and_of_a_prime_number_of_ranks_are_tiled() {
+    let nodes = nodes_for_ranks([12; 3], 10_000).unwrap();
+    check(nodes, 10_000, 50.0, 1.15, 40);
+    check([151, 169, 131], 997, 100.0, 1.15, 40);
 }

@@ -27,6 +27,7 @@
 //! ```
 
 mod box_part;
+mod box_parts;
 mod box_spec;
 mod coordinate_map;
 #[cfg(feature = "cuda")]
@@ -46,6 +47,7 @@ mod split;
 mod tests;
 
 pub use box_part::{BoxPart, PartNeighbour};
+pub use box_parts::BoxParts;
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;

@@ -14,9 +14,15 @@ fn parts(nodes: [u64; 3], ranks: usize) -> Vec<BoxPart> {
     (0..ranks).map(|rank| BoxPart::new(&spec(nodes), rank, ranks).unwrap()).collect()
 }
 
-/// Checks every promise of a partition, computed node by node.
+/// Checks every promise of an even partition.
 fn check_partition(nodes: [u64; 3], ranks: usize) {
-    let (parts, whole) = (parts(nodes, ranks), IndexBox::whole(nodes));
+    check_parts(&parts(nodes, ranks));
+}
+
+/// Checks every promise of a partition, computed node by node.
+fn check_parts(parts: &[BoxPart]) {
+    let nodes = parts[0].spec().nodes();
+    let whole = IndexBox::whole(nodes);
     let mut owner = HashMap::new();
     for (rank, part) in parts.iter().enumerate() {
         assert!(part.owned().iter().all(|index| owner.insert(index, rank).is_none()), "a node with two owners");
@@ -40,7 +46,7 @@ fn check_partition(nodes: [u64; 3], ranks: usize) {
             assert_eq!(part.node_index(local as u32), index);
             assert_eq!(part.local_node(index), local as u32);
         }
-        check_exchange(&parts, rank, &owner);
+        check_exchange(parts, rank, &owner);
         let touching = |corner: &[u64; 3]| {
             let corners = IndexBox { low: *corner, high: corner.map(|i| i + 2) };
             corners.intersection(part.owned()).count() > 0
@@ -75,6 +81,25 @@ fn partitions_keep_their_promises() {
     for (nodes, ranks) in [([8, 8, 8], 27), ([2, 2, 2], 8), ([40, 2, 3], 12), ([2, 3, 40], 7), ([5, 5, 5], 125)] {
         check_partition(nodes, ranks);
     }
+}
+
+#[test]
+fn uneven_partitions_keep_their_promises() {
+    for (nodes, ranks, imbalance) in [
+        ([13, 12, 11], 2, 70.0),
+        ([13, 12, 11], 7, 50.0),
+        ([13, 12, 11], 15, 100.0),
+        ([9, 8, 20], 12, 25.0),
+        ([2, 3, 40], 4, 250.0),
+    ] {
+        let spec = spec(nodes).with_imbalance(imbalance).unwrap();
+        let parts: Vec<_> = (0..ranks).map(|rank| BoxPart::new(&spec, rank, ranks).unwrap()).collect();
+        let most = parts.iter().map(|part| part.owned().count()).max().unwrap();
+        assert_eq!(parts[0].owned().count(), most, "{nodes:?}, {ranks} ranks");
+        check_parts(&parts);
+    }
+    let refused = BoxPart::new(&spec([9; 3]).with_imbalance(100.0).unwrap(), 1, 2).unwrap_err().to_string();
+    assert!(refused.contains("expected less than 100 % on 2 ranks"), "{refused}");
 }
 
 proptest! {

@@ -23,6 +23,8 @@ pub use preset::Preset;
 
 use crate::comm::Transport;
 use crate::element::Analytic;
+#[cfg(doc)]
+use crate::mesh::BoxSpec;
 use crate::mesh::CoordinateMap;
 use crate::solve::{CgParams, CgVariant};
 use crate::sparse::Format;
@@ -78,11 +80,13 @@ pub struct MeshDeck {
     /// Edges of the box.
     #[serde(deserialize_with = "three_numbers")]
     pub size: [f64; 3],
+    /// Nodes that rank 0 of several ranks owns above the mean, per cent of the mean, see [`BoxSpec::with_imbalance`].
+    pub imbalance: f64,
 }
 
 impl Default for MeshDeck {
     fn default() -> Self {
-        MeshDeck { nodes: None, nodes_per_rank: None, map: CoordinateMap::default(), size: [1.0; 3] }
+        MeshDeck { nodes: None, nodes_per_rank: None, map: CoordinateMap::default(), size: [1.0; 3], imbalance: 0.0 }
     }
 }
 

@@ -8,7 +8,7 @@ use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
 use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
-use crate::mesh::{BoxPart, BoxSpec};
+use crate::mesh::BoxPart;
 use crate::solve::{CgVariant, NewtonInfo, NewtonParams, newton_into};
 use crate::space::{FreeMemory, HostSpace, Threads};
 use crate::sparse::Format;
@@ -104,9 +104,7 @@ pub fn solution_on<S: Job>(
     progress.phase("mesh");
     comm.enter_phase("mesh");
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let size = deck.size(nodes);
-    let part =
-        BoxSpec::new(nodes.edges(), size, deck.mesh.map).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
+    let part = deck.spec(nodes).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
     let part = agree(comm, part)?;
     agree(comm, deck.matrix.lanes.check(S::has_lanes(deck.matrix.format.or(Format::default()))))?;
     let free = agree(comm, space.free_bytes(comm))?;
@@ -296,7 +294,9 @@ mod tests {
         let mut deck = Deck::default();
         (deck.mesh.nodes, deck.run.device) = (Nodes::new([6, 5, 9]).ok(), Device::Cpu);
         let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
-        for ranks in [1, 3] {
+        // 60 % more than 3 of 9 layers are 4.8: rank 0 owns 5, which are 67 % more.
+        for (ranks, imbalance, found) in [(1, 60.0, 0.0), (3, 0.0, 0.0), (3, 60.0, 200.0 / 3.0)] {
+            deck.mesh.imbalance = imbalance;
             let parts = on_ranks_that_add(1, ranks, |comm| {
                 solution_on(&Threads::new(2).unwrap(), &deck, comm, &Silent).unwrap()
             });
@@ -319,6 +319,9 @@ mod tests {
                 }
             }
             assert_eq!(ghosts > 0, ranks > 1);
+            let partition = &parts[0].report.partition;
+            assert!((partition.imbalance_percent - found).abs() < 1e-9, "{ranks} ranks: {partition:?}");
+            assert_eq!(partition.imbalance_asked_percent, imbalance);
             // The largest temperature is 2.
             let reported = parts[0].report.error_max;
             assert!((largest / 2.0 / reported - 1.0).abs() < 1e-10 && reported > 1e-6, "{ranks} ranks: {largest}");

@@ -11,7 +11,7 @@ use super::forecast::{Choices, Forecast, Sizes};
 use super::{Deck, Job, Progress};
 use crate::Result;
 use crate::comm::{Communicator, agree, default_threads, failing};
-use crate::mesh::{BoxPart, BoxSpec};
+use crate::mesh::BoxPart;
 use crate::space::{FreeMemory, Serial, Threads};
 
 /// Sizes and memory of one rank.
@@ -88,7 +88,7 @@ fn of_ranks<S: Job>(
     free: Option<u64>,
 ) -> Result<DryRun> {
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let spec = BoxSpec::new(nodes.edges(), deck.size(nodes), deck.mesh.map);
+    let spec = deck.spec(nodes);
     let part = agree(comm, spec.and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size())))?;
     let (sizes, choices) = (Sizes::of(&part), choices::<S>(deck, threads));
     let forecast = S::forecast(&sizes, &choices);

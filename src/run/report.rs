@@ -139,6 +139,10 @@ pub struct PartitionReport {
     pub owned_max: u64,
     /// Mean of the owned nodes.
     pub owned_mean: f64,
+    /// Imbalance that was asked for (`--imbalance`), per cent.
+    pub imbalance_asked_percent: f64,
+    /// Largest deviation of a rank's owned nodes from their mean, per cent of the mean, as miniFE states it.
+    pub imbalance_percent: f64,
     /// Most ghosts of a rank.
     pub ghosts: u64,
     /// Most neighbours of a rank.

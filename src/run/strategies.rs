@@ -27,7 +27,7 @@ use super::provenance::{ProvenanceReport, Start, provenance};
 use super::{Deck, Job, Progress};
 use crate::Result;
 use crate::comm::{Communicator, agree, default_threads};
-use crate::mesh::{BoxPart, BoxSpec};
+use crate::mesh::BoxPart;
 use serde::Serialize;
 use study::Study;
 
@@ -98,7 +98,7 @@ pub fn strategies_on<S: Job>(
     let (rounds, start) = (rounds.max(1), Start::now());
     progress.phase("mesh");
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let spec = agree(comm, BoxSpec::new(nodes.edges(), deck.size(nodes), deck.mesh.map))?;
+    let spec = agree(comm, deck.spec(nodes))?;
     let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
     let (sizes, free) = (Sizes::of(&part), agree(comm, space.free_bytes(comm))?);
     let mesh = space.generate_mesh(part, u64::MAX).and_then(|mesh| {

@@ -238,6 +238,7 @@ pub(super) fn report<S: Job>(
     comm.all_sum_u64(&mut sums);
     let triad = triad.map(|_| triads[0]);
     let nodes = spec.node_count();
+    let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", seconds);
     let mut rows = phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x));
     count_total(&mut rows, nodes);
@@ -264,7 +265,9 @@ pub(super) fn report<S: Job>(
         partition: PartitionReport {
             owned_min: -largest[0] as u64,
             owned_max: largest[1] as u64,
-            owned_mean: nodes as f64 / comm.size() as f64,
+            owned_mean,
+            imbalance_asked_percent: spec.imbalance(),
+            imbalance_percent: 100.0 * (largest[1] - owned_mean).max(owned_mean + largest[0]) / owned_mean,
             ghosts: largest[2] as u64,
             neighbours: largest[3] as usize,
             duplicated_elements: sums[0] - spec.elem_count(),

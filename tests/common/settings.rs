@@ -30,11 +30,12 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 27] = [
+pub const SETTINGS: [Setting; 28] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
     setting("--size", "mesh.size", ("4,5,6", "[4.0, 5.0, 6.0]"), ("1,2.5,3", "[1.0, 2.5, 3.0]")),
+    setting("--imbalance", "mesh.imbalance", ("50", "50.0"), ("12.5", "12.5")),
     setting("--t-min", "problem.t_min", ("5", "5.0"), ("3", "3.0")),
     setting("--t-max", "problem.t_max", ("6", "6.0"), ("4.5", "4.5")),
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),

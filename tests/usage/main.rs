@@ -62,7 +62,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 20] = [
+const VALUES: [(&str, &[&str], &[&str]); 21] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -75,6 +75,7 @@ const VALUES: [(&str, &[&str], &[&str]); 20] = [
         &["1,1,1", "1,2e3,0.5", "1e-3, 2,3"],
         &["1,1", "1,1,1,1", "0,1,1", "1,,1", "-1,1,1", "nan,1,1", "1,1,inf", "1;1;1", "1,1,1e999"],
     ),
+    ("--imbalance", &["0", "12.5", "1e3"], &["-1", "nan", "inf", "1e7", "x", "50%", "--size"]),
     ("--t-min", &["1", "0.5"], &["nan", "-1", "0", "1e400", "1e-400", "-inf", "--t-max", "1,5"]),
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
     ("--graph", &["map", "dashmap", "gather", "sort"], &["auto", "Sort", "-1", "--fill"]),

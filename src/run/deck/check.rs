@@ -1,7 +1,7 @@
 //! What values a deck may hold. Each refusal is one line that names the key and the flag.
 
 use super::{CgDeck, Choice, Deck, Device, Nodes};
-use crate::mesh::CoordinateMap;
+use crate::mesh::{BoxSpec, CoordinateMap};
 use crate::space::allowed_cores;
 use crate::sparse::Format;
 use crate::{Error, Result, fill};
@@ -27,6 +27,11 @@ impl Deck {
         }
         if let Some(edge) = self.mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
             return refuse("mesh.size", "--size", edge, "give positive numbers");
+        }
+        let imbalance = self.mesh.imbalance;
+        if !(0.0..=BoxSpec::MOST_UNEVEN).contains(&imbalance) {
+            let range = format!("give per cent from 0 to {:e}", BoxSpec::MOST_UNEVEN);
+            return refuse("mesh.imbalance", "--imbalance", imbalance, range);
         }
         if let CoordinateMap::Bubble(amplitude) | CoordinateMap::Twist(amplitude) = self.mesh.map
             && !amplitude.is_finite()
@@ -92,6 +97,14 @@ impl Deck {
         let Some(share) = self.mesh.nodes_per_rank else { return self.mesh.size };
         let growth = |axis: usize| (nodes.edges()[axis] - 1) as f64 / (share.edges()[axis] - 1) as f64;
         [0, 1, 2].map(|axis| self.mesh.size[axis] * growth(axis))
+    }
+
+    /// Returns the box with these numbers of nodes.
+    ///
+    /// # Errors
+    /// Those of [`BoxSpec::new`] and [`BoxSpec::with_imbalance`].
+    pub fn spec(&self, nodes: Nodes) -> Result<BoxSpec> {
+        BoxSpec::new(nodes.edges(), self.size(nodes), self.mesh.map)?.with_imbalance(self.mesh.imbalance)
     }
 }
 

@@ -39,6 +39,8 @@ fn refusals_name_key_and_line() {
         ("[mesh", "line 1", "[mesh"),
         ("[mesh]\nnodes = 3\nnodes_per_rank = 3", "mesh.nodes", "one of them"),
         ("[mesh]\nsize = [1, 0, 1]", "mesh.size", "positive"),
+        ("[mesh]\nimbalance = -1", "mesh.imbalance", "give per cent from 0 to 1e6"),
+        ("[mesh]\nimbalance = nan", "mesh.imbalance", "give per cent from 0 to 1e6"),
         ("[problem]\nt_min = nan", "problem.t_min", "NaN"),
         ("[problem]\nt_max = -1", "problem.t_max", "-1"),
         ("[problem]\nt_max = 1", "problem.t_max", "equal"),
@@ -205,6 +207,7 @@ prop_compose! {
         let nodes = Nodes::new(edges).ok();
         (deck.mesh.nodes, deck.mesh.nodes_per_rank) = if per_rank { (None, nodes) } else { (nodes, None) };
         deck.mesh.size = size;
+        deck.mesh.imbalance = 10.0 * t.0;
         deck.mesh.map = [CoordinateMap::None, CoordinateMap::Bubble(amplitude), CoordinateMap::Twist(amplitude)][map];
         (deck.problem.t_min, deck.problem.t_max) = t;
         deck.graph.strategy = graph::Strategy::ALL[graph].0;

@@ -64,14 +64,14 @@ impl Report {
     fn partition_line(&self) -> String {
         let part = &self.partition;
         let duplicated = 100.0 * part.duplicated_elements as f64 / self.elements.max(1) as f64;
-        line(
-            "partition",
-            [
-                format!("{} to {} nodes per rank", part.owned_min, part.owned_max),
-                format!("at most {} and {}", count(part.ghosts, "ghost"), count(part.neighbours as u64, "neighbour")),
-                format!("{duplicated:.1} % duplicated elements"),
-            ],
-        )
+        let asked = part.imbalance_asked_percent;
+        let uneven = (asked > 0.0).then(|| format!("imbalance {:.1} % (asked {asked} %)", part.imbalance_percent));
+        let parts = [
+            format!("{} to {} nodes per rank", part.owned_min, part.owned_max),
+            format!("at most {} and {}", count(part.ghosts, "ghost"), count(part.neighbours as u64, "neighbour")),
+            format!("{duplicated:.1} % duplicated elements"),
+        ];
+        line("partition", parts.into_iter().chain(uneven))
     }
 
     /// Machine, GPU, MPI and build.

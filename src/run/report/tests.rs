@@ -17,6 +17,8 @@ pub(super) fn sample() -> Report {
             owned_min: 27,
             owned_max: 27,
             owned_mean: 27.0,
+            imbalance_asked_percent: 0.0,
+            imbalance_percent: 0.0,
             ghosts: 0,
             neighbours: 0,
             duplicated_elements: 0,

@@ -21,6 +21,7 @@ pub const WORDS: &[&str] = &[
     "nodes_per_rank = ",
     "map = ",
     "size = ",
+    "imbalance = ",
     "t_min = ",
     "t_max = ",
     "strategy = ",
