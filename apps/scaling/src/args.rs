@@ -16,6 +16,7 @@ Examples:
   minifenl-scaling weak --ranks 1,2,4,8,16 --nodes-per-rank 64 --out weak
   minifenl-scaling strong --ranks 1,2,4 --threads 1,4 --nodes 128 --out strong
   minifenl-scaling weak --ranks 1,64,512 --nodes-per-rank 64 --emit slurm --out weak && bash weak/jobs/submit.sh
+  minifenl-scaling weak --ranks 1,2,4,8,16 --nodes-per-rank 64 --imbalance 0,10,50 --out uneven
   minifenl-scaling report weak
   minifenl-scaling compare old new
   minifenl-scaling model --bandwidth 10 --latency 2 --link 5 --flops 30 --nodes-per-rank 64
@@ -96,6 +97,9 @@ pub struct Model {
     /// Nodes along the edges of the box (strong scaling)
     #[arg(long, value_name = "N")]
     pub nodes: Option<Nodes>,
+    /// Imbalance of the boxes: rank 0 owns P % more nodes than the mean [default: 0]
+    #[arg(long, value_name = "P", default_value = "0", hide_default_value = true)]
+    pub imbalance: u32,
     /// All-reduces of a CG iteration: 2 for classic CG, 1 for single-reduction and pipelined
     #[arg(long, value_name = "N", default_value = "2", value_parser = count)]
     pub reductions: usize,
@@ -117,6 +121,9 @@ pub struct Runs {
     /// Numbers of threads per rank
     #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "1", value_parser = count)]
     pub threads: Vec<usize>,
+    /// Imbalances of the boxes, per cent: rank 0 owns that many more nodes than the mean; 0 is always among them
+    #[arg(long, value_name = "P,...", value_delimiter = ',', default_value = "0")]
+    pub imbalance: Vec<u32>,
     /// Runs per point
     #[arg(long, value_name = "N", default_value = "3", value_parser = count)]
     pub repeats: usize,
@@ -132,9 +139,9 @@ pub struct Runs {
     /// Words that start ranks, such as "srun -n {ranks} -c {threads}" [default: mpirun of Open MPI, ranks bound to cores]
     #[arg(long, value_name = "WORDS")]
     pub launcher: Option<String>,
-    /// Run miniFE on the same boxes, too: minife=PATH of its program
+    /// Run another program on the same boxes, too: minife=PATH, or fenl=PATH (Kokkos FENL, on 1 rank)
     #[arg(long, value_name = "NAME=PATH")]
-    pub peer: Option<Peer>,
+    pub peer: Vec<Peer>,
     /// Write job scripts into the folder and stop
     #[arg(long, value_name = "SYSTEM")]
     pub emit: Option<Emit>,

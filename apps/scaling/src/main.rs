@@ -59,7 +59,7 @@ fn predict(args: &args::Model) -> anyhow::Result<Exit> {
     let share = args.nodes_per_rank.map_or([64; 3], |share| share.edges());
     let points = ranks.iter().map(|&ranks| {
         let nodes = args.nodes.map_or_else(|| nodes_for_ranks(share, ranks as u64), |nodes| Ok(nodes.edges()))?;
-        let partition = Partition::new(nodes, ranks)?;
+        let partition = Partition::uneven(nodes, ranks, f64::from(args.imbalance))?;
         Ok((partition, machine.terms(&partition, args.reductions as f64)))
     });
     let points = points.collect::<Result<Vec<_>>>()?;
@@ -92,10 +92,11 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
         .map_err(|error| Error::File { path: folder.display().to_string(), reason: error.to_string() })?;
     let Runs { ranks, threads, repeats, device, flags, .. } = runs;
     let (ranks, threads, repeats) = (ranks.clone(), threads.clone(), *repeats);
-    let study = Study { kind, nodes, device: device.clone(), flags: flags.clone(), ranks, threads, repeats };
-    for &ranks in &study.ranks {
-        study.nodes_of(ranks)?;
-    }
+    let mut imbalance = [&[0], &runs.imbalance[..]].concat();
+    imbalance.sort_unstable();
+    imbalance.dedup();
+    let study = Study { kind, nodes, device: device.clone(), flags: flags.clone(), ranks, threads, imbalance, repeats };
+    study.check()?;
     let study = study.resume(folder)?;
     let program = runs.program();
     if runs.emit == Some(Emit::Slurm) {
@@ -107,10 +108,10 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
     for failure in study::run(&study, &launcher, folder)? {
         let _ = writeln!(stderr(), "failed: {}, run {}: {}", failure.point, failure.repeat, failure.reason);
     }
-    let failed = match &runs.peer {
-        Some(peer) => study::peer::run(&study, &launcher, peer, folder)?,
-        None => Vec::new(),
-    };
+    let mut failed = Vec::new();
+    for peer in &runs.peer {
+        failed.extend(study::peer::run(&study, &launcher, peer, folder)?);
+    }
     failed.iter().for_each(|failure| drop(writeln!(stderr(), "failed: {failure}")));
     let exit = report(&study, folder)?;
     Ok(if failed.is_empty() { exit } else { Exit::NotVerified })

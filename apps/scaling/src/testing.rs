@@ -1,6 +1,8 @@
 //! Reports for tests, made from a few numbers.
 
+use crate::study::plan::{Point, file};
 use crate::study::record::{PlacementRecord, Record};
+use crate::study::{Kind, Study, Table};
 use serde_json::json;
 
 /// What a made-up report says.
@@ -8,6 +10,8 @@ use serde_json::json;
 pub struct Sample {
     pub ranks: usize,
     pub threads: usize,
+    /// Per cent.
+    pub imbalance: u32,
     pub nodes: [u64; 3],
     pub iterations: usize,
     /// Seconds of an iteration of CG.
@@ -27,6 +31,7 @@ impl Default for Sample {
         Sample {
             ranks: 1,
             threads: 1,
+            imbalance: 0,
             nodes: [8; 3],
             iterations: 10,
             iteration: 1e-3,
@@ -39,6 +44,11 @@ impl Default for Sample {
 }
 
 impl Sample {
+    /// Its point.
+    pub fn point(&self) -> Point {
+        Point { ranks: self.ranks, threads: self.threads, imbalance: self.imbalance }
+    }
+
     /// The report as JSON, with what a study reads.
     pub fn json(&self) -> serde_json::Value {
         let nodes: u64 = self.nodes.iter().product();
@@ -49,6 +59,10 @@ impl Sample {
             "ranks": self.ranks, "threads": self.threads, "device": "cpu",
             "cg_iterations": self.iterations, "cg_reductions": 2 * self.iterations, "total_seconds": calls * self.iteration + 1.0,
             "verified": true, "verdict": [], "triad_gb_per_s": self.triad,
+            "partition": {
+                "imbalance_asked_percent": self.imbalance, "imbalance_percent": self.imbalance,
+                "owned_max": nodes / self.ranks as u64 * (100 + u64::from(self.imbalance)) / 100
+            },
             "provenance": {
                 "machine": {"host": "a", "cpu": "Made Up 9", "cores": self.cores, "hardware_threads": self.cores},
                 "mpi": "Open MPI v4.1.4, package: x", "build": {"commit": "abc", "profile": "release"},
@@ -72,4 +86,31 @@ impl Sample {
 /// The place of a range of ranks.
 pub fn place([first_rank, last_rank]: [usize; 2], host: &str, threads: usize, affinity: &str) -> PlacementRecord {
     PlacementRecord { first_rank, last_rank, host: host.into(), threads, affinity: affinity.into(), gpu: None }
+}
+
+/// A report of a time of an iteration.
+pub fn sample(ranks: usize, nodes: [u64; 3], iteration: f64) -> Sample {
+    Sample { ranks, nodes, iteration, ..Sample::default() }
+}
+
+/// A study with these ranks and imbalances.
+pub fn study(kind: Kind, ranks: Vec<usize>, imbalance: Vec<u32>, repeats: usize) -> Study {
+    let (nodes, device, flags, threads) = ([8; 3], "cpu".into(), vec![], vec![1]);
+    Study { kind, nodes, device, flags, ranks, threads, imbalance, repeats }
+}
+
+/// The table of reports, each with the number of its repeat.
+pub fn table(kind: Kind, samples: &[(Sample, usize)]) -> Table {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    for (sample, repeat) in samples {
+        std::fs::write(folder.path().join(file(sample.point(), *repeat)), sample.json().to_string()).unwrap();
+    }
+    let mut ranks: Vec<usize> = samples.iter().map(|(sample, _)| sample.ranks).collect();
+    let mut imbalance: Vec<u32> = samples.iter().map(|(sample, _)| sample.imbalance).collect();
+    ranks.dedup();
+    imbalance.dedup();
+    let repeats = samples.iter().map(|(_, repeat)| *repeat).max().unwrap();
+    let study = study(kind, ranks, imbalance, repeats);
+    Table::read(&study, folder.path()).unwrap()
 }

@@ -2,49 +2,14 @@
 
 #![cfg(unix)]
 
-use std::os::unix::fs::PermissionsExt;
+#[allow(dead_code)]
+mod common;
+
+#[cfg(feature = "mpi")]
+use common::program;
+use common::{made_up, runs, scaling};
+#[cfg(feature = "mpi")]
 use std::path::Path;
-use std::process::Output;
-
-/// The program: that of the environment where these tests were taken elsewhere, else the one that was built with them.
-fn program() -> String {
-    std::env::var("CARGO_BIN_EXE_minifenl-scaling").unwrap_or(env!("CARGO_BIN_EXE_minifenl-scaling").into())
-}
-
-fn scaling(arguments: &[&str]) -> Output {
-    assert_cmd::Command::new(program()).args(arguments).output().unwrap()
-}
-
-/// A minifenl that writes the report of the run that it is asked for: RANKS from the launcher, the rest from its flags.
-fn made_up(folder: &Path) -> String {
-    let path = folder.join("minifenl");
-    let text = r#"#!/bin/bash
-while [ $# -gt 0 ]; do
-  case $1 in --nodes) nodes=$2;; --threads) threads=$2;; --report) report=$2;; esac
-  shift
-done
-echo "$RANKS x $threads" >> "$(dirname "$0")/log"
-IFS=x read -r nx ny nz <<< "$nodes"
-[ -e "$(dirname "$0")/broken" ] && { echo "error: made to fail" >&2; exit 1; }
-phase() { echo "{\"name\":\"$1\",\"calls\":10,\"seconds\":$2,\"bytes\":1e6,\"imbalance\":1.1}"; }
-cat > "$report" <<END
-{"version":"0.1.0","date":"2026-11-22T13:00:05Z","mesh":{"nodes":[$nx,$ny,$nz]},"nodes":$((nx*ny*nz)),"ranks":$RANKS,
-"threads":$threads,"device":"cpu","cg_iterations":10,"cg_reductions":20,"total_seconds":0.5,"verified":true,"verdict":[],
-"triad_gb_per_s":null,"provenance":{"machine":{"host":"a","cpu":"Made Up 9","cores":2,"hardware_threads":1000},"mpi":null,
-"build":{"commit":"abc","profile":"release"},"placement":[{"first_rank":0,"last_rank":$((RANKS-1)),"host":"a","threads":$threads,
-"affinity":"0-1","gpu":null}]},
-"phases":[$(phase graph 0.1),$(phase fill 0.2),$(phase cg 0.0$((9+RANKS))),$(phase spmv 0.05),$(phase halo 0.001)]}
-END
-"#;
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    path.to_string_lossy().into_owned()
-}
-
-/// Runs of the made-up minifenl so far.
-fn runs(folder: &Path) -> usize {
-    std::fs::read_to_string(folder.join("log")).map_or(0, |log| log.lines().count())
-}
 
 #[test]
 fn a_study_resumes_and_says_what_is_oversubscribed() {
@@ -150,36 +115,34 @@ fn a_machine_of_four_numbers_is_predicted() {
 }
 
 #[test]
-fn minife_is_run_on_the_same_boxes_and_read() {
+fn uneven_boxes_are_an_axis_of_a_study() {
     let root = tempfile::tempdir().unwrap();
     let (program, out) = (made_up(root.path()), root.path().join("weak"));
-    let peer = root.path().join("miniFE.x");
-    let text = r#"#!/bin/bash
-echo "$* $OMP_NUM_THREADS" >> "$(dirname "$0")/peers"
-n() { echo "${1#*=}"; }
-printf 'nx: %s\nny: %s\nnz: %s\nnumber of processors: %s\n' $(n $1) $(n $2) $(n $3) $RANKS > a.yaml
-printf 'Mat-struc-gen Time: 0.3\nFE assembly Time: 0.2\nIterations: 200\nMATVEC Time: 0.2\nTotal CG Time: 0.44\n' >> a.yaml
-"#;
-    std::fs::write(&peer, text).unwrap();
-    std::fs::set_permissions(&peer, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (out, peer) = (out.to_str().unwrap(), format!("minife={}", peer.display()));
-    let study =
-        ["weak", "--nodes-per-rank", "8", "--ranks", "1,2", "--repeats", "1", "--program", &program, "--out", out];
-    let launcher = ["--launcher", "env RANKS={ranks}", "--peer", &peer];
-    for _ in 0..2 {
-        let output = scaling(&[&study[..], &launcher].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        // 2.2 ms; ours is 1 ms on 1 rank and 1.1 ms on 2.
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            text.contains(
-                "| 1 | 1 | 1 | 300 | 200 | 2.20 | 1.00 | 2.20 |\n| 2 | 1 | 1 | 300 | 200 | 2.20 | 1.00 | 2.00 |"
-            ),
-            "{text}"
-        );
-    }
-    let log = std::fs::read_to_string(root.path().join("peers")).unwrap();
-    assert_eq!(log, "nx=7 ny=7 nz=7 1\nnx=7 ny=15 nz=7 1\n", "the second time nothing was missing");
+    let out = out.to_str().unwrap();
+    let study = ["weak", "--nodes-per-rank", "8", "--repeats", "1", "--program", &program, "--out", out];
+    let launcher = ["--launcher", "env RANKS={ranks}"];
+    let output = scaling(&[&study[..], &launcher, &["--ranks", "1,2", "--imbalance", "50"]].concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // Even boxes on 1 and 2 ranks, uneven ones on 2, which take as long for 1.5 times the rows.
+    assert_eq!(runs(root.path()), 3);
+    assert!(text.contains("--imbalance 0,50") && text.contains("| 2 (50 % imbalance) | 1 | 8x16x8 |"), "{text}");
+    assert!(text.contains("| 2 | 1 | 50 % | 50.0 % | 1.50 | 1.00 |"), "{text}");
+    assert!(
+        text.contains("takes 1.00 times as long as with even boxes, while the fullest rank has 1.50 times the rows"),
+        "{text}"
+    );
+    assert!(std::fs::read_to_string(format!("{out}/uneven.svg")).unwrap().contains(">50 %, by rows<"));
+    let csv = std::fs::read_to_string(format!("{out}/study.csv")).unwrap();
+    let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let asked = columns.iter().position(|column| *column == "imbalance_asked_percent").unwrap();
+    assert!(csv.lines().skip(1).all(|line| line.split(',').count() == columns.len()), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.split(',').nth(asked) == Some("50")).count(), 5, "{csv}");
+    // Too uneven for 2 ranks.
+    let refused = scaling(&[&study[..], &launcher, &["--ranks", "2", "--imbalance", "100"]].concat());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("expected less than 100 % on 2 ranks") && said.lines().count() == 1, "{said}");
+    assert_eq!((refused.status.code(), runs(root.path())), (Some(2), 3));
 }
 
 #[test]
@@ -217,7 +180,8 @@ fn a_tiny_study_runs_under_mpirun() {
     assert!(built.success());
     let (minifenl, out) = (target.join("debug/minifenl"), root.path().join("study"));
     let out = out.to_str().unwrap();
-    let study = ["weak", "--nodes-per-rank", "6", "--ranks", "1,2", "--repeats", "1", "--out", out];
+    let study =
+        ["weak", "--nodes-per-rank", "6", "--ranks", "1,2", "--repeats", "1", "--imbalance", "50", "--out", out];
     let launcher = ["--launcher", "mpirun --oversubscribe -n {ranks}", "--program", minifenl.to_str().unwrap()];
     let output = assert_cmd::Command::new(program())
         .args(study)
@@ -231,7 +195,9 @@ fn a_tiny_study_runs_under_mpirun() {
     let results = std::fs::read_to_string(format!("{out}/results.json")).unwrap();
     let results: serde_json::Value = serde_json::from_str(&results).unwrap();
     let points = results["points"].as_array().unwrap();
-    assert_eq!((points.len(), points[1]["ranks"].as_u64(), points[1]["runs"].as_u64()), (2, Some(2), Some(1)));
+    assert_eq!((points.len(), points[1]["ranks"].as_u64(), points[1]["runs"].as_u64()), (3, Some(2), Some(1)));
+    // 9 of 12 layers instead of 6.
+    assert_eq!((points[2]["imbalance_percent"].as_f64(), points[2]["owned_max"].as_u64()), (Some(50.0), Some(324)));
     // The simulated partition has the bytes that the program counts on its ranks.
     for (point, partition) in points.iter().zip(results["partitions"].as_array().unwrap()) {
         assert_eq!(partition["bytes"].as_f64(), point["bytes"].as_f64());

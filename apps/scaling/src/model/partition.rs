@@ -2,7 +2,7 @@
 //!
 //! Every rank's part is computed as the rank itself would, in O(log p) time, and only sums and maxima are kept.
 
-use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap};
+use minifenl::mesh::{BoxPart, BoxParts, BoxSpec, CoordinateMap};
 use minifenl::run::cost::{self, Sizes};
 use minifenl::{Error, Result};
 use rayon::prelude::*;
@@ -42,16 +42,25 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Computes all parts.
+    /// Computes all parts of even boxes.
     ///
     /// # Errors
-    /// Those of [`BoxPart::new`]: too many ranks for the box.
+    /// Those of [`BoxParts::new`]: too many ranks for the box.
     pub fn new(nodes: [u64; 3], ranks: usize) -> Result<Self> {
+        Self::uneven(nodes, ranks, 0.0)
+    }
+
+    /// Computes all parts, of which the first has `imbalance` per cent more nodes than the mean.
+    ///
+    /// # Errors
+    /// Those of [`BoxParts::new`].
+    pub fn uneven(nodes: [u64; 3], ranks: usize, imbalance: f64) -> Result<Self> {
         if ranks == 0 {
             return Err(Error::Invalid("invalid number of ranks 0: expected 1 or more".into()));
         }
-        let spec = BoxSpec::unit(nodes, CoordinateMap::None)?;
-        let part = |rank| Ok(Self::of_part(rank, &BoxPart::new(&spec, rank, ranks)?));
+        let spec = BoxSpec::unit(nodes, CoordinateMap::None)?.with_imbalance(imbalance)?;
+        let parts = BoxParts::new(&spec, ranks)?;
+        let part = |rank| Ok(Self::of_part(rank, &parts.part(rank)?));
         let whole = (0..ranks).into_par_iter().map(part).try_reduce(Self::default, |a, b| Ok(a.joined(b)))?;
         Ok(Partition { ranks, nodes, ..whole })
     }
@@ -152,6 +161,18 @@ mod tests {
             assert_eq!(found.owned, nodes.iter().product::<u64>(), "{nodes:?}");
             assert_eq!((found.sent, found.disagreement), (found.ghosts, 0), "{nodes:?}");
             assert!(found.imbalance() < 1.6 && found.neighbours_max < 40, "{nodes:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn uneven_boxes_are_whole_and_as_uneven_as_asked() {
+        for (nodes, ranks, imbalance) in [([201, 167, 133], 1000, 50.0), ([101, 97, 103], 97, 100.0)] {
+            let found = Partition::uneven(nodes, ranks, imbalance).unwrap();
+            assert_eq!(found.owned, nodes.iter().product::<u64>(), "{nodes:?}");
+            assert_eq!((found.sent, found.disagreement), (found.ghosts, 0), "{nodes:?}");
+            let percent = 100.0 * (found.imbalance() - 1.0);
+            assert!((percent - imbalance).abs() < 15.0, "{nodes:?}: {percent}");
+            assert!(found.bytes_max > Partition::new(nodes, ranks).unwrap().bytes_max);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The model of a study: fitted on its smallest points, checked on the others, drawn through to 100,000 ranks.
 //!
-//! Oversubscribed points are left out. The first two thirds of the points are fitted. The largest point's bandwidth per rank stands
+//! Oversubscribed points and uneven boxes are left out. The first two thirds of the points are fitted. The largest point's bandwidth per rank stands
 //! for all larger runs: on full hosts it no longer changes.
 
 use super::{DRAWN, Fit, Partition, Sample, machine};
@@ -61,7 +61,7 @@ fn per_rank(row: &Row, partition: &Partition) -> Option<(f64, f64)> {
 impl Prediction {
     /// Fits a study; `None` without a point that has times, bandwidth and cores of its own.
     pub fn new(study: &Study, table: &Table) -> Option<Self> {
-        let rated = table.rows.iter().filter(|row| row.placement.oversubscribed.is_none());
+        let rated = table.rows.iter().filter(|row| row.is_rated() && !row.point.is_uneven());
         let points: Vec<(&Row, Partition, f64, f64, Sample)> = rated
             .filter_map(|row| {
                 let partition = Partition::new(row.nodes, row.point.ranks).ok()?;
@@ -117,7 +117,7 @@ impl Prediction {
 mod tests {
     use super::*;
     use crate::study::Kind;
-    use crate::study::plan::{Point, file};
+    use crate::study::plan::file;
     use crate::testing;
 
     /// A weak study of a machine with a known latency per message and per stage: 1 to 32 ranks on 32 cores.
@@ -132,6 +132,7 @@ mod tests {
             flags: vec![],
             ranks,
             threads: vec![1],
+            imbalance: vec![0],
             repeats: 1,
         };
         let mut times = Vec::new();
@@ -143,8 +144,7 @@ mod tests {
             times.push(iteration);
             let (triad, bytes) = (10.0 * ranks as f64, partition.bytes as f64);
             let sample = testing::Sample { ranks, nodes, iteration, triad, bytes, cores: 32, ..Default::default() };
-            std::fs::write(folder.path().join(file(Point { ranks, threads: 1 }, 1)), sample.json().to_string())
-                .unwrap();
+            std::fs::write(folder.path().join(file(sample.point(), 1)), sample.json().to_string()).unwrap();
         }
         (Prediction::new(&study, &Table::read(&study, folder.path()).unwrap()).unwrap(), times)
     }

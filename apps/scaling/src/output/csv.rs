@@ -3,6 +3,7 @@
 use crate::study::Table;
 
 const HEADER: &str = "ranks,threads,nodes_x,nodes_y,nodes_z,runs,cg_iterations,communication,triad_gb_per_s,binding,oversubscribed,\
+imbalance_asked_percent,imbalance_percent,\
 phase,median_seconds,low_seconds,high_seconds,imbalance,efficiency";
 
 /// The text.
@@ -14,7 +15,7 @@ pub fn of(table: &Table) -> String {
         for phase in &row.phases {
             let time = &phase.seconds;
             text += &format!(
-                "{},{},{x},{y},{z},{},{},{:.6},{},{},{},{},{:.6e},{:.6e},{:.6e},{:.4},{}\n",
+                "{},{},{x},{y},{z},{},{},{:.6},{},{},{},{},{},{},{:.6e},{:.6e},{:.6e},{:.4},{}\n",
                 point.ranks,
                 point.threads,
                 row.runs,
@@ -23,6 +24,8 @@ pub fn of(table: &Table) -> String {
                 number(row.triad_gb_per_s),
                 place.binding,
                 place.oversubscribed.is_some(),
+                point.imbalance,
+                number(row.imbalance_percent),
                 phase.name,
                 time.median_seconds,
                 time.p10_seconds,

@@ -2,8 +2,13 @@
 
 use super::chart::{Chart, Series};
 use super::document::Block;
+use super::words::more_rows;
 use crate::model::Prediction;
+use crate::study::peer::Program;
+use crate::study::plan::Point;
 use crate::study::{Row, Table};
+use minifenl::run::report::SpreadReport;
+use std::collections::BTreeSet;
 
 const RANKS: &str = "ranks";
 
@@ -12,8 +17,7 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
     let names = [("graph", "graph"), ("fill", "fill"), ("cg", "CG iteration"), ("spmv", "SpMV"), ("halo", "halo")];
     let names = &names[..];
     let time = |row: &Row, name: &str| {
-        let time = &row.phase(name)?.seconds;
-        let all = [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds);
+        let all = ms(&row.phase(name)?.seconds);
         // A logarithmic axis has no zero, and one rank exchanges nothing.
         (all[1] > 0.0 && (name != "halo" || row.point.ranks > 1)).then_some(all)
     };
@@ -60,6 +64,8 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
     ];
     let mut blocks: Vec<Block> =
         figures.into_iter().map(|(name, caption, chart)| figure(name, caption, &chart)).collect();
+    blocks.push(uneven(table));
+    blocks.push(peers(table));
     blocks.extend(model.map(|model| line(table, model)));
     blocks.retain(|block| !matches!(block, Block::Figure(_, _, svg) if svg.is_empty()));
     blocks
@@ -77,7 +83,7 @@ fn series(table: &Table, names: &[(&str, &str)], value: &dyn Fn(&Row, &str) -> O
     let lines = names.iter().enumerate();
     let lines = lines.flat_map(|(color, &(key, name))| threads.iter().map(move |&threads| (color, key, name, threads)));
     let lines = lines.map(|(color, key, name, count)| {
-        let rows = table.rows.iter().filter(|row| row.point.threads == count);
+        let rows = table.rows.iter().filter(|row| row.point.threads == count && !row.point.is_uneven());
         let points = rows.filter_map(|row| {
             let [y, low, high] = value(row, key)?;
             Some([row.point.ranks as f64, y, low, high])
@@ -87,6 +93,80 @@ fn series(table: &Table, names: &[(&str, &str)], value: &dyn Fn(&Row, &str) -> O
         Series { name, is_dashed: count > threads[0], color, points: points.collect() }
     });
     lines.filter(|series| !series.points.is_empty()).collect()
+}
+
+/// Milliseconds: median, low, high.
+fn ms(time: &SpreadReport) -> [f64; 3] {
+    [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds)
+}
+
+/// CG iterations with uneven boxes, and dashed what the rows of the fullest rank let expect.
+fn uneven(table: &Table) -> Block {
+    let rated = || table.rows.iter().filter(|row| row.is_rated());
+    let mut lines: Vec<(usize, u32)> =
+        rated().filter(|row| row.point.is_uneven()).map(|row| (row.point.threads, row.point.imbalance)).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let mut series = Vec::new();
+    // Even boxes are the first line of each number of threads.
+    let firsts: BTreeSet<(usize, u32)> = lines.iter().map(|&(threads, _)| (threads, 0)).collect();
+    let has_threads = firsts.len() > 1;
+    let all: BTreeSet<(usize, u32)> = firsts.into_iter().chain(lines).collect();
+    for (color, (threads, imbalance)) in all.into_iter().enumerate() {
+        let own = rated().filter(|row| row.point.threads == threads && row.point.imbalance == imbalance);
+        let (mut measured, mut expected) = (Vec::new(), Vec::new());
+        for row in own {
+            let (x, Some(cg)) = (row.point.ranks as f64, row.phase("cg")) else { continue };
+            let [y, low, high] = ms(&cg.seconds);
+            measured.push([x, y, low, high]);
+            let by_rows =
+                table.against_even(row).and_then(|(even, _)| Some(1e3 * even.iteration()? * more_rows(even, row)?));
+            expected.extend(by_rows.filter(|_| imbalance > 0).map(|y| [x, y, y, y]));
+        }
+        let name = if has_threads { format!("{imbalance} %, {threads} threads") } else { format!("{imbalance} %") };
+        let by_rows = Series { name: format!("{name}, by rows"), is_dashed: true, color, points: expected };
+        series.extend([Series { name, is_dashed: false, color, points: measured }, by_rows]);
+    }
+    series.retain(|series| !series.points.is_empty());
+    let caption = "CG iteration with uneven boxes; dashed: the time with even boxes times the rows of the fullest rank over those with even boxes.";
+    figure(
+        "uneven",
+        caption,
+        &Chart { title: "Uneven boxes", x: RANKS, y: "ms per CG iteration", is_log: false, series },
+    )
+}
+
+/// CG iterations of other programs against workers: ranks with 1 thread, and threads of 1 rank.
+fn peers(table: &Table) -> Block {
+    type Choice = (&'static str, fn(Point) -> bool);
+    let choices: [Choice; 2] = [("ranks", |point| point.threads == 1), ("threads", |point| point.ranks == 1)];
+    let at = |point: Point, [y, low, high]: [f64; 3]| [point.workers() as f64, y, low, high];
+    let mut series = Vec::new();
+    for (dashed, (what, takes)) in choices.into_iter().enumerate() {
+        let takes = |point: Point| takes(point) && !point.is_uneven();
+        let own = table.rows.iter().filter(|row| takes(row.point) && row.is_rated());
+        let own = own.filter_map(|row| Some(at(row.point, ms(&row.phase("cg")?.seconds)))).collect();
+        let line = |name: &str, color, points: Vec<[f64; 4]>| Series {
+            name: format!("{name}, {what}"),
+            is_dashed: dashed > 0,
+            color,
+            points,
+        };
+        series.push(line("minifenl", 0, own));
+        for (color, program) in Program::ALL.into_iter().enumerate() {
+            let rows = table.peers_of(program).filter(|row| takes(row.point));
+            series.push(line(program.name(), color + 1, rows.map(|row| at(row.point, ms(&row.seconds[2]))).collect()));
+        }
+    }
+    // One point of threads is that of ranks already.
+    series.retain(|series| series.points.len() > usize::from(series.is_dashed) && !table.peers.is_empty());
+    let caption = "CG iteration of minifenl and other programs against ranks x threads: solid for ranks of 1 thread, dashed for threads of 1 rank \
+                   (in a weak study, on the box of 1 rank).";
+    figure(
+        "peers",
+        caption,
+        &Chart { title: "Other programs", x: "ranks x threads", y: "ms per CG iteration", is_log: true, series },
+    )
 }
 
 /// Measured iterations and the model's line.
@@ -101,13 +181,15 @@ fn line(table: &Table, model: &Prediction) -> Block {
     });
     let threads = model.threads;
     let model = Series { name: "model".into(), is_dashed: true, color: 1, points: points.collect() };
-    let peers = table.peers.iter().filter(|row| row.point.threads == threads).map(|row| {
-        let time = &row.seconds[2];
-        let [y, low, high] = [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds);
-        [row.point.ranks as f64, y, low, high]
+    let peers = Program::ALL.into_iter().enumerate().map(|(index, program)| {
+        let rows = table.peers_of(program).filter(|row| row.point.threads == threads && !row.point.is_uneven());
+        let points = rows.map(|row| {
+            let [y, low, high] = ms(&row.seconds[2]);
+            [row.point.ranks as f64, y, low, high]
+        });
+        Series { name: program.name().into(), is_dashed: false, color: 2 + index, points: points.collect() }
     });
-    let peers = Series { name: "miniFE".into(), is_dashed: false, color: 2, points: peers.collect() };
-    let series = measured.into_iter().chain([model, peers]).filter(|series| !series.points.is_empty()).collect();
+    let series = measured.into_iter().chain([model]).chain(peers).filter(|series| !series.points.is_empty()).collect();
     let caption = "CG iteration: measured, and the model drawn through to 100,000 ranks. Beyond the measured ranks the line is an \
                    extrapolation with the factors of the measured machine.";
     figure("model", caption, &Chart { title: "CG iteration and model", x: RANKS, y: "ms", is_log: true, series })

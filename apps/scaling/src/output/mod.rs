@@ -6,9 +6,12 @@ mod csv;
 mod document;
 mod figures;
 pub mod report;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use crate::model::{Partition, Prediction};
+use crate::study::peer::Program;
 use crate::study::{Row, Study, Table};
 use document::Block;
 use minifenl::{Result, files};
@@ -46,11 +49,15 @@ fn json_of(study: &Study, table: &Table, model: Option<&Prediction>) -> String {
             "mpi": first.provenance.mpi, "commit": first.provenance.build.commit, "profile": first.provenance.build.profile,
         })
     });
-    let partition = |row: &Row| Partition::new(row.nodes, row.point.ranks).ok();
+    let imbalance = |row: &Row| f64::from(row.point.imbalance);
+    let partition = |row: &Row| Partition::uneven(row.nodes, row.point.ranks, imbalance(row)).ok();
     let partitions: Vec<Option<Partition>> = table.rows.iter().map(partition).collect();
-    let value = json!({
-        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "partitions": partitions, "minife": table.peers, "missing": table.missing,
+    let mut value = json!({
+        "schema_version": 1, "study": study, "provenance": provenance, "points": table.rows, "partitions": partitions, "missing": table.missing,
         "refusal": table.refusal(), "model": model,
     });
+    for program in Program::ALL {
+        value[program.key()] = json!(table.peers_of(program).collect::<Vec<_>>());
+    }
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }

@@ -4,7 +4,7 @@ use super::document::{self, Block};
 use super::{figures, words};
 use crate::model::machine::Terms;
 use crate::model::{Machine, Partition, Prediction};
-use crate::study::peer::PeerRow;
+use crate::study::peer::{PeerRow, Program};
 use crate::study::{Row, Study, Table};
 
 /// All of it, conclusions first.
@@ -25,7 +25,8 @@ pub fn blocks(study: &Study, table: &Table, model: Option<&Prediction>) -> Vec<B
         Block::Text("Nodes per second and worker (rank x thread) over that of the smallest point, per call or iteration.".into()),
         efficiencies(&table.rows),
     ];
-    blocks.extend(peers(table));
+    blocks.extend(uneven(table));
+    blocks.extend(Program::ALL.into_iter().flat_map(|program| peers(table, program)));
     let (line, measured): (Vec<Block>, Vec<Block>) =
         figures::all(table, model).into_iter().partition(|block| matches!(block, Block::Figure("model", ..)));
     blocks.extend(measured);
@@ -57,6 +58,12 @@ fn size([x, y, z]: [u64; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
+/// The ranks, with the imbalance of their boxes.
+fn ranks(row: &Row) -> String {
+    let (ranks, asked) = (row.point.ranks, row.point.imbalance);
+    if row.point.is_uneven() { format!("{ranks} ({asked} % imbalance)") } else { ranks.to_string() }
+}
+
 fn times(rows: &[Row]) -> Block {
     let header = [
         "ranks",
@@ -81,7 +88,7 @@ fn times(rows: &[Row]) -> Block {
         let spread = |time: &minifenl::run::report::SpreadReport| ms(0.5 * (time.p90_seconds - time.p10_seconds));
         let binding = if row.placement.oversubscribed.is_some() { "oversubscribed" } else { row.placement.binding };
         vec![
-            row.point.ranks.to_string(),
+            ranks(row),
             row.point.threads.to_string(),
             size(row.nodes),
             row.runs.to_string(),
@@ -107,36 +114,68 @@ fn efficiencies(rows: &[Row]) -> Block {
         let efficiency = |name: &str| row.phase(name).and_then(|phase| phase.efficiency);
         let cells =
             ["graph", "fill", "cg", "spmv"].map(|name| efficiency(name).map_or("-".into(), |e| format!("{e:.2}")));
-        [row.point.ranks.to_string(), row.point.threads.to_string()].into_iter().chain(cells).collect()
+        [ranks(row), row.point.threads.to_string()].into_iter().chain(cells).collect()
     };
     table(&["ranks", "threads", "graph", "fill", "CG iteration", "SpMV"], rows.iter().map(cells))
 }
 
-/// miniFE beside minifenl, where it ran.
-fn peers(table: &Table) -> Vec<Block> {
-    if table.peers.is_empty() {
+/// Uneven boxes against even ones.
+fn uneven(table: &Table) -> Vec<Block> {
+    let rows = table.rows.iter().filter(|row| row.point.is_uneven() && row.is_rated());
+    let rows: Vec<Vec<String>> = rows
+        .filter_map(|row| {
+            let (even, ratio) = table.against_even(row)?;
+            let [asked, own] = [f64::from(row.point.imbalance), row.imbalance_percent?];
+            Some(vec![
+                row.point.ranks.to_string(),
+                row.point.threads.to_string(),
+                format!("{asked} %"),
+                format!("{own:.1} %"),
+                format!("{:.2}", words::more_rows(even, row)?),
+                format!("{ratio:.2}"),
+                percent(row.communication),
+            ])
+        })
+        .collect();
+    if rows.is_empty() {
         return Vec::new();
     }
-    let header = [
-        "ranks",
-        "threads",
-        "runs",
-        "graph, ms",
-        "fill, ms",
-        "CG iteration, ms",
-        "SpMV, ms",
-        "miniFE / minifenl, CG iteration",
-    ];
+    let header =
+        ["ranks", "threads", "asked", "imbalance", "rows of the fullest rank", "time of a CG iteration", "halo / CG"];
+    let text = "Rank 0 owns more nodes than the mean, as with `load_imbalance` of miniFE; the imbalance is the largest deviation from the \
+                mean, in whole layers of nodes. Rows and times are relative to even boxes on the same ranks.";
+    vec![Block::Heading("Uneven boxes"), Block::Text(text.into()), self::table(&header, rows.into_iter())]
+}
+
+/// Another program beside minifenl, where it ran.
+fn peers(table: &Table, program: Program) -> Vec<Block> {
+    let mut rows = table.peers_of(program).peekable();
+    if rows.peek().is_none() {
+        return Vec::new();
+    }
+    let ratio = format!("{} / minifenl, CG iteration", program.name());
+    let header = ["ranks", "threads", "runs", "graph, ms", "fill, ms", "CG iteration, ms", "SpMV, ms", &ratio];
     let cells = |row: &PeerRow| {
         let own = table.rows.iter().find(|own| own.point == row.point).and_then(Row::iteration);
-        let mut cells = vec![row.point.ranks.to_string(), row.point.threads.to_string(), row.runs.to_string()];
+        let uneven =
+            if row.point.is_uneven() { format!(" ({} % imbalance)", row.point.imbalance) } else { String::new() };
+        let ranks = format!("{}{uneven}", row.point.ranks);
+        let mut cells = vec![ranks, row.point.threads.to_string(), row.runs.to_string()];
         cells.extend(row.seconds.iter().map(|time| ms(time.median_seconds)));
         cells.push(own.map_or("-".into(), |own| format!("{:.2}", row.seconds[2].median_seconds / own)));
         cells
     };
-    let text = "miniFE on the same boxes, after the runs of minifenl. It stops after 200 iterations, multiplies by the matrix of another \
-                equation with the same sparsity pattern, and its fill leaves out the boundary conditions.";
-    vec![Block::Heading("miniFE"), Block::Text(text.into()), self::table(&header, table.peers.iter().map(cells))]
+    let text = match program {
+        Program::MiniFe => {
+            "miniFE on the same boxes, after the runs of minifenl. It stops after 200 iterations, multiplies by the matrix of \
+                            another equation with the same sparsity pattern, and its fill leaves out the boundary conditions."
+        }
+        Program::Fenl => {
+            "Kokkos FENL on the same boxes, after the runs of minifenl, on the threads of 1 rank. It solves another nonlinear \
+                          equation with the same sparsity pattern, and adds element matrices with atomic operations."
+        }
+    };
+    vec![Block::Heading(program.name()), Block::Text(text.into()), self::table(&header, rows.map(cells))]
 }
 
 /// Cells of a partition.
@@ -218,7 +257,7 @@ pub fn of_two(names: [&str; 2], studies: [&Study; 2], tables: [&Table; 2]) -> St
                 && (y.median_seconds - x.median_seconds).abs() <= 0.5 * (spread(x) + spread(y));
             let efficiency = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
             rows.push(vec![
-                own.point.ranks.to_string(),
+                ranks(own),
                 own.point.threads.to_string(),
                 phase.name.clone(),
                 ms(x.median_seconds),

@@ -7,6 +7,8 @@ use crate::study::{Kind, Row, Study, Table};
 const NOISY: f64 = 0.1;
 /// Hardware threads of other programs above which a machine is called shared.
 const BUSY: f64 = 0.1;
+/// Ratio of times above which more than the ratio of rows is seen.
+const SLOWER: f64 = 1.05;
 /// Error of a model above which its line is not believed.
 const DOUBTFUL: f64 = 0.1;
 
@@ -34,9 +36,11 @@ pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> 
     let mut words = Vec::new();
     words.extend(table.refusal());
     words.extend(shared(table));
-    let rated: Vec<&Row> = table.rows.iter().filter(|row| row.placement.oversubscribed.is_none()).collect();
+    // Efficiency, bandwidth and noise are those of even boxes.
+    let rated: Vec<&Row> = table.rows.iter().filter(|row| row.is_rated() && !row.point.is_uneven()).collect();
     words.push(reach(&rated));
     words.extend(efficiency(&rated));
+    words.extend(uneven(table));
     words.extend(iterations(study, table));
     words.extend(bandwidth(&rated));
     words.extend(model.map(end));
@@ -87,6 +91,39 @@ fn efficiency(rated: &[&Row]) -> Option<String> {
         100.0 * last.communication,
         last.phase("spmv").map_or(1.0, |spmv| spmv.imbalance)
     ))
+}
+
+/// Nodes of the fullest rank over those with even boxes.
+pub fn more_rows(even: &Row, uneven: &Row) -> Option<f64> {
+    Some(uneven.owned_max? as f64 / even.owned_max? as f64)
+}
+
+/// What the most uneven boxes cost, on most workers.
+fn uneven(table: &Table) -> Option<String> {
+    let row = table.rows.iter().rev().find(|row| row.point.is_uneven() && row.is_rated())?;
+    let (even, ratio) = table.against_even(row)?;
+    let rows = more_rows(even, row)?;
+    let why = match ratio {
+        ratio if ratio > SLOWER * rows => {
+            "the time grows by more than the rows, so the imbalance of rows alone does not explain it"
+        }
+        ratio if ratio < rows / SLOWER => {
+            "the fullest rank gains from the memory bandwidth that the other ranks leave while they wait"
+        }
+        _ => "the fullest rank decides the time, as expected",
+    };
+    Some(format!(
+        "With an imbalance of {:.0} % ({} % asked), an iteration of CG on {} ranks x {} takes {ratio:.2} times as long as with even boxes, \
+         while the fullest rank has {rows:.2} times the rows: {why}.",
+        row.imbalance_percent?,
+        row.point.imbalance,
+        row.point.ranks,
+        threads(row.point.threads),
+    ))
+}
+
+fn threads(count: usize) -> String {
+    if count == 1 { "1 thread".into() } else { format!("{count} threads") }
 }
 
 fn iterations(study: &Study, table: &Table) -> Option<String> {
@@ -186,7 +223,7 @@ pub fn model(model: &Prediction) -> String {
         1e6 * fit.per_stage,
         model.fitted.join(", "),
         100.0 * model.error_fitted,
-        if model.threads == 1 { "1 thread".into() } else { format!("{} threads", model.threads) },
+        threads(model.threads),
     );
     if fit.slowdown < 1.0 {
         text += " A factor of memory below 1 means that caches held part of the data: expected larger boxes for a study of memory bandwidth.";

@@ -63,8 +63,10 @@ pub fn flags(study: &Study, point: Point, report: &Path) -> Result<Vec<String>> 
     let [x, y, z] = study.nodes_of(point.ranks)?;
     let fixed = ["--nodes".into(), format!("{x}x{y}x{z}"), "--device".into(), study.device.clone()];
     let threads = ["--threads".into(), point.threads.to_string(), "--triad".into()];
+    let uneven = point.is_uneven().then(|| ["--imbalance".into(), point.imbalance.to_string()]);
     let report = ["--report".into(), report.to_string_lossy().into_owned()];
-    Ok(fixed.into_iter().chain(threads).chain(study.flags.clone()).chain(report).collect())
+    let fixed = fixed.into_iter().chain(threads).chain(uneven.into_iter().flatten());
+    Ok(fixed.chain(study.flags.clone()).chain(report).collect())
 }
 
 /// Runs what is missing in `folder` and shows the time left. A failed run does not end the study.
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn ranks_are_bound_where_cores_suffice() {
         let mut launcher = Launcher { template: None, program: "minifenl".into(), cores: 4 };
-        let words = |launcher: &Launcher, ranks, threads| launcher.words(Point { ranks, threads }).join(" ");
+        let words = |launcher: &Launcher, ranks, threads| launcher.words(Point::even(ranks, threads)).join(" ");
         assert_eq!(words(&launcher, 2, 2), "mpirun -n 2 --map-by slot:PE=2 --bind-to core minifenl");
         assert_eq!(words(&launcher, 3, 2), "mpirun -n 3 --oversubscribe --bind-to none minifenl");
         launcher.template = Some("srun -n {ranks} -c {threads}".into());
@@ -164,16 +166,18 @@ mod tests {
             flags: vec!["--map".into(), "twist".into()],
             ranks: vec![2],
             threads: vec![3],
+            imbalance: vec![0, 50],
             repeats: 1,
         };
-        let flags = flags(&study, Point { ranks: 2, threads: 3 }, Path::new("r.json")).unwrap();
+        let words = |imbalance| flags(&study, Point { ranks: 2, threads: 3, imbalance }, Path::new("r.json")).unwrap();
         let expected = "--nodes 8x16x8 --device cpu --threads 3 --triad --map twist --report r.json";
-        assert_eq!(flags.join(" "), expected);
+        assert_eq!(words(0).join(" "), expected);
+        assert_eq!(words(50).join(" "), expected.replace("--map", "--imbalance 50 --map"));
     }
 
     #[test]
     fn the_time_left_is_that_of_the_mean() {
-        let runs = vec![(Point { ranks: 1, threads: 1 }, 1); 10];
+        let runs = vec![(Point::even(1, 1), 1); 10];
         assert_eq!(time_left(&runs, 0, 5.0), "-");
         assert_eq!(time_left(&runs, 4, 60.0), "1:30");
     }

@@ -1,6 +1,9 @@
-//! What a study runs: points (ranks x threads), repeats, and the file of each run.
+//! What a study runs: points (ranks x threads x imbalance), repeats, and the file of each run.
 
-use minifenl::mesh::nodes_for_ranks;
+#[cfg(test)]
+mod tests;
+
+use minifenl::mesh::{BoxParts, BoxSpec, CoordinateMap, nodes_for_ranks};
 use minifenl::{Error, Result, files};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,20 +46,51 @@ pub struct Study {
     pub ranks: Vec<usize>,
     /// Numbers of threads per rank.
     pub threads: Vec<usize>,
+    /// Imbalances of the boxes, per cent; 0 is the even partition, with which the others are compared.
+    #[serde(default = "even", skip_serializing_if = "is_even")]
+    pub imbalance: Vec<u32>,
     /// Runs per point.
     pub repeats: usize,
 }
 
-/// Ranks and threads of a run.
+/// Even boxes only.
+fn even() -> Vec<u32> {
+    vec![0]
+}
+
+fn is_even(imbalance: &[u32]) -> bool {
+    imbalance == [0]
+}
+
+/// Ranks, threads and imbalance of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Point {
     /// Ranks.
     pub ranks: usize,
     /// Threads of each rank.
     pub threads: usize,
+    /// Imbalance of the boxes that is asked for, per cent of the mean.
+    #[serde(rename = "imbalance_asked_percent")]
+    pub imbalance: u32,
 }
 
 impl Point {
+    /// A point with even boxes.
+    pub fn even(ranks: usize, threads: usize) -> Self {
+        Point { ranks, threads, imbalance: 0 }
+    }
+
+    /// Whether rank 0 owns more nodes than others.
+    pub fn is_uneven(self) -> bool {
+        self.imbalance > 0
+    }
+
+    /// The beginning of the names of its files.
+    pub fn stem(self) -> String {
+        let uneven = if self.is_uneven() { format!("-imbalance-{:03}", self.imbalance) } else { String::new() };
+        format!("ranks-{:06}-threads-{:03}{uneven}", self.ranks, self.threads)
+    }
+
     /// Threads of all ranks.
     pub fn workers(self) -> usize {
         self.ranks * self.threads
@@ -66,8 +100,12 @@ impl Point {
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = |count| if count == 1 { "" } else { "s" };
-        let Point { ranks, threads } = *self;
-        write!(f, "{ranks} rank{} x {threads} thread{}", s(ranks), s(threads))
+        let Point { ranks, threads, imbalance } = *self;
+        write!(f, "{ranks} rank{} x {threads} thread{}", s(ranks), s(threads))?;
+        if self.is_uneven() {
+            write!(f, ", {imbalance} % imbalance")?;
+        }
+        Ok(())
     }
 }
 
@@ -82,18 +120,28 @@ impl Study {
             "minifenl-scaling {kind} --{nodes} {x}x{y}x{z} --ranks {ranks} --threads {threads} --repeats {repeats} --device {} --out DIR",
             self.device
         );
+        if !is_even(&self.imbalance) {
+            let list = self.imbalance.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            command += &format!(" --imbalance {list}");
+        }
         if !self.flags.is_empty() {
             command += &format!(" -- {}", self.flags.join(" "));
         }
         command
     }
 
-    /// The points, fewest threads in all first.
+    /// The points, fewest threads in all first. One rank has an even box.
     pub fn points(&self) -> Vec<Point> {
-        let points =
-            self.ranks.iter().flat_map(|&ranks| self.threads.iter().map(move |&threads| Point { ranks, threads }));
-        let mut points: Vec<Point> = points.collect();
-        points.sort_by_key(|point| (point.workers(), point.ranks));
+        let mut points = Vec::new();
+        for &ranks in &self.ranks {
+            for &threads in &self.threads {
+                let of_one = |imbalance: u32| if ranks == 1 { 0 } else { imbalance };
+                let uneven =
+                    self.imbalance.iter().map(|&imbalance| Point { ranks, threads, imbalance: of_one(imbalance) });
+                points.extend(uneven);
+            }
+        }
+        points.sort_by_key(|point| (point.workers(), point.ranks, point.imbalance));
         points.dedup();
         points
     }
@@ -115,6 +163,17 @@ impl Study {
         }
     }
 
+    /// Checks that each point has a box with a node for each rank.
+    ///
+    /// # Errors
+    /// Those of [`nodes_for_ranks`] and [`BoxParts::new`].
+    pub fn check(&self) -> Result<()> {
+        self.points().into_iter().try_for_each(|point| {
+            let spec = BoxSpec::unit(self.nodes_of(point.ranks)?, CoordinateMap::None)?;
+            BoxParts::new(&spec.with_imbalance(f64::from(point.imbalance))?, point.ranks).map(drop)
+        })
+    }
+
     /// The description in a folder; `None` if there is none.
     ///
     /// # Errors
@@ -132,7 +191,7 @@ impl Study {
         Ok(Some(study))
     }
 
-    /// Joins the study in a folder, if there is one, with this one, and writes it. Ranks, threads and repeats may grow.
+    /// Joins the study in a folder, if there is one, with this one, and writes it. Ranks, threads, imbalances and repeats may grow.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the folder holds a study with other settings.
@@ -145,13 +204,9 @@ impl Study {
                     folder.display()
                 )));
             }
-            let join = |new: &mut Vec<usize>, old: Vec<usize>| {
-                new.extend(old);
-                new.sort_unstable();
-                new.dedup();
-            };
             join(&mut self.ranks, old.ranks);
             join(&mut self.threads, old.threads);
+            join(&mut self.imbalance, old.imbalance);
             self.repeats = self.repeats.max(old.repeats);
         }
         let text = serde_json::to_string_pretty(&self).unwrap_or_default() + "\n";
@@ -172,49 +227,14 @@ impl fmt::Display for Study {
     }
 }
 
-/// The report of a run, below the folder of the study.
-pub fn file(point: Point, repeat: usize) -> PathBuf {
-    PathBuf::from("runs").join(format!("ranks-{:06}-threads-{:03}-{repeat}.json", point.ranks, point.threads))
+/// Adds the values of an older list, in order, each once.
+fn join<T: Ord>(new: &mut Vec<T>, old: Vec<T>) {
+    new.extend(old);
+    new.sort_unstable();
+    new.dedup();
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub fn study() -> Study {
-        Study {
-            kind: Kind::Weak,
-            nodes: [8; 3],
-            device: "cpu".into(),
-            flags: vec![],
-            ranks: vec![1, 2],
-            threads: vec![1, 2],
-            repeats: 2,
-        }
-    }
-
-    #[test]
-    fn runs_are_interleaved_and_points_are_in_the_order_of_their_size() {
-        let point = |ranks, threads| Point { ranks, threads };
-        let points = [point(1, 1), point(1, 2), point(2, 1), point(2, 2)];
-        assert_eq!(study().points(), points);
-        let runs: Vec<_> = [1, 2].iter().flat_map(|&repeat| points.map(|point| (point, repeat))).collect();
-        assert_eq!(study().runs(), runs);
-        assert_eq!(study().nodes_of(2).unwrap(), [8, 16, 8]);
-        assert_eq!(Study { kind: Kind::Strong, ..study() }.nodes_of(2).unwrap(), [8; 3]);
-        assert_eq!(point(1, 2).to_string(), "1 rank x 2 threads");
-    }
-
-    #[test]
-    fn a_study_grows_and_refuses_other_settings() {
-        let folder = tempfile::tempdir().unwrap();
-        study().resume(folder.path()).unwrap();
-        let more = Study { ranks: vec![4], repeats: 1, ..study() }.resume(folder.path()).unwrap();
-        assert_eq!((more.ranks.as_slice(), more.repeats), (&[1, 2, 4][..], 2));
-        assert_eq!(Study::read(folder.path()).unwrap(), Some(more));
-        let error = Study { nodes: [9; 3], ..study() }.resume(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("other settings (weak scaling, 8x8x8 nodes per rank, device cpu)"), "{error}");
-        std::fs::write(folder.path().join("study.json"), "{}").unwrap();
-        assert!(study().resume(folder.path()).unwrap_err().to_string().contains("not a study"));
-    }
+/// The report of a run, below the folder of the study.
+pub fn file(point: Point, repeat: usize) -> PathBuf {
+    PathBuf::from("runs").join(format!("{}-{repeat}.json", point.stem()))
 }

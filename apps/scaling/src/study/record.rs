@@ -23,8 +23,21 @@ pub struct Record {
     pub verified: bool,
     pub verdict: Vec<String>,
     pub triad_gb_per_s: Option<f64>,
+    /// Not in reports of before `--imbalance`, whose boxes are even.
+    #[serde(default)]
+    pub partition: PartitionRecord,
     pub provenance: ProvenanceRecord,
     pub phases: Vec<PhaseRecord>,
+}
+
+/// The shares of the ranks.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartitionRecord {
+    pub imbalance_asked_percent: f64,
+    pub owned_max: Option<u64>,
+    /// Largest deviation of a rank's owned nodes from their mean.
+    pub imbalance_percent: Option<f64>,
 }
 
 /// The box.
@@ -94,7 +107,8 @@ impl Record {
 
     /// Says why the report is not that of a run of this point on this box, if it is not, or why its numbers do not count.
     pub fn mistake(&self, point: Point, nodes: [u64; 3]) -> Option<String> {
-        let own = Point { ranks: self.ranks, threads: self.threads };
+        let imbalance = self.partition.imbalance_asked_percent as u32;
+        let own = Point { ranks: self.ranks, threads: self.threads, imbalance };
         if own.ranks == 1 && point.ranks > 1 {
             return Some(format!("ran on 1 rank instead of {}: the program or its launcher has no MPI", point.ranks));
         }

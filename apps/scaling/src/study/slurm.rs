@@ -20,7 +20,7 @@ pub fn emit(study: &Study, program: &Path, folder: &Path, minutes: u32) -> Resul
     let folder = folder.canonicalize().map_err(|error| failed(folder, error))?;
     let mut paths = Vec::new();
     for point in study.points() {
-        let path = folder.join(format!("jobs/ranks-{:06}-threads-{:03}.sh", point.ranks, point.threads));
+        let path = folder.join(format!("jobs/{}.sh", point.stem()));
         files::write(&path, script(study, program, &folder, point, minutes)?.as_bytes())?;
         paths.push(path);
     }
@@ -40,7 +40,8 @@ pub fn emit(study: &Study, program: &Path, folder: &Path, minutes: u32) -> Resul
 
 /// The script of one point.
 fn script(study: &Study, program: &Path, folder: &Path, point: Point, minutes: u32) -> Result<String> {
-    let name = format!("minifenl-{}-{}x{}", study.kind, point.ranks, point.threads);
+    let uneven = if point.is_uneven() { format!("-{}", point.imbalance) } else { String::new() };
+    let name = format!("minifenl-{}-{}x{}{uneven}", study.kind, point.ranks, point.threads);
     let gpus = if study.device.starts_with("cuda") { "#SBATCH --gpus-per-task=1\n" } else { "" };
     let words = flags(study, point, Path::new("REPORT"))?;
     let words: Vec<String> = words.iter().take(words.len() - 1).map(|word| quoted(word)).collect();
@@ -104,9 +105,9 @@ mod tests {
         let report = root.path().join("made.json");
         std::fs::write(&report, Sample { ranks: 2, ..Sample::default() }.json().to_string()).unwrap();
         let program = tool("minifenl", &format!("cp {} \"${{@: -1}}\"", report.display()));
-        let (ranks, threads) = (vec![2], vec![1]);
-        let study =
-            Study { kind: Kind::Weak, nodes: [8; 3], device: "cuda".into(), flags: vec![], ranks, threads, repeats: 3 };
+        let (kind, ranks, threads, imbalance) = (Kind::Weak, vec![2], vec![1], vec![0]);
+        let (nodes, device, flags) = ([8; 3], "cuda".into(), vec![]);
+        let study = Study { kind, nodes, device, flags, ranks, threads, imbalance, repeats: 3 };
         let paths = emit(&study, &program, &folder, 90).unwrap();
         assert_eq!(paths.len(), 2);
         let text = std::fs::read_to_string(&paths[0]).unwrap();
@@ -115,7 +116,7 @@ mod tests {
         {
             assert!(text.contains(&format!("\n#SBATCH {line}\n")), "{text}");
         }
-        let point = Point { ranks: 2, threads: 1 };
+        let point = Point::even(2, 1);
         std::fs::copy(&report, folder.join(file(point, 2))).unwrap();
         let log = root.path().join("log");
         let path = format!("{}:{}", root.path().display(), std::env::var("PATH").unwrap());
@@ -130,6 +131,13 @@ mod tests {
             "{log}"
         );
         assert!(Record::read(&folder.join(file(point, 3))).is_ok());
+        // Uneven boxes have a job of their own.
+        let uneven = Study { imbalance: vec![0, 50], ..study };
+        let paths = emit(&uneven, &program, &folder, 90).unwrap();
+        assert!(paths.len() == 3 && paths[1].ends_with("ranks-000002-threads-001-imbalance-050.sh"), "{paths:?}");
+        let text = std::fs::read_to_string(&paths[1]).unwrap();
+        assert!(text.contains("--job-name=minifenl-weak-2x1-50\n") && text.contains(" --imbalance 50 "), "{text}");
+        assert!(text.contains("report=runs/ranks-000002-threads-001-imbalance-050-$repeat.json"), "{text}");
     }
 
     #[test]

@@ -8,8 +8,11 @@
 //! On equal shares this is t(1) / t(p) for weak scaling and t(1) / (p t(p)) for strong scaling. It is a rate per CG iteration:
 //! iterations grow with the box, so times to solution do not compare.
 
+#[cfg(test)]
+mod tests;
+
 use super::others;
-use super::peer::{self, PeerRow};
+use super::peer::{self, PeerRow, Program};
 use super::placement::Placement;
 use super::plan::{Point, Study, file};
 use super::record::Record;
@@ -42,6 +45,10 @@ pub struct Row {
     pub point: Point,
     /// Nodes along each axis of the box.
     pub nodes: [u64; 3],
+    /// Largest deviation of a rank's nodes from their mean, per cent; null in reports of before `--imbalance`.
+    pub imbalance_percent: Option<f64>,
+    /// Most owned nodes of a rank.
+    pub owned_max: Option<u64>,
     /// Runs that count.
     pub runs: usize,
     /// CG iterations of a run, the median.
@@ -71,7 +78,7 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Runs that are missing or do not count, in words.
     pub missing: Vec<String>,
-    /// miniFE at the points where it ran.
+    /// Other programs at the points where they ran.
     pub peers: Vec<PeerRow>,
     /// The first record: machine, build, date.
     #[serde(skip)]
@@ -82,6 +89,11 @@ impl Row {
     /// A phase by its name.
     pub fn phase(&self, name: &str) -> Option<&PhaseRow> {
         self.phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// Whether each thread had a hardware thread of its own.
+    pub fn is_rated(&self) -> bool {
+        self.placement.oversubscribed.is_none()
     }
 
     /// Median seconds of an iteration of CG.
@@ -135,6 +147,8 @@ impl Row {
         Row {
             point,
             nodes,
+            imbalance_percent: records[0].partition.imbalance_percent,
+            owned_max: records[0].partition.owned_max,
             runs: records.len(),
             iterations: median(records.iter().map(|record| record.cg_iterations as f64)),
             reductions: median(records.iter().map(|record| record.cg_reductions as f64 / calls(record))),
@@ -188,6 +202,18 @@ impl Table {
         Ok(table)
     }
 
+    /// The rows of a program.
+    pub fn peers_of(&self, program: Program) -> impl Iterator<Item = &PeerRow> {
+        self.peers.iter().filter(move |row| row.program == program)
+    }
+
+    /// The row of the same ranks and threads with even boxes, and the ratio of this row's time of a CG iteration to its.
+    pub fn against_even(&self, row: &Row) -> Option<(&Row, f64)> {
+        let point = Point::even(row.point.ranks, row.point.threads);
+        let even = self.rows.iter().find(|even| even.point == point && even.is_rated())?;
+        Some((even, row.iteration()? / even.iteration().filter(|seconds| *seconds > 0.0)?))
+    }
+
     /// Sets the efficiencies.
     fn rate(&mut self) {
         let Some(base) = self.rows.first().cloned().filter(|base| base.placement.oversubscribed.is_none()) else {
@@ -222,89 +248,5 @@ impl Table {
             "No efficiency is given for oversubscribed points, whose threads take turns"
         };
         Some(format!("{what}: {}. Use a machine with more cores, or an idle one.", points.join(", ")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::study::Kind;
-    use crate::testing::Sample;
-
-    fn table(kind: Kind, samples: &[(Sample, usize)]) -> Table {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("runs")).unwrap();
-        for (sample, repeat) in samples {
-            let point = Point { ranks: sample.ranks, threads: sample.threads };
-            std::fs::write(folder.path().join(file(point, *repeat)), sample.json().to_string()).unwrap();
-        }
-        let mut ranks: Vec<usize> = samples.iter().map(|(sample, _)| sample.ranks).collect();
-        ranks.dedup();
-        let repeats = samples.iter().map(|(_, repeat)| *repeat).max().unwrap();
-        let study =
-            Study { kind, nodes: [8; 3], device: "cpu".into(), flags: vec![], ranks, threads: vec![1], repeats };
-        Table::read(&study, folder.path()).unwrap()
-    }
-
-    fn sample(ranks: usize, nodes: [u64; 3], iteration: f64) -> Sample {
-        Sample { ranks, nodes, iteration, ..Sample::default() }
-    }
-
-    #[test]
-    fn weak_and_strong_efficiencies_equal_those_by_hand() {
-        let weak = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1.25e-3), 1)]);
-        let cg = |table: &Table, row: usize| table.rows[row].phase("cg").unwrap().efficiency.unwrap();
-        assert!((cg(&weak, 0) - 1.0).abs() < 1e-12 && (cg(&weak, 1) - 0.8).abs() < 1e-12);
-        // Half the time would be perfect; it is 0.625 of it.
-        let strong = table(Kind::Strong, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8; 3], 0.625e-3), 1)]);
-        assert!((cg(&strong, 1) - 0.8).abs() < 1e-12);
-        assert!(strong.refusal().is_none() && strong.missing.is_empty());
-        assert!(weak.rows[1].phase("halo").unwrap().efficiency.is_none());
-    }
-
-    #[test]
-    fn repeats_have_a_median_and_a_spread() {
-        let times = [1.2e-3, 1.0e-3, 1.1e-3];
-        let runs: Vec<_> = times.iter().zip(1..).map(|(&time, repeat)| (sample(1, [8; 3], time), repeat)).collect();
-        let row = table(Kind::Weak, &runs).rows.remove(0);
-        let cg = &row.phase("cg").unwrap().seconds;
-        let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
-        assert!(close(cg.p10_seconds, 1.0e-3) && close(cg.median_seconds, 1.1e-3) && close(cg.p90_seconds, 1.2e-3));
-        assert_eq!((row.runs, row.iterations, row.reductions), (3, 10.0, 2.0));
-        let halo = Sample { halo: 0.3e-3, ..sample(1, [8; 3], 1e-3) };
-        assert!(close(table(Kind::Weak, &[(halo, 1)]).rows[0].communication, 0.3));
-    }
-
-    #[test]
-    fn oversubscribed_points_have_no_efficiency_but_a_reason() {
-        let four = sample(4, [8, 16, 16], 2e-3);
-        let found = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (four, 1)]);
-        assert!(found.rows[0].phase("cg").unwrap().efficiency.is_some());
-        assert!(found.rows[1].phases.iter().all(|phase| phase.efficiency.is_none()));
-        let words = found.refusal().unwrap();
-        assert!(words.contains("4 ranks x 1 thread (4 threads share 2 hardware threads of a)"), "{words}");
-        let alone = table(Kind::Weak, &[(four, 1)]);
-        assert!(alone.refusal().unwrap().starts_with("No efficiency is given: the smallest point"));
-        assert!(alone.rows[0].phases.iter().all(|phase| phase.efficiency.is_none()));
-    }
-
-    #[test]
-    fn a_point_is_oversubscribed_by_other_programs_too() {
-        let record = Sample { ranks: 2, ..Sample::default() }.record();
-        let point = |ranks| Point { ranks, threads: 1 };
-        assert_eq!((crowded(point(2), &record, 0.2), crowded(point(1), &record, 1.1)), (None, None));
-        let words = "its threads and other programs, which used 0.4, share 2 hardware threads of a";
-        assert_eq!(crowded(point(2), &record, 0.4).as_deref(), Some(words));
-    }
-
-    #[test]
-    fn reports_of_other_runs_are_named() {
-        let found = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [9; 3], 1e-3), 1)]);
-        assert_eq!(found.rows.len(), 1);
-        assert!(
-            found.missing[0].contains("9x9x9 nodes: expected 2 ranks x 1 thread with 8x16x8 nodes"),
-            "{:?}",
-            found.missing
-        );
     }
 }

@@ -1,0 +1,55 @@
+//! Tests of what reports say and draw.
+
+use super::document::Block;
+use super::report::blocks;
+use super::words::conclusions;
+use crate::study::plan::Point;
+use crate::study::{Kind, Study, Table};
+use crate::testing::{self, Sample, sample, table};
+
+fn study() -> Study {
+    testing::study(Kind::Weak, vec![1, 2], vec![0, 50], 1)
+}
+
+/// Even and uneven boxes of 2 ranks; the uneven run takes `ratio` times as long for 1.5 times the rows.
+fn uneven(ratio: f64) -> Table {
+    let two = sample(2, [8, 16, 8], 1e-3);
+    let runs = [sample(1, [8; 3], 1e-3), two, Sample { imbalance: 50, iteration: ratio * 1e-3, ..two }];
+    table(Kind::Weak, &runs.map(|sample| (sample, 1)))
+}
+
+#[test]
+fn uneven_boxes_are_compared_with_even_ones_on_the_same_ranks() {
+    for (ratio, why) in [(1.5, "as expected"), (1.3, "gains from the memory bandwidth"), (1.7, "more than the rows")] {
+        let found = uneven(ratio);
+        assert_eq!(found.rows.iter().map(|row| row.point.imbalance).collect::<Vec<_>>(), [0, 0, 50]);
+        let (even, times) = found.against_even(&found.rows[2]).unwrap();
+        assert!(even.point == Point::even(2, 1) && (times - ratio).abs() < 1e-12, "{times}");
+        let words = conclusions(&study(), &found, None).join("\n");
+        let start = format!(
+            "With an imbalance of 50 % (50 % asked), an iteration of CG on 2 ranks x 1 thread takes {ratio:.2} times"
+        );
+        assert!(words.contains(&start) && words.contains("1.50 times the rows") && words.contains(why), "{words}");
+        // The efficiency that is told is that of even boxes.
+        assert!(words.contains("CG on 2 ranks x 1 thread has an efficiency of 1.00"), "{words}");
+    }
+    let report = blocks(&study(), &uneven(1.5), None);
+    let figures: Vec<_> = report
+        .iter()
+        .filter_map(|block| match block {
+            Block::Figure(name, _, svg) => Some((*name, svg)),
+            _ => None,
+        })
+        .collect();
+    let (_, svg) = figures.iter().find(|(name, _)| *name == "uneven").unwrap();
+    assert!(svg.contains(">50 %, by rows<") && svg.contains(">0 %<"), "{svg}");
+    assert!(figures.iter().filter(|(name, _)| *name != "uneven").all(|(_, svg)| !svg.contains("50 %")));
+    // A study of even boxes has no such figure.
+    let even = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1e-3), 1)]);
+    let even = blocks(&study(), &even, None);
+    assert!(
+        !even
+            .iter()
+            .any(|block| matches!(block, Block::Figure("uneven" | "peers", ..) | Block::Heading("Uneven boxes")))
+    );
+}

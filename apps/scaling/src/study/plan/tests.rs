@@ -1,0 +1,62 @@
+//! Tests of points, files and resumed studies.
+
+use super::*;
+
+fn study() -> Study {
+    Study {
+        kind: Kind::Weak,
+        nodes: [8; 3],
+        device: "cpu".into(),
+        flags: vec![],
+        ranks: vec![1, 2],
+        threads: vec![1, 2],
+        imbalance: vec![0],
+        repeats: 2,
+    }
+}
+
+#[test]
+fn runs_are_interleaved_and_points_are_in_the_order_of_their_size() {
+    let point = Point::even;
+    let points = [point(1, 1), point(1, 2), point(2, 1), point(2, 2)];
+    assert_eq!(study().points(), points);
+    let runs: Vec<_> = [1, 2].iter().flat_map(|&repeat| points.map(|point| (point, repeat))).collect();
+    assert_eq!(study().runs(), runs);
+    assert_eq!(study().nodes_of(2).unwrap(), [8, 16, 8]);
+    assert_eq!(Study { kind: Kind::Strong, ..study() }.nodes_of(2).unwrap(), [8; 3]);
+    assert_eq!(point(1, 2).to_string(), "1 rank x 2 threads");
+}
+
+#[test]
+fn uneven_boxes_are_points_of_their_own_on_several_ranks() {
+    let uneven = Study { threads: vec![1], imbalance: vec![0, 50], ..study() };
+    let point = Point { ranks: 2, threads: 1, imbalance: 50 };
+    assert_eq!(uneven.points(), [Point::even(1, 1), Point::even(2, 1), point]);
+    assert_eq!(point.to_string(), "2 ranks x 1 thread, 50 % imbalance");
+    assert_eq!(file(point, 3).to_str(), Some("runs/ranks-000002-threads-001-imbalance-050-3.json"));
+    assert!(uneven.command().ends_with(" --imbalance 0,50") && !study().command().contains("imbalance"));
+    assert!(uneven.check().is_ok());
+    let error = Study { imbalance: vec![0, 100], ..uneven.clone() }.check().unwrap_err().to_string();
+    assert!(error.contains("less than 100 % on 2 ranks"), "{error}");
+    // Studies of before have even boxes, and a study of even boxes is written as before.
+    let folder = tempfile::tempdir().unwrap();
+    study().resume(folder.path()).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("study.json")).unwrap();
+    assert!(!text.contains("imbalance"), "{text}");
+    let more = uneven.resume(folder.path()).unwrap();
+    assert_eq!((&more.imbalance[..], &more.threads[..]), (&[0, 50][..], &[1, 2][..]));
+    assert_eq!(Study::read(folder.path()).unwrap(), Some(more));
+}
+
+#[test]
+fn a_study_grows_and_refuses_other_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    study().resume(folder.path()).unwrap();
+    let more = Study { ranks: vec![4], repeats: 1, ..study() }.resume(folder.path()).unwrap();
+    assert_eq!((more.ranks.as_slice(), more.repeats), (&[1, 2, 4][..], 2));
+    assert_eq!(Study::read(folder.path()).unwrap(), Some(more));
+    let error = Study { nodes: [9; 3], ..study() }.resume(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("other settings (weak scaling, 8x8x8 nodes per rank, device cpu)"), "{error}");
+    std::fs::write(folder.path().join("study.json"), "{}").unwrap();
+    assert!(study().resume(folder.path()).unwrap_err().to_string().contains("not a study"));
+}

@@ -1,0 +1,63 @@
+//! Tests of the table against numbers by hand.
+
+use super::*;
+use crate::study::Kind;
+use crate::testing::{Sample, sample, table};
+
+#[test]
+fn weak_and_strong_efficiencies_equal_those_by_hand() {
+    let weak = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1.25e-3), 1)]);
+    let cg = |table: &Table, row: usize| table.rows[row].phase("cg").unwrap().efficiency.unwrap();
+    assert!((cg(&weak, 0) - 1.0).abs() < 1e-12 && (cg(&weak, 1) - 0.8).abs() < 1e-12);
+    // Half the time would be perfect; it is 0.625 of it.
+    let strong = table(Kind::Strong, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8; 3], 0.625e-3), 1)]);
+    assert!((cg(&strong, 1) - 0.8).abs() < 1e-12);
+    assert!(strong.refusal().is_none() && strong.missing.is_empty());
+    assert!(weak.rows[1].phase("halo").unwrap().efficiency.is_none());
+}
+
+#[test]
+fn repeats_have_a_median_and_a_spread() {
+    let times = [1.2e-3, 1.0e-3, 1.1e-3];
+    let runs: Vec<_> = times.iter().zip(1..).map(|(&time, repeat)| (sample(1, [8; 3], time), repeat)).collect();
+    let row = table(Kind::Weak, &runs).rows.remove(0);
+    let cg = &row.phase("cg").unwrap().seconds;
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
+    assert!(close(cg.p10_seconds, 1.0e-3) && close(cg.median_seconds, 1.1e-3) && close(cg.p90_seconds, 1.2e-3));
+    assert_eq!((row.runs, row.iterations, row.reductions), (3, 10.0, 2.0));
+    let halo = Sample { halo: 0.3e-3, ..sample(1, [8; 3], 1e-3) };
+    assert!(close(table(Kind::Weak, &[(halo, 1)]).rows[0].communication, 0.3));
+}
+
+#[test]
+fn oversubscribed_points_have_no_efficiency_but_a_reason() {
+    let four = sample(4, [8, 16, 16], 2e-3);
+    let found = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (four, 1)]);
+    assert!(found.rows[0].phase("cg").unwrap().efficiency.is_some());
+    assert!(found.rows[1].phases.iter().all(|phase| phase.efficiency.is_none()));
+    let words = found.refusal().unwrap();
+    assert!(words.contains("4 ranks x 1 thread (4 threads share 2 hardware threads of a)"), "{words}");
+    let alone = table(Kind::Weak, &[(four, 1)]);
+    assert!(alone.refusal().unwrap().starts_with("No efficiency is given: the smallest point"));
+    assert!(alone.rows[0].phases.iter().all(|phase| phase.efficiency.is_none()));
+}
+
+#[test]
+fn a_point_is_oversubscribed_by_other_programs_too() {
+    let record = Sample { ranks: 2, ..Sample::default() }.record();
+    let point = |ranks| Point::even(ranks, 1);
+    assert_eq!((crowded(point(2), &record, 0.2), crowded(point(1), &record, 1.1)), (None, None));
+    let words = "its threads and other programs, which used 0.4, share 2 hardware threads of a";
+    assert_eq!(crowded(point(2), &record, 0.4).as_deref(), Some(words));
+}
+
+#[test]
+fn reports_of_other_runs_are_named() {
+    let found = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [9; 3], 1e-3), 1)]);
+    assert_eq!(found.rows.len(), 1);
+    assert!(
+        found.missing[0].contains("9x9x9 nodes: expected 2 ranks x 1 thread with 8x16x8 nodes"),
+        "{:?}",
+        found.missing
+    );
+}
