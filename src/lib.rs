@@ -35,7 +35,8 @@
 //! that another program has partitioned. `docs/own_mesh.md` says what each call costs.
 //!
 //! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
-//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. Results are the same bits for any number of threads, unless
+//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. `sprs`, `num-complex` and `dashmap` (default) add matrices from and
+//! to sprs, complex values, and the graph strategy of that name. Results are the same bits for any number of threads, unless
 //! an item's documentation says otherwise.
 
 pub mod blas;
@@ -83,7 +84,7 @@ pub type GlobalOrdinal = u64;
 pub type RowOffset = u64;
 
 /// The README's example, as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "sprs"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

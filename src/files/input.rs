@@ -14,10 +14,7 @@ use std::path::Path;
 /// # Errors
 /// [`Error::File`] with the path: a file that is absent, is not regular, exceeds the limit, or is not UTF-8 (with the line).
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
-    let failed = |reason: String| {
-        let name = path.display().to_string();
-        Error::File { path: if name.is_empty() { "`` (empty file name)".into() } else { name }, reason }
-    };
+    let failed = |reason| failed(path, reason);
     let file = open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     // One byte more than the limit tells a longer file, also one whose stated size is 0 (as in /proc) or that grows.
@@ -33,8 +30,14 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     })
 }
 
+/// Makes the error of a file.
+pub(super) fn failed(path: &Path, reason: String) -> Error {
+    let name = path.display().to_string();
+    Error::File { path: if name.is_empty() { "`` (empty file name)".into() } else { name }, reason }
+}
+
 /// Opens a regular file, or says what the path is instead.
-fn open(path: &Path) -> std::result::Result<File, String> {
+pub(super) fn open(path: &Path) -> std::result::Result<File, String> {
     let text = |error: std::io::Error| error.to_string();
     faults::file("read").map_err(text)?;
     let found = std::fs::metadata(path).map_err(text)?;

@@ -1,5 +1,5 @@
-//! Reads input files and writes output files: every file that a user names is read by [`read_text`] and written by [`write()`],
-//! an [`OutputFile`] or a [`TableFile`].
+//! Reads input files and writes output files: every file that a user names is read by [`read_text`] or line by line, and
+//! written by [`write()`], an [`OutputFile`] or a [`TableFile`].
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("minifenl-files-{}", std::process::id()));
@@ -18,8 +18,11 @@
 
 mod append;
 mod input;
+mod lines;
 mod output;
 
 pub use append::TableFile;
 pub use input::read_text;
+pub(crate) use lines::Lines;
+pub(crate) use output::write_streamed;
 pub use output::{NotWritten, OutputFile, write};

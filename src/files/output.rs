@@ -5,9 +5,12 @@
 //! file is untouched. Not kept: access control lists, extended attributes, and the other names of a file with hard links,
 //! which keep the old content.
 
+mod streamed;
 mod temporary;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use streamed::write_streamed;
 
 use crate::{Error, Result};
 use std::io::Write;
@@ -91,7 +94,7 @@ impl OutputFile {
         check_size(content.len() as u64)?;
         let replaced = replaced(&self.target)?;
         let mut file = Temporary::create(&self.target, replaced.as_ref())?;
-        file.write_and_flush(content)?;
+        file.write_and_flush(|file| file.write_all(content))?;
         file.rename(&self.target)?;
         flush_folder(&self.target)
     }

@@ -60,7 +60,8 @@ pub enum Strategy {
     /// A lock-free, insert-only table of pairs with bounded probing. The table grows and is filled again when inserts
     /// fail.
     Map,
-    /// The concurrent hash map of crate dashmap.
+    /// The concurrent hash map of crate dashmap (feature `dashmap`).
+    #[cfg(feature = "dashmap")]
     DashMap,
     /// Each row gathers its columns from node -> element lists.
     #[default]
@@ -71,8 +72,9 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies with their names.
-    pub const ALL: [(Strategy, &'static str); 4] = [
+    pub const ALL: [(Strategy, &'static str); 3 + cfg!(feature = "dashmap") as usize] = [
         (Strategy::Map, "map"),
+        #[cfg(feature = "dashmap")]
         (Strategy::DashMap, "dashmap"),
         (Strategy::Gather, "gather"),
         (Strategy::Sort, "sort"),

@@ -68,6 +68,8 @@ macro_rules! items {
 }
 // The last one is the coordinates of a point.
 items!(u8, u16, u32, u64, i32, f32, f64, [f64; 3]);
+#[cfg(feature = "num-complex")]
+items!(num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 /// A kind of memory: its types of arrays and views.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {

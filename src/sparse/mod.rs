@@ -26,17 +26,18 @@ mod block;
 mod crs_graph;
 mod crs_matrix;
 mod dof_map;
-mod exchange;
 mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod market;
 mod spmv;
+#[cfg(feature = "sprs")]
+mod sprs;
 
 pub use block::BlockCrsMatrix;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub use dof_map::{DofMap, DofOrder};
-pub use exchange::{read_matrix_market, write_matrix_market};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
 #[cfg(feature = "cuda")]
@@ -44,6 +45,7 @@ pub use format::{DeviceMatrix, SliceArrays, SlicedEll, Storage, Stored};
 pub use format::{Format, Formats, Product};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use market::{MarketValue, read_matrix_market, read_matrix_market_as, write_matrix_market};
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
 pub use spmv::{Lanes, Spmv};

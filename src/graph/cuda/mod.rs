@@ -22,13 +22,13 @@ mod sort;
 use super::elem_graph::with_position_type;
 use super::kernel_files::GRAPH;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
+use crate::Result;
 use crate::error::check_at_least;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
-use crate::{Error, Result};
 use std::sync::Arc;
 
 /// Threads per block, as in the kernels.
@@ -57,9 +57,10 @@ impl BuildGraph for Cuda {
                 built
             }
             Strategy::Sort => builder.sort(&mut times)?,
+            #[cfg(feature = "dashmap")]
             Strategy::DashMap => {
                 let advice = "available on the host only; choose map, gather or sort on a GPU";
-                return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
+                return Err(crate::Error::Invalid(format!("graph strategy dashmap: {advice}")));
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })

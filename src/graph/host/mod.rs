@@ -4,6 +4,7 @@
 //! One file per strategy: [`gather`] builds both graphs in one pass; [`map`], [`dashmap`] and [`sort`] build the sparsity
 //! pattern, and [`positions`] then finds the element graph in it.
 
+#[cfg(feature = "dashmap")]
 mod dashmap;
 mod gather;
 mod lists;
@@ -35,6 +36,7 @@ impl<S: HostSpace> BuildGraph for S {
                 map_stats = Some(stats);
                 with_elem_graph(self, elem_node, crs, &mut times)?
             }
+            #[cfg(feature = "dashmap")]
             Strategy::DashMap => {
                 with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times)?, &mut times)?
             }

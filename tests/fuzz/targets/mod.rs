@@ -36,7 +36,7 @@ pub struct Target {
 pub const ALL: &[Target] = &[
     Target { name: "deck", run: deck::deck, runs: 600_000, words: deck::WORDS },
     Target { name: "names", run: deck::names, runs: 3_000_000, words: deck::NAMES },
-    Target { name: "market", run: market::market, runs: 80_000, words: market::WORDS },
+    Target { name: "market", run: market::market, runs: 40_000, words: market::WORDS },
     #[cfg(feature = "cuda")]
     Target { name: "tuning", run: tuning::tuning, runs: 300_000, words: tuning::WORDS },
     Target { name: "graph", run: graph::graph, runs: 100_000, words: &[] },
