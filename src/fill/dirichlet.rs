@@ -43,7 +43,7 @@ impl<M: MemorySpace> Dirichlet<M> {
         matrix: &mut CrsMatrix<f64, M>,
         residual: &mut M::Array<f64>,
     ) -> Result<()> {
-        space.apply_dirichlet(self, matrix.parts_mut().1, residual)
+        space.apply_dirichlet(self, matrix.values_mut(), residual)
     }
 
     /// Returns the number of entries and residuals that an application writes.

@@ -76,6 +76,12 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// An owned array of `T`.
     type Array<T: Item>: Clone + Debug + Send + Sync;
 
+    /// The items of an array whose length stays: a slice on the host, the array itself on a GPU.
+    type Slice<T: Item>: ?Sized;
+
+    /// Returns the items of an array, writable.
+    fn slice_mut<T: Item>(array: &mut Self::Array<T>) -> &mut Self::Slice<T>;
+
     /// A read-only view `[i0, i1, ...]` of `R` indices.
     type View<'a, T: Item, const R: usize>: Strided<R>;
 
@@ -89,6 +95,12 @@ pub struct HostMemory;
 
 impl MemorySpace for HostMemory {
     type Array<T: Item> = Vec<T>;
+    type Slice<T: Item> = [T];
+
+    fn slice_mut<T: Item>(array: &mut Vec<T>) -> &mut [T] {
+        array
+    }
+
     type View<'a, T: Item, const R: usize> = View<'a, T, R>;
     type ViewMut<'a, T: Item, const R: usize> = ViewMut<'a, T, R>;
 }

@@ -74,9 +74,21 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
         CrsMatrix { graph, values }
     }
 
-    /// Returns the graph and the values, the latter writable.
-    pub fn parts_mut(&mut self) -> (&CrsGraph<M>, &mut M::Array<V>) {
-        (&self.graph, &mut self.values)
+    /// Returns the graph and the values, the latter writable: one per entry, in the order of the graph's entries. Their number stays:
+    ///
+    /// ```compile_fail,E0599
+    /// # fn grow(matrix: &mut minifenl::sparse::CrsMatrix) {
+    /// let (_, values) = matrix.parts_mut();
+    /// values.push(1.0);
+    /// # }
+    /// ```
+    pub fn parts_mut(&mut self) -> (&CrsGraph<M>, &mut M::Slice<V>) {
+        (&self.graph, M::slice_mut(&mut self.values))
+    }
+
+    /// Returns the values as an array, whose length the caller keeps.
+    pub(crate) fn values_mut(&mut self) -> &mut M::Array<V> {
+        &mut self.values
     }
 
     /// Returns the shared graph and the values, the latter writable.

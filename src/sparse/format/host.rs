@@ -16,7 +16,7 @@ impl<S: HostSpace> Formats for S {
     }
 
     fn values_mut(matrix: &mut CrsMatrix) -> &mut Vec<f64> {
-        matrix.parts_mut().1
+        matrix.values_mut()
     }
 }
 
