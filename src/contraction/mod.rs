@@ -82,7 +82,7 @@ mod tests;
 mod tile;
 
 use crate::space::lanes::Real;
-use crate::space::{MemorySpace, Strided};
+use crate::space::{MemorySpace, Strided, check_apart};
 use crate::{Error, Result};
 
 #[cfg(feature = "cuda")]
@@ -139,13 +139,19 @@ fn check(operation: &'static str, array: &'static str, actual: &[usize], expecte
     Err(Error::Shape { operation, array, actual: actual.to_vec(), expected: expected.to_vec() })
 }
 
+/// Returns [`Error::Invalid`] if two outputs might be one item, as with a stride of 0.
+fn check_distinct<const R: usize>(operation: &'static str, out: &impl Strided<R>) -> Result<()> {
+    check_apart(out.extents(), out.strides()).map_err(|error| Error::Invalid(format!("{operation}: `out`: {error}")))
+}
+
 macro_rules! contractions {
     ($($rank:literal fields, $data_rank:literal data:
         $field_field:ident, $data_field:ident, $data_data:ident, $shape:literal;)*) => {$(
         #[doc = concat!("`out[c, l, r] = sum over ", $shape, " of left[c, l, ", $shape, "] right[c, r, ", $shape, "]`.")]
         ///
         /// # Errors
-        /// [`Error::Shape`] when `right` or `out` does not fit `left`.
+        /// [`Error::Shape`] when `right` or `out` does not fit `left`; [`Error::Invalid`] unless each stride of
+        /// `out` exceeds the reach of all smaller ones, so that no two outputs are one item.
         pub fn $field_field<S: Contract, T: Real>(
             space: &S,
             left: &In<'_, S, T, $rank>,
@@ -158,6 +164,7 @@ macro_rules! contractions {
             check(stringify!($field_field), "right", &right.extents(), &expected)?;
             let extents = [left.extents()[0], left.extents()[1], right.extents()[1]];
             check(stringify!($field_field), "out", &out.extents(), &extents)?;
+            check_distinct(stringify!($field_field), out)?;
             space.contract(Task { fields: [true, true], sum }, left, right, out)
         }
 
@@ -166,7 +173,8 @@ macro_rules! contractions {
         /// Data with one point are used at all points.
         ///
         /// # Errors
-        /// [`Error::Shape`] when `data` or `out` does not fit `fields`.
+        /// [`Error::Shape`] when `data` or `out` does not fit `fields`; [`Error::Invalid`] unless each stride of
+        /// `out` exceeds the reach of all smaller ones, so that no two outputs are one item.
         pub fn $data_field<S: Contract, T: Real>(
             space: &S,
             data: &In<'_, S, T, $data_rank>,
@@ -183,13 +191,15 @@ macro_rules! contractions {
             check(stringify!($data_field), "data", &data.extents(), &expected)?;
             let [cells, count] = [fields.extents()[0], fields.extents()[1]];
             check(stringify!($data_field), "out", &out.extents(), &[cells, count])?;
+            check_distinct(stringify!($data_field), out)?;
             space.contract(Task { fields: [false, true], sum }, data, fields, out)
         }
 
         #[doc = concat!("`out[c] = sum over ", $shape, " of left[c, ", $shape, "] right[c, ", $shape, "]`.")]
         ///
         /// # Errors
-        /// [`Error::Shape`] when `right` or `out` does not fit `left`.
+        /// [`Error::Shape`] when `right` or `out` does not fit `left`; [`Error::Invalid`] unless each stride of
+        /// `out` exceeds the reach of all smaller ones, so that no two outputs are one item.
         pub fn $data_data<S: Contract, T: Real>(
             space: &S,
             left: &In<'_, S, T, $data_rank>,
@@ -199,6 +209,7 @@ macro_rules! contractions {
         ) -> Result<()> {
             check(stringify!($data_data), "right", &right.extents(), &left.extents())?;
             check(stringify!($data_data), "out", &out.extents(), &left.extents()[..1])?;
+            check_distinct(stringify!($data_data), out)?;
             space.contract(Task { fields: [false, false], sum }, left, right, out)
         }
     )*};

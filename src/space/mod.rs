@@ -47,6 +47,7 @@ pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
+pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};
 
 use crate::Result;

@@ -69,6 +69,25 @@ pub(super) fn check_reach<const R: usize>(
     )))
 }
 
+/// Refuses strides with which two items might share an address: each stride must exceed the reach of all smaller strides.
+pub(crate) fn check_apart<const R: usize>(extents: [usize; R], strides: [usize; R]) -> Result<()> {
+    if extents.contains(&0) {
+        return Ok(());
+    }
+    let mut order: [usize; R] = std::array::from_fn(|d| d);
+    order.sort_unstable_by_key(|&d| strides[d]);
+    let mut reached = 0;
+    for d in order.into_iter().filter(|&d| extents[d] > 1) {
+        if strides[d] <= reached {
+            return Err(Error::Invalid(format!(
+                "view to write of extents {extents:?} and strides {strides:?}: items may share their place"
+            )));
+        }
+        reached += (extents[d] - 1) * strides[d];
+    }
+    Ok(())
+}
+
 macro_rules! view {
     ($view:ident, $slice:ty) => {
         impl<'a, T, const R: usize> $view<'a, T, R> {

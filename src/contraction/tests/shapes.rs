@@ -67,3 +67,42 @@ fn every_wrong_extent_is_refused_in_f32() {
 fn every_wrong_extent_is_refused_in_f64() {
     every_wrong_extent::<f64>();
 }
+
+/// Each of the nine refuses an output whose stride along an index is 0, or within the reach of another, and leaves it alone.
+#[test]
+fn outputs_that_share_an_item_are_refused() {
+    let mut refused = 0;
+    for kernel in nine::<f64>() {
+        let [left, right, out] = kernel.extents(&SIZES);
+        let [a, b] = [left, right].map(|extents| Array::new(&extents, PACKED[1], 0.0, |_| 1.0));
+        for place in PLACES {
+            let whole = Array::new(&out, place, 0.0, |_| 2.0);
+            for (d, shared) in (0..out.len()).flat_map(|d| [(d, 0), (d, whole.strides[(d + 1) % out.len()])]) {
+                if out.len() == 1 && shared != 0 {
+                    continue;
+                }
+                let mut found = whole.clone();
+                found.strides[d] = shared;
+                found.items.resize(10 * whole.items.len(), 2.0);
+                let before = found.bits();
+                for sum in [Sum::Overwrite, Sum::Into] {
+                    let message = (kernel.run)(None, &a, &b, &mut found, sum).unwrap_err().to_string();
+                    let wanted = format!("{}: `out`: view to write of extents {out:?} and strides ", kernel.name);
+                    assert!(
+                        message.starts_with(&wanted) && message.ends_with("items may share their place"),
+                        "{message}"
+                    );
+                    assert!(found.bits() == before, "{message}: the output has changed");
+                    refused += 1;
+                }
+            }
+            // One cell, whose stride is then of no importance.
+            let one = Sizes { cells: 1, ..SIZES };
+            let [a, b, out] = kernel.extents(&one).map(|extents| Array::new(&extents, place, 0.0, |_| 1.0));
+            let mut out = out;
+            out.strides[0] = 0;
+            (kernel.run)(None, &a, &b, &mut out, Sum::Overwrite).unwrap();
+        }
+    }
+    assert_eq!(refused, 3 * 4 * 2 * (6 + 4 + 1));
+}

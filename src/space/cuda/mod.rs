@@ -65,13 +65,12 @@ pub struct CudaMemory;
 impl MemorySpace for CudaMemory {
     type Array<T: Item> = CudaArray<T>;
     type Slice<T: Item> = CudaArray<T>;
+    type View<'a, T: Item, const R: usize> = DeviceView<'a, T, R>;
+    type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
 
     fn slice_mut<T: Item>(array: &mut CudaArray<T>) -> &mut CudaArray<T> {
         array
     }
-
-    type View<'a, T: Item, const R: usize> = DeviceView<'a, T, R>;
-    type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
 }
 
 /// A stream of a GPU as an execution space. Kernels run in the order of their launch, concurrently with other streams.

@@ -4,7 +4,7 @@
 //! instead of a sub-slice. Threads write concurrently, so no two items of a mutable view may share an address.
 
 use super::{Argument, CudaArray};
-use crate::space::view::check_reach;
+use crate::space::view::{check_apart, check_reach};
 use crate::space::{Item, Layout, Strided};
 use crate::{Error, Result};
 
@@ -24,25 +24,6 @@ pub struct DeviceViewMut<'a, T: Item, const R: usize> {
     first: usize,
     extents: [usize; R],
     strides: [usize; R],
-}
-
-/// Refuses strides with which two items might share an address: each stride must exceed the reach of all smaller strides.
-fn check_apart<const R: usize>(extents: [usize; R], strides: [usize; R]) -> Result<()> {
-    if extents.contains(&0) {
-        return Ok(());
-    }
-    let mut order: Vec<usize> = (0..R).filter(|&d| extents[d] > 1).collect();
-    order.sort_by_key(|&d| strides[d]);
-    let mut reached = 0;
-    for d in order {
-        if strides[d] <= reached {
-            return Err(Error::Invalid(format!(
-                "view to write of extents {extents:?} and strides {strides:?}: items may share their place"
-            )));
-        }
-        reached += (extents[d] - 1) * strides[d];
-    }
-    Ok(())
 }
 
 macro_rules! view {
