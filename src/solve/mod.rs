@@ -38,8 +38,9 @@ mod reason;
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, FusedSlot, FusedSteps,
-    Identity, LinearOperator, LinearSystem, MatrixOperator, OperatorTimes, PipelinedVectors, PreconditionedVectors,
-    Preconditioner, Quotient, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, symmetry, true_residual,
+    Identity, Jacobi, LinearOperator, LinearSystem, MatrixOperator, OperatorFn, OperatorTimes, PipelinedVectors,
+    PreconditionedVectors, Preconditioner, PreconditionerFn, Quotient, SingleVectors, SolveInfo, Symmetry,
+    TrueResidual, cg, operator_fn, preconditioner_fn, symmetry, true_residual,
 };
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_into};
 pub use reason::Reason;

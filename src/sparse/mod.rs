@@ -25,6 +25,7 @@
 mod block;
 mod crs_graph;
 mod crs_matrix;
+mod diagonal;
 mod dof_map;
 mod format;
 #[cfg(feature = "cuda")]
@@ -37,6 +38,7 @@ mod sprs;
 pub use block::BlockCrsMatrix;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
+pub(crate) use diagonal::inverse_of_diagonal;
 pub use dof_map::{DofMap, DofOrder};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;

@@ -7,6 +7,7 @@
 mod cg;
 mod checks;
 mod distributed;
+mod function;
 mod host;
 mod preconditioner;
 
@@ -16,7 +17,8 @@ pub use cg::{
 };
 pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
-pub use preconditioner::{Identity, Preconditioner};
+pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
+pub use preconditioner::{Identity, Jacobi, Preconditioner};
 
 use super::Reason;
 use crate::Result;

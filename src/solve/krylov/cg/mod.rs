@@ -21,6 +21,8 @@ mod fused;
 mod host;
 mod pipelined;
 #[cfg(test)]
+mod precondition_tests;
+#[cfg(test)]
 mod rank_tests;
 mod single_reduction;
 mod solve;

@@ -193,7 +193,7 @@ fn a_preconditioner_takes_the_iterations_of_classic_cg() {
 }
 
 /// Random numbers in -1..1 (SplitMix64).
-fn random(seed: u64) -> impl FnMut() -> f64 {
+pub(super) fn random(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -205,14 +205,14 @@ fn random(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// B B^T + shift I with a random B, dense.
-fn random_spd(n: usize, shift: f64, next: &mut impl FnMut() -> f64) -> Vec<Vec<f64>> {
+pub(super) fn random_spd(n: usize, shift: f64, next: &mut impl FnMut() -> f64) -> Vec<Vec<f64>> {
     let b: Vec<Vec<f64>> = (0..n).map(|_| (0..n).map(|_| next()).collect()).collect();
     let dot = |i: usize, j: usize| b[i].iter().zip(&b[j]).map(|(x, y)| x * y).sum::<f64>();
     (0..n).map(|i| (0..n).map(|j| dot(i, j) + if i == j { shift } else { 0.0 }).collect()).collect()
 }
 
 /// x = A^-1 b by Cholesky's method.
-fn dense_solve(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+pub(super) fn dense_solve(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
     let n = b.len();
     let (mut l, mut x) = (a.to_vec(), b.to_vec());
     for j in 0..n {
@@ -230,7 +230,7 @@ fn dense_solve(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
     x
 }
 
-fn dense(a: &[Vec<f64>]) -> CrsMatrix {
+pub(super) fn dense(a: &[Vec<f64>]) -> CrsMatrix {
     let n = a.len();
     let row_map = (0..=n).map(|row| (row * n) as u64).collect();
     let graph = CrsGraph::new(row_map, (0..n * n).map(|entry| (entry % n) as u32).collect(), n).unwrap();

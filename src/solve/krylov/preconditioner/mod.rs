@@ -1,5 +1,9 @@
 //! Preconditioners: z = M^-1 r, where M approximates A and M^-1 is symmetric positive definite.
 
+mod jacobi;
+
+pub use jacobi::Jacobi;
+
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::Array;

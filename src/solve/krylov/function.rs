@@ -1,0 +1,108 @@
+//! Functions as operators and preconditioners on host spaces: for matrices in a format of another crate, and for those that are
+//! never stored.
+//!
+//! On several ranks the function itself fetches what it needs of other ranks' unknowns; [`DistributedOperator`](super::DistributedOperator)
+//! does it for stored matrices.
+
+use super::{LinearOperator, Preconditioner};
+use crate::Result;
+use crate::blas::{Blas, Reductions};
+use crate::error::check_at_least;
+use crate::space::HostSpace;
+use std::fmt;
+
+/// An operator that a function applies, see [`operator_fn`].
+pub struct OperatorFn<F> {
+    n: usize,
+    apply: F,
+}
+
+/// A preconditioner that a function applies, see [`preconditioner_fn`].
+pub struct PreconditionerFn<F> {
+    apply: F,
+}
+
+/// Makes an operator of n unknowns from a function that writes y = A x into every item of y. Both slices have n items.
+///
+/// ```
+/// use minifenl::comm::Solo;
+/// use minifenl::solve::{CgParams, CgWorkspace, LinearSystem, cg, operator_fn, preconditioner_fn};
+/// use minifenl::space::Threads;
+///
+/// // -u'' = 1 with u = 0 at both ends, never stored: A = (-1, 2, -1) / h^2.
+/// let (space, n, h) = (Threads::new(2)?, 99, 0.01);
+/// let operator = operator_fn(n, |x, y| {
+///     for i in 0..n {
+///         let (left, right) = (if i == 0 { 0.0 } else { x[i - 1] }, x.get(i + 1).unwrap_or(&0.0));
+///         y[i] = (2.0 * x[i] - left - right) / (h * h);
+///     }
+/// });
+/// let preconditioner = preconditioner_fn(|r, z| r.iter().zip(z).for_each(|(r, z)| *z = h * h / 2.0 * r));
+/// let (mut work, mut u, b) = (CgWorkspace::new(&space, n, n)?, vec![0.0; n], vec![1.0; n]);
+/// let mut system = LinearSystem { operator, preconditioner, comm: &Solo, rhs: &b };
+/// cg(&space, &mut system, &mut u, CgParams { tolerance: 1e-12, max_iterations: 200 }, &mut work, &mut |_, _| {})?;
+/// assert!((u[n / 2] - 0.125).abs() < 1e-12);
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+pub fn operator_fn<F: FnMut(&[f64], &mut [f64])>(n: usize, apply: F) -> OperatorFn<F> {
+    OperatorFn { n, apply }
+}
+
+/// Makes a preconditioner from a function that writes z = M^-1 r into every item of z, with M symmetric positive definite. Both slices
+/// have as many items as the rank has unknowns.
+pub fn preconditioner_fn<F: FnMut(&[f64], &mut [f64])>(apply: F) -> PreconditionerFn<F> {
+    PreconditionerFn { apply }
+}
+
+impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> LinearOperator<S> for OperatorFn<F> {
+    fn rows(&self) -> usize {
+        self.n
+    }
+
+    fn columns(&self) -> usize {
+        self.n
+    }
+
+    fn apply(&mut self, _: &S, x: &mut Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+        check_at_least("OperatorFn", "x", x.len(), self.n)?;
+        check_at_least("OperatorFn", "y", y.len(), self.n)?;
+        (self.apply)(&x[..self.n], &mut y[..self.n]);
+        Ok(())
+    }
+
+    fn apply_dot(
+        &mut self,
+        space: &S,
+        x: &mut Vec<f64>,
+        y: &mut Vec<f64>,
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()> {
+        if sums.is_stopped()? {
+            return Ok(());
+        }
+        self.apply(space, x, y)?;
+        space.dot(self.n, x, y, sums, slot)
+    }
+}
+
+impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Preconditioner<S> for PreconditionerFn<F> {
+    fn apply(&mut self, _: &S, n: usize, r: &Vec<f64>, z: &mut Vec<f64>) -> Result<()> {
+        check_at_least("PreconditionerFn", "r", r.len(), n)?;
+        check_at_least("PreconditionerFn", "z", z.len(), n)?;
+        (self.apply)(&r[..n], &mut z[..n]);
+        Ok(())
+    }
+}
+
+impl<F> fmt::Debug for OperatorFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OperatorFn").field("n", &self.n).finish_non_exhaustive()
+    }
+}
+
+impl<F> fmt::Debug for PreconditionerFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreconditionerFn").finish_non_exhaustive()
+    }
+}
