@@ -38,6 +38,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+pub mod coo;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod dirichlet;
@@ -48,6 +49,7 @@ mod parts;
 mod same_graph;
 mod stored_system;
 
+pub use coo::{Combinations, ConstrainedCoo, Coo, CooIndex, ElementIndices, Summand};
 #[cfg(feature = "cuda")]
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
 pub use dirichlet::{Boundary, Dirichlet};

@@ -1,0 +1,220 @@
+//! The columns of each row, sorted and unique, and the position of each value in its row.
+//!
+//! A small hash table numbers the columns of a row in the order in which they come; then they are sorted, and the numbers become
+//! positions. Rows with many values are sorted instead, so that no numbering is slow.
+
+use super::index::IGNORED;
+use super::lists::Lists;
+use super::pieces::bounds_of;
+use super::slots::Slots;
+use crate::graph::{Position, Positions};
+use crate::space::{HostSpace, offsets, split_at, try_push, try_reserve, try_zeroed};
+use crate::sparse::CrsGraph;
+use crate::{LocalOrdinal, Result};
+use rayon::prelude::*;
+
+/// Values per piece of the rows.
+const PIECE: usize = 1 << 16;
+/// Most values of a row that are hashed. Its table has twice as many places: 32 KiB, which the L1 cache holds.
+const HASHED: usize = 2048;
+/// Most columns of a row that are sorted by counting smaller ones, which needs no branches.
+const COUNTED: usize = 32;
+
+/// The graph, the position of each value `[list item, b]` in its row (`NONE` for an ignored column), and bounds of pieces.
+pub(super) fn unite<S: HostSpace>(
+    space: &S,
+    lists: &Lists,
+    columns: usize,
+    input: &impl Slots,
+) -> Result<(CrsGraph, Positions, Vec<LocalOrdinal>)> {
+    let (rows, width) = (lists.offsets.len() - 1, input.width());
+    let longest = lists.offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0);
+    let bounds = bounds_of(&lists.offsets, PIECE.div_ceil(width))?;
+    let mut united = Columns { lists, input, columns, bounds: &bounds, counts: Vec::new(), found: Vec::new() };
+    united.counts = try_zeroed("row lengths", rows)?;
+    // The number of values in a row bounds that of its columns and selects the type of positions.
+    let positions = match (longest * width).min(columns) {
+        0..=255 => Positions::U8(united.find(space)?),
+        256..=65_535 => Positions::U16(united.find(space)?),
+        _ => Positions::U32(united.find(space)?),
+    };
+    let Columns { counts, found, .. } = united;
+    let row_map = offsets(space, &counts)?;
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
+    let parts = split_at(&mut entries, bounds.iter().map(|&row| row_map[row as usize] as usize));
+    space.for_each(parts.into_par_iter().zip(&found), |(entries, found)| entries.copy_from_slice(found));
+    Ok((CrsGraph::trusted(row_map, entries, columns), positions, bounds))
+}
+
+struct Columns<'a, I> {
+    lists: &'a Lists,
+    input: &'a I,
+    columns: usize,
+    bounds: &'a [LocalOrdinal],
+    /// Columns per row.
+    counts: Vec<u32>,
+    /// Columns of the rows of each piece.
+    found: Vec<Vec<LocalOrdinal>>,
+}
+
+impl<I: Slots> Columns<'_, I> {
+    fn find<S: HostSpace, P: Position>(&mut self, space: &S) -> Result<Vec<P>> {
+        let Columns { lists, input, bounds, counts, found, .. } = self;
+        let (columns, width) = (self.columns, input.width());
+        try_reserve("columns of pieces", found, bounds.len() - 1)?;
+        found.resize_with(bounds.len() - 1, Vec::new);
+        let mut positions = try_zeroed::<P>("positions", lists.slots.len() * width)?;
+        let parts = split_at(&mut positions, bounds.iter().map(|&row| lists.offsets[row as usize] as usize * width));
+        let counts = split_at(counts, bounds.iter().map(|&row| row as usize));
+        let pieces = bounds.par_windows(2).zip(parts).zip(counts).zip(found.par_iter_mut());
+        space.try_for_each(pieces, |(((bounds, mut positions), counts), found)| {
+            let (first, mut row) = (bounds[0] as usize, Row::default());
+            for (at, count) in counts.iter_mut().enumerate() {
+                let list = lists.offsets[first + at] as usize..lists.offsets[first + at + 1] as usize;
+                let own = positions.split_off_mut(..list.len() * width).expect("the positions of a row");
+                row.unite(*input, &lists.slots[list], columns, own)?;
+                *count = row.columns.len() as u32;
+                try_reserve("columns of a piece", found, row.columns.len())?;
+                found.extend_from_slice(&row.columns);
+            }
+            Ok(())
+        })?;
+        Ok(positions)
+    }
+}
+
+/// Working memory for one row at a time.
+#[derive(Default)]
+struct Row {
+    /// Column (upper half) and its number (lower half), or [`FREE`].
+    table: Vec<u64>,
+    /// Places of the table that are taken.
+    taken: Vec<u32>,
+    /// The row's columns, in the end sorted.
+    columns: Vec<LocalOrdinal>,
+    /// Position of each number.
+    ranks: Vec<u32>,
+    keys: Vec<u64>,
+}
+
+/// A place of the table without a column. No column is `u32::MAX`.
+const FREE: u64 = u64::MAX;
+
+impl Row {
+    /// Finds the columns of a row, sorted, and writes the position of each value.
+    #[inline(always)]
+    fn unite<P: Position>(&mut self, input: &impl Slots, slots: &[u32], columns: usize, out: &mut [P]) -> Result<()> {
+        let values = out.len();
+        if values > HASHED {
+            return self.sort(input, slots, out);
+        }
+        // At most half of the table is taken.
+        let places = (2 * values.min(columns)).next_power_of_two().max(2);
+        if self.table.len() < places {
+            self.table.clear();
+            try_reserve("table of columns", &mut self.table, places)?;
+            self.table.resize(places, FREE);
+            for list in [&mut self.taken, &mut self.columns, &mut self.ranks] {
+                list.clear();
+                try_reserve("columns of a row", list, places)?;
+            }
+            self.keys.clear();
+            try_reserve("keys of a row", &mut self.keys, places)?;
+        }
+        self.columns.clear();
+        let (shift, table) = (32 - places.ilog2(), &mut self.table[..places]);
+        let mut place = out.iter_mut();
+        for &slot in slots {
+            input.columns(slot as usize, |column| {
+                let place = place.next().expect("a position per value");
+                if column == IGNORED {
+                    *place = P::NONE;
+                    return;
+                }
+                // Multiplicative hashing (Knuth, volume 3, section 6.4) with linear probing.
+                let mut at = (column.wrapping_mul(0x9e37_79b1) >> shift) as usize;
+                let number = loop {
+                    let known = table[at];
+                    if (known >> 32) as u32 == column {
+                        break known as u32;
+                    }
+                    if known == FREE {
+                        let number = self.columns.len() as u32;
+                        table[at] = u64::from(column) << 32 | u64::from(number);
+                        self.taken.push(at as u32);
+                        self.columns.push(column);
+                        break number;
+                    }
+                    at = (at + 1) & (places - 1);
+                };
+                *place = P::new(number as usize);
+            });
+        }
+        self.taken.drain(..).for_each(|at| table[at as usize] = FREE);
+        self.rank();
+        for place in out.iter_mut().filter(|place| **place != P::NONE) {
+            *place = P::new(self.ranks[place.get()] as usize);
+        }
+        Ok(())
+    }
+
+    /// Sorts the columns and finds the position of each number.
+    #[inline(always)]
+    fn rank(&mut self) {
+        let count = self.columns.len();
+        self.ranks.clear();
+        if count <= COUNTED {
+            // Biased, since the vector instructions of every x86-64 compare signed numbers only. Padding is never smaller.
+            let mut biased = [i32::MAX; COUNTED];
+            biased.iter_mut().zip(&self.columns).for_each(|(biased, &column)| *biased = (column ^ 1 << 31) as i32);
+            let mut ranks = [0i32; COUNTED];
+            let used = count.next_multiple_of(8).min(COUNTED);
+            for &smaller in &biased[..count] {
+                let pairs = ranks[..used].iter_mut().zip(&biased[..used]);
+                pairs.for_each(|(rank, &column)| *rank += i32::from(smaller < column));
+            }
+            for (&rank, &column) in ranks[..count].iter().zip(&biased) {
+                self.columns[rank as usize] = column as u32 ^ 1 << 31;
+            }
+            self.ranks.extend(ranks[..count].iter().map(|&rank| rank as u32));
+            return;
+        }
+        self.keys.clear();
+        self.keys.extend((0..).zip(&self.columns).map(|(number, &column)| u64::from(column) << 32 | number));
+        self.keys.sort_unstable();
+        self.ranks.resize(count, 0);
+        for (rank, &key) in self.keys.iter().enumerate() {
+            self.columns[rank] = (key >> 32) as u32;
+            self.ranks[key as u32 as usize] = rank as u32;
+        }
+    }
+
+    /// As [`unite`](Self::unite), by sorting all values.
+    #[cold]
+    fn sort<P: Position>(&mut self, input: &impl Slots, slots: &[u32], out: &mut [P]) -> Result<()> {
+        self.keys.clear();
+        self.columns.clear();
+        try_reserve("keys of a long row", &mut self.keys, out.len())?;
+        for (at, &slot) in slots.iter().enumerate() {
+            let mut b = 0;
+            input.columns(slot as usize, |column| {
+                let place = (at * input.width() + b) as u64;
+                self.keys.push(u64::from(column) << 32 | place);
+                b += 1;
+            });
+        }
+        self.keys.sort_unstable();
+        for &key in &self.keys {
+            let (column, place) = ((key >> 32) as u32, key as u32 as usize);
+            if column == IGNORED {
+                out[place] = P::NONE;
+                continue;
+            }
+            if self.columns.last() != Some(&column) {
+                try_push("columns of a long row", &mut self.columns, column)?;
+            }
+            out[place] = P::new(self.columns.len() - 1);
+        }
+        Ok(())
+    }
+}

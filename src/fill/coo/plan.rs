@@ -1,0 +1,213 @@
+//! [`Coo`]: a plan for sums on one rank.
+
+use super::columns::unite;
+use super::index::{CooIndex, check, check_sizes};
+use super::lists::Lists;
+use super::slots::{Elements, Pairs, Slots};
+use super::sums::{Entries, Summand, Values};
+use crate::contraction::Sum;
+use crate::error::check_length;
+use crate::graph::Positions;
+use crate::space::{HostSpace, Item};
+use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::{Error, LocalOrdinal, Result};
+use std::sync::Arc;
+
+/// A sparsity pattern made from index pairs, and the plan by which values of these pairs are summed into it, any number of times.
+///
+/// The [module](super) describes the method and its cost.
+#[derive(Debug)]
+pub struct Coo {
+    graph: Arc<CrsGraph>,
+    lists: Lists,
+    positions: Positions,
+    bounds: Vec<LocalOrdinal>,
+    width: usize,
+    /// Slots of the caller.
+    slots: usize,
+    ignores: bool,
+}
+
+/// A table `[elem, a]` of row or column indices, packed, `a` fastest, with any number of indices per element.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementIndices<'a, I> {
+    /// The indices of all elements.
+    pub indices: &'a [I],
+    /// Indices per element.
+    pub per_elem: usize,
+}
+
+impl Coo {
+    /// Plans sums of values at `(i[k], j[k])`, in any order and with duplicates, for a matrix of `rows` rows and `columns` columns.
+    /// Pairs with a negative index are ignored.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `i` and `j` have the same length, [`Error::Invalid`] for the first index outside the matrix,
+    /// [`Error::TooLarge`] for more pairs, rows or columns than 32 bits number, [`Error::OutOfMemory`] where memory is short.
+    pub fn new<S: HostSpace, I: CooIndex>(space: &S, rows: usize, columns: usize, i: &[I], j: &[I]) -> Result<Self> {
+        check_length("Coo::new", "j", j.len(), i.len())?;
+        check_sizes(rows, columns, i.len())?;
+        check(space, i, rows, "row", |k| format!("i[{k}]"))?;
+        let ignores = check(space, j, columns, "column", |k| format!("j[{k}]"))?;
+        Self::of(space, rows, columns, &Pairs { i, j, ignores }, i.len(), false)
+    }
+
+    /// Plans sums of element matrices `[elem, a, b]` whose rows are `rows_of[elem, a]` and whose columns are `columns_of[elem, b]`,
+    /// without arrays of pairs. Rows and columns of an element matrix with a negative index are ignored.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Shape`] unless both tables have the same number of whole elements.
+    pub fn from_elements<S: HostSpace, I: CooIndex>(
+        space: &S,
+        rows: usize,
+        columns: usize,
+        rows_of: ElementIndices<'_, I>,
+        columns_of: ElementIndices<'_, I>,
+    ) -> Result<Self> {
+        let input = elements("Coo::from_elements", rows_of, columns_of)?;
+        check_sizes(rows, columns, input.count().saturating_mul(input.width()))?;
+        let place = |name: &'static str, per_elem: usize| {
+            move |at: usize| format!("{name}[{}, {}]", at / per_elem, at % per_elem)
+        };
+        check(space, rows_of.indices, rows, "row", place("rows_of", rows_of.per_elem))?;
+        let place = place("columns_of", columns_of.per_elem);
+        let ignores = check(space, columns_of.indices, columns, "column", place)?;
+        Self::of(space, rows, columns, &input, input.count(), ignores)
+    }
+
+    /// Plans sums of slots; the caller passes the values of `slots` of them.
+    pub(super) fn of<S: HostSpace>(
+        space: &S,
+        rows: usize,
+        columns: usize,
+        input: &impl Slots,
+        slots: usize,
+        ignores: bool,
+    ) -> Result<Self> {
+        let lists = Lists::new(space, rows, input)?;
+        let (graph, positions, bounds) = unite(space, &lists, columns, input)?;
+        Ok(Coo { graph: Arc::new(graph), lists, positions, bounds, width: input.width(), slots, ignores })
+    }
+
+    /// Returns the sparsity pattern: an entry for each pair that is not ignored.
+    pub fn graph(&self) -> &Arc<CrsGraph> {
+        &self.graph
+    }
+
+    /// Returns the number of values that one sum takes, ignored ones included.
+    pub fn value_count(&self) -> usize {
+        self.slots * self.width
+    }
+
+    /// Returns the bytes of the plan without its graph.
+    pub fn bytes(&self) -> u64 {
+        let positions = match &self.positions {
+            Positions::U8(positions) => positions.len(),
+            Positions::U16(positions) => 2 * positions.len(),
+            Positions::U32(positions) => 4 * positions.len(),
+        };
+        (8 * self.lists.offsets.len() + 4 * self.lists.slots.len() + positions + 4 * self.bounds.len()) as u64
+    }
+
+    /// Returns the zero matrix on the plan's graph.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the memory is not available.
+    pub fn matrix<V: Item>(&self) -> Result<CrsMatrix<V>> {
+        CrsMatrix::zeros_on(&crate::space::Serial, self.graph.clone())
+    }
+
+    /// Sums `values`, one per pair of the plan, into a matrix on the plan's graph. Allocates nothing. Each entry adds its values in the
+    /// order of the input, so the result has the same bits on any number of threads.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are [`value_count`](Self::value_count) values, [`Error::Invalid`] for a matrix on another graph.
+    pub fn set_values<S: HostSpace, V: Item + Summand>(
+        &self,
+        space: &S,
+        values: &[V],
+        sum: Sum,
+        matrix: &mut CrsMatrix<V>,
+    ) -> Result<()> {
+        self.check_matrix("Coo::set_values", matrix)?;
+        self.sum_entries(space, values, sum, matrix.parts_mut().1)
+    }
+
+    /// As [`set_values`](Self::set_values) for numbers of any type: `entries` has one item per entry of the graph, in its order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for arrays of other lengths.
+    pub fn sum_entries<S: HostSpace, V: Summand>(
+        &self,
+        space: &S,
+        values: &[V],
+        sum: Sum,
+        entries: &mut [V],
+    ) -> Result<()> {
+        check_length("Coo::sum_entries", "values", values.len(), self.value_count())?;
+        check_length("Coo::sum_entries", "entries", entries.len(), self.graph.nnz())?;
+        self.entries().sum(space, Values::all(values), sum, entries);
+        Ok(())
+    }
+
+    /// Sums element vectors `[elem, a]` into `rows`, which has one item per row: the right-hand side that belongs to
+    /// [`from_elements`](Self::from_elements). With pairs it sums one value per pair into the row of the pair.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for arrays of other lengths.
+    pub fn sum_rows<S: HostSpace, V: Summand>(&self, space: &S, values: &[V], sum: Sum, rows: &mut [V]) -> Result<()> {
+        check_length("Coo::sum_rows", "values", values.len(), self.slots)?;
+        check_length("Coo::sum_rows", "rows", rows.len(), self.graph.rows())?;
+        self.entries().sum_rows(space, Values::all(values), sum, rows);
+        Ok(())
+    }
+
+    pub(super) fn entries(&self) -> Entries<'_> {
+        Entries {
+            row_map: self.graph.row_map(),
+            lists: &self.lists,
+            positions: &self.positions,
+            bounds: &self.bounds,
+            width: self.width,
+            ignores: self.ignores,
+        }
+    }
+
+    pub(super) fn check_matrix<V: Item>(&self, operation: &str, matrix: &CrsMatrix<V>) -> Result<()> {
+        // Equal graphs are accepted; comparing them costs a pass over both.
+        if Arc::ptr_eq(&self.graph, matrix.graph()) || self.graph == *matrix.graph() {
+            return Ok(());
+        }
+        let size = |graph: &CrsGraph| format!("{} rows and {} entries", graph.rows(), graph.nnz());
+        Err(Error::Invalid(format!(
+            "{operation}: the matrix has another graph ({}) than the plan ({}), expected a matrix made by the plan's `matrix`",
+            size(matrix.graph()),
+            size(&self.graph)
+        )))
+    }
+}
+
+/// The slots of element matrices.
+pub(super) fn elements<'a, I: CooIndex>(
+    operation: &'static str,
+    rows_of: ElementIndices<'a, I>,
+    columns_of: ElementIndices<'a, I>,
+) -> Result<Elements<'a, I>> {
+    for (name, table) in [("rows_of", rows_of), ("columns_of", columns_of)] {
+        if table.per_elem == 0 || !table.indices.len().is_multiple_of(table.per_elem) {
+            let ElementIndices { indices, per_elem } = table;
+            let len = indices.len();
+            return Err(Error::Invalid(format!(
+                "{operation}: `{name}` has {len} indices, expected a multiple of {per_elem} indices per element, at least 1"
+            )));
+        }
+    }
+    let elems = |table: ElementIndices<'_, I>| table.indices.len() / table.per_elem;
+    check_length(operation, "columns_of (elements)", elems(columns_of), elems(rows_of))?;
+    Ok(Elements {
+        rows: rows_of.indices,
+        rows_per_elem: rows_of.per_elem,
+        columns: columns_of.indices,
+        columns_per_elem: columns_of.per_elem,
+    })
+}

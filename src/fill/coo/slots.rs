@@ -1,0 +1,89 @@
+//! What a plan is made from: slots, each with one row and the columns of `width` consecutive values.
+//!
+//! ```text
+//! pairs       slot k        row i[k]         columns j[k]
+//! elements    slot (e, a)   row rows[e, a]   columns columns[e, 0..width]
+//! ```
+//! Values lie slot after slot, `[slot, b]`: for elements that is `[e, a, b]`, so a list of a row's slots holds 4 bytes per row of
+//! an element matrix instead of 4 bytes per pair.
+
+use super::index::{CooIndex, IGNORED};
+use crate::LocalOrdinal;
+
+/// Slots with their rows and columns in local indices.
+pub(super) trait Slots: Sync {
+    /// Number of slots.
+    fn count(&self) -> usize;
+
+    /// Values per slot.
+    fn width(&self) -> usize;
+
+    /// Row of a slot, or [`IGNORED`].
+    fn row(&self, slot: usize) -> LocalOrdinal;
+
+    /// Calls `visit` with each column of a slot, or [`IGNORED`].
+    fn columns(&self, slot: usize, visit: impl FnMut(LocalOrdinal));
+}
+
+/// Pairs of a row and a column.
+pub(super) struct Pairs<'a, I> {
+    pub i: &'a [I],
+    pub j: &'a [I],
+    /// Whether some columns are negative.
+    pub ignores: bool,
+}
+
+impl<I: CooIndex> Slots for Pairs<'_, I> {
+    fn count(&self) -> usize {
+        self.i.len()
+    }
+
+    #[inline(always)]
+    fn width(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn row(&self, slot: usize) -> LocalOrdinal {
+        if self.ignores && self.j[slot].local() == IGNORED { IGNORED } else { self.i[slot].local() }
+    }
+
+    #[inline(always)]
+    fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {
+        visit(self.j[slot].local());
+    }
+}
+
+/// Element matrices: each has all pairs of an element's rows and columns.
+pub(super) struct Elements<'a, I> {
+    /// `[elem, a]`.
+    pub rows: &'a [I],
+    pub rows_per_elem: usize,
+    /// `[elem, b]`.
+    pub columns: &'a [I],
+    pub columns_per_elem: usize,
+}
+
+impl<I: CooIndex> Slots for Elements<'_, I> {
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline(always)]
+    fn width(&self) -> usize {
+        self.columns_per_elem
+    }
+
+    #[inline(always)]
+    fn row(&self, slot: usize) -> LocalOrdinal {
+        self.rows[slot].local()
+    }
+
+    #[inline(always)]
+    fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {
+        // Slots are numbered with 32 bits, for which a division is twice as fast.
+        let elem = (slot as u32 / self.rows_per_elem as u32) as usize;
+        let columns = &self.columns[elem * self.columns_per_elem..][..self.columns_per_elem];
+        columns.iter().for_each(|column| visit(column.local()));
+    }
+}

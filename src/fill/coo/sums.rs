@@ -1,0 +1,190 @@
+//! Sums values into the entries of the graph: each row adds its values in the order of the input.
+//!
+//! ```text
+//! out[row_map[row] + position[t, b]] += values[slot[t], b]      t over the list of the row, b over 0..width
+//! ```
+//! A row belongs to one thread, so there are no atomics and the order of a sum is that of the input. Bytes moved per value of 8
+//! bytes: 8 + 1 for value and position, 4 / width for the slot; 8 per entry written.
+
+use super::lists::Lists;
+use super::pieces::Pieces;
+use crate::contraction::Sum;
+use crate::graph::{Position, Positions};
+use crate::space::HostSpace;
+use crate::{LocalOrdinal, RowOffset};
+use num_traits::Zero;
+use std::ops::Range;
+
+/// A number that can be summed: `f32`, `f64`, complex and dual numbers, and any other type that has a zero and an addition.
+///
+/// Implemented for all types with the traits named; `Zero` is that of the crate num-traits.
+pub trait Summand: Copy + Send + Sync + Zero {}
+
+impl<T: Copy + Send + Sync + Zero> Summand for T {}
+
+/// Values of slots, `[slot, b]`: the caller's for slots `first..first + own.len() / width`, and others before and behind them.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a, V> {
+    pub own: &'a [V],
+    /// First slot of the caller.
+    pub first: usize,
+    /// Values of all other slots.
+    pub others: &'a [V],
+}
+
+impl<'a, V> Values<'a, V> {
+    /// Values of the caller only.
+    pub(super) fn all(own: &'a [V]) -> Self {
+        Values { own, first: 0, others: &[] }
+    }
+
+    /// The values of a slot.
+    #[inline(always)]
+    fn slot<const PLAIN: bool>(&self, slot: usize, width: usize) -> &'a [V] {
+        if PLAIN {
+            return &self.own[slot * width..][..width];
+        }
+        let (first, at) = (self.first * width, slot * width);
+        // One unsigned comparison tests both ends of the caller's range.
+        let (values, at) = if at.wrapping_sub(first) < self.own.len() {
+            (self.own, at - first)
+        } else {
+            (self.others, if at < first { at } else { at - self.own.len() })
+        };
+        &values[at..][..width]
+    }
+}
+
+/// What a sum needs of a plan.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a> {
+    pub row_map: &'a [RowOffset],
+    pub lists: &'a Lists,
+    pub positions: &'a Positions,
+    pub bounds: &'a [LocalOrdinal],
+    pub width: usize,
+    /// Whether some positions are `NONE`.
+    pub ignores: bool,
+}
+
+impl Entries<'_> {
+    /// Adds `values` to `out`, one item per entry, or replaces it.
+    pub(super) fn sum<S: HostSpace, V: Summand>(&self, space: &S, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
+        match self.positions {
+            Positions::U8(positions) => self.of(space, positions, values, sum, out),
+            Positions::U16(positions) => self.of(space, positions, values, sum, out),
+            Positions::U32(positions) => self.of(space, positions, values, sum, out),
+        }
+    }
+
+    fn of<S: HostSpace, V: Summand, P: Position>(
+        &self,
+        space: &S,
+        positions: &[P],
+        values: Values<'_, V>,
+        sum: Sum,
+        out: &mut [V],
+    ) {
+        let pieces = Pieces { bounds: self.bounds, offsets: self.row_map, items: out };
+        space.for_each(pieces, |(rows, out)| {
+            if sum == Sum::Overwrite {
+                out.fill(V::zero());
+            }
+            let is_plain = values.others.is_empty();
+            // The same code for common widths, with the width a constant.
+            match (self.ignores, is_plain, self.width) {
+                (false, true, 1) => self.rows::<V, P, 1, true, false>(rows, positions, values, out),
+                (false, true, 3) => self.rows::<V, P, 3, true, false>(rows, positions, values, out),
+                (false, true, 4) => self.rows::<V, P, 4, true, false>(rows, positions, values, out),
+                (false, true, 8) => self.rows::<V, P, 8, true, false>(rows, positions, values, out),
+                (false, true, _) => self.rows::<V, P, ANY, true, false>(rows, positions, values, out),
+                (false, false, 1) => self.rows::<V, P, 1, false, false>(rows, positions, values, out),
+                (false, false, _) => self.rows::<V, P, ANY, false, false>(rows, positions, values, out),
+                (true, ..) => self.rows::<V, P, ANY, false, true>(rows, positions, values, out),
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn rows<V: Summand, P: Position, const WIDTH: usize, const PLAIN: bool, const IGNORES: bool>(
+        &self,
+        rows: Range<usize>,
+        positions: &[P],
+        values: Values<'_, V>,
+        mut out: &mut [V],
+    ) {
+        let width = if WIDTH == ANY { self.width } else { WIDTH };
+        for row in rows {
+            let entries = (self.row_map[row + 1] - self.row_map[row]) as usize;
+            let entries = out.split_off_mut(..entries).expect("the entries of a row");
+            let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
+            let positions = positions[list.start * width..list.end * width].chunks_exact(width);
+            for (&slot, positions) in self.lists.slots[list].iter().zip(positions) {
+                let values = values.slot::<PLAIN>(slot as usize, width);
+                for (position, &value) in positions.iter().zip(values) {
+                    if IGNORES && *position == P::NONE {
+                        continue;
+                    }
+                    let entry = &mut entries[position.get()];
+                    *entry = *entry + value;
+                }
+            }
+        }
+    }
+
+    /// As [`sum`](Self::sum) for slots of one value each, which `value` computes.
+    pub(super) fn sum_each<S: HostSpace, V: Summand>(
+        &self,
+        space: &S,
+        value: impl Fn(usize) -> V + Sync,
+        sum: Sum,
+        out: &mut [V],
+    ) {
+        match self.positions {
+            Positions::U8(positions) => self.of_each(space, positions, value, sum, out),
+            Positions::U16(positions) => self.of_each(space, positions, value, sum, out),
+            Positions::U32(positions) => self.of_each(space, positions, value, sum, out),
+        }
+    }
+
+    fn of_each<S: HostSpace, V: Summand, P: Position>(
+        &self,
+        space: &S,
+        positions: &[P],
+        value: impl Fn(usize) -> V + Sync,
+        sum: Sum,
+        out: &mut [V],
+    ) {
+        let pieces = Pieces { bounds: self.bounds, offsets: self.row_map, items: out };
+        space.for_each(pieces, |(rows, mut out)| {
+            if sum == Sum::Overwrite {
+                out.fill(V::zero());
+            }
+            for row in rows {
+                let entries = (self.row_map[row + 1] - self.row_map[row]) as usize;
+                let entries = out.split_off_mut(..entries).expect("the entries of a row");
+                let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
+                for (&slot, position) in self.lists.slots[list.clone()].iter().zip(&positions[list]) {
+                    let entry = &mut entries[position.get()];
+                    *entry = *entry + value(slot as usize);
+                }
+            }
+        });
+    }
+
+    /// Adds one value per slot to `out`, one item per row, or replaces it.
+    pub(super) fn sum_rows<S: HostSpace, V: Summand>(&self, space: &S, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
+        use rayon::prelude::*;
+        space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
+            for (row, out) in (chunk * S::CHUNK..).zip(out) {
+                let start = if sum == Sum::Overwrite { V::zero() } else { *out };
+                let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
+                let slots = self.lists.slots[list].iter();
+                *out = slots.fold(start, |sum, &slot| sum + values.slot::<false>(slot as usize, 1)[0]);
+            }
+        });
+    }
+}
+
+/// Stands for a width that is known at run time only.
+const ANY: usize = 0;
