@@ -49,7 +49,9 @@ mod parts;
 mod same_graph;
 mod stored_system;
 
-pub use coo::{Combinations, ConstrainedCoo, Coo, CooIndex, ElementIndices, Summand};
+pub use coo::{
+    Combinations, ConstrainedCoo, Coo, CooIndex, CooMessages, DistributedCoo, ElementIndices, Packed, Summand,
+};
 #[cfg(feature = "cuda")]
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
 pub use dirichlet::{Boundary, Dirichlet};

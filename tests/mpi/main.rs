@@ -6,6 +6,8 @@
 //! ```
 //! Without arguments from `mpirun` it is the runner; under `mpirun`, with a case's name in MINIFENL_MPI_CASE, a rank.
 
+#[path = "../common/coo.rs"]
+mod coo;
 mod ends;
 mod halos;
 mod messages;
@@ -50,6 +52,7 @@ const CASES: &[Case] = &[
         rank: partitioned_mesh::run,
         ended_well: messages::example_ended_well,
     },
+    Case { name: "coo", ranks: &[1, 2, 3, 4, 8], rank: coo::sums_on_ranks, ended_well: all_well },
     Case { name: "two_owners", ranks: &[2, 3], rank: messages::two_owners, ended_well: messages::two_owners_named },
     Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
     Case { name: "rank_order", ranks: &[1, 2, 3, 4, 8], rank: rank_order, ended_well: all_well },

@@ -19,6 +19,10 @@
 //! With element matrices of `b` columns, lists take 4 / b bytes per value. Positions take 2 bytes where a row has more than 255
 //! values, 4 bytes beyond 65 535.
 //!
+//! Three plans have the same calls: [`Coo`] for one rank, [`ConstrainedCoo`] with linear [`Combinations`] of dofs (periodic
+//! boundaries, hanging nodes), and [`DistributedCoo`] for pairs in rows of any rank. Values have any type with a zero and an
+//! addition ([`Summand`]).
+//!
 //! ```
 //! use minifenl::contraction::Sum;
 //! use minifenl::fill::Coo;
@@ -41,6 +45,7 @@
 mod columns;
 mod combinations;
 mod constrained;
+mod distributed;
 mod index;
 mod lists;
 mod pieces;
@@ -52,6 +57,7 @@ mod tests;
 
 pub use combinations::Combinations;
 pub use constrained::ConstrainedCoo;
+pub use distributed::{CooMessages, DistributedCoo, Packed};
 pub use index::CooIndex;
 pub use plan::{Coo, ElementIndices};
 pub use sums::Summand;

@@ -1,0 +1,163 @@
+//! The COO front beside SciPy's `coo_matrix(...).tocsr()`, in turn and on the same arrays: a cube of tetrahedra, 16 pairs each.
+//!
+//! ```text
+//! cargo bench --bench coo                     998 250 tetrahedra
+//! MINIFENL_EDGE=30 cargo bench --bench coo    29^3 * 6 = 146 334
+//! ```
+//! SciPy runs in a process of its own, started as `python3` (MINIFENL_PYTHON names another); without it, the columns of SciPy stay
+//! empty. SciPy keeps no plan: its one number is to be compared with plan and sum for a first matrix, and with the sum alone for all
+//! later ones. Medians of rounds, in ms; on a shared machine compare numbers of one run only.
+
+#![allow(missing_docs)]
+
+use minifenl::contraction::Sum;
+use minifenl::fill::{Coo, ElementIndices};
+use minifenl::space::Threads;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+const ROUNDS: usize = 7;
+
+/// Reads the arrays, then answers each line with the milliseconds of one conversion and a checksum.
+const SCIPY: &str = r#"
+import sys, time, numpy, scipy.sparse
+i, j, v = (numpy.fromfile(sys.argv[1] + n, dtype=t) for n, t in (("i", "i4"), ("j", "i4"), ("v", "f8")))
+n = int(sys.argv[2])
+print("scipy", scipy.__version__, flush=True)
+for line in sys.stdin:
+    start = time.perf_counter()
+    a = scipy.sparse.coo_matrix((v, (i, j)), shape=(n, n)).tocsr()
+    ms = 1e3 * (time.perf_counter() - start)
+    print(ms, a.nnz, a.data.sum(), flush=True)
+"#;
+
+struct Peer {
+    child: Child,
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    fn start(folder: &std::path::Path, nodes: usize) -> Option<Self> {
+        let python = std::env::var("MINIFENL_PYTHON").unwrap_or_else(|_| "python3".into());
+        let mut child = Command::new(python)
+            .args(["-c", SCIPY, &format!("{}/", folder.display()), &nodes.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let (ask, answers) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut peer = Peer { child, ask, answers };
+        let version = peer.line()?;
+        println!("{}", version.trim());
+        Some(peer)
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).ok().filter(|&bytes| bytes > 0).map(|_| line)
+    }
+
+    /// Milliseconds, number of entries and sum of all values of one conversion.
+    fn convert(&mut self) -> Option<[f64; 3]> {
+        writeln!(self.ask).ok()?;
+        let line = self.line()?;
+        let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        numbers.try_into().ok()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Six tetrahedra per cell of a grid of `edge`^3 nodes, each node numbered by `number`.
+fn tetrahedra(edge: i32, number: impl Fn(i32) -> i32) -> Vec<i32> {
+    let mut table = Vec::new();
+    for cell in 0..(edge - 1).pow(3) {
+        let corner = [cell % (edge - 1), cell / (edge - 1) % (edge - 1), cell / (edge - 1).pow(2)];
+        for path in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut at = corner;
+            let mut add = |at: [i32; 3]| table.push(number(at[0] + edge * (at[1] + edge * at[2])));
+            add(at);
+            for axis in path {
+                at[axis] += 1;
+                add(at);
+            }
+        }
+    }
+    table
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn ms<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = work();
+    (1e3 * start.elapsed().as_secs_f64(), result)
+}
+
+fn main() {
+    let edge: i32 = std::env::var("MINIFENL_EDGE").map_or(56, |text| text.parse().expect("MINIFENL_EDGE is a number"));
+    let nodes = edge.pow(3);
+    let folder = std::env::temp_dir().join(format!("minifenl-coo-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    // A permutation of the nodes that sends neighbours far apart.
+    let scattered = |node: i32| (i64::from(node) * 99_991 % i64::from(nodes)) as i32;
+    for (name, table) in [("ordered", tetrahedra(edge, |node| node)), ("scattered", tetrahedra(edge, scattered))] {
+        let i: Vec<i32> = table.iter().flat_map(|&node| [node; 4]).collect();
+        let j: Vec<i32> = table.chunks(4).flat_map(|nodes| nodes.repeat(4)).collect();
+        let values: Vec<f64> = (0..i.len()).map(|k| (k % 17) as f64 - 8.0).collect();
+        let write = |file: &str, bytes: Vec<u8>| std::fs::write(folder.join(file), bytes).expect("room for the arrays");
+        write("i", i.iter().flat_map(|x| x.to_ne_bytes()).collect());
+        write("j", j.iter().flat_map(|x| x.to_ne_bytes()).collect());
+        write("v", values.iter().flat_map(|x| x.to_ne_bytes()).collect());
+        let mut peer = Peer::start(&folder, nodes as usize);
+        let elements = ElementIndices { indices: &table[..], per_elem: 4 };
+        let mut sizes = String::new();
+        println!("{name}: {} tetrahedra, {} pairs, {nodes} nodes; ms", table.len() / 4, i.len());
+        println!(
+            "{:>8} {:>10} {:>10} {:>10} {:>14} {:>14}",
+            "threads", "SciPy", "plan", "sum", "plan(elements)", "sum(elements)"
+        );
+        for threads in [1, 2] {
+            let space = Threads::with_current(threads).or_else(|_| Threads::new(threads)).expect("threads");
+            let n = nodes as usize;
+            let mut times: [Vec<f64>; 5] = Default::default();
+            for round in 0..ROUNDS {
+                let scipy = peer.as_mut().and_then(Peer::convert);
+                times[0].push(scipy.map_or(f64::NAN, |numbers| numbers[0]));
+                let plans = [
+                    ms(|| Coo::new(&space, n, n, &i, &j).expect("a plan")),
+                    ms(|| Coo::from_elements(&space, n, n, elements, elements).expect("a plan")),
+                ];
+                for (at, (time, plan)) in plans.into_iter().enumerate() {
+                    times[1 + 2 * at].push(time);
+                    let mut matrix = plan.matrix().expect("memory");
+                    let mut refill = || plan.set_values(&space, &values, Sum::Overwrite, &mut matrix).expect("sums");
+                    // The first sum touches the pages of the matrix.
+                    refill();
+                    times[2 + 2 * at].push(ms(refill).0);
+                    if let (0, Some([_, nnz, sum])) = (round, scipy) {
+                        let own = matrix.values().iter().sum::<f64>();
+                        assert_eq!((matrix.values().len() as f64, own), (nnz, sum), "SciPy has other sums");
+                    }
+                    sizes += &format!("{} MiB ", plan.bytes() >> 20);
+                }
+            }
+            let [scipy, plan, sum, elements_plan, elements_sum] = times.map(|mut times| median(&mut times));
+            println!("{threads:>8} {scipy:>10.1} {plan:>10.1} {sum:>10.1} {elements_plan:>14.1} {elements_sum:>14.1}");
+        }
+        let sizes: Vec<&str> = sizes.split_inclusive("MiB ").take(2).collect();
+        println!("bytes of a plan: pairs {}elements {}\n", sizes[0], sizes[1]);
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
