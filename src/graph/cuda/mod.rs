@@ -22,7 +22,7 @@ mod sort;
 use super::elem_graph::with_position_type;
 use super::kernel_files::GRAPH;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
-use crate::Result;
+use crate::{Error, Result};
 use crate::error::check_at_least;
 use crate::graph::step;
 use crate::mesh::ElemNode;
@@ -60,7 +60,7 @@ impl BuildGraph for Cuda {
             #[cfg(feature = "dashmap")]
             Strategy::DashMap => {
                 let advice = "available on the host only; choose map, gather or sort on a GPU";
-                return Err(crate::Error::Invalid(format!("graph strategy dashmap: {advice}")));
+                return Err(Error::Invalid(format!("graph strategy dashmap: {advice}")));
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
