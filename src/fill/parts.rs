@@ -14,14 +14,13 @@ pub enum Parts<'a, M = &'a mut CrsMatrix> {
 }
 
 impl<'a, M> Parts<'a, M> {
-    /// Whether the matrix is assembled.
-    pub(super) fn has_matrix(&self) -> bool {
-        !matches!(self, Parts::Residual(_))
-    }
-
-    /// Whether the residual is assembled.
-    pub(super) fn has_residual(&self) -> bool {
-        !matches!(self, Parts::Matrix(_))
+    /// The parts that are assembled.
+    pub(super) fn wanted(&self) -> Wanted {
+        match self {
+            Parts::Both(..) => Wanted::Both,
+            Parts::Matrix(_) => Wanted::Matrix,
+            Parts::Residual(_) => Wanted::Residual,
+        }
     }
 
     /// Replaces the matrix.
@@ -43,4 +42,18 @@ pub enum Wanted {
     Matrix,
     /// Residuals.
     Residual,
+}
+
+impl Wanted {
+    /// Whether matrices are read.
+    #[inline(always)]
+    pub fn has_matrix(self) -> bool {
+        self != Wanted::Residual
+    }
+
+    /// Whether residuals are read.
+    #[inline(always)]
+    pub fn has_residual(self) -> bool {
+        self != Wanted::Matrix
+    }
 }

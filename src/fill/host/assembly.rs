@@ -3,7 +3,7 @@
 use super::batches::Batches;
 use super::colour::Colour;
 use super::gather::Gather;
-use super::kernel::ElementKernel;
+use super::kernel::AnyKernel;
 use super::pattern::{Output, Pattern};
 use super::scatter::Scatter;
 use super::sums::with_positions;
@@ -57,31 +57,16 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
     pub fn assemble<S: HostSpace>(
         &mut self,
         space: &S,
-        kernel: &impl ElementKernel<ND>,
+        kernel: &dyn AnyKernel<ND>,
         sum: Sum,
         parts: Parts<'_, Values<'_>>,
     ) -> Result<()> {
-        let (has_matrix, has_residual) = (parts.has_matrix(), parts.has_residual());
         let output = check_output("Fill::assemble", &self.crs, B, sum, parts)?;
-        match (has_matrix, has_residual) {
-            (true, true) => self.run::<S, true, true>(space, kernel, output),
-            (true, false) => self.run::<S, true, false>(space, kernel, output),
-            (false, _) => self.run::<S, false, true>(space, kernel, output),
-        }
-    }
-
-    /// Assembles the parts for which `MATRIX` and `RESIDUAL` stand, into arrays of checked lengths.
-    fn run<S: HostSpace, const MATRIX: bool, const RESIDUAL: bool>(
-        &mut self,
-        space: &S,
-        kernel: &impl ElementKernel<ND>,
-        output: Output<'_>,
-    ) -> Result<()> {
         let (graph, batches) = (Pattern { crs: &self.crs, elem: &self.elem }, &self.batches);
         match &mut self.method {
-            Method::Scatter(m) => m.assemble::<S, ND, B, MATRIX, RESIDUAL>(space, kernel, batches, graph, output),
-            Method::Gather(m) => m.assemble::<S, MATRIX, RESIDUAL>(space, kernel, batches, graph, output),
-            Method::Colour(m) => m.assemble::<S, ND, B, MATRIX, RESIDUAL>(space, kernel, batches, graph, output),
+            Method::Scatter(scatter) => scatter.assemble::<S, ND, B>(space, kernel, batches, graph, output),
+            Method::Gather(gather) => gather.assemble(space, kernel, batches, graph, output),
+            Method::Colour(colour) => colour.assemble::<S, ND, B>(space, kernel, batches, graph, output),
         }
     }
 
@@ -112,12 +97,13 @@ pub(super) fn check_output<'a>(
     sum: Sum,
     parts: Parts<'a, Values<'a>>,
 ) -> Result<Output<'a>> {
+    let wanted = parts.wanted();
     let (matrix, residual) = match parts {
         Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
         Parts::Matrix(matrix) => (Some(matrix), None),
         Parts::Residual(residual) => (None, Some(residual)),
     };
-    let mut output = Output { values: &mut [], residual: &mut [], sum };
+    let mut output = Output { values: &mut [], residual: &mut [], sum, wanted };
     if let Some((graph, values)) = matrix {
         check_graph(name, graph, crs)?;
         output.values = values;

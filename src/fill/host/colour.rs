@@ -5,7 +5,7 @@
 //! colour, so its sums do not depend on the number of threads.
 
 use super::batches::Batches;
-use super::kernel::ElementKernel;
+use super::kernel::AnyKernel;
 use super::pattern::{Output, Pattern};
 use super::sums::{SharedSums, add_elems};
 use crate::Result;
@@ -50,21 +50,18 @@ impl Colour {
         Ok(Colour { colours })
     }
 
-    pub(super) fn assemble<S, const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool>(
+    pub(super) fn assemble<S: HostSpace, const ND: usize, const B: usize>(
         &self,
         space: &S,
-        kernel: &impl ElementKernel<ND>,
+        kernel: &dyn AnyKernel<ND>,
         batches: &Batches<ND>,
         graph: Pattern<'_>,
         output: Output<'_>,
-    ) -> Result<()>
-    where
-        S: HostSpace,
-    {
+    ) -> Result<()> {
         let sums = SharedSums::new(space, graph.crs, output);
         let add = |_, cell: &AtomicF64, term| add_unshared(cell, term);
         self.for_blocks(space, graph.elem.elem_node(), |elems| {
-            add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, add)
+            add_elems::<ND, B>(kernel, batches, elems, graph, sums, add)
         })
     }
 

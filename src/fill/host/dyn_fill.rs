@@ -13,7 +13,7 @@ use super::scatter::Scatter;
 use super::sums::{SharedSums, with_positions};
 use super::values_of;
 use crate::contraction::Sum;
-use crate::fill::{Parts, Strategy};
+use crate::fill::{Parts, Strategy, Wanted};
 use crate::graph::{ElemGraph, Graph, NodeElem, Position};
 use crate::mesh::ElemNode;
 use crate::space::atomic::{AtomicF64, add_unshared};
@@ -121,11 +121,10 @@ impl DynFill {
         sum: Sum,
         parts: Parts<'_>,
     ) -> Result<()> {
-        let (has_matrix, has_residual) = (parts.has_matrix(), parts.has_residual());
         let output = check_output("DynFill::assemble", &self.crs, 1, sum, parts.map(values_of))?;
         let graph = Pattern { crs: &self.crs, elem: &self.elem };
         let element = Element { kernel, nn: self.elem.nodes_per_elem(), work: &self.work };
-        let wanted = Wanted { has_matrix, has_residual };
+        let wanted = output.wanted;
         match &mut self.method {
             Method::Scatter(scatter) => {
                 let sums = SharedSums::new(space, &self.crs, output);
@@ -139,18 +138,11 @@ impl DynFill {
             }
             Method::Gather { lists, matrices, residuals } => {
                 element.store(space, matrices, residuals)?;
-                gather(space, graph, lists, (matrices, residuals), wanted, output);
+                gather(space, graph, lists, (matrices, residuals), output);
                 Ok(())
             }
         }
     }
-}
-
-/// The parts of a system that are assembled.
-#[derive(Clone, Copy)]
-struct Wanted {
-    has_matrix: bool,
-    has_residual: bool,
 }
 
 /// The element kernel and its working memory.
@@ -185,10 +177,10 @@ impl<F: Fn(usize, &mut [f64], &mut [f64]) + Sync> Element<'_, F> {
                         if row as usize >= sums.crs.rows() {
                             continue;
                         }
-                        if wanted.has_residual {
+                        if wanted.has_residual() {
                             add(row, &sums.residual[row as usize], residual[i]);
                         }
-                        if wanted.has_matrix {
+                        if wanted.has_matrix() {
                             let values = &sums.values[sums.crs.row_range(row as usize)];
                             let terms = matrix[i * nn..][..nn].iter().zip(&positions[i * nn..][..nn]);
                             terms.for_each(|(&term, position)| add(row, &values[position.get()], term));
@@ -221,14 +213,13 @@ fn gather<S: HostSpace>(
     graph: Pattern<'_>,
     lists: &NodeElem,
     (matrices, residuals): (&[f64], &[f64]),
-    wanted: Wanted,
-    Output { values, residual, sum }: Output<'_>,
+    Output { values, residual, sum, wanted }: Output<'_>,
 ) {
     let (row_map, nn) = (graph.crs.row_map(), graph.elem.nodes_per_elem());
     let bounds = even_bounds(graph.crs.rows(), 16 * space.concurrency(), 1);
     // A part that is not wanted is cut into empty pieces.
-    let entries = |row: usize| if wanted.has_matrix { row_map[row] as usize } else { 0 };
-    let items = usize::from(wanted.has_residual);
+    let entries = |row: usize| if wanted.has_matrix() { row_map[row] as usize } else { 0 };
+    let items = usize::from(wanted.has_residual());
     let pieces = split_at(values, bounds.iter().map(|&row| entries(row))).into_par_iter();
     let pieces = pieces.zip(split_at(residual, bounds.iter().map(|&row| items * row))).enumerate();
     let terms = |slot: usize, _| (&matrices[slot * nn..][..nn], residuals[slot]);
@@ -239,11 +230,7 @@ fn gather<S: HostSpace>(
                 let (columns, rest) = values.split_at_mut(entries(row + 1) - entries(row));
                 values = rest;
                 let (slots, residual) = (lists.slots(row), residual.next());
-                if wanted.has_matrix {
-                    add_up::<_, 1, true>(slots, terms, positions, columns, residual, sum);
-                } else {
-                    add_up::<_, 1, false>(slots, terms, positions, columns, residual, sum);
-                }
+                add_up(slots, terms, positions, columns, residual, (sum, wanted));
             }
         });
     });

@@ -9,11 +9,12 @@
 //! thread), all element matrices are stored in memory: 16 ND (ND + 1) bytes per element, written and read.
 
 use super::batches::Batches;
-use super::kernel::ElementKernel;
+use super::kernel::AnyKernel;
 use super::pattern::{Output, Pattern};
-use super::sums::{evaluate, with_positions};
+use super::sums::with_positions;
 use super::window::{Window, windows};
 use crate::contraction::Sum;
+use crate::fill::Wanted;
 use crate::graph::{NodeElem, Position};
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
@@ -69,19 +70,19 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
         }
     }
 
-    pub(super) fn assemble<S: HostSpace, const MATRIX: bool, const RESIDUAL: bool>(
+    pub(super) fn assemble<S: HostSpace>(
         &mut self,
         space: &S,
-        kernel: &impl ElementKernel<ND>,
+        kernel: &dyn AnyKernel<ND>,
         batches: &Batches<ND>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
-        let Output { values, residual, sum } = output;
+        let Output { values, residual, sum, wanted } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
-        let entries = |row: usize| if MATRIX { B * B * row_map[row] as usize } else { 0 };
-        let items = if RESIDUAL { B } else { 0 };
+        let entries = |row: usize| if wanted.has_matrix() { B * B * row_map[row] as usize } else { 0 };
+        let items = if wanted.has_residual() { B } else { 0 };
         let pieces = split_at(values, bounds.iter().map(|&row| entries(row))).into_par_iter();
         let pieces = pieces.zip(split_at(residual, bounds.iter().map(|&row| items * row))).enumerate();
         let rows = |piece: usize| {
@@ -93,19 +94,20 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
             Arrays::Windows(windows) => with_positions!(graph.elem, positions => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
-                    let (mut scratch, mut residual) = (kernel.scratch(), residual.as_chunks_mut::<B>().0.iter_mut());
+                    let mut residual = residual.as_chunks_mut::<B>().0.iter_mut();
+                    let mut evaluate = kernel.evaluator(wanted);
                     for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
-                        window.reach::<_, MATRIX, RESIDUAL>(slots, kernel, elem_count, &mut scratch);
+                        window.reach(slots, elem_count, &mut evaluate);
                         let terms = |slot, c| window.terms(slot, c);
-                        add_up::<_, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
+                        add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
                     }
                     Ok(())
                 })
             }),
             Arrays::All(matrices, residuals) => {
-                compute_all::<_, ND, MATRIX, RESIDUAL>(space, kernel, batches, elem_count, matrices, residuals)?;
+                compute_all(space, kernel, wanted, batches, elem_count, (matrices, residuals))?;
                 let terms = |slot: usize, c| (&matrices[(slot * B + c) * ND..][..ND], residuals[slot * B + c]);
                 with_positions!(graph.elem, positions => {
                     space.for_each(pieces, |(piece, (mut values, residual))| {
@@ -113,7 +115,7 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
                         for (slots, len) in rows(piece) {
                             let (row, rest) = values.split_at_mut(len);
                             values = rest;
-                            add_up::<_, B, MATRIX>(slots, terms, positions, row, residual.next(), sum);
+                            add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
                         }
                     });
                 });
@@ -126,13 +128,13 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
 /// Adds the terms of a node's rows to the rows and to their residuals, as far as they are wanted. `terms(slot, c)` returns row c
 /// of a slot's part of its element matrix, and its residual.
 #[inline(always)]
-pub(super) fn add_up<'a, P: Position, const B: usize, const MATRIX: bool>(
+pub(super) fn add_up<'a, P: Position, const B: usize>(
     slots: &[LocalOrdinal],
     terms: impl Fn(usize, usize) -> (&'a [f64], f64),
     positions: &[P],
     row: &mut [f64],
     residual: Option<&mut [f64; B]>,
-    sum: Sum,
+    (sum, wanted): (Sum, Wanted),
 ) {
     let mut total = [0.0; B];
     match sum {
@@ -143,7 +145,7 @@ pub(super) fn add_up<'a, P: Position, const B: usize, const MATRIX: bool>(
         for (c, total) in total.iter_mut().enumerate() {
             let (matrix_row, term) = terms(slot as usize, c);
             *total += term;
-            if MATRIX {
+            if wanted.has_matrix() {
                 let nodes = matrix_row.len() / B;
                 let positions = &positions[slot as usize * nodes..][..nodes];
                 for (terms, position) in matrix_row.as_chunks::<B>().0.iter().zip(positions) {
@@ -158,23 +160,23 @@ pub(super) fn add_up<'a, P: Position, const B: usize, const MATRIX: bool>(
     }
 }
 
-fn compute_all<S: HostSpace, const ND: usize, const MATRIX: bool, const RESIDUAL: bool>(
+fn compute_all<S: HostSpace, const ND: usize>(
     space: &S,
-    kernel: &impl ElementKernel<ND>,
+    kernel: &dyn AnyKernel<ND>,
+    wanted: Wanted,
     batches: &Batches<ND>,
     elem_count: usize,
-    matrices: &mut [f64],
-    residuals: &mut [f64],
+    (matrices, residuals): (&mut [f64], &mut [f64]),
 ) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
     let arrays = matrices.par_chunks_mut(BLOCK * ND * ND).zip(residuals.par_chunks_mut(BLOCK * ND));
     space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
         batches.lend(|batch| {
-            let mut scratch = kernel.scratch();
+            let mut evaluate = kernel.evaluator(wanted);
             let stored = matrices.chunks_mut(LANES * ND * ND).zip(residuals.chunks_mut(LANES * ND));
             for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(stored) {
                 let elems = first..elem_count.min(first + LANES);
-                evaluate::<_, ND, MATRIX, RESIDUAL>(kernel, elems, &mut scratch, batch);
+                evaluate(elems, batch);
                 batch.store(matrices, residuals);
             }
         })

@@ -1,6 +1,7 @@
 //! What strategies read and write: a sparsity pattern with the positions of element matrices in it, values and residual.
 
 use crate::contraction::Sum;
+use crate::fill::Wanted;
 use crate::graph::ElemGraph;
 use crate::sparse::CrsGraph;
 
@@ -17,4 +18,6 @@ pub(super) struct Output<'a> {
     pub residual: &'a mut [f64],
     /// What happens to the numbers that stand there.
     pub sum: Sum,
+    /// The parts that are assembled.
+    pub wanted: Wanted,
 }

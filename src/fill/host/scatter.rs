@@ -6,7 +6,7 @@
 //! not fixed, so their last bits may differ between runs.
 
 use super::batches::Batches;
-use super::kernel::ElementKernel;
+use super::kernel::AnyKernel;
 use super::pattern::{Output, Pattern};
 use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
@@ -44,20 +44,17 @@ impl Scatter {
         Ok(Scatter { bounds, on_seam })
     }
 
-    pub(super) fn assemble<S, const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool>(
+    pub(super) fn assemble<S: HostSpace, const ND: usize, const B: usize>(
         &self,
         space: &S,
-        kernel: &impl ElementKernel<ND>,
+        kernel: &dyn AnyKernel<ND>,
         batches: &Batches<ND>,
         graph: Pattern<'_>,
         output: Output<'_>,
-    ) -> Result<()>
-    where
-        S: HostSpace,
-    {
+    ) -> Result<()> {
         let sums = SharedSums::new(space, graph.crs, output);
         self.for_blocks(space, |elems| {
-            add_elems::<ND, B, MATRIX, RESIDUAL>(kernel, batches, elems, graph, sums, |row, cell, term| {
+            add_elems::<ND, B>(kernel, batches, elems, graph, sums, |row, cell, term| {
                 self.add(row, cell, term);
             })
         })
@@ -83,6 +80,7 @@ impl Scatter {
 mod tests {
     use super::*;
     use crate::contraction::Sum;
+    use crate::fill::Wanted;
     use crate::fill::host::element_fn;
     use crate::graph;
     use crate::space::{Serial, Threads};
@@ -132,8 +130,9 @@ mod tests {
         let (batches, pattern) = (Batches::new(4).unwrap(), Pattern { crs: &graph.crs, elem: &graph.elem });
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
-            let output = Output { values: &mut values, residual: &mut residual, sum: Sum::Overwrite };
-            scatter.assemble::<_, 2, 1, true, true>(&space, &ones, &batches, pattern, output).unwrap();
+            let output =
+                Output { values: &mut values, residual: &mut residual, sum: Sum::Overwrite, wanted: Wanted::Both };
+            scatter.assemble::<_, 2, 1>(&space, &ones, &batches, pattern, output).unwrap();
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));
         }

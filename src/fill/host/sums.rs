@@ -1,7 +1,7 @@
 //! Adds the lanes of a batch of element matrices to the rows of the matrix and the residual.
 
 use super::batches::Batches;
-use super::kernel::{ElementBatch, ElementKernel};
+use super::kernel::{AnyKernel, ElementBatch};
 use super::pattern::{Output, Pattern};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
@@ -20,18 +20,19 @@ pub(super) struct SharedSums<'a> {
     pub crs: &'a CrsGraph,
     pub values: &'a [AtomicF64],
     pub residual: &'a [AtomicF64],
+    pub wanted: Wanted,
 }
 
 impl<'a> SharedSums<'a> {
     /// Lends the values and the residual to all threads, zeroed unless the assembly adds to them.
     pub(super) fn new<S: HostSpace>(space: &S, crs: &'a CrsGraph, output: Output<'a>) -> Self {
-        let Output { values, residual, sum } = output;
+        let Output { values, residual, sum, wanted } = output;
         if sum == Sum::Overwrite {
             // Large chunks, because zeroing does little work per item.
             space.for_each(values.par_chunks_mut(8 * S::CHUNK), |values| values.fill(0.0));
             space.for_each(residual.par_chunks_mut(8 * S::CHUNK), |residual| residual.fill(0.0));
         }
-        SharedSums { crs, values: atomic_view(values), residual: atomic_view(residual) }
+        SharedSums { crs, values: atomic_view(values), residual: atomic_view(residual), wanted }
     }
 }
 
@@ -49,8 +50,8 @@ pub(super) use with_positions;
 
 /// Evaluates the elements `elems` in batches and adds the wanted parts of each to its rows with `add(row, cell, term)`.
 #[inline(always)]
-pub(super) fn add_elems<const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool>(
-    kernel: &impl ElementKernel<ND>,
+pub(super) fn add_elems<const ND: usize, const B: usize>(
+    kernel: &dyn AnyKernel<ND>,
     batches: &Batches<ND>,
     elems: Range<usize>,
     graph: Pattern<'_>,
@@ -59,40 +60,25 @@ pub(super) fn add_elems<const ND: usize, const B: usize, const MATRIX: bool, con
 ) -> Result<()> {
     let (table, nodes) = (graph.elem.elem_node().as_slice(), ND / B);
     batches.lend(|batch| {
-        let mut scratch = kernel.scratch();
+        let mut evaluate = kernel.evaluator(sums.wanted);
         with_positions!(graph.elem, positions => {
             for first in elems.clone().step_by(LANES) {
                 let lanes = first..elems.end.min(first + LANES);
-                evaluate::<_, ND, MATRIX, RESIDUAL>(kernel, lanes.clone(), &mut scratch, batch);
+                evaluate(lanes.clone(), batch);
                 for (lane, elem) in lanes.enumerate() {
                     let positions = &positions[elem * nodes * nodes..][..nodes * nodes];
                     let nodes = &table[elem * nodes..][..nodes];
-                    add_elem::<ND, B, MATRIX, RESIDUAL, _>(batch, lane, nodes, positions, sums, add);
+                    add_elem::<ND, B, _>(batch, lane, nodes, positions, sums, add);
                 }
             }
         });
     })
 }
 
-/// Evaluates a batch; the kernel may leave out what is not wanted.
-#[inline(always)]
-pub(super) fn evaluate<K: ElementKernel<ND>, const ND: usize, const MATRIX: bool, const RESIDUAL: bool>(
-    kernel: &K,
-    elems: Range<usize>,
-    scratch: &mut K::Scratch,
-    batch: &mut ElementBatch<ND>,
-) {
-    match (MATRIX, RESIDUAL) {
-        (true, true) => kernel.evaluate(elems, scratch, batch),
-        (true, false) => kernel.evaluate_part(elems, Wanted::Matrix, scratch, batch),
-        (false, _) => kernel.evaluate_part(elems, Wanted::Residual, scratch, batch),
-    }
-}
-
 /// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same
 /// element.
 #[inline(always)]
-fn add_elem<const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL: bool, P: Position>(
+fn add_elem<const ND: usize, const B: usize, P: Position>(
     batch: &ElementBatch<ND>,
     lane: usize,
     nodes: &[LocalOrdinal],
@@ -103,7 +89,7 @@ fn add_elem<const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL:
     for i in 0..ND / B {
         let (row, first) = (nodes[i], B * nodes[i] as usize);
         // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
-        if RESIDUAL {
+        if sums.wanted.has_residual() {
             let Some(cells) = sums.residual.get(first..first + B) else { continue };
             for c in 0..B {
                 add(row, &cells[c], batch.residual[B * i + c][lane]);
@@ -111,7 +97,7 @@ fn add_elem<const ND: usize, const B: usize, const MATRIX: bool, const RESIDUAL:
         } else if row as usize >= sums.crs.rows() {
             continue;
         }
-        if MATRIX {
+        if sums.wanted.has_matrix() {
             let entries = sums.crs.row_range(row as usize);
             let values = &sums.values[B * B * entries.start..B * B * entries.end];
             for j in 0..ND / B {

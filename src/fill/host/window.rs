@@ -6,8 +6,7 @@
 //! needed, so a batch is never overwritten too early.
 
 use super::batches::HeapBatch;
-use super::kernel::ElementKernel;
-use super::sums::evaluate;
+use super::kernel::Evaluate;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, try_push, try_zeroed};
@@ -99,13 +98,7 @@ impl<const ND: usize, const B: usize> Window<ND, B> {
 
     /// Computes the missing batches up to the one with a row's last slot.
     #[inline(always)]
-    pub(super) fn reach<K: ElementKernel<ND>, const MATRIX: bool, const RESIDUAL: bool>(
-        &mut self,
-        slots: &[LocalOrdinal],
-        kernel: &K,
-        elem_count: usize,
-        scratch: &mut K::Scratch,
-    ) {
+    pub(super) fn reach(&mut self, slots: &[LocalOrdinal], elem_count: usize, evaluate: &mut Evaluate<'_, ND>) {
         let Some(&last) = slots.last() else { return };
         while self.computed < self.batches.len() && self.batches[self.computed] as usize <= last as usize / Self::BATCH
         {
@@ -113,7 +106,7 @@ impl<const ND: usize, const B: usize> Window<ND, B> {
             self.turn = batch / self.capacity * self.capacity;
             let (first, place) = (batch * LANES, batch - self.turn);
             let elems = first..elem_count.min(first + LANES);
-            evaluate::<_, ND, MATRIX, RESIDUAL>(kernel, elems, scratch, self.batch.get());
+            evaluate(elems, self.batch.get());
             let matrices = &mut self.matrices[place * Self::ROWS * ND..][..Self::ROWS * ND];
             self.batch.get().store(matrices, &mut self.residuals[place * Self::ROWS..][..Self::ROWS]);
             self.computed += 1;

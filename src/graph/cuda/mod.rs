@@ -22,13 +22,13 @@ mod sort;
 use super::elem_graph::with_position_type;
 use super::kernel_files::GRAPH;
 use super::{BuildGraph, ElemGraph, Graph, Positions, Strategy};
-use crate::{Error, Result};
 use crate::error::check_at_least;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// Threads per block, as in the kernels.

@@ -108,3 +108,23 @@ pub trait ElementKernel<const NN: usize>: Sync {
         self.evaluate(elems, scratch, out);
     }
 }
+
+/// Computes the wanted part of a batch, as [`ElementKernel::evaluate_part`].
+pub(super) type Evaluate<'a, const ND: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<ND>) + 'a>;
+
+/// An element kernel whose type is not known: strategies are compiled once for all kernels. A call per batch costs nothing beside
+/// its elements.
+pub(super) trait AnyKernel<const ND: usize>: Sync {
+    /// Makes the function of one thread, with working memory of its own.
+    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, ND>;
+}
+
+impl<const ND: usize, K: ElementKernel<ND>> AnyKernel<ND> for K {
+    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, ND> {
+        let mut scratch = self.scratch();
+        match wanted {
+            Wanted::Both => Box::new(move |elems, out| self.evaluate(elems, &mut scratch, out)),
+            part => Box::new(move |elems, out| self.evaluate_part(elems, part, &mut scratch, out)),
+        }
+    }
+}
