@@ -17,6 +17,7 @@ Examples:
   minifenl-scaling strong --ranks 1,2,4 --threads 1,4 --nodes 128 --out strong
   minifenl-scaling weak --ranks 1,64,512 --nodes-per-rank 64 --emit slurm --out weak && bash weak/jobs/submit.sh
   minifenl-scaling weak --ranks 1,2,4,8,16 --nodes-per-rank 64 --imbalance 0,10,50 --out uneven
+  minifenl-scaling strong --workers 16 --ranks 1,2,4,8,16 --nodes 128 --out shared
   minifenl-scaling report weak
   minifenl-scaling compare old new
   minifenl-scaling model --bandwidth 10 --latency 2 --link 5 --flops 30 --nodes-per-rank 64
@@ -121,6 +122,9 @@ pub struct Runs {
     /// Numbers of threads per rank
     #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "1", value_parser = count)]
     pub threads: Vec<usize>,
+    /// Give each number of ranks N / ranks threads instead: the same cores shared in several ways
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "threads")]
+    pub workers: Option<usize>,
     /// Imbalances of the boxes, per cent: rank 0 owns that many more nodes than the mean; 0 is always among them
     #[arg(long, value_name = "P,...", value_delimiter = ',', default_value = "0")]
     pub imbalance: Vec<u32>,

@@ -95,7 +95,17 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
     let mut imbalance = [&[0], &runs.imbalance[..]].concat();
     imbalance.sort_unstable();
     imbalance.dedup();
-    let study = Study { kind, nodes, device: device.clone(), flags: flags.clone(), ranks, threads, imbalance, repeats };
+    let study = Study {
+        kind,
+        nodes,
+        device: device.clone(),
+        flags: flags.clone(),
+        ranks,
+        threads,
+        workers: runs.workers,
+        imbalance,
+        repeats,
+    };
     study.check()?;
     let study = study.resume(folder)?;
     let program = runs.program();

@@ -96,7 +96,7 @@ pub fn sample(ranks: usize, nodes: [u64; 3], iteration: f64) -> Sample {
 /// A study with these ranks and imbalances.
 pub fn study(kind: Kind, ranks: Vec<usize>, imbalance: Vec<u32>, repeats: usize) -> Study {
     let (nodes, device, flags, threads) = ([8; 3], "cpu".into(), vec![], vec![1]);
-    Study { kind, nodes, device, flags, ranks, threads, imbalance, repeats }
+    Study { kind, nodes, device, flags, ranks, threads, workers: None, imbalance, repeats }
 }
 
 /// The table of reports, each with the number of its repeat.

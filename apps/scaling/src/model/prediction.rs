@@ -132,6 +132,7 @@ mod tests {
             flags: vec![],
             ranks,
             threads: vec![1],
+            workers: None,
             imbalance: vec![0],
             repeats: 1,
         };

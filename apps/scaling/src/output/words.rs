@@ -127,7 +127,7 @@ fn threads(count: usize) -> String {
 }
 
 fn iterations(study: &Study, table: &Table) -> Option<String> {
-    let (first, last) = (table.rows.first()?, table.rows.last()?);
+    let (first, last) = (table.rows.first()?, table.rows.iter().rfind(|row| !row.point.is_uneven())?);
     (study.kind == Kind::Weak && last.iterations > first.iterations).then(|| {
         format!(
             "CG needs {} iterations on {} and {} on {}, because the box grows: efficiencies are per iteration, and the time to solution \

@@ -166,6 +166,7 @@ mod tests {
             flags: vec!["--map".into(), "twist".into()],
             ranks: vec![2],
             threads: vec![3],
+            workers: None,
             imbalance: vec![0, 50],
             repeats: 1,
         };

@@ -46,6 +46,9 @@ pub struct Study {
     pub ranks: Vec<usize>,
     /// Numbers of threads per rank.
     pub threads: Vec<usize>,
+    /// Threads of all ranks together; `threads` has no effect then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<usize>,
     /// Imbalances of the boxes, per cent; 0 is the even partition, with which the others are compared.
     #[serde(default = "even", skip_serializing_if = "is_even")]
     pub imbalance: Vec<u32>,
@@ -115,9 +118,13 @@ impl Study {
         let list = |counts: &[usize]| counts.iter().map(|count| count.to_string()).collect::<Vec<_>>().join(",");
         let ([x, y, z], kind) = (self.nodes, self.kind);
         let nodes = if kind == Kind::Weak { "nodes-per-rank" } else { "nodes" };
-        let (ranks, threads, repeats) = (list(&self.ranks), list(&self.threads), self.repeats);
+        let (ranks, repeats) = (list(&self.ranks), self.repeats);
+        let threads = match self.workers {
+            Some(workers) => format!("--workers {workers}"),
+            None => format!("--threads {}", list(&self.threads)),
+        };
         let mut command = format!(
-            "minifenl-scaling {kind} --{nodes} {x}x{y}x{z} --ranks {ranks} --threads {threads} --repeats {repeats} --device {} --out DIR",
+            "minifenl-scaling {kind} --{nodes} {x}x{y}x{z} --ranks {ranks} {threads} --repeats {repeats} --device {} --out DIR",
             self.device
         );
         if !is_even(&self.imbalance) {
@@ -134,7 +141,7 @@ impl Study {
     pub fn points(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for &ranks in &self.ranks {
-            for &threads in &self.threads {
+            for threads in self.threads_of(ranks) {
                 let of_one = |imbalance: u32| if ranks == 1 { 0 } else { imbalance };
                 let uneven =
                     self.imbalance.iter().map(|&imbalance| Point { ranks, threads, imbalance: of_one(imbalance) });
@@ -144,6 +151,14 @@ impl Study {
         points.sort_by_key(|point| (point.workers(), point.ranks, point.imbalance));
         points.dedup();
         points
+    }
+
+    /// Threads of each rank, at this number of ranks.
+    fn threads_of(&self, ranks: usize) -> Vec<usize> {
+        match self.workers {
+            Some(workers) => Some(workers / ranks).filter(|_| workers.is_multiple_of(ranks)).into_iter().collect(),
+            None => self.threads.clone(),
+        }
     }
 
     /// All runs. Repeats are the outer loop, so that a machine that slows down slows all points.
@@ -166,8 +181,14 @@ impl Study {
     /// Checks that each point has a box with a node for each rank.
     ///
     /// # Errors
-    /// Those of [`nodes_for_ranks`] and [`BoxParts::new`].
+    /// Those of [`nodes_for_ranks`] and [`BoxParts::new`]; [`Error::Invalid`] for ranks that cannot have equally many threads.
     pub fn check(&self) -> Result<()> {
+        if let Some(ranks) = self.ranks.iter().find(|&&ranks| self.threads_of(ranks).is_empty()) {
+            let workers = self.workers.unwrap_or(0);
+            return Err(Error::Invalid(format!(
+                "--workers {workers}: {ranks} ranks cannot share {workers} threads evenly; expected divisors of {workers} after --ranks"
+            )));
+        }
         self.points().into_iter().try_for_each(|point| {
             let spec = BoxSpec::unit(self.nodes_of(point.ranks)?, CoordinateMap::None)?;
             BoxParts::new(&spec.with_imbalance(f64::from(point.imbalance))?, point.ranks).map(drop)
@@ -197,7 +218,8 @@ impl Study {
     /// [`Error::Invalid`] if the folder holds a study with other settings.
     pub fn resume(mut self, folder: &Path) -> Result<Self> {
         if let Some(old) = Study::read(folder)? {
-            let fixed = |study: &Study| (study.kind, study.nodes, study.device.clone(), study.flags.clone());
+            let fixed =
+                |study: &Study| (study.kind, study.nodes, study.device.clone(), study.flags.clone(), study.workers);
             if fixed(&old) != fixed(&self) {
                 return Err(Error::Invalid(format!(
                     "{}: this folder holds a study with other settings ({old}): expected the same, or another folder with --out",
@@ -220,6 +242,9 @@ impl fmt::Display for Study {
         let [x, y, z] = self.nodes;
         let of = if self.kind == Kind::Weak { " per rank" } else { "" };
         write!(f, "{} scaling, {x}x{y}x{z} nodes{of}, device {}", self.kind, self.device)?;
+        if let Some(workers) = self.workers {
+            write!(f, ", {workers} threads in all")?;
+        }
         if !self.flags.is_empty() {
             write!(f, ", {}", self.flags.join(" "))?;
         }

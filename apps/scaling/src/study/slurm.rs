@@ -107,7 +107,7 @@ mod tests {
         let program = tool("minifenl", &format!("cp {} \"${{@: -1}}\"", report.display()));
         let (kind, ranks, threads, imbalance) = (Kind::Weak, vec![2], vec![1], vec![0]);
         let (nodes, device, flags) = ([8; 3], "cuda".into(), vec![]);
-        let study = Study { kind, nodes, device, flags, ranks, threads, imbalance, repeats: 3 };
+        let study = Study { kind, nodes, device, flags, ranks, threads, workers: None, imbalance, repeats: 3 };
         let paths = emit(&study, &program, &folder, 90).unwrap();
         assert_eq!(paths.len(), 2);
         let text = std::fs::read_to_string(&paths[0]).unwrap();

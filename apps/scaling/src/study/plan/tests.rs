@@ -10,6 +10,7 @@ fn study() -> Study {
         flags: vec![],
         ranks: vec![1, 2],
         threads: vec![1, 2],
+        workers: None,
         imbalance: vec![0],
         repeats: 2,
     }
@@ -25,6 +26,19 @@ fn runs_are_interleaved_and_points_are_in_the_order_of_their_size() {
     assert_eq!(study().nodes_of(2).unwrap(), [8, 16, 8]);
     assert_eq!(Study { kind: Kind::Strong, ..study() }.nodes_of(2).unwrap(), [8; 3]);
     assert_eq!(point(1, 2).to_string(), "1 rank x 2 threads");
+}
+
+#[test]
+fn workers_are_shared_by_ranks_and_threads() {
+    let shared = Study { workers: Some(4), ranks: vec![1, 2, 4], ..study() };
+    assert_eq!(shared.points(), [Point::even(1, 4), Point::even(2, 2), Point::even(4, 1)]);
+    assert!(shared.check().is_ok() && shared.command().contains(" --ranks 1,2,4 --workers 4 --repeats "));
+    assert!(shared.to_string().ends_with("device cpu, 4 threads in all"), "{shared}");
+    let error = Study { ranks: vec![1, 3], ..shared.clone() }.check().unwrap_err().to_string();
+    assert!(error.contains("3 ranks cannot share 4 threads evenly; expected divisors of 4"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    shared.resume(folder.path()).unwrap();
+    assert!(study().resume(folder.path()).unwrap_err().to_string().contains("other settings"));
 }
 
 #[test]
