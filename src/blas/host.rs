@@ -1,7 +1,7 @@
 //! Vector operations on Serial and Threads: one task per block of items.
 
-use super::blocks::{first, first_mut, sum_of, total};
-use super::{Blas, Reductions};
+use super::blocks::{first, first_mut, total};
+use super::{Blas, Reductions, loops};
 use crate::Result;
 use crate::space::HostSpace;
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ impl<S: HostSpace> Blas for S {
         let (x, y) = (first("dot", "x", x, n)?, first("dot", "y", y, n)?);
         let partials = first_mut("dot", "partials", partials, S::partials(n))?;
         let blocks = partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)).zip(y.par_chunks(S::CHUNK));
-        self.for_each(blocks, |((partial, x), y)| *partial = sum_of(x, |i| x[i] * y[i]));
+        self.for_each(blocks, |((partial, x), y)| *partial = loops::dot(x, y));
         total("dot", partials, slot, scalars)
     }
 
@@ -49,18 +49,14 @@ impl<S: HostSpace> Blas for S {
         let (x, y) = (first("axpby", "x", x, n)?, first("axpby", "y", y, n)?);
         let z = first_mut("axpby", "z", z, n)?;
         let blocks = z.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)).zip(y.par_chunks(S::CHUNK));
-        self.for_each(blocks, |((z, x), y)| {
-            z.iter_mut().zip(x).zip(y).for_each(|((z, x), y)| *z = alpha * x + beta * y);
-        });
+        self.for_each(blocks, |((z, x), y)| loops::axpby(alpha, x, beta, y, z));
         Ok(())
     }
 
     fn axpy(&self, n: usize, alpha: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
         let x = first("axpy", "x", x, n)?;
         let y = first_mut("axpy", "y", y, n)?;
-        self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| {
-            y.iter_mut().zip(x).for_each(|(y, x)| *y += alpha * x);
-        });
+        self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| loops::axpy(alpha, x, y));
         Ok(())
     }
 }

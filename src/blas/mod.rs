@@ -26,6 +26,7 @@ mod cuda;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+pub(crate) mod loops;
 mod peak;
 mod triad;
 

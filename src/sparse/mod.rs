@@ -50,4 +50,4 @@ pub(crate) use kernel_files::KERNEL_FILES;
 pub use market::{MarketValue, read_matrix_market, read_matrix_market_as, write_matrix_market};
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
-pub use spmv::{Lanes, Spmv};
+pub use spmv::{HostValue, Lanes, Spmv};

@@ -15,21 +15,14 @@ const PREFETCH_DISTANCE: usize = 512;
 /// 0.75 of its triad bandwidth, four bring it to 1.1.)
 const WAYS: usize = 4;
 
-impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
+impl<V: HostValue, S: HostSpace> Spmv<V> for S {
     const ROW_BLOCK: usize = S::CHUNK;
 
     fn spmv(&self, alpha: f64, a: &CrsMatrix<V>, x: &Vec<f64>, beta: f64, y: &mut Vec<f64>) -> Result<()> {
         check("spmv", a, x, y)?;
         let rows = a.graph().rows();
         self.for_each(y[..rows].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            let first = block * S::CHUNK;
-            // beta = 0 must not read y, which may hold NaN; the usual factors of 1 save a multiplication per row.
-            match (alpha, beta) {
-                (1.0, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = sum),
-                (_, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum),
-                (1.0, 1.0) => multiply(a, first, x, y.len(), |i, sum| y[i] += sum),
-                _ => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum + beta * y[i]),
-            }
+            V::rows(a, block * S::CHUNK, x, [alpha, beta], y);
         });
         Ok(())
     }
@@ -62,12 +55,7 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         let blocks = y[rows.clone()].par_chunks_mut(S::CHUNK).zip(&mut partials[blocks]).enumerate();
         self.for_each(blocks, |(block, (y, partial))| {
             let first = rows.start + block * S::CHUNK;
-            let mut dot = 0.0;
-            multiply(a, first, x, y.len(), |i, sum| {
-                y[i] = sum;
-                dot += sum * x[first + i];
-            });
-            *partial = dot;
+            *partial = V::rows_dot(a, first, x, y);
         });
         // The last range adds the partial sums of all ranges, in the order of an undivided product: a split changes no bit.
         if rows.end == a.graph().rows() {
@@ -76,6 +64,46 @@ impl<V: Item + Into<f64>, S: HostSpace> Spmv<V> for S {
         Ok(())
     }
 }
+
+/// A type of values in products on a host. The loops over the rows of a block are compiled with this library for each type, so that a
+/// program built without optimisation runs them as fast as the profile of the library says.
+pub trait HostValue: Item + Into<f64> {
+    /// y = alpha A x + beta y over the rows from `first` on, one for each item of y.
+    #[doc(hidden)]
+    fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]);
+
+    /// y = A x over the rows from `first` on; returns their share of x.y.
+    #[doc(hidden)]
+    fn rows_dot(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) -> f64;
+}
+
+macro_rules! host_values {
+    ($($value:ty),*) => {$(
+        impl HostValue for $value {
+            #[inline(never)]
+            fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], [alpha, beta]: [f64; 2], y: &mut [f64]) {
+                // beta = 0 must not read y, which may hold NaN; the usual factors of 1 save a multiplication per row.
+                match (alpha, beta) {
+                    (1.0, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = sum),
+                    (_, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum),
+                    (1.0, 1.0) => multiply(a, first, x, y.len(), |i, sum| y[i] += sum),
+                    _ => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum + beta * y[i]),
+                }
+            }
+
+            #[inline(never)]
+            fn rows_dot(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
+                let mut dot = 0.0;
+                multiply(a, first, x, y.len(), |i, sum| {
+                    y[i] = sum;
+                    dot += sum * x[first + i];
+                });
+                dot
+            }
+        }
+    )*};
+}
+host_values!(u8, u16, u32, i32, f32, f64);
 
 /// Hands the product of each row `first + i`, `i` in `0..rows`, to `store(i, sum)`.
 #[inline(always)]

@@ -14,6 +14,7 @@ pub use cuda::DeviceValue;
 #[cfg(feature = "cuda")]
 pub(super) use cuda::{check_dot, ranks_of_whole, update};
 
+pub use host::HostValue;
 pub use lanes::Lanes;
 
 use super::CrsMatrix;

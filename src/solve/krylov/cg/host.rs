@@ -2,8 +2,8 @@
 
 use super::state::{CgSlot as Slot, CgState, CgSteps, CgVectors, Quotient, is_running, set_state, state_of};
 use crate::Result;
-use crate::blas::Reductions;
 use crate::blas::blocks::{first, first_mut, sum_of, total};
+use crate::blas::{Reductions, loops};
 use crate::space::HostSpace;
 use rayon::prelude::*;
 
@@ -60,11 +60,7 @@ impl<S: HostSpace> CgSteps for S {
         let partials = first_mut("cg_step", "partials", partials, S::partials(n))?;
         let written = x.par_chunks_mut(S::CHUNK).zip(r.par_chunks_mut(S::CHUNK)).zip(&mut *partials);
         let blocks = written.zip(p.par_chunks(S::CHUNK)).zip(q.par_chunks(S::CHUNK));
-        self.for_each(blocks, |((((x, r), partial), p), q)| {
-            x.iter_mut().zip(p).for_each(|(x, p)| *x += alpha * p);
-            r.iter_mut().zip(q).for_each(|(r, q)| *r -= alpha * q);
-            *partial = sum_of(r, |i| r[i] * r[i]);
-        });
+        self.for_each(blocks, |((((x, r), partial), p), q)| *partial = step(alpha, p, q, x, r));
         total("cg_step", partials, rr_new, scalars)
     }
 
@@ -89,11 +85,17 @@ impl<S: HostSpace> CgSteps for S {
         let beta = scalars[beta.top] / scalars[beta.bottom];
         let z = first("cg_direction", "z", z, n)?;
         let p = first_mut("cg_direction", "p", p, n)?;
-        self.for_each(p.par_chunks_mut(S::CHUNK).zip(z.par_chunks(S::CHUNK)), |(p, z)| {
-            p.iter_mut().zip(z).for_each(|(p, z)| *p = z + beta * *p);
-        });
+        self.for_each(p.par_chunks_mut(S::CHUNK).zip(z.par_chunks(S::CHUNK)), |(p, z)| loops::extend(z, beta, p));
         Ok(())
     }
+}
+
+/// x += alpha p, r -= alpha q; returns r.r. Not generic, as [`loops`].
+#[inline(never)]
+fn step(alpha: f64, p: &[f64], q: &[f64], x: &mut [f64], r: &mut [f64]) -> f64 {
+    x.iter_mut().zip(p).for_each(|(x, p)| *x += alpha * p);
+    r.iter_mut().zip(q).for_each(|(r, q)| *r -= alpha * q);
+    sum_of(r, |i| r[i] * r[i])
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use super::{FusedSlot as Fused, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::blas::blocks::{first, first_mut, sum_of, total};
+use crate::blas::blocks::{first, first_mut, total};
+use crate::blas::loops::{axpy, dot, extend};
 use crate::solve::krylov::cg::state::{CgSlot as Slot, CgState, is_running, set_state, state_of};
 use crate::space::HostSpace;
 use rayon::prelude::*;
@@ -37,25 +38,17 @@ impl<S: HostSpace> FusedSteps for S {
         let (w, p, s) = (first(NAME, "w", w, n)?, first_mut(NAME, "p", p, n)?, first_mut(NAME, "s", s, n)?);
         let (x, r) = (first_mut(NAME, "x", x, n)?, first_mut(NAME, "r", r, n)?);
         let partials = first_mut(NAME, "partials", &mut sums.partials, S::partials(n))?;
-        let update = |p: &mut [f64], s: &mut [f64], x: &mut [f64], r: &mut [f64], w: &[f64], partial: &mut f64| {
-            extend(w, beta, s);
-            add(alpha, p, x);
-            add(-alpha, s, r);
-            *partial = sum_of(r, |i| r[i] * r[i]);
-        };
         let updated = (chunks_mut::<S>(p), chunks_mut::<S>(s), chunks_mut::<S>(x), chunks_mut::<S>(r));
         let (w, partials_of) = (w.par_chunks(S::CHUNK), partials.par_iter_mut());
         let (p, s, x, r) = updated;
         match u {
             None => self.for_each((p, s, x, r, w, partials_of).into_par_iter(), |(p, s, x, r, w, partial)| {
-                extend(r, beta, p);
-                update(p, s, x, r, w, partial);
+                *partial = single_block([alpha, beta], None, w, [p, s, x, r]);
             }),
             Some(u) => {
                 let u = first(NAME, "u", u, n)?.par_chunks(S::CHUNK);
                 self.for_each((u, p, s, x, r, w, partials_of).into_par_iter(), |(u, p, s, x, r, w, partial)| {
-                    extend(u, beta, p);
-                    update(p, s, x, r, w, partial);
+                    *partial = single_block([alpha, beta], Some(u), w, [p, s, x, r]);
                 });
             }
         }
@@ -79,14 +72,7 @@ impl<S: HostSpace> FusedSteps for S {
             None => {
                 let blocks = (product, z, s, p, x, r, w, partials_of).into_par_iter();
                 self.for_each(blocks, |(product, z, s, p, x, r, w, partials)| {
-                    extend(product, beta, z);
-                    extend(w, beta, s);
-                    extend(r, beta, p);
-                    add(alpha, p, x);
-                    add(-alpha, s, r);
-                    add(-alpha, z, w);
-                    let rr = sum_of(r, |i| r[i] * r[i]);
-                    partials.copy_from_slice(&[rr, rr, sum_of(r, |i| w[i] * r[i])]);
+                    partials.copy_from_slice(&pipelined_block([alpha, beta], product, [z, s, p, x, r, w], None));
                 });
             }
             Some(PreconditionedVectors { m, q, u }) => {
@@ -95,16 +81,8 @@ impl<S: HostSpace> FusedSteps for S {
                 let (q, u) = (chunks_mut::<S>(q), chunks_mut::<S>(u));
                 let blocks = (product, z, s, p, x, r, w, partials_of, m, q, u).into_par_iter();
                 self.for_each(blocks, |(product, z, s, p, x, r, w, partials, m, q, u)| {
-                    extend(product, beta, z);
-                    extend(m, beta, q);
-                    extend(w, beta, s);
-                    extend(u, beta, p);
-                    add(alpha, p, x);
-                    add(-alpha, s, r);
-                    add(-alpha, q, u);
-                    add(-alpha, z, w);
-                    let sums = [sum_of(r, |i| r[i] * r[i]), sum_of(r, |i| r[i] * u[i]), sum_of(u, |i| w[i] * u[i])];
-                    partials.copy_from_slice(&sums);
+                    let more = Some((m, [q, u]));
+                    partials.copy_from_slice(&pipelined_block([alpha, beta], product, [z, s, p, x, r, w], more));
                 });
             }
         }
@@ -119,14 +97,45 @@ fn chunks_mut<S: HostSpace>(x: &mut [f64]) -> rayon::slice::ChunksMut<'_, f64> {
     x.par_chunks_mut(S::CHUNK)
 }
 
-/// y = x + beta y
-fn extend(x: &[f64], beta: f64, y: &mut [f64]) {
-    y.iter_mut().zip(x).for_each(|(y, x)| *y = x + beta * *y);
+/// The update of single-reduction CG in a block; returns r.r. Not generic, as [`blas::loops`](crate::blas::loops).
+#[inline(never)]
+fn single_block([alpha, beta]: [f64; 2], u: Option<&[f64]>, w: &[f64], [p, s, x, r]: [&mut [f64]; 4]) -> f64 {
+    extend(u.unwrap_or(r), beta, p);
+    extend(w, beta, s);
+    axpy(alpha, p, x);
+    axpy(-alpha, s, r);
+    dot(r, r)
 }
 
-/// y += alpha x
-fn add(alpha: f64, x: &[f64], y: &mut [f64]) {
-    y.iter_mut().zip(x).for_each(|(y, x)| *y += alpha * x);
+/// The update of pipelined CG in a block, with m, q and u of a preconditioner; returns r.r, r.u and w.u. Not generic.
+#[inline(never)]
+fn pipelined_block(
+    [alpha, beta]: [f64; 2],
+    product: &[f64],
+    [z, s, p, x, r, w]: [&mut [f64]; 6],
+    preconditioned: Option<(&[f64], [&mut [f64]; 2])>,
+) -> [f64; SUMS] {
+    extend(product, beta, z);
+    extend(w, beta, s);
+    match preconditioned {
+        None => {
+            extend(r, beta, p);
+            axpy(alpha, p, x);
+            axpy(-alpha, s, r);
+            axpy(-alpha, z, w);
+            let rr = dot(r, r);
+            [rr, rr, dot(r, w)]
+        }
+        Some((m, [q, u])) => {
+            extend(m, beta, q);
+            extend(u, beta, p);
+            axpy(alpha, p, x);
+            axpy(-alpha, s, r);
+            axpy(-alpha, q, u);
+            axpy(-alpha, z, w);
+            [dot(r, r), dot(r, u), dot(u, w)]
+        }
+    }
 }
 
 /// The scalar part of an update, from sums over all ranks: alpha and beta, or nothing if the state is or becomes another than
