@@ -92,3 +92,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/own_mesh.md")]
 struct OwnMesh;
+
+/// The recipes of docs/interop.md, as tests.
+#[cfg(all(doctest, feature = "sprs", feature = "num-complex"))]
+#[doc = include_str!("../docs/interop.md")]
+struct Interop;
