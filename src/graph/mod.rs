@@ -29,6 +29,7 @@
 
 #[cfg(feature = "cuda")]
 mod cuda;
+mod dofs;
 mod elem_graph;
 mod groups;
 mod growth;

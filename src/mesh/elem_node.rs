@@ -87,10 +87,13 @@ impl ElemNode {
         Ok(ElemNode::from_parts(nodes, elem_count, nodes_per_elem, node_count))
     }
 
-    /// Returns the table with other ids of the nodes, one to one.
-    pub(crate) fn with_ids(&self, nodes: Vec<LocalOrdinal>) -> Self {
-        let table = ElemNode::from_parts(nodes, self.elem_count, self.nodes_per_elem, self.node_count);
-        ElemNode { has_repeats: self.has_repeats, ..table }
+    /// Returns the table with `ids` other ids for each node; different nodes have different ids.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when ids or table positions exceed 32 bits.
+    pub(crate) fn with_ids(&self, nodes: Vec<LocalOrdinal>, ids: usize) -> Result<Self> {
+        let table = ElemNode::trusted(nodes, self.nodes_per_elem * ids, self.node_count * ids)?;
+        Ok(ElemNode { has_repeats: self.has_repeats, ..table })
     }
 
     /// Returns the nodes of one element.

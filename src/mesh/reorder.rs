@@ -105,7 +105,7 @@ impl Numbering {
     pub fn renumber(&self, elem_node: &ElemNode) -> Result<ElemNode> {
         check_length("Numbering::renumber", "elem_node", elem_node.node_count(), self.new_of_old.len())?;
         let nodes = elem_node.as_slice().iter().map(|&node| self.new_of_old[node as usize]);
-        Ok(elem_node.with_ids(try_collect("elem_node", nodes)?))
+        elem_node.with_ids(try_collect("elem_node", nodes)?, 1)
     }
 
     /// Returns nodal data in the new order.

@@ -63,11 +63,11 @@ fn check(name: &str, elem_node: &ElemNode, rows: usize) {
 
 #[test]
 fn elements_of_any_number_of_nodes_are_summed() {
-    for nn in [1usize, 2, 3, 5, 8, 10, 27, 64] {
-        let nodes = (0..700u32).flat_map(|e| (0..nn as u32).map(move |i| (e * 3 + i * 11) % 2100)).collect();
+    for (nn, elems) in [(1usize, 700u32), (3, 700), (8, 400), (27, 90)] {
+        let nodes = (0..elems).flat_map(|e| (0..nn as u32).map(move |i| (e * 3 + i * 11) % 2100)).collect();
         let table = ElemNode::new(nodes, nn, 2100).unwrap();
         check(&format!("{nn} nodes"), &table, 2100);
-        check(&format!("{nn} nodes, ghosts"), &table, 1111);
+        check(&format!("{nn} nodes, ghosts"), &table, 111);
     }
     check("nothing", &ElemNode::new(vec![], 4, 3).unwrap(), 3);
 }

@@ -1,0 +1,148 @@
+//! Several degrees of freedom (dofs) per node: the graph of the nodes, expanded.
+//!
+//! ```text
+//! dof (i, a) = d i + a                                  node i, component a of d: interleaved
+//! row (i, a) = { d j + b : (i, j) in the graph, b < d }
+//! position of ((i, a), (j, b)) = d position of (i, j) + b
+//! ```
+//! The search for pairs is that of the nodes, a d^2-th of the pairs of dofs. Dofs of owned nodes stay in front of those of
+//! ghosts, so rows are owned dofs. Cost: reads the graph, writes 8 d bytes per row, 4 d^2 per entry, 4 d per element corner and
+//! d^2 positions per pair of an element's nodes.
+
+use super::elem_graph::with_position_type;
+use super::{ElemGraph, Graph, Position, Positions, step};
+use crate::mesh::ElemNode;
+use crate::space::{HostSpace, StepTimes, try_zeroed};
+use crate::sparse::{DofMap, DofOrder};
+use crate::{Error, LocalOrdinal, Result};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+impl Graph {
+    /// Returns the graph of `dofs` degrees of freedom per node, component a of node i being number `dofs * i + a`. Elements have
+    /// `dofs` times as many nodes, each node's components side by side. It equals the graph of such a table, which takes
+    /// several times as long to build.
+    ///
+    /// ```
+    /// use minifenl::{graph, mesh::ElemNode, space::Threads};
+    ///
+    /// let space = Threads::new(2)?;
+    /// let elem_node = ElemNode::new(vec![0, 1, 1, 2], 2, 3)?;
+    /// let nodes = graph::build(&space, &elem_node, 3, graph::Strategy::default())?;
+    /// let graph = nodes.with_dofs(&space, 2)?;
+    /// assert_eq!(graph.elem.elem_node().elem(1), [2, 3, 4, 5]);
+    /// assert_eq!((graph.crs.row(1), graph.crs.row(3)), (&[0, 1, 2, 3][..], &[0, 1, 2, 3, 4, 5][..]));
+    /// # Ok::<(), minifenl::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no dof per node, [`Error::TooLarge`] when dofs or corners of elements exceed 32 bits,
+    /// [`Error::OutOfMemory`] when the memory is not available.
+    pub fn with_dofs<S: HostSpace>(&self, space: &S, dofs: usize) -> Result<Graph> {
+        if dofs == 0 {
+            return Err(Error::Invalid("Graph::with_dofs: 0 dofs per node: expected 1 or more".into()));
+        }
+        // Before anything is allocated: what is larger could not be counted.
+        let most = self.crs.columns().max(self.elem.elem_node().as_slice().len()).max(1).saturating_mul(dofs);
+        if most >= LocalOrdinal::MAX as usize {
+            let (needed, limit) = (format!("{most} ids"), format!("{} (32 bits)", LocalOrdinal::MAX - 1));
+            return Err(Error::TooLarge { what: "dofs".into(), needed, limit });
+        }
+        let mut step_times = StepTimes::default();
+        let elem_node = table(space, self.elem.elem_node(), dofs)?;
+        let map = DofMap::new(dofs, self.crs.rows(), self.crs.columns(), DofOrder::Interleaved)?;
+        let crs = map.expand(space, &self.crs)?;
+        step_times.mark(step::COLUMNS);
+        let positions = with_position_type!(self.crs.longest_row() * dofs, P => match self.elem.positions() {
+            Positions::U8(old) => positions::<S, u8, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
+            Positions::U16(old) => positions::<S, u16, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
+            Positions::U32(old) => positions::<S, u32, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
+        });
+        let elem = ElemGraph::from_parts(elem_node, positions);
+        step_times.mark(step::ELEM_GRAPH);
+        Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats: None })
+    }
+}
+
+/// Returns the dofs of each element.
+fn table<S: HostSpace>(space: &S, nodes: &ElemNode, dofs: usize) -> Result<ElemNode> {
+    let mut all = try_zeroed::<LocalOrdinal>("dofs of elements", nodes.as_slice().len() * dofs)?;
+    let pieces = all.par_chunks_mut(dofs * S::CHUNK).zip(nodes.as_slice().par_chunks(S::CHUNK));
+    space.for_each(pieces, |(all, nodes)| {
+        for (of_node, &node) in all.chunks_exact_mut(dofs).zip(nodes) {
+            of_node.iter_mut().enumerate().for_each(|(a, dof)| *dof = node * dofs as u32 + a as u32);
+        }
+    });
+    nodes.with_ids(all, dofs)
+}
+
+fn positions<S: HostSpace, A: Position, P: Position>(
+    space: &S,
+    nodes_per_elem: usize,
+    old: &[A],
+    dofs: usize,
+) -> Result<Vec<P>> {
+    // One row of a node becomes `dofs` rows, each `dofs` times as long.
+    let row = nodes_per_elem * dofs;
+    let mut positions = try_zeroed::<P>("positions of elements", old.len() * dofs * dofs)?;
+    let pieces = positions.par_chunks_mut(row * dofs * S::CHUNK).zip(old.par_chunks(nodes_per_elem * S::CHUNK));
+    space.for_each(pieces, |(positions, old)| {
+        let rows = positions.chunks_exact_mut(row * dofs).zip(old.chunks_exact(nodes_per_elem));
+        for (positions, old) in rows {
+            let (first, others) = positions.split_at_mut(row);
+            for (new, old) in first.chunks_exact_mut(dofs).zip(old) {
+                for (b, new) in new.iter_mut().enumerate() {
+                    *new = if *old == A::NONE { P::NONE } else { P::new(old.get() * dofs + b) };
+                }
+            }
+            others.chunks_exact_mut(row).for_each(|others| others.copy_from_slice(first));
+        }
+    });
+    Ok(positions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Strategy, build};
+    use crate::space::{Serial, Threads};
+
+    /// The graph of the table of dofs, built as any other.
+    fn check(name: &str, nodes: &ElemNode, rows: usize) {
+        for dofs in [1, 2, 3, 5] {
+            let all = nodes.as_slice().iter().flat_map(|&node| (0..dofs).map(move |a| node * dofs + a)).collect();
+            let d = dofs as usize;
+            let dofs_of_elems = ElemNode::new(all, nodes.nodes_per_elem() * d, nodes.node_count() * d).unwrap();
+            let expected = build(&Serial, &dofs_of_elems, rows * d, Strategy::Sort).unwrap();
+            for threads in [1, 3] {
+                let space = Threads::new(threads).unwrap();
+                let found = build(&space, nodes, rows, Strategy::Gather).unwrap().with_dofs(&space, d).unwrap();
+                assert!(found.crs == expected.crs, "{name}, {dofs} dofs: another pattern");
+                assert!(found.elem == expected.elem, "{name}, {dofs} dofs: other positions");
+            }
+        }
+    }
+
+    #[test]
+    fn expanded_graphs_equal_those_of_all_dofs() {
+        let strip = ElemNode::new((0..5000u32).flat_map(|e| [e, e + 1, e + 7]).collect(), 3, 5007).unwrap();
+        check("strip", &strip, 5007);
+        check("strip with ghosts", &strip, 4200);
+        check("nothing", &ElemNode::new(vec![], 4, 3).unwrap(), 3);
+        check("no rows", &ElemNode::new(vec![0, 1], 2, 2).unwrap(), 0);
+        // Positions of nodes fit one byte, those of dofs need two.
+        let star = ElemNode::new((1..=100u32).flat_map(|ray| [ray, 0]).collect(), 2, 101).unwrap();
+        check("star", &star, 101);
+    }
+
+    #[test]
+    fn no_dof_and_too_many_dofs_are_refused() {
+        let table = ElemNode::new(vec![0, 1], 2, 1 << 31).unwrap();
+        let graph = build(&Serial, &table, 2, Strategy::Sort).unwrap();
+        assert!(graph.with_dofs(&Serial, 0).unwrap_err().to_string().contains("expected 1 or more"));
+        for dofs in [2, usize::MAX] {
+            let refused = graph.with_dofs(&Serial, dofs).unwrap_err();
+            assert!(matches!(refused, Error::TooLarge { .. }), "{refused}");
+        }
+    }
+}
