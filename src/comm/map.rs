@@ -6,6 +6,7 @@
 
 use crate::error::check_length;
 use crate::sparse::DofMap;
+use crate::space::try_reserve;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
@@ -63,7 +64,8 @@ impl Map {
     /// node in one message.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `dofs` numbers other nodes, [`Error::TooLarge`] when there are 2^64 dofs or more.
+    /// [`Error::Shape`] when `dofs` numbers other nodes, [`Error::TooLarge`] when there are 2^64 dofs or more, [`Error::OutOfMemory`]
+    /// when the memory is not available.
     pub fn expand(&self, dofs: &DofMap) -> Result<Map> {
         let per_node = dofs.dofs_per_node();
         check_length("Map::expand", "dofs (owned)", dofs.rows(), per_node * self.owned)?;
@@ -74,13 +76,17 @@ impl Map {
             limit: format!("{} indices", GlobalOrdinal::MAX),
         })?;
         let scaled = |node: LocalOrdinal| node * per_node as LocalOrdinal;
-        let neighbours = self.neighbours.iter().map(|Neighbour { rank, send, receive }| {
-            let dofs_of =
-                |&node: &LocalOrdinal| (0..per_node).map(move |field| dofs.dof(node as usize, field) as LocalOrdinal);
+        let mut neighbours = Vec::new();
+        try_reserve("neighbours", &mut neighbours, self.neighbours.len())?;
+        for Neighbour { rank, send, receive } in &self.neighbours {
+            let mut list = Vec::new();
+            try_reserve("dofs to send", &mut list, per_node * send.len())?;
+            let dofs_of = |&node: &LocalOrdinal| (0..per_node).map(move |field| dofs.dof(node as usize, field));
+            list.extend(send.iter().flat_map(dofs_of).map(|dof| dof as LocalOrdinal));
             let receive = scaled(receive.start)..scaled(receive.end);
-            Neighbour { rank: *rank, send: send.iter().flat_map(dofs_of).collect(), receive }
-        });
-        Map::new(global, dofs.rows(), neighbours.collect())
+            neighbours.push(Neighbour { rank: *rank, send: list, receive });
+        }
+        Map::new(global, dofs.rows(), neighbours)
     }
 
     /// Renumbers the owned indices: index `i` becomes `new_of_old[i]`. Neighbours keep the order in which values travel.

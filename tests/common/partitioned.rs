@@ -14,7 +14,7 @@ use minifenl::graph::{self, BuildGraph};
 use minifenl::mesh::{ElemNode, MeshPart};
 use minifenl::solve::{CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, cg};
 use minifenl::space::{HostSpace, Serial, Threads};
-use minifenl::sparse::CrsMatrix;
+use minifenl::sparse::{CrsMatrix, DofMap, DofOrder};
 use minifenl::{GlobalOrdinal, Result};
 use std::collections::BTreeMap;
 
@@ -247,6 +247,13 @@ fn check_part(comm: &dyn Communicator, mesh: &CutMesh, part: &MeshPart, table: &
     (0..owned).for_each(|at| x[at] = ids[at] as f64);
     Halo::new(&Serial, comm, map)?.update(&Serial, &mut x)?;
     assert!(x.iter().zip(ids).all(|(&x, &id)| x == id as f64), "rank {rank}: {x:?}");
+    // Three dofs per node travel together.
+    let of = |id: u64, a: usize| id as f64 + 0.25 * a as f64;
+    let mut x: Vec<f64> = ids[..owned].iter().flat_map(|&id| [0, 1, 2].map(|a| of(id, a))).collect();
+    x.resize(3 * ids.len(), f64::NAN);
+    let dofs = DofMap::new(3, owned, ids.len(), DofOrder::Interleaved)?;
+    Halo::new(&Serial, comm, &map.expand(&dofs)?)?.update(&Serial, &mut x)?;
+    assert!(x.iter().enumerate().all(|(at, &x)| x == of(ids[at / 3], at % 3)), "rank {rank}: {x:?}");
     Ok(())
 }
 
