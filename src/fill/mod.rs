@@ -162,7 +162,7 @@ pub trait Assemble: Formats {
     /// Takes the graph and conditions on it; what the format does not need of them is freed.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
+    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn stored_system(
         &self,

@@ -1,14 +1,14 @@
 //! Whether a matrix is on the graph that a plan was made for.
 
+use crate::graph::ElemGraph;
 use crate::space::MemorySpace;
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
-use std::sync::Arc;
 
-/// Refuses the graph of a matrix unless it is the graph of the plan or equal to it. Costs nothing for a shared graph and a
-/// pass over both graphs otherwise.
-pub(super) fn check_graph(operation: &'static str, of_matrix: &Arc<CrsGraph>, of_plan: &Arc<CrsGraph>) -> Result<()> {
-    if Arc::ptr_eq(of_matrix, of_plan) {
+/// Refuses the graph of a matrix unless it is the graph of the plan or equal to it. Costs nothing for a copy of the graph and
+/// a pass over both graphs otherwise.
+pub(super) fn check_graph(operation: &'static str, of_matrix: &CrsGraph, of_plan: &CrsGraph) -> Result<()> {
+    if of_matrix.is_copy_of(of_plan) {
         return Ok(());
     }
     check_sizes(operation, of_matrix, of_plan)?;
@@ -21,6 +21,21 @@ pub(super) fn check_graph(operation: &'static str, of_matrix: &Arc<CrsGraph>, of
             first(of_plan.row(row)),
         ))),
     }
+}
+
+/// Refuses elements whose positions are in another pattern.
+pub(super) fn check_elements<M: MemorySpace>(
+    operation: &'static str,
+    elem: &ElemGraph<M>,
+    crs: &CrsGraph<M>,
+) -> Result<()> {
+    if elem.is_in(crs) {
+        return Ok(());
+    }
+    let expected = "expected `crs` and `elem` of one graph; Graph::on_pattern finds elements in another pattern";
+    Err(Error::Invalid(format!(
+        "{operation}: the positions of the graph's elements are in another pattern: {expected}"
+    )))
 }
 
 /// Refuses a graph of other sizes: rows, columns, entries.

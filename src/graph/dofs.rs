@@ -58,7 +58,7 @@ impl Graph {
             Positions::U16(old) => positions::<S, u16, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
             Positions::U32(old) => positions::<S, u32, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
         });
-        let elem = ElemGraph::from_parts(elem_node, positions);
+        let elem = ElemGraph::from_parts(elem_node, positions, &crs);
         step_times.mark(step::ELEM_GRAPH);
         Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats: None })
     }

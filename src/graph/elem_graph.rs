@@ -64,6 +64,8 @@ impl PartialEq for Positions {
 pub struct ElemGraph<M: MemorySpace = HostMemory> {
     elem_node: ElemNode<M>,
     positions: Arc<Positions<M>>,
+    /// Number of the pattern in which the positions are.
+    pattern: u64,
 }
 
 impl PartialEq for ElemGraph {
@@ -118,14 +120,28 @@ impl ElemGraph {
             Positions::U16(positions) => Positions::U16(space.upload(positions)?),
             Positions::U32(positions) => Positions::U32(space.upload(positions)?),
         };
-        Ok(ElemGraph::from_parts(self.elem_node.upload(space)?, positions))
+        Ok(ElemGraph {
+            elem_node: self.elem_node.upload(space)?,
+            positions: Arc::new(positions),
+            pattern: self.pattern,
+        })
     }
 }
 
 impl<M: MemorySpace> ElemGraph<M> {
-    /// Takes a table and its positions `[elem, i, j]` in the type that the longest row needs.
-    pub(crate) fn from_parts(elem_node: ElemNode<M>, positions: Positions<M>) -> Self {
-        ElemGraph { elem_node, positions: Arc::new(positions) }
+    /// Takes a table and its positions `[elem, i, j]` in a pattern, in the type that its longest row needs.
+    pub(crate) fn from_parts(elem_node: ElemNode<M>, positions: Positions<M>, crs: &CrsGraph<M>) -> Self {
+        ElemGraph { elem_node, positions: Arc::new(positions), pattern: crs.number() }
+    }
+
+    /// Returns the same positions in an equal pattern.
+    pub(crate) fn in_equal(self, crs: &CrsGraph<M>) -> Self {
+        ElemGraph { pattern: crs.number(), ..self }
+    }
+
+    /// Returns whether the positions are those in a pattern, or in one that it is a copy of.
+    pub fn is_in(&self, crs: &CrsGraph<M>) -> bool {
+        self.pattern == crs.number()
     }
 
     /// Returns the element-node table.

@@ -92,7 +92,10 @@ fn unite<S: HostSpace + BuildGraph>(space: &S, graphs: Vec<Graph>) -> Result<Vec
     };
     let united = graphs.into_iter().map(|graph| {
         // Of as many entries as the union: the union.
-        let elem = if graph.crs.nnz() == union.nnz() { graph.elem.clone() } else { moved(space, &graph, &union)? };
+        let elem = match graph.crs.nnz() == union.nnz() {
+            true => graph.elem.clone().in_equal(&union),
+            false => moved(space, &graph, &union)?,
+        };
         Ok(Graph { crs: union.clone(), elem, ..graph })
     });
     united.collect()
@@ -140,7 +143,7 @@ fn moved<S: HostSpace>(space: &S, graph: &Graph, union: &CrsGraph) -> Result<Ele
         Positions::U16(old) => place_all::<S, u16, P>(space, elem.elem_node(), crs, old, &places)?,
         Positions::U32(old) => place_all::<S, u32, P>(space, elem.elem_node(), crs, old, &places)?,
     });
-    Ok(ElemGraph::from_parts(elem.elem_node().clone(), positions))
+    Ok(ElemGraph::from_parts(elem.elem_node().clone(), positions, union))
 }
 
 fn place_all<S: HostSpace, A: Position, P: Position>(

@@ -6,6 +6,10 @@
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result, RowOffset, error::check_length};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Number of the next graph.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Compressed-row graph: row `i` has the columns `entries[row_map[i]..row_map[i + 1]]`, sorted and without duplicates.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub struct CrsGraph<M: MemorySpace = HostMemory> {
     nnz: usize,
     row_map: M::Array<RowOffset>,
     entries: M::Array<LocalOrdinal>,
+    /// The same for copies, in any memory: graphs do not change.
+    number: u64,
 }
 
 impl CrsGraph {
@@ -82,7 +88,8 @@ impl CrsGraph {
     /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<CrsGraph<S::Memory>> {
         let (row_map, entries) = (space.upload(&self.row_map)?, space.upload(&self.entries)?);
-        Ok(CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries))
+        let copy = CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries);
+        Ok(CrsGraph { number: self.number, ..copy })
     }
 
     /// Returns the arrays `(row_map, entries)`.
@@ -100,7 +107,18 @@ impl<M: MemorySpace> CrsGraph<M> {
         row_map: M::Array<RowOffset>,
         entries: M::Array<LocalOrdinal>,
     ) -> Self {
-        CrsGraph { rows, columns, nnz, row_map, entries }
+        CrsGraph { rows, columns, nnz, row_map, entries, number: NEXT.fetch_add(1, Relaxed) }
+    }
+
+    /// Returns whether both are copies of one graph, in any memory: clones and uploads. Graphs that were built apart are none, even
+    /// if they are equal. Compares two numbers.
+    pub fn is_copy_of<N: MemorySpace>(&self, other: &CrsGraph<N>) -> bool {
+        self.number == other.number
+    }
+
+    /// Returns a number that only copies share.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns the number of entries (non-zeros).
@@ -162,6 +180,10 @@ mod tests {
         assert!(refused(&[0, 4, 3], &[0, 1, 2]).contains("row_map[1] is 4"));
         let graph = CrsGraph::new(vec![0, 2, 2, 3], vec![0, 2, 1], 3).unwrap();
         assert_eq!((graph.rows(), graph.nnz(), graph.longest_row(), graph.row(2)), (3, 3, 2, &[1][..]));
+        let again = CrsGraph::new(vec![0, 2, 2, 3], vec![0, 2, 1], 3).unwrap();
+        let uploaded = graph.upload(&crate::space::Serial).unwrap();
+        assert!(graph == again && !graph.is_copy_of(&again));
+        assert!(graph.is_copy_of(&graph.clone()) && graph.is_copy_of(&uploaded));
     }
 
     /// One fault anywhere in a graph of 5000 rows is found and its row named.

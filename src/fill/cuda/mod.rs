@@ -23,7 +23,7 @@ pub use contraction::ContractionWorkset;
 pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 
-use super::same_graph::check_sizes;
+use super::same_graph::{check_elements, check_sizes};
 use super::{HeatInput, Strategy, step_of};
 use crate::element::HEX8_NODES;
 use crate::error::{check_at_least, check_length};
@@ -63,7 +63,7 @@ impl CudaFill {
     /// Prepares a strategy. `Gather` lists each row's elements and `Colour` colours the elements; both wait for the GPU.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
+    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(space: &Cuda, strategy: Strategy, graph: &Graph<CudaMemory>) -> Result<Self> {
         Self::with_step(space, strategy, step_of(graph.elem.elem_node().elem_count()), graph)
@@ -75,6 +75,7 @@ impl CudaFill {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_step(space: &Cuda, strategy: Strategy, step: usize, graph: &Graph<CudaMemory>) -> Result<Self> {
+        check_elements("CudaFill::new", &graph.elem, &graph.crs)?;
         let fill = Self::prepare(space, strategy, step, RowLayout::of_graph(&graph.crs), &graph.elem)?;
         Ok(CudaFill { crs: Some(graph.crs.clone()), ..fill })
     }
@@ -107,7 +108,7 @@ impl CudaFill {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables or elements have not 8 nodes,
-    /// [`Error::Invalid`](crate::Error::Invalid) when the matrix does not share the graph of the plan,
+    /// [`Error::Invalid`](crate::Error::Invalid) when the matrix is not on the graph of the plan or a copy,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn assemble_heat(
         &mut self,
@@ -123,8 +124,8 @@ impl CudaFill {
         self.heat(NAME, system, input)
     }
 
-    /// Returns the graph of the plan and the values of a matrix on it. Contents of graphs are not compared: that would wait for
-    /// the GPU.
+    /// Returns the graph of the plan and the values of a matrix on it or on a copy. Contents of graphs are not compared: that would
+    /// wait for the GPU.
     fn graph_of<'a>(
         &self,
         name: &'static str,
@@ -135,10 +136,10 @@ impl CudaFill {
             return Err(Error::Invalid(format!("{name}: expected a plan that was made for a graph")));
         };
         check_sizes(name, graph, crs)?;
-        if !Arc::ptr_eq(graph, crs) {
+        if !graph.is_copy_of(crs) {
             let expected =
-                "expected a matrix that shares the graph of the plan, as CrsMatrix::zeros_on(space, graph.crs.clone())";
-            return Err(Error::Invalid(format!("{name}: the matrix has a graph of its own; {expected}")));
+                "expected a matrix on the graph of the plan, as CrsMatrix::zeros_on(space, graph.crs.clone())";
+            return Err(Error::Invalid(format!("{name}: the graph of the matrix was built apart; {expected}")));
         }
         Ok((crs.clone(), values))
     }
@@ -197,7 +198,7 @@ impl CudaFill {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables, [`Error::Invalid`](crate::Error::Invalid) when
-    /// the matrix does not share the graph of the plan.
+    /// the matrix is not on the graph of the plan or a copy.
     pub fn assemble_matrices(
         &mut self,
         space: &Cuda,

@@ -4,6 +4,7 @@
 
 use crate::Result;
 use crate::fill::kernel_files::PLACES;
+use crate::fill::same_graph::check_elements;
 use crate::fill::{Dirichlet, StoredSystem};
 use crate::graph::{Graph, Positions};
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
@@ -18,7 +19,7 @@ impl StoredSystem<Cuda> {
     /// the graph are freed. Otherwise they are assembled in CRS and copied.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
+    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(
         space: &Cuda,
@@ -28,6 +29,7 @@ impl StoredSystem<Cuda> {
         mut conditions: Dirichlet<CudaMemory>,
     ) -> Result<Self> {
         let Graph { crs, elem: mut places, .. } = graph;
+        check_elements("StoredSystem::new", &places, &crs)?;
         super::system::check_tables("StoredSystem::new", &places, RowLayout::of_graph(&crs))?;
         // A matrix in CRS keeps the columns. A graph that others use stays as it is.
         let keeps_columns = format == Format::Crs || !direct;

@@ -9,7 +9,7 @@ use super::scatter::Scatter;
 use super::sums::with_positions;
 use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
-use crate::fill::same_graph::check_graph;
+use crate::fill::same_graph::{check_elements, check_graph};
 use crate::fill::{Parts, Strategy};
 use crate::graph::ElemGraph;
 use crate::space::HostSpace;
@@ -83,6 +83,7 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
 pub(super) fn check_tables(name: &'static str, nodes: usize, crs: &CrsGraph, elem: &ElemGraph) -> Result<()> {
     let (positions, elem_node) = (with_positions!(elem, positions => positions.len()), elem.elem_node());
     check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), nodes)?;
+    check_elements(name, elem, crs)?;
     check_length(name, "graph (positions)", positions, elem_node.elem_count() * nodes * nodes)?;
     check_length(name, "graph (columns)", crs.columns(), elem_node.node_count())?;
     check_at_least(name, "elem_node (its nodes)", elem_node.node_count(), crs.rows())

@@ -69,7 +69,7 @@ impl DynFill {
     /// Prepares a strategy for a graph.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when pattern and elements are of two graphs,
+    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, graph: &Graph) -> Result<Self> {
         let (crs, elem) = (graph.crs.clone(), graph.elem.clone());

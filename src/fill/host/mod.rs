@@ -53,8 +53,8 @@ impl<const NN: usize> Fill<NN> {
     /// Prepares a strategy for a graph.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when elements have not `NN` nodes or pattern and elements are of two graphs,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    /// [`Error::Shape`](crate::Error::Shape) when elements have not `NN` nodes, [`Error::Invalid`](crate::Error::Invalid) when
+    /// pattern and elements are of two graphs, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, graph: &Graph) -> Result<Self> {
         Self::prepare(space, strategy, graph.crs.clone(), graph.elem.clone())
     }
@@ -66,9 +66,8 @@ impl<const NN: usize> Fill<NN> {
 
     /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
     ///
-    /// A matrix that shares the plan's graph ([`CrsMatrix::zero`] of a clone of [`Graph::crs`]) costs one comparison of
-    /// pointers. A matrix with a graph of its own is compared row by row, in one pass over its 8 bytes per row and 4 per
-    /// entry.
+    /// A matrix on the plan's graph or a copy of it ([`CrsMatrix::zero`] of a clone of [`Graph::crs`]) costs a comparison of two
+    /// numbers. A matrix on a graph that was built apart is compared row by row, in a pass over 8 bytes per row and 4 per entry.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when the matrix is on another graph,

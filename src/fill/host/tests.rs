@@ -1,6 +1,6 @@
 //! Every strategy on host memory against a dense sum, on any mesh.
 
-use super::{ElementBatch, ElementKernel, Fill, element_fn};
+use super::{DynFill, ElementBatch, ElementKernel, Fill, element_fn};
 use crate::contraction::Sum;
 use crate::fill::{Parts, Strategy, Wanted};
 use crate::graph;
@@ -173,6 +173,31 @@ fn a_matrix_on_another_graph_is_refused_and_an_equal_graph_is_taken() {
         assert_eq!(matrix.values(), &[1.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 1.0], "{name}");
         assert_eq!(residual, [0.5, 1.0, 1.0, 0.5], "{name}");
     }
+}
+
+/// Positions of equal lengths in another pattern, of the same sizes or not.
+#[test]
+fn a_graph_of_two_graphs_is_refused() {
+    let graph_of = |nodes: [u32; 6]| {
+        graph::build(&Serial, &ElemNode::new(nodes.to_vec(), 2, 4).unwrap(), 4, graph::Strategy::Sort).unwrap()
+    };
+    let (first, second) = (graph_of([0, 1, 1, 2, 2, 3]), graph_of([0, 2, 2, 1, 1, 3]));
+    let mut mixed = first.clone();
+    mixed.elem = second.elem.clone();
+    for (strategy, name) in Strategy::ALL {
+        for refused in [
+            Fill::<2>::new(&Serial, strategy, &mixed).unwrap_err().to_string(),
+            DynFill::new(&Serial, strategy, &mixed).unwrap_err().to_string(),
+        ] {
+            assert!(
+                refused.contains("in another pattern: expected `crs` and `elem` of one graph"),
+                "{name}: {refused}"
+            );
+        }
+    }
+    assert!(first.elem.is_in(&first.crs) && !second.elem.is_in(&first.crs));
+    let copy = first.upload(&Serial).unwrap();
+    assert!(copy.elem.is_in(&copy.crs) && copy.elem.is_in(&first.crs));
 }
 
 /// The table that a plan was made for stays, whatever becomes of the caller's graph.

@@ -134,7 +134,8 @@ impl<'a> Builder<'a> {
         fill(&map.offsets, map.longest, counts, &mut entries)?;
         let positions = self.locate(map.longest, &map.offsets, &entries)?;
         let crs = CrsGraph::from_parts(self.rows, self.elem_node.node_count(), map.total, map.offsets, entries);
-        Ok((crs, ElemGraph::from_parts(self.elem_node.clone(), positions)))
+        let elem = ElemGraph::from_parts(self.elem_node.clone(), positions, &crs);
+        Ok((crs, elem))
     }
 
     /// Finds the position of each pair in its sorted row.

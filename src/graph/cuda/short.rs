@@ -68,6 +68,7 @@ impl Builder<'_> {
         times.mark(step::COLUMNS);
         entries.truncate(total as usize);
         let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total as usize, row_map, entries);
-        Ok(Some((crs, ElemGraph::from_parts(self.elem_node.clone(), Positions::U8(positions)))))
+        let elem = ElemGraph::from_parts(self.elem_node.clone(), Positions::U8(positions), &crs);
+        Ok(Some((crs, elem)))
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn build<S: HostSpace>(
     space.for_each(pieces.into_par_iter().zip(&columns), |(entries, columns)| entries.copy_from_slice(columns));
     times.mark(step::COLUMNS);
     let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
-    let elem = ElemGraph::from_positions(elem_node, positions, crs.longest_row())?;
+    let elem = ElemGraph::from_positions(elem_node, positions, &crs)?;
     times.mark(step::ELEM_GRAPH);
     Ok((crs, elem))
 }

@@ -19,16 +19,17 @@ impl ElemGraph {
     /// [`Error::OutOfMemory`] when the memory is not available.
     pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Self> {
         let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs)?);
-        Ok(ElemGraph::from_parts(elem_node.clone(), positions))
+        Ok(ElemGraph::from_parts(elem_node.clone(), positions, crs))
     }
 
     /// Takes positions that a strategy found while it built the rows. The strategy chose their type by an upper bound
     /// of the row length; this function narrows it to the type that the longest row needs.
-    pub(super) fn from_positions(elem_node: &ElemNode, positions: Positions, longest_row: usize) -> Result<Self> {
+    pub(super) fn from_positions(elem_node: &ElemNode, positions: Positions, crs: &CrsGraph) -> Result<Self> {
         fn narrow<A: Position, B: Position>(wide: &[A]) -> Result<Vec<B>> {
             let narrow = wide.iter().map(|&p| if p == A::NONE { B::NONE } else { B::new(p.get()) });
             try_collect("positions of elements", narrow)
         }
+        let longest_row = crs.longest_row();
         let positions = match positions {
             Positions::U32(wide) if longest_row <= 65_535 => {
                 with_position_type!(longest_row, P => narrow::<u32, P>(&wide)?)
@@ -36,7 +37,7 @@ impl ElemGraph {
             Positions::U16(wide) if longest_row <= 255 => Positions::U8(narrow(&wide)?),
             fitting => fitting,
         };
-        Ok(ElemGraph::from_parts(elem_node.clone(), positions))
+        Ok(ElemGraph::from_parts(elem_node.clone(), positions, crs))
     }
 }
 
