@@ -5,8 +5,8 @@
 //! a vector. Rows of a distributed matrix are the owned indices; its columns are the owned and ghost indices.
 
 use crate::error::check_length;
-use crate::sparse::DofMap;
 use crate::space::try_reserve;
+use crate::sparse::DofMap;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
