@@ -120,14 +120,23 @@ mod tests {
     use crate::study::plan::file;
     use crate::testing;
 
-    /// A weak study of a machine with a known latency per message and per stage: 1 to 32 ranks on 32 cores.
-    fn prediction() -> (Prediction, Vec<f64>) {
+    /// Predicts a study from its reports.
+    fn of(study: &Study, samples: &[testing::Sample]) -> Prediction {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("runs")).unwrap();
+        for sample in samples {
+            std::fs::write(folder.path().join(file(sample.point(), 1)), sample.json().to_string()).unwrap();
+        }
+        Prediction::new(study, &Table::read(study, folder.path()).unwrap()).unwrap()
+    }
+
+    /// A study of a machine with a known latency per message and per stage: 1 to 32 ranks on 32 cores. Points on more than 8
+    /// ranks take `slower` times as long as that.
+    fn prediction(kind: Kind, nodes: u64, slower: f64) -> (Prediction, Vec<f64>) {
         let ranks = vec![1, 2, 4, 8, 16, 32];
         let study = Study {
-            kind: Kind::Weak,
-            nodes: [6; 3],
+            kind,
+            nodes: [nodes; 3],
             device: "cpu".into(),
             flags: vec![],
             ranks,
@@ -136,23 +145,22 @@ mod tests {
             imbalance: vec![0],
             repeats: 1,
         };
-        let mut times = Vec::new();
+        let (mut times, mut samples) = (Vec::new(), Vec::new());
         for &ranks in &study.ranks {
             let nodes = study.nodes_of(ranks).unwrap();
             let partition = Partition::new(nodes, ranks).unwrap();
             let [m, n, _, s] = amounts(&partition, 10e9, 1.0, 2.0);
-            let iteration = 1.1 * m + 3e-6 * n + 7e-6 * s;
+            let iteration = (1.1 * m + 3e-6 * n + 7e-6 * s) * if ranks > 8 { slower } else { 1.0 };
             times.push(iteration);
             let (triad, bytes) = (10.0 * ranks as f64, partition.bytes as f64);
-            let sample = testing::Sample { ranks, nodes, iteration, triad, bytes, cores: 32, ..Default::default() };
-            std::fs::write(folder.path().join(file(sample.point(), 1)), sample.json().to_string()).unwrap();
+            samples.push(testing::Sample { ranks, nodes, iteration, triad, bytes, cores: 32, ..Default::default() });
         }
-        (Prediction::new(&study, &Table::read(&study, folder.path()).unwrap()).unwrap(), times)
+        (of(&study, &samples), times)
     }
 
     #[test]
     fn a_study_of_a_known_machine_is_predicted_on_its_held_out_points() {
-        let (found, times) = prediction();
+        let (found, times) = prediction(Kind::Weak, 6, 1.0);
         assert_eq!((found.fitted.len(), found.held_out.len()), (4, 2));
         assert!(found.error_fitted < 1e-6 && found.error_held_out.unwrap() < 0.05, "{found:?}");
         assert!((found.line[0].seconds / times[0] - 1.0).abs() < 1e-6 && found.line[0].communication.abs() < 1e-9);
@@ -165,5 +173,35 @@ mod tests {
         assert_eq!((last.partition.ranks, found.line.len(), found.too_many.len()), (100_000, DRAWN.len(), 0));
         // 17 stages of two all-reduces at 7 us are more than the 10 us of memory.
         assert!(last.communication > 0.9 && found.ends().is_some(), "{last:?}");
+    }
+
+    #[test]
+    fn the_stated_error_is_that_of_points_that_were_not_fitted() {
+        // A box that is too small for the drawn ranks: the test is about the fit.
+        let [(found, _), (slow, _)] = [1.0, 1.25].map(|slower| prediction(Kind::Strong, 24, slower));
+        // The fit does not see the slower points, so it is the same, and too low by 1 - 1 / 1.25 for them.
+        assert_eq!((slow.fit, slow.error_fitted), (found.fit, found.error_fitted));
+        assert_eq!(slow.held_out, ["16 ranks x 1 thread", "32 ranks x 1 thread"]);
+        let error = slow.error_held_out.unwrap();
+        assert!((error - 0.2).abs() < 0.05 && slow.error_fitted < 1e-6, "{error} {}", slow.error_fitted);
+    }
+
+    #[test]
+    fn two_cores_have_an_error_but_no_cost_of_communication() {
+        // 1 x 1, 1 x 2 and 2 x 1; 2 x 2 is oversubscribed. The third point is held out, and takes 1.3 times the model's time.
+        let study = Study { threads: vec![1, 2], ..testing::study(Kind::Strong, vec![1, 2], vec![0], 1) };
+        let bytes = |ranks| Partition::new(study.nodes_of(ranks).unwrap(), ranks).unwrap().bytes_max as f64;
+        let sample = |ranks: usize, threads, factor: f64| {
+            let bandwidth = 10e9 * threads as f64;
+            let iteration = factor * bytes(ranks) / bandwidth;
+            let (triad, nodes) = (1e-9 * bandwidth * ranks as f64, study.nodes_of(ranks).unwrap());
+            let all = Partition::new(nodes, ranks).unwrap().bytes as f64;
+            testing::Sample { ranks, threads, nodes, iteration, triad, bytes: all, ..Default::default() }
+        };
+        let found = of(&study, &[sample(1, 1, 1.2), sample(1, 2, 1.2), sample(2, 1, 1.3 * 1.2), sample(2, 2, 5.0)]);
+        assert_eq!(found.fitted, ["1 rank x 1 thread", "1 rank x 2 threads"]);
+        assert_eq!(found.held_out, ["2 ranks x 1 thread"]);
+        assert!((found.fit.slowdown - 1.2).abs() < 1e-9 && !found.shows_communication(), "{found:?}");
+        assert!((found.error_held_out.unwrap() - (1.0 - 1.0 / 1.3)).abs() < 1e-6, "{found:?}");
     }
 }

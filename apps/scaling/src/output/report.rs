@@ -168,7 +168,7 @@ fn peers(table: &Table, program: Program) -> Vec<Block> {
     let text = match program {
         Program::MiniFe => {
             "miniFE on the same boxes, after the runs of minifenl. It stops after 200 iterations, multiplies by the matrix of \
-                            another equation with the same sparsity pattern, and its fill leaves out the boundary conditions."
+                            another equation with the same sparsity pattern, and its fill leaves out the boundary conditions. Without OpenMP it has 1 thread per rank at every point."
         }
         Program::Fenl => {
             "Kokkos FENL on the same boxes, after the runs of minifenl, on the threads of 1 rank. It solves another nonlinear \

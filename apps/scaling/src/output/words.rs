@@ -36,6 +36,7 @@ pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> 
     let mut words = Vec::new();
     words.extend(table.refusal());
     words.extend(shared(table));
+    words.extend(hardware_threads(table));
     // Efficiency, bandwidth and noise are those of even boxes.
     let rated: Vec<&Row> = table.rows.iter().filter(|row| row.is_rated() && !row.point.is_uneven()).collect();
     words.push(reach(&rated));
@@ -161,6 +162,20 @@ fn shared(table: &Table) -> Option<String> {
              and the model below are those of a shared machine. An idle machine is expected for a statement about minifenl."
         )
     })
+}
+
+/// Whether threads share cores.
+fn hardware_threads(table: &Table) -> Option<String> {
+    let machine = &table.first.as_ref()?.provenance.machine;
+    let cores = machine.cores?;
+    let is_shared = |row: &&Row| row.is_rated() && row.placement.hosts == 1 && row.point.workers() > cores;
+    let row =
+        table.rows.iter().find(is_shared).filter(|_| table.first.as_ref().is_some_and(|run| run.device == "cpu"))?;
+    Some(format!(
+        "From {} on, threads share the {cores} cores of {}, which have {} hardware threads: efficiencies there compare a part of a core with a \
+         whole one.",
+        row.point, machine.host, machine.hardware_threads
+    ))
 }
 
 fn noise(rated: &[&Row]) -> Option<String> {

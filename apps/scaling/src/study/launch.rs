@@ -1,5 +1,6 @@
 //! Starts the runs of a study that are not on disk yet.
 
+use super::cores::Cores;
 use super::others::{self, Others};
 use super::plan::{Point, Study, file};
 use super::record::Record;
@@ -10,9 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Open MPI where each thread has a core of its own: ranks are bound to that many cores.
+/// Open MPI where each thread has a core of its own: ranks are bound to that many cores, one after the other.
 const BOUND: &str = "mpirun -n {ranks} --map-by slot:PE={threads} --bind-to core";
-/// Open MPI with more threads than cores.
+/// The same with as many ranks on each NUMA domain, which then share the memory bandwidth of all domains evenly.
+const SPREAD: &str = "mpirun -n {ranks} --map-by numa:PE={threads} --bind-to core";
+/// More threads than cores, but not than hardware threads.
+const HARDWARE_THREADS: &str = "mpirun -n {ranks} --use-hwthread-cpus --map-by slot:PE={threads} --bind-to hwthread";
+/// Open MPI with more threads than hardware threads.
 const OVERSUBSCRIBED: &str = "mpirun -n {ranks} --oversubscribe --bind-to none";
 /// Characters of a program's message that are kept.
 const LONGEST: usize = 300;
@@ -24,8 +29,8 @@ pub struct Launcher {
     pub template: Option<String>,
     /// The program minifenl.
     pub program: PathBuf,
-    /// Hardware threads of this machine.
-    pub cores: usize,
+    /// What this machine has.
+    pub cores: Cores,
 }
 
 /// A run without a report that counts.
@@ -42,12 +47,17 @@ pub struct Failure {
 impl Launcher {
     /// Creates the launcher of this machine.
     pub fn new(template: Option<String>, program: PathBuf) -> Self {
-        Launcher { template, program, cores: allowed_cores() }
+        Launcher { template, program, cores: Cores::read(Path::new("/"), allowed_cores()) }
     }
 
     /// The words that start `point`, without the flags of minifenl.
     pub fn words(&self, point: Point) -> Vec<String> {
-        let usual = if point.workers() <= self.cores { BOUND } else { OVERSUBSCRIBED };
+        let usual = match point.workers() {
+            workers if workers > self.cores.threads => OVERSUBSCRIBED,
+            workers if workers > self.cores.cores => HARDWARE_THREADS,
+            _ if self.cores.spreads(point.ranks, point.threads) => SPREAD,
+            _ => BOUND,
+        };
         let template = self.template.as_deref().unwrap_or(usual);
         let [ranks, threads] = [point.ranks, point.threads].map(|count| count.to_string());
         let words = template.split_whitespace();
@@ -127,12 +137,7 @@ fn run_one(
     if let Some(used) = others.and_then(|others| others.used()) {
         files::write(&others::file(&report), format!("{used:.2}\n").as_bytes())?;
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let said = said
-        .lines()
-        .find(|line| line.starts_with("error"))
-        .or_else(|| said.lines().find(|line| !line.trim().is_empty()));
-    let said: String = said.unwrap_or("no message").chars().take(LONGEST).collect();
+    let said = message(&output.stderr);
     Ok(match Record::read(&report) {
         Ok(record) => record.mistake(point, study.nodes_of(point.ranks)?).map_or(Ok(()), Err),
         Err(_) => Err(match output.status.code() {
@@ -142,6 +147,15 @@ fn run_one(
     })
 }
 
+/// The line of a program's messages that says what was wrong: an error, else the first with words (mpirun draws rules around its own).
+pub fn message(stderr: &[u8]) -> String {
+    let said = String::from_utf8_lossy(stderr);
+    let mut lines = said.lines().map(str::trim);
+    let line = lines.clone().find(|line| line.starts_with("error"));
+    let line = line.or_else(|| lines.find(|line| line.contains(char::is_alphanumeric)));
+    line.unwrap_or("no message").chars().take(LONGEST).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,10 +163,18 @@ mod tests {
 
     #[test]
     fn ranks_are_bound_where_cores_suffice() {
-        let mut launcher = Launcher { template: None, program: "minifenl".into(), cores: 4 };
+        let cores = Cores { cores: 4, threads: 4, domains: 1, per_domain: 4 };
+        let mut launcher = Launcher { template: None, program: "minifenl".into(), cores };
         let words = |launcher: &Launcher, ranks, threads| launcher.words(Point::even(ranks, threads)).join(" ");
         assert_eq!(words(&launcher, 2, 2), "mpirun -n 2 --map-by slot:PE=2 --bind-to core minifenl");
         assert_eq!(words(&launcher, 3, 2), "mpirun -n 3 --oversubscribe --bind-to none minifenl");
+        // Two domains of 2 cores with 2 hardware threads each.
+        launcher.cores = Cores { cores: 4, threads: 8, domains: 2, per_domain: 2 };
+        assert_eq!(words(&launcher, 2, 2), "mpirun -n 2 --map-by numa:PE=2 --bind-to core minifenl");
+        assert_eq!(words(&launcher, 3, 1), "mpirun -n 3 --map-by slot:PE=1 --bind-to core minifenl");
+        let threads = "mpirun -n 8 --use-hwthread-cpus --map-by slot:PE=1 --bind-to hwthread minifenl";
+        assert_eq!(words(&launcher, 8, 1), threads);
+        assert_eq!(words(&launcher, 9, 1), "mpirun -n 9 --oversubscribe --bind-to none minifenl");
         launcher.template = Some("srun -n {ranks} -c {threads}".into());
         assert_eq!(words(&launcher, 3, 2), "srun -n 3 -c 2 minifenl");
     }
@@ -174,6 +196,13 @@ mod tests {
         let expected = "--nodes 8x16x8 --device cpu --threads 3 --triad --map twist --report r.json";
         assert_eq!(words(0).join(" "), expected);
         assert_eq!(words(50).join(" "), expected.replace("--map", "--imbalance 50 --map"));
+    }
+
+    #[test]
+    fn messages_are_errors_or_the_first_words() {
+        assert_eq!(message(b"-----\n\nmpirun has detected root.\n"), "mpirun has detected root.");
+        assert_eq!(message(b"note\nerror: too many ranks\n"), "error: too many ranks");
+        assert_eq!(message(b"--\n"), "no message");
     }
 
     #[test]

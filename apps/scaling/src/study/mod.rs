@@ -1,5 +1,6 @@
 //! A study: what it runs, how it starts the runs, what their reports say, and the table made from them.
 
+pub mod cores;
 pub mod launch;
 pub mod others;
 pub mod peer;

@@ -55,7 +55,7 @@ impl Placement {
 }
 
 /// The numbers of `0-3,8 | 5`; `None` for anything else.
-fn mask(text: &str) -> Option<BTreeSet<usize>> {
+pub fn mask(text: &str) -> Option<BTreeSet<usize>> {
     let mut all = BTreeSet::new();
     for range in text.split(['|', ',']) {
         let range = range.trim();

@@ -6,7 +6,7 @@
 mod fenl;
 mod minife;
 
-use super::launch::Launcher;
+use super::launch::{Launcher, message};
 use super::plan::{Point, Study};
 use minifenl::run::report::SpreadReport;
 use minifenl::{Error, Result, files};
@@ -132,7 +132,8 @@ pub fn run(study: &Study, launcher: &Launcher, peer: &Peer, root: &Path) -> Resu
             files::write(&folder.join(fenl::OUTPUT), &output.stdout)?;
         }
         if peer.read(study, root, point, repeat).is_none() {
-            failures.push(format!("{}, {point}, run {repeat}: no times of this run, {}", peer.name(), output.status));
+            let said = message(&output.stderr);
+            failures.push(format!("{}, {point}, run {repeat}: no times, {}: {said}", peer.name(), output.status));
         }
     }
     Ok(failures)
