@@ -17,6 +17,8 @@ use rayon::prelude::*;
 const PIECE: usize = 1 << 16;
 /// Most values of a row that are hashed. Its table has twice as many places: 32 KiB, which the L1 cache holds.
 const HASHED: usize = 2048;
+/// Values between a column and the one that is prefetched: about the latency of memory.
+const AHEAD: usize = 128;
 /// Most columns of a row that are sorted by counting smaller ones, which needs no branches.
 const COUNTED: usize = 32;
 
@@ -72,7 +74,7 @@ impl<I: Slots> Columns<'_, I> {
             for (at, count) in counts.iter_mut().enumerate() {
                 let list = lists.offsets[first + at] as usize..lists.offsets[first + at + 1] as usize;
                 let own = positions.split_off_mut(..list.len() * width).expect("the positions of a row");
-                row.unite(*input, &lists.slots[list], columns, own)?;
+                row.unite(*input, &lists.slots[list.start..], list.len(), columns, own)?;
                 *count = row.columns.len() as u32;
                 try_reserve("columns of a piece", found, row.columns.len())?;
                 found.extend_from_slice(&row.columns);
@@ -101,13 +103,22 @@ struct Row {
 const FREE: u64 = u64::MAX;
 
 impl Row {
-    /// Finds the columns of a row, sorted, and writes the position of each value.
+    /// Finds the columns of a row, sorted, and writes the position of each value. The row has the first `count` of `slots`; the
+    /// next ones belong to later rows.
     #[inline(always)]
-    fn unite<P: Position>(&mut self, input: &impl Slots, slots: &[u32], columns: usize, out: &mut [P]) -> Result<()> {
+    fn unite<P: Position>(
+        &mut self,
+        input: &impl Slots,
+        slots: &[u32],
+        count: usize,
+        columns: usize,
+        out: &mut [P],
+    ) -> Result<()> {
         let values = out.len();
         if values > HASHED {
-            return self.sort(input, slots, out);
+            return self.sort(input, &slots[..count], out);
         }
+        let (later, every) = (AHEAD.div_ceil(input.width()), 4usize.div_ceil(input.width()));
         // At most half of the table is taken.
         let places = (2 * values.min(columns)).next_power_of_two().max(2);
         if self.table.len() < places {
@@ -124,7 +135,13 @@ impl Row {
         self.columns.clear();
         let (shift, table) = (32 - places.ilog2(), &mut self.table[..places]);
         let mut place = out.iter_mut();
-        for &slot in slots {
+        for (at, &slot) in slots[..count].iter().enumerate() {
+            // Neighbours in a list are often neighbours in the input: one line holds the columns of several.
+            if at % every == 0
+                && let Some(&slot) = slots.get(at + later)
+            {
+                input.prefetch(slot as usize);
+            }
             input.columns(slot as usize, |column| {
                 let place = place.next().expect("a position per value");
                 if column == IGNORED {

@@ -20,6 +20,10 @@ pub trait CooIndex: Copy + Send + Sync + std::fmt::Display + 'static {
     /// Returns the index in 32 bits, which it is known to fit; `u32::MAX` if it is negative.
     #[doc(hidden)]
     fn local(self) -> LocalOrdinal;
+
+    /// Returns whether some indices are above `last`, and whether some are negative.
+    #[doc(hidden)]
+    fn extremes(indices: &[Self], last: u64) -> (bool, bool);
 }
 
 macro_rules! index {
@@ -33,6 +37,13 @@ macro_rules! index {
             #[allow(unused_comparisons)]
             fn local(self) -> LocalOrdinal {
                 if self < 0 { IGNORED } else { self as LocalOrdinal }
+            }
+            #[allow(unused_comparisons)]
+            fn extremes(indices: &[Self], last: u64) -> (bool, bool) {
+                // Comparisons in the type itself, without branches, fill vector registers.
+                let last = Self::try_from(last).unwrap_or(Self::MAX);
+                let found = |(above, negative), &index: &Self| (above | (index > last), negative | (index < 0));
+                indices.iter().fold((false, false), found)
             }
         }
     )*};
@@ -54,10 +65,10 @@ pub(super) fn check<S: HostSpace, I: CooIndex>(
     let nothing = (0..indices.len().div_ceil(CHUNK)).map(|_| (false, false));
     let mut found = try_collect("checks of indices", nothing)?;
     space.for_each(found.par_iter_mut().zip(indices.par_chunks(CHUNK)), |(found, indices)| {
-        *found = indices.iter().fold((false, false), |(is_outside, is_negative), index| match index.get() {
-            Some(index) => (is_outside | (index >= limit as u64), is_negative),
-            None => (is_outside, true),
-        });
+        *found = match (limit as u64).checked_sub(1) {
+            Some(last) => I::extremes(indices, last),
+            None => (indices.iter().any(|index| index.get().is_some()), !indices.is_empty()),
+        };
     });
     let Some(chunk) = found.iter().position(|(is_outside, _)| *is_outside) else {
         return Ok(found.iter().any(|(_, is_negative)| *is_negative));

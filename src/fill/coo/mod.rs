@@ -11,8 +11,8 @@
 //!
 //! | | bytes read | bytes written |
 //! |---|---|---|
-//! | plan, per pair of 32-bit indices | 28: rows three times, columns twice, lists twice | 5: list 4, position 1 |
-//! | plan, per row | 16 | 20 |
+//! | plan, per pair of 32-bit indices | 24: rows three times, columns twice, list once | 5: list 4, position 1 |
+//! | plan, per entry | 4 | 8 |
 //! | sum, per value in f64 | 13: value 8, list 4, position 1 | |
 //! | sum, per entry in f64 | 8 | 8 |
 //!

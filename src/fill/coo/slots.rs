@@ -9,6 +9,7 @@
 
 use super::index::{CooIndex, IGNORED};
 use crate::LocalOrdinal;
+use crate::space::prefetch;
 
 /// Slots with their rows and columns in local indices.
 pub(super) trait Slots: Sync {
@@ -23,6 +24,10 @@ pub(super) trait Slots: Sync {
 
     /// Calls `visit` with each column of a slot, or [`IGNORED`].
     fn columns(&self, slot: usize, visit: impl FnMut(LocalOrdinal));
+
+    /// Prefetches the columns of a slot.
+    #[inline(always)]
+    fn prefetch(&self, _: usize) {}
 }
 
 /// Pairs of a row and a column.
@@ -51,6 +56,11 @@ impl<I: CooIndex> Slots for Pairs<'_, I> {
     #[inline(always)]
     fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {
         visit(self.j[slot].local());
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: usize) {
+        prefetch(self.j, slot);
     }
 }
 
@@ -85,5 +95,11 @@ impl<I: CooIndex> Slots for Elements<'_, I> {
         let elem = (slot as u32 / self.rows_per_elem as u32) as usize;
         let columns = &self.columns[elem * self.columns_per_elem..][..self.columns_per_elem];
         columns.iter().for_each(|column| visit(column.local()));
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: usize) {
+        let elem = (slot as u32 / self.rows_per_elem as u32) as usize;
+        prefetch(self.columns, elem * self.columns_per_elem);
     }
 }

@@ -10,7 +10,7 @@ use super::lists::Lists;
 use super::pieces::Pieces;
 use crate::contraction::Sum;
 use crate::graph::{Position, Positions};
-use crate::space::HostSpace;
+use crate::space::{HostSpace, prefetch};
 use crate::{LocalOrdinal, RowOffset};
 use num_traits::Zero;
 use std::ops::Range;
@@ -36,6 +36,12 @@ impl<'a, V> Values<'a, V> {
     /// Values of the caller only.
     pub(super) fn all(own: &'a [V]) -> Self {
         Values { own, first: 0, others: &[] }
+    }
+
+    /// Prefetches the values of a slot of the caller; harmless for others.
+    #[inline(always)]
+    fn prefetch(&self, slot: usize, width: usize) {
+        prefetch(self.own, slot.wrapping_sub(self.first).wrapping_mul(width));
     }
 
     /// The values of a slot.
@@ -119,8 +125,15 @@ impl Entries<'_> {
             let entries = out.split_off_mut(..entries).expect("the entries of a row");
             let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
             let positions = positions[list.start * width..list.end * width].chunks_exact(width);
-            for (&slot, positions) in self.lists.slots[list].iter().zip(positions) {
-                let values = values.slot::<PLAIN>(slot as usize, width);
+            let slots = &self.lists.slots[list.start..];
+            for (at, positions) in positions.enumerate() {
+                // Neighbours in a list are often neighbours in the input: one line holds the values of several.
+                if (WIDTH != 1 || at % 4 == 0)
+                    && let Some(&slot) = slots.get(at + AHEAD.div_ceil(width))
+                {
+                    values.prefetch(slot as usize, width);
+                }
+                let values = values.slot::<PLAIN>(slots[at] as usize, width);
                 for (position, &value) in positions.iter().zip(values) {
                     if IGNORES && *position == P::NONE {
                         continue;
@@ -185,6 +198,10 @@ impl Entries<'_> {
         });
     }
 }
+
+/// Values between one that is added and one that is prefetched: about the latency of memory. Rows read values that lie far apart, which
+/// the processor does not foresee.
+const AHEAD: usize = 256;
 
 /// Stands for a width that is known at run time only.
 const ANY: usize = 0;
