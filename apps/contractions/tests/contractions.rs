@@ -50,7 +50,7 @@ fn every_deck_runs_on_the_cpu_and_answers_claims() {
     assert_eq!(figure.exists(), cfg!(feature = "plot"));
     if cfg!(feature = "plot") {
         let drawn = std::fs::read(&figure).unwrap();
-        assert!(String::from_utf8(drawn.clone()).unwrap().contains("contraction size"));
+        assert!(String::from_utf8(drawn.clone()).unwrap().contains("contraction length K = P D1 D2"));
         assert!(std::fs::read(figure.with_extension("png")).unwrap().starts_with(b"\x89PNG"));
         std::fs::remove_file(&figure).unwrap();
         let deck = decks.iter().find(|deck| deck.ends_with("figure-3.1.toml")).unwrap();

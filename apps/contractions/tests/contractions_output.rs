@@ -335,13 +335,39 @@ fn figures_of_a_quick_run_say_their_own_size() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().to_str().unwrap();
     let deck = root().join("inputs/contractions/figure-3.1.toml");
-    let own = fs::read_to_string(&deck).unwrap();
-    assert!(own.contains("8 x 8, 1 GiB\""));
+    // The deck says no size: those of the titles come from the rows.
+    assert!(!fs::read_to_string(&deck).unwrap().contains("GiB"));
     assert_eq!(run(&[deck.to_str().unwrap(), "--device", "cpu", "--quick", "--out", out]).0, 0);
     let figure = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
     let times = figure("figure-3.1-time-f64.svg");
-    assert!(times.contains("8 x 8, 0.125 MiB (quick run)") && !times.contains("GiB"), "{times}");
-    assert!(figure("figure-3.1-speedup-f64.svg").contains("(quick run)"));
+    assert!(times.contains(">Figure 3.1: FieldFieldScalar (quick run), 8 × 8, 0.125 MiB</title>"), "{times}");
+    assert!(figure("figure-3.1-speedup-f64.svg").contains(">Figure 3.1: FieldFieldScalar (quick run), 8 × 8</title>"));
+    let kept = fs::read_to_string(root().join("docs/contractions/figure-3.1-time-f64.svg")).unwrap();
+    assert!(kept.contains(">Figure 3.1: FieldFieldScalar, 8 × 8, 1 GiB</title>"));
+    // The roofline of the host's threads, from the table's own ceilings, and the host's processor.
+    assert!(times.contains(">roofline, ") && times.contains("class=\"limit\""), "{times}");
+    let table = fs::read_to_string(dir.path().join("figure-3.1.csv")).unwrap();
+    let (version, cpu) = table.lines().next().unwrap().strip_prefix("# ").unwrap().split_once(", ").unwrap();
+    assert!(!cpu.is_empty() && times.contains(&format!("; {version}</text>")), "{times}");
+    let words: String = times.split(&['<', '>'][..]).collect::<Vec<_>>().join(" ");
+    assert!(cpu.split(' ').all(|word| words.contains(word)), "{cpu}: {words}");
+}
+
+/// Every committed figure is the one that its table and the program make.
+#[cfg(feature = "plot")]
+#[test]
+fn kept_figures_are_those_of_the_kept_tables() {
+    let (dir, kept) = (tempfile::tempdir().unwrap(), root().join("docs/contractions"));
+    for (deck, name) in [("figure-3.1.toml", "figure-3.1"), ("figure-3.25.toml", "figure-3.25")] {
+        fs::copy(kept.join(format!("{name}.csv")), dir.path().join(format!("{name}.csv"))).unwrap();
+        let deck = root().join("inputs/contractions").join(deck);
+        assert_eq!(run(&[deck.to_str().unwrap(), "--redraw", "--out", dir.path().to_str().unwrap()]).0, 0);
+    }
+    let drawn: Vec<_> = files(dir.path()).into_iter().filter(|(name, _)| name.ends_with(".svg")).collect();
+    assert_eq!(drawn.len(), 8);
+    for (name, text) in drawn {
+        assert!(fs::read(kept.join(&name)).unwrap() == text, "{name}: redraw it from its table");
+    }
 }
 
 /// `script` runs the program on a terminal of its own.

@@ -76,7 +76,7 @@ impl HeatMap {
         let step = ABOVE + rows * CELL[1];
         let [left, first] = [MARGIN + LEFT, top + KEY];
         let bottom = first + step * down as f64;
-        let mut svg = Svg::new([wide, bottom + BELOW + MARGIN], head);
+        let mut svg = Svg::new([wide, bottom + BELOW + MARGIN], head, &self.description());
         self.key([left, top + 4.0], &mut svg);
         for (i, panel) in self.panels.iter().enumerate() {
             let x = left + (field + BETWEEN) * (i % across) as f64;
@@ -98,6 +98,22 @@ impl HeatMap {
         }
         svg.upright([MARGIN + 0.5 * TEXT, 0.5 * (first + ABOVE + bottom)], &self.y.0);
         svg.finish()
+    }
+
+    /// Axes, and the range of the numbers of each panel.
+    fn description(&self) -> String {
+        let panels = self.panels.iter().map(|panel| {
+            let (low, high) = panel
+                .values
+                .iter()
+                .flatten()
+                .flatten()
+                .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(*value), high.max(*value)));
+            let range = if low <= high { format!("{} to {}", short(low), short(high)) } else { "no numbers".into() };
+            format!("{}: {range}", panel.title)
+        });
+        let panels: Vec<String> = panels.collect();
+        format!("Heat maps of {} by {} and {}. {}.", self.value, self.x.0, self.y.0, panels.join("; "))
     }
 
     /// Which colour is which number; numbers stand where one colour ends.

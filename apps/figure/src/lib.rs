@@ -23,6 +23,6 @@ pub use marker::Marker;
 #[cfg(feature = "png")]
 pub use picture::png;
 pub use scale::{Kind, plain};
-pub use style::{Style, styles};
+pub use style::{Style, is_known, styles};
 pub use svg::Head;
 pub use text::{escaped, width};

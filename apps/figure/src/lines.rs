@@ -119,10 +119,28 @@ impl LineChart {
             x: Scale::new(self.x.kind, xs().chain(limits().map(|point| point[0]))),
             y: Scale::new(self.y.kind, ys.chain(limits().map(|point| point[1]))),
         };
-        let mut svg = Svg::new([wide, (top + up + BELOW + MARGIN).ceil()], head);
+        let mut svg = Svg::new([wide, (top + up + BELOW + MARGIN).ceil()], head, &self.description());
         self.axes(&frame, &mut svg);
         self.labelled(&frame, &mut svg);
         svg.finish()
+    }
+
+    /// Axes, and from where to where each line goes.
+    fn description(&self) -> String {
+        let range = |points: &mut dyn Iterator<Item = [f64; 2]>| match points.collect::<Vec<_>>()[..] {
+            [] => "no points".into(),
+            [[x, y]] => format!("{} at {}", plain(y), plain(x)),
+            [[x, y], .., [last, end]] => {
+                format!("from {} at {} to {} at {}", plain(y), plain(x), plain(end), plain(last))
+            }
+        };
+        let series = self
+            .series
+            .iter()
+            .map(|series| (&series.name, range(&mut series.points.iter().map(|point| [point.x, point.y]))));
+        let limits = self.limits.iter().map(|limit| (&limit.name, range(&mut limit.points.iter().copied())));
+        let lines: Vec<String> = series.chain(limits).map(|(name, range)| format!("{name}: {range}")).collect();
+        format!("Line chart of {} over {}. {}.", self.y.name, self.x.name, lines.join("; "))
     }
 
     fn axes(&self, frame: &Frame, svg: &mut Svg) {
@@ -152,7 +170,7 @@ impl LineChart {
         svg.upright([MARGIN + 0.5 * TEXT, 0.5 * (top + bottom)], &self.y.name);
     }
 
-    /// Lines with their labels, limits below them.
+    /// From below: bands, lines, limits, markers; and the labels.
     fn labelled(&self, frame: &Frame, svg: &mut Svg) {
         let paths: Vec<Vec<[f64; 2]>> = self
             .series
@@ -173,21 +191,24 @@ impl LineChart {
             let dots = if is_far { " stroke-dasharray=\"1 4\"" } else { "" };
             svg.path(&data, &format!("stroke=\"{}\" stroke-width=\"0.8\"{dots}", if is_far { "#888" } else { "#bbb" }));
         }
+        for (series, path) in self.series.iter().zip(&paths) {
+            self.band(frame, series, path, svg);
+        }
+        for ((series, path), y) in self.series.iter().zip(&paths).zip(&heights) {
+            let colour = series.style.colour;
+            let dashes = if series.is_dashed { format!(" stroke-dasharray=\"{DASHES}\"") } else { String::new() };
+            let stroke = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{dashes}");
+            svg.poly("polyline", path, &format!("class=\"series\" {stroke}"));
+            svg.path(&format!("M{} {}h26", number(x), number(*y)), &stroke);
+        }
         for ((limit, path), y) in self.limits.iter().zip(&limits).zip(&heights[self.series.len()..]) {
             let stroke = format!("fill=\"none\" stroke=\"#222\" stroke-width=\"1.3\" stroke-dasharray=\"{LIMIT}\"");
             svg.poly("polyline", path, &format!("class=\"limit\" {stroke}"));
             svg.path(&format!("M{} {}h26", number(x), number(*y)), &stroke);
             svg.text([x + SAMPLE, *y], Anchor::Start, " class=\"label\"", &limit.name);
         }
-        for (series, path) in self.series.iter().zip(&paths) {
-            self.band(frame, series, path, svg);
-        }
         for ((series, path), y) in self.series.iter().zip(&paths).zip(&heights) {
             let Style { colour, marker } = series.style;
-            let dashes = if series.is_dashed { format!(" stroke-dasharray=\"{DASHES}\"") } else { String::new() };
-            let stroke = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{dashes}");
-            svg.poly("polyline", path, &format!("class=\"series\" {stroke}"));
-            svg.path(&format!("M{} {}h26", number(x), number(*y)), &stroke);
             let mut shapes = String::new();
             path.iter().chain(&[[x + 13.0, *y]]).for_each(|point| marker.outline(*point, &mut shapes));
             let paint = match marker.paint() {

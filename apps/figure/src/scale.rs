@@ -31,7 +31,7 @@ pub(crate) struct Scale {
 /// Fewer labels tell nothing about a scale.
 const FEW: usize = 3;
 /// Most labels of powers along an axis.
-const MOST: usize = 9;
+const MOST: usize = 11;
 
 impl Scale {
     /// A little more than all of the numbers.
@@ -59,7 +59,7 @@ impl Scale {
     }
 }
 
-/// Powers of two, every n-th so that there are at most nine; finer ones where fewer than two are in sight.
+/// Powers of two, every n-th so that there are at most eleven; finer ones where fewer than two are in sight.
 fn twos(range: &Range<f64>) -> Ticks {
     let [first, last] = [range.start.log2().ceil() as i32, range.end.log2().floor() as i32];
     if last <= first {
@@ -113,11 +113,11 @@ fn even(range: &Range<f64>) -> Ticks {
     Ticks { labels: every(mantissa), lines: every(mantissa / 2.0) }
 }
 
-/// A number without a row of zeros; powers of ten from 10^5 on and up to 10^-4 as such.
+/// A number without a row of zeros; powers of ten from 10^4 on and up to 10^-4 as such.
 pub fn plain(value: f64) -> String {
     let size = value.abs();
     let power = size.log10();
-    if (size >= 1e5 || (size < 1e-3 && size > 0.0)) && (power - power.round()).abs() < 1e-9 {
+    if (size >= 1e4 || (size < 1e-3 && size > 0.0)) && (power - power.round()).abs() < 1e-9 {
         let raised = |digit: char| match digit {
             '-' => '⁻',
             '1' => '¹',
@@ -153,7 +153,7 @@ mod tests {
             for factor in [1.44, 2.0, 5.0, 9.0, 20.0, 300.0] {
                 for ticks in [tens(&(low..low * factor)), twos(&(low..low * factor))] {
                     let count = ticks.labels.len();
-                    assert!((2..=9).contains(&count) && ticks.lines.len() >= count, "{low} x {factor}: {ticks:?}");
+                    assert!((2..=MOST).contains(&count) && ticks.lines.len() >= count, "{low} x {factor}: {ticks:?}");
                     // And what is printed tells them apart.
                     let mut words: Vec<String> = ticks.labels.iter().map(|label| plain(*label)).collect();
                     words.dedup();
@@ -167,8 +167,8 @@ mod tests {
     fn ticks_and_places_equal_those_by_hand() {
         let scale = |kind, numbers: &[f64]| Scale::new(kind, numbers.iter().copied());
         assert_eq!(scale(Kind::Twos, &[1.0, 8.0]).ticks().labels, [1.0, 2.0, 4.0, 8.0]);
-        assert_eq!(scale(Kind::Twos, &[1.0, 256.0]).ticks().labels.len(), 9);
-        assert_eq!(scale(Kind::Twos, &[1.0, 512.0]).ticks().labels, [1.0, 4.0, 16.0, 64.0, 256.0]);
+        assert_eq!(scale(Kind::Twos, &[1.0, 512.0]).ticks().labels.len(), 10);
+        assert_eq!(twos(&(1.0..4096.0)).labels, [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]);
         assert_eq!(scale(Kind::Twos, &[1.0, 1e5]).ticks().labels, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
         assert_eq!(scale(Kind::Linear, &[1.0]).ticks().labels, [0.0, 0.5, 1.0]);
         assert_eq!(scale(Kind::Linear, &[10.0]).ticks().labels, [0.0, 5.0, 10.0]);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        let found = [1e6, 1e-4, 1e5, 2e5, 65536.0, 0.3, 2.5e-4, 1e12].map(plain);
-        assert_eq!(found, ["10⁶", "10⁻⁴", "10⁵", "200000", "65536", "0.3", "2.5e-4", "10¹²"]);
+        let found = [1e6, 1e-4, 1e4, 1e3, 2e5, 65536.0, 0.3, 2.5e-4, 1e12].map(plain);
+        assert_eq!(found, ["10⁶", "10⁻⁴", "10⁴", "1000", "200000", "65536", "0.3", "2.5e-4", "10¹²"]);
     }
 }

@@ -38,6 +38,11 @@ fn known(name: &str) -> Option<Style> {
     Some(Style { colour, marker })
 }
 
+/// Whether the table has a style for a name.
+pub fn is_known(name: &str) -> bool {
+    known(name).is_some()
+}
+
 /// Returns the styles of a figure's series by the names of their variants. A name that comes again keeps its colour and takes the
 /// next free marker.
 pub fn styles(names: &[&str]) -> Vec<Style> {
@@ -91,7 +96,7 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
         }
         assert!(names.len() > 50);
-        assert_eq!(known("no such name"), None);
+        assert!(is_known("flat") && !is_known("no such name"));
     }
 
     /// (L1 + 0.05) / (L2 + 0.05) of the relative luminances, WCAG 2.

@@ -19,8 +19,6 @@ pub struct Head {
     pub title: String,
     /// Lines below the title: machine, version, what the numbers are.
     pub notes: Vec<String>,
-    /// The picture in words, for people who do not see it.
-    pub description: String,
 }
 
 /// Horizontal place of a text relative to its point.
@@ -57,15 +55,15 @@ pub(crate) fn head_height(head: &Head, width: f64) -> f64 {
 }
 
 impl Svg {
-    /// Starts a picture of this size with its head.
-    pub fn new([width, height]: [f64; 2], head: &Head) -> Self {
+    /// Starts a picture of this size with its head. The description is for people who do not see it.
+    pub fn new([width, height]: [f64; 2], head: &Head, description: &str) -> Self {
         let [w, h] = [number(width), number(height)];
         let mut body = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" \
              font-family=\"{FAMILY}\" font-size=\"{TEXT}\">\n<title>{}</title>\n<desc>{}</desc>\n\
              <rect width=\"{w}\" height=\"{h}\" fill=\"#fff\"/>\n",
             escaped(&head.title),
-            escaped(&head.description)
+            escaped(description)
         );
         let mut y = MARGIN;
         for (line, size) in lines(head, width) {

@@ -26,16 +26,18 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Breaks text at spaces into lines of at most `most` pixels; a longer word has a line of its own.
+/// Breaks text at spaces into lines of at most `most` pixels; a longer word has a line of its own. `8 × 8` and `P = 8` stay whole.
 pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
+    // Words with the spaces that no line ends at.
+    let glued = text.replace(" = ", "\u{a0}=\u{a0}").replace(" × ", "\u{a0}×\u{a0}");
+    for word in glued.split(' ').map(|word| word.replace('\u{a0}', " ")) {
         match lines.last_mut() {
-            Some(line) if width(line, size) + width(" ", size) + width(word, size) <= most => {
+            Some(line) if width(line, size) + width(" ", size) + width(&word, size) <= most => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            _ => lines.push(word.into()),
+            _ => lines.push(word),
         }
     }
     lines
@@ -45,6 +47,8 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
 fn lines_are_broken_at_spaces_and_no_wider_than_asked() {
     assert!((width("MW ", 10.0) - 21.7).abs() < 1e-9);
     assert_eq!(wrapped("ab ab ab", 10.0, 2.0 * width("ab", 10.0) + 3.2), ["ab ab", "ab"]);
+    assert_eq!(wrapped("a P = 8 8 × 8", 10.0, width("a P = 8", 10.0)), ["a P = 8", "8 × 8"]);
+    assert_eq!(wrapped("aaa P = 8", 10.0, width("aaa P =", 10.0)), ["aaa", "P = 8"]);
     assert_eq!(wrapped("a longword b", 10.0, 20.0), ["a", "longword", "b"]);
     assert_eq!(escaped("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
 }

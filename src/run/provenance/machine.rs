@@ -40,6 +40,11 @@ pub struct GpuReport {
 }
 
 impl MachineReport {
+    /// Describes the machine that this process runs on.
+    pub fn here() -> Self {
+        Self::read(Path::new("/"))
+    }
+
     /// Reads the files below `root`.
     pub(super) fn read(root: &Path) -> Self {
         let text = |name: &str| read_to_string(root.join(name)).unwrap_or_default();

@@ -40,7 +40,7 @@ fn near_ones_and_ordered_ones_are_kept() {
         row("cublas-gemm", 0.5, "cuda:0 (x)"),
         row("serial", 0.5, "serial"),
     ];
-    let text = |rows| measured(&Table { rows, ceilings: Vec::new() });
+    let text = |rows| measured(&Table { rows, ..Table::default() });
     // Another table has one of them again, less disturbed.
     let (text, counts) = condense::tuning_table(&[text(rows), text(vec![row("fixed-rows", 1.0, "cuda:0 (x)")])]);
     let variants: Vec<_> = text.lines().skip(1).filter_map(|line| line.split(',').nth(1)).collect();
@@ -57,7 +57,7 @@ fn no_gpu_and_several_are_told_apart() {
         let [variant, device, checked] = ["flat", device, CHECKED].map(String::from);
         let row =
             Row { case, variant, order, memory_mib: 1.0, timing: Some((1.0, 1)), roofline: None, device, checked };
-        std::fs::write(&path, Table { rows: vec![row], ceilings: Vec::new() }.csv()).unwrap();
+        std::fs::write(&path, Table { rows: vec![row], ..Table::default() }.csv()).unwrap();
         path
     };
     let [host, one, other] =

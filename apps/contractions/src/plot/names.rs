@@ -1,15 +1,43 @@
-//! Words of the figures: devices, what speedups are over, numbers.
+//! Words of the figures: machines and versions, what speedups are over.
 
+use super::groups::is_on_host;
+use crate::sweep::Table;
 use crate::sweep::case::Order;
 use crate::sweep::table::{LOOPS, Row, SERIAL, THREADS};
 
-/// The GPU of the rows, or else their host; `None` of no rows.
-pub fn device<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Option<String> {
-    let gpu = rows.clone().find(|row| row.device.starts_with("cuda"));
-    let name = &gpu.or_else(|| rows.into_iter().last())?.device;
-    // "cuda:0 (NVIDIA H200)" is known by what is in parentheses.
+/// A device by its name in the table: "cuda:0 (NVIDIA H200)" is H200, "threads(16)" 16 threads.
+pub fn device(name: &str) -> String {
     let inside = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-    Some(inside.filter(|_| gpu.is_some()).unwrap_or(name).to_string())
+    match inside {
+        Some("1") => "1 thread".into(),
+        Some(count) if name.starts_with(THREADS) => format!("{count} threads"),
+        Some(gpu) => gpu.trim_start_matches("NVIDIA ").into(),
+        None if name == SERIAL => "1 core".into(),
+        None => name.into(),
+    }
+}
+
+/// GPU, processor with its threads, and version; `None` for no rows.
+pub fn source(rows: &[&Row], table: &Table) -> Option<String> {
+    let gpu = rows.iter().find(|row| !is_on_host(row)).map(|row| {
+        let name = &row.device;
+        name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name).to_string()
+    });
+    // Speedups of a GPU may be over times of the host, which are not drawn.
+    let on_host = |rows: &mut dyn Iterator<Item = &Row>| {
+        rows.filter(|row| is_on_host(row)).map(|row| device(&row.device)).max_by_key(|name| name.contains("thread"))
+    };
+    let host = on_host(&mut rows.iter().copied())
+        .or_else(|| on_host(&mut table.rows.iter().filter(|row| row.timing.is_some())));
+    let host = host.map(|threads| match (&table.cpu, gpu.is_some()) {
+        (Some(cpu), true) => format!("host: {cpu}, {threads}"),
+        (None, true) => format!("host: {threads}"),
+        (Some(cpu), false) => format!("{cpu}, {threads}"),
+        (None, false) => threads,
+    });
+    let version = table.version.as_ref().map(|version| format!("minifenl {version}"));
+    rows.first()?;
+    Some([gpu, host, version].into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
 /// What is divided by the time of each variant: the host's layout, or that of each GPU's row.
@@ -26,20 +54,8 @@ pub fn over_words(over: &str, host: Option<Order>) -> String {
     }
 }
 
-/// Two or three digits.
-pub fn short(value: f64) -> String {
-    match value {
-        value if value >= 9.95 || value.fract() == 0.0 => format!("{value:.0}"),
-        value if value >= 0.995 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    }
-}
-
-/// Without a row of zeros.
-pub fn plain(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e6 || (size < 1e-3 && size > 0.0) => format!("{value:.1e}"),
-        size if size >= 10.0 => format!("{value:.0}"),
-        _ => format!("{}", (value * 1e4).round() / 1e4),
-    }
+#[test]
+fn devices_are_named_as_people_name_them() {
+    let names = ["cuda:0 (NVIDIA H200)", "threads(16)", "threads(1)", "serial", "cuda:1"].map(device);
+    assert_eq!(names, ["H200", "16 threads", "1 thread", "1 core", "cuda:1"]);
 }

@@ -24,11 +24,15 @@ impl Size {
         let Case { kernel, fields: [l, r], points, dims: [d1, d2], .. } = row.case;
         match self {
             Size::Fields if kernel.fields() == [false, false] => String::new(),
-            Size::Fields => format!(", {l}x{r}"),
+            Size::Fields if kernel.fields() == [false, true] => format!(", F = {r}"),
+            Size::Fields => format!(", {l} × {r}"),
             Size::Dims if kernel.rank() == 0 => String::new(),
             Size::Dims if kernel.rank() == 1 => format!(", D = {d1}"),
-            Size::Dims => format!(", D = {d1}x{d2}"),
+            Size::Dims => format!(", D = {d1} × {d2}"),
             Size::Points => format!(", P = {points}"),
+            Size::Memory if row.memory_mib >= 1024.0 && row.memory_mib % 1024.0 == 0.0 => {
+                format!(", {} GiB", row.memory_mib / 1024.0)
+            }
             Size::Memory => format!(", {} MiB", row.memory_mib),
         }
     }
@@ -59,6 +63,15 @@ pub fn sizes(plot: &Plot, rows: &[&Row]) -> Vec<Size> {
     if is_one_case_a_place(plot, &named, rows) { named } else { varying }
 }
 
+/// The sizes that all rows of a figure have in common, for its title.
+pub fn common(rows: &[&Row]) -> Vec<String> {
+    let words = Size::ALL.into_iter().filter_map(|size| {
+        let words = size.words(rows.first()?);
+        rows.iter().all(|row| size.words(row) == words).then(|| words.trim_start_matches(", ").to_string())
+    });
+    words.filter(|words| !words.is_empty()).collect()
+}
+
 /// Among rows of one kernel.
 fn varies(size: Size, rows: &[&Row]) -> bool {
     let mut first: HashMap<Kernel, String> = HashMap::new();
@@ -79,7 +92,7 @@ fn is_one_case_a_place(plot: &Plot, named: &[Size], rows: &[&Row]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::{Kind, of};
+    use super::super::figure::{Chart, of};
     use super::*;
     use crate::sweep::Table;
     use crate::sweep::case::{Order, Precision};
@@ -102,10 +115,11 @@ mod tests {
                 }
             }
         }
-        let figures = of(&plot, &Table { rows, ceilings: Vec::new() });
-        match &figures[0].1.kind {
-            Kind::Lines(lines) => lines.lines.iter().map(|line| (line.name.clone(), line.points.len())).collect(),
-            Kind::Heat(panels) => panels
+        let figures = of(&plot, &Table { rows, ..Table::default() });
+        match &figures[0].1.chart {
+            Chart::Lines(chart) => chart.series.iter().map(|line| (line.name.clone(), line.points.len())).collect(),
+            Chart::Heat(map) => map
+                .panels
                 .iter()
                 .map(|panel| (panel.title.clone(), panel.values.iter().flatten().flatten().count()))
                 .collect(),
@@ -119,10 +133,16 @@ mod tests {
         let (square, two_squares, memory) = ([[2, 2]], [[2, 2], [4, 4]], [1.0, 64.0]);
         assert_eq!(drawn("lines", "terms", &[8, 16, 32], &square, &[1.0]), one(3));
         assert_eq!(drawn("lines", "terms", &[8, 16, 32], &square, &memory), two("flat, 1 MiB", "flat, 64 MiB", 3));
-        assert_eq!(drawn("lines", "terms", &[8, 32], &two_squares, &[1.0]), two("flat, D = 2x2", "flat, D = 4x4", 2));
+        assert_eq!(
+            drawn("lines", "terms", &[8, 32], &two_squares, &[1.0]),
+            two("flat, D = 2 × 2", "flat, D = 4 × 4", 2)
+        );
         // The dimensions alone may be what the axis shows, if they tell its places apart.
         assert_eq!(drawn("lines", "terms", &[8], &two_squares, &[1.0]), one(2));
-        assert_eq!(drawn("lines", "terms", &[8], &[[2, 3], [3, 2]], &[1.0]), two("flat, D = 2x3", "flat, D = 3x2", 1));
+        assert_eq!(
+            drawn("lines", "terms", &[8], &[[2, 3], [3, 2]], &[1.0]),
+            two("flat, D = 2 × 3", "flat, D = 3 × 2", 1)
+        );
         assert_eq!(drawn("lines", "cells", &[8], &square, &memory), one(2));
         assert_eq!(drawn("lines", "cells", &[8, 16], &square, &memory), two("flat, P = 8", "flat, P = 16", 2));
         assert_eq!(drawn("lines", "memory", &[8, 16], &square, &memory), two("flat, P = 8", "flat, P = 16", 2));
@@ -133,7 +153,7 @@ mod tests {
         let panels = drawn("heat", "terms", &[8, 32], &[[2, 2], [4, 4]], &[1.0, 64.0]);
         let titles: Vec<&str> = panels.iter().map(|(title, _)| title.as_str()).collect();
         let [left, right] = ["flat, left layout", "flat, right layout"];
-        let expected = [left, right, left, right].into_iter().zip(["2x2", "2x2", "4x4", "4x4"]);
+        let expected = [left, right, left, right].into_iter().zip(["2 × 2", "2 × 2", "4 × 4", "4 × 4"]);
         assert_eq!(titles, expected.map(|(title, dims)| format!("{title}, D = {dims}")).collect::<Vec<_>>());
         assert!(panels.iter().all(|(_, fields)| *fields == 4));
     }
@@ -169,9 +189,10 @@ mod tests {
                 gpu(Layout::Left),
                 gpu(Layout::Right),
             ];
-            let (_, figure) = of(&plot, &Table { rows, ceilings: Vec::new() }).remove(0);
-            let Kind::Heat(panels) = figure.kind else { panic!("no heat map") };
-            (figure.note, panels.iter().map(|panel| panel.values[0][0].unwrap().round()).collect::<Vec<_>>())
+            let (_, figure) = of(&plot, &Table { rows, ..Table::default() }).remove(0);
+            let Chart::Heat(map) = figure.chart else { panic!("no heat map") };
+            let speedups = map.panels.iter().map(|panel| panel.values[0][0].unwrap().round());
+            (figure.head.notes[1].clone(), speedups.collect::<Vec<_>>())
         };
         let (text, speedups) = note(Some((2.0, 3)));
         assert!(text.ends_with("in the same layout") && speedups == [2000.0, 1000.0], "{text} {speedups:?}");

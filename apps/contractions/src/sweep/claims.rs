@@ -276,7 +276,7 @@ mod tests {
             row(2, "loops", Right, 6.0),
             row(2, "flat", Left, 12.0),
         ];
-        let table = |rows| Table { rows, ceilings: Vec::new() };
+        let table = |rows| Table { rows, ..Table::default() };
         // What another table has is not mixed in.
         let other = table(vec![row(1, "flat", Left, 1e-9)]);
         let tables = [("t".to_string(), table(rows)), ("u".to_string(), other)];

@@ -11,6 +11,7 @@ use super::{call::call, loops};
 #[cfg(feature = "cuda")]
 use minifenl::contraction::Reference;
 use minifenl::run::clock::{Effort, Timing, median_within, seconds};
+use minifenl::run::provenance::MachineReport;
 #[cfg(feature = "cuda")]
 use minifenl::space::{Cuda, CudaArray};
 use minifenl::space::{ExecutionSpace, HostSpace, Layout, Serial, Threads, available_bytes, zeroed};
@@ -75,7 +76,7 @@ pub fn measure<P: Peers>(
     }
     ceilings.dedup_by(|a, b| a.device == b.device);
     let work = singles.iter().chain(&doubles).map(weight).sum();
-    let table = Table { rows: Vec::new(), ceilings };
+    let table = Table { cpu: Some(MachineReport::here().cpu), ceilings, ..Table::default() };
     let mut run = Run { setting, peers, table, total, work, work_done: 0.0, watch, lost: None };
     run.jobs::<f32>(&singles)?;
     run.jobs::<f64>(&doubles)?;

@@ -5,7 +5,7 @@
 
 mod call;
 pub mod case;
-mod ceilings;
+pub mod ceilings;
 mod check;
 pub mod claims;
 pub mod deck;

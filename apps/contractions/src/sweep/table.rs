@@ -15,6 +15,8 @@ mod tests;
 
 /// Bytes of a table that is read, at most.
 const MOST_BYTES: u64 = 256 << 20;
+/// Start of the comment with the version and, after a comma, the processor.
+const PROGRAM: &str = "# minifenl ";
 /// Start of the comment with the number of rows.
 const ROWS: &str = "# rows ";
 
@@ -79,6 +81,10 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Of each device.
     pub ceilings: Vec<Ceilings>,
+    /// The version of the program that wrote the table; of a table that is being made, none.
+    pub version: Option<String>,
+    /// Model of the host's processor, if known.
+    pub cpu: Option<String>,
 }
 
 /// D; both dimensions where they differ.
@@ -93,6 +99,8 @@ pub fn dims(case: &Case) -> String {
 fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| match value.abs() {
         _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value}"),
+        // All digits of these would change with each reading, whose factors of ten round.
+        size if size >= 1e15 => format!("{value:.3e}"),
         size if size >= 1e5 => format!("{value:.0}"),
         size if size >= 1.0 => format!("{value:.3}"),
         size if size >= 1e-5 => format!("{value:.6}"),
@@ -156,7 +164,8 @@ impl Table {
 
     /// Comments with the ceilings, a header and one line per row; no cell has a comma.
     pub fn csv(&self) -> String {
-        let mut text = format!("# minifenl {}\n{ROWS}{}\n", env!("CARGO_PKG_VERSION"), self.rows.len());
+        let cpu = self.cpu.as_ref().map_or(String::new(), |cpu| format!(", {}", cpu.replace('\n', " ")));
+        let mut text = format!("{PROGRAM}{}{cpu}\n{ROWS}{}\n", env!("CARGO_PKG_VERSION"), self.rows.len());
         if !self.ceilings.is_empty() {
             text += "# device,copy_gb_per_s,peak_f32_gflop_per_s,peak_f64_gflop_per_s\n";
         }
@@ -191,10 +200,10 @@ impl Table {
                        "peak_f64_gflop_per_s": c.peak[1] * 1e-9})
             })
             .collect();
-        json!({"ceilings": ceilings, "rows": rows})
+        json!({"cpu": self.cpu, "ceilings": ceilings, "rows": rows})
     }
 
-    /// Reads what [`csv`](Self::csv) wrote, but for its ceilings.
+    /// Reads what [`csv`](Self::csv) wrote. Tables of earlier versions lack the processor.
     ///
     /// # Errors
     /// [`Error::File`] for what is no text; [`Error::Invalid`] with the line of what is no table, or only a part of one.
@@ -215,8 +224,15 @@ impl Table {
         }
         let rows = lines.map(|(at, line)| row(line).map_err(|why| format!("line {} {why}", at + 1)));
         let rows = rows.collect::<std::result::Result<Vec<_>, _>>()?;
-        let comments = text.lines().take_while(|line| line.starts_with('#'));
-        let counts: Vec<_> = comments.filter_map(|line| line.strip_prefix(ROWS)).collect();
+        let comments = || text.lines().take_while(|line| line.starts_with('#'));
+        let program = comments().find_map(|line| line.strip_prefix(PROGRAM));
+        let (version, cpu) = match program.map(|words| words.split_once(", ").unwrap_or((words, ""))) {
+            Some((version, "")) => (Some(version.into()), None),
+            Some((version, cpu)) => (Some(version.into()), Some(cpu.into())),
+            None => (None, None),
+        };
+        let ceilings = comments().filter_map(ceilings).collect();
+        let counts: Vec<_> = comments().filter_map(|line| line.strip_prefix(ROWS)).collect();
         match counts[..].first().and_then(|count| count.parse::<usize>().ok()) {
             _ if counts.len() > 1 => Err(format!("more than one line `{ROWS}N`")),
             None => Err(format!("no line `{ROWS}N` above the header: it cannot be told whether all rows are there")),
@@ -224,9 +240,18 @@ impl Table {
                 Err(format!("{} rows, but its line `{ROWS}{count}` says {count}: a part of a table", rows.len()))
             }
             Some(_) if !text.ends_with('\n') => Err("the last line is cut off".into()),
-            Some(_) => Ok(Table { rows, ceilings: Vec::new() }),
+            Some(_) => Ok(Table { rows, ceilings, version, cpu }),
         }
     }
+}
+
+/// Reads the comment with the ceilings of a device; no other comment has three rates.
+fn ceilings(line: &str) -> Option<Ceilings> {
+    let (device, rates) = line.strip_prefix("# ")?.split_once(',')?;
+    let rate = |text: &str| text.parse().ok().filter(|rate: &f64| (1e-3..1e12).contains(rate));
+    let rates: Option<Vec<f64>> = rates.split(',').map(rate).collect();
+    let [copy, single, double] = rates?.try_into().ok()?;
+    Some(Ceilings { device: device.into(), copy: 1e9 * copy, peak: [1e9 * single, 1e9 * double] })
 }
 
 /// Reads a row; an error continues `line N`.

@@ -24,7 +24,7 @@ fn case(points: usize) -> Case {
 fn text() -> String {
     let rows = [8, 16, 32].map(|points| row(case(points), "flat", Layout::Left, 1e-3)).to_vec();
     let ceilings = vec![Ceilings { device: "serial".into(), copy: 1e10, peak: [2e10, 1e10] }];
-    Table { rows, ceilings }.csv()
+    Table { rows, ceilings, ..Table::default() }.csv()
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn a_table_reads_itself() {
     };
     let rows = vec![row(SERIAL, Some((0.5, 3))), row("flat", Some((0.25, 5))), Row { case: other, ..row("odd", None) }];
     let ceilings = vec![Ceilings { device: "a, b".into(), copy: 4.0e12, peak: [6.5e13, 6.25e13] }];
-    let text = Table { rows: rows.clone(), ceilings }.csv();
+    let text = Table { rows: rows.clone(), ceilings, ..Table::default() }.csv();
     assert_eq!(text.lines().nth(3), Some("# a; b,4000,65000,62500"));
-    let table = Table { rows, ceilings: Vec::new() };
+    let table = Table { rows, ..Table::default() };
     let text = text.lines().enumerate().filter(|(at, _)| ![2, 3].contains(at)).map(|(_, line)| format!("{line}\n"));
     let text: String = text.collect();
     assert_eq!(table.csv(), text);
@@ -60,6 +60,33 @@ fn a_table_reads_itself() {
     std::fs::write(&path, text + "no row\n").unwrap();
     assert!(Table::read(&path).unwrap_err().to_string().ends_with("line 7 is not a row of a sweep"));
     assert!(Table::read(Path::new("no-such.csv")).is_err());
+}
+
+#[test]
+fn version_processor_and_ceilings_are_read_again() {
+    let ceilings = ["serial", "cuda:0 (NVIDIA H200)"].map(|device| Ceilings {
+        device: device.into(),
+        copy: 4.25e12,
+        peak: [6.5e13, 6.25e13],
+    });
+    let cpu = Some("Intel(R) Xeon(R), 2 GHz".to_string());
+    let table = Table {
+        cpu: cpu.clone(),
+        ceilings: ceilings.to_vec(),
+        rows: vec![row(case(8), "flat", Layout::Left, 1e-3)],
+        ..Table::default()
+    };
+    let text = table.csv();
+    assert!(
+        text.starts_with(&format!("# minifenl {}, Intel(R) Xeon(R), 2 GHz\n# rows 1\n", env!("CARGO_PKG_VERSION")))
+    );
+    let read = Table::parse(&text).unwrap();
+    assert_eq!((read.cpu.as_ref(), read.version.as_deref()), (cpu.as_ref(), Some(env!("CARGO_PKG_VERSION"))));
+    assert_eq!((read.ceilings.clone(), read.csv()), (ceilings.to_vec(), text.clone()));
+    // Tables of earlier versions name no processor; a rate that is none is no ceiling.
+    let old = text.replace(", Intel(R) Xeon(R), 2 GHz", "").replace("# serial,4250,", "# serial,inf,");
+    let read = Table::parse(&old).unwrap();
+    assert_eq!((read.cpu, read.ceilings), (None, ceilings[1..].to_vec()));
 }
 
 #[test]
@@ -143,7 +170,7 @@ fn speedups_are_over_the_best_row_of_a_case() {
         row(one, "flat", Layout::Left, 0.03125),
         row(other, "flat", Layout::Left, 0.03125),
     ];
-    let table = Table { rows, ceilings: Vec::new() };
+    let table = Table { rows, ..Table::default() };
     assert_eq!((table.best(SERIAL)[&one], table.best(SERIAL)[&other]), (0.125, 0.0625));
     let speedups: Vec<Vec<String>> = table.cells().map(|cells| cells[15..17].to_vec()).collect();
     assert_eq!(
@@ -156,7 +183,7 @@ fn speedups_are_over_the_best_row_of_a_case() {
 #[test]
 fn rates_equal_those_by_hand() {
     let cells =
-        Table { rows: vec![row(case(8), "flat", Layout::Left, 5e-4)], ceilings: Vec::new() }.cells().next().unwrap();
+        Table { rows: vec![row(case(8), "flat", Layout::Left, 5e-4)], ..Table::default() }.cells().next().unwrap();
     let cell = |name: &str| cells[COLUMNS.iter().position(|column| *column == name).unwrap()].as_str();
     for (name, expected) in [
         ("cells", "3"),
