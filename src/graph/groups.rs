@@ -110,6 +110,11 @@ fn merge<'a>(
 ) -> u32 {
     heads.clear();
     heads.extend(patterns.iter().map(|pattern| pattern.row(row)).filter(|row| !row.is_empty()));
+    // Most rows have columns of one group only.
+    if let [only] = heads[..] {
+        only.iter().for_each(|&column| found(column));
+        return only.len() as u32;
+    }
     let mut count = 0;
     while let Some(column) = heads.iter().filter_map(|head| head.first()).min().copied() {
         found(column);
