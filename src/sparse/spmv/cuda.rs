@@ -3,7 +3,7 @@
 //! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
 //! ([`Lanes::of`]) or from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
 
-use super::{CrsMatrix, Lanes, Spmv};
+use super::{CrsMatrix, HostValue, Lanes, Spmv};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
 use crate::space::Item;
@@ -21,8 +21,8 @@ impl Lanes {
     }
 }
 
-/// Types that the values of a matrix on a GPU may have. Sums are f64 for all.
-pub trait DeviceValue: Item + Into<f64> {
+/// Types that the values of a matrix on a GPU may have; hosts multiply with them, too. Sums are f64 for all.
+pub trait DeviceValue: HostValue {
     // The constants are names of kernels.
     /// In CRS: by what happens to y, by [`Lanes`].
     #[doc(hidden)]
