@@ -99,12 +99,12 @@ fn decimal(mantissa: f64, power: i32) -> f64 {
     if power < 0 { mantissa / 10f64.powi(-power) } else { mantissa * 10f64.powi(power) }
 }
 
-/// Two to six of them, 1, 2 or 5 times a power of ten apart.
+/// Two to six of them, 1, 2, 2.5 or 5 times a power of ten apart.
 fn even(range: &Range<f64>) -> Ticks {
     let least = (range.end - range.start) / 5.0;
     let power = least.log10().floor() as i32;
     let mantissa =
-        [1.0, 2.0, 5.0, 10.0].into_iter().find(|mantissa| decimal(*mantissa, power) >= least).unwrap_or(10.0);
+        [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|mantissa| decimal(*mantissa, power) >= least).unwrap_or(10.0);
     let every = |mantissa: f64| {
         let step = decimal(mantissa, power);
         let (first, last) = ((range.start / step).ceil() as u64, (range.end / step).floor() as u64);
@@ -128,9 +128,13 @@ pub fn plain(value: f64) -> String {
         return format!("10{}", format!("{power:.0}").chars().map(raised).collect::<String>());
     }
     match size {
-        size if size >= 1e7 || (size < 1e-3 && size > 0.0) => format!("{value:.1e}"),
+        size if size >= 1e7 || (size < 1e-3 && size > 0.0) => {
+            let text = format!("{value:.2e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
         size if size >= 10.0 => format!("{value:.0}"),
-        _ => format!("{}", (value * 1e4).round() / 1e4),
+        _ => format!("{}", (value * 1e5).round() / 1e5),
     }
 }
 
@@ -170,8 +174,8 @@ mod tests {
         assert_eq!(scale(Kind::Twos, &[1.0, 512.0]).ticks().labels.len(), 10);
         assert_eq!(twos(&(1.0..4096.0)).labels, [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]);
         assert_eq!(scale(Kind::Twos, &[1.0, 1e5]).ticks().labels, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
-        assert_eq!(scale(Kind::Linear, &[1.0]).ticks().labels, [0.0, 0.5, 1.0]);
-        assert_eq!(scale(Kind::Linear, &[10.0]).ticks().labels, [0.0, 5.0, 10.0]);
+        assert_eq!(scale(Kind::Linear, &[1.0]).ticks().labels, [0.0, 0.25, 0.5, 0.75, 1.0]);
+        assert_eq!(scale(Kind::Linear, &[10.0]).ticks().labels, [0.0, 2.5, 5.0, 7.5, 10.0]);
         let log = scale(Kind::Tens, &[1.0, 100.0]);
         assert!((log.place(10.0) - 0.5).abs() < 1e-12 && log.place(0.9) > 0.0 && log.place(0.5) < 0.0);
         assert!((scale(Kind::Linear, &[2.0]).place(1.08) - 0.5).abs() < 1e-12);
@@ -181,7 +185,7 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        let found = [1e6, 1e-4, 1e4, 1e3, 2e5, 65536.0, 0.3, 2.5e-4, 1e12].map(plain);
-        assert_eq!(found, ["10⁶", "10⁻⁴", "10⁴", "1000", "200000", "65536", "0.3", "2.5e-4", "10¹²"]);
+        let found = [1e6, 1e-4, 1e4, 1e3, 2e5, 65536.0, 0.3, 2.5e-4, 1.25e-3, 2e7, 1e12].map(plain);
+        assert_eq!(found, ["10⁶", "10⁻⁴", "10⁴", "1000", "200000", "65536", "0.3", "2.5e-4", "0.00125", "2e7", "10¹²"]);
     }
 }

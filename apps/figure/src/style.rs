@@ -67,7 +67,7 @@ pub fn styles(names: &[&str]) -> Vec<Style> {
                 first.colour
             });
             let count = |marker| {
-                let is_pair = taken.iter().any(|style| *style == Style { colour, marker });
+                let is_pair = taken.contains(&Style { colour, marker });
                 (is_pair, used(&|style| style.marker == marker))
             };
             let marker = Marker::ALL.into_iter().min_by_key(|(marker, _)| count(*marker));

@@ -136,10 +136,7 @@ fn a_figure_has_words_and_a_background_and_is_the_same_again() {
         desc.starts_with("Line chart of time, ms over contraction length K = P D1 D2. flat: from 0.001 at 8 to "),
         "{desc}"
     );
-    assert!(
-        desc.contains("; b<c: from ") && desc.ends_with("; roofline: from 5.0e-4 at 8 to 0.004 at 2048."),
-        "{desc}"
-    );
+    assert!(desc.contains("; b<c: from ") && desc.ends_with("; roofline: from 5e-4 at 8 to 0.004 at 2048."), "{desc}");
     // The title is the first child, as browsers and screen readers expect.
     assert!(root.first_element_child().unwrap().has_tag_name("title"));
     let back = root.children().find(|node| node.has_tag_name("rect")).unwrap();

@@ -44,6 +44,15 @@ impl Ceilings {
         Ok(Ceilings { device: space.label(), copy: copy(space, items)?, peak })
     }
 
+    /// Reads the comment of a table with the ceilings of a device; no other comment has three rates.
+    pub fn parse(line: &str) -> Option<Self> {
+        let (device, rates) = line.strip_prefix("# ")?.split_once(',')?;
+        let rate = |text: &str| text.parse().ok().filter(|rate: &f64| (1e-3..1e12).contains(rate));
+        let rates: Option<Vec<f64>> = rates.split(',').map(rate).collect();
+        let [copy, single, double] = rates?.try_into().ok()?;
+        Some(Ceilings { device: device.into(), copy: 1e9 * copy, peak: [1e9 * single, 1e9 * double] })
+    }
+
     /// Operations a second that the case can reach here.
     pub fn roofline(&self, case: &Case) -> f64 {
         let peak = match case.precision {

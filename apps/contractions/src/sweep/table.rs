@@ -82,6 +82,7 @@ pub struct Table {
     /// Of each device.
     pub ceilings: Vec<Ceilings>,
     /// The version of the program that wrote the table; of a table that is being made, none.
+    #[cfg_attr(not(feature = "plot"), allow(dead_code))]
     pub version: Option<String>,
     /// Model of the host's processor, if known.
     pub cpu: Option<String>,
@@ -99,7 +100,7 @@ pub fn dims(case: &Case) -> String {
 fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| match value.abs() {
         _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value}"),
-        // All digits of these would change with each reading, whose factors of ten round.
+        // All digits would change with each reading, which rounds.
         size if size >= 1e15 => format!("{value:.3e}"),
         size if size >= 1e5 => format!("{value:.0}"),
         size if size >= 1.0 => format!("{value:.3}"),
@@ -231,7 +232,7 @@ impl Table {
             Some((version, cpu)) => (Some(version.into()), Some(cpu.into())),
             None => (None, None),
         };
-        let ceilings = comments().filter_map(ceilings).collect();
+        let ceilings = comments().filter_map(Ceilings::parse).collect();
         let counts: Vec<_> = comments().filter_map(|line| line.strip_prefix(ROWS)).collect();
         match counts[..].first().and_then(|count| count.parse::<usize>().ok()) {
             _ if counts.len() > 1 => Err(format!("more than one line `{ROWS}N`")),
@@ -243,15 +244,6 @@ impl Table {
             Some(_) => Ok(Table { rows, ceilings, version, cpu }),
         }
     }
-}
-
-/// Reads the comment with the ceilings of a device; no other comment has three rates.
-fn ceilings(line: &str) -> Option<Ceilings> {
-    let (device, rates) = line.strip_prefix("# ")?.split_once(',')?;
-    let rate = |text: &str| text.parse().ok().filter(|rate: &f64| (1e-3..1e12).contains(rate));
-    let rates: Option<Vec<f64>> = rates.split(',').map(rate).collect();
-    let [copy, single, double] = rates?.try_into().ok()?;
-    Some(Ceilings { device: device.into(), copy: 1e9 * copy, peak: [1e9 * single, 1e9 * double] })
 }
 
 /// Reads a row; an error continues `line N`.
