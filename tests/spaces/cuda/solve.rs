@@ -8,7 +8,7 @@ use minifenl::solve::{
     CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, Reason, SolveInfo, cg,
 };
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, HostValue, Storage};
+use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
 
 const PARAMS: CgParams = CgParams { tolerance: 1e-11, max_iterations: 1000 };
@@ -80,7 +80,7 @@ fn each<V: DeviceValue>(
     }
 }
 
-fn agrees<V: DeviceValue + HostValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
+fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
     let params = CgParams { tolerance, ..PARAMS };
     let n = a.graph().rows();
     let b = wave(n, 0.77);

@@ -3,7 +3,7 @@
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, HostValue, Lanes, Product, SlicedEll, Spmv, Storage};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Product, SlicedEll, Spmv, Storage};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ fn before(rows: usize, beta: f64) -> Vec<f64> {
     if beta == 0.0 { vec![f64::NAN; rows] } else { wave(rows, 0.9) }
 }
 
-fn by_lanes<V: DeviceValue + HostValue>(space: &Cuda, a: &CrsMatrix<V>) {
+fn by_lanes<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
     let x_there = space.upload(&x).unwrap();
@@ -156,7 +156,7 @@ fn products_with_dots_agree_with_serial() {
     }
 }
 
-fn by_formats<V: DeviceValue + HostValue>(space: &Cuda, a: &CrsMatrix<V>) {
+fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
     let x_there = space.upload(&x).unwrap();

@@ -8,6 +8,7 @@ use crate::study::peer::Program;
 use crate::study::plan::Point;
 use crate::study::{Row, Table};
 use minifenl::run::report::SpreadReport;
+use minifenl_figure::Limit;
 use std::collections::BTreeSet;
 
 const RANKS: &str = "ranks";
@@ -25,7 +26,7 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
     let figures = [
         (
             "time",
-            "Time of one call per phase (CG, SpMV, halo: per iteration) on the slowest rank; bars from the tenth to the ninetieth percentile.",
+            "Time of one call per phase (CG, SpMV, halo: per iteration) on the slowest rank; bands from the 10th to the 90th percentile; short dashes: the bytes of a CG iteration in CRS over the bandwidth of the triad (other formats move fewer).",
             Chart { title: "Time per phase", x: RANKS, y: "ms", is_log: true, series: series(table, names, &time) },
         ),
         (
@@ -63,7 +64,7 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
         ),
     ];
     let mut blocks: Vec<Block> =
-        figures.into_iter().map(|(name, caption, chart)| figure(name, caption, &chart)).collect();
+        figures.into_iter().map(|(name, caption, chart)| figure(table, name, caption, &chart)).collect();
     blocks.push(uneven(table));
     blocks.push(peers(table));
     blocks.extend(model.map(|model| line(table, model)));
@@ -71,8 +72,25 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
     blocks
 }
 
-fn figure(name: &'static str, caption: &str, chart: &Chart<'_>) -> Block {
-    Block::Figure(name, caption.into(), chart.svg())
+/// A figure with the machine of the first run in its subtitle and, among times per phase, the limit of CG.
+fn figure(table: &Table, name: &'static str, caption: &str, chart: &Chart<'_>) -> Block {
+    let limits = if ["time", "model"].contains(&name) { limit(table) } else { Vec::new() };
+    let note = table.first.as_ref().map_or(String::new(), |first| {
+        format!("{}; {}; minifenl {}", first.provenance.machine.cpu, first.device, first.version)
+    });
+    Block::Figure(name, caption.into(), chart.svg(&note, limits))
+}
+
+/// Milliseconds of a CG iteration that moves its bytes with the bandwidth of the triad, for the least number of threads.
+fn limit(table: &Table) -> Vec<Limit> {
+    let least = table.rows.iter().map(|row| row.point.threads).min();
+    let rows = table.rows.iter().filter(|row| Some(row.point.threads) == least);
+    let points: Vec<[f64; 2]> = rows
+        .filter_map(|row| Some([row.point.ranks as f64, 1e-6 * row.bytes / row.triad_gb_per_s?]))
+        .filter(|[_, ms]| *ms > 0.0)
+        .collect();
+    let limit = Limit { name: "CG, bytes / triad bandwidth".into(), points };
+    [limit].into_iter().filter(|limit| !limit.points.is_empty()).collect()
 }
 
 /// Lines over the ranks: one per name and number of threads.
@@ -130,6 +148,7 @@ fn uneven(table: &Table) -> Block {
     series.retain(|series| !series.points.is_empty());
     let caption = "CG iteration with uneven boxes; dashed: the time with even boxes times the rows of the fullest rank over those with even boxes.";
     figure(
+        table,
         "uneven",
         caption,
         &Chart { title: "Uneven boxes", x: RANKS, y: "ms per CG iteration", is_log: false, series },
@@ -163,6 +182,7 @@ fn peers(table: &Table) -> Block {
     let caption = "CG iteration of minifenl and other programs against ranks x threads: solid for ranks of 1 thread, dashed for threads of 1 rank \
                    (in a weak study, on the box of 1 rank).";
     figure(
+        table,
         "peers",
         caption,
         &Chart { title: "Other programs", x: "ranks x threads", y: "ms per CG iteration", is_log: true, series },
@@ -192,5 +212,5 @@ fn line(table: &Table, model: &Prediction) -> Block {
     let series = measured.into_iter().chain([model]).chain(peers).filter(|series| !series.points.is_empty()).collect();
     let caption = "CG iteration: measured, and the model drawn through to 100,000 ranks. Beyond the measured ranks the line is an \
                    extrapolation with the factors of the measured machine.";
-    figure("model", caption, &Chart { title: "CG iteration and model", x: RANKS, y: "ms", is_log: true, series })
+    figure(table, "model", caption, &Chart { title: "CG iteration and model", x: RANKS, y: "ms", is_log: true, series })
 }

@@ -1,5 +1,5 @@
 //! What a study leaves in its folder besides its runs: `study.csv`, `results.json`, `report.md`, `report.html` and the figures as
-//! SVG. Each file is written whole.
+//! SVG and PNG. Each file is written whole.
 
 mod chart;
 mod csv;
@@ -14,7 +14,7 @@ use crate::model::{Partition, Prediction};
 use crate::study::peer::Program;
 use crate::study::{Row, Study, Table};
 use document::Block;
-use minifenl::{Result, files};
+use minifenl::{Error, Result, files};
 use serde_json::json;
 use std::path::Path;
 
@@ -25,12 +25,16 @@ use std::path::Path;
 pub fn write(study: &Study, table: &Table, folder: &Path) -> Result<String> {
     let model = Prediction::new(study, table);
     let put = |name: &str, text: String| files::write(&folder.join(name), text.as_bytes());
+    let failed = |name: &str, reason| Error::File { path: folder.join(name).display().to_string(), reason };
     put("study.csv", csv::of(table))?;
     put("results.json", json_of(study, table, model.as_ref()))?;
     let (title, blocks) = (study.to_string(), report::blocks(study, table, model.as_ref()));
     for block in &blocks {
         if let Block::Figure(name, _, svg) = block {
             put(&format!("{name}.svg"), svg.clone())?;
+            let picture = format!("{name}.png");
+            let bytes = minifenl_figure::png(svg).map_err(|reason| failed(&picture, reason))?;
+            files::write(&folder.join(picture), &bytes)?;
         }
     }
     put("report.md", document::markdown(&title, &blocks))?;
