@@ -8,16 +8,17 @@
 //! Cost of the plan besides that of [`Coo`]: each index is looked up in a hash table twice, and 8 bytes per index of a foreign pair
 //! travel. Element tables have far fewer indices than pairs. A sum sends 8 bytes per foreign value.
 
-use super::index::{CooIndex, IGNORED, check_sizes};
+use super::gathered::{Gathered, columns_used, foreign, pairs_of, rows_used};
+use super::index::{CooIndex, check_sizes};
 use super::plan::{Coo, ElementIndices, elements};
 use super::slots::{Elements, Slots};
 use super::sums::{Summand, Values};
 use crate::comm::{Communicator, Exchange, GlobalMap, Map, Message, Neighbour, agree, same};
 use crate::contraction::Sum;
 use crate::error::check_length;
-use crate::space::{HostSpace, Item, try_collect, try_push, try_reserve};
+use crate::space::{HostSpace, Item, try_collect, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
+use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ impl DistributedCoo {
     /// `owned`; `u64::MAX` is no id. Pairs with a negative id are ignored. Collective.
     ///
     /// # Errors
-    /// As [`Coo::new`] and [`GlobalMap::new`]: on one rank, with [`Error::Elsewhere`] on all others.
+    /// As [`Coo::new`] and [`GlobalMap::new`]: on one rank, with [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
     pub fn new<S: HostSpace, I: CooIndex>(
         space: &S,
         comm: &dyn Communicator,
@@ -158,7 +159,8 @@ impl DistributedCoo {
     /// Makes the messages for values of type `V`. Collective.
     ///
     /// # Errors
-    /// As [`Communicator::exchange`], and [`Error::OutOfMemory`]: on one rank, with [`Error::Elsewhere`] on all others.
+    /// As [`Communicator::exchange`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory): on one rank, with
+    /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
     pub fn messages<V: Packed>(&self, comm: &dyn Communicator) -> Result<CooMessages<V>> {
         let made = self.message_map(V::WORDS).and_then(|map| {
             let count = map.ghost_count() / V::WORDS;
@@ -230,157 +232,5 @@ impl DistributedCoo {
         messages.received.iter_mut().zip(came).for_each(|(value, words)| *value = V::unpack(words));
         plan.sum(space, Values { own: values, first: self.first, others: &messages.received }, sum, entries);
         Ok(())
-    }
-}
-
-/// Mark of an ignored id in a message.
-const NO_ID: GlobalOrdinal = GlobalOrdinal::MAX;
-
-/// The id of an index, or [`NO_ID`].
-fn id<I: CooIndex>(index: I) -> GlobalOrdinal {
-    index.get().unwrap_or(NO_ID)
-}
-
-/// The id of a slot's row, or [`NO_ID`]. A pair is ignored if its column is.
-fn row_id<I: CooIndex>(input: &Elements<'_, I>, slot: usize) -> GlobalOrdinal {
-    let is_ignored = input.columns_per_elem == 1 && columns_of(input, slot)[0].get().is_none();
-    if is_ignored { NO_ID } else { id(input.rows[slot]) }
-}
-
-fn columns_of<'a, I>(input: &Elements<'a, I>, slot: usize) -> &'a [I] {
-    &input.columns[slot / input.rows_per_elem * input.columns_per_elem..][..input.columns_per_elem]
-}
-
-/// The ids of all rows.
-fn rows_used<I: CooIndex>(input: &Elements<'_, I>) -> Result<Vec<GlobalOrdinal>> {
-    check_sizes(0, 0, input.count().saturating_mul(input.columns_per_elem))?;
-    let mut used = Vec::new();
-    try_reserve("ids of rows", &mut used, input.count())?;
-    used.extend((0..input.count()).map(|slot| row_id(input, slot)).filter(|&id| id != NO_ID));
-    Ok(used)
-}
-
-/// Slots with rows of other ranks, by owner, lowest first, and in the order of the input.
-fn foreign<I: CooIndex>(input: &Elements<'_, I>, rows: &GlobalMap) -> Result<Vec<(usize, Vec<LocalOrdinal>)>> {
-    let neighbours = rows.map().neighbours();
-    let mut sent: Vec<_> = neighbours.iter().map(|neighbour| (neighbour.rank, Vec::new())).collect();
-    for slot in 0..input.count() {
-        let row = rows.local(row_id(input, slot)).filter(|&row| row as usize >= rows.map().owned_count());
-        if let Some(ghost) = row {
-            let at = neighbours.partition_point(|neighbour| neighbour.receive.end <= ghost);
-            try_push("slots to send", &mut sent[at].1, slot as LocalOrdinal)?;
-        }
-    }
-    sent.retain(|(_, slots)| !slots.is_empty());
-    Ok(sent)
-}
-
-/// A message of pairs: for each slot its row and its columns.
-fn pairs_of<I: CooIndex>(input: &Elements<'_, I>, slots: &[LocalOrdinal]) -> Result<Vec<u64>> {
-    let mut pairs = Vec::new();
-    try_reserve("pairs to send", &mut pairs, slots.len() * (1 + input.columns_per_elem))?;
-    for &slot in slots {
-        pairs.push(id(input.rows[slot as usize]));
-        pairs.extend(columns_of(input, slot as usize).iter().map(|&column| id(column)));
-    }
-    Ok(pairs)
-}
-
-/// The ids of the columns of owned rows.
-fn columns_used<I: CooIndex>(
-    input: &Elements<'_, I>,
-    rows: &GlobalMap,
-    came: &[Message],
-    width: usize,
-) -> Result<Vec<GlobalOrdinal>> {
-    let mut used = Vec::new();
-    let is_owned = |slot| rows.local(row_id(input, slot)).is_some_and(|row| (row as usize) < rows.map().owned_count());
-    for elem in 0..input.count() / input.rows_per_elem {
-        let slot = elem * input.rows_per_elem;
-        if (slot..slot + input.rows_per_elem).any(is_owned) {
-            let columns = columns_of(input, slot);
-            try_reserve("ids of columns", &mut used, columns.len())?;
-            used.extend(columns.iter().map(|&column| id(column)).filter(|&id| id != NO_ID));
-        }
-    }
-    for (_, pairs) in came {
-        try_reserve("ids of columns", &mut used, pairs.len())?;
-        used.extend(pairs.chunks_exact(1 + width).flat_map(|pair| &pair[1..]).filter(|&&id| id != NO_ID));
-    }
-    Ok(used)
-}
-
-/// The slots of owned rows in local indices: those of lower ranks, of this rank, of higher ranks.
-struct Gathered {
-    /// Row of each slot.
-    rows: Vec<LocalOrdinal>,
-    /// Slots before those of this rank.
-    first: usize,
-    /// Slots of this rank.
-    own: usize,
-    rows_per_elem: usize,
-    width: usize,
-    /// `[elem, b]` of this rank.
-    own_columns: Vec<LocalOrdinal>,
-    /// `[slot, b]` of all others.
-    other_columns: Vec<LocalOrdinal>,
-    ignores: bool,
-}
-
-impl Gathered {
-    fn new<I: CooIndex>(
-        input: &Elements<'_, I>,
-        row_map: &GlobalMap,
-        column_map: &GlobalMap,
-        came: &[Message],
-        first: usize,
-    ) -> Result<Self> {
-        let width = input.columns_per_elem;
-        let owned = row_map.map().owned_count();
-        let local_row = |id| row_map.local(id).filter(|&row| (row as usize) < owned).unwrap_or(IGNORED);
-        let local_column = |id| column_map.local(id).unwrap_or(IGNORED);
-        let pairs = || came.iter().flat_map(|(_, pairs)| pairs.chunks_exact(1 + width));
-        let others = pairs().count();
-        let (mut rows, mut other_columns) = (Vec::new(), Vec::new());
-        try_reserve("local rows", &mut rows, others + input.count())?;
-        rows.extend(pairs().take(first).map(|pair| local_row(pair[0])));
-        rows.extend((0..input.count()).map(|slot| local_row(row_id(input, slot))));
-        rows.extend(pairs().skip(first).map(|pair| local_row(pair[0])));
-        if let Some((pair, _)) =
-            pairs().zip(rows[..first].iter().chain(&rows[first + input.count()..])).find(|(_, row)| **row == IGNORED)
-        {
-            return Err(Error::Mpi(format!("another rank sent row {}, which this rank does not own", pair[0])));
-        }
-        try_reserve("local columns", &mut other_columns, others * width)?;
-        other_columns.extend(pairs().flat_map(|pair| &pair[1..]).map(|&id| local_column(id)));
-        let own_columns = try_collect("local columns", input.columns.iter().map(|&column| local_column(id(column))))?;
-        // Columns without a local index also belong to elements without a row here.
-        let ignores = input.columns.iter().any(|&column| id(column) == NO_ID) || other_columns.contains(&IGNORED);
-        let (own, rows_per_elem) = (input.count(), input.rows_per_elem);
-        Ok(Gathered { rows, first, own, rows_per_elem, width, own_columns, other_columns, ignores })
-    }
-}
-
-impl Slots for Gathered {
-    fn count(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn row(&self, slot: usize) -> LocalOrdinal {
-        self.rows[slot]
-    }
-
-    fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {
-        let own = slot.wrapping_sub(self.first);
-        let columns = if own < self.own {
-            &self.own_columns[own / self.rows_per_elem * self.width..]
-        } else {
-            &self.other_columns[if slot < self.first { slot } else { slot - self.own } * self.width..]
-        };
-        columns[..self.width].iter().for_each(|&column| visit(column));
     }
 }

@@ -46,6 +46,7 @@ mod columns;
 mod combinations;
 mod constrained;
 mod distributed;
+mod gathered;
 mod index;
 mod lists;
 mod pieces;
