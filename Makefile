@@ -75,6 +75,7 @@ test: setup $(CUDA)/bin/nvdisasm $(MESHIO) ## every test, and how many passed, f
 	cargo test -p minifenl-scaling --features mpi --test scaling 2>&1 | tee -a target/test.log || failed=1; \
 	$(MESHIO)/bin/python tests/vtk.py target/debug/minifenl mpirun 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
+	CARGO_TARGET_DIR=target/faer cargo test --manifest-path tests/faer/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
 
@@ -96,6 +97,8 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo clippy -q --workspace --all-targets -- -D warnings
 	cargo clippy -q --all-targets --features mpi,faults -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
+	for features in dashmap,sprs num-complex cuda; do \
+	    cargo clippy -q --lib --no-default-features --features $$features -- -D warnings; done
 	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings
 	cargo clippy -q -p minifenl-scaling --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
