@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 
 PANELS = [("spmv", "SpMV"), ("cg", "CG iteration"), ("fill", "Fill"), ("graph", "Graph")]
 COPIED = ["spmv", "cg"]  # In GB/s.
-COLOURS = {"blue": "#0072b2", "vermillion": "#d55e00", "green": "#00936b", "pink": "#c45c97", "sky": "#2e9bd6", "mustard": "#b38600",
+COLOURS = {"blue": "#0072b2", "vermilion": "#d55e00", "green": "#00936b", "pink": "#c45c97", "sky": "#2e9bd6", "mustard": "#b38600",
            "grey": "#6a6a6a", "brown": "#783c00", "black": "#000000", "purple": "#6e3296"}
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "up": "^", "down": "v", "cross": "x", "plus": "+", "star": (6, 2, 0)}
 STYLES = pathlib.Path(__file__).parent.parent / "apps/figure/src/styles.csv"

@@ -7,7 +7,7 @@ use crate::marker::Marker;
 /// Colours by their names in the table; each has a contrast of at least 3 on white.
 pub(crate) const COLOURS: [(&str, &str); 10] = [
     ("blue", "#0072b2"),
-    ("vermillion", "#d55e00"),
+    ("vermilion", "#d55e00"),
     ("green", "#00936b"),
     ("pink", "#c45c97"),
     ("sky", "#2e9bd6"),
