@@ -6,7 +6,7 @@
 Five measurements, interleaved, with a box of N^3 nodes per rank and a thread per rank; times are medians over the rounds:
 
 alone    p runs of 1 rank at the same time, each pinned to a core: no messages, no partition, no waiting
-spread   p ranks of one run, dealt out over the NUMA domains and bound to cores (as minifenl-scaling starts them)
+spread   p ranks of one run, dealt out over the NUMA domains and bound to cores (as minifenl-scaling does if each domain gets equally many)
 eager    as spread, but Open MPI copies faces of up to 64 KiB at once, so that they move while rows without ghosts are multiplied
 packed   as spread, but bound to one core after the other
 none     as spread without binding

@@ -2,12 +2,11 @@
 //!
 //! ```text
 //! cargo run --release --example elasticity
-//! ```
-//! ```text
+//!
 //! div sigma = 0, sigma = lambda tr(eps) I + 2 mu eps,   u = E x on the surface         u = E x inside, too: the patch test
 //! K[i c, j d] = V (lambda g_ic g_jd + mu (g_id g_jc + delta_cd g_i . g_j))              g_i: gradient of function i, V: volume
 //!
-//! 1  graph         of the nodes: 1 entry per pair of nodes
+//! 1  graph         of the nodes of cubes, each cut into six tetrahedra
 //! 2  BlockFill     3 x 3 values per entry, 12 x 12 per element
 //! 3  conditions    r = K u with u on the surface; rows and columns of fixed dofs
 //! 4  CG            K delta = r by products with blocks; u - delta is the displacement
@@ -21,14 +20,10 @@ use minifenl::sparse::{BlockCrsMatrix, Product};
 use minifenl::{Result, graph, mesh::ElemNode};
 
 const EDGE: u32 = 11;
-const LAMBDA: f64 = 1.2;
-const MU: f64 = 0.8;
-/// Strain and rotation.
 const E: [[f64; 3]; 3] = [[0.010, 0.002, 0.0], [-0.001, -0.003, 0.004], [0.003, 0.0, -0.002]];
 
 fn main() -> Result<()> {
-    let (space, count) = (Threads::new(allowed_cores())?, EDGE.pow(3) as usize);
-    // Cubes, each cut into six tetrahedra: the paths along its edges from the lowest corner to the highest.
+    let (space, count, lambda, mu) = (Threads::new(allowed_cores())?, EDGE.pow(3) as usize, 1.2, 0.8);
     let at = |node: u32| [node % EDGE, node / EDGE % EDGE, node / EDGE.pow(2)];
     let point: Vec<[f64; 3]> =
         (0..EDGE.pow(3)).map(|node| at(node).map(|i| f64::from(i) / f64::from(EDGE - 1))).collect();
@@ -39,11 +34,9 @@ fn main() -> Result<()> {
             table.extend([0, step[a], step[a] + step[b], step[a] + step[b] + step[c]].map(|up| corner + up));
         }
     }
-
     // 1. The graph of the nodes.
     let elem_node = ElemNode::new(table, 4, count)?;
     let graph = graph::build(&space, &elem_node, count, graph::Strategy::default())?;
-
     // 2. Dof 3 i + c of an element is displacement c at its node i.
     let kernel = element_fn(|elem| {
         let corners: [[f64; 3]; 4] = std::array::from_fn(|i| point[elem_node.elem(elem)[i] as usize]);
@@ -51,13 +44,12 @@ fn main() -> Result<()> {
         let entry = |r: usize, s: usize| {
             let ([i, c], [j, d]) = ([r / 3, r % 3], [s / 3, s % 3]);
             let dot: f64 = if c == d { (0..3).map(|k| g[i][k] * g[j][k]).sum() } else { 0.0 };
-            volume * (LAMBDA * g[i][c] * g[j][d] + MU * (g[i][d] * g[j][c] + dot))
+            volume * (lambda * g[i][c] * g[j][d] + mu * (g[i][d] * g[j][c] + dot))
         };
         (std::array::from_fn(|r| std::array::from_fn(|s| entry(r, s))), [0.0; 12])
     });
     let (mut matrix, mut residual) = (BlockCrsMatrix::<3>::zero(graph.crs.clone()), vec![0.0; 3 * count]);
     BlockFill::<12, 3>::new(&space, Strategy::Gather, &graph)?.assemble(&space, &kernel, &mut matrix, &mut residual)?;
-
     // 3. All three displacements are given on the surface; single dofs could be.
     let exact: Vec<f64> =
         point.iter().flat_map(|x| E.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])).collect();
@@ -65,19 +57,19 @@ fn main() -> Result<()> {
     let u: Vec<f64> = exact.iter().zip(&fixed).map(|(&exact, &fixed)| if fixed != 0 { exact } else { 0.0 }).collect();
     (&matrix).multiply(&space, &u, &mut residual)?;
     Dirichlet::of_blocks::<3, _>(&space, &graph.crs, &fixed)?.apply_to_blocks(&space, &mut matrix, &mut residual)?;
-
     // 4. A block matrix is an operator as a CRS matrix is.
     let (mut work, mut delta) = (CgWorkspace::new(&space, 3 * count, 3 * count)?, vec![0.0; 3 * count]);
     let params = CgParams { tolerance: 1e-12, max_iterations: 500 };
     let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &residual };
     let info = cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
-    let error = (0..3 * count).map(|dof| (u[dof] - delta[dof] - exact[dof]).abs()).fold(0.0, f64::max);
+    let error =
+        (0..3 * count).map(|dof| (u[dof] - delta[dof] - exact[dof]).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     println!("{count} nodes, {} dofs: {} CG iterations, largest error {error:.1e}", 3 * count, info.iterations);
     assert!(error < 1e-11, "the largest error is {error:.1e}, expected at most 1e-11");
     Ok(())
 }
 
-/// Volume of a tetrahedron and the gradients of its four linear functions.
+/// Volume and gradients of the four linear functions.
 fn gradients(corner: [[f64; 3]; 4]) -> (f64, [[f64; 3]; 4]) {
     let [a, b, c] = [1, 2, 3].map(|i: usize| [0, 1, 2].map(|d| corner[i][d] - corner[0][d]));
     let cross = |p: [f64; 3], q: [f64; 3]| [[1, 2], [2, 0], [0, 1]].map(|[i, j]| p[i] * q[j] - p[j] * q[i]);

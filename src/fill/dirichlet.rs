@@ -7,7 +7,7 @@
 
 use crate::space::{Array, ExecutionSpace, HostMemory, MemorySpace};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{LocalOrdinal, Result, RowOffset};
+use crate::{Error, LocalOrdinal, Result, RowOffset};
 
 /// The rows and entries that a set of fixed nodes clears.
 #[derive(Clone, Debug)]
@@ -19,6 +19,10 @@ pub struct Dirichlet<M: MemorySpace = HostMemory> {
     pub(super) row_count: usize,
     /// Number of values of the matrix, padding included.
     pub(super) values: usize,
+    /// Dofs per node: width of the matrix's blocks.
+    pub(super) dofs: usize,
+    /// Number of the graph that the entries are of.
+    pub(super) graph: u64,
 }
 
 impl<M: MemorySpace> Dirichlet<M> {
@@ -35,15 +39,29 @@ impl<M: MemorySpace> Dirichlet<M> {
     /// Clears the listed entries of the matrix and the residual of fixed rows; does not wait for a GPU.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the matrix has another graph's size, or the residual fewer items than
-    /// rows.
+    /// [`Error::Invalid`] unless the matrix is on the graph of [`new`](Self::new) or a copy of it,
+    /// [`Error::Shape`] when the residual has fewer items than rows.
     pub fn apply<S: Boundary<Memory = M>>(
         &self,
         space: &S,
         matrix: &mut CrsMatrix<f64, M>,
         residual: &mut M::Array<f64>,
     ) -> Result<()> {
+        self.check("Dirichlet::apply", 1, matrix.graph())?;
         space.apply_dirichlet(self, matrix.values_mut(), residual)
+    }
+
+    /// Refuses a matrix on another graph, or with another number of dofs per node.
+    pub(super) fn check(&self, name: &str, dofs: usize, graph: &CrsGraph<M>) -> Result<()> {
+        if self.dofs != dofs {
+            let made = format!("conditions for {} dofs per node, a matrix of {dofs}", self.dofs);
+            return Err(Error::Invalid(format!("{name}: {made}: expected the same number")));
+        }
+        if self.graph != graph.number() {
+            let expected = "expected the graph that the conditions were made for, or a copy of it";
+            return Err(Error::Invalid(format!("{name}: the matrix is on another graph: {expected}")));
+        }
+        Ok(())
     }
 
     /// Returns the number of entries and residuals that an application writes.

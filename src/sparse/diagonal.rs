@@ -6,7 +6,7 @@ use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
 impl<V: Item> CrsMatrix<V> {
-    /// Returns the entries (i, i) of all rows; columns behind the rows, such as ghosts, are of no interest.
+    /// Returns the entries (i, i) of all rows. Ignores columns beyond the rows, such as ghosts.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first row whose graph has no such entry, [`Error::OutOfMemory`].

@@ -72,9 +72,12 @@ impl DofMap {
     }
 
     /// Returns the local dof of a field at a node.
+    ///
+    /// # Panics
+    /// When there is no such node or field.
     #[inline(always)]
     pub fn dof(&self, node: usize, field: usize) -> usize {
-        debug_assert!(node < self.columns && field < self.dofs);
+        assert!(node < self.columns && field < self.dofs, "node {node}, field {field}: no dof");
         match self.order {
             DofOrder::ByField if node < self.rows => field * self.rows + node,
             _ => node * self.dofs + field,
@@ -82,8 +85,12 @@ impl DofMap {
     }
 
     /// Returns the node and the field of an owned dof.
+    ///
+    /// # Panics
+    /// When there is no such dof.
     #[inline(always)]
     pub fn node_of_row(&self, dof: usize) -> (usize, usize) {
+        assert!(dof < self.rows(), "dof {dof} is not owned");
         match self.order {
             DofOrder::Interleaved => (dof / self.dofs, dof % self.dofs),
             DofOrder::ByField => (dof % self.rows, dof / self.rows),
@@ -127,7 +134,8 @@ impl DofMap {
                     entries[self.position(position, field, owned)] = self.dof(column as usize, field) as LocalOrdinal;
                 }
             }
-        });
+            Ok(())
+        })?;
         Ok(CrsGraph::trusted(row_map, entries, self.columns()))
     }
 
@@ -142,17 +150,18 @@ pub(super) fn for_each_row<S: HostSpace, T: Send>(
     space: &S,
     row_map: &[RowOffset],
     items: &mut [T],
-    f: impl Fn(usize, &mut [T]) + Send + Sync,
-) {
+    f: impl Fn(usize, &mut [T]) -> Result<()> + Send + Sync,
+) -> Result<()> {
     let rows = row_map.len() - 1;
     let bounds = (0..=rows.div_ceil(S::CHUNK)).map(|chunk| row_map[rows.min(chunk * S::CHUNK)] as usize);
-    space.for_each(split_at(items, bounds).into_par_iter().enumerate(), |(chunk, mut items)| {
+    space.try_for_each(split_at(items, bounds).into_par_iter().enumerate(), |(chunk, mut items)| {
         for row in chunk * S::CHUNK..rows.min((chunk + 1) * S::CHUNK) {
             let (own, rest) = items.split_at_mut((row_map[row + 1] - row_map[row]) as usize);
-            f(row, own);
+            f(row, own)?;
             items = rest;
         }
-    });
+        Ok(())
+    })
 }
 
 #[cfg(test)]

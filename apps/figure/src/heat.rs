@@ -23,7 +23,7 @@ const COLOURS: [&str; 12] = [
     "#a50f15", "#de2d26", "#fb6a4a", "#fcbba1", "#fafafa", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6",
     "#2171b5", "#084594",
 ];
-/// Colours on which white is read better than black.
+/// Colours that need white text.
 const DARK: [&str; 4] = ["#a50f15", "#de2d26", "#2171b5", "#084594"];
 
 /// Fields of one variant.

@@ -3,8 +3,8 @@
 /// From one label to the next.
 pub(crate) const ROW: f64 = 18.0;
 
-/// Heights of the labels of lines that end at these heights: between `top` and `bottom`, at least a row apart. The room must
-/// hold all rows.
+/// Heights of the labels of lines that end at these heights: between `top` and `bottom`, at least a row apart. The range must
+/// hold all labels.
 pub(crate) fn beside(ends: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|&a, &b| ends[a].total_cmp(&ends[b]));

@@ -47,9 +47,9 @@ pub struct Point {
 /// A line with markers.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Its label.
+    /// Label at the end of the line.
     pub name: String,
-    /// Its look.
+    /// Colour and marker.
     pub style: Style,
     /// Dashed lines are of another kind, which a note of the head names.
     pub is_dashed: bool,
@@ -60,7 +60,7 @@ pub struct Series {
 /// What a machine can do at best: a thin dashed line without markers.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Its label.
+    /// Label at the end of the line.
     pub name: String,
     /// x and y, by increasing x.
     pub points: Vec<[f64; 2]>,

@@ -17,9 +17,9 @@ use rayon::prelude::*;
 const PIECE: usize = 1 << 16;
 /// Most values of a row that are hashed. Its table has twice as many places: 32 KiB, which the L1 cache holds.
 const HASHED: usize = 2048;
-/// Values between a column and the one that is prefetched: about the latency of memory.
+/// Prefetch distance in values, about one memory latency.
 const AHEAD: usize = 128;
-/// Most columns of a row that are sorted by counting smaller ones, which needs no branches.
+/// Largest number of columns per row that is sorted by counting smaller ones, without branches.
 const COUNTED: usize = 32;
 
 /// The graph, the position of each value `[list item, b]` in its row (`NONE` for an ignored column), and bounds of pieces.

@@ -26,7 +26,7 @@ pub struct Combinations<W = f64> {
 }
 
 impl<W: Copy> Combinations<W> {
-    /// Takes the constrained ones of `dofs` dofs: each with the free dofs and weights that it is the sum of.
+    /// Numbers the free dofs of `dofs` dofs; `constrained` lists each constrained dof with its free dofs and their weights.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a dof outside `0..dofs`, one that is constrained twice, and one that is a combination of a

@@ -18,7 +18,7 @@ use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::space::{HostSpace, Item, try_collect, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,6 +68,8 @@ pub struct DistributedCoo {
 pub struct CooMessages<V> {
     exchange: Box<dyn Exchange>,
     received: Vec<V>,
+    /// Number of the graph of the plan.
+    graph: u64,
 }
 
 impl DistributedCoo {
@@ -167,7 +169,7 @@ impl DistributedCoo {
             Ok((map, try_collect("received values", (0..count).map(|_| V::zero()))?))
         });
         let (map, received) = agree(comm, made)?;
-        Ok(CooMessages { exchange: agree(comm, comm.exchange(&map))?, received })
+        Ok(CooMessages { exchange: agree(comm, comm.exchange(&map))?, received, graph: self.graph().number() })
     }
 
     /// The values of this rank's slots as owned indices, those that it receives as ghosts, in `words` items each.
@@ -193,7 +195,8 @@ impl DistributedCoo {
     /// Sums `values`, one per pair of this rank's plan, into the rows of all ranks. `messages` are those of this plan. Collective.
     ///
     /// # Errors
-    /// As [`Coo::set_values`], on this rank alone and before anything is sent; failures of the messages.
+    /// As [`Coo::set_values`], on this rank alone and before anything is sent, so that other ranks wait: end all ranks then. Failures
+    /// of the messages.
     pub fn set_values<S: HostSpace, V: Item + Packed>(
         &self,
         space: &S,
@@ -218,10 +221,13 @@ impl DistributedCoo {
         sum: Sum,
         entries: &mut [V],
     ) -> Result<()> {
-        let (plan, received) = (self.plan.entries(), self.received.iter().map(|(_, count)| count).sum::<usize>());
+        let plan = self.plan.entries();
         check_length("DistributedCoo::sum_entries", "values", values.len(), self.value_count())?;
         check_length("DistributedCoo::sum_entries", "entries", entries.len(), self.graph().nnz())?;
-        check_length("DistributedCoo::sum_entries", "messages", messages.received.len(), received * plan.width)?;
+        if messages.graph != self.graph().number() {
+            let expected = "expected those that this plan's `messages` made";
+            return Err(Error::Invalid(format!("DistributedCoo::sum_entries: messages of another plan: {expected}")));
+        }
         messages.exchange.begin(&mut |message| {
             let slots = self.sent.iter().flat_map(|(_, slots)| slots);
             let sent = slots.flat_map(|&slot| &values[slot as usize * plan.width..][..plan.width]);

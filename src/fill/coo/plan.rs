@@ -7,6 +7,7 @@ use super::slots::{Elements, Pairs, Slots};
 use super::sums::{Entries, Summand, Values};
 use crate::contraction::Sum;
 use crate::error::check_length;
+use crate::fill::same_graph::check_graph;
 use crate::graph::Positions;
 use crate::space::{HostSpace, Item};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -56,7 +57,8 @@ impl Coo {
     /// without arrays of pairs. Rows and columns of an element matrix with a negative index are ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::Shape`] unless both tables have the same number of whole elements.
+    /// As [`new`](Self::new), [`Error::Invalid`] for a table that ends within an element, and [`Error::Shape`] unless both tables have
+    /// the same number of elements.
     pub fn from_elements<S: HostSpace, I: CooIndex>(
         space: &S,
         rows: usize,
@@ -173,17 +175,8 @@ impl Coo {
         }
     }
 
-    pub(super) fn check_matrix<V: Item>(&self, operation: &str, matrix: &CrsMatrix<V>) -> Result<()> {
-        // Equal graphs are accepted; comparing them costs a pass over both.
-        if Arc::ptr_eq(&self.graph, matrix.graph()) || self.graph == *matrix.graph() {
-            return Ok(());
-        }
-        let size = |graph: &CrsGraph| format!("{} rows and {} entries", graph.rows(), graph.nnz());
-        Err(Error::Invalid(format!(
-            "{operation}: the matrix has another graph ({}) than the plan ({}), expected a matrix made by the plan's `matrix`",
-            size(matrix.graph()),
-            size(&self.graph)
-        )))
+    pub(super) fn check_matrix<V: Item>(&self, operation: &'static str, matrix: &CrsMatrix<V>) -> Result<()> {
+        check_graph(operation, matrix.graph(), &self.graph)
     }
 }
 
@@ -198,7 +191,7 @@ pub(super) fn elements<'a, I: CooIndex>(
             let ElementIndices { indices, per_elem } = table;
             let len = indices.len();
             return Err(Error::Invalid(format!(
-                "{operation}: `{name}` has {len} indices, expected a multiple of {per_elem} indices per element, at least 1"
+                "{operation}: `{name}` has {len} indices, {per_elem} per element: expected whole elements of 1 index or more"
             )));
         }
     }

@@ -199,8 +199,7 @@ impl Entries<'_> {
     }
 }
 
-/// Values between one that is added and one that is prefetched: about the latency of memory. Rows read values that lie far apart, which
-/// the processor does not foresee.
+/// Prefetch distance in values, about one memory latency. The hardware prefetcher cannot follow these scattered reads.
 const AHEAD: usize = 256;
 
 /// Stands for a width that is known at run time only.

@@ -37,7 +37,15 @@ impl Boundary for Cuda {
             let grid = Grid::cover(graph.rows() * LANES, THREADS);
             self.launch(&DIRICHLET, "list_fixed", grid, arguments)?;
         }
-        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), values: graph.nnz() })
+        Ok(Dirichlet {
+            rows,
+            entries,
+            lengths,
+            row_count: graph.rows(),
+            values: graph.nnz(),
+            dofs: 1,
+            graph: graph.number(),
+        })
     }
 
     fn apply_dirichlet(

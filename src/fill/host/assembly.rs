@@ -38,12 +38,18 @@ pub(super) type Values<'a> = (&'a Arc<CrsGraph>, &'a mut [f64]);
 
 impl<const ND: usize, const B: usize> Assembly<ND, B> {
     /// Prepares a strategy for a pattern and the elements in it.
-    pub fn new<S: HostSpace>(space: &S, strategy: Strategy, crs: Arc<CrsGraph>, elem: ElemGraph) -> Result<Self> {
+    pub fn new<S: HostSpace>(
+        name: &'static str,
+        space: &S,
+        strategy: Strategy,
+        crs: Arc<CrsGraph>,
+        elem: ElemGraph,
+    ) -> Result<Self> {
         if B == 0 || !ND.is_multiple_of(B) {
-            let why = format!("Fill::new: {ND} dofs per element of {B} dofs per node, expected a multiple");
+            let why = format!("{name}: {ND} dofs per element of {B} dofs per node, expected a multiple");
             return Err(Error::Invalid(why));
         }
-        check_tables("Fill::new", ND / B, &crs, &elem)?;
+        check_tables(name, ND / B, &crs, &elem)?;
         let (elem_node, rows) = (elem.elem_node(), crs.rows());
         let method = match strategy {
             Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)?),
@@ -56,12 +62,13 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
     /// Assembles the parts that are given.
     pub fn assemble<S: HostSpace>(
         &mut self,
+        name: &'static str,
         space: &S,
         kernel: &dyn AnyKernel<ND>,
         sum: Sum,
         parts: Parts<'_, Values<'_>>,
     ) -> Result<()> {
-        let output = check_output("Fill::assemble", &self.crs, B, sum, parts)?;
+        let output = check_output(name, &self.crs, B, sum, parts)?;
         let (graph, batches) = (Pattern { crs: &self.crs, elem: &self.elem }, &self.batches);
         match &mut self.method {
             Method::Scatter(scatter) => scatter.assemble::<S, ND, B>(space, kernel, batches, graph, output),

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::contraction::Sum;
 use crate::fill::{Parts, Strategy};
 use crate::graph::Graph;
+use crate::mesh::ElemNode;
 use crate::space::HostSpace;
 use crate::sparse::BlockCrsMatrix;
 
@@ -42,7 +43,8 @@ impl<const ND: usize, const B: usize> BlockFill<ND, B> {
     /// [`Error::Invalid`](crate::Error::Invalid) unless `ND` is a multiple of `B`, otherwise those of
     /// [`Fill::new`](super::Fill::new).
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, graph: &Graph) -> Result<Self> {
-        Ok(BlockFill { assembly: Assembly::new(space, strategy, graph.crs.clone(), graph.elem.clone())? })
+        let (crs, elem) = (graph.crs.clone(), graph.elem.clone());
+        Ok(BlockFill { assembly: Assembly::new("BlockFill::new", space, strategy, crs, elem)? })
     }
 
     /// Overwrites the values of `matrix` and `residual`, `[node, field]`, with the sums over all elements.
@@ -70,7 +72,12 @@ impl<const ND: usize, const B: usize> BlockFill<ND, B> {
         sum: Sum,
         parts: Parts<'_, &mut BlockCrsMatrix<B>>,
     ) -> Result<()> {
-        self.assembly.assemble(space, kernel, sum, parts.map(BlockCrsMatrix::values_on_graph))
+        self.assembly.assemble("BlockFill::assemble", space, kernel, sum, parts.map(BlockCrsMatrix::values_on_graph))
+    }
+
+    /// Returns the element-node table.
+    pub fn elem_node(&self) -> &ElemNode {
+        self.assembly.elem.elem_node()
     }
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.

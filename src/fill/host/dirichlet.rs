@@ -21,8 +21,8 @@ impl Dirichlet {
     /// row are in the order of its columns, on any number of threads.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the matrix has another graph's size, `rhs` fewer items than rows, or `values` another number of items
-    /// than columns. [`Error::Invalid`] when a fixed row has no diagonal entry; nothing is changed then.
+    /// [`Error::Shape`] when `rhs` has fewer items than rows or `values` another number of items than columns. [`Error::Invalid`]
+    /// when the matrix is on another graph, or a fixed row has no diagonal entry; nothing is changed then.
     pub fn apply_with<S: HostSpace>(
         &self,
         space: &S,
@@ -32,8 +32,7 @@ impl Dirichlet {
     ) -> Result<()> {
         const NAME: &str = "Dirichlet::apply_with";
         let (graph, stored) = (matrix.graph(), matrix.values());
-        check_length(NAME, "matrix", stored.len(), self.values)?;
-        check_length(NAME, "matrix (rows)", graph.rows(), self.row_count)?;
+        self.check(NAME, 1, graph)?;
         check_at_least(NAME, "rhs", rhs.len(), self.row_count)?;
         check_length(NAME, "values", values.len(), graph.columns())?;
         let mut imposed = Vec::new();
@@ -64,11 +63,11 @@ impl Dirichlet {
 
 impl<S: HostSpace> Boundary for S {
     fn dirichlet(&self, graph: &CrsGraph, fixed: &Vec<u8>) -> Result<Dirichlet> {
-        Dirichlet::of_blocks::<1, S>(self, graph, fixed)
+        list::<1, S>("Dirichlet::new", self, graph, fixed)
     }
 
     fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
-        clear(self, conditions, values, residual)
+        clear("Dirichlet::apply", self, conditions, values, residual)
     }
 }
 
@@ -80,55 +79,75 @@ impl Dirichlet {
     /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has `B` items per column and each row a column of its own,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn of_blocks<const B: usize, S: HostSpace>(space: &S, graph: &CrsGraph, fixed: &[u8]) -> Result<Self> {
-        check_length("Dirichlet::new", "fixed", fixed.len(), B * graph.columns())?;
-        check_at_least("Dirichlet::new", "graph (columns)", graph.columns(), graph.rows())?;
-        let is_fixed = |&row: &usize| fixed[row] != 0;
-        let mut rows = Vec::new();
-        try_reserve("fixed rows", &mut rows, (0..B * graph.rows()).filter(is_fixed).count())?;
-        rows.extend((0..B * graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
-        let mut lists = try_collect("lists of entries", (0..graph.rows().div_ceil(S::CHUNK)).map(|_| Vec::new()))?;
-        space.try_for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
-            for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
-                for entry in graph.row_range(row) {
-                    let column = graph.entries()[entry] as usize;
-                    for (c, d) in (0..B).flat_map(|c| (0..B).map(move |d| (c, d))) {
-                        let (row, column) = (B * row + c, B * column + d);
-                        if column != row && (fixed[row] | fixed[column]) != 0 {
-                            try_push("entries to clear", list, (B * (B * entry + c) + d) as RowOffset)?;
-                        }
-                    }
-                }
-            }
-            Ok(())
-        })?;
-        let mut entries = Vec::new();
-        try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
-        lists.iter().for_each(|list| entries.extend_from_slice(list));
-        let lengths = (rows.len(), entries.len());
-        Ok(Dirichlet { rows, entries, lengths, row_count: B * graph.rows(), values: B * B * graph.nnz() })
+        list::<B, S>("Dirichlet::of_blocks", space, graph, fixed)
     }
 
     /// Clears the listed values of a matrix of blocks and the residual of fixed dofs.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the matrix has another graph's size, or the residual fewer items than rows.
+    /// [`Error::Invalid`] when the matrix is on another graph or has blocks of another width, [`Error::Shape`] when the residual has
+    /// fewer items than rows.
     pub fn apply_to_blocks<const B: usize, S: HostSpace>(
         &self,
         space: &S,
         matrix: &mut BlockCrsMatrix<B>,
         residual: &mut [f64],
     ) -> Result<()> {
-        clear(space, self, matrix.parts_mut().1, residual)
+        const NAME: &str = "Dirichlet::apply_to_blocks";
+        self.check(NAME, B, matrix.graph())?;
+        clear(NAME, space, self, matrix.parts_mut().1, residual)
     }
 }
 
-fn clear<S: HostSpace>(space: &S, conditions: &Dirichlet, values: &mut [f64], residual: &mut [f64]) -> Result<()> {
-    check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
-    check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
+fn clear<S: HostSpace>(
+    name: &'static str,
+    space: &S,
+    conditions: &Dirichlet,
+    values: &mut [f64],
+    residual: &mut [f64],
+) -> Result<()> {
+    check_length(name, "matrix", values.len(), conditions.values)?;
+    check_at_least(name, "residual", residual.len(), conditions.row_count)?;
     let values = atomic_view(values);
     space.for_each(conditions.entries.par_chunks(S::CHUNK), |entries| {
         entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
     });
     conditions.rows.iter().for_each(|&row| residual[row as usize] = 0.0);
     Ok(())
+}
+
+/// Lists the rows of fixed dofs and the entries to clear.
+fn list<const B: usize, S: HostSpace>(
+    name: &'static str,
+    space: &S,
+    graph: &CrsGraph,
+    fixed: &[u8],
+) -> Result<Dirichlet> {
+    check_length(name, "fixed", fixed.len(), B * graph.columns())?;
+    check_at_least(name, "graph (columns)", graph.columns(), graph.rows())?;
+    let is_fixed = |&row: &usize| fixed[row] != 0;
+    let mut rows = Vec::new();
+    try_reserve("fixed rows", &mut rows, (0..B * graph.rows()).filter(is_fixed).count())?;
+    rows.extend((0..B * graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
+    let mut lists = try_collect("lists of entries", (0..graph.rows().div_ceil(S::CHUNK)).map(|_| Vec::new()))?;
+    space.try_for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
+        for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
+            for entry in graph.row_range(row) {
+                let column = graph.entries()[entry] as usize;
+                for (c, d) in (0..B).flat_map(|c| (0..B).map(move |d| (c, d))) {
+                    let (row, column) = (B * row + c, B * column + d);
+                    if column != row && (fixed[row] | fixed[column]) != 0 {
+                        try_push("entries to clear", list, (B * (B * entry + c) + d) as RowOffset)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let mut entries = Vec::new();
+    try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
+    lists.iter().for_each(|list| entries.extend_from_slice(list));
+    let lengths = (rows.len(), entries.len());
+    let (row_count, values) = (B * graph.rows(), B * B * graph.nnz());
+    Ok(Dirichlet { rows, entries, lengths, row_count, values, dofs: B, graph: graph.number() })
 }

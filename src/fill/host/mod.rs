@@ -61,7 +61,7 @@ impl<const NN: usize> Fill<NN> {
 
     /// [`new`](Self::new) for a pattern and the elements in it.
     fn prepare<S: HostSpace>(space: &S, strategy: Strategy, crs: Arc<CrsGraph>, elem: ElemGraph) -> Result<Self> {
-        Ok(Fill { assembly: Assembly::new(space, strategy, crs, elem)? })
+        Ok(Fill { assembly: Assembly::new("Fill::new", space, strategy, crs, elem)? })
     }
 
     /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
@@ -110,7 +110,7 @@ impl<const NN: usize> Fill<NN> {
         sum: Sum,
         parts: Parts<'_>,
     ) -> Result<()> {
-        self.assembly.assemble(space, kernel, sum, parts.map(values_of))
+        self.assembly.assemble("Fill::assemble", space, kernel, sum, parts.map(values_of))
     }
 
     /// Returns the element-node table.

@@ -1,8 +1,8 @@
 //! Functions as operators and preconditioners on host spaces: for matrices in a format of another crate, and for those that are
 //! never stored.
 //!
-//! On several ranks the function itself fetches what it needs of other ranks' unknowns; [`DistributedOperator`](super::DistributedOperator)
-//! does it for stored matrices.
+//! With several ranks the function must exchange ghost values itself; [`DistributedOperator`](super::DistributedOperator) does so for
+//! stored matrices.
 
 use super::{LinearOperator, Preconditioner};
 use crate::Result;

@@ -10,9 +10,9 @@ mod host;
 
 use super::dof_map::for_each_row;
 use super::{CrsGraph, CrsMatrix, DofMap};
-use crate::Result;
 use crate::error::check_length;
 use crate::space::{HostSpace, try_zeroed, zeroed};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// A shared graph of nodes and a dense block `[c, d]` of `B x B` values per entry.
@@ -26,7 +26,7 @@ impl<const B: usize> BlockCrsMatrix<B> {
     /// Makes a matrix from a graph of nodes and values `[entry, c, d]`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there are `B * B` values per entry.
+    /// [`Error::Shape`] unless there are `B * B` values per entry.
     pub fn new(graph: Arc<CrsGraph>, values: Vec<f64>) -> Result<Self> {
         check_length("BlockCrsMatrix::new", "values", values.len(), B * B * graph.nnz())?;
         Ok(BlockCrsMatrix { graph, values })
@@ -68,23 +68,36 @@ impl<const B: usize> BlockCrsMatrix<B> {
     /// Copies the values into a matrix of single values on `graph`, which `dofs` made from this matrix's graph. 16 bytes per value.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when map or graph have other sizes; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// [`Error::Shape`] when map or graph have other sizes, [`Error::Invalid`], naming the first row found, when the graph is not that
+    /// of [`DofMap::expand`]; [`Error::OutOfMemory`].
     pub fn expand<S: HostSpace>(&self, space: &S, dofs: &DofMap, graph: &Arc<CrsGraph>) -> Result<CrsMatrix> {
         check_length("BlockCrsMatrix::expand", "dofs (per node)", dofs.dofs_per_node(), B)?;
         dofs.check("BlockCrsMatrix::expand", &self.graph)?;
         check_length("BlockCrsMatrix::expand", "graph (rows)", graph.rows(), dofs.rows())?;
+        check_length("BlockCrsMatrix::expand", "graph (columns)", graph.columns(), dofs.columns())?;
         check_length("BlockCrsMatrix::expand", "graph (entries)", graph.nnz(), self.values.len())?;
         let mut values = try_zeroed("values of dofs", self.values.len())?;
         for_each_row(space, graph.row_map(), &mut values, |dof, values| {
             let (node, c) = dofs.node_of_row(dof);
             let (entries, owned) = (self.graph.row_range(node), dofs.owned_of(self.graph.row(node)));
+            let (columns, expected) = (graph.row(dof), B * entries.len());
+            let other =
+                || Error::Invalid(format!("BlockCrsMatrix::expand: row {dof} of `graph` is not that of `dofs`"));
+            if columns.len() != expected {
+                return Err(other());
+            }
             for (position, entry) in entries.enumerate() {
-                let row = &self.values[(entry * B + c) * B..][..B];
+                let (row, column) = (&self.values[(entry * B + c) * B..][..B], self.graph.entries()[entry] as usize);
                 for (d, &value) in row.iter().enumerate() {
-                    values[dofs.position(position, d, owned)] = value;
+                    let at = dofs.position(position, d, owned);
+                    if columns[at] as usize != dofs.dof(column, d) {
+                        return Err(other());
+                    }
+                    values[at] = value;
                 }
             }
-        });
+            Ok(())
+        })?;
         CrsMatrix::new(graph.clone(), values)
     }
 }

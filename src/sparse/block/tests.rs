@@ -95,5 +95,13 @@ fn wrong_sizes_and_ranges_are_refused() {
     assert!(BlockCrsMatrix::<2>::new(graph.clone(), vec![0.0; 5]).unwrap_err().to_string().contains("values"));
     let dofs = DofMap::new(3, 4000, 4000, DofOrder::Interleaved).unwrap();
     assert!(matrix.expand(&Serial, &dofs, &graph).unwrap_err().to_string().contains("per node"));
+    // The other order of the same dofs: rows and entries are as many.
+    let [interleaved, by_field] =
+        [DofOrder::Interleaved, DofOrder::ByField].map(|order| DofMap::new(2, 4000, 4000, order).unwrap());
+    for (dofs, other) in [(&interleaved, &by_field), (&by_field, &interleaved)] {
+        let graph = Arc::new(other.expand(&Serial, &graph).unwrap());
+        let refused = matrix.expand(&Serial, dofs, &graph).unwrap_err().to_string();
+        assert!(refused.contains("of `graph` is not that of `dofs`"), "{refused}");
+    }
     assert_eq!(matrix.block(0, 0), None);
 }

@@ -84,7 +84,7 @@ fn figure(table: &Table, name: &'static str, caption: &str, chart: &Chart<'_>) -
 /// Milliseconds of a CG iteration that moves its bytes with the bandwidth of the triad, for the least number of threads.
 fn limit(table: &Table) -> Vec<Limit> {
     let least = table.rows.iter().map(|row| row.point.threads).min();
-    let rows = table.rows.iter().filter(|row| Some(row.point.threads) == least);
+    let rows = table.rows.iter().filter(|row| Some(row.point.threads) == least && !row.point.is_uneven());
     let points: Vec<[f64; 2]> = rows
         .filter_map(|row| Some([row.point.ranks as f64, 1e-6 * row.bytes / row.triad_gb_per_s?]))
         .filter(|[_, ms]| *ms > 0.0)
@@ -118,7 +118,7 @@ fn ms(time: &SpreadReport) -> [f64; 3] {
     [time.median_seconds, time.p10_seconds, time.p90_seconds].map(|seconds| 1e3 * seconds)
 }
 
-/// CG iterations with uneven boxes, and dashed what the rows of the fullest rank let expect.
+/// CG iterations with uneven boxes; dashed: the time predicted from the largest number of rows per rank.
 fn uneven(table: &Table) -> Block {
     let rated = || table.rows.iter().filter(|row| row.is_rated());
     let mut lines: Vec<(usize, u32)> =

@@ -19,8 +19,8 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Reads the files below `root`. `allowed` bounds the hardware threads, as a quota does. What the system does not tell counts as one
-    /// thread per core and one domain.
+    /// Reads the files below `root`. `allowed` bounds the hardware threads, as a quota does. Missing
+    /// information is taken as 1 thread per core and 1 NUMA domain.
     pub fn read(root: &Path, allowed: usize) -> Self {
         let text = |name: &str| read_to_string(root.join(name)).unwrap_or_default();
         let status = text("proc/self/status");

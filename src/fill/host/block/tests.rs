@@ -107,7 +107,13 @@ fn conditions_on_dofs_equal_those_of_the_expanded_matrix() {
         assert!(residual.contains(&0.0));
         let refused = Dirichlet::of_blocks::<3, _>(&space, &graph.crs, &fixed[1..]).unwrap_err().to_string();
         assert!(refused.contains("`fixed`"), "{refused}");
+        let refused = |result: crate::Result<()>| result.unwrap_err().to_string();
         let mut other = BlockCrsMatrix::<2>::zero(graph.crs.clone());
-        assert!(conditions.apply_to_blocks(&space, &mut other, &mut residual).is_err());
+        assert!(refused(conditions.apply_to_blocks(&space, &mut other, &mut residual)).contains("a matrix of 2"));
+        // As many values and rows, in another order.
+        assert!(refused(conditions.apply(&space, &mut expected, &mut residual)).contains("for 3 dofs per node"));
+        let apart = graph::build(&Serial, &elem_node, rows, graph::Strategy::Gather).unwrap();
+        let mut other = BlockCrsMatrix::<3>::zero(apart.crs);
+        assert!(refused(conditions.apply_to_blocks(&space, &mut other, &mut residual)).contains("another graph"));
     }
 }
