@@ -9,11 +9,19 @@ a round mean much; triad is measured in every minifenl run. Any candidate may be
 miniFE: github.com/Mantevo/miniFE, ref/src, g++ -O3 -march=native, run on as many ranks as threads.
 FENL: github.com/kokkos/kokkos tag 2.9.00, example/fenl, OpenMP, -O3 -march=native, run on threads.
 """
-import argparse, json, os, re, statistics, subprocess, tempfile
+import argparse, json, os, re, statistics, subprocess, sys, tempfile, time
 
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
            OMPI_MCA_rmaps_base_oversubscribe="1", OMP_PROC_BIND="spread", OMP_PLACES="threads")
 ROWS = ["graph us", "fill us", "boundary us", "spmv ns", "cg ns", "peak B", "triad GB/s"]
+
+
+def count(n, one):
+    return f"{n} {one}" if n == 1 else f"{n} {one}s"
+
+
+def named(words, n):
+    return words.format(thread=count(n, "thread"), rank=count(n, "rank"))
 
 
 def mpirun(ranks, *command):
@@ -70,15 +78,15 @@ def cell(values):
 
 def ratios(found, threads):
     """Peer over ours, from the quotients of each round: (words, row, ours, peer, whether both run the same algorithm)."""
-    fenl, theirs = "Kokkos FENL scatter, {} threads", "miniFE ref, {} ranks"
-    ours, ranks = "minifenl scatter, {} threads", "minifenl scatter, {} ranks"
-    pairs = [("graph by a map of node pairs", "graph us", "minifenl scatter, map graph, 1 thread", fenl.format(1), "yes")]
+    fenl, theirs = "Kokkos FENL scatter, {thread}", "miniFE ref, {rank}"
+    ours, ranks = "minifenl scatter, {thread}", "minifenl scatter, {rank}"
+    pairs = [("graph by a map of node pairs", "graph us", "minifenl scatter, map graph, 1 thread", named(fenl, 1), "yes")]
     for t in threads:
         pairs += [
             ("graph, our default (gather)", "graph us", ours, fenl, "no: gather against map"),
             ("fill by scatter-add, residual and Jacobian", "fill us", ours, fenl, "yes"),
-            ("fill by gather-sum, residual and Jacobian", "fill us", "minifenl gather, {} threads", "Kokkos FENL gather, {} threads", "yes"),
-            ("fill, our default (colour)", "fill us", "minifenl colour, {} threads", fenl, "no: colour against scatter-add"),
+            ("fill by gather-sum, residual and Jacobian", "fill us", "minifenl gather, {thread}", "Kokkos FENL gather, {thread}", "yes"),
+            ("fill, our default (colour)", "fill us", "minifenl colour, {thread}", fenl, "no: colour against scatter-add"),
             ("SpMV", "spmv ns", ours, fenl, "yes"),
             ("CG iteration", "cg ns", ours, fenl, "yes"),
         ]
@@ -89,7 +97,7 @@ def ratios(found, threads):
             ("SpMV", "spmv ns", mine, theirs, "yes"),
             ("CG iteration", "cg ns", mine, theirs, "yes"),
         ]
-        pairs = [(words, row, a.format(t), b.format(t), same) for words, row, a, b, same in pairs]
+        pairs = [(words, row, named(a, t), named(b, t), same) for words, row, a, b, same in pairs]
     for words, row, mine, peer, same in pairs:
         if found.get(mine) and found.get(peer):
             quotients = [theirs[row] / ours[row] for ours, theirs in zip(found[mine], found[peer])]
@@ -109,21 +117,23 @@ def main():
     candidates = {}
     for t in args.threads:
         for fill in ("scatter", "gather", "colour"):
-            candidates[f"minifenl {fill}, {t} threads"] = lambda d, t=t, f=fill: minifenl(ours, args.nodes, 1, t, f, d)
+            candidates[f"minifenl {fill}, {count(t, 'thread')}"] = lambda d, t=t, f=fill: minifenl(ours, args.nodes, 1, t, f, d)
         if t > 1:
-            candidates[f"minifenl scatter, {t} ranks"] = lambda d, t=t: minifenl(ours, args.nodes, t, 1, "scatter", d)
+            candidates[f"minifenl scatter, {count(t, 'rank')}"] = lambda d, t=t: minifenl(ours, args.nodes, t, 1, "scatter", d)
         if theirs:
-            candidates[f"miniFE ref, {t} ranks"] = lambda d, t=t: minife(theirs, args.nodes, t, d)
+            candidates[f"miniFE ref, {count(t, 'rank')}"] = lambda d, t=t: minife(theirs, args.nodes, t, d)
         if original:
             for fill in ("scatter", "gather"):
-                candidates[f"Kokkos FENL {fill}, {t} threads"] = lambda d, t=t, f=fill: fenl(original, args.nodes, t, f, d)
+                candidates[f"Kokkos FENL {fill}, {count(t, 'thread')}"] = lambda d, t=t, f=fill: fenl(original, args.nodes, t, f, d)
     candidates["minifenl scatter, map graph, 1 thread"] = lambda d: minifenl(
         ours, args.nodes, 1, 1, "scatter", d, ["--graph", "map"])
     found = {name: [] for name in candidates}
-    for _ in range(args.rounds):
+    for round in range(args.rounds):
         for name, run in candidates.items():
+            start = time.time()
             with tempfile.TemporaryDirectory() as folder:
                 found[name].append(run(folder))
+            print(f"round {round + 1} of {args.rounds}, {name}: {time.time() - start:.0f} s", file=sys.stderr)
     print(f"{args.nodes}^3 nodes, {args.rounds} interleaved rounds: median [smallest to largest] per node; spmv, cg: and per iteration\n")
     print("| candidate | " + " | ".join(ROWS) + " |\n|---|" + "---|" * len(ROWS))
     for name, rounds in found.items():
