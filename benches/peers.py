@@ -83,7 +83,7 @@ def ratios(found, threads):
     pairs = [("graph by a map of node pairs", "graph us", "minifenl scatter, map graph, 1 thread", named(fenl, 1), "yes")]
     for t in threads:
         pairs += [
-            ("graph, our default (gather)", "graph us", ours, fenl, "no: gather against map"),
+            ("graph, our default (gather)", "graph us", "minifenl colour, {thread}", fenl, "no: gather against map"),
             ("fill by scatter-add, residual and Jacobian", "fill us", ours, fenl, "yes"),
             ("fill by gather-sum, residual and Jacobian", "fill us", "minifenl gather, {thread}", "Kokkos FENL gather, {thread}", "yes"),
             ("fill, our default (colour)", "fill us", "minifenl colour, {thread}", fenl, "no: colour against scatter-add"),

@@ -169,3 +169,14 @@ INLINE void sort_shared(u32* key, u32 size) {
 }
 // Returns the smallest power of two that is not below n.
 INLINE u32 power_of_two(u32 n) { return n <= 1 ? 1 : 1u << (32 - __clz(n - 1)); }
+
+// Returns the number of keys below `least`; keys ascend.
+INLINE u64 lower_bound(const u64* keys, u64 n, u64 least) {
+    u64 low = 0, high = n;
+    while (low < high) {
+        u64 middle = low + (high - low) / 2;
+        if (keys[middle] < least) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}

@@ -269,14 +269,7 @@ KERNEL __launch_bounds__(THREADS) pair_keys(u64 pairs, u32 nn, u64 rows, u32 col
 // starts[row] = number of keys before the row's first key, rows + 1 of them; by binary search.
 KERNEL __launch_bounds__(THREADS) row_starts(u64 rows, u64 n, u32 column_bits, const u64* keys, u64* starts) {
     u64 row = thread_index();
-    if (row > rows) return;
-    u64 low = 0, high = n, first = row << column_bits;
-    while (low < high) {
-        u64 middle = low + (high - low) / 2;
-        if (keys[middle] < first) low = middle + 1;
-        else high = middle;
-    }
-    starts[row] = low;
+    if (row <= rows) starts[row] = lower_bound(keys, n, row << column_bits);
 }
 
 // Calls f(key, place) for each unique key of a row of sorted keys, with one warp; returns their number.

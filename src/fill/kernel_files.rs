@@ -12,8 +12,10 @@ pub static COLOUR: KernelFile = kernel_file!("colour");
 pub static DIRICHLET: KernelFile = kernel_file!("dirichlet");
 /// Places of element matrices and boundary conditions in slices.
 pub static PLACES: KernelFile = kernel_file!("places", "slices.cuh");
+/// Plans and sums of index pairs.
+pub static COO: KernelFile = kernel_file!("coo");
 /// Operands of the contractions for a batch of elements.
 pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 6] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &WORKSET];
+pub static KERNEL_FILES: [&KernelFile; 7] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];

@@ -49,6 +49,8 @@ mod parts;
 mod same_graph;
 mod stored_system;
 
+#[cfg(feature = "cuda")]
+pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 pub use coo::{
     Combinations, ConstrainedCoo, Coo, CooIndex, CooMessages, DistributedCoo, ElementIndices, Packed, Summand,
 };

@@ -52,6 +52,22 @@ pub(super) fn check_sizes<M: MemorySpace>(
     Err(Error::Shape { operation, array: "matrix (rows, columns and entries of its graph)", actual, expected })
 }
 
+/// Refuses a matrix on a GPU unless its graph is that of the plan or a copy. Contents of graphs are not compared: that would wait for
+/// the GPU.
+#[cfg(feature = "cuda")]
+pub(super) fn check_copy<M: MemorySpace>(
+    operation: &'static str,
+    of_matrix: &CrsGraph<M>,
+    of_plan: &CrsGraph<M>,
+) -> Result<()> {
+    check_sizes(operation, of_matrix, of_plan)?;
+    if of_matrix.is_copy_of(of_plan) {
+        return Ok(());
+    }
+    let expected = "expected a matrix on the graph of the plan, as CrsMatrix::zeros_on(space, graph.crs.clone())";
+    Err(Error::Invalid(format!("{operation}: the graph of the matrix was built apart; {expected}")))
+}
+
 /// The first columns of a row, for a message of one line.
 fn first(columns: &[u32]) -> &[u32] {
     &columns[..columns.len().min(8)]

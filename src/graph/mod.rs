@@ -138,6 +138,12 @@ pub trait BuildGraph: ExecutionSpace {
         rows: usize,
         strategy: Strategy,
     ) -> Result<Graph<Self::Memory>>;
+
+    /// Gives graphs of the same rows and columns the union of their patterns, as [`build_groups`].
+    ///
+    /// # Errors
+    /// Those of [`build_groups`].
+    fn unite_graphs(&self, graphs: Vec<Graph<Self::Memory>>) -> Result<Vec<Graph<Self::Memory>>>;
 }
 
 /// Builds the graph of rows `0..rows` from an element-node table.

@@ -19,15 +19,18 @@ use minifenl::space;
 #[cfg(feature = "cuda")]
 mod cuda {
     mod blas;
+    mod block;
     mod cg_variants;
     mod comm;
     mod contraction;
     mod contraction_cases;
     mod contraction_variants;
     mod contraction_workset;
+    mod coo;
     mod fill;
     mod fill_stored;
     mod graph;
+    mod groups;
     mod mesh;
     mod references;
     mod runtime;

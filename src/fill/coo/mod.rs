@@ -21,7 +21,7 @@
 //!
 //! Three plans have the same calls: [`Coo`] for one rank, [`ConstrainedCoo`] with linear [`Combinations`] of dofs (periodic
 //! boundaries, hanging nodes), and [`DistributedCoo`] for pairs in rows of any rank. Values have any type with a zero and an
-//! addition ([`Summand`]).
+//! addition ([`Summand`]). On a GPU, `CudaCoo` plans and sums values of f64 and f32 with the same bits.
 //!
 //! ```
 //! use minifenl::contraction::Sum;
@@ -45,6 +45,8 @@
 mod columns;
 mod combinations;
 mod constrained;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod distributed;
 mod gathered;
 mod index;
@@ -58,6 +60,8 @@ mod tests;
 
 pub use combinations::Combinations;
 pub use constrained::ConstrainedCoo;
+#[cfg(feature = "cuda")]
+pub use cuda::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 pub use distributed::{CooMessages, DistributedCoo, Packed};
 pub use index::CooIndex;
 pub use plan::{Coo, ElementIndices};

@@ -23,7 +23,7 @@ pub use contraction::ContractionWorkset;
 pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 
-use super::same_graph::{check_elements, check_sizes};
+use super::same_graph::{check_copy, check_elements};
 use super::{HeatInput, Strategy, step_of};
 use crate::element::HEX8_NODES;
 use crate::error::{check_at_least, check_length};
@@ -135,12 +135,7 @@ impl CudaFill {
         let Some(crs) = &self.crs else {
             return Err(Error::Invalid(format!("{name}: expected a plan that was made for a graph")));
         };
-        check_sizes(name, graph, crs)?;
-        if !graph.is_copy_of(crs) {
-            let expected =
-                "expected a matrix on the graph of the plan, as CrsMatrix::zeros_on(space, graph.crs.clone())";
-            return Err(Error::Invalid(format!("{name}: the graph of the matrix was built apart; {expected}")));
-        }
+        check_copy(name, graph, crs)?;
         Ok((crs.clone(), values))
     }
 

@@ -6,13 +6,12 @@
 //! | of at most 256 slots | count, scan, fill, then each slot counts the smaller ones of its list | reads the table twice or thrice |
 //! | longer | one radix sort of all slots | 24 bytes per slot and 8 bits of a node |
 
-use super::bits_of;
 use crate::Result;
 use crate::error::check_at_least;
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments, bits_of};
 
 /// Longest list whose slots are ranked: each slot counts the smaller slots of its list, which costs the square of the
 /// length.

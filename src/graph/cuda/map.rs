@@ -4,12 +4,12 @@
 //! The algorithm is the host's, except that the pair of a node with itself is not stored: a row that has any pair also
 //! has its own column. This saves 8 of the 36 inserts per hexahedron.
 
-use super::{Builder, Built, SHARED_KEYS, THREADS, WARP, bits_of};
+use super::{Builder, Built, SHARED_KEYS, THREADS, WARP};
 use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::kernel_files::GRAPH_MAP;
 use crate::graph::step;
 use crate::graph::{MapStats, PairMap};
-use crate::space::cuda::{Argument, CudaArray, Grid, arguments};
+use crate::space::cuda::{Argument, CudaArray, Grid, arguments, bits_of};
 use crate::space::{ExecutionSpace, StepTimes};
 use crate::{Error, Result};
 

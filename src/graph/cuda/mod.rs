@@ -14,6 +14,7 @@
 //! rows reads one size at its end, so its step `graph/columns` covers the whole build.
 
 mod gather;
+mod groups;
 mod lists;
 mod map;
 mod short;
@@ -64,6 +65,10 @@ impl BuildGraph for Cuda {
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
+    }
+
+    fn unite_graphs(&self, graphs: Vec<Graph<CudaMemory>>) -> Result<Vec<Graph<CudaMemory>>> {
+        groups::unite(self, graphs)
     }
 }
 
@@ -171,9 +176,4 @@ impl Cuda {
     fn graph_items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.launch(&GRAPH, name, Grid::cover(items, THREADS), arguments)
     }
-}
-
-/// Returns the number of bits that represent `0..=largest`.
-fn bits_of(largest: usize) -> u32 {
-    usize::BITS - largest.leading_zeros()
 }

@@ -1,9 +1,11 @@
 //! United patterns against the set of all pairs of all groups.
 
 use super::*;
+use crate::graph::ElemGraph;
 use crate::space::{Serial, Threads};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 fn check(tables: &[&ElemNode], rows: usize) {
     let mut pairs = BTreeSet::new();

@@ -7,6 +7,7 @@
 #[cfg(feature = "dashmap")]
 mod dashmap;
 mod gather;
+mod groups;
 mod lists;
 mod map;
 mod pair_insert;
@@ -45,6 +46,10 @@ impl<S: HostSpace> BuildGraph for S {
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
+    }
+
+    fn unite_graphs(&self, graphs: Vec<Graph>) -> Result<Vec<Graph>> {
+        groups::unite(self, graphs)
     }
 }
 

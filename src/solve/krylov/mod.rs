@@ -146,7 +146,7 @@ where
 }
 
 /// A matrix of dense blocks, of a single process: rows and columns are dofs.
-impl<S, const B: usize> LinearOperator<S> for &BlockCrsMatrix<B>
+impl<S, const B: usize> LinearOperator<S> for &BlockCrsMatrix<B, S::Memory>
 where
     S: Blas,
     Self: Product<S>,

@@ -43,7 +43,7 @@ pub use pinned::pinned_bytes;
 pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
 pub use scan::Offsets;
-pub(crate) use scan::SPACE;
+pub(crate) use scan::{SPACE, bits_of};
 pub use source::KernelFile;
 pub(crate) use source::kernel_file;
 pub use stream::{Event, Status};

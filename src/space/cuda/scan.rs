@@ -83,3 +83,8 @@ impl Cuda {
         Ok(keys)
     }
 }
+
+/// Returns the number of bits that represent `0..=largest`.
+pub(crate) fn bits_of(largest: usize) -> u32 {
+    usize::BITS - largest.leading_zeros()
+}

@@ -5,7 +5,7 @@ use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
 use crate::space::{HostSpace, prefetch};
 use crate::sparse::Product;
-use crate::{Error, LocalOrdinal, Result, RowOffset};
+use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -17,18 +17,15 @@ impl<const B: usize, S: HostSpace> Product<S> for &BlockCrsMatrix<B> {
     const ROW_BLOCK: usize = S::CHUNK.div_ceil(B) * B;
 
     fn extents(&self) -> (usize, usize) {
-        (B * self.graph.rows(), B * self.graph.columns())
+        self.size()
     }
 
     fn bytes(&self) -> usize {
-        let (rows, columns) = Product::<S>::extents(self);
-        let vectors = size_of::<f64>() * (rows + columns);
-        let entries = (size_of::<f64>() * B * B + size_of::<LocalOrdinal>()) * self.graph.nnz();
-        entries + size_of::<RowOffset>() * (self.graph.rows() + 1) + vectors
+        self.product_bytes()
     }
 
     fn multiply(&self, space: &S, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
-        let (rows, columns) = Product::<S>::extents(self);
+        let (rows, columns) = self.size();
         check_at_least("multiply", "x", x.len(), columns)?;
         check_at_least("multiply", "y", y.len(), rows)?;
         let (x, block) = (x.as_chunks::<B>().0, <Self as Product<S>>::ROW_BLOCK / B);
@@ -49,7 +46,7 @@ impl<const B: usize, S: HostSpace> Product<S> for &BlockCrsMatrix<B> {
         slot: usize,
     ) -> Result<()> {
         const NAME: &str = "multiply_dot";
-        let (all, columns) = Product::<S>::extents(self);
+        let (all, columns) = self.size();
         let size = <Self as Product<S>>::ROW_BLOCK;
         if rows.start > rows.end || rows.end > all || (rows.end < all && !rows.end.is_multiple_of(size)) {
             return Err(Error::Invalid(format!("{NAME}: rows {rows:?} of a matrix of {all} rows in blocks of {size}")));

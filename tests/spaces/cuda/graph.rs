@@ -6,7 +6,7 @@ use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 
 /// Numbers without a pattern.
-fn random(seed: u64) -> impl FnMut() -> u64 {
+pub fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -65,7 +65,8 @@ fn check_lists(space: &Cuda, table: &ElemNode, rows: usize) {
     assert!(space.download(found.slots_array()).unwrap() == *expected.slots_array(), "slots");
 }
 
-fn check_graph(space: &Cuda, name: &str, found: &Graph<CudaMemory>, expected: &Graph) {
+/// Sparsity pattern and positions with those of the host.
+pub fn check_graph(space: &Cuda, name: &str, found: &Graph<CudaMemory>, expected: &Graph) {
     let (crs, host) = (&found.crs, &expected.crs);
     assert_eq!((crs.rows(), crs.columns(), crs.nnz()), (host.rows(), host.columns(), host.nnz()), "{name}");
     assert!(space.download(crs.row_map()).unwrap() == *host.row_map(), "{name}: other row_map");
@@ -92,7 +93,7 @@ fn check(space: &Cuda, table: &ElemNode, rows: usize) {
 }
 
 /// Box of `n`^3 nodes, numbered by `number`.
-fn hexes(n: usize, number: impl Fn(usize) -> u32) -> Vec<[u32; 8]> {
+pub fn hexes(n: usize, number: impl Fn(usize) -> u32) -> Vec<[u32; 8]> {
     let id = |i: usize, j: usize, k: usize| number((k * n + j) * n + i);
     let mut elems = Vec::new();
     for (k, j, i) in (0..n - 1).flat_map(|k| (0..n - 1).flat_map(move |j| (0..n - 1).map(move |i| (k, j, i)))) {

@@ -1,0 +1,208 @@
+//! The primitives for a program's own mesh on a GPU, beside CuPy, whose conversions call cuSPARSE: index pairs, and several dofs per
+//! node.
+//!
+//! ```sh
+//! cargo bench --bench library_gpu                     998 250 tetrahedra
+//! MINIFENL_EDGE=30 cargo bench --bench library_gpu    29^3 * 6 = 146 334
+//! ```
+//! CuPy runs in a process of its own on the same GPU, started as `python3` (MINIFENL_PYTHON names another), in turn with ours and on
+//! the same arrays; without it, its columns stay empty. It keeps no plan: compare its conversion with plan and sum for a first
+//! matrix, and with the sum alone for later ones. `sort` is cuSPARSE's sort of the pairs alone, which sums nothing. Medians, in ms,
+//! between events of the stream (ours) and with a synchronised clock (theirs, which adds about 0.01 ms).
+
+#![allow(missing_docs)]
+
+use minifenl::contraction::Sum;
+use minifenl::fill::{CudaCoo, DeviceIndices};
+use minifenl::run::clock::median;
+use minifenl::space::{Cuda, ExecutionSpace, Serial};
+use minifenl::sparse::{BlockCrsMatrix, CrsMatrix, DofMap, DofOrder, Product};
+use minifenl::{Result, graph, mesh::ElemNode};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+/// Rounds of the peer; the first one warms up.
+const ROUNDS: usize = 8;
+
+/// Reads the arrays, then answers each line with the milliseconds of a conversion and of a sort, the entries and a checksum.
+const CUPY: &str = r#"
+import sys, time, cupy, cupyx.scipy.sparse, cupyx.cusparse
+i, j, v = (cupy.fromfile(sys.argv[1] + n, dtype=t) for n, t in (("i", "i4"), ("j", "i4"), ("v", "f8")))
+n = int(sys.argv[2])
+print("CuPy", cupy.__version__, "cuSPARSE", cupyx.cusparse.getVersion() if hasattr(cupyx.cusparse, "getVersion") else "", flush=True)
+wait = cupy.cuda.get_current_stream().synchronize
+def timed(work):
+    wait()
+    start = time.perf_counter()
+    result = work()
+    wait()
+    return 1e3 * (time.perf_counter() - start), result
+for line in sys.stdin:
+    ms, a = timed(lambda: cupyx.scipy.sparse.coo_matrix((v, (i, j)), shape=(n, n)).tocsr())
+    b = cupyx.scipy.sparse.coo_matrix((v.copy(), (i.copy(), j.copy())), shape=(n, n))
+    sort, _ = timed(lambda: cupyx.cusparse.coosort(b))
+    print(ms, sort, a.nnz, float(a.data.sum()), flush=True)
+"#;
+
+struct Peer {
+    child: Child,
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    fn start(folder: &std::path::Path, nodes: usize) -> Option<Self> {
+        let python = std::env::var("MINIFENL_PYTHON").unwrap_or_else(|_| "python3".into());
+        let mut child = Command::new(python)
+            .args(["-c", CUPY, &format!("{}/", folder.display()), &nodes.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let (ask, answers) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut peer = Peer { child, ask, answers };
+        println!("{}", peer.line()?.trim());
+        Some(peer)
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).ok().filter(|&bytes| bytes > 0).map(|_| line)
+    }
+
+    /// Milliseconds of a conversion and of a sort, number of entries and sum of all values.
+    fn convert(&mut self) -> Option<[f64; 4]> {
+        writeln!(self.ask).ok()?;
+        let numbers: Vec<f64> = self.line()?.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        numbers.try_into().ok()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Six tetrahedra per cell of a grid of `edge`^3 nodes.
+fn tetrahedra(edge: u32) -> Vec<u32> {
+    let mut table = Vec::new();
+    for cell in 0..(edge - 1).pow(3) {
+        let corner = [cell % (edge - 1), cell / (edge - 1) % (edge - 1), cell / (edge - 1).pow(2)];
+        for path in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut at = corner;
+            let mut add = |at: [u32; 3]| table.push(at[0] + edge * (at[1] + edge * at[2]));
+            add(at);
+            for axis in path {
+                at[axis] += 1;
+                add(at);
+            }
+        }
+    }
+    table
+}
+
+fn main() -> Result<()> {
+    let edge: u32 = std::env::var("MINIFENL_EDGE").map_or(56, |text| text.parse().expect("MINIFENL_EDGE is a number"));
+    let space = Cuda::new(0)?;
+    println!("{}", space.label());
+    pairs(&space, edge)?;
+    blocks(&space, edge)
+}
+
+fn milliseconds<R>(space: &Cuda, work: impl FnMut() -> Result<R>) -> Result<f64> {
+    Ok(1e3 * median(space, work)?.seconds)
+}
+
+/// Index pairs of element matrices: plan and sum, beside conversions from COO to CSR.
+fn pairs(space: &Cuda, edge: u32) -> Result<()> {
+    let (table, n) = (tetrahedra(edge), edge.pow(3) as usize);
+    let i: Vec<i32> = table.iter().flat_map(|&node| [node as i32; 4]).collect();
+    let j: Vec<i32> = table.chunks(4).flat_map(|nodes| nodes.repeat(4)).map(|node| node as i32).collect();
+    let values: Vec<f64> = (0..i.len()).map(|k| (k % 17) as f64 - 8.0).collect();
+    let folder = std::env::temp_dir().join(format!("minifenl-library-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let write = |file: &str, bytes: Vec<u8>| std::fs::write(folder.join(file), bytes).expect("room for the arrays");
+    write("i", i.iter().flat_map(|x| x.to_ne_bytes()).collect());
+    write("j", j.iter().flat_map(|x| x.to_ne_bytes()).collect());
+    write("v", values.iter().flat_map(|x| x.to_ne_bytes()).collect());
+    let mut peer = Peer::start(&folder, n);
+    let (on_i, on_j, on_values, nodes) =
+        (space.upload(&i)?, space.upload(&j)?, space.upload(&values)?, space.upload(&table)?);
+    let elements = DeviceIndices { indices: &nodes, per_elem: 4 };
+    let by_pairs = CudaCoo::new(space, n, n, &on_i, &on_j)?;
+    let by_elements = CudaCoo::from_elements(space, n, n, elements, elements)?;
+    let mut matrix = CrsMatrix::zeros_on(space, by_pairs.graph().clone())?;
+    let mut of_elements = CrsMatrix::zeros_on(space, by_elements.graph().clone())?;
+    let mut theirs: [Vec<f64>; 2] = Default::default();
+    let mut ours: [Vec<f64>; 4] = Default::default();
+    for round in 0..ROUNDS {
+        let answer = peer.as_mut().and_then(Peer::convert);
+        let times = [
+            milliseconds(space, || CudaCoo::new(space, n, n, &on_i, &on_j))?,
+            milliseconds(space, || by_pairs.set_values(space, &on_values, Sum::Overwrite, &mut matrix))?,
+            milliseconds(space, || CudaCoo::from_elements(space, n, n, elements, elements))?,
+            milliseconds(space, || by_elements.set_values(space, &on_values, Sum::Overwrite, &mut of_elements))?,
+        ];
+        if let Some([convert, sort, nnz, sum]) = answer {
+            let own = space.download(matrix.values())?;
+            assert_eq!((own.len() as f64, own.iter().sum::<f64>()), (nnz, sum), "CuPy has other sums");
+            if round > 0 {
+                theirs[0].push(convert);
+                theirs[1].push(sort);
+            }
+        }
+        ours.iter_mut().zip(times).for_each(|(all, time)| all.push(time));
+    }
+    let middle = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let [convert, sort] = theirs.each_mut().map(middle);
+    let [plan, sum, plan_elements, sum_elements] = ours.each_mut().map(middle);
+    println!("{} tetrahedra, {} pairs, {} entries; ms", table.len() / 4, i.len(), matrix.graph().nnz());
+    println!("{:>10} {:>10} {:>10} {:>10} {:>14} {:>14}", "CuPy", "sort", "plan", "sum", "plan(elements)", "sum(elements)");
+    println!("{convert:>10.3} {sort:>10.3} {plan:>10.3} {sum:>10.3} {plan_elements:>14.3} {sum_elements:>14.3}");
+    let bytes = (12 * i.len() + 12 * matrix.graph().nnz()) as f64;
+    println!("CuPy / plan and sum {:.1}, CuPy / sum {:.1}; the sum moves {:.0} GB/s", convert / (plan + sum), convert / sum, 1e-6 * bytes / sum);
+    println!("bytes per pair: plan {:.1}\n", by_pairs.bytes() as f64 / i.len() as f64);
+    let _ = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+/// Products with blocks of 2, 3, 4 and 6 dofs, beside the same matrix in CRS.
+fn blocks(space: &Cuda, edge: u32) -> Result<()> {
+    let elem_node = ElemNode::new(tetrahedra(edge), 4, edge.pow(3) as usize)?;
+    let nodes = graph::build(&Serial, &elem_node, edge.pow(3) as usize, graph::Strategy::default())?.crs;
+    println!("{:>5} {:>10} {:>10} {:>8} {:>10} {:>10}", "dofs", "blocks ms", "CRS ms", "ratio", "GB/s", "CRS GB/s");
+    product::<2>(space, &nodes)?;
+    product::<3>(space, &nodes)?;
+    product::<4>(space, &nodes)?;
+    product::<6>(space, &nodes)
+}
+
+fn product<const B: usize>(space: &Cuda, nodes: &Arc<minifenl::sparse::CrsGraph>) -> Result<()> {
+    let values = (0..B * B * nodes.nnz()).map(|k| (k % 17) as f64 - 8.0).collect();
+    let host = BlockCrsMatrix::<B>::new(nodes.clone(), values)?;
+    let dofs = DofMap::new(B, nodes.rows(), nodes.columns(), DofOrder::Interleaved)?;
+    let graph = Arc::new(dofs.expand(&Serial, nodes)?);
+    let (single, blocks) = (host.expand(&Serial, &dofs, &graph)?.upload(space)?, host.upload(space)?);
+    let x = space.upload(&(0..dofs.columns()).map(|i| (i % 31) as f64 - 15.0).collect::<Vec<_>>())?;
+    let (mut y, mut z) = (space.zeros(dofs.rows())?, space.zeros(dofs.rows())?);
+    (&blocks).multiply(space, &x, &mut y)?;
+    (&single).multiply(space, &x, &mut z)?;
+    // Whole numbers: every order of summation has the same bits.
+    assert!(space.download(&y)? == space.download(&z)?, "products differ");
+    let in_blocks = milliseconds(space, || (&blocks).multiply(space, &x, &mut y))?;
+    let in_crs = milliseconds(space, || (&single).multiply(space, &x, &mut z))?;
+    let rate = |bytes: usize, ms: f64| 1e-6 * bytes as f64 / ms;
+    println!(
+        "{B:>5} {in_blocks:>10.4} {in_crs:>10.4} {:>8.2} {:>10.0} {:>10.0}",
+        in_crs / in_blocks,
+        rate(Product::<Cuda>::bytes(&&blocks), in_blocks),
+        rate(Product::<Cuda>::bytes(&&single), in_crs)
+    );
+    Ok(())
+}

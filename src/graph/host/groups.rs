@@ -1,0 +1,125 @@
+//! The union of the patterns of several element groups, row by row.
+
+use crate::graph::elem_graph::with_position_type;
+use crate::graph::{ElemGraph, Graph, Position, Positions};
+use crate::mesh::ElemNode;
+use crate::space::{HostSpace, even_bounds, offsets, split_at, try_zeroed};
+use crate::sparse::CrsGraph;
+use crate::{LocalOrdinal, Result};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Gives the graphs the union of their patterns.
+pub(super) fn unite<S: HostSpace>(space: &S, graphs: Vec<Graph>) -> Result<Vec<Graph>> {
+    let patterns: Vec<&CrsGraph> = graphs.iter().map(|graph| &*graph.crs).collect();
+    let (rows, columns) = (patterns[0].rows(), patterns[0].columns());
+    let mut counts = try_zeroed::<u32>("row lengths", rows)?;
+    space.for_each(counts.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, counts)| {
+        let mut heads = Vec::new();
+        for (i, count) in counts.iter_mut().enumerate() {
+            *count = merge(&patterns, chunk * S::CHUNK + i, &mut heads, |_| ());
+        }
+    });
+    let row_map = offsets(space, &counts)?;
+    let union = match graphs.iter().find(|graph| graph.crs.nnz() == row_map[rows] as usize) {
+        Some(graph) => graph.crs.clone(),
+        None => {
+            let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
+            let bounds = even_bounds(rows, rows.div_ceil(S::CHUNK), 1);
+            let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+            space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(entries, rows)| {
+                let (mut heads, mut entries) = (Vec::new(), entries.iter_mut());
+                let mut put = |column| {
+                    if let Some(entry) = entries.next() {
+                        *entry = column;
+                    }
+                };
+                (rows[0]..rows[1]).for_each(|row| _ = merge(&patterns, row, &mut heads, &mut put));
+            });
+            Arc::new(CrsGraph::trusted(row_map, entries, columns))
+        }
+    };
+    let united = graphs.into_iter().map(|graph| {
+        // Of as many entries as the union: the union.
+        let elem = match graph.crs.nnz() == union.nnz() {
+            true => graph.elem.clone().in_equal(&union),
+            false => moved(space, &graph, &union)?,
+        };
+        Ok(Graph { crs: union.clone(), elem, ..graph })
+    });
+    united.collect()
+}
+
+/// Calls `found` with each column of a row of the union, in ascending order, and returns their number.
+fn merge<'a>(
+    patterns: &[&'a CrsGraph],
+    row: usize,
+    heads: &mut Vec<&'a [LocalOrdinal]>,
+    mut found: impl FnMut(LocalOrdinal),
+) -> u32 {
+    heads.clear();
+    heads.extend(patterns.iter().map(|pattern| pattern.row(row)).filter(|row| !row.is_empty()));
+    // Most rows have columns of one group only.
+    if let [only] = heads[..] {
+        only.iter().for_each(|&column| found(column));
+        return only.len() as u32;
+    }
+    let mut count = 0;
+    while let Some(column) = heads.iter().filter_map(|head| head.first()).min().copied() {
+        found(column);
+        count += 1;
+        for head in heads.iter_mut().filter(|head| head.first() == Some(&column)) {
+            *head = &head[1..];
+        }
+    }
+    count
+}
+
+/// Returns the elements of a graph with their positions in the union.
+fn moved<S: HostSpace>(space: &S, graph: &Graph, union: &CrsGraph) -> Result<ElemGraph> {
+    let (crs, elem) = (&*graph.crs, &graph.elem);
+    // Position in the union of each entry of the graph.
+    let mut places = try_zeroed::<u32>("positions in the union", crs.nnz())?;
+    let bounds = even_bounds(crs.rows(), crs.rows().div_ceil(S::CHUNK), 1);
+    let pieces = split_at(&mut places, bounds.iter().map(|&row| crs.row_map()[row] as usize));
+    space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(places, rows)| {
+        let mut places = places.iter_mut();
+        for row in rows[0]..rows[1] {
+            let mut all = (0..).zip(union.row(row));
+            for (column, place) in crs.row(row).iter().zip(&mut places) {
+                // The union has every column, and both ascend.
+                *place = all.find(|(_, other)| *other == column).map_or(0, |(at, _)| at);
+            }
+        }
+    });
+    let positions = with_position_type!(union.longest_row(), P => match elem.positions() {
+        Positions::U8(old) => place_all::<S, u8, P>(space, elem.elem_node(), crs, old, &places)?,
+        Positions::U16(old) => place_all::<S, u16, P>(space, elem.elem_node(), crs, old, &places)?,
+        Positions::U32(old) => place_all::<S, u32, P>(space, elem.elem_node(), crs, old, &places)?,
+    });
+    Ok(ElemGraph::from_parts(elem.elem_node().clone(), positions, union))
+}
+
+fn place_all<S: HostSpace, A: Position, P: Position>(
+    space: &S,
+    table: &ElemNode,
+    crs: &CrsGraph,
+    old: &[A],
+    places: &[u32],
+) -> Result<Vec<P>> {
+    let nodes_per_elem = table.nodes_per_elem();
+    let mut positions = try_zeroed::<P>("positions of elements", old.len())?;
+    let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(old.par_chunks(nodes_per_elem * S::CHUNK));
+    space.for_each(rows.zip(table.as_slice().par_chunks(S::CHUNK)), |((positions, old), nodes)| {
+        let rows = positions.chunks_exact_mut(nodes_per_elem).zip(old.chunks_exact(nodes_per_elem));
+        for ((positions, old), &row) in rows.zip(nodes) {
+            if row as usize >= crs.rows() {
+                positions.fill(P::NONE);
+                continue;
+            }
+            let places = &places[crs.row_range(row as usize)];
+            positions.iter_mut().zip(old).for_each(|(new, old)| *new = P::new(places[old.get()] as usize));
+        }
+    });
+    Ok(positions)
+}

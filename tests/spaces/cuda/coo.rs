@@ -1,0 +1,159 @@
+//! Plans of index pairs on a GPU: the graph and the bits of the host's plan.
+
+use super::gpu;
+use super::graph::random;
+use minifenl::contraction::Sum;
+use minifenl::fill::{Coo, CudaCoo, DeviceIndices, ElementIndices};
+use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
+use minifenl::sparse::{BlockCrsMatrix, CrsMatrix};
+
+/// Numbers whose sums depend on the order.
+fn values(n: usize, seed: u64) -> Vec<f64> {
+    let mut next = random(seed);
+    (0..n).map(|_| (next() >> 11) as f64 / (1u64 << 53) as f64 - 0.4).collect()
+}
+
+fn check_graph(space: &Cuda, found: &CudaCoo, expected: &Coo) {
+    let (crs, host) = (found.graph(), expected.graph());
+    assert_eq!((crs.rows(), crs.columns(), crs.nnz()), (host.rows(), host.columns(), host.nnz()));
+    assert!(space.download(crs.row_map()).unwrap() == *host.row_map(), "other row offsets");
+    assert!(space.download(crs.entries()).unwrap() == *host.entries(), "other columns");
+    assert_eq!(found.value_count(), expected.value_count());
+}
+
+/// Two sums, the second into the first, have the host's bits.
+fn check_sums(space: &Cuda, found: &CudaCoo, expected: &Coo, slots: usize) {
+    let given = values(expected.value_count(), 3);
+    let single: Vec<f32> = given.iter().map(|&value| value as f32).collect();
+    let on_device = space.upload(&given).unwrap();
+    let single_on_device = space.upload(&single).unwrap();
+    let mut host = (expected.matrix::<f64>().unwrap(), expected.matrix::<f32>().unwrap());
+    let graph = found.graph().clone();
+    let mut device = (
+        CrsMatrix::zeros_on(space, graph.clone()).unwrap(),
+        CrsMatrix::<f32, _>::zeros_on(space, graph).unwrap(),
+    );
+    *device.0.parts_mut().1 = space.upload(&vec![f64::NAN; host.0.values().len()]).unwrap();
+    let (mut rows, vector) = (vec![f64::NAN; expected.graph().rows()], values(slots, 5));
+    let (mut device_rows, device_vector) = (space.upload(&rows).unwrap(), space.upload(&vector).unwrap());
+    for sum in [Sum::Overwrite, Sum::Into] {
+        expected.set_values(&Serial, &given, sum, &mut host.0).unwrap();
+        expected.set_values(&Serial, &single, sum, &mut host.1).unwrap();
+        expected.sum_rows(&Serial, &vector, sum, &mut rows).unwrap();
+        found.set_values(space, &on_device, sum, &mut device.0).unwrap();
+        found.set_values(space, &single_on_device, sum, &mut device.1).unwrap();
+        found.sum_rows(space, &device_vector, sum, &mut device_rows).unwrap();
+        assert!(space.download(device.0.values()).unwrap() == *host.0.values(), "{sum:?}: other sums");
+        assert!(space.download(device.1.values()).unwrap() == *host.1.values(), "{sum:?}: other sums in f32");
+        assert!(space.download(&device_rows).unwrap() == rows, "{sum:?}: other sums of rows");
+    }
+}
+
+fn check_pairs(space: &Cuda, rows: usize, columns: usize, i: &[i32], j: &[i32]) {
+    let expected = Coo::new(&Serial, rows, columns, i, j).unwrap();
+    let found = CudaCoo::new(space, rows, columns, &space.upload(i).unwrap(), &space.upload(j).unwrap()).unwrap();
+    check_graph(space, &found, &expected);
+    check_sums(space, &found, &expected, i.len());
+}
+
+#[test]
+fn pairs_have_the_graph_and_the_bits_of_the_host() {
+    let Some(space) = gpu("pairs_have_the_graph_and_the_bits_of_the_host") else { return };
+    check_pairs(&space, 0, 0, &[], &[]);
+    check_pairs(&space, 3, 0, &[-1, 2], &[-1, -5]);
+    check_pairs(&space, 4, 3, &[2, 0, -1, 2, 2, 3], &[1, 0, 2, 1, -7, 2]);
+    // Few and many duplicates, empty rows, one long row.
+    for (case, (rows, columns, pairs)) in
+        [(1, 1, 5000), (900, 70, 20_000), (70_001, 50_000, 300_000), (100, 300_000, 400_000)].into_iter().enumerate()
+    {
+        let mut next = random(case as u64);
+        let mut index = |limit: i32| (next() % (limit as u64 + limit as u64 / 8 + 1)) as i32 - limit / 8;
+        let i: Vec<i32> = (0..pairs).map(|_| index(rows)).collect();
+        let j: Vec<i32> = (0..pairs).map(|_| index(columns)).collect();
+        check_pairs(&space, rows as usize, columns as usize, &i, &j);
+        check_pairs(&space, rows as usize, columns as usize, &vec![rows - 1; pairs], &j);
+    }
+}
+
+/// Tables of `elems` random elements with rows and columns of their own.
+fn tables(rows: u32, columns: u32, elems: usize, [height, width]: [usize; 2]) -> [Vec<u32>; 2] {
+    let mut next = random(elems as u64);
+    [(rows, height), (columns, width)]
+        .map(|(limit, per_elem)| (0..elems * per_elem).map(|_| (next() % u64::from(limit)) as u32).collect())
+}
+
+#[test]
+fn element_matrices_have_the_graph_and_the_bits_of_the_host() {
+    let Some(space) = gpu("element_matrices_have_the_graph_and_the_bits_of_the_host") else { return };
+    for per_elem in [[1, 1], [3, 3], [4, 7], [8, 8], [27, 27]] {
+        let [i, j] = tables(3000, 2000, 5000, per_elem);
+        let [rows_of, columns_of] = [(&i, per_elem[0]), (&j, per_elem[1])]
+            .map(|(indices, per_elem)| ElementIndices { indices: &indices[..], per_elem });
+        let expected = Coo::from_elements(&Serial, 3000, 2000, rows_of, columns_of).unwrap();
+        let (on_i, on_j) = (space.upload(&i).unwrap(), space.upload(&j).unwrap());
+        let [rows_of, columns_of] =
+            [(&on_i, per_elem[0]), (&on_j, per_elem[1])].map(|(indices, per_elem)| DeviceIndices { indices, per_elem });
+        let found = CudaCoo::from_elements(&space, 3000, 2000, rows_of, columns_of).unwrap();
+        check_graph(&space, &found, &expected);
+        check_sums(&space, &found, &expected, i.len());
+    }
+}
+
+/// Component (c, d) of each block is the sum of the same component of the element matrices.
+fn check_blocks<const B: usize>(space: &Cuda) {
+    let (per_elem, elems) = ([4, 3], 900);
+    let [i, j] = tables(200, 300, elems, per_elem);
+    let [rows_of, columns_of] =
+        [(&i, 4), (&j, 3)].map(|(indices, per_elem)| ElementIndices { indices: &indices[..], per_elem });
+    let host = Coo::from_elements(&Serial, 200, 300, rows_of, columns_of).unwrap();
+    let (on_i, on_j) = (space.upload(&i).unwrap(), space.upload(&j).unwrap());
+    let [rows_of, columns_of] = [(&on_i, 4), (&on_j, 3)].map(|(indices, per_elem)| DeviceIndices { indices, per_elem });
+    let plan = CudaCoo::from_elements(space, 200, 300, rows_of, columns_of).unwrap();
+    // [elem, a, c, b, d]
+    let given = values(elems * 4 * B * 3 * B, 8);
+    let on_device: CudaArray<f64> = space.upload(&given).unwrap();
+    let mut blocks = BlockCrsMatrix::<B, _>::zeros_on(space, plan.graph().clone()).unwrap();
+    *blocks.parts_mut().1 = space.upload(&vec![0.5; B * B * plan.graph().nnz()]).unwrap();
+    plan.set_blocks(space, &on_device, Sum::Overwrite, &mut blocks).unwrap();
+    plan.set_blocks(space, &on_device, Sum::Into, &mut blocks).unwrap();
+    let found = space.download(blocks.values()).unwrap();
+    for (c, d) in (0..B).flat_map(|c| (0..B).map(move |d| (c, d))) {
+        let at = |slot: usize, b: usize| given[((slot * B + c) * 3 + b) * B + d];
+        let component: Vec<f64> = (0..elems * 4).flat_map(|slot| (0..3).map(move |b| at(slot, b))).collect();
+        let mut expected = host.matrix::<f64>().unwrap();
+        host.set_values(&Serial, &component, Sum::Overwrite, &mut expected).unwrap();
+        host.set_values(&Serial, &component, Sum::Into, &mut expected).unwrap();
+        let found = found.iter().skip(c * B + d).step_by(B * B);
+        assert!(found.eq(expected.values()), "component ({c}, {d}) of {B} dofs");
+    }
+}
+
+#[test]
+fn blocks_are_sums_of_their_components() {
+    let Some(space) = gpu("blocks_are_sums_of_their_components") else { return };
+    check_blocks::<1>(&space);
+    check_blocks::<2>(&space);
+    check_blocks::<3>(&space);
+}
+
+#[test]
+fn wrong_indices_and_arrays_are_named() {
+    let Some(space) = gpu("wrong_indices_and_arrays_are_named") else { return };
+    let up = |indices: &[i32]| space.upload(indices).unwrap();
+    let refused = |i: &[i32], j: &[i32]| CudaCoo::new(&space, 3, 2, &up(i), &up(j)).unwrap_err().to_string();
+    assert_eq!(refused(&[0, 3, 9], &[0; 3]), Coo::new(&Serial, 3, 2, &[0, 3, 9], &[0; 3]).unwrap_err().to_string());
+    assert_eq!(refused(&[0, -3], &[0, 5]), Coo::new(&Serial, 3, 2, &[0, -3], &[0, 5]).unwrap_err().to_string());
+    assert!(refused(&[0, 1], &[0]).contains("`j`"));
+    let table = up(&[0, 1, 2, 3]);
+    let [two, three] = [2, 3].map(|per_elem| DeviceIndices { indices: &table, per_elem });
+    let refused = CudaCoo::from_elements(&space, 4, 2, two, two).unwrap_err().to_string();
+    assert!(refused.starts_with("columns_of[1, 0] is 2, expected a column in 0..2"), "{refused}");
+    assert!(CudaCoo::from_elements(&space, 4, 4, two, three).unwrap_err().to_string().contains("4 indices, 3 per element"));
+    let plan = CudaCoo::from_elements(&space, 4, 4, two, two).unwrap();
+    let mut matrix = CrsMatrix::zeros_on(&space, plan.graph().clone()).unwrap();
+    let short = plan.set_values(&space, &space.zeros::<f64>(7).unwrap(), Sum::Into, &mut matrix);
+    assert!(short.unwrap_err().to_string().contains("`values`"));
+    let other = CudaCoo::from_elements(&space, 4, 4, two, two).unwrap();
+    let apart = other.set_values(&space, &space.zeros::<f64>(8).unwrap(), Sum::Into, &mut matrix);
+    assert!(apart.unwrap_err().to_string().contains("was built apart"));
+}
