@@ -165,7 +165,7 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	cargo build --release --features faults
 	cp $(TARGET)/release/minifenl dist/minifenl-faults
 	{ cargo test --workspace --no-run --message-format=json; cargo test --features faults --test faults --no-run --message-format=json; \
-	    cargo bench --bench gpu --no-run --message-format=json; } | \
+	    cargo bench --bench gpu --bench library_gpu --no-run --message-format=json; } | \
 	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi minifenl-faults=dist/minifenl-faults \
 	    minifenl-contractions=$(TARGET)/release/minifenl-contractions minifenl-scaling=$(TARGET)/release/minifenl-scaling
 	rm dist/minifenl-solo dist/minifenl-mpi dist/minifenl-faults
