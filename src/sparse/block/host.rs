@@ -27,7 +27,7 @@ impl<const B: usize, S: HostSpace> Product<S> for &BlockCrsMatrix<B> {
         entries + size_of::<RowOffset>() * (self.graph.rows() + 1) + vectors
     }
 
-    fn multiply(&self, space: &S, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+    fn multiply(&self, space: &S, x: &[f64], y: &mut [f64]) -> Result<()> {
         let (rows, columns) = Product::<S>::extents(self);
         check_at_least("multiply", "x", x.len(), columns)?;
         check_at_least("multiply", "y", y.len(), rows)?;
@@ -43,8 +43,8 @@ impl<const B: usize, S: HostSpace> Product<S> for &BlockCrsMatrix<B> {
         &self,
         space: &S,
         rows: Range<usize>,
-        x: &Vec<f64>,
-        y: &mut Vec<f64>,
+        x: &[f64],
+        y: &mut [f64],
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
