@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     let both = Parts::Both(&mut matrix, &mut rhs);
     Fill::<2>::new(&space, Strategy::Gather, &graphs[2])?.assemble_parts(&space, &edge, Sum::Into, both)?;
 
-    let fixed = (0..count as u32).map(|node| u8::from(point(node)[0] == 0.0)).collect();
+    let fixed: Vec<u8> = (0..count as u32).map(|node| u8::from(point(node)[0] == 0.0)).collect();
     let expected: Vec<f64> = (0..count as u32).map(|node| exact(point(node))).collect();
     Dirichlet::new(&space, &graphs[0].crs, &fixed)?.apply_with(&space, &mut matrix, &mut rhs, &expected)?;
     let (mut work, mut u) = (CgWorkspace::new(&space, count, count)?, vec![0.0; count]);

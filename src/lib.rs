@@ -21,7 +21,7 @@
 //! let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 5]);
 //! let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &graph)?;
 //! fill.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
-//! Dirichlet::new(&space, &graph.crs, &vec![1, 0, 0, 0, 1])?.apply(&space, &mut matrix, &mut rhs)?;
+//! Dirichlet::new(&space, &graph.crs, &[1, 0, 0, 0, 1])?.apply(&space, &mut matrix, &mut rhs)?;
 //! // K u = b by conjugate gradients on one rank.
 //! let (mut work, mut u) = (CgWorkspace::new(&space, 5, 5)?, vec![0.0; 5]);
 //! let params = CgParams { tolerance: 1e-12, max_iterations: 10 };

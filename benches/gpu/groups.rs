@@ -12,7 +12,7 @@ use minifenl::run::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Sile
 use minifenl::solve::{
     CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearOperator, LinearSystem, NonlinearProblem, cg,
 };
-use minifenl::space::{Array, Threads, zeroed};
+use minifenl::space::{MemorySpace, Slice, Threads, zeroed};
 use minifenl::sparse::CrsMatrix;
 use minifenl::{Error, Result, fill};
 
@@ -66,6 +66,7 @@ impl Case {
 /// Copy, dot, axpy of `n` items.
 pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Result<()> {
     let (x, mut y) = (space.upload(&vec![1.0; n])?, space.zeros::<f64>(n)?);
+    let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
     let mut sums = Reductions::new(space, n, 1)?;
     let row = |variant: &str, timing, item| Row {
         group: "vector",
@@ -76,9 +77,9 @@ pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Resul
         timing,
         bytes: item * n as u64,
     };
-    table.add(row("copy", median(space, || space.copy(n, &x, &mut y))?, 16));
-    table.add(row("dot", median(space, || space.dot(n, &x, &y, &mut sums, 0))?, 16));
-    table.add(row("axpy", median(space, || space.axpy(n, 1e-3, &x, &mut y))?, 24));
+    table.add(row("copy", median(space, || space.copy(n, x, y))?, 16));
+    table.add(row("dot", median(space, || space.dot(n, x, y, &mut sums, 0))?, 16));
+    table.add(row("axpy", median(space, || space.axpy(n, 1e-3, x, y))?, 24));
     Ok(())
 }
 
@@ -89,10 +90,10 @@ pub fn spmv<S: Clock>(
     case: &Case,
     variant: &str,
     expected: &[f64],
-    mut product: impl FnMut(&Array<S, f64>, &mut Array<S, f64>) -> Result<()>,
+    mut product: impl FnMut(&Slice<S, f64>, &mut Slice<S, f64>) -> Result<()>,
 ) -> Result<()> {
     let (x, mut y) = (space.upload(&case.x)?, space.zeros::<f64>(case.nodes())?);
-    product(&x, &mut y)?;
+    product(S::Memory::slice(&x), S::Memory::slice_mut(&mut y))?;
     let found = space.download(&y)?;
     // A NaN is within no bound.
     let is_right = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-12 * 52.0;
@@ -100,7 +101,7 @@ pub fn spmv<S: Clock>(
         let (found, expected) = (found[row], expected[row]);
         return Err(Error::Invalid(format!("spmv {variant}: row {row} is {found}, on the host {expected}")));
     }
-    let timing = median(space, || product(&x, &mut y))?;
+    let timing = median(space, || product(S::Memory::slice(&x), S::Memory::slice_mut(&mut y)))?;
     table.add(case.row("spmv", variant, timing, cost::spmv(case.sizes).bytes));
     Ok(())
 }
@@ -117,6 +118,7 @@ pub fn cg_iteration<S: CgSteps + Clock>(
 ) -> Result<()> {
     let rows = case.nodes();
     let (b, mut x) = (space.upload(&case.x)?, space.zeros::<f64>(rows)?);
+    let (b, x) = (S::Memory::slice(&b), S::Memory::slice_mut(&mut x));
     let mut work = match cg_variant {
         None => CgWorkspace::new(space, rows, rows)?,
         Some(cg_variant) => CgWorkspace::of_variant(space, rows, rows, cg_variant)?,
@@ -125,11 +127,11 @@ pub fn cg_iteration<S: CgSteps + Clock>(
     let (few, many) = if rows < 1 << 19 { (8, 40) } else { (16, 48) };
     let mut solve = |max_iterations| {
         median(space, || {
-            space.fill(rows, 0.0, &mut x)?;
+            space.fill(rows, 0.0, x)?;
             let params = CgParams { tolerance: 1e-300, max_iterations };
             let operator = &mut *operator;
-            let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: &b };
-            match cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {}) {
+            let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: b };
+            match cg(space, &mut system, x, params, &mut work, &mut |_, _| {}) {
                 Err(Error::NotConverged { .. }) => Ok(()),
                 other => Err(Error::Invalid(format!("cg {variant}: {other:?} in {max_iterations} iterations"))),
             }
@@ -186,9 +188,10 @@ pub fn fills<S: Job + Clock>(
                 }
                 Err(error) => return Err(error),
             };
-            let mut temperature = space.sample(&exact, &mesh.node_coord, case.nodes())?;
+            let mut temperature = space.sample(&exact, S::Memory::slice(&mesh.node_coord), case.nodes())?;
             let mut residual = space.zeros(case.nodes())?;
-            let timing = median(space, || problem.assemble(&mut temperature, &mut residual))?;
+            let [temperature, residual] = [&mut temperature, &mut residual].map(S::Memory::slice_mut);
+            let timing = median(space, || problem.assemble(temperature, residual))?;
             let cost = if strategy == fill::Strategy::Gather { cost::fill_gather } else { cost::fill_scatter }(
                 case.sizes, 0, 0,
             );
@@ -206,9 +209,10 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
     let mut seconds = Vec::new();
     for _ in 0..5 {
         let mut temperature = space.zeros(case.nodes())?;
-        space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, &mut temperature)?;
-        space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, &mut temperature)?;
         let (mut residual, mut delta) = (space.zeros(case.nodes())?, space.zeros(case.nodes())?);
+        let [temperature, residual, delta] = [&mut temperature, &mut residual, &mut delta].map(S::Memory::slice_mut);
+        space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, temperature)?;
+        space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, temperature)?;
         space.fence()?;
         let begin = std::time::Instant::now();
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
@@ -222,8 +226,8 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
             progress: &Silent,
         };
         let mut problem = HeatProblem::new(space, input, graph)?;
-        problem.assemble(&mut temperature, &mut residual)?;
-        let solved = problem.solve(&residual, &mut delta);
+        problem.assemble(temperature, residual)?;
+        let solved = problem.solve(residual, delta);
         seconds.push(begin.elapsed().as_secs_f64());
         if !matches!(solved, Ok(_) | Err(Error::NotConverged { .. })) {
             solved?;

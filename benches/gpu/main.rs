@@ -92,7 +92,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
         let case = Case::new(host, edge)?;
         if args.has("spmv") {
             let expected = product(host, &case)?;
-            let spmv = |x: &Vec<f64>, y: &mut Vec<f64>| host.spmv(1.0, &case.matrix, x, 0.0, y);
+            let spmv = |x: &[f64], y: &mut [f64]| host.spmv(1.0, &case.matrix, x, 0.0, y);
             groups::spmv(host, table, &case, "crs", &expected, spmv)?;
         }
         if args.has("cg") {

@@ -11,7 +11,7 @@ impl<S: HostSpace> Blas for S {
         S::partials(n)
     }
 
-    fn dot(&self, n: usize, x: &Vec<f64>, y: &Vec<f64>, sums: &mut Reductions<S>, slot: usize) -> Result<()> {
+    fn dot(&self, n: usize, x: &[f64], y: &[f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {
         if sums.is_stopped()? {
             return Ok(());
         }
@@ -23,7 +23,7 @@ impl<S: HostSpace> Blas for S {
         total("dot", partials, slot, scalars)
     }
 
-    fn max_abs(&self, n: usize, x: &Vec<f64>, partials: &mut Vec<f64>) -> Result<f64> {
+    fn max_abs(&self, n: usize, x: &[f64], partials: &mut [f64]) -> Result<f64> {
         let (x, partials) = (first("max_abs", "x", x, n)?, first_mut("max_abs", "partials", partials, S::partials(n))?);
         // `f64::max` would drop a NaN.
         let larger = |max: f64, x: f64| if x.abs() > max || x.is_nan() { x.abs() } else { max };
@@ -33,19 +33,19 @@ impl<S: HostSpace> Blas for S {
         Ok(partials.iter().fold(0.0, |max, &x| larger(max, x)))
     }
 
-    fn fill(&self, n: usize, value: f64, y: &mut Vec<f64>) -> Result<()> {
+    fn fill(&self, n: usize, value: f64, y: &mut [f64]) -> Result<()> {
         self.for_each(first_mut("fill", "y", y, n)?.par_chunks_mut(S::CHUNK), |y| y.fill(value));
         Ok(())
     }
 
-    fn copy(&self, n: usize, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+    fn copy(&self, n: usize, x: &[f64], y: &mut [f64]) -> Result<()> {
         let x = first("copy", "x", x, n)?;
         let y = first_mut("copy", "y", y, n)?;
         self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| y.copy_from_slice(x));
         Ok(())
     }
 
-    fn axpby(&self, n: usize, alpha: f64, x: &Vec<f64>, beta: f64, y: &Vec<f64>, z: &mut Vec<f64>) -> Result<()> {
+    fn axpby(&self, n: usize, alpha: f64, x: &[f64], beta: f64, y: &[f64], z: &mut [f64]) -> Result<()> {
         let (x, y) = (first("axpby", "x", x, n)?, first("axpby", "y", y, n)?);
         let z = first_mut("axpby", "z", z, n)?;
         let blocks = z.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)).zip(y.par_chunks(S::CHUNK));
@@ -53,7 +53,7 @@ impl<S: HostSpace> Blas for S {
         Ok(())
     }
 
-    fn axpy(&self, n: usize, alpha: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+    fn axpy(&self, n: usize, alpha: f64, x: &[f64], y: &mut [f64]) -> Result<()> {
         let x = first("axpy", "x", x, n)?;
         let y = first_mut("axpy", "y", y, n)?;
         self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| loops::axpy(alpha, x, y));

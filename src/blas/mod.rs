@@ -42,7 +42,7 @@ pub use triad::triad_on_gpu;
 pub use triad::{Triad, triad, triad_length};
 
 use crate::Result;
-use crate::space::{Array, ExecutionSpace};
+use crate::space::{Array, ExecutionSpace, Slice};
 use std::sync::Arc;
 
 /// Scalars that reductions write, with the memory in which they add up; both stay in the space.
@@ -90,8 +90,8 @@ pub trait Blas: ExecutionSpace {
     fn dot(
         &self,
         n: usize,
-        x: &Array<Self, f64>,
-        y: &Array<Self, f64>,
+        x: &Slice<Self, f64>,
+        y: &Slice<Self, f64>,
         sums: &mut Reductions<Self>,
         slot: usize,
     ) -> Result<()>;
@@ -100,19 +100,19 @@ pub trait Blas: ExecutionSpace {
     ///
     /// # Errors
     /// As [`dot`](Self::dot).
-    fn max_abs(&self, n: usize, x: &Array<Self, f64>, partials: &mut Array<Self, f64>) -> Result<f64>;
+    fn max_abs(&self, n: usize, x: &Slice<Self, f64>, partials: &mut Slice<Self, f64>) -> Result<f64>;
 
     /// y = value. Writes 8 bytes per item.
     ///
     /// # Errors
     /// As [`dot`](Self::dot).
-    fn fill(&self, n: usize, value: f64, y: &mut Array<Self, f64>) -> Result<()>;
+    fn fill(&self, n: usize, value: f64, y: &mut Slice<Self, f64>) -> Result<()>;
 
     /// y = x. Reads 8 and writes 8 bytes per item.
     ///
     /// # Errors
     /// As [`dot`](Self::dot).
-    fn copy(&self, n: usize, x: &Array<Self, f64>, y: &mut Array<Self, f64>) -> Result<()>;
+    fn copy(&self, n: usize, x: &Slice<Self, f64>, y: &mut Slice<Self, f64>) -> Result<()>;
 
     /// z = alpha x + beta y. Reads 16 and writes 8 bytes per item, 3 flops.
     ///
@@ -122,15 +122,15 @@ pub trait Blas: ExecutionSpace {
         &self,
         n: usize,
         alpha: f64,
-        x: &Array<Self, f64>,
+        x: &Slice<Self, f64>,
         beta: f64,
-        y: &Array<Self, f64>,
-        z: &mut Array<Self, f64>,
+        y: &Slice<Self, f64>,
+        z: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
     /// y += alpha x. Reads 16 and writes 8 bytes per item, 2 flops.
     ///
     /// # Errors
     /// As [`dot`](Self::dot).
-    fn axpy(&self, n: usize, alpha: f64, x: &Array<Self, f64>, y: &mut Array<Self, f64>) -> Result<()>;
+    fn axpy(&self, n: usize, alpha: f64, x: &Slice<Self, f64>, y: &mut Slice<Self, f64>) -> Result<()>;
 }

@@ -10,7 +10,7 @@
 
 use super::staged::Staged;
 use super::{Communicator, HaloExchange, Link, Map, Staging};
-use crate::space::Array;
+use crate::space::Slice;
 use crate::{Result, error::check_length};
 
 /// A persistent exchange for vectors `[owned + ghost]` in the memory of a space.
@@ -50,7 +50,7 @@ impl<S: Staging> Halo<S> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of the transport or of the device.
-    pub fn begin(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<InFlight<'_, S>> {
+    pub fn begin(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<InFlight<'_, S>> {
         check_length("Halo::begin", "x", S::vector_len(x), self.owned + self.ghosts)?;
         if !self.is_empty() {
             self.exchange.begin(space, x)?;
@@ -68,7 +68,7 @@ impl<S: Staging> Halo<S> {
     ///
     /// # Errors
     /// As both.
-    pub fn update(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+    pub fn update(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()> {
         self.begin(space, x)?.finish(space, x)
     }
 
@@ -112,7 +112,7 @@ impl<S: Staging> InFlight<'_, S> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of the transport or of the device.
-    pub fn finish(mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+    pub fn finish(mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()> {
         check_length("InFlight::finish", "x", S::vector_len(x), self.halo.owned + self.halo.ghosts)?;
         // Set before the wait: a failed wait must not be repeated when `self` is dropped.
         self.done = true;

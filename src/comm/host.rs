@@ -17,12 +17,12 @@ impl<S: HostSpace> Staging for S {
         Ok(send)
     }
 
-    fn pack(&self, list: &mut Vec<LocalOrdinal>, x: &Vec<f64>, message: &mut [f64]) -> Result<()> {
+    fn pack(&self, list: &mut Vec<LocalOrdinal>, x: &[f64], message: &mut [f64]) -> Result<()> {
         message.iter_mut().zip(list).for_each(|(value, &mut index)| *value = x[index as usize]);
         Ok(())
     }
 
-    fn unpack(&self, message: &[f64], first: usize, x: &mut Vec<f64>) -> Result<()> {
+    fn unpack(&self, message: &[f64], first: usize, x: &mut [f64]) -> Result<()> {
         x[first..first + message.len()].copy_from_slice(message);
         Ok(())
     }
@@ -41,7 +41,7 @@ impl<S: HostSpace> Staging for S {
         Ok(())
     }
 
-    fn vector_len(x: &Vec<f64>) -> usize {
+    fn vector_len(x: &[f64]) -> usize {
         x.len()
     }
 }

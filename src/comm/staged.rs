@@ -3,7 +3,7 @@
 use super::transport::not_here;
 use super::{AllReduce, Communicator, Connect, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
 use crate::blas::Reductions;
-use crate::space::{Array, HostSpace, try_reserve};
+use crate::space::{HostSpace, Slice, try_reserve};
 use crate::{LocalOrdinal, Result};
 use std::ops::Range;
 use std::time::Duration;
@@ -63,12 +63,12 @@ pub(super) struct StagedHalo<S: Staging> {
 }
 
 impl<S: Staging> HaloExchange<S> for StagedHalo<S> {
-    fn begin(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+    fn begin(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()> {
         let list = &mut self.list;
         self.exchange.begin(&mut |message| space.pack(list, x, message))
     }
 
-    fn end(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()> {
+    fn end(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()> {
         space.unpack(self.exchange.end()?, self.owned, x)
     }
 

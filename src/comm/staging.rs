@@ -4,7 +4,7 @@
 //! page-locked memory, 8 bytes per value each way over the bus.
 
 use crate::blas::{Blas, Reductions};
-use crate::space::Array;
+use crate::space::Slice;
 use crate::{LocalOrdinal, Result};
 use std::ops::Range;
 
@@ -26,13 +26,13 @@ pub trait Staging: Blas {
     ///
     /// # Errors
     /// A device's failure.
-    fn pack(&self, list: &mut Self::SendList, x: &Array<Self, f64>, message: &mut [f64]) -> Result<()>;
+    fn pack(&self, list: &mut Self::SendList, x: &Slice<Self, f64>, message: &mut [f64]) -> Result<()>;
 
     /// `x[first + k] = message[k]`; returns when the message may be overwritten.
     ///
     /// # Errors
     /// A device's failure.
-    fn unpack(&self, message: &[f64], first: usize, x: &mut Array<Self, f64>) -> Result<()>;
+    fn unpack(&self, message: &[f64], first: usize, x: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Replaces `sums.scalars[slots]` by `change` of them, unless `sums` is stopped.
     ///
@@ -46,5 +46,5 @@ pub trait Staging: Blas {
     ) -> Result<()>;
 
     /// Length of a vector in this space.
-    fn vector_len(x: &Array<Self, f64>) -> usize;
+    fn vector_len(x: &Slice<Self, f64>) -> usize;
 }

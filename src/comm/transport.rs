@@ -12,7 +12,7 @@
 
 use super::{Communicator, Map, Staging};
 use crate::blas::Reductions;
-use crate::space::{Array, named_choice};
+use crate::space::{Slice, named_choice};
 use crate::{Error, Result};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -113,13 +113,13 @@ pub trait HaloExchange<S: Staging>: Debug {
     ///
     /// # Errors
     /// A failure of a device or of the transport, here and below.
-    fn begin(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()>;
+    fn begin(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()>;
 
     /// Makes later work of the space wait until `x[owned..]` holds the values of this exchange; `x` is the vector of `begin`.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
-    fn end(&mut self, space: &S, x: &mut Array<S, f64>) -> Result<()>;
+    fn end(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()>;
 
     /// Ends an exchange whose values nobody reads.
     fn cancel(&mut self);

@@ -3,7 +3,7 @@
 use super::input::{failed, open};
 use crate::{Error, Result};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
 /// Longest line in bytes.
@@ -58,6 +58,16 @@ impl Lines {
         Ok(Some(&self.line))
     }
 
+    /// Returns to the first line.
+    ///
+    /// # Errors
+    /// [`Error::File`] when the file cannot be read again.
+    pub fn rewind(&mut self) -> Result<()> {
+        self.number = 0;
+        let rewound = self.reader.rewind();
+        rewound.map_err(|error| self.failed(error.to_string()))
+    }
+
     /// Returns the last line.
     pub fn line(&self) -> &[u8] {
         &self.line
@@ -82,6 +92,9 @@ fn lines_are_numbered_and_of_a_limited_length() {
     assert_eq!(lines.next().unwrap(), None);
     assert_eq!(lines.bytes(), 16);
     assert!(lines.failed("odd").to_string().ends_with("x: line 5: odd"));
+    lines.rewind().unwrap();
+    assert_eq!(lines.next().unwrap(), Some(&b"one"[..]));
+    assert!(lines.failed("odd").to_string().ends_with("x: line 1: odd"));
     let text = |len: usize| [&vec![b'a'; len][..], b"\r\nb\n"].concat();
     std::fs::write(&path, text(LONGEST)).unwrap();
     let mut lines = Lines::open(&path).unwrap();

@@ -5,7 +5,7 @@
 //! node is its Newton correction, zero, so the residual of other rows does not change. The entries to clear are listed
 //! once; each application reads 8 and writes 8 bytes per listed entry: O(surface), not O(volume).
 
-use crate::space::{Array, ExecutionSpace, HostMemory, MemorySpace};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace, Slice};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 
@@ -32,7 +32,7 @@ impl<M: MemorySpace> Dirichlet<M> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has one item per column and each row a column of its own,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn new<S: Boundary<Memory = M>>(space: &S, graph: &CrsGraph<M>, fixed: &M::Array<u8>) -> Result<Self> {
+    pub fn new<S: Boundary<Memory = M>>(space: &S, graph: &CrsGraph<M>, fixed: &M::Slice<u8>) -> Result<Self> {
         space.dirichlet(graph, fixed)
     }
 
@@ -45,10 +45,10 @@ impl<M: MemorySpace> Dirichlet<M> {
         &self,
         space: &S,
         matrix: &mut CrsMatrix<f64, M>,
-        residual: &mut M::Array<f64>,
+        residual: &mut M::Slice<f64>,
     ) -> Result<()> {
         self.check("Dirichlet::apply", 1, matrix.graph())?;
-        space.apply_dirichlet(self, matrix.values_mut(), residual)
+        space.apply_dirichlet(self, M::slice_mut(matrix.values_mut()), residual)
     }
 
     /// Refuses a matrix on another graph, or with another number of dofs per node.
@@ -81,7 +81,7 @@ pub trait Boundary: ExecutionSpace {
     ///
     /// # Errors
     /// Those of [`Dirichlet::new`].
-    fn dirichlet(&self, graph: &CrsGraph<Self::Memory>, fixed: &Array<Self, u8>) -> Result<Dirichlet<Self::Memory>>;
+    fn dirichlet(&self, graph: &CrsGraph<Self::Memory>, fixed: &Slice<Self, u8>) -> Result<Dirichlet<Self::Memory>>;
 
     /// Clears what is listed of a matrix's values and of a residual, as [`Dirichlet::apply`].
     ///
@@ -90,8 +90,8 @@ pub trait Boundary: ExecutionSpace {
     fn apply_dirichlet(
         &self,
         conditions: &Dirichlet<Self::Memory>,
-        values: &mut Array<Self, f64>,
-        residual: &mut Array<Self, f64>,
+        values: &mut Slice<Self, f64>,
+        residual: &mut Slice<Self, f64>,
     ) -> Result<()>;
 }
 

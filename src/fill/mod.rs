@@ -69,7 +69,7 @@ pub use stored_system::StoredSystem;
 use crate::Result;
 use crate::element::Analytic;
 use crate::graph::Graph;
-use crate::space::{Array, MemorySpace};
+use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{Format, Formats};
 use std::fmt::Debug;
 
@@ -136,9 +136,9 @@ crate::space::named_choice!(Kernel, "element kernel");
 #[derive(Debug)]
 pub struct HeatInput<'a, M: MemorySpace> {
     /// Coordinates of each node, owned and ghost, `[node][3]`.
-    pub node_coord: &'a M::Array<[f64; 3]>,
+    pub node_coord: &'a M::Slice<[f64; 3]>,
     /// Temperature T of each node, owned and ghost, `[node]`.
-    pub temperature: &'a M::Array<f64>,
+    pub temperature: &'a M::Slice<f64>,
     /// Conductivity K.
     pub conductivity: f64,
 }
@@ -200,7 +200,7 @@ pub trait Assemble: Formats {
         assembly: &mut Self::HeatAssembly,
         input: HeatInput<'_, Self::Memory>,
         system: &mut StoredSystem<Self>,
-        residual: &mut Array<Self, f64>,
+        residual: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
@@ -212,5 +212,5 @@ pub trait Assemble: Formats {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when
     /// the memory is not available.
-    fn sample(&self, exact: &Analytic, node_coord: &Array<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
+    fn sample(&self, exact: &Analytic, node_coord: &Slice<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
 }

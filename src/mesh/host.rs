@@ -79,7 +79,7 @@ impl<S: HostSpace> MeshSpace for S {
         Ok(size * largest.into_iter().fold(0.0, f64::max).sqrt())
     }
 
-    fn scatter_by_id(&self, mesh: &Mesh, seed: u64, vector: &mut Vec<f64>) -> Result<()> {
+    fn scatter_by_id(&self, mesh: &Mesh, seed: u64, vector: &mut [f64]) -> Result<()> {
         let owned = mesh.map.owned_count();
         check_at_least("scatter_by_id", "vector", vector.len(), owned)?;
         self.for_each(vector[..owned].par_chunks_mut(S::CHUNK).enumerate(), |(chunk, vector)| {
@@ -90,7 +90,7 @@ impl<S: HostSpace> MeshSpace for S {
         Ok(())
     }
 
-    fn set_on_face(&self, mesh: &Mesh, face: Face, value: f64, vector: &mut Vec<f64>) -> Result<()> {
+    fn set_on_face(&self, mesh: &Mesh, face: Face, value: f64, vector: &mut [f64]) -> Result<()> {
         check_at_least("set_on_face", "vector", vector.len(), mesh.node_faces.len())?;
         let pieces = vector.par_chunks_mut(S::CHUNK).zip(mesh.node_faces.par_chunks(S::CHUNK));
         self.for_each(pieces, |(vector, bits)| {

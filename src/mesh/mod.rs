@@ -59,7 +59,7 @@ pub use meshed_box::{Face, Mesh};
 pub use reorder::Numbering;
 
 use crate::Result;
-use crate::space::{Array, ExecutionSpace, MemorySpace};
+use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
 
 /// An execution space that makes the tables of a box and works on them.
 ///
@@ -105,7 +105,7 @@ pub trait MeshSpace: ExecutionSpace {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the vector is shorter.
-    fn scatter_by_id(&self, mesh: &Mesh<Self::Memory>, seed: u64, vector: &mut Array<Self, f64>) -> Result<()>;
+    fn scatter_by_id(&self, mesh: &Mesh<Self::Memory>, seed: u64, vector: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Writes `value` to the items of `vector` (at least one per node, owned and ghost) whose nodes lie on a face.
     ///
@@ -116,7 +116,7 @@ pub trait MeshSpace: ExecutionSpace {
         mesh: &Mesh<Self::Memory>,
         face: Face,
         value: f64,
-        vector: &mut Array<Self, f64>,
+        vector: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
     /// Returns 1 for each node, owned and ghost, that lies on one of two faces, and 0 for the others, `[node]`.

@@ -10,7 +10,7 @@ use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summ
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::BoxPart;
 use crate::solve::{CgVariant, NewtonInfo, NewtonParams, newton_into};
-use crate::space::{FreeMemory, HostSpace, Threads};
+use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
 use crate::sparse::Format;
 use crate::{Error, Result, graph};
 use std::cell::RefCell;
@@ -164,7 +164,8 @@ pub fn solution_on<S: Job>(
     };
     let observe = &mut |step, norm| progress.newton(step, norm);
     let mut info = NewtonInfo::default();
-    let end = newton_into(space, &links, &mut problem, &mut temperature, params, observe, &mut info);
+    let field = S::Memory::slice_mut(&mut temperature);
+    let end = newton_into(space, &links, &mut problem, field, params, observe, &mut info);
     let alone = |error: Error| alone(error.in_stage("solve", here), comm);
     progress.done();
     // All ranks meet an iteration that does not converge together: what it reached is reported as any other result.

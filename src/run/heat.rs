@@ -19,7 +19,7 @@ use crate::solve::{
     CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry,
     true_residual,
 };
-use crate::space::Array;
+use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{Format, Product};
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
@@ -104,7 +104,8 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let halo = links.halo(space, &mesh.map)?;
         marks.push(("setup/halo", 1, before, space.mark()?));
         let conditions = step(space, &mut marks, "setup/boundary", || {
-            space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)
+            let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
+            space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
         })?;
         let mut system =
             step(space, &mut marks, "setup/format", || space.stored_system(strategy, format, graph, conditions))?;
@@ -138,8 +139,9 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     pub fn start(&self) -> Result<Array<S, f64>> {
         let ProblemInput { deck, mesh, .. } = self.input;
         let mut temperature = self.space.zeros(mesh.map.local_count())?;
-        self.space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, &mut temperature)?;
-        self.space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, &mut temperature)?;
+        let nodes = S::Memory::slice_mut(&mut temperature);
+        self.space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, nodes)?;
+        self.space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, nodes)?;
         Ok(temperature)
     }
 
@@ -175,9 +177,11 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
         if self.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
-            let (x, mut y) = (self.space.zeros(self.input.mesh.map.local_count())?, self.space.zeros(self.rows)?);
+            let (columns, rows) = (self.input.mesh.map.local_count(), self.rows);
+            let (x, mut y): (Array<S, f64>, Array<S, f64>) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
+            let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
-                self.timed("spmv", |this| S::operator(&this.system.matrix).multiply(this.space, &x, &mut y))?;
+                self.timed("spmv", |this| S::operator(&this.system.matrix).multiply(this.space, x, y))?;
             }
         }
         let symmetry = self.timed("verify", Self::symmetry)?;
@@ -222,23 +226,23 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         self.rows
     }
 
-    fn assemble(&mut self, temperature: &mut Array<S, f64>, residual: &mut Array<S, f64>) -> Result<()> {
+    fn assemble(&mut self, temperature: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
         let ProblemInput { mesh, conductivity, .. } = self.input;
         // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
             self.timed("ghosts", |this| this.halo.update(this.space, temperature))?;
         }
         self.timed("fill", |this| {
-            let input = HeatInput { node_coord: &mesh.node_coord, temperature, conductivity };
+            let input = HeatInput { node_coord: S::Memory::slice(&mesh.node_coord), temperature, conductivity };
             this.space.assemble_heat(&mut this.assembly, input, &mut this.system, residual)
         })?;
         self.timed("boundary", |this| {
             let StoredSystem { matrix, conditions, .. } = &mut this.system;
-            this.space.apply_dirichlet(conditions, S::values_mut(matrix), residual)
+            this.space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), residual)
         })
     }
 
-    fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo> {
+    fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
         let ProblemInput { deck, links, mesh, phases, progress, .. } = self.input;
         let (space, before) = (self.space, self.space.mark()?);
         if space.update(&mut self.system.matrix)? {

@@ -84,18 +84,20 @@ fn vectors<S: Job>(space: &S) -> Result<f64> {
     fn all<S: CgSteps>(space: &S) -> Result<Vec<f64>> {
         let n = 54_321;
         let up = |k| space.upload(&wave(n, k));
-        let (p, q, mut x, mut r, mut z) = (up(0.3)?, up(0.7)?, up(0.2)?, up(0.9)?, space.zeros(n)?);
+        let (p, q, mut x, mut r, mut result) = (up(0.3)?, up(0.7)?, up(0.2)?, up(0.9)?, space.zeros(n)?);
+        let (p, q) = (S::Memory::slice(&p), S::Memory::slice(&q));
+        let [x, r, z] = [&mut x, &mut r, &mut result].map(S::Memory::slice_mut);
         let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
         // r.r, p.q, target, limit, count, state, ||b||: a solve in the middle of an iteration.
         sums.scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
-        space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums)?;
-        space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
-        space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, &mut sums)?;
-        space.axpy(n, 0.1, &x, &mut z)?;
-        space.dot(n, &z, &p, &mut sums, 2)?;
-        let largest = space.max_abs(n, &z, &mut sums.partials)?;
+        space.cg_step(n, 0, 1, CgVectors { p, q, x: &mut *x, r: &mut *r }, &mut sums)?;
+        space.axpby(n, 0.3, p, -2.0, q, z)?;
+        space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, r, z, &mut sums)?;
+        space.axpy(n, 0.1, x, z)?;
+        space.dot(n, z, p, &mut sums, 2)?;
+        let largest = space.max_abs(n, z, S::Memory::slice_mut(&mut sums.partials))?;
         let scalars = space.download(&sums.scalars)?.into_iter().map(|scalar| scalar / n as f64);
-        Ok(space.download(&z)?.into_iter().chain(scalars).chain([largest]).collect())
+        Ok(space.download(&result)?.into_iter().chain(scalars).chain([largest]).collect())
     }
     Ok(difference(&all(space)?, &all(&Serial)?))
 }
@@ -166,8 +168,8 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
             (problem.start()?, space.zeros(n)?, space.zeros(n)?);
-        problem.assemble(&mut x, &mut residual)?;
-        problem.solve(&residual, &mut delta)?;
+        problem.assemble(S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut residual))?;
+        problem.solve(S::Memory::slice(&residual), S::Memory::slice_mut(&mut delta))?;
         Ok([space.download(&residual)?, space.download(&delta)?])
     }
     let (found, expected) = (first(space, deck)?, first(&Serial, &self::deck(|_| {}))?);

@@ -112,12 +112,14 @@ fn errors<S: Job>(
     exact: &Analytic,
 ) -> Result<(f64, f64)> {
     let n = mesh.map.owned_count();
-    let (exact, mut error) = (space.sample(exact, &mesh.node_coord, n)?, space.zeros(n)?);
-    space.axpby(n, 1.0, temperature, -1.0, &exact, &mut error)?;
+    let (exact, mut error) = (space.sample(exact, S::Memory::slice(&mesh.node_coord), n)?, space.zeros(n)?);
+    let (exact, error) = (S::Memory::slice(&exact), S::Memory::slice_mut(&mut error));
+    space.axpby(n, 1.0, S::Memory::slice(temperature), -1.0, exact, error)?;
     let mut sums = Reductions::new(space, n, 2)?;
-    let mut largest = [space.max_abs(n, &error, &mut sums.partials)?, space.max_abs(n, &exact, &mut sums.partials)?];
+    let partials = S::Memory::slice_mut(&mut sums.partials);
+    let mut largest = [space.max_abs(n, error, partials)?, space.max_abs(n, exact, partials)?];
     let mut squares = [0.0; 2];
-    for (slot, vector) in [&error, &exact].into_iter().enumerate() {
+    for (slot, vector) in [&*error, exact].into_iter().enumerate() {
         space.dot(n, vector, vector, &mut sums, slot)?;
     }
     space.read(&sums.scalars, &mut squares)?;

@@ -4,7 +4,7 @@ use super::reason::is_zero;
 use super::{Reason, SolveInfo};
 use crate::blas::{Blas, Reductions};
 use crate::comm::AllReduce;
-use crate::space::Array;
+use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
 
 /// A system of equations F(x) = 0 with its linearisation.
@@ -16,13 +16,13 @@ pub trait NonlinearProblem<S: Blas> {
     ///
     /// # Errors
     /// Whatever stops an assembly.
-    fn assemble(&mut self, x: &mut Array<S, f64>, residual: &mut Array<S, f64>) -> Result<()>;
+    fn assemble(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()>;
 
     /// Solves J delta = residual.
     ///
     /// # Errors
     /// Whatever stops a linear solve.
-    fn solve(&mut self, residual: &Array<S, f64>, delta: &mut Array<S, f64>) -> Result<SolveInfo>;
+    fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo>;
 }
 
 /// Stopping criteria of Newton's method.
@@ -67,7 +67,7 @@ pub fn newton<S: Blas>(
     space: &S,
     comm: &(impl AllReduce<S> + ?Sized),
     problem: &mut impl NonlinearProblem<S>,
-    x: &mut Array<S, f64>,
+    x: &mut Slice<S, f64>,
     params: NewtonParams,
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<NewtonInfo> {
@@ -84,19 +84,20 @@ pub fn newton_into<S: Blas>(
     space: &S,
     comm: &(impl AllReduce<S> + ?Sized),
     problem: &mut impl NonlinearProblem<S>,
-    x: &mut Array<S, f64>,
+    x: &mut Slice<S, f64>,
     params: NewtonParams,
     observe: &mut dyn FnMut(usize, f64),
     info: &mut NewtonInfo,
 ) -> Result<()> {
     *info = NewtonInfo::default();
     let n = problem.rows();
-    let (mut residual, mut delta) = (space.zeros(n)?, space.zeros(n)?);
+    let (mut residual, mut delta): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
+    let (residual, delta) = (S::Memory::slice_mut(&mut residual), S::Memory::slice_mut(&mut delta));
     let mut sums = Reductions::new(space, n, 1)?;
     loop {
         // F(x), J(x), ||F||
-        problem.assemble(x, &mut residual)?;
-        space.dot(n, &residual, &residual, &mut sums, 0)?;
+        problem.assemble(x, residual)?;
+        space.dot(n, residual, residual, &mut sums, 0)?;
         comm.all_reduce(space, &mut sums, 0..1)?;
         let mut norm = [0.0];
         space.read(&sums.scalars, &mut norm)?;
@@ -113,7 +114,7 @@ pub fn newton_into<S: Blas>(
         if step == 0 {
             // A norm of 0 may be that of items whose squares underflow.
             if square < f64::MIN_POSITIVE {
-                if is_zero(space, comm, n, &residual, &mut delta, &mut sums, 0)? {
+                if is_zero(space, comm, n, residual, delta, &mut sums, 0)? {
                     info.reason = Reason::Zero;
                     return Ok(());
                 }
@@ -134,9 +135,9 @@ pub fn newton_into<S: Blas>(
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
         // J delta = F, x -= delta
-        let linear = problem.solve(&residual, &mut delta)?;
+        let linear = problem.solve(residual, delta)?;
         // Owned unknowns only; the next assembly refreshes the ghosts.
-        space.axpy(n, -1.0, &delta, x)?;
+        space.axpy(n, -1.0, delta, x)?;
         info.steps.push(NewtonStep { residual: norm, linear });
     }
 }
@@ -161,12 +162,12 @@ mod tests {
         fn rows(&self) -> usize {
             self.squares.len()
         }
-        fn assemble(&mut self, x: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+        fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
             self.slope = x.iter().map(|x| 2.0 * x).collect();
             residual.iter_mut().zip(x).zip(&self.squares).for_each(|((r, x), c)| *r = *x * *x - c);
             Ok(())
         }
-        fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<SolveInfo> {
+        fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> Result<SolveInfo> {
             delta.iter_mut().zip(residual).zip(&self.slope).for_each(|((d, r), s)| *d = r / s);
             Ok(SolveInfo { iterations: 1, ..SolveInfo::default() })
         }
@@ -216,12 +217,12 @@ mod tests {
             fn rows(&self) -> usize {
                 3
             }
-            fn assemble(&mut self, x: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
                 residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
                 Ok(())
             }
-            fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<SolveInfo> {
-                delta.clone_from(residual);
+            fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> Result<SolveInfo> {
+                delta.copy_from_slice(residual);
                 Ok(SolveInfo::default())
             }
         }
@@ -248,11 +249,11 @@ mod tests {
             fn rows(&self) -> usize {
                 3
             }
-            fn assemble(&mut self, x: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
-                residual.clone_from(x);
+            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+                residual.copy_from_slice(x);
                 Ok(())
             }
-            fn solve(&mut self, residual: &Vec<f64>, delta: &mut Vec<f64>) -> Result<SolveInfo> {
+            fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> Result<SolveInfo> {
                 delta.iter_mut().zip(residual).for_each(|(d, r)| *d = 0.999 * r);
                 Ok(SolveInfo::default())
             }

@@ -13,7 +13,7 @@
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::comm::AllReduce;
-use crate::space::Array;
+use crate::space::Slice;
 
 /// The criterion by which an iteration ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub(super) fn is_zero<S: Blas>(
     space: &S,
     comm: &(impl AllReduce<S> + ?Sized),
     n: usize,
-    b: &Array<S, f64>,
-    scratch: &mut Array<S, f64>,
+    b: &Slice<S, f64>,
+    scratch: &mut Slice<S, f64>,
     sums: &mut Reductions<S>,
     slot: usize,
 ) -> Result<bool> {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_smallest_number_is_not_zero() {
-        let is_zero = |b: &Vec<f64>| {
+        let is_zero = |b: &[f64]| {
             let (mut scratch, mut sums) = (vec![0.0; b.len()], Reductions::new(&Serial, b.len(), 2).unwrap());
             is_zero(&Serial, &Solo, b.len(), b, &mut scratch, &mut sums, 1).unwrap()
         };

@@ -78,7 +78,10 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     type Array<T: Item>: Clone + Debug + Send + Sync;
 
     /// The items of an array whose length stays: a slice on the host, the array itself on a GPU.
-    type Slice<T: Item>: ?Sized;
+    type Slice<T: Item>: ?Sized + Debug + Send + Sync;
+
+    /// Returns the items of an array.
+    fn slice<T: Item>(array: &Self::Array<T>) -> &Self::Slice<T>;
 
     /// Returns the items of an array, writable.
     fn slice_mut<T: Item>(array: &mut Self::Array<T>) -> &mut Self::Slice<T>;
@@ -98,6 +101,10 @@ impl MemorySpace for HostMemory {
     type Array<T: Item> = Vec<T>;
     type Slice<T: Item> = [T];
 
+    fn slice<T: Item>(array: &Vec<T>) -> &[T] {
+        array
+    }
+
     fn slice_mut<T: Item>(array: &mut Vec<T>) -> &mut [T] {
         array
     }
@@ -108,6 +115,10 @@ impl MemorySpace for HostMemory {
 
 /// An owned array of `T` in the memory of execution space `S`.
 pub type Array<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Array<T>;
+
+/// The items of an array in the memory of execution space `S`: `[T]` on a host, so that operations take slices, arrays and vectors;
+/// the array on a GPU.
+pub type Slice<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Slice<T>;
 
 /// Number of scalars that one [`begin_read`](ExecutionSpace::begin_read) copies.
 pub const SCALARS: usize = 8;

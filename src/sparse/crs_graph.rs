@@ -112,7 +112,7 @@ impl<M: MemorySpace> CrsGraph<M> {
 
     /// Returns whether both are copies of one graph, in any memory: clones and uploads. Graphs that were built apart are none, even
     /// if they are equal. Compares two numbers.
-    pub fn is_copy_of<N: MemorySpace>(&self, other: &CrsGraph<N>) -> bool {
+    pub(crate) fn is_copy_of<N: MemorySpace>(&self, other: &CrsGraph<N>) -> bool {
         self.number == other.number
     }
 

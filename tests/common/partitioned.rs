@@ -172,7 +172,7 @@ impl System {
             element(&std::array::from_fn(|i| ids[nodes[i] as usize]))
         });
         Fill::<8>::new(space, strategy, &graph)?.assemble(space, &kernel, &mut matrix, &mut residual)?;
-        let fixed = ids.iter().map(|&id| u8::from(is_fixed(id))).collect();
+        let fixed: Vec<u8> = ids.iter().map(|&id| u8::from(is_fixed(id))).collect();
         Dirichlet::new(space, &graph.crs, &fixed)?.apply(space, &mut matrix, &mut residual)?;
         Ok(System { matrix, residual })
     }

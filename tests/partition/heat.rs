@@ -17,8 +17,8 @@ fn assembled<S>(
     (strategy, kernel): (Strategy, Kernel),
     elem_node: &ElemNode,
     rows: usize,
-    node_coord: &Vec<[f64; 3]>,
-    temperature: &Vec<f64>,
+    node_coord: &[[f64; 3]],
+    temperature: &[f64],
 ) -> (CrsMatrix, Vec<f64>)
 where
     S: Assemble<Memory = HostMemory, Matrix = CrsMatrix> + Boundary + graph::BuildGraph,
@@ -56,8 +56,8 @@ fn the_heat_equation_is_assembled_on_any_partition() {
                 let table: Vec<u64> = elems.flatten().map(|&node| id(node as usize)).collect();
                 let part = MeshPart::new(comm, &owned, &table, 8).unwrap();
                 let nodes: Vec<usize> = part.nodes.ids().iter().map(|id| node_of[id]).collect();
-                let coord = nodes.iter().map(|&node| whole.node_coord[node]).collect();
-                let local = nodes.iter().map(|&node| temperature[node]).collect();
+                let coord: Vec<[f64; 3]> = nodes.iter().map(|&node| whole.node_coord[node]).collect();
+                let local: Vec<f64> = nodes.iter().map(|&node| temperature[node]).collect();
                 let space = Threads::new(2).unwrap();
                 let (matrix, residual) =
                     assembled(&space, (strategy, kernel), &part.elem_node, owned.len(), &coord, &local);

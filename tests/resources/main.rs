@@ -14,7 +14,7 @@ use minifenl::run::deck::{Choice, Nodes};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
 use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
-use minifenl::space::{Serial, Threads};
+use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::Format;
 use minifenl::{Error, Result, fill, graph};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -206,8 +206,9 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let mut problem = problem.unwrap();
     let in_solve = peak_of(&mut || {
         let mut temperature = problem.start().unwrap();
+        let field = S::Memory::slice_mut(&mut temperature);
         let params = NewtonParams { tolerance: 0.5, max_iterations: 2, ends_at_limit: false };
-        let solved = newton(space, comm, &mut problem, &mut temperature, params, &mut |_, _| {});
+        let solved = newton(space, comm, &mut problem, field, params, &mut |_, _| {});
         // With neighbours that send zeros the iterations need not converge; they allocate all the same.
         assert!(solved.is_ok() || !is_alone && solved.as_ref().is_err_and(Error::is_collective), "{solved:?}");
     });

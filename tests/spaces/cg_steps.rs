@@ -2,7 +2,7 @@
 
 use minifenl::blas::Reductions;
 use minifenl::solve::{CgSlot, CgState, FusedSlot, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
-use minifenl::space::Array;
+use minifenl::space::{Array, MemorySpace};
 
 /// The vectors of an update by name; n is A m.
 const NAMES: [&str; 10] = ["u", "w", "p", "s", "x", "r", "n", "z", "m", "q"];
@@ -51,8 +51,8 @@ impl Case {
         (sums.scalars, sums.stop) = (space.upload(scalars).unwrap(), Some(CgSlot::STATE));
         // Ghosts behind the items are neither read nor written.
         let there = |x: &Vec<f64>| space.upload(&[&x[..], &[f64::NAN; 3]].concat()).unwrap();
-        let mut arrays: Vec<Array<S, f64>> = v.iter().map(there).collect();
-        let [u, w, p, s, x, r, am, z, m, q] = &mut arrays[..] else { unreachable!("ten vectors") };
+        let mut arrays: [Array<S, f64>; 10] = v.each_ref().map(there);
+        let [u, w, p, s, x, r, am, z, m, q] = arrays.each_mut().map(S::Memory::slice_mut);
         if self.pipelined {
             let preconditioned = self.preconditioned.then_some(PreconditionedVectors { m, q, u });
             space.pipelined_step(n, PipelinedVectors { preconditioned, n: am, z, s, p, x, r, w }, &mut sums).unwrap();

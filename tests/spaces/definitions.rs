@@ -81,7 +81,7 @@ fn check(name: &str, mesh: &Mesh, kernel: &impl ElementKernel<8>, fixed: &[bool]
         found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= bound)
     };
     let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Sort).unwrap();
-    let fixed = fixed.iter().map(|&fixed| u8::from(fixed)).collect();
+    let fixed: Vec<u8> = fixed.iter().map(|&fixed| u8::from(fixed)).collect();
     for (strategy, strategy_name) in Strategy::ALL {
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();

@@ -9,6 +9,7 @@ mod definitions;
 mod gpu;
 mod host;
 mod references;
+mod slices;
 #[path = "../common/wave.rs"]
 mod wave;
 

@@ -112,7 +112,7 @@ fn the_steps_of_cg_equal_plain_loops() {
         (sums.scalars[CgSlot::PQ], sums.scalars[CgSlot::LIMIT], sums.scalars[CgSlot::RHS]) = (8.0, 9.0, 1.0);
         let (mut found_x, mut found_r) = (with_tail(x.clone()), with_tail(r.clone()));
         let (with_p, with_q) = (with_tail(p.clone()), with_tail(q.clone()));
-        let vectors = CgVectors { p: &with_p, q: &with_q, x: &mut found_x, r: &mut found_r };
+        let vectors = CgVectors { p: &with_p[..], q: &with_q[..], x: &mut found_x[..], r: &mut found_r[..] };
         space.cg_step(N, CgSlot::RZ[0], CgSlot::RR[1], vectors, &mut sums).unwrap();
         let (found_x, found_r) = (without_tail(found_x), without_tail(found_r));
         assert!((0..N).all(|i| found_x[i] == x[i] + 3.0 * p[i] && found_r[i] == r[i] - 3.0 * q[i]));

@@ -108,9 +108,13 @@ pub fn table(kind: Kind, samples: &[(Sample, usize)]) -> Table {
     }
     let mut ranks: Vec<usize> = samples.iter().map(|(sample, _)| sample.ranks).collect();
     let mut imbalance: Vec<u32> = samples.iter().map(|(sample, _)| sample.imbalance).collect();
+    let mut threads: Vec<usize> = samples.iter().map(|(sample, _)| sample.threads).collect();
     ranks.dedup();
+    imbalance.sort_unstable();
     imbalance.dedup();
+    threads.sort_unstable();
+    threads.dedup();
     let repeats = samples.iter().map(|(_, repeat)| *repeat).max().unwrap();
-    let study = study(kind, ranks, imbalance, repeats);
+    let study = Study { threads, ..study(kind, ranks, imbalance, repeats) };
     Table::read(&study, folder.path()).unwrap()
 }

@@ -27,7 +27,7 @@ impl Dirichlet {
         &self,
         space: &S,
         matrix: &mut CrsMatrix,
-        rhs: &mut Vec<f64>,
+        rhs: &mut [f64],
         values: &[f64],
     ) -> Result<()> {
         const NAME: &str = "Dirichlet::apply_with";
@@ -62,11 +62,11 @@ impl Dirichlet {
 }
 
 impl<S: HostSpace> Boundary for S {
-    fn dirichlet(&self, graph: &CrsGraph, fixed: &Vec<u8>) -> Result<Dirichlet> {
+    fn dirichlet(&self, graph: &CrsGraph, fixed: &[u8]) -> Result<Dirichlet> {
         list::<1, S>("Dirichlet::new", self, graph, fixed)
     }
 
-    fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut Vec<f64>, residual: &mut Vec<f64>) -> Result<()> {
+    fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut [f64], residual: &mut [f64]) -> Result<()> {
         clear("Dirichlet::apply", self, conditions, values, residual)
     }
 }

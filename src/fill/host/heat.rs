@@ -41,7 +41,7 @@ impl<S: HostSpace> Assemble for S {
         assembly: &mut HostHeatAssembly,
         input: HeatInput<'_, HostMemory>,
         system: &mut StoredSystem<Self>,
-        residual: &mut Vec<f64>,
+        residual: &mut [f64],
     ) -> Result<()> {
         let HeatInput { node_coord, temperature, conductivity } = input;
         let HostHeatAssembly { fill, kernel } = assembly;
@@ -57,7 +57,7 @@ impl<S: HostSpace> Assemble for S {
         assembly.fill.stored_bytes()
     }
 
-    fn sample(&self, exact: &Analytic, node_coord: &Vec<[f64; 3]>, count: usize) -> Result<Vec<f64>> {
+    fn sample(&self, exact: &Analytic, node_coord: &[[f64; 3]], count: usize) -> Result<Vec<f64>> {
         check_at_least("sample", "node_coord", node_coord.len(), count)?;
         self.map(count, |node| exact.at(node_coord[node][2]))
     }

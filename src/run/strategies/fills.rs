@@ -10,7 +10,7 @@ use crate::graph;
 use crate::mesh::Face;
 use crate::run::Job;
 use crate::run::forecast::Choices;
-use crate::space::Array;
+use crate::space::{Array, MemorySpace};
 use crate::sparse::Format;
 
 /// Conductivity of the assembled problem.
@@ -20,7 +20,8 @@ pub(super) const CONDUCTIVITY: f64 = 2.0;
 pub(super) fn system<S: Job>(study: &Study<'_, S>, strategy: Strategy, format: Format) -> Result<StoredSystem<S>> {
     let Study { space, mesh, .. } = study;
     let graph = graph::build(*space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default())?;
-    let conditions = space.dirichlet(&graph.crs, &space.on_faces(mesh, [Face::ZMin, Face::ZMax])?)?;
+    let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
+    let conditions = space.dirichlet(&graph.crs, S::Memory::slice(&fixed))?;
     space.stored_system(strategy, format, graph, conditions)
 }
 
@@ -59,8 +60,9 @@ fn rounds<S: Job>(
     });
     let Some((mut system, mut assembly, temperature, mut residual)) = study.offered(prepared)? else { return Ok(None) };
     let mut assemble = |system: &mut StoredSystem<S>, residual: &mut Array<S, f64>| {
-        let input = HeatInput { node_coord: &mesh.node_coord, temperature: &temperature, conductivity: CONDUCTIVITY };
-        study.timed(|| space.assemble_heat(&mut assembly, input, system, residual))
+        let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
+        let input = HeatInput { node_coord, temperature, conductivity: CONDUCTIVITY };
+        study.timed(|| space.assemble_heat(&mut assembly, input, system, S::Memory::slice_mut(residual)))
     };
     // Warms up.
     assemble(&mut system, &mut residual)?;

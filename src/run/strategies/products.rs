@@ -9,7 +9,7 @@ use crate::fill::{HeatInput, Kernel, StoredSystem};
 use crate::graph;
 use crate::run::Job;
 use crate::run::forecast::Choices;
-use crate::space::Array;
+use crate::space::{Array, MemorySpace};
 use crate::sparse::{Format, Lanes, Product};
 
 /// Shortest time of the calls of a round, in seconds: marks and launches take microseconds.
@@ -54,8 +54,9 @@ fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSyste
     let mut system = system(study, S::STRATEGY, format)?;
     let mut assembly = space.heat_assembly(S::STRATEGY, Kernel::default(), &system)?;
     let (temperature, mut residual) = (space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?);
-    let input = HeatInput { node_coord: &mesh.node_coord, temperature: &temperature, conductivity: CONDUCTIVITY };
-    space.assemble_heat(&mut assembly, input, &mut system, &mut residual)?;
+    let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
+    let input = HeatInput { node_coord, temperature, conductivity: CONDUCTIVITY };
+    space.assemble_heat(&mut assembly, input, &mut system, S::Memory::slice_mut(&mut residual))?;
     space.update(&mut system.matrix)?;
     Ok(system)
 }
@@ -79,7 +80,8 @@ fn rounds<S: Job>(study: &Study<'_, S>, system: &StoredSystem<S>, expected: &[f6
     let (x, mut y) = agree(comm, vectors)?;
     let matrix = S::operator(&system.matrix);
     let multiply = |calls: usize, y: &mut Array<S, f64>| {
-        let (seconds, ()) = study.timed(|| (0..calls).try_for_each(|_| matrix.multiply(space, &x, y)))?;
+        let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(y));
+        let (seconds, ()) = study.timed(|| (0..calls).try_for_each(|_| matrix.multiply(space, x, y)))?;
         Ok::<f64, crate::Error>(seconds / calls as f64)
     };
     // Warms up, then takes as many calls as fill a round, the same on all ranks.

@@ -6,12 +6,13 @@
 //! ```
 //! Both use the vectors of a [`CgWorkspace`] and allocate nothing. They run on all ranks and return the same numbers there.
 
-use super::cg::{CgSteps, CgWorkspace, LinearSystem};
+use super::cg::{CgSteps, CgWorkspace, LinearSystem, Parts};
 use super::{LinearOperator, TrueResidual};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::AllReduce;
-use crate::space::Array;
+use crate::space::Slice;
+use std::borrow::Borrow;
 
 /// Departure of an operator from symmetry, and an estimate of its norm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,15 +27,21 @@ pub struct Symmetry {
 ///
 /// # Errors
 /// Those of the operator, of a device and of communication.
-pub fn true_residual<S: CgSteps, A: LinearOperator<S>, M, C: AllReduce<S> + ?Sized>(
+pub fn true_residual<S, A, M, C, B>(
     space: &S,
-    system: &mut LinearSystem<'_, S, A, M, C>,
-    x: &Array<S, f64>,
+    system: &mut LinearSystem<'_, A, M, C, B>,
+    x: &Slice<S, f64>,
     work: &mut CgWorkspace<S>,
-) -> Result<TrueResidual> {
-    let LinearSystem { operator: a, comm, rhs: b, .. } = system;
-    let n = a.rows();
-    let CgWorkspace { p, q, r, sums, .. } = work;
+) -> Result<TrueResidual>
+where
+    S: CgSteps,
+    A: LinearOperator<S>,
+    C: AllReduce<S> + ?Sized,
+    B: Borrow<Slice<S, f64>> + ?Sized,
+{
+    let LinearSystem { operator: a, comm, rhs, .. } = system;
+    let (n, b) = (a.rows(), (*rhs).borrow());
+    let Parts { p, q, r, sums, .. } = work.parts();
     // The state of the solve would switch the sums off.
     sums.stop = None;
     space.copy(n, x, p)?;
@@ -62,10 +69,10 @@ where
     S: CgSteps,
     A: LinearOperator<S>,
     C: AllReduce<S> + ?Sized,
-    W: FnMut(usize, &mut Array<S, f64>) -> Result<()>,
+    W: FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
 {
     let n = operator.rows();
-    let CgWorkspace { p, q, r, sums, .. } = work;
+    let Parts { p, q, r, sums, .. } = work.parts();
     sums.stop = None;
     // q = A x; x.x, Ax.Ax, y.Ax
     write(0, p)?;

@@ -12,7 +12,7 @@
 use super::LinearOperator;
 use crate::blas::Reductions;
 use crate::comm::{Halo, Staging};
-use crate::space::Array;
+use crate::space::Slice;
 use crate::sparse::Product;
 use crate::{Result, error::check_length};
 use std::time::{Duration, Instant};
@@ -63,7 +63,7 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
         self.matrix.extents().1
     }
 
-    fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         let mut clock = Instant::now();
         self.halo.update(space, x)?;
         self.times.halo += std::mem::replace(&mut clock, Instant::now()).elapsed();
@@ -76,8 +76,8 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
     fn apply_dot(
         &mut self,
         space: &S,
-        p: &mut Array<S, f64>,
-        q: &mut Array<S, f64>,
+        p: &mut Slice<S, f64>,
+        q: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
@@ -120,8 +120,8 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
     fn cg_at_once(
         &mut self,
         space: &S,
-        x: &mut Array<S, f64>,
-        r: &mut Array<S, f64>,
+        x: &mut Slice<S, f64>,
+        r: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
     ) -> Result<bool> {
         if self.halo.is_empty() { self.matrix.cg_at_once(space, x, r, sums) } else { Ok(false) }

@@ -63,7 +63,7 @@ impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> LinearOperator<S> for OperatorF
         self.n
     }
 
-    fn apply(&mut self, _: &S, x: &mut Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+    fn apply(&mut self, _: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
         check_at_least("OperatorFn", "x", x.len(), self.n)?;
         check_at_least("OperatorFn", "y", y.len(), self.n)?;
         (self.apply)(&x[..self.n], &mut y[..self.n]);
@@ -73,8 +73,8 @@ impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> LinearOperator<S> for OperatorF
     fn apply_dot(
         &mut self,
         space: &S,
-        x: &mut Vec<f64>,
-        y: &mut Vec<f64>,
+        x: &mut [f64],
+        y: &mut [f64],
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
@@ -87,7 +87,7 @@ impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> LinearOperator<S> for OperatorF
 }
 
 impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Preconditioner<S> for PreconditionerFn<F> {
-    fn apply(&mut self, _: &S, n: usize, r: &Vec<f64>, z: &mut Vec<f64>) -> Result<()> {
+    fn apply(&mut self, _: &S, n: usize, r: &[f64], z: &mut [f64]) -> Result<()> {
         check_at_least("PreconditionerFn", "r", r.len(), n)?;
         check_at_least("PreconditionerFn", "z", z.len(), n)?;
         (self.apply)(&r[..n], &mut z[..n]);

@@ -23,7 +23,7 @@ pub use preconditioner::{Identity, Jacobi, Preconditioner};
 use super::Reason;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::{Array, Item};
+use crate::space::{Item, Slice};
 use crate::sparse::{BlockCrsMatrix, CrsMatrix, Formats, Product, Spmv};
 
 /// A square linear operator whose rows are this rank's unknowns and whose columns are its unknowns and ghosts.
@@ -38,7 +38,7 @@ pub trait LinearOperator<S: Blas> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors; the failure of a device or of communication.
-    fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()>;
+    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()>;
 
     /// y = A x and `sums.scalars[slot]` = x.y over the owned rows, in one pass, with fresh ghosts of x. Those that x itself holds
     /// may be stale afterwards. Does nothing once `sums` is stopped.
@@ -48,8 +48,8 @@ pub trait LinearOperator<S: Blas> {
     fn apply_dot(
         &mut self,
         space: &S,
-        x: &mut Array<S, f64>,
-        y: &mut Array<S, f64>,
+        x: &mut Slice<S, f64>,
+        y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()>;
@@ -68,8 +68,8 @@ pub trait LinearOperator<S: Blas> {
     fn cg_at_once(
         &mut self,
         _space: &S,
-        _x: &mut Array<S, f64>,
-        _r: &mut Array<S, f64>,
+        _x: &mut Slice<S, f64>,
+        _r: &mut Slice<S, f64>,
         _sums: &mut Reductions<S>,
     ) -> Result<bool> {
         Ok(false)
@@ -129,15 +129,15 @@ where
         self.graph().columns()
     }
 
-    fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         Product::multiply(self, space, x, y)
     }
 
     fn apply_dot(
         &mut self,
         space: &S,
-        x: &mut Array<S, f64>,
-        y: &mut Array<S, f64>,
+        x: &mut Slice<S, f64>,
+        y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
@@ -159,15 +159,15 @@ where
         self.extents().1
     }
 
-    fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         self.multiply(space, x, y)
     }
 
     fn apply_dot(
         &mut self,
         space: &S,
-        x: &mut Array<S, f64>,
-        y: &mut Array<S, f64>,
+        x: &mut Slice<S, f64>,
+        y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
@@ -185,15 +185,15 @@ impl<S: Blas, A: LinearOperator<S> + ?Sized> LinearOperator<S> for &mut A {
         (**self).columns()
     }
 
-    fn apply(&mut self, space: &S, x: &mut Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         (**self).apply(space, x, y)
     }
 
     fn apply_dot(
         &mut self,
         space: &S,
-        x: &mut Array<S, f64>,
-        y: &mut Array<S, f64>,
+        x: &mut Slice<S, f64>,
+        y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
@@ -207,8 +207,8 @@ impl<S: Blas, A: LinearOperator<S> + ?Sized> LinearOperator<S> for &mut A {
     fn cg_at_once(
         &mut self,
         space: &S,
-        x: &mut Array<S, f64>,
-        r: &mut Array<S, f64>,
+        x: &mut Slice<S, f64>,
+        r: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
     ) -> Result<bool> {
         (**self).cg_at_once(space, x, r, sums)

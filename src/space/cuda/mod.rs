@@ -68,6 +68,10 @@ impl MemorySpace for CudaMemory {
     type View<'a, T: Item, const R: usize> = DeviceView<'a, T, R>;
     type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
 
+    fn slice<T: Item>(array: &CudaArray<T>) -> &CudaArray<T> {
+        array
+    }
+
     fn slice_mut<T: Item>(array: &mut CudaArray<T>) -> &mut CudaArray<T> {
         array
     }

@@ -24,7 +24,7 @@ impl<const B: usize, S: HostSpace> Product<S> for &BlockCrsMatrix<B> {
         self.product_bytes()
     }
 
-    fn multiply(&self, space: &S, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+    fn multiply(&self, space: &S, x: &[f64], y: &mut [f64]) -> Result<()> {
         let (rows, columns) = self.size();
         check_at_least("multiply", "x", x.len(), columns)?;
         check_at_least("multiply", "y", y.len(), rows)?;
@@ -40,8 +40,8 @@ impl<const B: usize, S: HostSpace> Product<S> for &BlockCrsMatrix<B> {
         &self,
         space: &S,
         rows: Range<usize>,
-        x: &Vec<f64>,
-        y: &mut Vec<f64>,
+        x: &[f64],
+        y: &mut [f64],
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::{Formats, Product};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::{Array, HostSpace, Item};
+use crate::space::{HostSpace, Item, Slice};
 use crate::sparse::{CrsMatrix, Spmv};
 use crate::{LocalOrdinal, RowOffset};
 use std::ops::Range;
@@ -34,7 +34,7 @@ impl<V: Item, S: Blas + Spmv<V>> Product<S> for &CrsMatrix<V, S::Memory> {
         entry * self.graph().nnz() + size_of::<RowOffset>() * (rows + 1) + size_of::<f64>() * (rows + columns)
     }
 
-    fn multiply(&self, space: &S, x: &Array<S, f64>, y: &mut Array<S, f64>) -> Result<()> {
+    fn multiply(&self, space: &S, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         space.spmv(1.0, self, x, 0.0, y)
     }
 
@@ -42,8 +42,8 @@ impl<V: Item, S: Blas + Spmv<V>> Product<S> for &CrsMatrix<V, S::Memory> {
         &self,
         space: &S,
         rows: Range<usize>,
-        x: &Array<S, f64>,
-        y: &mut Array<S, f64>,
+        x: &Slice<S, f64>,
+        y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {

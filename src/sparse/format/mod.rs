@@ -26,7 +26,7 @@ pub use sliced_ell::{SliceArrays, SlicedEll};
 
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::{Array, named_choice};
+use crate::space::{Array, Slice, named_choice};
 use crate::sparse::Lanes;
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ pub trait Product<S: Blas> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    fn multiply(&self, space: &S, x: &Array<S, f64>, y: &mut Array<S, f64>) -> Result<()>;
+    fn multiply(&self, space: &S, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()>;
 
     /// y = A x over `rows` and `sums.scalars[slot]` = x.y, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot).
     ///
@@ -75,8 +75,8 @@ pub trait Product<S: Blas> {
         &self,
         space: &S,
         rows: Range<usize>,
-        x: &Array<S, f64>,
-        y: &mut Array<S, f64>,
+        x: &Slice<S, f64>,
+        y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()>;
@@ -92,8 +92,8 @@ pub trait Product<S: Blas> {
         _space: &S,
         _interior: usize,
         _exchange: &S::PeerExchange,
-        _x: &Array<S, f64>,
-        _y: &mut Array<S, f64>,
+        _x: &Slice<S, f64>,
+        _y: &mut Slice<S, f64>,
         _sums: &mut Reductions<S>,
         _slot: usize,
     ) -> Result<bool> {

@@ -48,7 +48,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Error::File`](crate::Error::File) with the path, and the line if one is at fault, when the file is absent, is not regular, is
-/// truncated or malformed, or its matrix needs more than the free memory.
+/// truncated or malformed, values of one place add up beyond the range of f64, or the matrix needs more than the free memory.
 pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<CrsMatrix> {
     read_matrix_market_as(path)
 }
@@ -57,7 +57,7 @@ pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<CrsMatrix> {
 /// holds complex values, too.
 ///
 /// # Errors
-/// As [`read_matrix_market`], and when a value exceeds the range of the type.
+/// As [`read_matrix_market`], and when a value or the sum of values of one place exceeds the range of the type.
 pub fn read_matrix_market_as<V: MarketValue>(path: impl AsRef<Path>) -> Result<CrsMatrix<V>> {
     read::read(&mut Lines::open(path.as_ref())?)
 }

@@ -1,11 +1,11 @@
 //! The entries of a Matrix Market file.
 
 use super::header::{Field, Format, Header, Symmetry, quoted};
-use super::triplets::Triplets;
+use super::triplets::{Overflow, Triplets};
 use super::value::MarketValue;
-use crate::Result;
 use crate::files::Lines;
 use crate::sparse::CrsMatrix;
+use crate::{Error, Result};
 use std::str::SplitAsciiWhitespace;
 
 /// Reads the matrix behind the first lines.
@@ -40,7 +40,28 @@ pub fn read<V: MarketValue>(lines: &mut Lines) -> Result<CrsMatrix<V>> {
         let (entries, noun) = (header.entries, if header.entries == 1 { "entry" } else { "entries" });
         return Err(lines.failed(format!("expected the end of the file after {entries} {noun}, found {found:?}")));
     }
-    triplets.into_crs(header.rows, header.columns)
+    match triplets.into_crs(header.rows, header.columns)? {
+        Ok(matrix) => Ok(matrix),
+        Err(overflow) => Err(located::<V>(lines, &overflow)?),
+    }
+}
+
+/// Makes the error of a sum beyond the range of `V`, with the line of its last value. Lines of entries are not stored: the file is read
+/// again.
+fn located<V: MarketValue>(lines: &mut Lines, overflow: &Overflow) -> Result<Error> {
+    let Overflow { row, column, sum } = *overflow;
+    lines.rewind()?;
+    let header = Header::read::<V>(lines)?;
+    let mut last = None;
+    while let Some(line) = next_entry(lines)? {
+        // Only entries of format coordinate are repeated.
+        let Ok(((i, j), _)) = coordinates(line, &header, &mut None) else { continue };
+        if (i, j) == (row, column) || (header.symmetry != Symmetry::General && (j, i) == (row, column)) {
+            let place = format!("values of entry ({}, {}) whose sum is in the range of {}", i + 1, j + 1, V::NAME);
+            last = Some(lines.failed(format!("expected {place}, found a sum of {sum:e}")));
+        }
+    }
+    Ok(last.unwrap_or_else(|| lines.failed("the file was changed while it was read")))
 }
 
 /// Row and column from 0, real and imaginary part.

@@ -124,6 +124,49 @@ fn duplicates_are_added_in_the_order_of_the_file_in_f64() {
     assert_eq!(dense("coordinate real general", "1 1 3\n1 1 16777216\n1 1 1\n1 1 1\n"), [[Some(16777218f32)]]);
 }
 
+/// The line is that of the last value of the place; the file gives the place, whichever triangle overflows first.
+#[test]
+fn sums_beyond_the_range_are_refused_with_their_line() {
+    let refused = |text: String, wide: bool| {
+        let found =
+            if wide { read_text::<f64>(text.as_bytes()).err() } else { read_text::<f32>(text.as_bytes()).err() };
+        found.map_or(String::new(), |error| error.to_string().split("a.mtx: ").last().unwrap().to_string())
+    };
+    let general = "%%MatrixMarket matrix coordinate real general\n% about\n2 2 4\n";
+    // Twice 2^127.
+    let body =
+        "1 2 170141183460469231731687303715884105728\n\n1 1 1\n1 2 170141183460469231731687303715884105728\n2 2 3\n";
+    let expected =
+        "line 7: expected values of entry (1, 2) whose sum is in the range of f32, found a sum of 3.402823669209385e38";
+    assert_eq!(refused(format!("{general}{body}"), false), expected);
+    assert_eq!(refused(format!("{general}{body}"), true), "");
+    let body = "2 2 1\n2 1 -1e308\n2 1 -1e308\n1 1 1\n";
+    let expected = "line 6: expected values of entry (2, 1) whose sum is in the range of f64, found a sum of -inf";
+    assert_eq!(refused(format!("{general}{body}"), true), expected);
+    let symmetric = general.replace("general", "symmetric");
+    assert_eq!(refused(format!("{symmetric}{body}"), true), expected);
+    // What overflows on the way is no fault in f64, and infinities that the file holds stay.
+    let body = "1 1 3e38\n1 1 3e38\n1 1 -3e38\n2 2 1\n";
+    assert_eq!(refused(format!("{general}{body}"), false), "");
+    let body = "1 1 inf\n1 1 1\n2 1 inf\n2 1 -inf\n";
+    let found = read_text::<f32>(format!("{general}{body}").as_bytes()).unwrap();
+    assert!(found.values()[0] == f32::INFINITY && found.values()[1].is_nan());
+}
+
+#[cfg(feature = "num-complex")]
+#[test]
+fn each_part_of_a_complex_sum_is_checked() {
+    use num_complex::Complex;
+    let text =
+        |im: &str| format!("%%MatrixMarket matrix coordinate complex general\n1 1 2\n1 1 1 {im}\n1 1 inf {im}\n");
+    assert!(read_text::<Complex<f32>>(text("1e38").as_bytes()).unwrap().values()[0].re.is_infinite());
+    let error = read_text::<Complex<f32>>(text("2e38").as_bytes()).unwrap_err().to_string();
+    assert!(
+        error.contains("line 4: expected values of entry (1, 1) whose sum is in the range of Complex<f32>"),
+        "{error}"
+    );
+}
+
 /// A permuted tridiagonal matrix with each entry in two parts, against the entries of its definition.
 #[test]
 fn entries_in_any_order_are_sorted() {

@@ -16,6 +16,14 @@ pub struct Triplets<V> {
     values: Vec<V>,
 }
 
+/// Finite values of one place whose sum is beyond the range of their type.
+#[derive(Debug)]
+pub struct Overflow {
+    pub row: usize,
+    pub column: usize,
+    pub sum: f64,
+}
+
 impl<V: MarketValue> Triplets<V> {
     pub fn with_capacity(entries: usize) -> Result<Self> {
         let mut triplets = Triplets { places: Vec::new(), values: Vec::new() };
@@ -30,8 +38,9 @@ impl<V: MarketValue> Triplets<V> {
         try_push("values of entries", &mut self.values, value)
     }
 
-    /// Returns the matrix; entries of the same place are added in the order in which they were pushed, in f64.
-    pub fn into_crs(self, rows: usize, columns: usize) -> Result<CrsMatrix<V>> {
+    /// Returns the matrix; entries of the same place are added in the order in which they were pushed, in f64. Or returns the first
+    /// place whose sum `V` cannot hold.
+    pub fn into_crs(self, rows: usize, columns: usize) -> Result<Result<CrsMatrix<V>, Overflow>> {
         let Triplets { places, values } = self;
         let mut next = starts("entries per column", columns, places.iter().map(|&[_, column]| column))?;
         let mut by_column = try_zeroed::<u64>("entries by columns", places.len())?;
@@ -48,10 +57,13 @@ impl<V: MarketValue> Triplets<V> {
             (entries[at], summed[at]) = (column, values[entry as usize]);
         }
         drop((by_column, places, values, next));
-        let kept = add_duplicates(&mut row_map, &mut entries, &mut summed);
+        let kept = match add_duplicates(&mut row_map, &mut entries, &mut summed) {
+            Ok(kept) => kept,
+            Err(overflow) => return Ok(Err(overflow)),
+        };
         entries.truncate(kept);
         summed.truncate(kept);
-        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns)?), summed)
+        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns)?), summed).map(Ok)
     }
 }
 
@@ -73,7 +85,11 @@ fn take(next: &mut [u64], place: LocalOrdinal) -> usize {
 }
 
 /// Adds up entries of equal columns in each row and moves all entries to the front. Returns their number.
-fn add_duplicates<V: MarketValue>(row_map: &mut [u64], entries: &mut [LocalOrdinal], values: &mut [V]) -> usize {
+fn add_duplicates<V: MarketValue>(
+    row_map: &mut [u64],
+    entries: &mut [LocalOrdinal],
+    values: &mut [V],
+) -> Result<usize, Overflow> {
     let (mut kept, mut from) = (0, 0);
     for row in 1..row_map.len() {
         let end = row_map[row] as usize;
@@ -81,17 +97,25 @@ fn add_duplicates<V: MarketValue>(row_map: &mut [u64], entries: &mut [LocalOrdin
             let (column, value) = (entries[from], values[from]);
             from += 1;
             let mut sum = value.parts();
+            let mut is_finite = sum.map(f64::is_finite);
             let first = from;
             while from < end && entries[from] == column {
-                let [re, im] = values[from].parts();
-                sum = [sum[0] + re, sum[1] + im];
+                let parts = values[from].parts();
+                for part in 0..2 {
+                    sum[part] += parts[part];
+                    is_finite[part] &= parts[part].is_finite();
+                }
                 from += 1;
             }
             entries[kept] = column;
             values[kept] = if from == first { value } else { V::from_parts(sum) };
+            let stored = values[kept].parts();
+            if let Some(part) = (0..2).find(|&part| is_finite[part] && !stored[part].is_finite()) {
+                return Err(Overflow { row: row - 1, column: column as usize, sum: sum[part] });
+            }
             kept += 1;
         }
         row_map[row] = kept as u64;
     }
-    kept
+    Ok(kept)
 }

@@ -18,7 +18,7 @@ const WAYS: usize = 4;
 impl<V: HostValue, S: HostSpace> Spmv<V> for S {
     const ROW_BLOCK: usize = S::CHUNK;
 
-    fn spmv(&self, alpha: f64, a: &CrsMatrix<V>, x: &Vec<f64>, beta: f64, y: &mut Vec<f64>) -> Result<()> {
+    fn spmv(&self, alpha: f64, a: &CrsMatrix<V>, x: &[f64], beta: f64, y: &mut [f64]) -> Result<()> {
         check("spmv", a, x, y)?;
         let rows = a.graph().rows();
         self.for_each(y[..rows].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
@@ -31,8 +31,8 @@ impl<V: HostValue, S: HostSpace> Spmv<V> for S {
         &self,
         a: &CrsMatrix<V>,
         rows: Range<usize>,
-        x: &Vec<f64>,
-        y: &mut Vec<f64>,
+        x: &[f64],
+        y: &mut [f64],
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {

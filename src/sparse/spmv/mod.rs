@@ -20,7 +20,7 @@ pub use lanes::Lanes;
 use super::CrsMatrix;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::{Array, Item};
+use crate::space::{Item, Slice};
 use std::ops::Range;
 
 /// Products of a CRS matrix whose values have type `V` with f64 vectors.
@@ -38,9 +38,9 @@ pub trait Spmv<V: Item = f64>: Blas {
         &self,
         alpha: f64,
         a: &CrsMatrix<V, Self::Memory>,
-        x: &Array<Self, f64>,
+        x: &Slice<Self, f64>,
         beta: f64,
-        y: &mut Array<Self, f64>,
+        y: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
     /// y = A x over `rows` and `sums.scalars[slot]` = x.y over all rows up to `rows.end`; nothing once `sums` is stopped.
@@ -55,8 +55,8 @@ pub trait Spmv<V: Item = f64>: Blas {
         &self,
         a: &CrsMatrix<V, Self::Memory>,
         rows: Range<usize>,
-        x: &Array<Self, f64>,
-        y: &mut Array<Self, f64>,
+        x: &Slice<Self, f64>,
+        y: &mut Slice<Self, f64>,
         sums: &mut Reductions<Self>,
         slot: usize,
     ) -> Result<()>;

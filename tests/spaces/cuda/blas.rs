@@ -4,28 +4,30 @@ use super::{difference, gpu, wave};
 use minifenl::Result;
 use minifenl::blas::{Blas, Reductions};
 use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
-use minifenl::space::{ExecutionSpace, Serial};
+use minifenl::space::{ExecutionSpace, MemorySpace, Serial};
 
 /// Every vector operation once, on ragged lengths.
 fn all<S: CgSteps>(space: &S, n: usize) -> Result<Vec<Vec<f64>>> {
     let up = |data: Vec<f64>| space.upload(&data);
-    let (p, q, mut x, mut r) = (up(wave(n + 5, 0.3))?, up(wave(n, 0.7))?, up(wave(n, 0.2))?, up(wave(n, 0.9))?);
-    let (mut z, mut sums) = (space.zeros(n)?, Reductions::new(space, n, CgSlot::LEN)?);
+    let (p, q) = (up(wave(n + 5, 0.3))?, up(wave(n, 0.7))?);
+    let mut written = [up(wave(n, 0.2))?, up(wave(n, 0.9))?, space.zeros(n)?, space.zeros(n)?];
+    let (p, q) = (S::Memory::slice(&p), S::Memory::slice(&q));
+    let [x, r, z, copy] = written.each_mut().map(S::Memory::slice_mut);
+    let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
     sums.scalars = up(vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
-    space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums)?;
-    space.axpby(n, 0.3, &p, -2.0, &q, &mut z)?;
-    space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, &r, &mut z, &mut sums)?;
-    space.axpy(n, 0.1, &q, &mut z)?;
-    let largest = space.max_abs(n, &z, &mut sums.partials)?;
-    space.dot(n, &z, &p, &mut sums, 2)?;
+    space.cg_step(n, 0, 1, CgVectors { p, q, x, r: &mut *r }, &mut sums)?;
+    space.axpby(n, 0.3, p, -2.0, q, z)?;
+    space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, r, z, &mut sums)?;
+    space.axpy(n, 0.1, q, z)?;
+    let largest = space.max_abs(n, z, S::Memory::slice_mut(&mut sums.partials))?;
+    space.dot(n, z, p, &mut sums, 2)?;
     // A scalar that is not 0 switches reductions off.
     sums.stop = Some(4);
-    space.dot(n, &z, &z, &mut sums, 3)?;
-    let mut copy = space.zeros(n)?;
-    space.copy(n, &z, &mut copy)?;
-    space.fill(n / 2, 7.0, &mut copy)?;
+    space.dot(n, z, z, &mut sums, 3)?;
+    space.copy(n, z, copy)?;
+    space.fill(n / 2, 7.0, copy)?;
     let mut out = vec![vec![largest]];
-    for array in [&x, &r, &z, &sums.scalars, &copy] {
+    for array in written.iter().chain([&sums.scalars]) {
         out.push(space.download(array)?);
     }
     Ok(out)

@@ -10,7 +10,7 @@ use minifenl::solve::{
     CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearOperator, LinearSystem, Preconditioner, Reason,
     SolveInfo, TrueResidual, cg, true_residual,
 };
-use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, Serial};
+use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial, Slice};
 use minifenl::sparse::{CrsMatrix, Format, Spmv, Storage};
 
 const NEW: [CgVariant; 2] = [CgVariant::SingleReduction, CgVariant::Pipelined];
@@ -20,7 +20,7 @@ const PARAMS: CgParams = CgParams { tolerance: 1e-9, max_iterations: 1000 };
 struct Scale<'a, S: ExecutionSpace>(&'a CrsMatrix<f64, S::Memory>);
 
 impl<S: Spmv> Preconditioner<S> for Scale<'_, S> {
-    fn apply(&mut self, space: &S, _: usize, r: &Array<S, f64>, z: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, _: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
         space.spmv(1.0, self.0, r, 0.0, z)
     }
 }
@@ -45,11 +45,11 @@ fn solve<S: CgSteps>(
     params: CgParams,
     variant: CgVariant,
 ) -> (Result<SolveInfo>, Vec<f64>, TrueResidual) {
-    let (b, mut x) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
+    let (b, mut x): (_, Array<S, f64>) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
     let mut work = CgWorkspace::of_variant(space, a.rows(), a.columns(), variant).unwrap();
-    let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: &b };
-    let info = cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {});
-    let truth = true_residual(space, &mut system, &x, &mut work).unwrap();
+    let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: S::Memory::slice(&b) };
+    let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| {});
+    let truth = true_residual(space, &mut system, S::Memory::slice(&x), &mut work).unwrap();
     (info, space.download(&x).unwrap(), truth)
 }
 

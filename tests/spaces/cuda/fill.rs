@@ -267,7 +267,7 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
             let free = Dirichlet::new(&Serial, &graph.crs, &nothing).unwrap();
             let mut system = Serial.stored_system(strategy, Format::Crs, graph.clone(), free).unwrap();
             let mut assembly = Serial.heat_assembly(strategy, kernel, &system).unwrap();
-            let input = HeatInput { node_coord: &mesh.node_coord, temperature: &temperature, conductivity };
+            let input = HeatInput { node_coord: &mesh.node_coord[..], temperature: &temperature[..], conductivity };
             Serial.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
 
             let node_coord = &on_device.node_coord;

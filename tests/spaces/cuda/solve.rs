@@ -7,7 +7,7 @@ use minifenl::comm::Solo;
 use minifenl::solve::{
     CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, Reason, SolveInfo, cg,
 };
-use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
+use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial};
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
 use minifenl::{Error, Result};
 
@@ -49,10 +49,10 @@ fn solve<S: CgSteps>(
     b: &[f64],
     params: CgParams,
 ) -> (Result<SolveInfo>, Vec<f64>) {
-    let (b, mut x) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
+    let (b, mut x): (_, Array<S, f64>) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
     let mut work = CgWorkspace::new(space, a.rows(), a.columns()).unwrap();
-    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: &b };
-    let info = cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {});
+    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: S::Memory::slice(&b) };
+    let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| {});
     (info, space.download(&x).unwrap())
 }
 

@@ -6,7 +6,7 @@ use super::case::{Case, Precision};
 use minifenl::Result;
 use minifenl::blas::{Blas, peak};
 use minifenl::run::clock::{Clock, seconds};
-use minifenl::space::HostSpace;
+use minifenl::space::{HostSpace, MemorySpace};
 
 /// Rates of one device.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,10 +65,11 @@ impl Ceilings {
 
 fn copy<S: Clock + Blas>(space: &S, items: usize) -> Result<f64> {
     let (mut x, mut y) = (space.zeros::<f64>(items)?, space.zeros::<f64>(items)?);
+    let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
     // Written once, so that all pages are there.
-    space.fill(items, 1.0, &mut x)?;
-    space.copy(items, &x, &mut y)?;
-    let seconds = seconds(space, PASSES, 1, &mut || space.copy(items, &x, &mut y))?;
+    space.fill(items, 1.0, x)?;
+    space.copy(items, x, y)?;
+    let seconds = seconds(space, PASSES, 1, &mut || space.copy(items, x, y))?;
     Ok(16.0 * items as f64 / seconds.into_iter().fold(f64::INFINITY, f64::min))
 }
 

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, Series};
 use super::document::Block;
-use super::words::more_rows;
+use super::words::{more_rows, threads as in_words};
 use crate::model::Prediction;
 use crate::study::peer::Program;
 use crate::study::plan::Point;
@@ -106,8 +106,7 @@ fn series(table: &Table, names: &[(&str, &str)], value: &dyn Fn(&Row, &str) -> O
             let [y, low, high] = value(row, key)?;
             Some([row.point.ranks as f64, y, low, high])
         });
-        let plural = if count == 1 { "" } else { "s" };
-        let name = if threads.len() > 1 { format!("{name}, {count} thread{plural}") } else { name.to_string() };
+        let name = if threads.len() > 1 { format!("{name}, {}", in_words(count)) } else { name.to_string() };
         Series { name, is_dashed: count > threads[0], color, points: points.collect() }
     });
     lines.filter(|series| !series.points.is_empty()).collect()
@@ -141,7 +140,7 @@ fn uneven(table: &Table) -> Block {
                 table.against_even(row).and_then(|(even, _)| Some(1e3 * even.iteration()? * more_rows(even, row)?));
             expected.extend(by_rows.filter(|_| imbalance > 0).map(|y| [x, y, y, y]));
         }
-        let name = if has_threads { format!("{imbalance} %, {threads} threads") } else { format!("{imbalance} %") };
+        let name = if has_threads { format!("{imbalance} %, {}", in_words(threads)) } else { format!("{imbalance} %") };
         let by_rows = Series { name: format!("{name}, by rows"), is_dashed: true, color, points: expected };
         series.extend([Series { name, is_dashed: false, color, points: measured }, by_rows]);
     }

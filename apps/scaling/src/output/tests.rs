@@ -46,6 +46,15 @@ fn uneven_boxes_are_compared_with_even_ones_on_the_same_ranks() {
     // All other figures are those of even boxes, whatever the uneven ones take.
     assert!(first.len() > 3 && first.len() == second.len());
     assert!(first.iter().zip(&second).all(|(a, b)| (a == b) == (a.0 != "uneven")));
+    // Lines of several numbers of threads say how many.
+    let run = |threads, imbalance| (Sample { threads, imbalance, cores: 4, ..sample(2, [8, 16, 8], 1e-3) }, 1);
+    let threads = table(Kind::Weak, &[run(1, 0), run(1, 50), run(2, 0), run(2, 50)]);
+    let mut found = blocks(&study(), &threads, None).into_iter();
+    let svg =
+        found.find_map(|block| if let Block::Figure("uneven", _, svg) = block { Some(svg) } else { None }).unwrap();
+    for name in ["0 %, 1 thread", "50 %, 1 thread", "0 %, 2 threads", "50 %, 2 threads", "50 %, 1 thread, by rows"] {
+        assert!(svg.contains(&format!(">{name}<")), "{name}: {svg}");
+    }
     // A study of even boxes has no such figure.
     let even = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1e-3), 1)]);
     let even = blocks(&study(), &even, None);

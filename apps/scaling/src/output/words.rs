@@ -123,7 +123,8 @@ fn uneven(table: &Table) -> Option<String> {
     ))
 }
 
-fn threads(count: usize) -> String {
+/// The number of threads with its noun.
+pub fn threads(count: usize) -> String {
     if count == 1 { "1 thread".into() } else { format!("{count} threads") }
 }
 

@@ -2,7 +2,7 @@
 
 use super::placement::mask;
 use std::collections::BTreeSet;
-use std::fs::read_to_string;
+use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 
 /// What a launcher on this machine can give to ranks.
@@ -31,8 +31,10 @@ impl Cores {
             list.unwrap_or_else(|| BTreeSet::from([*cpu]))
         };
         let count = |cpus: &BTreeSet<usize>| cpus.iter().map(siblings).collect::<BTreeSet<_>>().len();
-        let node = |node: usize| mask(text(&format!("sys/devices/system/node/node{node}/cpulist")).trim());
-        let domains = (0..).map_while(node).map(|cpus| cpus.intersection(&own).copied().collect::<BTreeSet<usize>>());
+        // Domains of memory alone have an empty list, and numbers may be left out.
+        let cpus = |node: &str| mask(text(&format!("sys/devices/system/node/{node}/cpulist")).trim());
+        let domains = nodes(&root.join("sys/devices/system/node")).into_iter().filter_map(|node| cpus(&node));
+        let domains = domains.map(|cpus| cpus.intersection(&own).copied().collect::<BTreeSet<usize>>());
         let domains: Vec<usize> = domains.map(|cpus| count(&cpus)).filter(|&cores| cores > 0).collect();
         let (cores, threads) = (count(&own), own.len());
         let limited = |count: usize| count.min(allowed).max(1);
@@ -50,11 +52,18 @@ impl Cores {
     }
 }
 
+/// Names of the folders of NUMA domains: `node` and a number.
+fn nodes(folder: &Path) -> Vec<String> {
+    let names = read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.strip_prefix("node").is_some_and(|number| number.parse::<usize>().is_ok())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// 2 domains of 2 cores with 2 hardware threads each: cores 0 and 4, 1 and 5, ...
+    /// 2 domains of 2 cores with 2 hardware threads each: cores 0 and 4, 1 and 5, ... Between them are a domain of memory alone and
+    /// a number without a domain.
     fn machine(allowed: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |name: &str, text: String| {
@@ -68,7 +77,11 @@ mod tests {
             write(&name, format!("{},{}\n", cpu % 4, cpu % 4 + 4));
         }
         write("sys/devices/system/node/node0/cpulist", "0-1,4-5\n".into());
-        write("sys/devices/system/node/node1/cpulist", "2-3,6-7\n".into());
+        write("sys/devices/system/node/node1/cpulist", "\n".into());
+        write("sys/devices/system/node/node3/cpulist", "2-3,6-7\n".into());
+        // Beside the folders of domains are files and other folders.
+        write("sys/devices/system/node/online", "0-1,3\n".into());
+        write("sys/devices/system/node/nodes/cpulist", "0\n".into());
         root
     }
 

@@ -10,7 +10,7 @@
 //! direction 24; together 420 bytes and 64 flops. Two all-reduces.
 
 use super::solve::Solve;
-use super::{CgSlot, CgSteps, CgVectors, CgWorkspace, Quotient};
+use super::{CgSlot, CgSteps, CgVectors, Parts, Quotient};
 use crate::Result;
 use crate::comm::AllReduce;
 use crate::solve::krylov::{LinearOperator, Preconditioner};
@@ -31,7 +31,7 @@ where
     pub(super) fn classic_start(&mut self) -> Result<()> {
         let Solve { space, a, m, comm, b, x, work, reductions, .. } = self;
         let (n, space) = (self.n, *space);
-        let CgWorkspace { p, q, r, preconditioned: [z, ..], sums, .. } = &mut **work;
+        let Parts { p, q, r, preconditioned: [z, ..], sums, .. } = work.parts();
         let [rr, _] = CgSlot::RR;
         // p carries x through the first product: it has room for the ghosts.
         space.copy(n, x, p)?;
@@ -59,7 +59,7 @@ where
     pub(super) fn classic_iteration(&mut self, iteration: usize) -> Result<()> {
         let Solve { space, a, m, comm, x, work, .. } = self;
         let (n, space) = (self.n, *space);
-        let CgWorkspace { p, q, r, preconditioned: [z, ..], sums, .. } = &mut **work;
+        let Parts { p, q, r, preconditioned: [z, ..], sums, .. } = work.parts();
         // Old and new r.r alternate. A recorded batch is replayed with its slots, so its length is even.
         let (now, next) = (iteration % 2, (iteration + 1) % 2);
         let rz = rz(M::IS_IDENTITY);

@@ -69,8 +69,8 @@ impl<S: HostSpace> CgSteps for S {
         n: usize,
         rr: usize,
         beta: Quotient,
-        z: &Vec<f64>,
-        p: &mut Vec<f64>,
+        z: &[f64],
+        p: &mut [f64],
         sums: &mut Reductions<S>,
     ) -> Result<()> {
         let scalars = first_mut("cg_direction", "scalars", &mut sums.scalars, Slot::LEN)?;

@@ -37,15 +37,17 @@ mod workspace;
 pub use fused::{FusedSlot, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
 pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient};
 pub use variant::CgVariant;
+pub(super) use workspace::Parts;
 pub use workspace::{CgParams, CgWorkspace, LinearSystem};
 
 use super::{LinearOperator, Preconditioner, SolveInfo};
 use crate::comm::AllReduce;
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
-use crate::space::Array;
+use crate::space::Slice;
 use crate::{Error, Result};
 use solve::Solve;
+use std::borrow::Borrow;
 use std::collections::VecDeque;
 
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
@@ -61,16 +63,23 @@ use std::collections::VecDeque;
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] if p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity, each with
 /// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
 /// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve.
-pub fn cg<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: AllReduce<S> + ?Sized>(
+pub fn cg<S, A, M, C, B>(
     space: &S,
-    system: &mut LinearSystem<'_, S, A, M, C>,
-    x: &mut Array<S, f64>,
+    system: &mut LinearSystem<'_, A, M, C, B>,
+    x: &mut Slice<S, f64>,
     params: CgParams,
     work: &mut CgWorkspace<S>,
     observe: &mut dyn FnMut(usize, f64),
-) -> Result<SolveInfo> {
-    let LinearSystem { operator: a, preconditioner: m, comm, rhs: b } = system;
-    let n = a.rows();
+) -> Result<SolveInfo>
+where
+    S: CgSteps,
+    A: LinearOperator<S>,
+    M: Preconditioner<S>,
+    C: AllReduce<S> + ?Sized,
+    B: Borrow<Slice<S, f64>> + ?Sized,
+{
+    let LinearSystem { operator: a, preconditioner: m, comm, rhs } = system;
+    let (n, b) = (a.rows(), (*rhs).borrow());
     if !M::IS_IDENTITY {
         work.precondition(space, n, a.columns())?;
     }
@@ -132,7 +141,7 @@ where
     fn whole(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
         // The state of the last solve would switch these sums off.
         self.work.sums.stop = None;
-        let (space, CgWorkspace { sums, .. }) = (self.space, &mut *self.work);
+        let (space, sums) = (self.space, &mut self.work.sums);
         space.dot(self.n, self.b, self.b, sums, rr)?;
         self.comm.all_reduce(space, sums, rr..rr + 1)?;
         space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
@@ -156,7 +165,8 @@ where
     fn at_once(&mut self) -> Result<bool> {
         let Solve { space, a, x, work, .. } = self;
         if work.at_once && self.comm.is_alone() {
-            a.cg_at_once(space, x, &mut work.r, &mut work.sums)
+            let Parts { r, sums, .. } = work.parts();
+            a.cg_at_once(space, x, r, sums)
         } else {
             Ok(false)
         }
@@ -266,7 +276,7 @@ where
         let (space, n, slot) = (self.space, self.n, CgSlot::RR[count % 2]);
         space.fused_refresh(true, &mut self.work.sums)?;
         self.residual()?;
-        let CgWorkspace { r, sums, .. } = &mut *self.work;
+        let Parts { r, sums, .. } = self.work.parts();
         space.dot(n, r, r, sums, slot)?;
         self.comm.all_reduce(space, sums, slot..slot + 1)?;
         self.reductions += 1;
@@ -280,7 +290,7 @@ where
 
     /// Whether b is exactly 0.
     fn is_zero(&mut self) -> Result<bool> {
-        let CgWorkspace { q, sums, .. } = &mut *self.work;
+        let Parts { q, sums, .. } = self.work.parts();
         is_zero(self.space, self.comm, self.n, self.b, q, sums, CgSlot::RR[0])
     }
 

@@ -18,7 +18,7 @@
 //! all are computed anew, with u.s and p.s from which the next update takes beta: 3 products, 5 dot products and 1 all-reduce.
 
 use super::solve::Solve;
-use super::{CgSlot, CgSteps, CgWorkspace, FusedSlot, PipelinedVectors, PreconditionedVectors};
+use super::{CgSlot, CgSteps, FusedSlot, Parts, PipelinedVectors, PreconditionedVectors};
 use crate::Result;
 use crate::comm::AllReduce;
 use crate::solve::krylov::{LinearOperator, Preconditioner};
@@ -34,7 +34,7 @@ where
     pub(super) fn pipelined_start(&mut self) -> Result<()> {
         self.work.sums.stop = Some(CgSlot::STATE);
         self.residual()?;
-        let CgWorkspace { p, s, z, preconditioned: [_, _, q], sums, .. } = &mut *self.work;
+        let Parts { p, s, z, preconditioned: [_, _, q], sums, .. } = self.work.parts();
         for vector in [p, s, z] {
             self.space.fill(self.n, 0.0, vector)?;
         }
@@ -49,7 +49,7 @@ where
     pub(super) fn pipelined_iteration(&mut self) -> Result<()> {
         let Solve { space, a, m: preconditioner, comm, x, work, .. } = self;
         let (size, space, slots) = (self.n, *space, FusedSlot::sums(M::IS_IDENTITY));
-        let CgWorkspace { p, q: n, r, s, w, z, preconditioned: [u, m, q], sums, .. } = &mut **work;
+        let Parts { p, q: n, r, s, w, z, preconditioned: [u, m, q], sums, .. } = work.parts();
         comm.begin(space, sums, slots.clone())?;
         // A product with a dot product stops with the iteration and overlaps the exchange of ghosts.
         if M::IS_IDENTITY {
@@ -67,7 +67,7 @@ where
     fn pipelined_sums(&mut self) -> Result<()> {
         let Solve { space, a, m, work, .. } = self;
         let (n, space) = (self.n, *space);
-        let CgWorkspace { r, w, preconditioned: [u, ..], sums, .. } = &mut **work;
+        let Parts { r, w, preconditioned: [u, ..], sums, .. } = work.parts();
         if M::IS_IDENTITY {
             a.apply_dot(space, r, w, sums, FusedSlot::DELTA)?;
         } else {
@@ -83,7 +83,7 @@ where
         self.pipelined_sums()?;
         let Solve { space, a, m, comm, work, reductions, .. } = self;
         let (n, space) = (self.n, *space);
-        let CgWorkspace { p, r, s, z, preconditioned: [u, _, q], sums, .. } = &mut **work;
+        let Parts { p, r, s, z, preconditioned: [u, _, q], sums, .. } = work.parts();
         a.apply_dot(space, p, s, sums, FusedSlot::PS)?;
         space.dot(n, if M::IS_IDENTITY { r } else { u }, s, sums, FusedSlot::US)?;
         comm.all_reduce(space, sums, FusedSlot::US..FusedSlot::PS + 1)?;

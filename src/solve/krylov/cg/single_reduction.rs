@@ -15,7 +15,7 @@
 //! update takes beta: 1 product, 2 dot products and 1 all-reduce.
 
 use super::solve::Solve;
-use super::{CgSlot, CgSteps, CgWorkspace, FusedSlot, SingleVectors};
+use super::{CgSlot, CgSteps, FusedSlot, Parts, SingleVectors};
 use crate::Result;
 use crate::comm::AllReduce;
 use crate::solve::krylov::{LinearOperator, Preconditioner};
@@ -31,7 +31,7 @@ where
     pub(super) fn single_start(&mut self) -> Result<()> {
         self.work.sums.stop = Some(CgSlot::STATE);
         self.residual()?;
-        let CgWorkspace { p, s, sums, .. } = &mut *self.work;
+        let Parts { p, s, sums, .. } = self.work.parts();
         self.space.fill(self.n, 0.0, p)?;
         self.space.fill(self.n, 0.0, s)?;
         self.space.fused_begin(sums)?;
@@ -40,7 +40,7 @@ where
 
     /// One iteration.
     pub(super) fn single_iteration(&mut self) -> Result<()> {
-        let CgWorkspace { p, q: w, r, s, preconditioned: [u, ..], sums, .. } = &mut *self.work;
+        let Parts { p, q: w, r, s, preconditioned: [u, ..], sums, .. } = self.work.parts();
         let u = (!M::IS_IDENTITY).then_some(&*u);
         self.space.single_step(self.n, SingleVectors { u, w, p, s, x: self.x, r }, sums)?;
         self.single_product()
@@ -50,7 +50,7 @@ where
     fn single_product(&mut self) -> Result<()> {
         let Solve { space, a, m, comm, work, .. } = self;
         let (n, space) = (self.n, *space);
-        let CgWorkspace { q: w, r, preconditioned: [u, ..], sums, .. } = &mut **work;
+        let Parts { q: w, r, preconditioned: [u, ..], sums, .. } = work.parts();
         if M::IS_IDENTITY {
             a.apply_dot(space, r, w, sums, FusedSlot::DELTA)?;
         } else {
@@ -63,7 +63,7 @@ where
 
     /// u, w and all sums for an r that no update computed.
     fn single_again(&mut self) -> Result<()> {
-        let CgWorkspace { r, sums, .. } = &mut *self.work;
+        let Parts { r, sums, .. } = self.work.parts();
         self.space.dot(self.n, r, r, sums, FusedSlot::RR)?;
         self.reductions += 1;
         self.single_product()
@@ -75,7 +75,7 @@ where
             self.single_again()?;
         }
         let Solve { space, n, a, comm, work, reductions, .. } = self;
-        let CgWorkspace { p, r, s, preconditioned: [u, ..], sums, .. } = &mut **work;
+        let Parts { p, r, s, preconditioned: [u, ..], sums, .. } = work.parts();
         a.apply_dot(space, p, s, sums, FusedSlot::PS)?;
         space.dot(*n, if M::IS_IDENTITY { r } else { u }, s, sums, FusedSlot::US)?;
         *reductions += 1;

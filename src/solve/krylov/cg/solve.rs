@@ -1,9 +1,9 @@
 //! A solve under way: what the variants and the loop over their iterations share.
 
-use super::{CgSteps, CgWorkspace};
+use super::{CgSteps, CgWorkspace, Parts};
 use crate::Result;
 use crate::solve::krylov::{LinearOperator, Preconditioner};
-use crate::space::Array;
+use crate::space::Slice;
 
 /// The system of a solve with its memory. Each variant adds methods in a file of its own.
 pub(super) struct Solve<'a, S: CgSteps, A, M, C: ?Sized> {
@@ -13,8 +13,8 @@ pub(super) struct Solve<'a, S: CgSteps, A, M, C: ?Sized> {
     pub a: &'a mut A,
     pub m: &'a mut M,
     pub comm: &'a C,
-    pub b: &'a Array<S, f64>,
-    pub x: &'a mut Array<S, f64>,
+    pub b: &'a Slice<S, f64>,
+    pub x: &'a mut Slice<S, f64>,
     pub work: &'a mut CgWorkspace<S>,
     /// All-reduces so far, but for those of iterations.
     pub reductions: usize,
@@ -26,7 +26,7 @@ impl<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: ?Sized> Solve<'_
     /// r = b - A x for the variants in which r (u with a preconditioner) has room for ghosts. Overwrites u and q.
     pub(super) fn residual(&mut self) -> Result<()> {
         let Solve { space, n, a, b, x, work, .. } = self;
-        let CgWorkspace { q, r, preconditioned: [u, ..], .. } = &mut **work;
+        let Parts { q, r, preconditioned: [u, ..], .. } = work.parts();
         let carrier = if M::IS_IDENTITY { &mut *r } else { u };
         space.copy(*n, x, carrier)?;
         a.apply(space, carrier, q)?;

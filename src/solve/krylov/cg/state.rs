@@ -6,7 +6,7 @@
 use super::fused::FusedSteps;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::Array;
+use crate::space::Slice;
 
 /// Slots of the scalars of a CG solve.
 #[derive(Clone, Copy, Debug)]
@@ -65,13 +65,13 @@ impl CgState {
 #[derive(Debug)]
 pub struct CgVectors<'a, S: Blas> {
     /// Search direction.
-    pub p: &'a Array<S, f64>,
+    pub p: &'a Slice<S, f64>,
     /// q = A p.
-    pub q: &'a Array<S, f64>,
+    pub q: &'a Slice<S, f64>,
     /// Iterate.
-    pub x: &'a mut Array<S, f64>,
+    pub x: &'a mut Slice<S, f64>,
     /// Residual.
-    pub r: &'a mut Array<S, f64>,
+    pub r: &'a mut Slice<S, f64>,
 }
 
 /// Slots of the quotient beta = top / bottom of a direction update.
@@ -128,8 +128,8 @@ pub trait CgSteps: FusedSteps {
         n: usize,
         rr: usize,
         beta: Quotient,
-        z: &Array<Self, f64>,
-        p: &mut Array<Self, f64>,
+        z: &Slice<Self, f64>,
+        p: &mut Slice<Self, f64>,
         sums: &mut Reductions<Self>,
     ) -> Result<()>;
 }

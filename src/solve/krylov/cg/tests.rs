@@ -135,7 +135,7 @@ fn one_entry_is_enough_to_break_symmetry() {
         let wave = |k: f64| move |(i, item): (usize, &mut f64)| *item = (k * i as f64).sin();
         let waves = [wave(0.7), wave(1.9)];
         let mut operator = a;
-        symmetry(&Serial, &mut operator, &Solo, &mut work, |which, vector: &mut Vec<f64>| {
+        symmetry(&Serial, &mut operator, &Solo, &mut work, |which, vector: &mut [f64]| {
             vector.iter_mut().enumerate().take(n).for_each(waves[which]);
             Ok(())
         })
@@ -156,7 +156,7 @@ fn one_entry_is_enough_to_break_symmetry() {
 pub(super) struct Diagonal(pub Vec<f64>);
 
 impl Preconditioner<Serial> for Diagonal {
-    fn apply(&mut self, _: &Serial, n: usize, r: &Vec<f64>, z: &mut Vec<f64>) -> Result<()> {
+    fn apply(&mut self, _: &Serial, n: usize, r: &[f64], z: &mut [f64]) -> Result<()> {
         (0..n).for_each(|i| z[i] = r[i] / self.0[i]);
         Ok(())
     }
@@ -218,26 +218,20 @@ impl LinearOperator<Serial> for Eager<'_> {
     fn columns(&self) -> usize {
         self.rows()
     }
-    fn apply(&mut self, space: &Serial, x: &mut Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
+    fn apply(&mut self, space: &Serial, x: &mut [f64], y: &mut [f64]) -> Result<()> {
         LinearOperator::apply(&mut self.0, space, x, y)
     }
     fn apply_dot(
         &mut self,
         space: &Serial,
-        x: &mut Vec<f64>,
-        y: &mut Vec<f64>,
+        x: &mut [f64],
+        y: &mut [f64],
         sums: &mut Reductions<Serial>,
         slot: usize,
     ) -> Result<()> {
         LinearOperator::apply_dot(&mut self.0, space, x, y, sums, slot)
     }
-    fn cg_at_once(
-        &mut self,
-        _: &Serial,
-        _: &mut Vec<f64>,
-        _: &mut Vec<f64>,
-        _: &mut Reductions<Serial>,
-    ) -> Result<bool> {
+    fn cg_at_once(&mut self, _: &Serial, _: &mut [f64], _: &mut [f64], _: &mut Reductions<Serial>) -> Result<bool> {
         Err(Error::Invalid("one launch".into()))
     }
 }

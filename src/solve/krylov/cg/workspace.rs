@@ -4,7 +4,7 @@ use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::solve::krylov::SolveInfo;
-use crate::space::Array;
+use crate::space::{Array, MemorySpace, Slice};
 
 /// Iterations between two refreshes, a multiple of all check intervals: few enough that pipelined CG keeps the iteration count of
 /// classic CG within a quarter at a condition of 1e6, many enough that their products are 2 % (single-reduction) and 5 % (pipelined)
@@ -41,17 +41,17 @@ pub struct CgWorkspace<S: CgSteps> {
     pub(super) refresh: usize,
     /// How often a solve replaces r by b - A x when r has reached the target.
     pub(super) replacements: usize,
-    pub(in super::super) p: Array<S, f64>,
+    p: Array<S, f64>,
     /// The last product: A p in classic CG, A u in single-reduction CG, A m in pipelined CG.
-    pub(in super::super) q: Array<S, f64>,
-    pub(in super::super) r: Array<S, f64>,
+    q: Array<S, f64>,
+    r: Array<S, f64>,
     /// A p by its recurrence; empty in classic CG.
-    pub(super) s: Array<S, f64>,
+    s: Array<S, f64>,
     /// A u and A A p by their recurrences; empty but in pipelined CG.
-    pub(super) w: Array<S, f64>,
-    pub(super) z: Array<S, f64>,
+    w: Array<S, f64>,
+    z: Array<S, f64>,
     /// M^-1 r and, in pipelined CG, M^-1 w and M^-1 s; empty until a preconditioner needs them.
-    pub(super) preconditioned: [Array<S, f64>; 3],
+    preconditioned: [Array<S, f64>; 3],
     /// Length of these.
     preconditioned_len: usize,
     pub(in super::super) sums: Reductions<S>,
@@ -111,6 +111,21 @@ impl<S: CgSteps> CgWorkspace<S> {
         self.stopped
     }
 
+    /// Returns the vectors of the workspace and its scalars, all writable.
+    pub(in super::super) fn parts(&mut self) -> Parts<'_, S> {
+        let [u, m, q] = &mut self.preconditioned;
+        Parts {
+            p: S::Memory::slice_mut(&mut self.p),
+            q: S::Memory::slice_mut(&mut self.q),
+            r: S::Memory::slice_mut(&mut self.r),
+            s: S::Memory::slice_mut(&mut self.s),
+            w: S::Memory::slice_mut(&mut self.w),
+            z: S::Memory::slice_mut(&mut self.z),
+            preconditioned: [S::Memory::slice_mut(u), S::Memory::slice_mut(m), S::Memory::slice_mut(q)],
+            sums: &mut self.sums,
+        }
+    }
+
     /// Allocates what a preconditioner needs, at the first solve with one.
     pub(super) fn precondition(&mut self, space: &S, rows: usize, columns: usize) -> Result<()> {
         let (len, vectors) = match self.variant {
@@ -128,17 +143,29 @@ impl<S: CgSteps> CgWorkspace<S> {
     }
 }
 
+/// The vectors of a [`CgWorkspace`] by the same names.
+pub(in super::super) struct Parts<'a, S: CgSteps> {
+    pub p: &'a mut Slice<S, f64>,
+    pub q: &'a mut Slice<S, f64>,
+    pub r: &'a mut Slice<S, f64>,
+    pub s: &'a mut Slice<S, f64>,
+    pub w: &'a mut Slice<S, f64>,
+    pub z: &'a mut Slice<S, f64>,
+    pub preconditioned: [&'a mut Slice<S, f64>; 3],
+    pub sums: &'a mut Reductions<S>,
+}
+
 /// The system that CG solves: A x = b, with a preconditioner and the ranks that share the unknowns.
 #[derive(Debug)]
-pub struct LinearSystem<'a, S: CgSteps, A, M, C: ?Sized> {
+pub struct LinearSystem<'a, A, M, C: ?Sized, B: ?Sized> {
     /// A, symmetric positive definite.
     pub operator: A,
     /// M^-1, symmetric positive definite.
     pub preconditioner: M,
     /// The ranks.
     pub comm: &'a C,
-    /// b over the owned unknowns.
-    pub rhs: &'a Array<S, f64>,
+    /// b over the owned unknowns: on a host a slice, an array or a vector.
+    pub rhs: &'a B,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::Preconditioner;
 use crate::Result;
 use crate::blas::Blas;
-use crate::space::{Array, ExecutionSpace};
+use crate::space::{ExecutionSpace, Slice};
 use crate::sparse::{CrsMatrix, Spmv, inverse_of_diagonal};
 
 /// Jacobi preconditioner: z_i = r_i / a_ii over the owned unknowns, on every space. It helps where the rows of a matrix differ in
@@ -48,7 +48,7 @@ impl<S: ExecutionSpace> Jacobi<S> {
 }
 
 impl<S: Blas + Spmv<f64>> Preconditioner<S> for Jacobi<S> {
-    fn apply(&mut self, space: &S, n: usize, r: &Array<S, f64>, z: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
         crate::error::check_length("Jacobi", "diagonal", self.inverse.graph().rows(), n)?;
         space.spmv(1.0, &self.inverse, r, 0.0, z)
     }

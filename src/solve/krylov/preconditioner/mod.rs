@@ -6,7 +6,7 @@ pub use jacobi::Jacobi;
 
 use crate::Result;
 use crate::blas::Blas;
-use crate::space::Array;
+use crate::space::Slice;
 
 /// An approximate inverse of an operator, as a Krylov method applies it.
 pub trait Preconditioner<S: Blas> {
@@ -18,7 +18,7 @@ pub trait Preconditioner<S: Blas> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors; a device's failure.
-    fn apply(&mut self, space: &S, n: usize, r: &Array<S, f64>, z: &mut Array<S, f64>) -> Result<()>;
+    fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()>;
 }
 
 /// No preconditioning: z = r.
@@ -28,7 +28,7 @@ pub struct Identity;
 impl<S: Blas> Preconditioner<S> for Identity {
     const IS_IDENTITY: bool = true;
 
-    fn apply(&mut self, space: &S, n: usize, r: &Array<S, f64>, z: &mut Array<S, f64>) -> Result<()> {
+    fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
         space.copy(n, r, z)
     }
 }

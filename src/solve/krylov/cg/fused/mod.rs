@@ -20,7 +20,7 @@ mod host;
 
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::Array;
+use crate::space::Slice;
 use std::ops::Range;
 
 /// Slots of the scalars of these variants, behind those of [`CgSlot`](super::CgSlot).
@@ -66,17 +66,17 @@ impl FusedSlot {
 #[derive(Debug)]
 pub struct SingleVectors<'a, S: Blas> {
     /// M^-1 r; `None`: r itself.
-    pub u: Option<&'a Array<S, f64>>,
+    pub u: Option<&'a Slice<S, f64>>,
     /// A u.
-    pub w: &'a Array<S, f64>,
+    pub w: &'a Slice<S, f64>,
     /// Search direction.
-    pub p: &'a mut Array<S, f64>,
+    pub p: &'a mut Slice<S, f64>,
     /// A p.
-    pub s: &'a mut Array<S, f64>,
+    pub s: &'a mut Slice<S, f64>,
     /// Iterate.
-    pub x: &'a mut Array<S, f64>,
+    pub x: &'a mut Slice<S, f64>,
     /// Residual.
-    pub r: &'a mut Array<S, f64>,
+    pub r: &'a mut Slice<S, f64>,
 }
 
 /// The vectors of an update of pipelined CG, each `[n]` or longer.
@@ -85,30 +85,30 @@ pub struct PipelinedVectors<'a, S: Blas> {
     /// The vectors that M adds; `None`: m = w, q = s and u = r.
     pub preconditioned: Option<PreconditionedVectors<'a, S>>,
     /// A m.
-    pub n: &'a Array<S, f64>,
+    pub n: &'a Slice<S, f64>,
     /// A q.
-    pub z: &'a mut Array<S, f64>,
+    pub z: &'a mut Slice<S, f64>,
     /// A p.
-    pub s: &'a mut Array<S, f64>,
+    pub s: &'a mut Slice<S, f64>,
     /// Search direction.
-    pub p: &'a mut Array<S, f64>,
+    pub p: &'a mut Slice<S, f64>,
     /// Iterate.
-    pub x: &'a mut Array<S, f64>,
+    pub x: &'a mut Slice<S, f64>,
     /// Residual.
-    pub r: &'a mut Array<S, f64>,
+    pub r: &'a mut Slice<S, f64>,
     /// A u.
-    pub w: &'a mut Array<S, f64>,
+    pub w: &'a mut Slice<S, f64>,
 }
 
 /// The vectors of an update of preconditioned pipelined CG besides [`PipelinedVectors`].
 #[derive(Debug)]
 pub struct PreconditionedVectors<'a, S: Blas> {
     /// M^-1 w.
-    pub m: &'a Array<S, f64>,
+    pub m: &'a Slice<S, f64>,
     /// M^-1 s.
-    pub q: &'a mut Array<S, f64>,
+    pub q: &'a mut Slice<S, f64>,
     /// M^-1 r.
-    pub u: &'a mut Array<S, f64>,
+    pub u: &'a mut Slice<S, f64>,
 }
 
 /// The fused vector updates of single-reduction and pipelined CG. `sums.scalars` is at least [`FusedSlot::LEN`] long.
