@@ -6,7 +6,8 @@
 //! ```
 //! SciPy runs in a process of its own, started as `python3` (MINIFENL_PYTHON names another); without it, the columns of SciPy stay
 //! empty. SciPy keeps no plan: its one number is to be compared with plan and sum for a first matrix, and with the sum alone for all
-//! later ones. Medians of rounds, in ms; on a shared machine compare numbers of one run only.
+//! later ones. Medians of rounds, in ms, and medians of the ratios within rounds; on a shared machine compare numbers of one run
+//! only.
 
 #![allow(missing_docs)]
 
@@ -94,6 +95,19 @@ fn tetrahedra(edge: i32, number: impl Fn(i32) -> i32) -> Vec<i32> {
     table
 }
 
+/// Rows and columns, element after element, as loops over elements write them.
+fn by_elements(table: &[i32]) -> [Vec<i32>; 2] {
+    let i = table.iter().flat_map(|&node| [node; 4]).collect();
+    [i, table.chunks(4).flat_map(|nodes| nodes.repeat(4)).collect()]
+}
+
+/// Rows and columns of all elements for one pair of local nodes after the other, as programs on arrays write them (scikit-fem).
+fn by_local_nodes(table: &[i32]) -> [Vec<i32>; 2] {
+    let all = |local: usize| table.iter().skip(local).step_by(4).copied();
+    let pairs = || (0..16).map(|pair| (pair / 4, pair % 4));
+    [pairs().flat_map(|(a, _)| all(a)).collect(), pairs().flat_map(|(_, b)| all(b)).collect()]
+}
+
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
@@ -112,9 +126,14 @@ fn main() {
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     // A permutation of the nodes that sends neighbours far apart.
     let scattered = |node: i32| (i64::from(node) * 99_991 % i64::from(nodes)) as i32;
-    for (name, table) in [("ordered", tetrahedra(edge, |node| node)), ("scattered", tetrahedra(edge, scattered))] {
-        let i: Vec<i32> = table.iter().flat_map(|&node| [node; 4]).collect();
-        let j: Vec<i32> = table.chunks(4).flat_map(|nodes| nodes.repeat(4)).collect();
+    let ordered = tetrahedra(edge, |node| node);
+    let cases = [
+        ("ordered", &ordered, by_elements as fn(&[i32]) -> [Vec<i32>; 2]),
+        ("scattered", &tetrahedra(edge, scattered), by_elements),
+        ("ordered, by local nodes", &ordered, by_local_nodes),
+    ];
+    for (name, table, pairs) in cases {
+        let [i, j] = pairs(table);
         let values: Vec<f64> = (0..i.len()).map(|k| (k % 17) as f64 - 8.0).collect();
         let write = |file: &str, bytes: Vec<u8>| std::fs::write(folder.join(file), bytes).expect("room for the arrays");
         write("i", i.iter().flat_map(|x| x.to_ne_bytes()).collect());
@@ -125,8 +144,8 @@ fn main() {
         let mut sizes = String::new();
         println!("{name}: {} tetrahedra, {} pairs, {nodes} nodes; ms", table.len() / 4, i.len());
         println!(
-            "{:>8} {:>10} {:>10} {:>10} {:>14} {:>14}",
-            "threads", "SciPy", "plan", "sum", "plan(elements)", "sum(elements)"
+            "{:>8} {:>10} {:>10} {:>10} {:>14} {:>14} {:>12} {:>12}",
+            "threads", "SciPy", "plan", "sum", "plan(elements)", "sum(elements)", "plan/SciPy", "elem./SciPy"
         );
         for threads in [1, 2] {
             let space = Threads::with_current(threads).or_else(|_| Threads::new(threads)).expect("threads");
@@ -153,8 +172,15 @@ fn main() {
                     sizes += &format!("{} MiB ", plan.bytes() >> 20);
                 }
             }
+            let ratio = |at: usize| {
+                median(&mut times[at].iter().zip(&times[0]).map(|(own, scipy)| own / scipy).collect::<Vec<_>>())
+            };
+            let ratios = [ratio(1), ratio(3)];
             let [scipy, plan, sum, elements_plan, elements_sum] = times.map(|mut times| median(&mut times));
-            println!("{threads:>8} {scipy:>10.1} {plan:>10.1} {sum:>10.1} {elements_plan:>14.1} {elements_sum:>14.1}");
+            println!(
+                "{threads:>8} {scipy:>10.1} {plan:>10.1} {sum:>10.1} {elements_plan:>14.1} {elements_sum:>14.1} {:>12.2} {:>12.2}",
+                ratios[0], ratios[1]
+            );
         }
         let sizes: Vec<&str> = sizes.split_inclusive("MiB ").take(2).collect();
         println!("bytes of a plan: pairs {}elements {}\n", sizes[0], sizes[1]);

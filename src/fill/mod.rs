@@ -38,7 +38,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
-pub mod coo;
+mod coo;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod dirichlet;
@@ -52,7 +52,8 @@ mod stored_system;
 #[cfg(feature = "cuda")]
 pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 pub use coo::{
-    Combinations, ConstrainedCoo, Coo, CooIndex, CooMessages, DistributedCoo, ElementIndices, Packed, Summand,
+    Combinations, ConstrainedCoo, Coo, CooIndex, CooMessages, DistributedConstrainedCoo, DistributedCoo,
+    ElementIndices, Packed, Summand,
 };
 #[cfg(feature = "cuda")]
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};

@@ -15,19 +15,24 @@ mod ranks;
 use minifenl::Error;
 use minifenl::comm::{Communicator, Solo};
 use minifenl::contraction::Sum;
-use minifenl::fill::{Coo, DistributedCoo, ElementIndices, Packed};
-use minifenl::space::{Serial, Threads};
+use minifenl::fill::{Coo, DistributedConstrainedCoo, DistributedCoo, ElementIndices, Packed};
+use minifenl::space::{HostSpace, Serial, Threads};
 use num_traits::Zero;
 use random::Random;
 use ranks::on_ranks;
+use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Counts the allocations of each thread.
+/// Counts the allocations of the threads that ask for it, so that tests beside this one are not counted.
 struct Counting;
 
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
 #[global_allocator]
@@ -37,7 +42,9 @@ static ALLOCATOR: Counting = Counting;
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        if IS_COUNTED.try_with(Cell::get) == Ok(true) {
+            ALLOCATIONS.fetch_add(1, Relaxed);
+        }
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -47,16 +54,26 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Allocations of this thread during `work`.
+/// Allocations of all counted threads during `work`.
 fn allocations(work: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.get();
+    let before = ALLOCATIONS.load(Relaxed);
     work();
-    ALLOCATIONS.get() - before
+    ALLOCATIONS.load(Relaxed) - before
 }
 
-/// Several pieces of rows, so that threads share them.
+/// Calls `work` on each of the threads of a space at the same time: none can take the item of another.
+fn on_each(space: &Threads, threads: usize, work: impl Fn() + Sync) {
+    let all_are_here = Barrier::new(threads);
+    space.for_each((0..threads).into_par_iter(), |_| {
+        all_are_here.wait();
+        work();
+    });
+}
+
+/// Several pieces of rows, so that threads share them. All threads of the space are counted.
 #[test]
 fn sums_allocate_nothing() {
+    IS_COUNTED.set(true);
     assert!(allocations(|| drop(vec![1u8])) > 0);
     let mut random = Random::new(5);
     let (i, j): (Vec<u32>, Vec<u32>) =
@@ -70,11 +87,19 @@ fn sums_allocate_nothing() {
     let once: f64 = matrix.values().iter().sum();
     // The calling thread belongs to the pool, so it takes part.
     let threads = Threads::with_current(2).unwrap();
-    plan.set_values(&threads, &values, Sum::Overwrite, &mut matrix).unwrap();
-    let refill = || plan.set_values(&threads, &values, Sum::Overwrite, &mut matrix).unwrap();
+    on_each(&threads, 2, || IS_COUNTED.set(true));
+    // An allocation of each thread is seen.
+    assert!(allocations(|| on_each(&threads, 2, || drop(std::hint::black_box(vec![1u8])))) >= 2);
+    let mut rows = vec![0.0; 900];
+    let mut refill = || {
+        plan.set_values(&threads, &values, Sum::Overwrite, &mut matrix).unwrap();
+        plan.sum_rows(&threads, &values, Sum::Overwrite, &mut rows).unwrap();
+    };
+    refill();
     assert_eq!(allocations(refill), 0);
     // Whole numbers: sums are exact.
     assert_eq!((once, matrix.values().iter().sum::<f64>()), (2.0 * 44_999_850_000.0, 44_999_850_000.0));
+    assert_eq!(rows.iter().sum::<f64>(), 44_999_850_000.0);
 }
 
 #[test]
@@ -109,13 +134,23 @@ fn ranks_sum_in_the_order_of_ranks_and_input() {
 }
 
 #[test]
+fn plans_over_ranks_equal_those_of_one_rank() {
+    coo::plans_equal_those_of_one_rank(&Solo).unwrap();
+    for size in [1, 2, 3] {
+        on_ranks(size, |comm| coo::plans_equal_those_of_one_rank(comm).unwrap());
+    }
+}
+
+/// The error of the one rank of three that tells it.
+fn message(results: Vec<Result<(), Error>>) -> String {
+    let errors = results.into_iter().map(Result::unwrap_err);
+    let (elsewhere, told): (Vec<_>, Vec<_>) = errors.partition(|error| matches!(error, Error::Elsewhere { .. }));
+    assert_eq!((elsewhere.len(), told.len()), (2, 1), "{told:?}");
+    told[0].to_string()
+}
+
+#[test]
 fn a_rank_that_is_wrong_is_named_on_one_rank() {
-    let message = |results: Vec<Result<(), Error>>| {
-        let errors = results.into_iter().map(Result::unwrap_err);
-        let (elsewhere, told): (Vec<_>, Vec<_>) = errors.partition(|error| matches!(error, Error::Elsewhere { .. }));
-        assert_eq!((elsewhere.len(), told.len()), (2, 1), "{told:?}");
-        told[0].to_string()
-    };
     let pairs = |i: [i64; 2], j: &'static [i64]| {
         message(on_ranks(3, |comm| {
             let (own, me) = ([10 * comm.rank() as u64], comm.rank());
@@ -132,6 +167,76 @@ fn a_rank_that_is_wrong_is_named_on_one_rank() {
         DistributedCoo::from_elements(&Serial, comm, &own, indices, indices).map(drop)
     }));
     assert!(widths.contains("rank 2 differs from rank 0 in columns per element"), "{widths}");
+}
+
+/// No unsigned index is ignored; the one that marks ignored ids in messages is refused.
+#[test]
+fn the_largest_number_is_no_id() {
+    let new = |owned: &[u64], i: &[u64], j: &[u64]| {
+        DistributedCoo::new(&Serial, &Solo, owned, i, j).map(drop).unwrap_err().to_string()
+    };
+    let none = "is 18446744073709551615, which is no global id; expected a smaller one";
+    assert!(new(&[5, u64::MAX], &[5], &[5]).starts_with(&format!("owned[1] {none}")));
+    assert!(new(&[5], &[5, u64::MAX], &[5, 5]).starts_with(&format!("i[1] {none}")));
+    assert!(new(&[5], &[5, 5, 5], &[5, 5, u64::MAX]).starts_with(&format!("j[2] {none}")));
+    let table = |indices, per_elem| ElementIndices { indices, per_elem };
+    let (one, wrong) = (table(&[5, 5, 5, 5], 2), table(&[5, 5, 5, u64::MAX], 2));
+    let of = |rows, columns| DistributedCoo::from_elements::<_, u64>(&Serial, &Solo, &[5], rows, columns).unwrap_err();
+    assert!(of(wrong, one).to_string().starts_with(&format!("rows_of[1, 1] {none}")));
+    assert!(of(one, wrong).to_string().starts_with(&format!("columns_of[1, 1] {none}")));
+    // The next smaller one is an id like any other.
+    let plan = DistributedCoo::new(&Serial, &Solo, &[u64::MAX - 1], &[u64::MAX - 1], &[u64::MAX - 1]).unwrap();
+    assert_eq!((plan.graph().nnz(), plan.columns().ids()), (1, &[u64::MAX - 1][..]));
+}
+
+#[test]
+fn constraints_that_contradict_each_other_are_named_on_one_rank() {
+    // Ranks own the dofs 0, 10, 20 and 1, 11, 21.
+    let refused = |of_rank: [&'static [(u64, &'static [u64])]; 3]| {
+        message(on_ranks(3, |comm| {
+            let me = comm.rank() as u64;
+            let terms = |terms: &[u64]| terms.iter().map(|&id| (id, 0.5)).collect();
+            let constrained: Vec<_> = of_rank[comm.rank()].iter().map(|(dof, list)| (*dof, terms(list))).collect();
+            DistributedConstrainedCoo::new(&Serial, comm, &[10 * me, 10 * me + 1], &constrained, &[0i64], &[10])
+                .map(drop)
+        }))
+    };
+    let foreign = refused([&[], &[(0, &[10])], &[]]);
+    assert!(foreign.contains("rank 1 constrains dof 0, which it does not own"), "{foreign}");
+    let unknown = refused([&[], &[(12, &[10])], &[]]);
+    assert!(unknown.contains("rank 1 constrains dof 12, which it does not own"), "{unknown}");
+    let twice = refused([&[], &[], &[(21, &[]), (21, &[0])]]);
+    assert!(twice.contains("dof 21 is constrained twice"), "{twice}");
+    // The other constrained dof belongs to this rank, and to another one that sends its terms.
+    assert!(refused([&[(0, &[1]), (1, &[])], &[], &[]]).contains("dof 0: dof 1 is constrained, too"));
+    assert!(refused([&[(0, &[21])], &[], &[(21, &[10])]]).contains("dof 0: dof 21 is constrained, too"));
+    assert!(refused([&[], &[(10, &[7])], &[]]).contains("global id 7 is used by rank 1 and owned by no rank"));
+}
+
+/// Messages are bound to a plan and to a kind of sum.
+#[test]
+fn messages_of_another_sum_are_refused() {
+    let indices = ElementIndices { indices: &[0u64, 1], per_elem: 2 };
+    let plan = || DistributedCoo::from_elements(&Serial, &Solo, &[0, 1], indices, indices).unwrap();
+    let (one, other) = (plan(), plan());
+    let (mut messages, mut row_messages) = (one.messages(&Solo).unwrap(), one.row_messages(&Solo).unwrap());
+    let (mut entries, mut rows) = ([0.0; 4], [0.0; 2]);
+    let mut entries_of = |plan: &DistributedCoo, messages: &mut _| {
+        plan.sum_entries(&Serial, messages, &[1.0; 4], Sum::Into, &mut entries).map_err(|error| error.to_string())
+    };
+    entries_of(&one, &mut messages).unwrap();
+    for wrong in [entries_of(&other, &mut messages), entries_of(&one, &mut row_messages)] {
+        assert!(wrong.unwrap_err().starts_with("DistributedCoo::sum_entries: messages of another plan or sum"));
+    }
+    let mut rows_of = |plan: &DistributedCoo, messages: &mut _| {
+        plan.sum_rows(&Serial, messages, &[1.0; 2], Sum::Into, &mut rows).map_err(|error| error.to_string())
+    };
+    rows_of(&one, &mut row_messages).unwrap();
+    for wrong in [rows_of(&other, &mut row_messages), rows_of(&one, &mut messages)] {
+        assert!(wrong.unwrap_err().starts_with("DistributedCoo::sum_rows: messages of another plan or sum"));
+    }
+    assert!(one.sum_rows(&Serial, &mut row_messages, &[1.0; 3], Sum::Into, &mut [0.0; 2]).is_err());
+    assert!(one.sum_rows(&Serial, &mut row_messages, &[1.0; 2], Sum::Into, &mut [0.0; 3]).is_err());
 }
 
 /// Two words per number, and a matrix of f32.

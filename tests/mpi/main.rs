@@ -53,6 +53,7 @@ const CASES: &[Case] = &[
         ended_well: messages::example_ended_well,
     },
     Case { name: "coo", ranks: &[1, 2, 3, 4, 8], rank: coo::sums_on_ranks, ended_well: all_well },
+    Case { name: "coo_plans", ranks: &[1, 2, 3], rank: coo::plans_equal_those_of_one_rank, ended_well: all_well },
     Case { name: "two_owners", ranks: &[2, 3], rank: messages::two_owners, ended_well: messages::two_owners_named },
     Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
     Case { name: "rank_order", ranks: &[1, 2, 3, 4, 8], rank: rank_order, ended_well: all_well },

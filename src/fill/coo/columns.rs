@@ -75,9 +75,9 @@ impl<I: Slots> Columns<'_, I> {
                 let list = lists.offsets[first + at] as usize..lists.offsets[first + at + 1] as usize;
                 let own = positions.split_off_mut(..list.len() * width).expect("the positions of a row");
                 row.unite(*input, &lists.slots[list.start..], list.len(), columns, own)?;
-                *count = row.columns.len() as u32;
-                try_reserve("columns of a piece", found, row.columns.len())?;
-                found.extend_from_slice(&row.columns);
+                *count = row.count as u32;
+                try_reserve("columns of a piece", found, row.count)?;
+                found.extend_from_slice(&row.columns[..row.count]);
             }
             Ok(())
         })?;
@@ -92,14 +92,15 @@ struct Row {
     table: Vec<u64>,
     /// Places of the table that are taken.
     taken: Vec<u32>,
-    /// The row's columns, in the end sorted.
+    /// The first `count` are the row's columns, in the end sorted.
     columns: Vec<LocalOrdinal>,
+    count: usize,
     /// Position of each number.
     ranks: Vec<u32>,
     keys: Vec<u64>,
 }
 
-/// A place of the table without a column. No column is `u32::MAX`.
+/// A place of the table without a column: no column is `u32::MAX`, and no number is larger than its lower half.
 const FREE: u64 = u64::MAX;
 
 impl Row {
@@ -118,26 +119,17 @@ impl Row {
         if values > HASHED {
             return self.sort(input, &slots[..count], out);
         }
-        let (later, every) = (AHEAD.div_ceil(input.width()), 4usize.div_ceil(input.width()));
+        // One prefetch per 4 values: neighbours in a list are often neighbours in the input, and one line holds their columns.
+        let (later, every) = (AHEAD.div_ceil(input.width()), (4 / input.width()).max(1));
         // At most half of the table is taken.
         let places = (2 * values.min(columns)).next_power_of_two().max(2);
-        if self.table.len() < places {
-            self.table.clear();
-            try_reserve("table of columns", &mut self.table, places)?;
-            self.table.resize(places, FREE);
-            for list in [&mut self.taken, &mut self.columns, &mut self.ranks] {
-                list.clear();
-                try_reserve("columns of a row", list, places)?;
-            }
-            self.keys.clear();
-            try_reserve("keys of a row", &mut self.keys, places)?;
-        }
-        self.columns.clear();
+        self.grow(places)?;
         let (shift, table) = (32 - places.ilog2(), &mut self.table[..places]);
+        let (taken, known) = (&mut self.taken[..places], &mut self.columns[..places]);
+        let (mut found, mut is_some_ignored) = (0, false);
         let mut place = out.iter_mut();
         for (at, &slot) in slots[..count].iter().enumerate() {
-            // Neighbours in a list are often neighbours in the input: one line holds the columns of several.
-            if at % every == 0
+            if at & (every - 1) == 0
                 && let Some(&slot) = slots.get(at + later)
             {
                 input.prefetch(slot as usize);
@@ -145,64 +137,77 @@ impl Row {
             input.columns(slot as usize, |column| {
                 let place = place.next().expect("a position per value");
                 if column == IGNORED {
-                    *place = P::NONE;
+                    (*place, is_some_ignored) = (P::NONE, true);
                     return;
                 }
                 // Multiplicative hashing (Knuth, volume 3, section 6.4) with linear probing.
                 let mut at = (column.wrapping_mul(0x9e37_79b1) >> shift) as usize;
-                let number = loop {
-                    let known = table[at];
-                    if (known >> 32) as u32 == column {
-                        break known as u32;
-                    }
-                    if known == FREE {
-                        let number = self.columns.len() as u32;
-                        table[at] = u64::from(column) << 32 | u64::from(number);
-                        self.taken.push(at as u32);
-                        self.columns.push(column);
-                        break number;
-                    }
+                while table[at] != FREE && (table[at] >> 32) as u32 != column {
                     at = (at + 1) & (places - 1);
-                };
+                }
+                // A known and a new column take the same path, since a branch would often be predicted wrongly. A free place has
+                // the largest number, so a new column gets the next one.
+                let number = (table[at] as u32).min(found as u32);
+                table[at] = u64::from(column) << 32 | u64::from(number);
+                (taken[found], known[found]) = (at as u32, column);
+                found += usize::from(number as usize == found);
                 *place = P::new(number as usize);
             });
         }
-        self.taken.drain(..).for_each(|at| table[at as usize] = FREE);
+        taken[..found].iter().for_each(|&at| table[at as usize] = FREE);
+        self.count = found;
         self.rank();
-        for place in out.iter_mut().filter(|place| **place != P::NONE) {
-            *place = P::new(self.ranks[place.get()] as usize);
+        let ranks = &self.ranks[..found];
+        for place in out {
+            if !is_some_ignored || *place != P::NONE {
+                *place = P::new(ranks[place.get()] as usize);
+            }
         }
         Ok(())
+    }
+
+    /// Makes room for a table of this many places, all free.
+    fn grow(&mut self, places: usize) -> Result<()> {
+        if self.table.len() >= places {
+            return Ok(());
+        }
+        let more = places - self.table.len();
+        try_reserve("table of columns", &mut self.table, more)?;
+        self.table.resize(places, FREE);
+        for list in [&mut self.taken, &mut self.columns, &mut self.ranks] {
+            try_reserve("columns of a row", list, places.saturating_sub(list.len()))?;
+            list.resize(places.max(list.len()), 0);
+        }
+        let keys = places.saturating_sub(self.keys.len());
+        try_reserve("keys of a row", &mut self.keys, keys)
     }
 
     /// Sorts the columns and finds the position of each number.
     #[inline(always)]
     fn rank(&mut self) {
-        let count = self.columns.len();
-        self.ranks.clear();
+        let count = self.count;
+        let (columns, ranks) = (&mut self.columns[..count], &mut self.ranks[..count]);
         if count <= COUNTED {
             // Biased, since the vector instructions of every x86-64 compare signed numbers only. Padding is never smaller.
             let mut biased = [i32::MAX; COUNTED];
-            biased.iter_mut().zip(&self.columns).for_each(|(biased, &column)| *biased = (column ^ 1 << 31) as i32);
-            let mut ranks = [0i32; COUNTED];
+            biased.iter_mut().zip(&*columns).for_each(|(biased, &column)| *biased = (column ^ 1 << 31) as i32);
+            let mut counts = [0i32; COUNTED];
             let used = count.next_multiple_of(8).min(COUNTED);
             for &smaller in &biased[..count] {
-                let pairs = ranks[..used].iter_mut().zip(&biased[..used]);
+                let pairs = counts[..used].iter_mut().zip(&biased[..used]);
                 pairs.for_each(|(rank, &column)| *rank += i32::from(smaller < column));
             }
-            for (&rank, &column) in ranks[..count].iter().zip(&biased) {
-                self.columns[rank as usize] = column as u32 ^ 1 << 31;
+            for ((rank, &counted), &column) in ranks.iter_mut().zip(&counts).zip(&biased) {
+                (*rank, columns[counted as usize]) = (counted as u32, column as u32 ^ 1 << 31);
             }
-            self.ranks.extend(ranks[..count].iter().map(|&rank| rank as u32));
             return;
         }
         self.keys.clear();
-        self.keys.extend((0..).zip(&self.columns).map(|(number, &column)| u64::from(column) << 32 | number));
+        self.keys.extend((0..).zip(&*columns).map(|(number, &column)| u64::from(column) << 32 | number));
         self.keys.sort_unstable();
-        self.ranks.resize(count, 0);
-        for (rank, &key) in self.keys.iter().enumerate() {
-            self.columns[rank] = (key >> 32) as u32;
-            self.ranks[key as u32 as usize] = rank as u32;
+        for (rank, (column, &key)) in columns.iter_mut().zip(&self.keys).enumerate() {
+            *column = (key >> 32) as u32;
+            ranks[key as u32 as usize] = rank as u32;
         }
     }
 
@@ -210,7 +215,6 @@ impl Row {
     #[cold]
     fn sort<P: Position>(&mut self, input: &impl Slots, slots: &[u32], out: &mut [P]) -> Result<()> {
         self.keys.clear();
-        self.columns.clear();
         try_reserve("keys of a long row", &mut self.keys, out.len())?;
         for (at, &slot) in slots.iter().enumerate() {
             let mut b = 0;
@@ -221,16 +225,21 @@ impl Row {
             });
         }
         self.keys.sort_unstable();
+        self.count = 0;
         for &key in &self.keys {
             let (column, place) = ((key >> 32) as u32, key as u32 as usize);
             if column == IGNORED {
                 out[place] = P::NONE;
                 continue;
             }
-            if self.columns.last() != Some(&column) {
-                try_push("columns of a long row", &mut self.columns, column)?;
+            if self.count == 0 || self.columns[self.count - 1] != column {
+                if self.count == self.columns.len() {
+                    try_push("columns of a long row", &mut self.columns, column)?;
+                }
+                self.columns[self.count] = column;
+                self.count += 1;
             }
-            out[place] = P::new(self.columns.len() - 1);
+            out[place] = P::new(self.count - 1);
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ impl<W: Copy> Combinations<W> {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a dof outside `0..dofs`, one that is constrained twice, and one that is a combination of a
-    /// constrained dof; [`Error::TooLarge`] for more dofs than 32 bits number; [`Error::OutOfMemory`].
+    /// constrained dof; [`Error::TooLarge`] for more dofs or terms than 32 bits number; [`Error::OutOfMemory`].
     pub fn new(dofs: usize, constrained: &[(LocalOrdinal, Vec<(LocalOrdinal, W)>)]) -> Result<Self> {
         super::index::check_sizes(dofs, dofs, 0)?;
         let inside = |dof: LocalOrdinal| {
@@ -62,7 +62,7 @@ impl<W: Copy> Combinations<W> {
                 }
                 try_push("terms of combinations", &mut terms, (number, weight))?;
             }
-            starts.push(terms.len() as u32);
+            starts.push(offset(terms.len())?);
         }
         let constrained = try_collect("constrained dofs", order.iter().map(|(dof, _)| *dof))?;
         Ok(Combinations { numbers, free: free as usize, constrained, starts, terms })
@@ -138,9 +138,25 @@ impl<W: Copy> Combinations<W> {
     }
 }
 
+/// The offset behind the first `terms` terms.
+fn offset(terms: usize) -> Result<u32> {
+    u32::try_from(terms).map_err(|_| Error::TooLarge {
+        what: "Combinations".into(),
+        needed: format!("{terms} terms"),
+        limit: format!("{} (32 bits)", u32::MAX),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_terms_than_32_bits_number_are_refused() {
+        assert_eq!(offset(u32::MAX as usize).unwrap(), u32::MAX);
+        let error = offset(u32::MAX as usize + 1).unwrap_err();
+        assert_eq!(error.to_string(), "Combinations needs 4294967296 terms, the limit is 4294967295 (32 bits)");
+    }
 
     #[test]
     fn free_dofs_are_numbered_without_gaps() {

@@ -3,20 +3,51 @@
 use super::index::{CooIndex, IGNORED, check_sizes};
 use super::slots::{Elements, Slots};
 use crate::comm::{GlobalMap, Message};
+use crate::error::check_length;
 use crate::space::{try_collect, try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
 /// Mark of an ignored id in a message.
-const NO_ID: GlobalOrdinal = GlobalOrdinal::MAX;
+pub(super) const NO_ID: GlobalOrdinal = GlobalOrdinal::MAX;
 
 /// The id of an index, or [`NO_ID`].
-fn id<I: CooIndex>(index: I) -> GlobalOrdinal {
+pub(super) fn id<I: CooIndex>(index: I) -> GlobalOrdinal {
     index.get().unwrap_or(NO_ID)
+}
+
+/// Refuses pairs of unequal arrays, and the mark where an id is expected.
+pub(super) fn check_pairs<I: CooIndex>(
+    operation: &'static str,
+    owned: &[GlobalOrdinal],
+    pairs: &Elements<'_, I>,
+) -> Result<()> {
+    check_length(operation, "j", pairs.columns.len(), pairs.rows.len())?;
+    check_ids(owned, |at| format!("owned[{at}]"))?;
+    check_ids(pairs.rows, |at| format!("i[{at}]"))?;
+    check_ids(pairs.columns, |at| format!("j[{at}]"))
+}
+
+/// Refuses the mark where an id is expected.
+pub(super) fn check_tables<I: CooIndex>(owned: &[GlobalOrdinal], input: &Elements<'_, I>) -> Result<()> {
+    let (rows, columns) = (input.rows_per_elem, input.columns_per_elem);
+    check_ids(owned, |at| format!("owned[{at}]"))?;
+    check_ids(input.rows, |at| format!("rows_of[{}, {}]", at / rows, at % rows))?;
+    check_ids(input.columns, |at| format!("columns_of[{}, {}]", at / columns, at % columns))
+}
+
+fn check_ids<I: CooIndex>(indices: &[I], place: impl Fn(usize) -> String) -> Result<()> {
+    match indices.iter().position(|index| index.get() == Some(NO_ID)) {
+        None => Ok(()),
+        Some(at) => Err(Error::Invalid(format!(
+            "{} is {NO_ID}, which is no global id; expected a smaller one, or a negative number to be ignored",
+            place(at)
+        ))),
+    }
 }
 
 /// The id of a slot's row, or [`NO_ID`]. A pair is ignored if its column is.
 fn row_id<I: CooIndex>(input: &Elements<'_, I>, slot: usize) -> GlobalOrdinal {
-    let is_ignored = input.columns_per_elem == 1 && columns_of(input, slot)[0].get().is_none();
+    let is_ignored = input.are_pairs && input.columns[slot].get().is_none();
     if is_ignored { NO_ID } else { id(input.rows[slot]) }
 }
 

@@ -13,7 +13,7 @@ const CHUNK: usize = 1 << 16;
 /// An integer type for row and column indices: `i32`, `i64`, `u32`, `u64` or `usize`.
 ///
 /// A pair with a negative index is ignored, as by PETSc's `MatSetPreallocationCOO`; unsigned indices are never ignored.
-pub trait CooIndex: Copy + Send + Sync + std::fmt::Display + 'static {
+pub trait CooIndex: Copy + PartialEq + Send + Sync + std::fmt::Display + 'static {
     /// Returns the index, or `None` if it is negative.
     fn get(self) -> Option<u64>;
 

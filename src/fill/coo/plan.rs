@@ -3,7 +3,8 @@
 use super::columns::unite;
 use super::index::{CooIndex, check, check_sizes};
 use super::lists::Lists;
-use super::slots::{Elements, Pairs, Slots};
+use super::runs;
+use super::slots::{Elements, Pairs, Runs, Slots};
 use super::sums::{Entries, Summand, Values};
 use crate::contraction::Sum;
 use crate::error::check_length;
@@ -14,9 +15,51 @@ use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result};
 use std::sync::Arc;
 
-/// A sparsity pattern made from index pairs, and the plan by which values of these pairs are summed into it, any number of times.
+/// A sparsity pattern made from index pairs (COO, coordinate format), and the plan by which values of these pairs are summed into
+/// it, any number of times.
 ///
-/// The [module](super) describes the method and its cost.
+/// ```text
+/// A[r, c] = sum of values[k] over all k with i[k] = r and j[k] = c, in the order of k
+/// ```
+/// `Coo` is for programs that have their own mesh, element loop or dof numbering and pass what they compute as triplets, as to
+/// SciPy's `coo_matrix` or PETSc's `MatSetValuesCOO`. The plan holds, for each row, the pairs of the row in the order of the input,
+/// and for each pair its position among the sorted columns. [`set_values`](Self::set_values) then lets each row add its values: no
+/// atomics, no allocation, and the same bits on any number of threads. Element matrices need no arrays of pairs
+/// ([`from_elements`](Self::from_elements)).
+///
+/// | | bytes read | bytes written |
+/// |---|---|---|
+/// | plan, per pair of 32-bit indices | 24: rows three times, columns twice, list once | 5: list 4, position 1 |
+/// | plan, per entry | 4 | 8 |
+/// | sum, per value in f64 | 13: value 8, list 4, position 1 | |
+/// | sum, per entry in f64 | 8 | 8 |
+///
+/// With element matrices of `b` columns, lists take 4 / b bytes per value; so they do with pairs of which `b` in turn have one row.
+/// Positions take 2 bytes where a row has more than 255 values, 4 bytes beyond 65 535.
+///
+/// Four plans have the same calls: `Coo` for one rank, [`ConstrainedCoo`](super::ConstrainedCoo) with linear
+/// [`Combinations`](super::Combinations) of dofs (periodic boundaries, hanging nodes), [`DistributedCoo`](super::DistributedCoo) for
+/// pairs in rows of any rank, and [`DistributedConstrainedCoo`](super::DistributedConstrainedCoo) for both. Values have any type with
+/// a zero and an addition ([`Summand`]).
+///
+/// ```
+/// use minifenl::contraction::Sum;
+/// use minifenl::fill::Coo;
+/// use minifenl::space::Threads;
+///
+/// let space = Threads::new(2)?;
+/// // Two springs in a row; the pair with a negative index is ignored.
+/// let i = [0, 0, 1, 1, 1, 1, 2, 2, -1];
+/// let j = [0, 1, 0, 1, 1, 2, 1, 2, 0];
+/// let plan = Coo::new(&space, 3, 3, &i, &j)?;
+/// let mut matrix = plan.matrix::<f64>()?;
+/// for stiffness in [1.0, 2.0] {
+///     let values = [1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, 7.0].map(|k| stiffness * k);
+///     plan.set_values(&space, &values, Sum::Overwrite, &mut matrix)?;
+/// }
+/// assert_eq!(matrix.values(), &[2.0, -2.0, -2.0, 4.0, -2.0, -2.0, 2.0]);
+/// # Ok::<(), minifenl::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Coo {
     graph: Arc<CrsGraph>,
@@ -26,6 +69,8 @@ pub struct Coo {
     width: usize,
     /// Slots of the caller.
     slots: usize,
+    /// Values per slot that a sum into rows takes.
+    per_slot: usize,
     ignores: bool,
 }
 
@@ -50,7 +95,13 @@ impl Coo {
         check_sizes(rows, columns, i.len())?;
         check(space, i, rows, "row", |k| format!("i[{k}]"))?;
         let ignores = check(space, j, columns, "column", |k| format!("j[{k}]"))?;
-        Self::of(space, rows, columns, &Pairs { i, j, ignores }, i.len(), false)
+        // Only single pairs leave out those with a negative column from the lists.
+        let width = if ignores { 1 } else { runs::width(space, i)? };
+        if width == 1 {
+            return Self::of(space, rows, columns, &Pairs { i, j, ignores }, i.len(), false);
+        }
+        let plan = Self::of(space, rows, columns, &Runs { i, j, width }, i.len() / width, false)?;
+        Ok(Coo { per_slot: width, ..plan })
     }
 
     /// Plans sums of element matrices `[elem, a, b]` whose rows are `rows_of[elem, a]` and whose columns are `columns_of[elem, b]`,
@@ -88,7 +139,7 @@ impl Coo {
     ) -> Result<Self> {
         let lists = Lists::new(space, rows, input)?;
         let (graph, positions, bounds) = unite(space, &lists, columns, input)?;
-        Ok(Coo { graph: Arc::new(graph), lists, positions, bounds, width: input.width(), slots, ignores })
+        Ok(Coo { graph: Arc::new(graph), lists, positions, bounds, width: input.width(), slots, per_slot: 1, ignores })
     }
 
     /// Returns the sparsity pattern: an entry for each pair that is not ignored.
@@ -158,10 +209,15 @@ impl Coo {
     /// # Errors
     /// [`Error::Shape`] for arrays of other lengths.
     pub fn sum_rows<S: HostSpace, V: Summand>(&self, space: &S, values: &[V], sum: Sum, rows: &mut [V]) -> Result<()> {
-        check_length("Coo::sum_rows", "values", values.len(), self.slots)?;
+        check_length("Coo::sum_rows", "values", values.len(), self.slots * self.per_slot)?;
         check_length("Coo::sum_rows", "rows", rows.len(), self.graph.rows())?;
-        self.entries().sum_rows(space, Values::all(values), sum, rows);
+        self.entries().sum_rows(space, Values::all(values), self.per_slot, sum, rows);
         Ok(())
+    }
+
+    /// Number of slots of the caller.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
     }
 
     pub(super) fn entries(&self) -> Entries<'_> {
@@ -202,5 +258,6 @@ pub(super) fn elements<'a, I: CooIndex>(
         rows_per_elem: rows_of.per_elem,
         columns: columns_of.indices,
         columns_per_elem: columns_of.per_elem,
+        are_pairs: false,
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! pairs       slot k        row i[k]         columns j[k]
+//! runs        slot s        row i[w s]       columns j[w s..w s + w]     pairs with w equal rows in turn
 //! elements    slot (e, a)   row rows[e, a]   columns columns[e, 0..width]
 //! ```
 //! Values lie slot after slot, `[slot, b]`: for elements that is `[e, a, b]`, so a list of a row's slots holds 4 bytes per row of
@@ -64,6 +65,39 @@ impl<I: CooIndex> Slots for Pairs<'_, I> {
     }
 }
 
+/// Pairs whose rows come in runs of `width` equal ones, none of them with a negative column.
+pub(super) struct Runs<'a, I> {
+    pub i: &'a [I],
+    pub j: &'a [I],
+    pub width: usize,
+}
+
+impl<I: CooIndex> Slots for Runs<'_, I> {
+    fn count(&self) -> usize {
+        self.i.len() / self.width
+    }
+
+    #[inline(always)]
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    #[inline(always)]
+    fn row(&self, slot: usize) -> LocalOrdinal {
+        self.i[slot * self.width].local()
+    }
+
+    #[inline(always)]
+    fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {
+        self.j[slot * self.width..][..self.width].iter().for_each(|column| visit(column.local()));
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: usize) {
+        prefetch(self.j, slot * self.width);
+    }
+}
+
 /// Element matrices: each has all pairs of an element's rows and columns.
 pub(super) struct Elements<'a, I> {
     /// `[elem, a]`.
@@ -72,6 +106,15 @@ pub(super) struct Elements<'a, I> {
     /// `[elem, b]`.
     pub columns: &'a [I],
     pub columns_per_elem: usize,
+    /// Whether these are pairs: a negative column then ignores the row, too.
+    pub are_pairs: bool,
+}
+
+impl<'a, I> Elements<'a, I> {
+    /// Pairs as elements of one row and one column.
+    pub(super) fn pairs(i: &'a [I], j: &'a [I]) -> Self {
+        Elements { rows: i, rows_per_elem: 1, columns: j, columns_per_elem: 1, are_pairs: true }
+    }
 }
 
 impl<I: CooIndex> Slots for Elements<'_, I> {

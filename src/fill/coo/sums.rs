@@ -185,15 +185,22 @@ impl Entries<'_> {
         });
     }
 
-    /// Adds one value per slot to `out`, one item per row, or replaces it.
-    pub(super) fn sum_rows<S: HostSpace, V: Summand>(&self, space: &S, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
+    /// Adds `width` values per slot to `out`, one item per row, or replaces it.
+    pub(super) fn sum_rows<S: HostSpace, V: Summand>(
+        &self,
+        space: &S,
+        values: Values<'_, V>,
+        width: usize,
+        sum: Sum,
+        out: &mut [V],
+    ) {
         use rayon::prelude::*;
         space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
             for (row, out) in (chunk * S::CHUNK..).zip(out) {
                 let start = if sum == Sum::Overwrite { V::zero() } else { *out };
                 let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
-                let slots = self.lists.slots[list].iter();
-                *out = slots.fold(start, |sum, &slot| sum + values.slot::<false>(slot as usize, 1)[0]);
+                let values = self.lists.slots[list].iter().flat_map(|&slot| values.slot::<false>(slot as usize, width));
+                *out = values.fold(start, |sum, &value| sum + value);
             }
         });
     }

@@ -136,6 +136,9 @@ fn element_matrices_equal_their_pairs() {
             let place = |k: usize| (rows_of[k / b], columns_of[k / b / a * b + k % b]);
             let pairs = || (0..elems * a * b).map(place);
             let values: Vec<f64> = pairs().map(|_| random.value()).collect();
+            // The same as pairs, whose rows come in runs of b.
+            let (i, j): (Vec<i64>, Vec<i64>) = pairs().unzip();
+            check(rows, columns, &i, &j, &format!("pairs of case {case}"));
             let loads: Vec<f64> = rows_of.iter().map(|_| random.value()).collect();
             let mut expected = vec![0.5; rows];
             rows_of

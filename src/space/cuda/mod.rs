@@ -20,6 +20,7 @@ mod exchange;
 mod kernels;
 mod launch;
 mod library;
+mod memory;
 mod nccl;
 mod peer;
 mod pinned;
@@ -39,6 +40,7 @@ pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
 pub(crate) use nccl::Nccl;
 pub(crate) use peer::{HANDLE, HostWord, Mapped, Window};
+pub use memory::CudaMemory;
 pub use pinned::pinned_bytes;
 pub use probe::{DeviceInfo, devices};
 pub use recording::Recording;
@@ -49,7 +51,7 @@ pub(crate) use source::kernel_file;
 pub use stream::{Event, Status};
 pub use view::{DeviceView, DeviceViewMut};
 
-use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
+use super::{Array, ExecutionSpace, Item, SCALARS, try_zeroed};
 use crate::Result;
 use cudarc::driver::{result, sys};
 use error::OrDevice;
@@ -57,25 +59,6 @@ use pinned::{PIECE, Pinned, PinnedPool};
 use std::fmt;
 use std::sync::Arc;
 use stream::Stream;
-
-/// Memory of a GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CudaMemory;
-
-impl MemorySpace for CudaMemory {
-    type Array<T: Item> = CudaArray<T>;
-    type Slice<T: Item> = CudaArray<T>;
-    type View<'a, T: Item, const R: usize> = DeviceView<'a, T, R>;
-    type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
-
-    fn slice<T: Item>(array: &CudaArray<T>) -> &CudaArray<T> {
-        array
-    }
-
-    fn slice_mut<T: Item>(array: &mut CudaArray<T>) -> &mut CudaArray<T> {
-        array
-    }
-}
 
 /// A stream of a GPU as an execution space. Kernels run in the order of their launch, concurrently with other streams.
 #[derive(Clone)]
