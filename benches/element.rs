@@ -2,9 +2,11 @@
 //!
 //! `cargo bench --bench element`
 
-use minifenl::element::reference;
-use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
-use minifenl::mesh::ElemNode;
+use minifenl::element::equations::{Elasticity, Equation, Field, Heat, Weak};
+use minifenl::element::{Basis, BasisTables, ElementType, reference};
+use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel};
+use minifenl::mesh::{ElemNode, ElementBox};
+use minifenl::space::lanes::Number;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -44,27 +46,68 @@ fn wavy_box(n: usize) -> (ElemNode, Vec<[f64; 3]>, Vec<f64>) {
     (ElemNode::new(elem_node, NODES, node_count).unwrap(), coords, solution)
 }
 
-fn kernel(kernel: &impl ElementKernel<NODES>, elem_count: usize) {
-    let (mut scratch, mut out) = (kernel.scratch(), ElementBatch::ZERO);
+/// The heat equation without derivatives by hand.
+struct Automatic(Heat);
+
+impl Equation<1> for Automatic {
+    #[inline(always)]
+    fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 1]) -> [Weak<N>; 1] {
+        self.0.weak(x, u)
+    }
+}
+
+fn kernel<const ND: usize>(name: &str, kernel: &impl ElementKernel<ND>, elem_count: usize) {
+    let (mut scratch, mut batch) = (kernel.scratch(), vec![ElementBatch::ZERO]);
+    let out = &mut batch[0];
     let time = best(elem_count, || {
         for first in (0..elem_count).step_by(LANES) {
-            kernel.evaluate(first..(first + LANES).min(elem_count), &mut scratch, &mut out);
-            black_box(&out);
+            kernel.evaluate(first..(first + LANES).min(elem_count), &mut scratch, out);
+            black_box(&*out);
         }
     });
-    println!("{:<12} {time:8.1} ns/element", kernel.name());
+    println!("{name:<32} {time:8.1} ns/element");
+}
+
+/// A table of a basis by the type of its elements.
+fn tables(element: ElementType) -> BasisTables {
+    Basis::new(element).at(&element.rule())
+}
+
+/// The heat equation and elasticity on boxes of `cells`^3 cells.
+fn equations<const NN: usize, const N3: usize>(element: ElementType, cells: usize) {
+    let mesh = ElementBox::new(element, [cells; 3], [1.0; 3]).unwrap();
+    let (table, coords, elems) = (&mesh.elem_node, &mesh.node_coord, mesh.elem_node.elem_count());
+    let (basis, u, v) = (tables(element), vec![[1.5]; coords.len()], vec![[1.0; 3]; coords.len()]);
+    let (heat, solid) = (Heat { conductivity: 1.9 }, Elasticity { lambda: 1.2, mu: 0.8, force: [0.0; 3] });
+    let of_heat = EquationKernel::<_, 1, NN, NN>::new(&heat, &basis, table, coords, &u).unwrap();
+    kernel(&format!("heat on {element}"), &of_heat, elems);
+    let of_solid = EquationKernel::<_, 3, NN, N3>::new(&solid, &basis, table, coords, &v).unwrap();
+    kernel(&format!("elasticity on {element}"), &of_solid, elems);
 }
 
 fn main() {
     let (elem_node, coords, solution) = wavy_box(40);
     let elements = Elements::new(&elem_node, &coords, &solution, 1.9).unwrap();
-    kernel(&FusedKernel::new(elements), elem_node.elem_count());
-    kernel(&ContractionKernel::new(elements), elem_node.elem_count());
+    kernel("fused", &FusedKernel::new(elements), elem_node.elem_count());
+    kernel("contraction", &ContractionKernel::new(elements), elem_node.elem_count());
+    let (hex8, nodal) = (tables(ElementType::Hex8), solution.iter().map(|&t| [t]).collect::<Vec<_>>());
+    let heat = Heat { conductivity: 1.9 };
+    let by_hand = EquationKernel::<_, 1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
+    kernel("equation", &by_hand, elem_node.elem_count());
+    let automatic = Automatic(heat);
+    let by_duals = EquationKernel::<_, 1, NODES, NODES>::new(&automatic, &hex8, &elem_node, &coords, &nodal).unwrap();
+    kernel("equation, automatic derivatives", &by_duals, elem_node.elem_count());
     let time = best(elem_node.elem_count(), || {
         for nodes in elem_node.iter() {
             let nodes: [usize; NODES] = std::array::from_fn(|i| nodes[i] as usize);
             black_box(reference(nodes.map(|n| coords[n]), nodes.map(|n| solution[n]), 1.9));
         }
     });
-    println!("{:<12} {time:8.1} ns/element", "reference");
+    println!("{:<32} {time:8.1} ns/element", "reference");
+    equations::<8, 24>(ElementType::Hex8, 24);
+    equations::<4, 12>(ElementType::Tet4, 24);
+    equations::<6, 18>(ElementType::Wedge6, 24);
+    equations::<10, 30>(ElementType::Tet10, 12);
+    equations::<20, 60>(ElementType::Hex20, 12);
+    equations::<27, 81>(ElementType::Hex27, 12);
 }

@@ -93,6 +93,11 @@ struct Readme;
 #[doc = include_str!("../docs/own_mesh.md")]
 struct OwnMesh;
 
+/// The example of docs/own_equation.md, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/own_equation.md")]
+struct OwnEquation;
+
 /// The recipes of docs/interop.md, as tests.
 #[cfg(all(doctest, feature = "sprs", feature = "num-complex"))]
 #[doc = include_str!("../docs/interop.md")]

@@ -79,7 +79,7 @@ mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;
-mod tile;
+pub(crate) mod tile;
 
 use crate::space::lanes::Real;
 use crate::space::{MemorySpace, Strided, check_apart};

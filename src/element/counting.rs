@@ -10,7 +10,17 @@ thread_local!(static FLOPS: Cell<usize> = const { Cell::new(0) });
 #[derive(Clone, Copy)]
 struct Counted(f64);
 
-impl Number for Counted {}
+macro_rules! counted_functions {
+    ($($name:ident),*) => {
+        impl Number for Counted {
+            $(fn $name(self) -> Self {
+                FLOPS.set(FLOPS.get() + 1);
+                Counted(self.0.$name())
+            })*
+        }
+    };
+}
+counted_functions!(sqrt, exp, ln, sin, cos);
 
 impl From<f64> for Counted {
     fn from(value: f64) -> Self {

@@ -33,21 +33,28 @@ pub mod basis;
 #[cfg(test)]
 mod counting;
 pub mod cubature;
+mod element_type;
 pub mod equation;
+pub mod equations;
 mod folding;
 pub mod geometry;
 mod moments;
+mod polynomials;
 mod reference;
+mod rules;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use analytic::Analytic;
 pub use basis::{DIM, HEX8_NODES};
 pub use cubature::{HEX8, Tables};
+pub use element_type::ElementType;
 pub use folding::fold;
 pub use geometry::{determinants, min_determinant};
 pub use moments::{SymmetricSink, moments};
+pub use polynomials::{Basis, BasisTables};
 pub use reference::{integrate, reference};
+pub use rules::Rule;
 
 /// Floating-point operations of [`reference()`] per element, counted by a test.
 pub const REFERENCE_FLOPS: usize = 9432;

@@ -51,7 +51,16 @@ mod tests {
     use num_dual::{DualSVec64, jacobian};
     use proptest::prelude::*;
 
-    impl Number for DualSVec64<HEX8_NODES> {}
+    macro_rules! functions {
+        ($($name:ident),*) => {
+            impl Number for DualSVec64<HEX8_NODES> {
+                $(fn $name(self) -> Self {
+                    num_dual::DualNum::$name(&self)
+                })*
+            }
+        };
+    }
+    functions!(sqrt, exp, ln, sin, cos);
 
     /// Returns the number of axes along which two nodes of a cube differ.
     fn steps(m: usize, n: usize) -> usize {

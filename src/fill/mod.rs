@@ -59,8 +59,8 @@ pub use coo::{
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    BlockFill, ContractionKernel, DynFill, ElementBatch, ElementFn, ElementKernel, Elements, Fill, FusedKernel,
-    HostHeatAssembly, element_fn,
+    BlockFill, ContractionKernel, DynFill, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel,
+    EquationScratch, Fill, FusedKernel, HostHeatAssembly, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

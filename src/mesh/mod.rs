@@ -33,6 +33,7 @@ mod coordinate_map;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod elem_node;
+mod element_box;
 mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
@@ -51,6 +52,7 @@ pub use box_parts::BoxParts;
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
+pub use element_box::ElementBox;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

@@ -25,8 +25,40 @@ pub trait Number:
     fn times_plus(self, factor: Self, term: Self) -> Self {
         self * factor + term
     }
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Exponential.
+    fn exp(self) -> Self;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// Sine.
+    fn sin(self) -> Self;
+    /// Cosine.
+    fn cos(self) -> Self;
 }
-impl Number for f64 {}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        f64::sqrt(self)
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        f64::exp(self)
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        f64::ln(self)
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        f64::sin(self)
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        f64::cos(self)
+    }
+}
 
 /// The scalar types of contractions and [`Lanes`]: `f32` and `f64`, and no others.
 pub trait Real:
@@ -109,6 +141,26 @@ impl<const FUSED: bool, const WIDTH: usize> Number for Lanes<FUSED, f64, WIDTH> 
     #[inline(always)]
     fn times_plus(self, factor: Self, term: Self) -> Self {
         self.mul_add(factor, term)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Lanes(self.0.map(f64::sqrt))
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        Lanes(self.0.map(f64::exp))
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        Lanes(self.0.map(f64::ln))
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        Lanes(self.0.map(f64::sin))
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        Lanes(self.0.map(f64::cos))
     }
 }
 

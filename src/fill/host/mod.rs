@@ -30,7 +30,9 @@ pub use block::BlockFill;
 pub use dyn_fill::DynFill;
 pub use element_fn::{ElementFn, element_fn};
 pub use heat::HostHeatAssembly;
-pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, FusedKernel};
+pub use kernel::{
+    ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, EquationScratch, FusedKernel,
+};
 
 use super::{Parts, Strategy};
 use crate::Result;

@@ -1,12 +1,14 @@
 //! Element kernels: they compute matrices and residuals of a batch of elements.
 
 mod contraction;
+mod equation;
 mod fused;
 mod gather;
 #[cfg(test)]
 mod tests;
 
 pub use contraction::ContractionKernel;
+pub use equation::{EquationKernel, EquationScratch};
 pub use fused::FusedKernel;
 pub use gather::Elements;
 

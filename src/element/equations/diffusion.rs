@@ -1,0 +1,76 @@
+//! Linear diffusion, with a constant or a variable coefficient.
+
+use super::{Equation, Field, Slope, Weak};
+use crate::space::lanes::Number;
+
+/// -laplace(u) = f, miniFE's problem for f = 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Poisson {
+    /// Right-hand side f.
+    pub load: f64,
+}
+
+impl Equation<1> for Poisson {
+    #[inline(always)]
+    fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+        [Weak { flux: u.grad, source: N::from(-self.load) }]
+    }
+
+    #[inline(always)]
+    fn slopes<N: Number>(&self, _: [N; 3], _: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
+        let (zero, one) = (N::from(0.0), N::from(1.0));
+        [[[[one, zero, zero, zero], [zero, one, zero, zero], [zero, zero, one, zero], [zero; 4]]]]
+    }
+}
+
+/// -div(k(x) grad u) = f(x) with k = 1 + (x . direction)^2, and f such that u = x . x solves it:
+/// f = -div(2 k x) = -6 k - 4 (x . direction)^2.
+#[derive(Clone, Copy, Debug)]
+pub struct Diffusion {
+    /// Direction in which the coefficient varies.
+    pub direction: [f64; 3],
+}
+
+impl Equation<1> for Diffusion {
+    #[inline(always)]
+    fn weak<N: Number>(&self, x: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+        let [a, b, c] = self.direction.map(N::from);
+        let along = a * x[0] + b * x[1] + c * x[2];
+        let (square, four) = (along * along, N::from(4.0));
+        let k = N::from(1.0) + square;
+        let source = N::from(6.0) * k + four * square;
+        [Weak { flux: [k * u.grad[0], k * u.grad[1], k * u.grad[2]], source }]
+    }
+}
+
+impl Diffusion {
+    /// Returns the solution at a point.
+    pub fn exact(&self, x: [f64; 3]) -> f64 {
+        x.iter().map(|x| x * x).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// div(flux) = source for u = x . x, by central differences of the flux.
+    #[test]
+    fn the_solution_of_diffusion_solves_it() {
+        let equation = Diffusion { direction: [0.5, -1.0, 0.25] };
+        let weak = |x: [f64; 3]| {
+            let u = Field { grad: x.map(|x| 2.0 * x), value: equation.exact(x) };
+            equation.weak(x, [u])[0]
+        };
+        let (x, h) = ([0.3, 0.7, -0.4], 1e-4);
+        let divergence: f64 = (0..3)
+            .map(|axis| {
+                let (mut ahead, mut back) = (x, x);
+                ahead[axis] += h;
+                back[axis] -= h;
+                (weak(ahead).flux[axis] - weak(back).flux[axis]) / (2.0 * h)
+            })
+            .sum();
+        assert!((divergence - weak(x).source).abs() < 1e-6, "{divergence} {}", weak(x).source);
+    }
+}

@@ -1,0 +1,265 @@
+//! Element matrices of any equation on any element type: geometry and the equation at the points, then one contraction.
+//!
+//! ```text
+//! left[(p, k), m]       = (grad phi_m, phi_m)_k at point p,  k = 0..4
+//! right[(p, k), (c,d,n)] = w det J sum_j slope_cd[k, j] left[(p, j), n]
+//! A[(m,c), (n,d)]       = sum_(p,k) left[(p, k), m] right_cd[(p, k), n]
+//! R[(m,c)]              = sum_(p,k) left[(p, k), m] w det J (flux_c, source_c)_k
+//! ```
+//! The four values of k are Intrepid's FieldFieldVector and FieldFieldScalar in one. Elements lie side by side in vector lanes.
+//! Dof `D m + c` of an element is component c at node m. Cost per element of NN nodes and NP points: 2 D^2 NN^2 4 NP operations
+//! in the contraction, about 4 D^2 8 NN NP before it.
+
+use super::{ElementBatch, ElementKernel};
+use crate::contraction::tile::{Sink, Source, tiles};
+use crate::element::equations::{Equation, Field, Slope};
+use crate::element::{BasisTables, DIM, geometry};
+use crate::error::check_length;
+use crate::mesh::ElemNode;
+use crate::space::lanes::{HALF_LANES, LANES, Lanes};
+use crate::{Error, Result};
+use multiversion::multiversion;
+use multiversion::target::match_target;
+use std::ops::Range;
+
+/// Terms of the contraction at a point: three axes and the value.
+const TERMS: usize = 4;
+const WIDTH: usize = HALF_LANES;
+
+/// The kernel of an equation of `D` unknowns per node on elements of `NN` nodes, `ND = D NN` dofs.
+#[derive(Clone, Copy, Debug)]
+pub struct EquationKernel<'a, E, const D: usize, const NN: usize, const ND: usize> {
+    equation: &'a E,
+    tables: &'a BasisTables,
+    elem_node: &'a ElemNode,
+    node_coord: &'a [[f64; DIM]],
+    /// `[node][component]`.
+    solution: &'a [[f64; D]],
+}
+
+/// A number of each element of a part of a batch, as it is kept between loops.
+type Plain = Lanes<false, f64, WIDTH>;
+/// `[term, node]` at a point.
+type Fields<const NN: usize> = [[Plain; NN]; TERMS];
+
+/// The equation at a point, times w det J.
+#[derive(Clone, Debug)]
+struct AtPoint<const D: usize> {
+    weak: [[Plain; TERMS]; D],
+    slopes: [[Slope<Plain>; D]; D],
+}
+
+/// Working memory of a thread, one item per point.
+#[derive(Debug)]
+pub struct EquationScratch<const NN: usize, const D: usize> {
+    left: Vec<Fields<NN>>,
+    right: Vec<Fields<NN>>,
+    points: Vec<AtPoint<D>>,
+}
+
+impl<'a, E: Equation<D>, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, E, D, NN, ND> {
+    /// Borrows an equation, tables of a basis, and coordinates and unknowns of every node of the table.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`] unless
+    /// `ND` is `D NN`.
+    pub fn new(
+        equation: &'a E,
+        tables: &'a BasisTables,
+        elem_node: &'a ElemNode,
+        node_coord: &'a [[f64; DIM]],
+        solution: &'a [[f64; D]],
+    ) -> Result<Self> {
+        const NAME: &str = "EquationKernel::new";
+        check_length(NAME, "tables (nodes)", tables.nodes, NN)?;
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+        check_length(NAME, "node_coord", node_coord.len(), elem_node.node_count())?;
+        check_length(NAME, "solution", solution.len(), elem_node.node_count())?;
+        if ND != D * NN {
+            return Err(Error::Invalid(format!("{NAME}: {ND} dofs per element, expected {D} x {NN}")));
+        }
+        Ok(EquationKernel { equation, tables, elem_node, node_coord, solution })
+    }
+}
+
+impl<E: Equation<D>, const D: usize, const NN: usize, const ND: usize> ElementKernel<ND>
+    for EquationKernel<'_, E, D, NN, ND>
+{
+    type Scratch = EquationScratch<NN, D>;
+
+    fn name(&self) -> &'static str {
+        "equation"
+    }
+
+    fn scratch(&self) -> EquationScratch<NN, D> {
+        let (points, zero) = (self.tables.weights.len(), Plain::ZERO);
+        let fields = vec![[[zero; NN]; TERMS]; points];
+        let point = AtPoint { weak: [[zero; TERMS]; D], slopes: [[[[zero; TERMS]; TERMS]; D]; D] };
+        EquationScratch { left: fields.clone(), right: fields, points: vec![point; points] }
+    }
+
+    fn evaluate(&self, elems: Range<usize>, scratch: &mut EquationScratch<NN, D>, out: &mut ElementBatch<ND>) {
+        if !elems.is_empty() {
+            evaluate(self, elems, scratch, out);
+        }
+    }
+}
+
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+fn evaluate<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
+    kernel: &EquationKernel<'_, E, D, NN, ND>,
+    elems: Range<usize>,
+    scratch: &mut EquationScratch<NN, D>,
+    out: &mut ElementBatch<ND>,
+) {
+    match_target! {
+        "x86_64+avx512f" => batch::<4, 4, true, E, D, NN, ND>(kernel, elems, scratch, out),
+        "x86_64+fma" => batch::<4, 2, true, E, D, NN, ND>(kernel, elems, scratch, out),
+        _ => batch::<2, 2, false, E, D, NN, ND>(kernel, elems, scratch, out),
+    }
+}
+
+#[inline(always)]
+fn batch<
+    const BL: usize,
+    const BR: usize,
+    const FUSED: bool,
+    E: Equation<D>,
+    const D: usize,
+    const NN: usize,
+    const ND: usize,
+>(
+    kernel: &EquationKernel<'_, E, D, NN, ND>,
+    elems: Range<usize>,
+    scratch: &mut EquationScratch<NN, D>,
+    out: &mut ElementBatch<ND>,
+) {
+    let EquationScratch { left, right, points } = scratch;
+    let sums = TERMS * left.len();
+    for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
+        let lanes = part * WIDTH..(part + 1) * WIDTH;
+        at_points::<FUSED, E, D, NN, ND>(kernel, first, elems.end, left, points);
+        for c in 0..D {
+            for d in 0..D {
+                for (p, point) in points.iter().enumerate() {
+                    scale::<FUSED, NN>(&left[p], &point.slopes[c][d], &mut right[p]);
+                }
+                let (rows, columns) = (Terms::<FUSED, NN>(left), Terms::<FUSED, NN>(right));
+                let mut block = Block { out: &mut out.matrix, lanes: lanes.clone(), dofs: D, component: [c, d] };
+                tiles::<Lanes<FUSED, f64, WIDTH>, BL, BR>([NN, NN, sums], &rows, &columns, &mut block);
+            }
+            for m in 0..NN {
+                let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+                for (left, point) in left.iter().zip(points.iter()) {
+                    for k in 0..TERMS {
+                        sum = Lanes(left[k][m].0).mul_add(Lanes(point.weak[c][k].0), sum);
+                    }
+                }
+                out.residual[D * m + c][lanes.clone()].copy_from_slice(&sum.0);
+            }
+        }
+    }
+}
+
+/// Fields, and the equation with its derivatives times w det J, at the points of `WIDTH` elements from `first` on. Lanes behind the
+/// last element repeat it.
+#[inline(always)]
+fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
+    kernel: &EquationKernel<'_, E, D, NN, ND>,
+    first: usize,
+    end: usize,
+    left: &mut [Fields<NN>],
+    points: &mut [AtPoint<D>],
+) {
+    let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
+    let (mut coords, mut nodal) = ([[zero; DIM]; NN], [[zero; D]; NN]);
+    for lane in 0..WIDTH {
+        let nodes = kernel.elem_node.elem((first + lane).min(end - 1));
+        for m in 0..NN {
+            let (x, u) = (kernel.node_coord[nodes[m] as usize], kernel.solution[nodes[m] as usize]);
+            for axis in 0..DIM {
+                coords[m][axis].0[lane] = x[axis];
+            }
+            for c in 0..D {
+                nodal[m][c].0[lane] = u[c];
+            }
+        }
+    }
+    let BasisTables { values, gradients, weights, .. } = kernel.tables;
+    let (values, gradients) = (values.as_chunks::<NN>().0, gradients.as_chunks::<NN>().0);
+    for p in 0..weights.len() {
+        let (phi, reference) = (&values[p], &gradients[p]);
+        let jacobian = geometry::jacobian(&coords, reference);
+        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
+        let measure = determinant * Lanes::splat(weights[p]);
+        let physical = geometry::transform(&inverse, reference);
+        let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
+        for m in 0..NN {
+            let value = Lanes::splat(phi[m]);
+            for axis in 0..DIM {
+                x[axis] = coords[m][axis].mul_add(value, x[axis]);
+                left[p][axis][m] = Lanes(physical[m][axis].0);
+            }
+            left[p][DIM][m] = Lanes(value.0);
+            for c in 0..D {
+                u[c].value = nodal[m][c].mul_add(value, u[c].value);
+                for axis in 0..DIM {
+                    u[c].grad[axis] = nodal[m][c].mul_add(physical[m][axis], u[c].grad[axis]);
+                }
+            }
+        }
+        let (weak, slopes) = (kernel.equation.weak(x, u), kernel.equation.slopes(x, u));
+        for c in 0..D {
+            let [a, b, e] = weak[c].flux;
+            points[p].weak[c] = [a, b, e, weak[c].source].map(|term| Lanes((term * measure).0));
+            for d in 0..D {
+                points[p].slopes[c][d] = slopes[c][d].map(|row| row.map(|slope| Lanes((slope * measure).0)));
+            }
+        }
+    }
+}
+
+/// right[k, n] = sum_j slopes[k, j] left[j, n]
+#[inline(always)]
+fn scale<const FUSED: bool, const NN: usize>(left: &Fields<NN>, slopes: &Slope<Plain>, right: &mut Fields<NN>) {
+    for k in 0..TERMS {
+        for n in 0..NN {
+            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+            for j in 0..TERMS {
+                sum = Lanes(left[j][n].0).mul_add(Lanes(slopes[k][j].0), sum);
+            }
+            right[k][n] = Lanes(sum.0);
+        }
+    }
+}
+
+/// An operand of the contraction, `[(point, term), node]`.
+struct Terms<'a, const FUSED: bool, const NN: usize>(&'a [Fields<NN>]);
+
+impl<const FUSED: bool, const NN: usize> Source<Lanes<FUSED, f64, WIDTH>> for Terms<'_, FUSED, NN> {
+    #[inline(always)]
+    fn at(&self, f: usize, k: usize) -> Lanes<FUSED, f64, WIDTH> {
+        Lanes(self.0[k / TERMS][k % TERMS][f].0)
+    }
+}
+
+/// The entries of components (c, d) of an element matrix.
+struct Block<'a, const ND: usize> {
+    out: &'a mut [[[f64; LANES]; ND]; ND],
+    lanes: Range<usize>,
+    dofs: usize,
+    component: [usize; 2],
+}
+
+impl<const FUSED: bool, const ND: usize> Sink<Lanes<FUSED, f64, WIDTH>> for Block<'_, ND> {
+    #[inline(always)]
+    fn put(&mut self, m: usize, n: usize, sum: Lanes<FUSED, f64, WIDTH>) {
+        let [c, d] = self.component;
+        self.out[self.dofs * m + c][self.dofs * n + d][self.lanes.clone()].copy_from_slice(&sum.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Element matrices against the integral in plain loops, for every element type and equation.
+
+use super::*;
+use crate::element::equations::{Diffusion, Elasticity, Heat, Poisson};
+use crate::element::testing::{distorted_hex, temperatures};
+use crate::element::{Basis, ElementType, reference};
+use proptest::prelude::*;
+
+/// Numbers in -0.5..0.5 without a pattern.
+fn noise(k: usize) -> f64 {
+    (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x632b_e59b_d9b4_e019) as f64 / u64::MAX as f64 - 0.5
+}
+
+/// Residual `[dof]` and matrix `[dof][dof]` of an element by the formula of the module, with 3 x 3 inverses by cofactors.
+fn integral<E: Equation<D>, const D: usize>(
+    equation: &E,
+    element: ElementType,
+    coords: &[[f64; 3]],
+    nodal: &[[f64; D]],
+) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let (basis, rule, nodes) = (Basis::new(element), element.rule(), coords.len());
+    let (mut residual, mut matrix) = (vec![0.0; D * nodes], vec![vec![0.0; D * nodes]; D * nodes]);
+    for (&xi, weight) in rule.points.iter().zip(&rule.weights) {
+        let (phi, slopes) = (basis.values(xi), basis.gradients(xi));
+        let jacobian: [[f64; 3]; 3] =
+            std::array::from_fn(|a| std::array::from_fn(|b| (0..nodes).map(|m| coords[m][a] * slopes[m][b]).sum()));
+        let cofactor = |a: usize, b: usize| {
+            let (p, q, r, s) = ((a + 1) % 3, (a + 2) % 3, (b + 1) % 3, (b + 2) % 3);
+            jacobian[p][r] * jacobian[q][s] - jacobian[p][s] * jacobian[q][r]
+        };
+        let determinant: f64 = (0..3).map(|b| jacobian[0][b] * cofactor(0, b)).sum();
+        // grad phi = J^-T grad_xi phi, and J^-T is the matrix of cofactors over the determinant.
+        let tested: Vec<[f64; 4]> = (0..nodes)
+            .map(|m| {
+                let grad = |a: usize| (0..3).map(|b| cofactor(a, b) * slopes[m][b]).sum::<f64>() / determinant;
+                [grad(0), grad(1), grad(2), phi[m]]
+            })
+            .collect();
+        let at = |values: &dyn Fn(usize) -> f64, k: usize| (0..nodes).map(|m| values(m) * tested[m][k]).sum::<f64>();
+        let x = std::array::from_fn(|axis| at(&|m| coords[m][axis], 3));
+        let u = std::array::from_fn(|c| {
+            let part = |k| at(&|m| nodal[m][c], k);
+            Field { grad: [part(0), part(1), part(2)], value: part(3) }
+        });
+        let (weak, slopes) = (equation.weak(x, u), equation.slopes(x, u));
+        for (m, c) in (0..nodes).flat_map(|m| (0..D).map(move |c| (m, c))) {
+            let [a, b, e] = weak[c].flux;
+            let terms = [a, b, e, weak[c].source];
+            residual[D * m + c] += weight * determinant * (0..4).map(|k| terms[k] * tested[m][k]).sum::<f64>();
+            for (n, d) in (0..nodes).flat_map(|n| (0..D).map(move |d| (n, d))) {
+                let pairs = (0..4).flat_map(|k| (0..4).map(move |j| (k, j)));
+                let sum: f64 = pairs.map(|(k, j)| tested[m][k] * slopes[c][d][k][j] * tested[n][j]).sum();
+                matrix[D * m + c][D * n + d] += weight * determinant * sum;
+            }
+        }
+    }
+    (residual, matrix)
+}
+
+/// Distorted elements that share no node, with random unknowns.
+fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equation: &E, element: ElementType) {
+    const ELEMS: usize = 11;
+    let nodes = ELEMS * NN;
+    let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), NN, nodes).unwrap();
+    let (mut coords, mut nodal) = (vec![[0.0; 3]; nodes], vec![[0.0; D]; nodes]);
+    for (elem, table) in elem_node.iter().enumerate() {
+        for (m, &node) in table.iter().enumerate() {
+            let xi = element.reference_nodes()[m];
+            coords[node as usize] = std::array::from_fn(|a| xi[a] + elem as f64 + 0.2 * noise(3 * node as usize + a));
+            nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
+        }
+    }
+    let tables = Basis::new(element).at(&element.rule());
+    let kernel = EquationKernel::<E, D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    let (mut scratch, mut out) = (kernel.scratch(), vec![ElementBatch::<ND>::ZERO]);
+    for first in (0..ELEMS).step_by(LANES) {
+        let elems = first..ELEMS.min(first + LANES);
+        kernel.evaluate(elems.clone(), &mut scratch, &mut out[0]);
+        for elem in elems {
+            let own = |node: &u32| *node as usize;
+            let x: Vec<[f64; 3]> = elem_node.elem(elem).iter().map(|node| coords[own(node)]).collect();
+            let u: Vec<[f64; D]> = elem_node.elem(elem).iter().map(|node| nodal[own(node)]).collect();
+            let (residual, matrix) = integral(equation, element, &x, &u);
+            let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
+            for i in 0..ND {
+                let close = |found: f64, expected: f64| (found - expected).abs() < 1e-12 * largest;
+                assert!(
+                    close(out[0].residual[i][elem - first], residual[i]),
+                    "{element}, element {elem}, residual {i}"
+                );
+                for j in 0..ND {
+                    assert!(close(out[0].matrix[i][j][elem - first], matrix[i][j]), "{element}, {elem}, {i} {j}");
+                }
+            }
+        }
+    }
+}
+
+fn check_all<const NN: usize, const N3: usize>(element: ElementType) {
+    check::<_, 1, NN, NN>(&Heat { conductivity: 1.7 }, element);
+    check::<_, 1, NN, NN>(&Poisson { load: 0.5 }, element);
+    check::<_, 1, NN, NN>(&Diffusion { direction: [0.5, 1.0, -0.25] }, element);
+    check::<_, 3, NN, N3>(&Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, 0.0, -1.0] }, element);
+}
+
+#[test]
+fn element_matrices_are_the_integrals() {
+    check_all::<8, 24>(ElementType::Hex8);
+    check_all::<20, 60>(ElementType::Hex20);
+    check_all::<27, 81>(ElementType::Hex27);
+    check_all::<4, 12>(ElementType::Tet4);
+    check_all::<10, 30>(ElementType::Tet10);
+    check_all::<6, 18>(ElementType::Wedge6);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn the_heat_equation_on_hexahedra_is_the_reference(x in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
+        let elem_node = ElemNode::new((0..8).collect(), 8, 8).unwrap();
+        let (tables, heat) = (Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule()), Heat { conductivity: k });
+        let nodal = t.map(|t| [t]);
+        let kernel = EquationKernel::<_, 1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
+        let mut out = ElementBatch::ZERO;
+        kernel.evaluate(0..1, &mut kernel.scratch(), &mut out);
+        let (residual, matrix) = reference(x, t, k);
+        let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
+        for i in 0..8 {
+            prop_assert!((out.residual[i][0] - residual[i]).abs() < 1e-12 * largest);
+            for j in 0..8 {
+                prop_assert!((out.matrix[i][j][0] - matrix[i][j]).abs() < 1e-12 * largest);
+            }
+        }
+    }
+}
+
+#[test]
+fn other_sizes_are_refused() {
+    let (tables, poisson) = (Basis::new(ElementType::Tet4).at(&ElementType::Tet4.rule()), Poisson { load: 1.0 });
+    let elem_node = ElemNode::new((0..4).collect(), 4, 4).unwrap();
+    let refused = |error: Error| error.to_string();
+    let new = EquationKernel::<_, 1, 4, 5>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);
+    assert!(refused(new.unwrap_err()).contains("5 dofs per element, expected 1 x 4"));
+    let new = EquationKernel::<_, 1, 8, 8>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);
+    assert!(refused(new.unwrap_err()).contains("tables (nodes)"));
+    let new = EquationKernel::<_, 1, 4, 4>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 3], &[[0.0]; 4]);
+    assert!(refused(new.unwrap_err()).contains("`node_coord`"));
+}
