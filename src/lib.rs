@@ -31,8 +31,8 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! `examples/` has a mesh of tetrahedra, a mesh of several element types, elasticity, time steps that refill one graph, a GPU,
-//! and a mesh that another program has partitioned. `docs/own_mesh.md` says what each call costs.
+//! `examples/` has a mesh of tetrahedra, a mesh of several element types, elasticity, an equation of one's own, time steps that
+//! refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` says what each call costs.
 //!
 //! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
 //! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. `sprs`, `num-complex` and `dashmap` (default) add matrices from and
