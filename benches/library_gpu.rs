@@ -163,10 +163,18 @@ fn pairs(space: &Cuda, edge: u32) -> Result<()> {
     let [convert, sort] = theirs.each_mut().map(middle);
     let [plan, sum, plan_elements, sum_elements] = ours.each_mut().map(middle);
     println!("{} tetrahedra, {} pairs, {} entries; ms", table.len() / 4, i.len(), matrix.graph().nnz());
-    println!("{:>10} {:>10} {:>10} {:>10} {:>14} {:>14}", "CuPy", "sort", "plan", "sum", "plan(elements)", "sum(elements)");
+    println!(
+        "{:>10} {:>10} {:>10} {:>10} {:>14} {:>14}",
+        "CuPy", "sort", "plan", "sum", "plan(elements)", "sum(elements)"
+    );
     println!("{convert:>10.3} {sort:>10.3} {plan:>10.3} {sum:>10.3} {plan_elements:>14.3} {sum_elements:>14.3}");
     let bytes = (12 * i.len() + 12 * matrix.graph().nnz()) as f64;
-    println!("CuPy / plan and sum {:.1}, CuPy / sum {:.1}; the sum moves {:.0} GB/s", convert / (plan + sum), convert / sum, 1e-6 * bytes / sum);
+    println!(
+        "CuPy / plan and sum {:.1}, CuPy / sum {:.1}; the sum moves {:.0} GB/s",
+        convert / (plan + sum),
+        convert / sum,
+        1e-6 * bytes / sum
+    );
     println!("bytes per pair: plan {:.1}\n", by_pairs.bytes() as f64 / i.len() as f64);
     let _ = std::fs::remove_dir_all(&folder);
     Ok(())

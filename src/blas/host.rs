@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn the_largest_magnitude_is_found_and_nan_is_not_lost() {
         let mut partials = vec![0.0; 2];
-        assert_eq!(Serial.max_abs(3, &vec![1.0, -7.0, 2.0], &mut partials).unwrap(), 7.0);
+        assert_eq!(Serial.max_abs(3, &[1.0, -7.0, 2.0], &mut partials).unwrap(), 7.0);
         let mut x = vec![1.0; Serial::CHUNK + 1];
         x[3] = f64::NAN;
         assert!(Serial.max_abs(x.len(), &x, &mut partials).unwrap().is_nan());

@@ -189,13 +189,12 @@ mod tests {
     #[test]
     fn dropped_or_refused_exchanges_are_waited_for() {
         let (mut halo, ended) = mirrored();
-        drop(halo.begin(&Serial, &mut vec![1.0; 5]).unwrap());
+        drop(halo.begin(&Serial, &mut [1.0; 5]).unwrap());
         assert_eq!(ended.get(), 1);
-        let error =
-            halo.begin(&Serial, &mut vec![1.0; 5]).unwrap().finish(&Serial, &mut vec![0.0; 4]).unwrap_err().to_string();
+        let error = halo.begin(&Serial, &mut [1.0; 5]).unwrap().finish(&Serial, &mut [0.0; 4]).unwrap_err().to_string();
         assert_eq!(ended.get(), 2);
         assert!(error.contains("[4], expected [5]"), "{error}");
-        assert!(halo.begin(&Serial, &mut vec![0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
+        assert!(halo.begin(&Serial, &mut [0.0; 2]).unwrap_err().to_string().contains("Halo::begin: `x`"));
     }
 
     #[test]
@@ -232,7 +231,7 @@ mod tests {
         let sends_only = Map::new(100, 5, vec![neighbour(1, &[2, 1], 5..5)]).unwrap();
         let mut halo = Halo::new(&Serial, &comm, &sends_only).unwrap();
         assert_eq!((halo.messages(), halo.bytes_sent(), halo.bytes_received(), halo.is_empty()), (1, 16, 0, false));
-        halo.update(&Serial, &mut vec![0.0, 1.0, 2.0, 3.0, 4.0]).unwrap();
+        halo.update(&Serial, &mut [0.0, 1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!(*comm.sent.borrow(), [2.0, 1.0]);
     }
 }

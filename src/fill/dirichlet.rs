@@ -111,11 +111,11 @@ mod tests {
         conditions.apply(&Serial, &mut matrix, &mut residual).unwrap();
         assert_eq!(matrix.values(), &[1.0, 0.0, 3.0, 0.0, 0.0, 6.0, 0.0, 0.0, 9.0, 0.0, 11.0, 0.0]);
         assert_eq!(residual, [1.0, 0.0, 3.0, 4.0]);
-        assert!(Dirichlet::new(&Serial, &graph, &fixed[1..].to_vec()).is_err());
-        let refused = conditions.apply(&Serial, &mut matrix, &mut vec![1.0; 2]).unwrap_err().to_string();
+        assert!(Dirichlet::new(&Serial, &graph, &fixed[1..]).is_err());
+        let refused = conditions.apply(&Serial, &mut matrix, &mut [1.0; 2]).unwrap_err().to_string();
         assert!(refused.contains("`residual`"), "{refused}");
         let tall = CrsGraph::new(vec![0, 1, 1, 1], vec![0], 1).unwrap();
-        let refused = Dirichlet::new(&Serial, &tall, &vec![1]).unwrap_err().to_string();
+        let refused = Dirichlet::new(&Serial, &tall, &[1]).unwrap_err().to_string();
         assert!(refused.contains("graph (columns)"), "{refused}");
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let values = vec![1.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 1.0];
         let mut matrix = CrsMatrix::new(graph.clone(), values.clone()).unwrap();
         let mut rhs = vec![5.0, 0.0, 0.5, 5.0];
-        let conditions = Dirichlet::new(&Serial, &graph, &vec![1, 0, 0, 1]).unwrap();
+        let conditions = Dirichlet::new(&Serial, &graph, &[1, 0, 0, 1]).unwrap();
         conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[7.0, f64::NAN, f64::NAN, 4.0]).unwrap();
         assert_eq!(matrix.values(), &[1.0, 0.0, 0.0, 2.0, -1.0, -1.0, 2.0, 0.0, 0.0, 1.0]);
         assert_eq!(rhs, [7.0, 7.0, 4.5, 4.0]);
@@ -142,7 +142,7 @@ mod tests {
         };
         assert!(refused(3, 4).contains("`rhs`") && refused(4, 5).contains("`values`"));
         let no_diagonal = Arc::new(CrsGraph::new(vec![0, 1, 2], vec![1, 1], 2).unwrap());
-        let conditions = Dirichlet::new(&Serial, &no_diagonal, &vec![1, 0]).unwrap();
+        let conditions = Dirichlet::new(&Serial, &no_diagonal, &[1, 0]).unwrap();
         let mut matrix = CrsMatrix::new(no_diagonal, vec![3.0, 4.0]).unwrap();
         let mut rhs = vec![1.0, 2.0];
         let refused = conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[1.0; 2]).unwrap_err().to_string();

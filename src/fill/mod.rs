@@ -49,12 +49,12 @@ mod parts;
 mod same_graph;
 mod stored_system;
 
-#[cfg(feature = "cuda")]
-pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 pub use coo::{
     Combinations, ConstrainedCoo, Coo, CooIndex, CooMessages, DistributedConstrainedCoo, DistributedCoo,
     ElementIndices, Packed, Summand,
 };
+#[cfg(feature = "cuda")]
+pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 #[cfg(feature = "cuda")]
 pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
 pub use dirichlet::{Boundary, Dirichlet};

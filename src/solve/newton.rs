@@ -227,7 +227,7 @@ mod tests {
             }
         }
         let params = NewtonParams { tolerance, max_iterations: 5, ..TIGHT };
-        newton(&Serial, &Solo, &mut Line(c), &mut vec![0.0; 3], params, &mut |_, _| {})
+        newton(&Serial, &Solo, &mut Line(c), &mut [0.0; 3], params, &mut |_, _| {})
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
             }
         }
         let params = NewtonParams { tolerance: 1e-7, max_iterations: 9, ..TIGHT };
-        let info = newton(&Serial, &Solo, &mut Slow, &mut vec![1e6; 3], params, &mut |_, _| {}).unwrap();
+        let info = newton(&Serial, &Solo, &mut Slow, &mut [1e6; 3], params, &mut |_, _| {}).unwrap();
         assert_eq!(info.steps.len(), 3);
     }
 }

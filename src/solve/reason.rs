@@ -71,7 +71,7 @@ mod tests {
             let (mut scratch, mut sums) = (vec![0.0; b.len()], Reductions::new(&Serial, b.len(), 2).unwrap());
             is_zero(&Serial, &Solo, b.len(), b, &mut scratch, &mut sums, 1).unwrap()
         };
-        assert!(is_zero(&vec![0.0, -0.0, 0.0]));
-        assert!(!is_zero(&vec![0.0, 5e-324, 0.0]) && !is_zero(&vec![-1e300]));
+        assert!(is_zero(&[0.0, -0.0, 0.0]));
+        assert!(!is_zero(&[0.0, 5e-324, 0.0]) && !is_zero(&[-1e300]));
     }
 }

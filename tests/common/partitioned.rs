@@ -183,7 +183,7 @@ impl System {
         space: &Serial,
         operator: A,
         comm: &dyn Communicator,
-        x: &mut Vec<f64>,
+        x: &mut [f64],
     ) -> Result<()> {
         let mut work = CgWorkspace::new(space, operator.rows(), operator.columns())?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: &self.residual };

@@ -15,7 +15,7 @@ pub(super) fn missing_rank(comm: &dyn Communicator) -> Result<()> {
     comm.barrier();
     match comm.rank() {
         rank if rank + 1 == comm.size() => std::thread::sleep(10 * PATIENCE),
-        1 => halo.update(&Serial, &mut vec![0.0; 6])?,
+        1 => halo.update(&Serial, &mut [0.0; 6])?,
         _ if comm.size() == 2 => comm.all_sum(&mut [1.0]),
         _ => comm.barrier(),
     }
@@ -52,7 +52,7 @@ pub(super) fn halo_without_partner(comm: &dyn Communicator) -> Result<()> {
     limit(comm);
     let mut halo = Halo::new(&Serial, comm, &ring_map(comm))?;
     if comm.rank() == 0 {
-        halo.update(&Serial, &mut vec![0.0; 6])?
+        halo.update(&Serial, &mut [0.0; 6])?
     } else {
         comm.barrier()
     }

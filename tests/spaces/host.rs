@@ -112,7 +112,7 @@ fn a_product_has_the_same_bits_on_every_space() {
     let matrix = CrsMatrix::new(crs.clone(), wave(crs.nnz(), 0.3)).unwrap();
     let single = CrsMatrix::new(crs.clone(), matrix.values().iter().map(|&v| v as f32).collect()).unwrap();
     let x = wave(crs.columns(), 0.11);
-    fn all<S: HostSpace>(space: &S, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &Vec<f64>) -> Vec<Vec<f64>> {
+    fn all<S: HostSpace>(space: &S, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &[f64]) -> Vec<Vec<f64>> {
         let rows = matrix.graph().rows();
         let (mut y, mut z, mut w) = (wave(rows, 0.5), wave(rows, 0.9), vec![f64::NAN; rows]);
         let mut sums = Reductions::new(space, rows, 3).unwrap();

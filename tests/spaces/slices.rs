@@ -113,7 +113,7 @@ fn conditions_ghosts_and_faces_are_set_in_parts() {
     let (space, graph) = (Threads::new(2).unwrap(), matrix().graph().clone());
     let fixed: Vec<u8> = (0..N + 1).map(|node| u8::from(node % 5 == 0)).collect();
     let conditions = Dirichlet::new(&space, &graph, &fixed[1..]).unwrap();
-    let same = Dirichlet::new(&space, &graph, &fixed[1..].to_vec()).unwrap();
+    let same = Dirichlet::new(&space, &graph, &fixed[1..]).unwrap();
     let (values, b, g) = (matrix().into_parts().1, wave(N, 0.4), wave(N, 0.2));
     let [mut one, mut two] = [values.clone(), values].map(|values| CrsMatrix::new(graph.clone(), values).unwrap());
     let (mut own, mut long) = (b.clone(), inside(&b));

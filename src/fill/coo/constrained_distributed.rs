@@ -201,7 +201,8 @@ fn expand<I: CooIndex, W: Packed + Mul<Output = W>>(
         let (row, column) = place(k);
         let are_free = of_rows[row].is_none() && of_columns[column].is_none();
         let ids = if are_free { (id(input.rows[row]), id(input.columns[column])) } else { (NO_ID, NO_ID) };
-        (rows.push(Id(ids.0)), columns.push(Id(ids.1)));
+        rows.push(Id(ids.0));
+        columns.push(Id(ids.1));
     }
     for k in 0..pairs {
         let (row, column) = place(k);

@@ -72,10 +72,16 @@ impl<const ND: usize, const B: usize> BlockFill<ND, B> {
         sum: Sum,
         parts: Parts<'_, &mut BlockCrsMatrix<B>>,
     ) -> Result<()> {
-        self.assembly.assemble("BlockFill::assemble", space, kernel, sum, parts.map(|matrix| {
-            let (graph, values) = matrix.values_on_graph();
-            (graph, &mut values[..])
-        }))
+        self.assembly.assemble(
+            "BlockFill::assemble",
+            space,
+            kernel,
+            sum,
+            parts.map(|matrix| {
+                let (graph, values) = matrix.values_on_graph();
+                (graph, &mut values[..])
+            }),
+        )
     }
 
     /// Returns the element-node table.

@@ -37,7 +37,8 @@ pub(super) fn unite(space: &Cuda, graphs: Vec<Graph<CudaMemory>>) -> Result<Vec<
             true => graph.elem.clone().in_equal(&union),
             false => {
                 let table = graph.elem.elem_node();
-                let positions = Builder::new(space, table, rows)?.locate(map.longest, union.row_map(), union.entries())?;
+                let positions =
+                    Builder::new(space, table, rows)?.locate(map.longest, union.row_map(), union.entries())?;
                 ElemGraph::from_parts(table.clone(), positions, &union)
             }
         };

@@ -15,10 +15,26 @@ const THREADS: u32 = 256;
 const ROWS: usize = 8;
 
 /// Kernels by the number of dofs per node, less 1.
-const SET: [&str; 8] =
-    ["block_set_1", "block_set_2", "block_set_3", "block_set_4", "block_set_5", "block_set_6", "block_set_7", "block_set_8"];
-const DOT: [&str; 8] =
-    ["block_dot_1", "block_dot_2", "block_dot_3", "block_dot_4", "block_dot_5", "block_dot_6", "block_dot_7", "block_dot_8"];
+const SET: [&str; 8] = [
+    "block_set_1",
+    "block_set_2",
+    "block_set_3",
+    "block_set_4",
+    "block_set_5",
+    "block_set_6",
+    "block_set_7",
+    "block_set_8",
+];
+const DOT: [&str; 8] = [
+    "block_dot_1",
+    "block_dot_2",
+    "block_dot_3",
+    "block_dot_4",
+    "block_dot_5",
+    "block_dot_6",
+    "block_dot_7",
+    "block_dot_8",
+];
 
 /// Returns the kernel for blocks of `B` rows.
 fn kernel<const B: usize>(names: &[&'static str; 8]) -> Result<&'static str> {

@@ -263,19 +263,19 @@ mod tests {
 
     #[test]
     fn short_vectors_are_refused() {
-        let error = Serial.spmv(1.0, &three(), &vec![0.0; 2], 0.0, &mut vec![0.0; 3]).unwrap_err().to_string();
+        let error = Serial.spmv(1.0, &three(), &[0.0; 2], 0.0, &mut [0.0; 3]).unwrap_err().to_string();
         assert!(error.contains("`x`") && error.contains("[2]") && error.contains("[3]"), "{error}");
         // Rows that the matrix lacks, and a dot with rows for which x has no item.
         #[expect(clippy::reversed_empty_ranges)]
         let reversed = 1..0;
         for rows in [0..4, 4..4, reversed] {
             let mut sums = Reductions::new(&Serial, 3, 1).unwrap();
-            let refused = Serial.spmv_dot(&three(), rows, &vec![0.0; 3], &mut vec![0.0; 9], &mut sums, 0).unwrap_err();
+            let refused = Serial.spmv_dot(&three(), rows, &[0.0; 3], &mut [0.0; 9], &mut sums, 0).unwrap_err();
             assert!(refused.to_string().contains("of a matrix of 3 rows"), "{refused}");
         }
         let tall = CrsMatrix::<f64>::zero(Arc::new(CrsGraph::new(vec![0, 1, 1, 1], vec![0], 1).unwrap()));
         let mut sums = Reductions::new(&Serial, 3, 1).unwrap();
-        let refused = Serial.spmv_dot(&tall, 0..3, &vec![0.0; 1], &mut vec![0.0; 3], &mut sums, 0).unwrap_err();
+        let refused = Serial.spmv_dot(&tall, 0..3, &[0.0; 1], &mut [0.0; 3], &mut sums, 0).unwrap_err();
         assert!(refused.to_string().contains("spmv_dot: `x`"), "{refused}");
     }
 }

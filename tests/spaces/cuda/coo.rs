@@ -29,10 +29,8 @@ fn check_sums(space: &Cuda, found: &CudaCoo, expected: &Coo, slots: usize) {
     let single_on_device = space.upload(&single).unwrap();
     let mut host = (expected.matrix::<f64>().unwrap(), expected.matrix::<f32>().unwrap());
     let graph = found.graph().clone();
-    let mut device = (
-        CrsMatrix::zeros_on(space, graph.clone()).unwrap(),
-        CrsMatrix::<f32, _>::zeros_on(space, graph).unwrap(),
-    );
+    let mut device =
+        (CrsMatrix::zeros_on(space, graph.clone()).unwrap(), CrsMatrix::<f32, _>::zeros_on(space, graph).unwrap());
     *device.0.parts_mut().1 = space.upload(&vec![f64::NAN; host.0.values().len()]).unwrap();
     let (mut rows, vector) = (vec![f64::NAN; expected.graph().rows()], values(slots, 5));
     let (mut device_rows, device_vector) = (space.upload(&rows).unwrap(), space.upload(&vector).unwrap());
@@ -148,7 +146,9 @@ fn wrong_indices_and_arrays_are_named() {
     let [two, three] = [2, 3].map(|per_elem| DeviceIndices { indices: &table, per_elem });
     let refused = CudaCoo::from_elements(&space, 4, 2, two, two).unwrap_err().to_string();
     assert!(refused.starts_with("columns_of[1, 0] is 2, expected a column in 0..2"), "{refused}");
-    assert!(CudaCoo::from_elements(&space, 4, 4, two, three).unwrap_err().to_string().contains("4 indices, 3 per element"));
+    assert!(
+        CudaCoo::from_elements(&space, 4, 4, two, three).unwrap_err().to_string().contains("4 indices, 3 per element")
+    );
     let plan = CudaCoo::from_elements(&space, 4, 4, two, two).unwrap();
     let mut matrix = CrsMatrix::zeros_on(&space, plan.graph().clone()).unwrap();
     let short = plan.set_values(&space, &space.zeros::<f64>(7).unwrap(), Sum::Into, &mut matrix);

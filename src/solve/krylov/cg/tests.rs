@@ -20,7 +20,7 @@ pub(super) fn difference(n: usize, diagonal: f64) -> CrsMatrix {
     CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
 }
 
-fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &Vec<f64>, x: &mut Vec<f64>, params: CgParams) -> Result<SolveInfo> {
+fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParams) -> Result<SolveInfo> {
     let n = a.graph().rows();
     let mut work = CgWorkspace::new(space, n, n).unwrap();
     let comm: &dyn Communicator = &Solo;
@@ -53,7 +53,7 @@ fn cg_recovers_a_parabola_from_its_second_difference() {
 #[test]
 fn threads_change_no_bit() {
     let n = 3 * Serial::CHUNK + 11;
-    let (a, b) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
+    let (a, b) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect::<Vec<_>>());
     let solve = |threads| {
         let mut x = vec![0.0; n];
         let info = run(&Threads::new(threads).unwrap(), &a, &b, &mut x, TIGHT).unwrap();
@@ -71,7 +71,7 @@ fn threads_change_no_bit() {
 fn a_zero_right_side_takes_no_iteration() {
     for start in [0.0, 1.0] {
         let mut x = vec![start; 4];
-        let info = run(&Serial, &difference(4, 2.0), &vec![0.0; 4], &mut x, TIGHT).unwrap();
+        let info = run(&Serial, &difference(4, 2.0), &[0.0; 4], &mut x, TIGHT).unwrap();
         assert_eq!(info, SolveInfo { reason: Reason::Zero, ..SolveInfo::default() });
         assert_eq!(x, [0.0; 4]);
     }
@@ -80,8 +80,9 @@ fn a_zero_right_side_takes_no_iteration() {
 #[test]
 fn each_failure_is_typed_and_has_its_numbers() {
     let few = CgParams { max_iterations: 3, ..TIGHT };
-    let failed =
-        |diagonal, b, params| run(&Serial, &difference(20, diagonal), &b, &mut vec![0.0; 20], params).unwrap_err();
+    let failed = |diagonal, b: Vec<f64>, params| {
+        run(&Serial, &difference(20, diagonal), &b, &mut [0.0; 20], params).unwrap_err()
+    };
     assert!(
         matches!(failed(2.0, vec![1.0; 20], few), Error::NotConverged { iterations: 3, residual, .. } if residual > 0.0)
     );
@@ -96,7 +97,7 @@ fn each_failure_is_typed_and_has_its_numbers() {
 fn norms_that_underflow_are_no_success() {
     let solve = |b: f64, tolerance| {
         let params = CgParams { tolerance, ..TIGHT };
-        run(&Serial, &difference(20, 3.0), &vec![b; 20], &mut vec![0.0; 20], params)
+        run(&Serial, &difference(20, 3.0), &[b; 20], &mut [0.0; 20], params)
     };
     // The sum of squares is 0, or subnormal.
     for b in [5e-324, 1e-200, 1e-155] {
@@ -244,7 +245,7 @@ fn several_ranks_never_solve_in_one_launch() {
     for comm in [&Solo as &dyn Communicator, &ranks] {
         let (mut work, b) = (CgWorkspace::new(&Serial, 20, 20).unwrap(), vec![1.0; 20]);
         let mut system = LinearSystem { operator: Eager(&a), preconditioner: Identity, comm, rhs: &b };
-        let solved = cg(&Serial, &mut system, &mut vec![0.0; 20], TIGHT, &mut work, &mut |_, _| {});
+        let solved = cg(&Serial, &mut system, &mut [0.0; 20], TIGHT, &mut work, &mut |_, _| {});
         assert_eq!(solved.is_ok(), comm.size() > 1, "{solved:?}");
     }
 }
