@@ -6,14 +6,15 @@
 //! ```
 //! SciPy runs in a process of its own, started as `python3` (MINIFENL_PYTHON names another); without it, the columns of SciPy stay
 //! empty. SciPy keeps no plan: its one number is to be compared with plan and sum for a first matrix, and with the sum alone for all
-//! later ones. Medians of rounds, in ms, and medians of the ratios within rounds; on a shared machine compare numbers of one run
+//! later ones. "read" is one pass over the values, the least that a sum needs. Medians of rounds, in ms, and medians of the ratios within rounds; on a shared machine compare numbers of one run
 //! only.
 
 #![allow(missing_docs)]
 
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, ElementIndices};
-use minifenl::space::Threads;
+use minifenl::space::{HostSpace, Threads};
+use rayon::prelude::*;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
@@ -108,6 +109,17 @@ fn by_local_nodes(table: &[i32]) -> [Vec<i32>; 2] {
     [pairs().flat_map(|(a, _)| all(a)).collect(), pairs().flat_map(|(_, b)| all(b)).collect()]
 }
 
+/// Reads all values once.
+fn read(space: &Threads, values: &[f64]) {
+    space.for_each(values.par_chunks(1 << 16), |values| {
+        let mut sums = [0.0; 8];
+        for values in values.as_chunks::<8>().0 {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
+        std::hint::black_box(sums);
+    });
+}
+
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
@@ -144,16 +156,17 @@ fn main() {
         let mut sizes = String::new();
         println!("{name}: {} tetrahedra, {} pairs, {nodes} nodes; ms", table.len() / 4, i.len());
         println!(
-            "{:>8} {:>10} {:>10} {:>10} {:>14} {:>14} {:>12} {:>12}",
-            "threads", "SciPy", "plan", "sum", "plan(elements)", "sum(elements)", "plan/SciPy", "elem./SciPy"
+            "{:>8} {:>10} {:>10} {:>10} {:>10} {:>14} {:>14} {:>12} {:>12}",
+            "threads", "SciPy", "read", "plan", "sum", "plan(elements)", "sum(elements)", "plan/SciPy", "elem./SciPy"
         );
         for threads in [1, 2] {
             let space = Threads::with_current(threads).or_else(|_| Threads::new(threads)).expect("threads");
             let n = nodes as usize;
-            let mut times: [Vec<f64>; 5] = Default::default();
+            let mut times: [Vec<f64>; 6] = Default::default();
             for round in 0..ROUNDS {
                 let scipy = peer.as_mut().and_then(Peer::convert);
                 times[0].push(scipy.map_or(f64::NAN, |numbers| numbers[0]));
+                times[5].push(ms(|| read(&space, &values)).0);
                 let plans = [
                     ms(|| Coo::new(&space, n, n, &i, &j).expect("a plan")),
                     ms(|| Coo::from_elements(&space, n, n, elements, elements).expect("a plan")),
@@ -176,9 +189,9 @@ fn main() {
                 median(&mut times[at].iter().zip(&times[0]).map(|(own, scipy)| own / scipy).collect::<Vec<_>>())
             };
             let ratios = [ratio(1), ratio(3)];
-            let [scipy, plan, sum, elements_plan, elements_sum] = times.map(|mut times| median(&mut times));
+            let [scipy, plan, sum, elements_plan, elements_sum, read] = times.map(|mut times| median(&mut times));
             println!(
-                "{threads:>8} {scipy:>10.1} {plan:>10.1} {sum:>10.1} {elements_plan:>14.1} {elements_sum:>14.1} {:>12.2} {:>12.2}",
+                "{threads:>8} {scipy:>10.1} {read:>10.1} {plan:>10.1} {sum:>10.1} {elements_plan:>14.1} {elements_sum:>14.1} {:>12.2} {:>12.2}",
                 ratios[0], ratios[1]
             );
         }

@@ -158,10 +158,11 @@ impl Row {
         self.count = found;
         self.rank();
         let ranks = &self.ranks[..found];
-        for place in out {
-            if !is_some_ignored || *place != P::NONE {
-                *place = P::new(ranks[place.get()] as usize);
-            }
+        let ranked = |place: &mut P| *place = P::new(ranks[place.get()] as usize);
+        if is_some_ignored {
+            out.iter_mut().filter(|place| **place != P::NONE).for_each(ranked);
+        } else {
+            out.iter_mut().for_each(ranked);
         }
         Ok(())
     }

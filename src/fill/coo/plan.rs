@@ -95,13 +95,12 @@ impl Coo {
         check_sizes(rows, columns, i.len())?;
         check(space, i, rows, "row", |k| format!("i[{k}]"))?;
         let ignores = check(space, j, columns, "column", |k| format!("j[{k}]"))?;
-        // Only single pairs leave out those with a negative column from the lists.
-        let width = if ignores { 1 } else { runs::width(space, i)? };
-        if width == 1 {
-            return Self::of(space, rows, columns, &Pairs { i, j, ignores }, i.len(), false);
+        // Only single pairs leave those with a negative column out of the lists.
+        if !ignores && let Some((width, runs)) = runs::find(space, i)? {
+            let plan = Self::of(space, rows, columns, &Runs { rows: &runs, j, width }, runs.len(), false)?;
+            return Ok(Coo { per_slot: width, ..plan });
         }
-        let plan = Self::of(space, rows, columns, &Runs { i, j, width }, i.len() / width, false)?;
-        Ok(Coo { per_slot: width, ..plan })
+        Self::of(space, rows, columns, &Pairs { i, j, ignores }, i.len(), false)
     }
 
     /// Plans sums of element matrices `[elem, a, b]` whose rows are `rows_of[elem, a]` and whose columns are `columns_of[elem, b]`,

@@ -4,11 +4,12 @@
 //! i = 7 7 7 7 3 3 3 3 9 9 9 9      width 4: slot s has the row i[4 s] and the columns j[4 s..4 s + 4]
 //! ```
 //! With runs a plan has one slot per run instead of one per pair, so its lists take 4 / width bytes per pair, and sums read
-//! `width` neighbouring values at once. The order of a row's values is the same. Cost: one more pass over the rows of pairs that
-//! have runs, 4096 rows of those that have none.
+//! `width` neighbouring values at once. The order of a row's values is the same. Cost: the rows of pairs that have runs are read once
+//! more and 4 / width bytes per pair written, which later passes read instead; 4096 rows are read of pairs that have none.
 
-use crate::Result;
-use crate::space::{HostSpace, try_collect};
+use super::index::CooIndex;
+use crate::space::{HostSpace, try_collect, try_zeroed};
+use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
 /// Items whose runs give a first width.
@@ -16,33 +17,48 @@ const SAMPLE: usize = 4096;
 /// Items per task.
 const CHUNK: usize = 1 << 16;
 
-/// Returns the largest width such that every `i[width * s..width * (s + 1)]` repeats one index: the greatest common divisor of
-/// the places at which the index changes, and of the length; 1 without indices.
-pub(super) fn width<S: HostSpace, I: Copy + PartialEq + Sync>(space: &S, i: &[I]) -> Result<usize> {
-    let width = narrow(&i[..i.len().min(SAMPLE)], 0, i.len());
-    if width <= 1 {
-        return Ok(1);
-    }
-    // Whole runs.
-    let chunk = CHUNK.div_ceil(width) * width;
-    let mut widths = try_collect("widths of runs", (0..i.len().div_ceil(chunk)).map(|_| width))?;
-    space.for_each(widths.par_iter_mut().zip(i.par_chunks(chunk)).enumerate(), |(at, (found, i))| {
-        let has_runs = match width {
-            3 => are_runs(i.as_chunks::<3>().0),
-            4 => are_runs(i.as_chunks::<4>().0),
-            8 => are_runs(i.as_chunks::<8>().0),
-            _ => i.chunks_exact(width).all(|run| run.iter().all(|index| *index == run[0])),
-        };
-        if !has_runs {
-            *found = narrow(i, at * chunk, width);
+/// Returns the largest width such that every `i[width * s..width * (s + 1)]` repeats one index, and the row of each such run:
+/// the width is the greatest common divisor of the places at which the index changes, and of the length. `None` if it is 1.
+pub(super) fn find<S: HostSpace, I: CooIndex>(space: &S, i: &[I]) -> Result<Option<(usize, Vec<LocalOrdinal>)>> {
+    let mut width = narrow(&i[..i.len().min(SAMPLE)], 0, i.len());
+    while width > 1 {
+        let mut rows = try_zeroed::<LocalOrdinal>("rows of runs", i.len() / width)?;
+        let runs = CHUNK.div_ceil(width);
+        let mut widths = try_collect("widths of runs", (0..rows.len().div_ceil(runs)).map(|_| width))?;
+        let chunks = rows.par_chunks_mut(runs).zip(i.par_chunks(runs * width)).zip(widths.par_iter_mut());
+        space.for_each(chunks.enumerate(), |(chunk, ((rows, i), found))| {
+            let has_runs = match width {
+                3 => copy(i.as_chunks::<3>().0, rows),
+                4 => copy(i.as_chunks::<4>().0, rows),
+                8 => copy(i.as_chunks::<8>().0, rows),
+                _ => {
+                    let runs = rows.iter_mut().zip(i.chunks_exact(width));
+                    runs.fold(true, |all, (row, run)| {
+                        *row = run[0].local();
+                        all && run.iter().all(|index| *index == run[0])
+                    })
+                }
+            };
+            if !has_runs {
+                *found = narrow(i, chunk * runs * width, width);
+            }
+        });
+        match widths.into_iter().fold(width, gcd) {
+            same if same == width => return Ok(Some((width, rows))),
+            // A run ends where the first items did not show it.
+            smaller => width = smaller,
         }
-    });
-    Ok(widths.into_iter().fold(width, gcd))
+    }
+    Ok(None)
 }
 
-/// Whether each item repeats one index. Without branches, so that comparisons fill vector registers.
-fn are_runs<I: Copy + PartialEq, const N: usize>(runs: &[[I; N]]) -> bool {
-    runs.iter().fold(true, |all, run| run.iter().fold(all, |all, index| all & (*index == run[0])))
+/// Writes the row of each run; returns whether each run repeats one index. Without branches, so that comparisons fill vector
+/// registers.
+fn copy<I: CooIndex, const N: usize>(runs: &[[I; N]], rows: &mut [LocalOrdinal]) -> bool {
+    rows.iter_mut().zip(runs).fold(true, |all, (row, run)| {
+        *row = run[0].local();
+        run.iter().fold(all, |all, index| all & (*index == run[0]))
+    })
 }
 
 /// The greatest common divisor of `width` and of the places of changes in `i`, whose first item has the place `first`.
@@ -71,7 +87,7 @@ mod tests {
 
     #[test]
     fn widths_equal_those_by_hand() {
-        let width = |i: &[i32]| width(&Serial, i).unwrap();
+        let width = |i: &[i32]| find(&Serial, i).unwrap().map_or(1, |(width, _)| width);
         assert_eq!([width(&[]), width(&[5]), width(&[5, 5]), width(&[5, 6])], [1, 1, 2, 1]);
         assert_eq!(width(&[7, 7, 7, 7, 3, 3, 3, 3]), 4);
         // A neighbour with the same row makes a longer run; a last run that is shorter counts, too.
@@ -79,6 +95,7 @@ mod tests {
         assert_eq!(width(&[7, 7, 7, 7, 3, 3]), 2);
         assert_eq!(width(&[7, 7, 7, 7, 3]), 1);
         assert_eq!(width(&[-1; 12]), 12);
+        assert_eq!(find(&Serial, &[7i64, 7, -3, -3, 9, 9]).unwrap().unwrap(), (2, vec![7, u32::MAX, 9]));
     }
 
     #[test]
@@ -87,17 +104,24 @@ mod tests {
             let mut i: Vec<u32> = (0..4 * CHUNK / width * width).map(|k| (k / width * 7919 % 1000) as u32).collect();
             for threads in [1, 3] {
                 let space = Threads::new(threads).unwrap();
-                assert_eq!(super::width(&space, &i).unwrap(), width);
+                let check = |i: &[u32], expected: usize| match find(&space, i).unwrap() {
+                    None => assert_eq!(expected, 1),
+                    Some((width, rows)) => {
+                        assert_eq!(width, expected);
+                        assert!(rows.iter().eq(i.iter().step_by(width)));
+                    }
+                };
+                check(&i, width);
                 // The run before the last one ends a pair early.
                 let (last, end) = (i.len() - width - 1, i.len());
                 let other = std::mem::replace(&mut i[last], 1001);
-                assert_eq!(super::width(&space, &i).unwrap(), 1, "{width}");
+                check(&i, 1);
                 i[last] = other;
                 // Two halves of the last run differ.
                 if width % 2 == 0 {
                     let others = i[end - width / 2..].to_vec();
                     i[end - width / 2..].fill(1002);
-                    assert_eq!(super::width(&space, &i).unwrap(), width / 2);
+                    check(&i, width / 2);
                     i[end - width / 2..].copy_from_slice(&others);
                 }
             }

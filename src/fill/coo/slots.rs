@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pairs       slot k        row i[k]         columns j[k]
-//! runs        slot s        row i[w s]       columns j[w s..w s + w]     pairs with w equal rows in turn
+//! runs        slot s        row i[w s]       columns j[w s..w s + w]      pairs, each w of which in turn have one row
 //! elements    slot (e, a)   row rows[e, a]   columns columns[e, 0..width]
 //! ```
 //! Values lie slot after slot, `[slot, b]`: for elements that is `[e, a, b]`, so a list of a row's slots holds 4 bytes per row of
@@ -67,14 +67,15 @@ impl<I: CooIndex> Slots for Pairs<'_, I> {
 
 /// Pairs whose rows come in runs of `width` equal ones, none of them with a negative column.
 pub(super) struct Runs<'a, I> {
-    pub i: &'a [I],
+    /// Row of each run.
+    pub rows: &'a [LocalOrdinal],
     pub j: &'a [I],
     pub width: usize,
 }
 
 impl<I: CooIndex> Slots for Runs<'_, I> {
     fn count(&self) -> usize {
-        self.i.len() / self.width
+        self.rows.len()
     }
 
     #[inline(always)]
@@ -84,7 +85,7 @@ impl<I: CooIndex> Slots for Runs<'_, I> {
 
     #[inline(always)]
     fn row(&self, slot: usize) -> LocalOrdinal {
-        self.i[slot * self.width].local()
+        self.rows[slot]
     }
 
     #[inline(always)]

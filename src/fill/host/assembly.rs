@@ -4,6 +4,7 @@ use super::batches::Batches;
 use super::colour::Colour;
 use super::gather::Gather;
 use super::kernel::AnyKernel;
+use super::locality::is_scattered;
 use super::pattern::{Output, Pattern};
 use super::scatter::Scatter;
 use super::sums::with_positions;
@@ -24,6 +25,7 @@ pub(super) struct Assembly<const ND: usize, const B: usize> {
     crs: Arc<CrsGraph>,
     pub elem: ElemGraph,
     batches: Batches<ND>,
+    is_scattered: bool,
 }
 
 #[derive(Debug)]
@@ -56,7 +58,8 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
             Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
             Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
         };
-        Ok(Assembly { method, crs, elem, batches: Batches::new(space.concurrency())? })
+        let is_scattered = strategy != Strategy::Gather && is_scattered(elem_node, &crs, B);
+        Ok(Assembly { method, crs, elem, batches: Batches::new(space.concurrency())?, is_scattered })
     }
 
     /// Assembles the parts that are given.
@@ -69,7 +72,8 @@ impl<const ND: usize, const B: usize> Assembly<ND, B> {
         parts: Parts<'_, Values<'_>>,
     ) -> Result<()> {
         let output = check_output(name, &self.crs, B, sum, parts)?;
-        let (graph, batches) = (Pattern { crs: &self.crs, elem: &self.elem }, &self.batches);
+        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
+        let batches = &self.batches;
         match &mut self.method {
             Method::Scatter(scatter) => scatter.assemble::<S, ND, B>(space, kernel, batches, graph, output),
             Method::Gather(gather) => gather.assemble(space, kernel, batches, graph, output),

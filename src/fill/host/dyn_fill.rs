@@ -122,7 +122,7 @@ impl DynFill {
         parts: Parts<'_>,
     ) -> Result<()> {
         let output = check_output("DynFill::assemble", &self.crs, 1, sum, parts.map(values_of))?;
-        let graph = Pattern { crs: &self.crs, elem: &self.elem };
+        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: false };
         let element = Element { kernel, nn: self.elem.nodes_per_elem(), work: &self.work };
         let wanted = output.wanted;
         match &mut self.method {

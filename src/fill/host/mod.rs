@@ -17,6 +17,7 @@ mod gather;
 mod group_tests;
 mod heat;
 mod kernel;
+mod locality;
 mod pattern;
 mod pool;
 mod scatter;

@@ -10,6 +10,8 @@ use crate::sparse::CrsGraph;
 pub(super) struct Pattern<'a> {
     pub crs: &'a CrsGraph,
     pub elem: &'a ElemGraph,
+    /// Whether scatter and colour prefetch what they add to.
+    pub is_scattered: bool,
 }
 
 /// The arrays that an assembly writes, of checked lengths; a part that is not wanted is empty.

@@ -127,7 +127,8 @@ mod tests {
         let space = Threads::new(4).unwrap();
         let scatter = Scatter::new(&space, &elem_node, 1).unwrap();
         let (mut values, mut residual) = (vec![f64::NAN; graph.crs.nnz()], [f64::NAN]);
-        let (batches, pattern) = (Batches::new(4).unwrap(), Pattern { crs: &graph.crs, elem: &graph.elem });
+        let pattern = Pattern { crs: &graph.crs, elem: &graph.elem, is_scattered: false };
+        let batches = Batches::new(4).unwrap();
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
             let output =

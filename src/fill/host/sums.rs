@@ -2,6 +2,7 @@
 
 use super::batches::Batches;
 use super::kernel::{AnyKernel, ElementBatch};
+use super::locality::prefetch_sums;
 use super::pattern::{Output, Pattern};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
@@ -64,6 +65,9 @@ pub(super) fn add_elems<const ND: usize, const B: usize>(
         with_positions!(graph.elem, positions => {
             for first in elems.clone().step_by(LANES) {
                 let lanes = first..elems.end.min(first + LANES);
+                if graph.is_scattered {
+                    prefetch_sums::<B, _>(table, positions, nodes, lanes.clone(), sums);
+                }
                 evaluate(lanes.clone(), batch);
                 for (lane, elem) in lanes.enumerate() {
                     let positions = &positions[elem * nodes * nodes..][..nodes * nodes];
