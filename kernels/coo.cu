@@ -38,12 +38,13 @@ KERNEL __launch_bounds__(THREADS) row_keys(u64 n, u32 width, u64 rows, u64 colum
     keys[at] = (key >> 32 == columns ? rows : u64(__ldg(i + k / width))) << 32 | k;
 }
 
-// keys[slot] = (row, slot), for sums of one value per slot.
-KERNEL __launch_bounds__(THREADS) slot_keys(u64 slots, u64 rows, const int* i, u64* keys) {
+// keys[slot] = (row, slot), for sums of one value per slot. A single pair (`are_pairs`) is left out for a negative column, too.
+KERNEL __launch_bounds__(THREADS) slot_keys(u64 slots, u64 rows, u32 are_pairs, const int* i, const int* j, u64* keys) {
     u64 slot = thread_index();
     if (slot >= slots) return;
     int row = __ldg(i + slot);
-    keys[slot] = (row < 0 ? rows : u64(row)) << 32 | slot;
+    bool is_ignored = row < 0 || (are_pairs != 0 && __ldg(j + slot) < 0);
+    keys[slot] = (is_ignored ? rows : u64(row)) << 32 | slot;
 }
 
 // starts[row] = number of keys before the row's first key, rows + 1 of them; by binary search.

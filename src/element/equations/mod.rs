@@ -15,51 +15,17 @@
 //! | [`Diffusion`] | 1 | k(x) grad u | -f(x) |
 //! | [`Elasticity`] | 3 | lambda tr(eps) I + 2 mu eps | -f |
 
-mod automatic;
 mod diffusion;
+mod dual;
 mod elasticity;
 mod heat;
+mod weak;
 
-pub use automatic::{Dual, automatic};
 pub use diffusion::{Diffusion, Poisson};
+pub use dual::Dual;
 pub use elasticity::Elasticity;
 pub use heat::Heat;
-
-use crate::space::lanes::Number;
-
-/// A component of the unknown at a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Field<N> {
-    /// Gradient with respect to physical coordinates.
-    pub grad: [N; 3],
-    /// Value.
-    pub value: N,
-}
-
-/// What is tested with grad phi and with phi.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weak<N> {
-    /// Tested with grad phi.
-    pub flux: [N; 3],
-    /// Tested with phi.
-    pub source: N,
-}
-
-/// The derivative of one component's [`Weak`] by another's [`Field`]: `[i][j]` with i over flux x, y, z, source and j over grad x, y, z,
-/// value.
-pub type Slope<N> = [[N; 4]; 4];
-
-/// An equation of `D` unknowns per node.
-pub trait Equation<const D: usize>: Sync {
-    /// Returns flux and source of each component at point `x`.
-    fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; D]) -> [Weak<N>; D];
-
-    /// Returns the derivatives of [`weak`](Self::weak), `[c][d]`. By default they are computed by dual numbers.
-    #[inline(always)]
-    fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; D]) -> [[Slope<N>; D]; D] {
-        automatic(self, x, u)
-    }
-}
+pub use weak::{Equation, Field, Slope, Weak, automatic};
 
 #[cfg(test)]
 mod tests;

@@ -98,7 +98,9 @@ impl CudaCoo {
     ) -> Result<Self> {
         check_length("CudaCoo::new", "j", j.len(), i.len())?;
         let [i, j] = [i, j].map(|indices| DeviceIndices { indices, per_elem: 1 });
-        Self::of(space, [rows, columns], i, j, |name, at| format!("{}[{at}]", if name == "row" { "i" } else { "j" }))
+        Self::of(space, [rows, columns], i, j, true, |name, at| {
+            format!("{}[{at}]", if name == "row" { "i" } else { "j" })
+        })
     }
 
     /// Plans sums of element matrices `[elem, a, b]`, as [`Coo::from_elements`](super::Coo::from_elements). Waits for the GPU.
@@ -123,7 +125,7 @@ impl CudaCoo {
         }
         let elems = |table: DeviceIndices<'_, I>| table.indices.len() / table.per_elem;
         check_length(NAME, "columns_of (elements)", elems(columns_of), elems(rows_of))?;
-        Self::of(space, [rows, columns], rows_of, columns_of, |name, at| {
+        Self::of(space, [rows, columns], rows_of, columns_of, false, |name, at| {
             let per_elem = if name == "row" { rows_of.per_elem } else { columns_of.per_elem };
             format!("{name}s_of[{}, {}]", at / per_elem, at % per_elem)
         })
@@ -135,6 +137,7 @@ impl CudaCoo {
         sizes: [usize; 2],
         i: DeviceIndices<'_, I>,
         j: DeviceIndices<'_, I>,
+        are_pairs: bool,
         place: impl Fn(&str, usize) -> String,
     ) -> Result<Self> {
         let (slots, width) = (i.indices.len(), j.per_elem);
@@ -144,7 +147,7 @@ impl CudaCoo {
             let (needed, limit) = (format!("{size} rows or columns"), format!("{} on a GPU", i32::MAX));
             return Err(Error::TooLarge { what: "CudaCoo".into(), needed, limit });
         }
-        let input = Input { space, sizes, i, j, values };
+        let input = Input { space, sizes, i, j, values, are_pairs };
         let keys = input.keys_by_entry(place)?;
         let (graph, entries) = input.unite(&keys)?;
         drop(keys);
@@ -248,6 +251,8 @@ struct Input<'a, I: DeviceIndex> {
     i: DeviceIndices<'a, I>,
     j: DeviceIndices<'a, I>,
     values: usize,
+    /// Whether they are single pairs: one that is ignored has no place in the sums of rows either.
+    are_pairs: bool,
 }
 
 impl<I: DeviceIndex> Input<'_, I> {
@@ -308,7 +313,8 @@ impl<I: DeviceIndex> Input<'_, I> {
     fn slots_of_rows(&self) -> Result<Sums> {
         let (rows, slots) = (self.sizes[0], self.i.indices.len());
         let mut keys = self.space.unfilled(slots)?;
-        self.items("slot_keys", slots, arguments![slots as u64, rows as u64, self.i.indices, &mut keys])?;
+        let (are_pairs, i, j) = (u32::from(self.are_pairs), self.i.indices, self.j.indices);
+        self.items("slot_keys", slots, arguments![slots as u64, rows as u64, are_pairs, i, j, &mut keys])?;
         self.by_row(&self.space.sort_keys(keys, 32..32 + bits_of(rows))?)
     }
 }

@@ -203,7 +203,8 @@ impl Coo {
     }
 
     /// Sums element vectors `[elem, a]` into `rows`, which has one item per row: the right-hand side that belongs to
-    /// [`from_elements`](Self::from_elements). With pairs it sums one value per pair into the row of the pair.
+    /// [`from_elements`](Self::from_elements). With pairs it sums one value per pair into the row of the pair; a pair that is
+    /// ignored for its row or its column adds nothing.
     ///
     /// # Errors
     /// [`Error::Shape`] for arrays of other lengths.

@@ -5,10 +5,10 @@
 //! ```
 //! Otherwise the caches hold these rows already, and prefetching them would cost a seventh of the sums.
 
-use super::sums::SharedSums;
 use crate::LocalOrdinal;
 use crate::graph::Position;
 use crate::mesh::ElemNode;
+use crate::space::atomic::AtomicF64;
 use crate::space::lanes::LANES;
 use crate::space::prefetch;
 use crate::sparse::CrsGraph;
@@ -34,21 +34,21 @@ pub(super) fn prefetch_sums<const B: usize, P: Position>(
     positions: &[P],
     nodes: usize,
     elems: Range<usize>,
-    sums: SharedSums<'_>,
+    row_map: &[u64],
+    (values, residual): (&[AtomicF64], &[AtomicF64]),
 ) {
-    let row_map = sums.crs.row_map();
     let (first, end) = (elems.start * nodes, elems.end * nodes);
     table[end..table.len().min(end + LANES * nodes)].iter().for_each(|&node| prefetch(row_map, node as usize));
     let positions = positions[first * nodes..end * nodes].chunks_exact(nodes);
     for (&node, positions) in table[first..end].iter().zip(positions) {
         // Ghosts have no row.
         let Some(&start) = row_map.get(node as usize) else { continue };
-        prefetch(sums.residual, B * node as usize);
+        prefetch(residual, B * node as usize);
         for position in positions {
             let block = B * B * (start as usize + position.get());
-            prefetch(sums.values, block);
+            prefetch(values, block);
             if B > 1 {
-                prefetch(sums.values, block + B * B - 1);
+                prefetch(values, block + B * B - 1);
             }
         }
     }

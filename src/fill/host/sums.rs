@@ -66,7 +66,8 @@ pub(super) fn add_elems<const ND: usize, const B: usize>(
             for first in elems.clone().step_by(LANES) {
                 let lanes = first..elems.end.min(first + LANES);
                 if graph.is_scattered {
-                    prefetch_sums::<B, _>(table, positions, nodes, lanes.clone(), sums);
+                    let parts = (sums.values, sums.residual);
+                    prefetch_sums::<B, _>(table, positions, nodes, lanes.clone(), sums.crs.row_map(), parts);
                 }
                 evaluate(lanes.clone(), batch);
                 for (lane, elem) in lanes.enumerate() {

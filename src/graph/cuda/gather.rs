@@ -3,7 +3,7 @@
 //!
 //! Longer rows go to strategy `sort`. The limit of 1024 keys keeps a block of four warps at 16 KiB of shared memory.
 
-use super::{Builder, Built, SHARED_KEYS};
+use super::builder::{Builder, Built, SHARED_KEYS};
 use crate::Result;
 use crate::graph::NodeElem;
 use crate::graph::kernel_files::GRAPH;

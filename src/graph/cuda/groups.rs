@@ -1,6 +1,6 @@
 //! The union of the patterns of several element groups, on a GPU: one sort of all entries, duplicates dropped.
 
-use super::{Builder, WARP};
+use super::builder::{Builder, THREADS, WARP};
 use crate::Result;
 use crate::graph::kernel_files::GRAPH_MAP;
 use crate::graph::{ElemGraph, Graph};
@@ -16,7 +16,7 @@ pub(super) fn unite(space: &Cuda, graphs: Vec<Graph<CudaMemory>>) -> Result<Vec<
     for crs in graphs.iter().map(|graph| &graph.crs) {
         let part = Argument::from_item(&keys, first);
         let arguments = &mut [(rows as u64).into(), crs.row_map().into(), crs.entries().into(), part];
-        space.launch(&GRAPH_MAP, "entry_keys", Grid::cover(rows * WARP, super::THREADS), arguments)?;
+        space.launch(&GRAPH_MAP, "entry_keys", Grid::cover(rows * WARP, THREADS), arguments)?;
         first += crs.nnz();
     }
     // The column is in the lower half: a stable sort by column, then by row.

@@ -4,7 +4,7 @@
 //! The algorithm is the host's, except that the pair of a node with itself is not stored: a row that has any pair also
 //! has its own column. This saves 8 of the 36 inserts per hexahedron.
 
-use super::{Builder, Built, SHARED_KEYS, THREADS, WARP};
+use super::builder::{Builder, Built, SHARED_KEYS, TEAM, THREADS, WARP};
 use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
 use crate::graph::kernel_files::GRAPH_MAP;
 use crate::graph::step;
@@ -82,7 +82,7 @@ impl Builder<'_> {
     fn sort_rows(&self, row_map: &CudaArray<u64>, longest: usize, entries: &mut CudaArray<u32>) -> Result<()> {
         let (rows, nnz) = (self.rows as u64, entries.len());
         if longest <= SHORT {
-            let grid = Grid::cover(self.rows, super::TEAM);
+            let grid = Grid::cover(self.rows, TEAM);
             return self.space.launch(&GRAPH_MAP, "sort_short_rows", grid, arguments![rows, row_map, entries]);
         }
         if longest <= SHARED_KEYS {

@@ -9,7 +9,7 @@
 //! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
 //! the columns, 64 for the positions.
 
-use super::{Builder, Built};
+use super::builder::{Builder, Built};
 use crate::Result;
 use crate::graph::kernel_files::GRAPH;
 use crate::graph::step;

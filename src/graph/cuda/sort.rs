@@ -3,7 +3,7 @@
 //! Memory: two arrays of 8-byte keys, 1 KiB per element of 8 nodes. The sort moves 24 bytes per key for every 8 bits of
 //! row and column.
 
-use super::{Builder, Built};
+use super::builder::{Builder, Built};
 use crate::Result;
 use crate::space::StepTimes;
 use crate::space::cuda::{arguments, bits_of};

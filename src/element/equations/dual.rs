@@ -1,9 +1,5 @@
-//! Derivatives of an equation by dual numbers: a + b_1 e_1 + ... + b_4 e_4 with e_i e_j = 0.
-//!
-//! The equation is evaluated once per component of the unknown, with its gradient and value as the four variables. Cost: about
-//! five times the equation for each component.
+//! Dual numbers of four variables: a + b_1 e_1 + ... + b_4 e_4 with e_i e_j = 0.
 
-use super::{Equation, Field, Slope};
 use crate::space::lanes::Number;
 use std::array;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -116,32 +112,6 @@ impl<N: Number> Number for Dual<N> {
     fn cos(self) -> Self {
         self.chain(self.value.cos(), -self.value.sin())
     }
-}
-
-/// Returns the derivatives of an equation at a point, `[c][d]`.
-#[inline(always)]
-pub fn automatic<N: Number, E: Equation<D> + ?Sized, const D: usize>(
-    equation: &E,
-    x: [N; 3],
-    u: [Field<N>; D],
-) -> [[Slope<N>; D]; D] {
-    let mut slopes = [[[[N::from(0.0); 4]; 4]; D]; D];
-    let point = x.map(Dual::constant);
-    for d in 0..D {
-        let constant =
-            |field: Field<N>| Field { grad: field.grad.map(Dual::constant), value: Dual::constant(field.value) };
-        let mut dual = u.map(constant);
-        dual[d] = Field {
-            grad: array::from_fn(|axis| Dual::variable(u[d].grad[axis], axis)),
-            value: Dual::variable(u[d].value, 3),
-        };
-        let weak = equation.weak(point, dual);
-        for c in 0..D {
-            let [x, y, z] = weak[c].flux;
-            slopes[c][d] = [x, y, z, weak[c].source].map(|number| number.slopes);
-        }
-    }
-    slopes
 }
 
 #[cfg(test)]

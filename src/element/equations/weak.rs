@@ -1,0 +1,66 @@
+//! Flux and source of an equation at a point, and their derivatives.
+
+use super::dual::Dual;
+use crate::space::lanes::Number;
+use std::array;
+
+/// A component of the unknown at a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field<N> {
+    /// Gradient with respect to physical coordinates.
+    pub grad: [N; 3],
+    /// Value.
+    pub value: N,
+}
+
+/// What is tested with grad phi and with phi.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weak<N> {
+    /// Tested with grad phi.
+    pub flux: [N; 3],
+    /// Tested with phi.
+    pub source: N,
+}
+
+/// The derivative of one component's [`Weak`] by another's [`Field`]: `[i][j]` with i over flux x, y, z, source and j over grad x, y, z,
+/// value.
+pub type Slope<N> = [[N; 4]; 4];
+
+/// An equation of `D` unknowns per node.
+pub trait Equation<const D: usize>: Sync {
+    /// Returns flux and source of each component at point `x`.
+    fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; D]) -> [Weak<N>; D];
+
+    /// Returns the derivatives of [`weak`](Self::weak), `[c][d]`. By default they are computed by dual numbers.
+    #[inline(always)]
+    fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; D]) -> [[Slope<N>; D]; D] {
+        automatic(self, x, u)
+    }
+}
+
+/// Returns the derivatives of an equation at a point by dual numbers, `[c][d]`. The equation is evaluated once per component of the
+/// unknown, with its gradient and value as the four variables. Cost: about five times the equation for each component.
+#[inline(always)]
+pub fn automatic<N: Number, E: Equation<D> + ?Sized, const D: usize>(
+    equation: &E,
+    x: [N; 3],
+    u: [Field<N>; D],
+) -> [[Slope<N>; D]; D] {
+    let mut slopes = [[[[N::from(0.0); 4]; 4]; D]; D];
+    let point = x.map(Dual::constant);
+    for d in 0..D {
+        let constant =
+            |field: Field<N>| Field { grad: field.grad.map(Dual::constant), value: Dual::constant(field.value) };
+        let mut dual = u.map(constant);
+        dual[d] = Field {
+            grad: array::from_fn(|axis| Dual::variable(u[d].grad[axis], axis)),
+            value: Dual::variable(u[d].value, 3),
+        };
+        let weak = equation.weak(point, dual);
+        for c in 0..D {
+            let [x, y, z] = weak[c].flux;
+            slopes[c][d] = [x, y, z, weak[c].source].map(|number| number.slopes);
+        }
+    }
+    slopes
+}
