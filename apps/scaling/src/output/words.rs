@@ -52,6 +52,13 @@ pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> 
                 .into(),
         );
     }
+    if let Some(asked) =
+        table.first.as_ref().filter(|first| first.is_not_judged()).and_then(|first| first.cg_iterations_asked)
+    {
+        words.push(format!(
+            "Each solve made {asked} CG iterations, as asked: times per iteration count, answers were not judged."
+        ));
+    }
     words.extend(noise(&rated));
     if table.first.as_ref().is_some_and(|first| first.provenance.build.profile != "release") {
         words.push("The program was a debug build: its times mean nothing for a release build.".into());
@@ -130,7 +137,8 @@ pub fn threads(count: usize) -> String {
 
 fn iterations(study: &Study, table: &Table) -> Option<String> {
     let (first, last) = (table.rows.first()?, table.rows.iter().rfind(|row| !row.point.is_uneven())?);
-    (study.kind == Kind::Weak && last.iterations > first.iterations).then(|| {
+    let is_given = table.first.as_ref().is_some_and(|first| first.is_not_judged());
+    (study.kind == Kind::Weak && last.iterations > first.iterations && !is_given).then(|| {
         format!(
             "CG needs {} iterations on {} and {} on {}, because the box grows: efficiencies are per iteration, and the time to solution \
              grows faster.",
@@ -147,10 +155,25 @@ fn bandwidth(rated: &[&Row]) -> Option<String> {
     (workers > 1.0).then(|| {
         format!(
             "The triad bandwidth grew from {one:.1} to {all:.1} GB/s over {workers}x the workers: memory alone limits the efficiency of \
-             CG to about {:.2}.",
-            all / (one * workers)
+             CG to about {:.2}.{}",
+            all / (one * workers),
+            bound(first, last).unwrap_or_default()
         )
     })
+}
+
+/// How much of an iteration's time its bytes take at the bandwidth of the triad.
+fn bound(first: &Row, last: &Row) -> Option<String> {
+    let share = |row: &Row| {
+        let seconds = row.phase("cg")?.seconds.median_seconds;
+        Some(row.bytes / (1e9 * row.triad_gb_per_s?) / seconds)
+    };
+    let [one, all] = [share(first)?, share(last)?];
+    let caches = if one.max(all) > 1.0 { "; more than 1 means that caches held part of the data" } else { "" };
+    Some(format!(
+        " At that bandwidth the bytes of an iteration take {one:.2} of its time on {} and {all:.2} on {}{caches}.",
+        first.point, last.point
+    ))
 }
 
 /// Whether other programs took part of the machine.
@@ -254,6 +277,7 @@ pub fn model(model: &Prediction) -> String {
 mod tests {
     use super::*;
     use crate::model::Fit;
+    use crate::testing::{sample, table};
 
     fn model(per_stage: f64, error_held_out: Option<f64>) -> Prediction {
         let fit = Fit { slowdown: 0.8, latency: 0.0, per_byte: 0.0, per_stage };
@@ -280,6 +304,15 @@ mod tests {
             words.contains("caches held part of the data") && words.contains("too few nodes for 64 ranks"),
             "{words}"
         );
+    }
+
+    #[test]
+    fn the_bound_is_the_bytes_over_the_triad() {
+        // 2e5 bytes at 10 GB/s take 0.02 ms.
+        let weak = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1e-5), 1)]);
+        let words = bandwidth(&weak.rows.iter().collect::<Vec<_>>()).unwrap();
+        assert!(words.contains("take 0.02 of its time on 1 rank x 1 thread and 2.00 on 2 ranks x 1 thread"), "{words}");
+        assert!(words.contains("caches held part of the data"), "{words}");
     }
 
     #[test]

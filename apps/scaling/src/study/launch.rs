@@ -2,7 +2,7 @@
 
 use super::cores::Cores;
 use super::others::{self, Others};
-use super::plan::{Point, Study, file};
+use super::plan::{Kind, Point, Study, file};
 use super::record::Record;
 use minifenl::run::program::StatusLine;
 use minifenl::space::allowed_cores;
@@ -72,11 +72,22 @@ impl Launcher {
 pub fn flags(study: &Study, point: Point, report: &Path) -> Result<Vec<String>> {
     let [x, y, z] = study.nodes_of(point.ranks)?;
     let fixed = ["--nodes".into(), format!("{x}x{y}x{z}"), "--device".into(), study.device.clone()];
+    let size = size(study, [x, y, z]).map(|size| ["--size".into(), size]);
     let threads = ["--threads".into(), point.threads.to_string(), "--triad".into()];
     let uneven = point.is_uneven().then(|| ["--imbalance".into(), point.imbalance.to_string()]);
     let report = ["--report".into(), report.to_string_lossy().into_owned()];
-    let fixed = fixed.into_iter().chain(threads).chain(uneven.into_iter().flatten());
+    let fixed = fixed.into_iter().chain(size.into_iter().flatten()).chain(threads).chain(uneven.into_iter().flatten());
     Ok(fixed.chain(study.flags.clone()).chain(report).collect())
+}
+
+/// The edges of a box that grows with the ranks, so that its elements keep the shape that they have on one rank; `None` for a box that
+/// does not grow, or whose size the flags give.
+fn size(study: &Study, nodes: [u64; 3]) -> Option<String> {
+    let is_given = study.flags.iter().any(|flag| flag == "--size" || flag.starts_with("--size="));
+    (study.kind == Kind::Weak && nodes != study.nodes && !is_given).then(|| {
+        let edge = |axis: usize| (nodes[axis] - 1) as f64 / (study.nodes[axis] - 1) as f64;
+        format!("{},{},{}", edge(0), edge(1), edge(2))
+    })
 }
 
 /// Runs what is missing in `folder` and shows the time left. A failed run does not end the study.
@@ -193,9 +204,16 @@ mod tests {
             repeats: 1,
         };
         let words = |imbalance| flags(&study, Point { ranks: 2, threads: 3, imbalance }, Path::new("r.json")).unwrap();
-        let expected = "--nodes 8x16x8 --device cpu --threads 3 --triad --map twist --report r.json";
+        let edge = 15.0 / 7.0;
+        let expected =
+            format!("--nodes 8x16x8 --device cpu --size 1,{edge},1 --threads 3 --triad --map twist --report r.json");
         assert_eq!(words(0).join(" "), expected);
         assert_eq!(words(50).join(" "), expected.replace("--map", "--imbalance 50 --map"));
+        let flags_of = |study: &Study| flags(study, Point::even(2, 3), Path::new("r.json")).unwrap().join(" ");
+        let strong = Study { kind: Kind::Strong, nodes: [8, 16, 8], ..study.clone() };
+        assert!(!flags_of(&strong).contains("--size"), "a box that does not grow");
+        let sized = Study { flags: vec!["--size=2,2,2".into()], ..study.clone() };
+        assert!(!flags_of(&sized).contains("--size 1"), "{}", flags_of(&sized));
     }
 
     #[test]

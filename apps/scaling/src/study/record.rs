@@ -22,6 +22,9 @@ pub struct Record {
     pub total_seconds: f64,
     pub verified: bool,
     pub verdict: Vec<String>,
+    /// With `--cg-iterations`: the run makes so many iterations per solve, and its answer is not judged.
+    #[serde(default)]
+    pub cg_iterations_asked: Option<u64>,
     pub triad_gb_per_s: Option<f64>,
     /// Not in reports of before `--imbalance`, whose boxes are even.
     #[serde(default)]
@@ -120,7 +123,12 @@ impl Record {
                 words(nodes)
             ));
         }
-        (!self.verified).then(|| format!("not verified: {}", self.verdict.join("; ")))
+        (!self.verified && !self.is_not_judged()).then(|| format!("not verified: {}", self.verdict.join("; ")))
+    }
+
+    /// Whether the run made a given number of iterations to its end: its times count, its answer was not asked for.
+    pub fn is_not_judged(&self) -> bool {
+        self.cg_iterations_asked.is_some() && self.verdict.iter().all(|reason| reason.starts_with("not asked:"))
     }
 
     /// A phase by its name, if it ran.

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(log.lines().count(), 2, "the second run was there: {log}");
         assert!(
             log.contains(
-                "--nodes 8x16x8 --device cuda --threads 1 --triad --report runs/ranks-000002-threads-001-3.json"
+                "--device cuda --size 1,2.142857142857143,1 --threads 1 --triad --report runs/ranks-000002-threads-001-3.json"
             ),
             "{log}"
         );

@@ -30,6 +30,22 @@ fn repeats_have_a_median_and_a_spread() {
 }
 
 #[test]
+fn runs_of_a_given_number_of_iterations_count_unless_something_else_is_wrong() {
+    let mut report = sample(1, [8; 3], 1e-3).json();
+    report["verified"] = false.into();
+    let mistake = |report: &serde_json::Value| {
+        let record: Record = serde_json::from_value(report.clone()).unwrap();
+        record.mistake(Point::even(1, 1), [8; 3])
+    };
+    report["verdict"] = vec!["not asked: the number of CG iterations was given"].into();
+    assert!(mistake(&report).unwrap().starts_with("not verified"), "nobody gave a number");
+    report["cg_iterations_asked"] = 10.into();
+    assert_eq!(mistake(&report), None);
+    report["verdict"].as_array_mut().unwrap().push("asymmetry of the matrix 1e-3".into());
+    assert!(mistake(&report).unwrap().contains("asymmetry"));
+}
+
+#[test]
 fn oversubscribed_points_have_no_efficiency_but_a_reason() {
     let four = sample(4, [8, 16, 16], 2e-3);
     let found = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (four, 1)]);
