@@ -1,48 +1,63 @@
 // Products of block CRS matrices; twins of src/sparse/block/host.rs.
 //
-// One warp per row of blocks. Lane c + DOFS s multiplies row c of the blocks s, s + SLOTS, ... with their parts of x, so that a warp
-// reads whole blocks side by side. The sums of the slots are added in their order: the same bits in every run.
+// A group of lanes per row of blocks: 8 lanes with 1 or 2 dofs, 16 with 3, a warp otherwise. Lane c + DOFS s multiplies row c of the
+// blocks s, s + SLOTS, ... with their parts of x, so that a group reads whole blocks side by side. The sums of the slots are added in
+// their order: the same bits in every run.
 
 constexpr u32 THREADS = 256;
+
+// Reads DOFS numbers from a multiple of DOFS; pairs at once where their number is even.
+template <int DOFS> INLINE void read_row(const double* from, double (&row)[DOFS]) {
+    if constexpr (DOFS % 2 == 0) {
+#pragma unroll
+        for (int d = 0; d < DOFS; d += 2) {
+            double2 pair = __ldg(reinterpret_cast<const double2*>(from + d));
+            row[d] = pair.x, row[d + 1] = pair.y;
+        }
+    } else {
+#pragma unroll
+        for (int d = 0; d < DOFS; d++) row[d] = __ldg(from + d);
+    }
+}
 
 // Calls each(row, c, sum) in the lane of each row c of the rows of blocks first..last that belong to this block of threads.
 template <int DOFS, class Each>
 INLINE void block_rows(u64 first, u64 last, const u64* row_map, const u32* entries, const double* values, const double* x,
                        Each each) {
-    constexpr u32 SLOTS = WARP / DOFS;
-    // Blocks whose loads are in flight together: 27 neighbours take one round of 3 x 10 blocks with 3 dofs.
+    constexpr u32 GROUP = DOFS <= 2 ? 8 : DOFS == 3 ? 16 : WARP, SLOTS = GROUP / DOFS;
+    // Blocks whose loads are in flight together: 15 neighbours, those of tetrahedra, take one round with 3 dofs, two with 2.
     constexpr u32 BATCH = DOFS <= 3 ? 3 : 2;
-    const u32 lane = lane_index(), slot = lane / DOFS, c = lane % DOFS;
-    for (u64 row = first + thread_index() / WARP; row < last; row += thread_count() / WARP) {
-        const u64 begin = __ldg(row_map + row);
-        const u32 length = u32(__ldg(row_map + row + 1) - begin);
+    const u32 lane = lane_index() % GROUP, group = lane_index() - lane, slot = lane / DOFS, c = lane % DOFS;
+    // All lanes of a warp take part in its shuffles.
+    for (u64 base = first + thread_index() / WARP * (WARP / GROUP); base < last; base += thread_count() / GROUP) {
+        const u64 row = base + group / GROUP;
+        const u64 begin = row < last ? __ldg(row_map + row) : 0;
+        const u32 length = row < last ? u32(__ldg(row_map + row + 1) - begin) : 0;
         double sum = 0;
         for (u32 at = slot; slot < SLOTS && at < length; at += BATCH * SLOTS) {
             u32 column[BATCH];
             double value[BATCH][DOFS];
 #pragma unroll
             for (u32 k = 0; k < BATCH; k++) {
-                bool inside = at + k * SLOTS < length;
+                if (at + k * SLOTS >= length) continue;
                 u64 entry = begin + at + k * SLOTS;
-                column[k] = inside ? __ldg(entries + entry) : 0;
-#pragma unroll
-                for (int d = 0; d < DOFS; d++) {
-                    value[k][d] = inside ? __ldg(values + (entry * DOFS + c) * DOFS + d) : 0;
-                }
+                column[k] = __ldg(entries + entry);
+                read_row<DOFS>(values + (entry * DOFS + c) * DOFS, value[k]);
             }
 #pragma unroll
             for (u32 k = 0; k < BATCH; k++) {
                 if (at + k * SLOTS >= length) continue;
-                double product = 0;
+                double part[DOFS], product = 0;
+                read_row<DOFS>(x + u64(column[k]) * DOFS, part);
 #pragma unroll
-                for (int d = 0; d < DOFS; d++) product += value[k][d] * __ldg(x + (u64(column[k]) * DOFS + d));
+                for (int d = 0; d < DOFS; d++) product += value[k][d] * part[d];
                 sum += product;
             }
         }
-        double total = __shfl_sync(ALL_LANES, sum, c);
+        double total = __shfl_sync(ALL_LANES, sum, group + c);
 #pragma unroll
-        for (u32 s = 1; s < SLOTS; s++) total += __shfl_sync(ALL_LANES, sum, c + s * DOFS);
-        if (lane < DOFS) each(row, lane, total);
+        for (u32 s = 1; s < SLOTS; s++) total += __shfl_sync(ALL_LANES, sum, group + c + s * DOFS);
+        if (row < last && lane < DOFS) each(row, lane, total);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Products of block matrices on a GPU: launches of `kernels/block.cu`, one warp per row of blocks.
+//! Products of block matrices on a GPU: launches of `kernels/block.cu`, a group of lanes per row of blocks.
 
 use super::BlockCrsMatrix;
 use crate::blas::Reductions;
@@ -10,9 +10,18 @@ use crate::sparse::spmv::{check_dot, ranks_of_whole};
 use crate::{Error, Result};
 use std::ops::Range;
 
-/// Threads of a block, as in the kernels, and rows of blocks that it computes at a time.
+/// Threads of a block, as in the kernels.
 const THREADS: u32 = 256;
-const ROWS: usize = 8;
+
+/// Rows of blocks that the threads of a block compute at a time: the lanes of a row are those of `GROUP` in the kernels.
+const fn rows_at_a_time(dofs: usize) -> usize {
+    THREADS as usize
+        / match dofs {
+            ..=2 => 8,
+            3 => 16,
+            _ => 32,
+        }
+}
 
 /// Kernels by the number of dofs per node, less 1.
 const SET: [&str; 8] = [
@@ -59,7 +68,12 @@ impl<const B: usize> Product<Cuda> for &BlockCrsMatrix<B, CudaMemory> {
         check_at_least("multiply", "x", x.len(), columns)?;
         check_at_least("multiply", "y", y.len(), rows)?;
         let arguments = arguments![graph.rows() as u64, graph.row_map(), graph.entries(), &self.values, x, y];
-        space.launch(&BLOCK, kernel::<B>(&SET)?, Grid::new(graph.rows().div_ceil(ROWS), THREADS), arguments)
+        space.launch(
+            &BLOCK,
+            kernel::<B>(&SET)?,
+            Grid::new(graph.rows().div_ceil(rows_at_a_time(B)), THREADS),
+            arguments,
+        )
     }
 
     fn multiply_dot(
@@ -77,7 +91,7 @@ impl<const B: usize> Product<Cuda> for &BlockCrsMatrix<B, CudaMemory> {
             return Err(Error::Invalid(format!("multiply_dot: rows {rows:?} end within a node of {B} dofs")));
         }
         let (first, last, name) = (rows.start / B, rows.end / B, kernel::<B>(&DOT)?);
-        let grid = space.product_grid(&BLOCK, name, (last - first).div_ceil(ROWS))?;
+        let grid = space.product_grid(&BLOCK, name, (last - first).div_ceil(rows_at_a_time(B)))?;
         let (stop, ranks, ticket) = (sums.stop_argument(), ranks_of_whole(&rows, all, sums), space.ticket());
         let Reductions { partials, scalars, .. } = sums;
         #[rustfmt::skip]
