@@ -6,6 +6,8 @@ use crate::space::cuda::{KernelFile, kernel_file};
 pub static FILL: KernelFile = kernel_file!("fill");
 /// The heat equation on hexahedra, fused with scatter, gather or colouring; its analytic solution.
 pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
+/// Element matrices by contractions on tensor cores.
+pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "dmma.cuh");
 /// Colouring of elements.
 pub static COLOUR: KernelFile = kernel_file!("colour");
 /// Dirichlet conditions.
@@ -18,4 +20,5 @@ pub static COO: KernelFile = kernel_file!("coo");
 pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 7] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];
+pub static KERNEL_FILES: [&KernelFile; 8] =
+    [&FILL, &HEAT, &FILL_CONTRACTION, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];

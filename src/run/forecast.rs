@@ -13,7 +13,7 @@
 //! fill    always     gather   8 N + 4 I + element matrices  8 N + 4 I, in the solve 352 W
 //!                    scatter  N                             0
 //!                    colour   0                             4 E
-//!                    contraction                            576 E + 4352 min(E, 65536), gather in the solve 576 W
+//!                    contraction                            352 E, with gather 0
 //! setup   always     8 Z + 8 L + 16 N + 8 C + 12 M + 8 G    8 L + 16 N + 8 C + 12 M
 //!         meanwhile  L, 12 C; or colour 8 L, scatter 4 N    L; or graph; or colour 4 E + 16 L, gather 4 N + 4 I
 //! solve   always     8 L + 16 N                             8 L + 16 N
@@ -239,9 +239,6 @@ fn matrices(threads: u64, sizes: &Sizes) -> [u64; 2] {
     }
 }
 
-/// Cells of a workset of contractions on a GPU, and its bytes per cell.
-const WORKSET: [u64; 2] = [65_536, 4352];
-
 /// Returns the forecast for a GPU.
 pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, irregular, .. } = sizes;
@@ -270,22 +267,18 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let is_direct = slices > 0 && choices.fill.assembles_in_slices(owned as usize);
     let (values, kept_pattern) = if is_direct { (slices, 0) } else { (8 * nnz + slices, 8 * owned + 4 * nnz) };
     let is_fused = choices.kernel == fill::Kernel::Fused;
-    let workset = if is_fused { 0 } else { WORKSET[1] * elems.min(WORKSET[0]) };
     let (kept, meanwhile, later) = match choices.fill {
-        fill::Strategy::Gather => {
-            let matrix = if is_fused { SYMMETRIC } else { MATRIX };
-            (8 * owned + 4 * corners, 4 * owned + 4 * corners, matrix * window_on_gpu(sizes))
-        }
+        fill::Strategy::Gather => (8 * owned + 4 * corners, 4 * owned + 4 * corners, SYMMETRIC * window_on_gpu(sizes)),
         fill::Strategy::Scatter => (0, 0, 0),
         fill::Strategy::Colour => (4 * elems, 4 * elems + 16 * local, 0),
     };
-    let stored = if is_fused || choices.fill == fill::Strategy::Gather { 0 } else { MATRIX * elems };
+    let stored = if is_fused || choices.fill == fill::Strategy::Gather { 0 } else { SYMMETRIC * elems };
     let tables = mesh + positions + 4 * fixed + 8 * cleared;
     // While the conditions are listed; while slices are laid out; while the assembly is prepared; at the end.
     let conditions = pattern + local + owned;
     let exact = if is_direct || entries == 4 * nnz { 0 } else { pattern + 4 * nnz };
     let layout = exact.max(if is_direct { pattern } else { kept_pattern } + values + owned / 2);
-    let assembly = kept_pattern + values + workset + stored + kept;
+    let assembly = kept_pattern + values + stored + kept;
     let vectors = choices.variant.bytes(owned, local) + 12 * sent;
     let setup = conditions.max(layout).max(assembly + meanwhile.max(vectors));
     let solve = tables + assembly + later + vectors + 8 * local + 16 * owned;

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The twin of the host's `ContractionKernel`, with every intermediate array in memory: 4352 bytes per cell of a
-//! workset, written once and read about twice. It exists for studies and for comparison with the fused kernel.
+//! workset, written once and read about twice. It exists for studies of layouts and variants; assembly uses
+//! `kernels/fill_contraction.cu`, which keeps all of them in registers.
 
 use crate::Result;
 use crate::contraction::{
@@ -105,35 +106,17 @@ impl ContractionWorkset {
         check_at_least(NAME, "temperature", input.temperature.len(), nodes)?;
         check_at_least(NAME, "matrices", matrices.len(), HEX8_NODES * HEX8_NODES * count)?;
         check_at_least(NAME, "residuals", residuals.len(), HEX8_NODES * count)?;
-        let columns = elems.start..count;
-        self.evaluate_columns(space, elem_node, input, elems, columns, matrices, residuals)
-    }
-
-    /// Computes the elements `elems` into columns from `columns.start` on; `columns.end` is the number of columns. The caller has
-    /// checked the lengths.
-    pub(super) fn evaluate_columns(
-        &mut self,
-        space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
-        input: HeatInput<'_, CudaMemory>,
-        elems: Range<usize>,
-        columns: Range<usize>,
-        matrices: &mut CudaArray<f64>,
-        residuals: &mut CudaArray<f64>,
-    ) -> Result<()> {
-        let count = columns.end;
         for first in elems.clone().step_by(self.cells) {
             let cells = self.cells.min(elems.end - first);
             self.geometry(space, elem_node, input, first..first + cells)?;
             // The views place a workset's results among those of all elements, so no copy follows.
-            let column = columns.start + (first - elems.start);
             let matrices = DeviceViewMut::strided(
                 matrices,
-                column,
+                first,
                 [cells, HEX8_NODES, HEX8_NODES],
                 [1, HEX8_NODES * count, count],
             )?;
-            let residuals = DeviceViewMut::strided(residuals, column, [cells, HEX8_NODES], [1, count])?;
+            let residuals = DeviceViewMut::strided(residuals, first, [cells, HEX8_NODES], [1, count])?;
             self.contract(space, cells, matrices, residuals)?;
         }
         Ok(())

@@ -173,7 +173,18 @@ impl Gather {
 }
 
 impl Arrays {
-    fn view(&self, symmetric: bool) -> ElementMatrices<'_> {
+    /// Arrays of `elems` symmetric matrices, not filled.
+    pub(super) fn symmetric(space: &Cuda, elems: usize) -> Result<Self> {
+        let (matrices, residuals) = (space.unfilled(PAIRS * elems)?, space.unfilled(HEX8_NODES * elems)?);
+        Ok(Arrays { matrices, residuals })
+    }
+
+    /// Returns the bytes of matrices and residuals.
+    pub(super) fn bytes(&self) -> u64 {
+        ((self.matrices.len() + self.residuals.len()) * size_of::<f64>()) as u64
+    }
+
+    pub(super) fn view(&self, symmetric: bool) -> ElementMatrices<'_> {
         ElementMatrices { matrices: &self.matrices, residuals: &self.residuals, symmetric }
     }
 }

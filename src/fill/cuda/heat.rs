@@ -1,8 +1,10 @@
-//! Assembly of the heat equation on a GPU: the fused kernel, or contractions with stored element matrices.
+//! Assembly of the heat equation on a GPU: the fused kernel, or contractions on tensor cores with stored element matrices.
 
-use super::gather::stored_per_elem;
+use super::CudaFill;
+use super::element_matrices::{check_input, store};
+use super::gather::Arrays;
 use super::scatter::HEAT_THREADS;
-use super::{ContractionWorkset, CudaFill, ElementMatrices};
+use super::windows::Batch;
 use crate::element::{Analytic, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
@@ -12,36 +14,13 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::Format;
 use crate::{Error, Result};
 
-/// Cells of a workset: enough to fill the GPU, 4352 bytes each.
-const WORKSET: usize = 65_536;
-
 /// The heat equation's assembly on a GPU.
 #[derive(Debug)]
 pub struct CudaHeatAssembly {
     fill: CudaFill,
-    /// For [`Kernel::Contraction`]; the fused kernel needs no memory here.
-    contraction: Option<Contraction>,
-}
-
-/// A workset of contractions.
-#[derive(Debug)]
-struct Contraction {
-    workset: ContractionWorkset,
-    /// Element matrices `[i * 8 + j, elem]` and residuals `[i, elem]` of the whole mesh; `None` with `Gather`, which stores them.
-    arrays: Option<(CudaArray<f64>, CudaArray<f64>)>,
-}
-
-impl Contraction {
-    fn new(space: &Cuda, strategy: Strategy, elems: usize) -> Result<Self> {
-        let workset = ContractionWorkset::new(space, WORKSET.min(elems))?;
-        let arrays = match strategy {
-            Strategy::Gather => None,
-            Strategy::Scatter | Strategy::Colour => {
-                Some((space.unfilled(HEX8_NODES * HEX8_NODES * elems)?, space.unfilled(HEX8_NODES * elems)?))
-            }
-        };
-        Ok(Contraction { workset, arrays })
-    }
+    kernel: Kernel,
+    /// All element matrices, for [`Kernel::Contraction`]; `None` with `Gather`, which stores them in windows.
+    arrays: Option<Arrays>,
 }
 
 impl CudaHeatAssembly {
@@ -60,12 +39,12 @@ impl CudaHeatAssembly {
         let elem_node = system.places.elem_node();
         let nodes = elem_node.nodes_per_elem();
         check_length("heat_assembly", "elem_node (nodes per element)", nodes, HEX8_NODES)?;
-        let contraction = match kernel {
-            Kernel::Fused => None,
-            Kernel::Contraction => Some(Contraction::new(space, strategy, elem_node.elem_count())?),
+        let arrays = match (kernel, strategy) {
+            (Kernel::Fused, _) | (_, Strategy::Gather) => None,
+            (Kernel::Contraction, _) => Some(Arrays::symmetric(space, elem_node.elem_count())?),
         };
         let fill = CudaFill::prepare(space, strategy, step, system.matrix.layout(), &system.places)?;
-        Ok(CudaHeatAssembly { fill, contraction })
+        Ok(CudaHeatAssembly { fill, kernel, arrays })
     }
 
     /// Returns the number of element matrices that are stored at once by the strategy.
@@ -109,28 +88,27 @@ impl Assemble for Cuda {
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "assemble_heat";
-        let CudaHeatAssembly { fill, contraction } = assembly;
+        let CudaHeatAssembly { fill, kernel, arrays } = assembly;
         let (layout, values) = system.matrix.assembled();
         if !system.places.is_clone_of(&fill.places) {
             return Err(Error::Invalid(format!("{NAME}: expected the system that the assembly was made for")));
         }
         let places = &system.places;
         let view = fill.system(NAME, self, places, layout, values, residual)?;
-        match contraction {
-            None => fill.heat(NAME, view, input),
-            Some(Contraction { workset, arrays: None }) => fill.contractions(NAME, workset, view, input),
-            Some(Contraction { workset, arrays: Some((matrices, residuals)) }) => {
-                workset.evaluate(self, places.elem_node(), input, 0..fill.elems(), matrices, residuals)?;
-                // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
-                fill.matrices(view, ElementMatrices { matrices, residuals, symmetric: false })
+        match arrays {
+            None => fill.heat(NAME, *kernel, view, input),
+            Some(arrays) => {
+                check_input(NAME, places.elem_node(), input)?;
+                store(self, *kernel, places.elem_node(), input, Batch::whole(fill.elems()), arrays)?;
+                fill.matrices(view, arrays.view(true))
             }
         }
     }
 
     fn stored_bytes(assembly: &CudaHeatAssembly) -> u64 {
-        match &assembly.contraction {
+        match &assembly.arrays {
             None => assembly.fill.stored_bytes(),
-            Some(_) => 2 * (stored_per_elem(false) * assembly.fill.elems() * size_of::<f64>()) as u64,
+            Some(arrays) => 2 * arrays.bytes(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The fill on a GPU: launches of `kernels/{fill,heat,colour}.cu`.
+//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,colour}.cu`.
 //!
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
@@ -6,12 +6,14 @@
 //! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
 //! | `Colour` | elements that share no node in parallel, plain additions, one launch per colour | yes | 4 |
 //!
-//! Element matrices are computed by the heat equation's kernel (trilinear hexahedra), or read from memory, for elements
-//! with any number of nodes.
+//! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or by contractions on tensor
+//! cores; for elements with any number of nodes they are read from memory. With contractions, `Scatter` and `Colour` store all
+//! element matrices first: 352 bytes per element.
 
 mod colour;
 mod contraction;
 mod dirichlet;
+mod element_matrices;
 mod gather;
 mod heat;
 mod places;
@@ -24,20 +26,17 @@ pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 
 use super::same_graph::{check_copy, check_elements};
-use super::{HeatInput, Strategy, step_of};
-use crate::element::HEX8_NODES;
+use super::{HeatInput, Kernel, Strategy, step_of};
 use crate::error::{check_at_least, check_length};
-use crate::fill::kernel_files::HEAT;
 use crate::graph::{ElemGraph, Graph};
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
 use colour::Colour;
-use gather::{Arrays, Gather};
-use scatter::HEAT_THREADS;
+use element_matrices::{check_input, store};
+use gather::Gather;
 use std::sync::Arc;
 use system::{SystemView, check_tables};
-use windows::Batch;
 
 /// A strategy on a GPU, prepared for a graph, and its working memory. It shares the graph's pattern, positions and
 /// element-node table.
@@ -121,7 +120,7 @@ impl CudaFill {
         let (crs, values) = self.graph_of(NAME, matrix)?;
         let places = self.places.clone();
         let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
-        self.heat(NAME, system, input)
+        self.heat(NAME, Kernel::Fused, system, input)
     }
 
     /// Returns the graph of the plan and the values of a matrix on it or on a copy. Contents of graphs are not compared: that would
@@ -139,53 +138,23 @@ impl CudaFill {
         Ok((crs.clone(), values))
     }
 
-    /// [`assemble_heat`](Self::assemble_heat) in any layout.
-    fn heat(&mut self, name: &'static str, system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
-        let (HeatInput { node_coord, temperature, conductivity }, elem_node) = (input, system.elem_node());
-        check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
-        check_at_least(name, "node_coord", node_coord.len(), elem_node.node_count())?;
-        check_at_least(name, "temperature", temperature.len(), elem_node.node_count())?;
-        let (space, nodes) = (system.space, elem_node.nodes());
-        match &mut self.method {
-            Method::Scatter => scatter::heat(system, input),
-            Method::Gather(gather) => gather.heat(system, true, |batch, arrays| {
-                let (Batch { first, count, column, capacity }, Arrays { matrices, residuals }) = (batch, arrays);
-                #[rustfmt::skip]
-                let arguments = arguments![
-                    first as u64, count as u64, column as u64, capacity as u64, nodes, node_coord, temperature,
-                    conductivity, matrices, residuals,
-                ];
-                space.launch(&HEAT, "store_heat", Grid::cover(count, HEAT_THREADS), arguments)
-            }),
-            Method::Colour(colour) => colour.heat(system, input),
-        }
-    }
-
-    /// [`heat`](Self::heat) with element matrices by contractions, for `Gather`.
-    fn contractions(
+    /// [`assemble_heat`](Self::assemble_heat) in any layout. Strategies other than `Gather` have a fused kernel alone.
+    fn heat(
         &mut self,
         name: &'static str,
-        workset: &mut ContractionWorkset,
+        kernel: Kernel,
         system: SystemView<'_>,
         input: HeatInput<'_, CudaMemory>,
     ) -> Result<()> {
-        let (space, table) = (system.space, system.elem_node());
-        check_length(name, "elem_node (nodes per element)", table.nodes_per_elem(), HEX8_NODES)?;
-        check_at_least(name, "node_coord", input.node_coord.len(), table.node_count())?;
-        check_at_least(name, "temperature", input.temperature.len(), table.node_count())?;
-        let Method::Gather(gather) = &mut self.method else {
-            return Err(Error::Invalid(format!("{name}: expected strategy gather")));
-        };
-        // The contractions compute all 64 entries: each takes any pair of operands and knows no symmetry.
-        gather.heat(system, false, |batch, Arrays { matrices, residuals }| {
-            let Batch { first, count, column, capacity } = batch;
-            // Elements behind the last column go to the first ones.
-            let head = count.min(capacity - column);
-            for (elems, column) in [(first..first + head, column), (first + head..first + count, 0)] {
-                workset.evaluate_columns(space, table, input, elems, column..capacity, matrices, residuals)?;
+        let (space, elem_node) = (system.space, system.elem_node());
+        check_input(name, elem_node, input)?;
+        match &mut self.method {
+            Method::Scatter => scatter::heat(system, input),
+            Method::Gather(gather) => {
+                gather.heat(system, true, |batch, arrays| store(space, kernel, elem_node, input, batch, arrays))
             }
-            Ok(())
-        })
+            Method::Colour(colour) => colour.heat(system, input),
+        }
     }
 
     /// Overwrites the values of `matrix` and `residual[..rows]` with the sums of stored element matrices and residuals.
