@@ -1,4 +1,4 @@
-//! The fill on a GPU: launches of `kernels/{fill,heat,colour}.cu`.
+//! The fill on a GPU: launches of `kernels/{fill,heat,colour,equation}.cu`.
 //!
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
@@ -6,12 +6,14 @@
 //! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
 //! | `Colour` | elements that share no node in parallel, plain additions, one launch per colour | yes | 4 |
 //!
-//! Element matrices are computed by the heat equation's kernel (trilinear hexahedra), or read from memory, for elements
-//! with any number of nodes.
+//! Element matrices are computed by the heat equation's kernel (trilinear hexahedra), by the kernel of any [`EquationText`], or
+//! read from memory, for elements with any number of nodes.
 
 mod colour;
 mod contraction;
 mod dirichlet;
+mod equation;
+mod equation_text;
 mod gather;
 mod heat;
 mod places;
@@ -20,6 +22,8 @@ mod system;
 mod windows;
 
 pub use contraction::ContractionWorkset;
+pub use equation::{CudaEquationKernel, EquationInput};
+pub use equation_text::EquationText;
 pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 
