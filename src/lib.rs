@@ -59,7 +59,14 @@ pub mod solve;
 pub mod space;
 pub mod sparse;
 
+// The names that `device` writes begin with `::minifenl`, here too.
+#[cfg(feature = "cuda")]
+extern crate self as minifenl;
+
 pub use error::{Error, FoldPlace, Result};
+/// Translates a module of Rust functions to CUDA C++: see [`space::DeviceText`] and docs/own_equation.md.
+#[cfg(feature = "cuda")]
+pub use minifenl_device::device;
 
 /// Returns the CUDA kernel files of all modules, without those that are compiled for the sizes of a call.
 #[cfg(feature = "cuda")]

@@ -19,6 +19,9 @@ pub static COO: KernelFile = kernel_file!("coo");
 /// Operands of the contractions for a batch of elements.
 pub static WORKSET: KernelFile = kernel_file!("workset");
 
+/// Element matrices of any equation; compiled for an equation and the sizes of its elements.
+pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh");
+
 /// Files that are compiled as they are, for a list of all kernels.
 pub static KERNEL_FILES: [&KernelFile; 8] =
     [&FILL, &HEAT, &FILL_CONTRACTION, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];

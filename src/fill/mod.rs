@@ -56,7 +56,9 @@ pub use coo::{
 #[cfg(feature = "cuda")]
 pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 #[cfg(feature = "cuda")]
-pub use cuda::{ContractionWorkset, CudaFill, CudaHeatAssembly, ElementMatrices};
+pub use cuda::{
+    ContractionWorkset, CudaEquationKernel, CudaFill, CudaHeatAssembly, ElementMatrices, EquationInput, EquationText,
+};
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     BlockFill, ContractionKernel, DynFill, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel,

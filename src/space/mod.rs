@@ -28,6 +28,8 @@ mod choice;
 #[cfg(feature = "cuda")]
 #[allow(unsafe_code)]
 pub mod cuda;
+#[cfg(feature = "cuda")]
+mod device_text;
 mod host;
 pub mod lanes;
 mod limits;
@@ -40,6 +42,8 @@ mod view;
 pub use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
+#[cfg(feature = "cuda")]
+pub use device_text::{DeviceText, Numbers};
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};

@@ -5,6 +5,9 @@
 mod cg_steps;
 mod definitions;
 #[cfg(feature = "cuda")]
+#[path = "../common/equations.rs"]
+mod equations;
+#[cfg(feature = "cuda")]
 #[path = "../common/gpu.rs"]
 mod gpu;
 mod host;
@@ -28,6 +31,7 @@ mod cuda {
     mod contraction_variants;
     mod contraction_workset;
     mod coo;
+    mod equation;
     mod fill;
     mod fill_stored;
     mod graph;
@@ -39,6 +43,7 @@ mod cuda {
     mod solve;
     mod sparse;
 
+    pub use super::equations;
     pub use super::gpu::gpu;
     pub use super::wave::wave;
 

@@ -1,45 +1,50 @@
 //! Linear diffusion, with a constant or a variable coefficient.
 
-use super::{Equation, Field, Slope, Weak};
-use crate::space::lanes::Number;
+pub use written_once::{Diffusion, Poisson};
 
-/// -laplace(u) = f, miniFE's problem for f = 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Poisson {
-    /// Right-hand side f.
-    pub load: f64,
-}
+#[cfg_attr(feature = "cuda", minifenl_device::device)]
+mod written_once {
+    use crate::element::equations::{Equation, Field, Slope, Weak};
+    use crate::space::lanes::Number;
 
-impl Equation<1> for Poisson {
-    #[inline(always)]
-    fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
-        [Weak { flux: u.grad, source: N::from(-self.load) }]
+    /// -laplace(u) = f, miniFE's problem for f = 1.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Poisson {
+        /// Right-hand side f.
+        pub load: f64,
     }
 
-    #[inline(always)]
-    fn slopes<N: Number>(&self, _: [N; 3], _: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
-        let (zero, one) = (N::from(0.0), N::from(1.0));
-        [[[[one, zero, zero, zero], [zero, one, zero, zero], [zero, zero, one, zero], [zero; 4]]]]
+    impl Equation<1> for Poisson {
+        #[inline(always)]
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            [Weak { flux: u.grad, source: N::from(-self.load) }]
+        }
+
+        #[inline(always)]
+        fn slopes<N: Number>(&self, _: [N; 3], _: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
+            let (zero, one) = (N::from(0.0), N::from(1.0));
+            [[[[one, zero, zero, zero], [zero, one, zero, zero], [zero, zero, one, zero], [zero; 4]]]]
+        }
     }
-}
 
-/// -div(k(x) grad u) = f(x) with k = 1 + (x . direction)^2, and f such that u = x . x solves it:
-/// f = -div(2 k x) = -6 k - 4 (x . direction)^2.
-#[derive(Clone, Copy, Debug)]
-pub struct Diffusion {
-    /// Direction in which the coefficient varies.
-    pub direction: [f64; 3],
-}
+    /// -div(k(x) grad u) = f(x) with k = 1 + (x . direction)^2, and f such that u = x . x solves it:
+    /// f = -div(2 k x) = -6 k - 4 (x . direction)^2.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Diffusion {
+        /// Direction in which the coefficient varies.
+        pub direction: [f64; 3],
+    }
 
-impl Equation<1> for Diffusion {
-    #[inline(always)]
-    fn weak<N: Number>(&self, x: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
-        let [a, b, c] = self.direction.map(N::from);
-        let along = a * x[0] + b * x[1] + c * x[2];
-        let (square, four) = (along * along, N::from(4.0));
-        let k = N::from(1.0) + square;
-        let source = N::from(6.0) * k + four * square;
-        [Weak { flux: [k * u.grad[0], k * u.grad[1], k * u.grad[2]], source }]
+    impl Equation<1> for Diffusion {
+        #[inline(always)]
+        fn weak<N: Number>(&self, x: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [a, b, c] = self.direction.map(N::from);
+            let along = a * x[0] + b * x[1] + c * x[2];
+            let (square, four) = (along * along, N::from(4.0));
+            let k = N::from(1.0) + square;
+            let source = N::from(6.0) * k + four * square;
+            [Weak { flux: [k * u.grad[0], k * u.grad[1], k * u.grad[2]], source }]
+        }
     }
 }
 
@@ -53,6 +58,7 @@ impl Diffusion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::equations::{Equation, Field};
 
     /// div(flux) = source for u = x . x, by central differences of the flux.
     #[test]

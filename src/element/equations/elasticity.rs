@@ -1,43 +1,48 @@
 //! Linear elasticity: -div sigma = f, sigma = lambda tr(eps) I + 2 mu eps, eps = (grad u + grad u^T) / 2.
 
-use super::{Equation, Field, Slope, Weak};
-use crate::space::lanes::Number;
-use std::array;
+pub use written_once::Elasticity;
 
-/// Linear elasticity of an isotropic body, three displacements per node.
-#[derive(Clone, Copy, Debug)]
-pub struct Elasticity {
-    /// Lame's first parameter.
-    pub lambda: f64,
-    /// Shear modulus.
-    pub mu: f64,
-    /// Force per volume.
-    pub force: [f64; 3],
-}
+#[cfg_attr(feature = "cuda", minifenl_device::device)]
+mod written_once {
+    use crate::element::equations::{Equation, Field, Slope, Weak};
+    use crate::space::lanes::Number;
+    use std::array;
 
-impl Equation<3> for Elasticity {
-    #[inline(always)]
-    fn weak<N: Number>(&self, _: [N; 3], u: [Field<N>; 3]) -> [Weak<N>; 3] {
-        let (lambda, mu) = (N::from(self.lambda), N::from(self.mu));
-        let pressure = lambda * (u[0].grad[0] + u[1].grad[1] + u[2].grad[2]);
-        array::from_fn(|c| {
-            let stress = |axis: usize| {
-                let shear = mu * (u[c].grad[axis] + u[axis].grad[c]);
-                if c == axis { pressure + shear } else { shear }
-            };
-            Weak { flux: [stress(0), stress(1), stress(2)], source: N::from(-self.force[c]) }
-        })
+    /// Linear elasticity of an isotropic body, three displacements per node.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Elasticity {
+        /// Lame's first parameter.
+        pub lambda: f64,
+        /// Shear modulus.
+        pub mu: f64,
+        /// Force per volume.
+        pub force: [f64; 3],
     }
 
-    /// d flux_c,a / d grad_d,b = lambda delta_ca delta_db + mu (delta_cd delta_ab + delta_cb delta_ad).
-    #[inline(always)]
-    fn slopes<N: Number>(&self, _: [N; 3], _: [Field<N>; 3]) -> [[Slope<N>; 3]; 3] {
-        let one = |is: bool| f64::from(u8::from(is));
-        let entry = |c: usize, d: usize, a: usize, b: usize| {
-            let shear = one(c == d) * one(a == b) + one(c == b) * one(a == d);
-            let value = self.lambda * one(c == a) * one(d == b) + self.mu * shear;
-            N::from(if a < 3 && b < 3 { value } else { 0.0 })
-        };
-        array::from_fn(|c| array::from_fn(|d| array::from_fn(|a| array::from_fn(|b| entry(c, d, a, b)))))
+    impl Equation<3> for Elasticity {
+        #[inline(always)]
+        fn weak<N: Number>(&self, _: [N; 3], u: [Field<N>; 3]) -> [Weak<N>; 3] {
+            let (lambda, mu) = (N::from(self.lambda), N::from(self.mu));
+            let pressure = lambda * (u[0].grad[0] + u[1].grad[1] + u[2].grad[2]);
+            array::from_fn(|c| {
+                let stress = |axis: usize| {
+                    let shear = mu * (u[c].grad[axis] + u[axis].grad[c]);
+                    if c == axis { pressure + shear } else { shear }
+                };
+                Weak { flux: [stress(0), stress(1), stress(2)], source: N::from(-self.force[c]) }
+            })
+        }
+
+        /// d flux_c,a / d grad_d,b = lambda delta_ca delta_db + mu (delta_cd delta_ab + delta_cb delta_ad).
+        #[inline(always)]
+        fn slopes<N: Number>(&self, _: [N; 3], _: [Field<N>; 3]) -> [[Slope<N>; 3]; 3] {
+            let one = |is: bool| f64::from(u8::from(is));
+            let entry = |c: usize, d: usize, a: usize, b: usize| {
+                let shear = one(c == d) * one(a == b) + one(c == b) * one(a == d);
+                let value = self.lambda * one(c == a) * one(d == b) + self.mu * shear;
+                N::from(if a < 3 && b < 3 { value } else { 0.0 })
+            };
+            array::from_fn(|c| array::from_fn(|d| array::from_fn(|a| array::from_fn(|b| entry(c, d, a, b)))))
+        }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Gather {
     arrays: Option<Arrays>,
 }
 
-/// `[entry, column]` and `[i, column]`; the entries are packed(i, j) or 8 i + j.
+/// `[entry, column]` and `[i, column]`; the entries are packed(i, j) or n i + j for n rows.
 #[derive(Debug)]
 pub(super) struct Arrays {
     pub matrices: CudaArray<f64>,
@@ -80,19 +80,30 @@ impl Gather {
     /// Sums the heat equation's element matrices, which `compute` stores, batch by batch.
     pub(super) fn heat(
         &mut self,
+        system: SystemView<'_>,
+        symmetric: bool,
+        compute: impl FnMut(Batch, &mut Arrays) -> Result<()>,
+    ) -> Result<()> {
+        self.computed(system, [stored_per_elem(symmetric) - HEX8_NODES, HEX8_NODES], symmetric, compute)
+    }
+
+    /// [`heat`](Self::heat) for elements with so many stored entries of the matrix and of the residual.
+    pub(super) fn computed(
+        &mut self,
         mut system: SystemView<'_>,
+        [entries, rows]: [usize; 2],
         symmetric: bool,
         mut compute: impl FnMut(Batch, &mut Arrays) -> Result<()>,
     ) -> Result<()> {
         let (space, elems) = (system.space, system.elems());
         let capacity = self.capacity(elems);
-        let entries = (stored_per_elem(symmetric) - HEX8_NODES) * capacity;
+        let entries = entries * capacity;
         // Taken out while `self` is borrowed, and put back below.
         let mut arrays = match self.arrays.take().filter(|arrays| arrays.matrices.len() == entries) {
             Some(arrays) => arrays,
             None => {
                 let matrices = space.unfilled(entries)?;
-                Arrays { matrices, residuals: space.unfilled(HEX8_NODES * capacity)? }
+                Arrays { matrices, residuals: space.unfilled(rows * capacity)? }
             }
         };
         let done = match &self.windows {

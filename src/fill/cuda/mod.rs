@@ -1,4 +1,4 @@
-//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,colour}.cu`.
+//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,colour,equation}.cu`.
 //!
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
@@ -7,13 +7,15 @@
 //! | `Colour` | elements that share no node in parallel, plain additions, one launch per colour | yes | 4 |
 //!
 //! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or by contractions on tensor
-//! cores; for elements with any number of nodes they are read from memory. With contractions, `Scatter` and `Colour` store all
-//! element matrices first: 352 bytes per element.
+//! cores, those of any element by the kernel of an [`EquationText`]; for elements with any number of nodes they may also be read from
+//! memory. With contractions, `Scatter` and `Colour` store all element matrices first: 352 bytes per element.
 
 mod colour;
 mod contraction;
 mod dirichlet;
 mod element_matrices;
+mod equation;
+mod equation_text;
 mod gather;
 mod heat;
 mod places;
@@ -22,6 +24,8 @@ mod system;
 mod windows;
 
 pub use contraction::ContractionWorkset;
+pub use equation::{CudaEquationKernel, EquationInput};
+pub use equation_text::EquationText;
 pub use heat::CudaHeatAssembly;
 pub use system::ElementMatrices;
 

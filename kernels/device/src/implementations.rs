@@ -1,0 +1,67 @@
+//! Implementations of `minifenl::space::DeviceText` for the structs of a module.
+
+use syn::{Error, Expr, ImplItem, Item, ItemStruct, Result, Type, parse_quote};
+
+/// Returns an implementation for each struct that implements a trait.
+pub fn of_structs(items: &[Item]) -> Result<Vec<Item>> {
+    let structs = items.iter().filter_map(|item| match item {
+        Item::Struct(of) => Some(of),
+        _ => None,
+    });
+    structs.filter_map(|of| methods_of_traits(items, of).map(|methods| implementation(of, &methods))).collect()
+}
+
+/// The names of the functions of the traits that a struct implements; `None` if it implements none.
+fn methods_of_traits(items: &[Item], of: &ItemStruct) -> Option<Vec<String>> {
+    let blocks = items.iter().filter_map(|item| match item {
+        Item::Impl(block) if block.trait_.is_some() => match &*block.self_ty {
+            Type::Path(path) if path.path.is_ident(&of.ident) => Some(block),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut methods = None;
+    for block in blocks {
+        methods.get_or_insert_with(Vec::new).extend(block.items.iter().filter_map(|item| match item {
+            ImplItem::Fn(of) => Some(of.sig.ident.to_string()),
+            _ => None,
+        }));
+    }
+    methods
+}
+
+fn implementation(of: &ItemStruct, methods: &[String]) -> Result<Item> {
+    let name = &of.ident;
+    let text = name.to_string();
+    let mut numbers: Vec<Expr> = Vec::new();
+    for field in &of.fields {
+        if !is_numbers(&field.ty) {
+            let expected = "expected f64 or an array of f64: fields are the parameters that a GPU gets";
+            return Err(Error::new_spanned(&field.ty, expected));
+        }
+        let ident = &field.ident;
+        numbers.push(parse_quote!(::minifenl::space::Numbers::append_to(&self.#ident, &mut numbers)));
+    }
+    Ok(parse_quote! {
+        impl ::minifenl::space::DeviceText for #name {
+            const NAME: &'static str = #text;
+            const TEXT: &'static str = CUDA;
+            const METHODS: &'static [&'static str] = &[#(#methods),*];
+
+            #[allow(unused_mut)]
+            fn parameters(&self) -> Vec<f64> {
+                let mut numbers = Vec::new();
+                #(#numbers;)*
+                numbers
+            }
+        }
+    })
+}
+
+fn is_numbers(of: &Type) -> bool {
+    match of {
+        Type::Path(path) => path.path.is_ident("f64"),
+        Type::Array(array) => is_numbers(&array.elem),
+        _ => false,
+    }
+}

@@ -1,0 +1,238 @@
+//! Element matrices of any equation on a GPU, and their assembly; launches `kernels/equation.cu`. Twin of the host's
+//! `EquationKernel`.
+//!
+//! ```text
+//! one unknown, up to 8 nodes     store_equation: one thread per element
+//! others                         equation_points: coefficients at the points, one thread each, 8 (16 D^2 + 4 D) bytes per point
+//!                                equation_tiles: one thread per element and tile of at most 8 x 8 nodes
+//! ```
+//! The result has the same bits in every run, with `Gather` and `Colour` after assembly, too. The first use of an equation and an
+//! element compiles the kernels, in about a second, unless the cache on disk has them.
+
+use super::equation_text::{ElementShape, EquationText, sample_point};
+use super::gather::Arrays;
+use super::system::blocks;
+use super::windows::Batch;
+use super::{CudaFill, ElementMatrices, Method};
+use crate::element::equations::Equation;
+use crate::element::{BasisTables, DIM};
+use crate::error::{check_at_least, check_length};
+use crate::fill::kernel_files::EQUATION;
+use crate::mesh::ElemNode;
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::{CrsMatrix, RowLayout};
+use crate::{Error, Result};
+use std::ops::Range;
+
+/// Threads per block, as in the kernels.
+const THREADS: u32 = 128;
+/// Bytes of coefficients between the two kernels: about what stays in a second-level cache.
+const WORK_BYTES: usize = 64 << 20;
+/// Points at which [`CudaEquationKernel::difference`] compares.
+const SAMPLES: usize = 1000;
+const TERMS: usize = 4;
+
+/// The kernels of an equation of `D` unknowns per node on one element type, with their working memory.
+#[derive(Debug)]
+pub struct CudaEquationKernel<const D: usize> {
+    front: String,
+    parameters: CudaArray<f64>,
+    shape: ElementShape,
+    tables: CudaArray<f64>,
+    /// Coefficients of `cells` elements, and their number; empty where one kernel does all.
+    work: CudaArray<f64>,
+    cells: usize,
+    /// Matrices and residuals of all elements, for strategies other than `Gather`.
+    stored: Option<Arrays>,
+}
+
+/// The arrays that an equation is evaluated on.
+#[derive(Clone, Copy, Debug)]
+pub struct EquationInput<'a> {
+    /// Nodes of the elements; the assembly's table has their dofs.
+    pub elem_node: &'a ElemNode<CudaMemory>,
+    /// Coordinates, `[node][3]`.
+    pub node_coord: &'a CudaArray<[f64; DIM]>,
+    /// Unknowns, `[D node + c]`.
+    pub solution: &'a CudaArray<f64>,
+}
+
+impl<const D: usize> CudaEquationKernel<D> {
+    /// Prepares an equation on elements with these tables of their basis.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] without nodes, points or unknowns, [`Error::Shape`] when the tables do not fit each other,
+    /// [`Error::TooLarge`] when the tables exceed a block's shared memory, [`Error::OutOfMemory`] when the memory is not available.
+    pub fn new(space: &Cuda, text: &EquationText<D>, tables: &BasisTables) -> Result<Self> {
+        const NAME: &str = "CudaEquationKernel::new";
+        let (nodes, points) = (tables.nodes, tables.weights.len());
+        if nodes == 0 || points == 0 || D == 0 {
+            let found = format!("{nodes} nodes, {points} points, {D} unknowns");
+            return Err(Error::Invalid(format!("{NAME}: {found}: expected at least 1 of each")));
+        }
+        check_length(NAME, "tables (values)", tables.values.len(), nodes * points)?;
+        check_length(NAME, "tables (gradients)", tables.gradients.len(), nodes * points)?;
+        let shape = ElementShape::new(text, tables)?;
+        // An equation without parameters has an array, too.
+        let parameters = [text.parameters(), &[0.0]].concat();
+        Ok(CudaEquationKernel {
+            front: text.front(&shape),
+            parameters: space.upload(&parameters)?,
+            tables: space.upload(&shape.tables(tables))?,
+            shape,
+            work: space.unfilled(0)?,
+            cells: 0,
+            stored: None,
+        })
+    }
+
+    /// Computes the elements of a batch.
+    fn batch(&mut self, space: &Cuda, input: EquationInput<'_>, batch: Batch, arrays: &mut Arrays) -> Result<()> {
+        let Batch { first, count, column, capacity } = batch;
+        // Elements behind the last column go to the first ones.
+        let head = count.min(capacity - column);
+        self.columns(space, input, first..first + head, [column, capacity], arrays)?;
+        self.columns(space, input, first + head..first + count, [0, capacity], arrays)
+    }
+
+    /// Computes elements into columns from `column` on.
+    fn columns(
+        &mut self,
+        space: &Cuda,
+        input: EquationInput<'_>,
+        elems: Range<usize>,
+        [column, capacity]: [usize; 2],
+        arrays: &mut Arrays,
+    ) -> Result<()> {
+        if elems.is_empty() {
+            return Ok(());
+        }
+        let shape = self.shape;
+        let nodes = |elem: usize| Argument::from_item(input.elem_node.nodes(), elem * shape.nodes);
+        if shape.fused {
+            #[rustfmt::skip]
+            let arguments = arguments![
+                elems.len() as u64, column as u64, capacity as u64, nodes(elems.start), input.node_coord, input.solution,
+                &self.parameters, &self.tables, &mut arrays.matrices, &mut arrays.residuals,
+            ];
+            let grid = Grid::cover(elems.len(), THREADS);
+            return space.launch_specialised(&EQUATION, &self.front, "store_equation", grid, arguments);
+        }
+        self.make_room(space, elems.len())?;
+        for first in elems.clone().step_by(self.cells) {
+            let count = self.cells.min(elems.end - first);
+            #[rustfmt::skip]
+            let arguments = arguments![
+                count as u64, self.cells as u64, nodes(first), input.node_coord, input.solution, &self.parameters, &self.tables,
+                &mut self.work,
+            ];
+            let grid = Grid::cover(count * shape.points, THREADS);
+            space.launch_specialised(&EQUATION, &self.front, "equation_points", grid, arguments)?;
+            #[rustfmt::skip]
+            let arguments = arguments![
+                count as u64, self.cells as u64, (column + first - elems.start) as u64, capacity as u64, &self.tables, &self.work,
+                &mut arrays.matrices, &mut arrays.residuals,
+            ];
+            let grid = Grid::new(blocks(count.div_ceil(THREADS as usize) * shape.tiles())?, THREADS);
+            space.launch_specialised(&EQUATION, &self.front, "equation_tiles", grid, arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Allocates coefficients for up to `elems` elements at a time.
+    fn make_room(&mut self, space: &Cuda, elems: usize) -> Result<()> {
+        let per_elem = self.shape.work_items();
+        let most = (WORK_BYTES / size_of::<f64>() / per_elem).max(1).next_multiple_of(THREADS as usize);
+        let cells = most.min(elems.next_multiple_of(THREADS as usize));
+        if cells > self.cells {
+            self.work = space.unfilled(cells.saturating_mul(per_elem))?;
+            self.cells = cells;
+        }
+        Ok(())
+    }
+
+    /// Returns the largest difference between the text on the GPU and an equation in Rust at 1000 points, of fluxes, sources and their
+    /// derivatives, relative to the largest of each.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with the compiler's message when the text is not CUDA C++, or when the GPU fails.
+    pub fn difference<E: Equation<D>>(&self, space: &Cuda, equation: &E) -> Result<f64> {
+        let samples: Vec<_> = (0..SAMPLES).map(sample_point::<D>).collect();
+        let x: Vec<f64> = samples.iter().flat_map(|(x, _)| *x).collect();
+        let field = |u: &crate::element::equations::Field<f64>| [u.grad[0], u.grad[1], u.grad[2], u.value];
+        let u: Vec<f64> = samples.iter().flat_map(|(_, u)| u.iter().flat_map(field)).collect();
+        let (x, u) = (space.upload(&x)?, space.upload(&u)?);
+        let (mut weak, mut slopes) =
+            (space.unfilled(SAMPLES * D * TERMS)?, space.unfilled(SAMPLES * D * D * TERMS * TERMS)?);
+        let arguments = arguments![SAMPLES as u64, &x, &u, &self.parameters, &mut weak, &mut slopes];
+        let grid = Grid::cover(SAMPLES, THREADS);
+        space.launch_specialised(&EQUATION, &self.front, "equation_at", grid, arguments)?;
+        let (weak, slopes) = (space.download(&weak)?, space.download(&slopes)?);
+        let expected_weak = samples.iter().flat_map(|&(x, u)| equation.weak(x, u));
+        let expected_weak: Vec<f64> = expected_weak.flat_map(|w| [w.flux[0], w.flux[1], w.flux[2], w.source]).collect();
+        let expected_slopes = samples.iter().flat_map(|&(x, u)| equation.slopes(x, u));
+        let expected_slopes: Vec<f64> = expected_slopes.flatten().flatten().flatten().collect();
+        Ok(larger(relative(&weak, &expected_weak), relative(&slopes, &expected_slopes)))
+    }
+}
+
+/// The larger number, or NaN if one is.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b || a.is_nan() { a } else { b }
+}
+
+/// Largest difference, relative to the largest expected number.
+fn relative(found: &[f64], expected: &[f64]) -> f64 {
+    let scale = expected.iter().fold(f64::MIN_POSITIVE, |max, x| max.max(x.abs()));
+    found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |max, d| larger(d, max))
+}
+
+impl CudaFill {
+    /// Overwrites the values of `matrix` and `residual[..rows]` with Jacobian and residual of an equation. The plan's elements have
+    /// `D` dofs per node, dof `D m + c` for component c at node m, as `Graph::with_dofs` makes them.
+    ///
+    /// The first call allocates element matrices: with `Gather` those of a window, else all.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an array does not fit the tables or the elements, [`Error::Invalid`] when the matrix is not on the graph
+    /// of the plan or a copy, [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when NVRTC refuses the text.
+    pub fn assemble_equation<const D: usize>(
+        &mut self,
+        space: &Cuda,
+        kernel: &mut CudaEquationKernel<D>,
+        input: EquationInput<'_>,
+        matrix: &mut CrsMatrix<f64, CudaMemory>,
+        residual: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        const NAME: &str = "CudaFill::assemble_equation";
+        let (shape, elem_node) = (kernel.shape, input.elem_node);
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), shape.nodes)?;
+        check_length(NAME, "elem_node (elements)", elem_node.elem_count(), self.elems())?;
+        check_length(NAME, "graph (dofs per element)", self.places.nodes_per_elem(), shape.rows())?;
+        check_at_least(NAME, "elem_node", elem_node.nodes().len(), elem_node.elem_count() * shape.nodes)?;
+        check_at_least(NAME, "node_coord", input.node_coord.len(), elem_node.node_count())?;
+        check_at_least(NAME, "solution", input.solution.len(), D * elem_node.node_count())?;
+        let (crs, values) = self.graph_of(NAME, matrix)?;
+        let places = self.places.clone();
+        let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
+        let sizes = [shape.entries(), shape.rows()];
+        if let Method::Gather(gather) = &mut self.method {
+            return gather
+                .computed(system, sizes, shape.symmetric, |batch, arrays| kernel.batch(space, input, batch, arrays));
+        }
+        let elems = self.elems();
+        let [entries, rows] = sizes.map(|size| size.saturating_mul(elems));
+        // Taken out while the kernel is borrowed, and put back below.
+        let mut arrays = match kernel.stored.take().filter(|arrays| arrays.matrices.len() == entries) {
+            Some(arrays) => arrays,
+            None => Arrays { matrices: space.unfilled(entries)?, residuals: space.unfilled(rows)? },
+        };
+        let done = kernel.batch(space, input, Batch::whole(elems), &mut arrays).and_then(|()| {
+            let Arrays { matrices, residuals } = &arrays;
+            self.matrices(system, ElementMatrices { matrices, residuals, symmetric: shape.symmetric })
+        });
+        kernel.stored = Some(arrays);
+        done
+    }
+}

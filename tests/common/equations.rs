@@ -1,0 +1,113 @@
+//! Equations of a user, for hosts and GPUs.
+
+pub use bratu::Bratu;
+pub use layered::Layered;
+
+#[minifenl::device]
+pub mod bratu {
+    use minifenl::element::equations::{Equation, Field, Weak};
+    use minifenl::space::lanes::Number;
+
+    /// -laplace(u) = lambda e^u
+    #[derive(Debug)]
+    pub struct Bratu {
+        pub lambda: f64,
+    }
+
+    impl Equation<1> for Bratu {
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            [Weak { flux: u.grad, source: -N::from(self.lambda) * u.value.exp() }]
+        }
+    }
+}
+
+/// Two unknowns, with what the translation knows: loops, arrays, branches on parameters, closures, functions, shadowed names.
+#[minifenl::device]
+pub mod layered {
+    use minifenl::element::equations::{Equation, Field, Weak};
+    use minifenl::space::lanes::Number;
+    use std::array;
+
+    pub const LAYERS: usize = 3;
+    pub const HEIGHTS: [f64; LAYERS] = [0.25, 0.5, 0.75];
+
+    #[derive(Debug)]
+    pub struct Layered {
+        pub weights: [f64; LAYERS],
+        pub mix: [[f64; 2]; 2],
+        pub limit: f64,
+    }
+
+    impl Layered {
+        const HALF: f64 = 0.5;
+
+        /// sum_k weights_k t^k
+        fn strength<N: Number>(&self, t: N) -> N {
+            let mut sum = N::from(0.0);
+            for k in 0..LAYERS {
+                if self.weights[k] == 0.0 {
+                    continue;
+                }
+                let mut term = N::from(self.weights[k]);
+                for _ in 0..k {
+                    term = term * t;
+                }
+                sum = sum + term;
+            }
+            sum
+        }
+
+        fn cut(a: f64) -> f64 {
+            if a > 1.0 {
+                1.0
+            } else if a < -1.0 {
+                -1.0
+            } else {
+                let s = a.abs();
+                a * s.sqrt()
+            }
+        }
+    }
+
+    fn halvings(of: f64) -> usize {
+        let (mut left, mut steps) = (of, 0);
+        while left > 1.0 {
+            left /= 2.0;
+            steps += 1;
+        }
+        steps
+    }
+
+    impl Equation<2> for Layered {
+        fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 2]) -> [Weak<N>; 2] {
+            let [a, _, c] = HEIGHTS;
+            let steps = halvings(self.limit);
+            let height = if steps > 2 && !(self.limit < 0.0) {
+                let scale = Self::cut(self.limit) * Self::HALF;
+                N::from(scale) * x[2]
+            } else {
+                x[2].times_plus(N::from(a), N::from(c))
+            };
+            let mut means = [N::from(0.0); 2];
+            for i in 0..2 {
+                for j in 0..2 {
+                    means[i] = means[i] + N::from(self.mix[i][j]) * u[j].value;
+                }
+            }
+            let roots = means.map(|mean| {
+                let one = N::from(1.0);
+                {
+                    let mean = mean * mean + height * height;
+                    (mean + one).sqrt()
+                }
+            });
+            array::from_fn(|c| {
+                let k = self.strength(roots[c]);
+                let along =
+                    |axis: usize| if axis == c { k * u[c].grad[axis] } else { u[1 - c].grad[axis] / roots[1 - c] };
+                let flux: [N; 3] = array::from_fn(|axis| along(axis));
+                Weak { flux, source: (roots[c] * x[c].sin() + N::from(steps as f64)).ln() - u[c].value.cos().exp() }
+            })
+        }
+    }
+}

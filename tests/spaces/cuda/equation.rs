@@ -1,0 +1,133 @@
+//! Equations of Rust on a GPU against the host's kernel and assembly.
+
+use super::equations::{Bratu, Layered};
+use super::{difference, gpu};
+use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
+use minifenl::element::{Basis, ElementType};
+use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationKernel, EquationText, Fill, Strategy};
+use minifenl::graph;
+use minifenl::mesh::ElementBox;
+use minifenl::space::{Cuda, DeviceText, ExecutionSpace, Serial};
+use minifenl::sparse::CrsMatrix;
+
+/// Assembles on a twisted box on both sides, with every strategy.
+fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
+    space: &Cuda,
+    equation: &E,
+    element: ElementType,
+    cells: [usize; 3],
+) {
+    let name = format!("{} on {element}", E::NAME);
+    let mesh = ElementBox::new(element, cells, [1.0, 0.8, 1.2]).unwrap();
+    let bump = |x: f64| x * (1.0 - x);
+    let coord: Vec<[f64; 3]> =
+        mesh.node_coord.iter().map(|&[x, y, z]| [x + 0.3 * bump(y), y, z + 0.2 * bump(x)]).collect();
+    let count = coord.len();
+    let u: Vec<[f64; D]> = coord
+        .iter()
+        .map(|&[x, y, z]| std::array::from_fn(|c| 1.0 + (x + 2.0 * y * z + c as f64).sin() / 3.0))
+        .collect();
+    let nodes = graph::build(&Serial, &mesh.elem_node, count, graph::Strategy::default()).unwrap();
+    let graph = nodes.with_dofs(&Serial, D).unwrap();
+    let tables = Basis::new(element).at(&element.rule());
+    let kernel = EquationKernel::<_, D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
+    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; D * count]);
+    let mut fill = Fill::<ND>::new(&Serial, Strategy::Gather, &graph).unwrap();
+    fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
+
+    let text = EquationText::of(equation);
+    let mut kernel = CudaEquationKernel::new(space, &text, &tables).unwrap();
+    assert!(kernel.difference(space, equation).unwrap() < 1e-14, "{name}: at points");
+    let (elem_node, on_device) = (mesh.elem_node.upload(space).unwrap(), graph.upload(space).unwrap());
+    let (coord, solution) = (space.upload(&coord).unwrap(), space.upload(u.as_flattened()).unwrap());
+    let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
+    let elems = mesh.elem_node.elem_count();
+    for (strategy, strategy_name) in Strategy::ALL {
+        for step in [elems, elems / 3] {
+            let mut fill = CudaFill::with_step(space, strategy, step, &on_device).unwrap();
+            let mut found = CrsMatrix::zeros_on(space, on_device.crs.clone()).unwrap();
+            let mut found_residual = space.upload(&vec![f64::NAN; D * count]).unwrap();
+            for _ in 0..2 {
+                fill.assemble_equation(space, &mut kernel, input, &mut found, &mut found_residual).unwrap();
+            }
+            let values = difference(&space.download(found.values()).unwrap(), matrix.values());
+            let residuals = difference(&space.download(&found_residual).unwrap(), &residual);
+            assert!(values < 1e-12, "{name}, {strategy_name}, step {step}: matrix differs by {values:e}");
+            assert!(residuals < 1e-12, "{name}, {strategy_name}, step {step}: residual differs by {residuals:e}");
+        }
+    }
+}
+
+/// The equation on small and large elements, with and without one kernel for all.
+fn check_elements<E: Equation<1> + DeviceText>(space: &Cuda, equation: &E) {
+    check::<_, 1, 8, 8>(space, equation, ElementType::Hex8, [9, 10, 11]);
+    check::<_, 1, 4, 4>(space, equation, ElementType::Tet4, [5, 6, 7]);
+    check::<_, 1, 6, 6>(space, equation, ElementType::Wedge6, [5, 6, 7]);
+    check::<_, 1, 10, 10>(space, equation, ElementType::Tet10, [3, 4, 5]);
+    check::<_, 1, 20, 20>(space, equation, ElementType::Hex20, [3, 4, 5]);
+    check::<_, 1, 27, 27>(space, equation, ElementType::Hex27, [4, 5, 6]);
+}
+
+#[test]
+fn heat_and_diffusion_are_assembled_as_on_a_host() {
+    let Some(space) = gpu("heat_and_diffusion_are_assembled_as_on_a_host") else { return };
+    check_elements(&space, &Heat { conductivity: 1.7 });
+    check_elements(&space, &Diffusion { direction: [0.5, 1.0, -0.25] });
+}
+
+#[test]
+fn equations_of_a_user_are_assembled_as_on_a_host() {
+    let Some(space) = gpu("equations_of_a_user_are_assembled_as_on_a_host") else { return };
+    check_elements(&space, &Bratu { lambda: 1.3 });
+    for limit in [0.7, 20.0] {
+        let layered = Layered { weights: [1.5, 0.0, 0.25], mix: [[1.0, 0.5], [0.25, 2.0]], limit };
+        check::<_, 2, 8, 16>(&space, &layered, ElementType::Hex8, [5, 4, 3]);
+        check::<_, 2, 27, 54>(&space, &layered, ElementType::Hex27, [3, 3, 2]);
+    }
+}
+
+#[test]
+fn elasticity_is_assembled_as_on_a_host() {
+    let Some(space) = gpu("elasticity_is_assembled_as_on_a_host") else { return };
+    let equation = Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, 0.0, -1.0] };
+    check::<_, 3, 8, 24>(&space, &equation, ElementType::Hex8, [5, 6, 7]);
+    check::<_, 3, 4, 12>(&space, &equation, ElementType::Tet4, [3, 4, 5]);
+    check::<_, 3, 27, 81>(&space, &equation, ElementType::Hex27, [3, 2, 4]);
+}
+
+#[test]
+fn text_by_hand_is_compared_with_rust() {
+    let Some(space) = gpu("text_by_hand_is_compared_with_rust") else { return };
+    let tables = Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule());
+    let difference = |factor: &str| {
+        let text = format!(
+            "struct Mine {{ double k; template <class N> __device__ Array<Weak<N>, 1> weak(Array<N, 3>, Array<Field<N>, 1> u) const {{\n\
+             return {{{{{{{{k * u[0].grad[0], k * u[0].grad[1], {factor} * u[0].grad[2]}}, u[0].value * u[0].value}}}}}};\n}} }};"
+        );
+        let text = EquationText::<1>::from_cuda("Mine", &text, &[1.7]).symmetric();
+        CudaEquationKernel::new(&space, &text, &tables)?.difference(&space, &Heat { conductivity: 1.7 })
+    };
+    assert!(difference("k").unwrap() < 1e-15);
+    assert!(difference("1.8").unwrap() > 0.01);
+    assert!(difference("mu").unwrap_err().to_string().contains("undefined"));
+}
+
+#[test]
+fn other_sizes_are_refused() {
+    let Some(space) = gpu("other_sizes_are_refused") else { return };
+    let mesh = ElementBox::new(ElementType::Hex8, [2; 3], [1.0; 3]).unwrap();
+    let graph = graph::build(&Serial, &mesh.elem_node, 27, graph::Strategy::default()).unwrap().upload(&space).unwrap();
+    let mut fill = CudaFill::new(&space, Strategy::Gather, &graph).unwrap();
+    let (mut matrix, mut residual) =
+        (CrsMatrix::zeros_on(&space, graph.crs.clone()).unwrap(), space.zeros(27).unwrap());
+    let (elem_node, coord) = (mesh.elem_node.upload(&space).unwrap(), space.upload(&mesh.node_coord).unwrap());
+    let text = EquationText::of(&Heat { conductivity: 1.0 });
+    let mut refused = |element: ElementType, unknowns: usize| {
+        let mut kernel = CudaEquationKernel::new(&space, &text, &Basis::new(element).at(&element.rule())).unwrap();
+        let solution = space.zeros(unknowns).unwrap();
+        let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
+        fill.assemble_equation(&space, &mut kernel, input, &mut matrix, &mut residual).unwrap_err().to_string()
+    };
+    assert!(refused(ElementType::Tet4, 27).contains("elem_node (nodes per element)"));
+    assert!(refused(ElementType::Hex8, 26).contains("`solution`"));
+}
