@@ -43,7 +43,7 @@ mod cuda {
     mod solve;
     mod sparse;
 
-    pub use super::equations;
+    use super::equations;
     pub use super::gpu::gpu;
     pub use super::wave::wave;
 
