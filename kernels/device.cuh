@@ -14,6 +14,7 @@ template <int N, class T> INLINE constexpr Array<T, N> repeat(T value) {
     for (int i = 0; i < N; i++) all[i] = value;
     return all;
 }
+template <class T, int N> __device__ T item_of(const Array<T, N>& of);
 // array.map(f)
 template <class T, int N, class F> INLINE auto map(const Array<T, N>& of, F f) {
     Array<decltype(f(of[0])), N> all;

@@ -9,15 +9,16 @@
 //     A[(m,c), (n,d)] = sum_p sum_k g_k(m) sum_j C_cd[k, j] g_j(n)      g = (reference gradient of phi, phi) at point p
 //     R[(m,c)]        = sum_p sum_k g_k(m) W_c[k]
 //
-// Small elements: one thread per element, all in registers. Others: one thread per point writes C and W; then one thread per
+// Small matrices: one thread per element, all in registers. Others: one thread per point writes C and W; then one thread per
 // element and tile of BLOCK x BLOCK nodes sums over the points. Stored as [entry, elem], as fill.cu reads them.
 
 constexpr int TERMS = 4, DIM = 3, ROWS = NODES * DOFS, THREADS = 128;
 // Blocks of nodes; nodes behind the last one have g = 0.
 constexpr int BLOCKS = (NODES + BLOCK - 1) / BLOCK, PADDED = BLOCKS * BLOCK;
 // Numbers of C and W at a point.
-constexpr int ITEMS = DOFS * DOFS * TERMS * TERMS + DOFS * TERMS;
-constexpr int BLOCK_PAIRS = SYMMETRIC ? BLOCKS * (BLOCKS + 1) / 2 : BLOCKS * BLOCKS, TILES = DOFS * DOFS * BLOCK_PAIRS;
+[[maybe_unused]] constexpr int ITEMS = DOFS * DOFS * TERMS * TERMS + DOFS * TERMS;
+constexpr int BLOCK_PAIRS = SYMMETRIC ? BLOCKS * (BLOCKS + 1) / 2 : BLOCKS * BLOCKS;
+[[maybe_unused]] constexpr int TILES = DOFS * DOFS * BLOCK_PAIRS;
 
 using Point = Array<double, DIM>;
 using Fields = Array<Field<double>, DOFS>;

@@ -100,8 +100,8 @@ struct Readme;
 #[doc = include_str!("../docs/own_mesh.md")]
 struct OwnMesh;
 
-/// The example of docs/own_equation.md, as a test.
-#[cfg(doctest)]
+/// The examples of docs/own_equation.md, as tests.
+#[cfg(all(doctest, feature = "cuda"))]
 #[doc = include_str!("../docs/own_equation.md")]
 struct OwnEquation;
 

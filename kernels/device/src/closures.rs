@@ -1,4 +1,4 @@
-//! Closures: functions of C++ with copies of the names around them.
+//! Closures: functions of C++ with copies of the names around them. Their parameters have types: NVRTC takes no generic lambdas.
 
 use super::context::Context;
 use super::expressions::{self, name};
@@ -6,22 +6,38 @@ use super::{statements, types};
 use std::collections::HashSet;
 use syn::{Error, Expr, ExprClosure, Pat, Result};
 
-/// Returns a closure in C++.
-pub fn translate(closure: &ExprClosure, context: &Context) -> Result<String> {
+/// Returns what is called for each item, of type `item`: a closure, a name or a conversion.
+pub fn for_each(of: &Expr, item: &str, context: &Context) -> Result<String> {
+    match of {
+        Expr::Closure(closure) => translate(closure, Some(item), context),
+        Expr::Path(_) => {
+            let function = expressions::callee(of, context)?;
+            Ok(format!("[=]({item} item) {{\nreturn {function}(item);\n}}"))
+        }
+        other => Err(Error::new_spanned(other, "expected a closure or the name of a function")),
+    }
+}
+
+/// Returns a closure in C++. `item` is the type of a parameter whose type is not stated.
+pub fn translate(closure: &ExprClosure, item: Option<&str>, context: &Context) -> Result<String> {
     let (mut parameters, mut unpacked, mut names) = (Vec::new(), String::new(), HashSet::new());
     for (at, parameter) in closure.inputs.iter().enumerate() {
         names.extend(statements::names_of(parameter).into_iter().map(ToString::to_string));
+        let given = || {
+            let expected = "expected a type: `|i: usize| ...`";
+            item.ok_or_else(|| Error::new_spanned(parameter, expected))
+        };
         match parameter {
-            Pat::Ident(of) => parameters.push(format!("auto {}", name(&of.ident))),
+            Pat::Ident(of) => parameters.push(format!("{} {}", given()?, name(&of.ident))),
             Pat::Type(of) => match &*of.pat {
                 Pat::Ident(ident) => {
                     parameters.push(format!("{} {}", types::translate(&of.ty, context)?, name(&ident.ident)));
                 }
                 other => return Err(Error::new_spanned(other, "expected a name")),
             },
-            Pat::Wild(_) => parameters.push("auto".into()),
+            Pat::Wild(_) => parameters.push(given()?.into()),
             pattern => {
-                parameters.push(format!("auto parameter_{at}"));
+                parameters.push(format!("{} parameter_{at}", given()?));
                 unpacked += &statements::bind(pattern, &format!("parameter_{at}"))?;
             }
         }

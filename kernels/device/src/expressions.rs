@@ -114,7 +114,6 @@ pub fn translate(of: &Expr, context: &Context) -> Result<String> {
             None => match names(of)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 ["Self", constant] => Ok(constant.into()),
                 [.., "f64", "consts", "PI"] => Ok("3.14159265358979323846".into()),
-                [of_type, "from"] => Ok(format!("[](auto number) {{ return {}(number); }}", conversion(of_type))),
                 _ => Err(Error::new_spanned(of, EXPECTED)),
             },
         },
@@ -173,7 +172,7 @@ pub fn translate(of: &Expr, context: &Context) -> Result<String> {
             let inner = Block { brace_token: syn::token::Brace::default(), stmts: vec![Stmt::Expr(of.clone(), None)] };
             Ok(format!("[&] {{\n{}}}()", context.value(|| statements::block(&inner, context, true))?))
         }
-        Expr::Closure(closure) => closures::translate(closure, context),
+        Expr::Closure(closure) => closures::translate(closure, None, context),
         Expr::Call(call) => function(call, context),
         Expr::MethodCall(call) => method(call, context),
         other => Err(Error::new_spanned(other, EXPECTED)),
@@ -215,18 +214,40 @@ fn conversion(of_type: &str) -> String {
 
 /// A call of a function.
 fn function(call: &ExprCall, context: &Context) -> Result<String> {
-    let arguments = all(&call.args, context)?;
-    match names(&call.func)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [_] => Ok(format!("{}({arguments})", translate(&call.func, context)?)),
-        [.., "array", "from_fn"] => Ok(format!("::from_fn({arguments})")),
-        ["Self", function] => Ok(format!("{function}({arguments})")),
-        [of_type, "from"] => Ok(format!("{}({arguments})", conversion(of_type))),
-        _ => Err(Error::new_spanned(&call.func, EXPECTED)),
+    if let (true, [closure]) = (is_from_fn(&Expr::Call(call.clone())), &call.args.iter().collect::<Vec<_>>()[..]) {
+        return Ok(format!("::from_fn({})", closures::for_each(closure, "int", context)?));
     }
+    Ok(format!("{}({})", callee(&call.func, context)?, all(&call.args, context)?))
+}
+
+/// What is called by a path.
+pub fn callee(of: &Expr, context: &Context) -> Result<String> {
+    match names(of)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [_] => translate(of, context),
+        ["Self", function] => Ok(function.into()),
+        [of_type, "from"] => Ok(conversion(of_type)),
+        _ => Err(Error::new_spanned(of, EXPECTED)),
+    }
+}
+
+/// `array.map(f)`.
+fn map(call: &ExprMethodCall, context: &Context) -> Result<String> {
+    let (array, Some(function)) = (translate(&call.receiver, context)?, call.args.first()) else {
+        return Err(Error::new_spanned(call, "expected `array.map(|item| ...)`"));
+    };
+    // C++ has no lambda inside `decltype`.
+    if array.contains("[=]") || array.contains("[&]") {
+        return Err(Error::new_spanned(&call.receiver, "expected a name: bind the array by `let` before `map`"));
+    }
+    let function = closures::for_each(function, &format!("decltype(::item_of({array}))"), context)?;
+    Ok(format!("::map({array}, {function})"))
 }
 
 /// A method: a function of numbers, or a function of the struct.
 fn method(call: &ExprMethodCall, context: &Context) -> Result<String> {
+    if call.method == "map" {
+        return map(call, context);
+    }
     let (receiver, arguments) = (translate(&call.receiver, context)?, all(&call.args, context)?);
     if call.turbofish.is_some() {
         return Err(Error::new_spanned(&call.turbofish, "`::<>` has no translation to CUDA: state types by `let`"));

@@ -37,6 +37,8 @@ fn what_has_no_translation_is_refused_at_its_place() {
         ("let x = array::from_fn(|i| b[i]); 0.0", "let x = array::from_fn(|i| b[i]);", "expected a type"),
         ("let mut s = 0.0; b.map(|x| { s += x; x }); s", "s", "expected a name of the closure"),
         ("let x = if n > 1 { return 1.0; } else { 2.0 }; x", "return 1.0", "in a block whose value is used"),
+        ("b.map(|x| x).map(|x| x); 0.0", "b.map(|x| x)", "bind the array by `let` before `map`"),
+        ("let f = |i| b[i]; f(0)", "i", "expected a type: `|i: usize| ...`"),
         ("g::<3>(a)", "::<3>", "`::<>` has no translation"),
         ("(1.0, 2.0).0", "(1.0, 2.0).0", "expected a named field"),
         ("n as f64 + \"text\"", "\"text\"", "expected a number"),

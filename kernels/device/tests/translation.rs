@@ -57,7 +57,7 @@ fn the_text_is_that_by_hand() {
         "return ((sum > 4.0) ? (4.0 * HALF) : ((HALF * (*this).stiffness) * ::sqrt(sum)));",
         "INLINE Array<double, 2> twice(Array<double, 2> argument_0);",
         "INLINE Array<double, 2> twice(Array<double, 2> argument_0) {\nauto a = argument_0[0];\nauto b = argument_0[1];",
-        "return ::map(::array(a, b), [=](auto x) {\nreturn (2.0 * x);\n});",
+        "return ::map(::array(a, b), [=](decltype(::item_of(::array(a, b))) x) {\nreturn (2.0 * x);\n});",
         "while ((left > 1.0)) {\nleft /= 2.0;\nsteps += 1.0;\n}",
     ] {
         assert!(text.contains(line), "{line}\n--- not in\n{text}");

@@ -2,7 +2,7 @@
 //! `EquationKernel`.
 //!
 //! ```text
-//! one unknown, up to 8 nodes     store_equation: one thread per element
+//! matrices of up to 36 entries   store_equation: one thread per element
 //! others                         equation_points: coefficients at the points, one thread each, 8 (16 D^2 + 4 D) bytes per point
 //!                                equation_tiles: one thread per element and tile of at most 8 x 8 nodes
 //! ```

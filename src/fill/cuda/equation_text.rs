@@ -12,6 +12,8 @@ use std::fmt::Write;
 const TERMS: usize = 4;
 /// Most nodes along an edge of a tile: 64 sums of a thread are 128 of its registers.
 const LARGEST_TILE: usize = 8;
+/// Most entries of a matrix that a thread sums beside everything else; 64 spilled registers.
+const LARGEST_FUSED: usize = 36;
 /// Bytes of static shared memory per block.
 const SHARED: usize = 48 << 10;
 /// Points at which the derivatives of an equation are looked at.
@@ -159,8 +161,8 @@ impl ElementShape {
     pub fn new<const D: usize>(text: &EquationText<D>, tables: &BasisTables) -> Result<Self> {
         let (nodes, points) = (tables.nodes, tables.weights.len());
         let block = nodes.div_ceil(nodes.div_ceil(LARGEST_TILE).max(1));
-        let fused = D == 1 && nodes <= LARGEST_TILE;
-        let shape = ElementShape { nodes, points, block, fused, dofs: D, symmetric: text.symmetric };
+        let mut shape = ElementShape { nodes, points, block, fused: false, dofs: D, symmetric: text.symmetric };
+        shape.fused = D == 1 && shape.entries() <= LARGEST_FUSED;
         let bytes = points * (shape.padded() * TERMS + 1) * size_of::<f64>();
         if bytes > SHARED {
             let (needed, limit) = (format!("{bytes} bytes"), format!("{SHARED} bytes"));
@@ -247,6 +249,7 @@ mod tests {
             (tables.values[27], 0.0, tables.weights[0])
         );
         assert_eq!(shape(ElementType::Hex27, false).tiles(), 17);
+        assert!(!shape(ElementType::Hex8, false).fused && shape(ElementType::Wedge6, false).fused);
         let huge = BasisTables { nodes: 27, values: vec![], gradients: vec![], weights: vec![1.0; 64] };
         let heat = EquationText::of(&Heat { conductivity: 1.0 });
         assert!(ElementShape::new(&heat, &huge).unwrap_err().to_string().contains("the basis at the points"));
