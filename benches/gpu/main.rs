@@ -20,15 +20,17 @@ use clap::Parser;
 use groups::Case;
 use minifenl::Result;
 use minifenl::comm::Solo;
-use minifenl::fill::{ContractionWorkset, HeatInput};
-use minifenl::graph;
-use minifenl::mesh::{Mesh, MeshSpace};
+use minifenl::element::equations::Heat;
+use minifenl::element::{Basis, ElementType};
+use minifenl::fill::{ContractionWorkset, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput};
+use minifenl::mesh::{ElementBox, Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
 use minifenl::solve::CgVariant;
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
-use minifenl::sparse::{Format, Lanes, Spmv, Storage};
-use rows::Table;
+use minifenl::sparse::{CrsMatrix, Format, Lanes, Spmv, Storage};
+use minifenl::{fill, graph};
+use rows::{Row, Table};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -41,8 +43,8 @@ struct Args {
     /// Nodes along the edges of the boxes
     #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256])]
     sizes: Vec<usize>,
-    /// Stages: vector, spmv, cg, graph, fill, start
-    #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill", "start"].map(String::from))]
+    /// Stages: vector, spmv, cg, graph, fill, equation (on a GPU only), start
+    #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill", "equation", "start"].map(String::from))]
     stages: Vec<String>,
     /// Items of the vectors
     #[arg(long)]
@@ -157,6 +159,9 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
             groups::fills(space, table, &case, &mesh, &graph)?;
             worksets(space, table, &case, &mesh)?;
         }
+        if args.has("equation") {
+            equations(space, table, edge)?;
+        }
         if args.has("start") {
             groups::start(space, table, &case, &mesh)?;
         }
@@ -189,6 +194,31 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
         // Matrices and residuals out, nodes, coordinates and temperatures in.
         let bytes = (elems * (72 * 8 + 32) + case.nodes() * 32) as u64;
         table.add(case.row("element matrices", name, timing, bytes));
+    }
+    Ok(())
+}
+
+/// The heat equation from its Rust text: element matrices of boxes with about as many nodes, assembled by `gather`.
+fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
+    let text = EquationText::of(&Heat { conductivity: 1.0 });
+    for (element, cells) in
+        [(ElementType::Hex8, edge - 1), (ElementType::Tet10, edge / 2), (ElementType::Hex27, edge / 2)]
+    {
+        let mesh = ElementBox::new(element, [cells; 3], [1.0; 3])?;
+        let (nodes, elems, tables) =
+            (mesh.node_coord.len(), mesh.elem_node.elem_count(), Basis::new(element).at(&element.rule()));
+        let (elem_node, node_coord) = (&mesh.elem_node.upload(space)?, &space.upload(&mesh.node_coord)?);
+        let graph = graph::build(space, elem_node, nodes, graph::Strategy::default())?;
+        let (mut matrix, mut residual) = (CrsMatrix::zeros_on(space, graph.crs.clone())?, space.zeros(nodes)?);
+        let mut kernel = CudaEquationKernel::new(space, &text, &tables)?;
+        let mut fill = CudaFill::new(space, fill::Strategy::Gather, &graph)?;
+        let input = EquationInput { elem_node, node_coord, solution: &space.upload(&vec![1.5; nodes])? };
+        let timing =
+            clock::median(space, || fill.assemble_equation(space, &mut kernel, input, &mut matrix, &mut residual))?;
+        // Values and residual out, tables, coordinates and unknowns in.
+        let bytes = (8 * graph.crs.nnz() + 40 * nodes + 4 * elems * tables.nodes) as u64;
+        let variant = format!("heat from Rust, {element}");
+        table.add(Row { group: "equation", variant, is_peer: false, edge, nodes, timing, bytes });
     }
     Ok(())
 }

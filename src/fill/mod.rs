@@ -2,8 +2,8 @@
 //!
 //! Both operations have one interface on every space: [`Assemble`] for the heat equation and [`Boundary`] for
 //! [`Dirichlet`] conditions. Other equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), its
-//! [`DynFill`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with stored element
-//! matrices. Assembly offers three strategies:
+//! [`DynFill`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
+//! stored element matrices. Assembly offers three strategies:
 //!
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
 //! |---|---|---|---|

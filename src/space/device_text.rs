@@ -3,12 +3,12 @@
 //! The attribute [`device`](crate::device) implements [`DeviceText`] for the structs of a module that implement a trait:
 //!
 //! ```
-//! use minifenl::element::equations::{Equation, Field, Weak};
-//! use minifenl::space::{DeviceText, lanes::Number};
+//! use minifenl::space::DeviceText;
 //!
 //! #[minifenl::device]
 //! mod decay {
-//!     use super::*;
+//!     use minifenl::element::equations::{Equation, Field, Weak};
+//!     use minifenl::space::lanes::Number;
 //!
 //!     /// -k laplace(u) + u = 0
 //!     pub struct Decay {

@@ -82,7 +82,8 @@ pub mod layered {
         fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 2]) -> [Weak<N>; 2] {
             let [a, _, c] = HEIGHTS;
             let steps = halvings(self.limit);
-            let height = if steps > 2 && !(self.limit < 0.0) {
+            let is_low = steps <= 2;
+            let height = if !is_low && self.limit > 0.0 {
                 let scale = Self::cut(self.limit) * Self::HALF;
                 N::from(scale) * x[2]
             } else {
@@ -105,7 +106,7 @@ pub mod layered {
                 let k = self.strength(roots[c]);
                 let along =
                     |axis: usize| if axis == c { k * u[c].grad[axis] } else { u[1 - c].grad[axis] / roots[1 - c] };
-                let flux: [N; 3] = array::from_fn(|axis| along(axis));
+                let flux: [N; 3] = array::from_fn(along);
                 Weak { flux, source: (roots[c] * x[c].sin() + N::from(steps as f64)).ln() - u[c].value.cos().exp() }
             })
         }

@@ -6,7 +6,8 @@
 //! ```
 //! An [`Equation`] states `flux` and `source` of each component; its derivative may be written by hand or is computed by dual numbers
 //! ([`automatic`]). The form is that of PETSc's f0, f1 and g0 to g3 (Knepley, Brown, Rupp, Smith 2013, Achieving high performance with
-//! unified residual evaluation). Everything else, basis, geometry and sums, belongs to the kernels.
+//! unified residual evaluation). Everything else, basis, geometry and sums, belongs to the kernels. With feature `cuda` each equation
+//! is translated to CUDA C++, so that hosts and GPUs evaluate what is written once.
 //!
 //! | equation | dofs | flux | source |
 //! |---|---|---|---|
