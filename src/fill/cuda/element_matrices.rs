@@ -17,8 +17,8 @@ use crate::space::Cuda;
 use crate::space::cuda::{CudaMemory, Grid, arguments};
 
 /// Threads per block of the contractions, blocks per multiprocessor and elements per warp, as in the kernel.
-const THREADS: usize = 128;
-const BLOCKS: usize = 3;
+const THREADS: usize = 384;
+const BLOCKS: usize = 1;
 const ELEMS: usize = 16;
 const WARP: usize = 32;
 
