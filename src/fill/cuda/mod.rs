@@ -14,6 +14,7 @@ mod contraction;
 mod dirichlet;
 mod gather;
 mod heat;
+mod model;
 mod places;
 mod scatter;
 mod system;
