@@ -100,11 +100,31 @@ fn all_flags_together_replace_a_deck() {
     let (_folder, path) = first_deck();
     let flags = words(together().map(|setting| (setting.flag, setting.second.0)));
     let all = [&["--input", &path][..], &flags].concat();
-    let expected: BTreeMap<_, _> = together().map(|setting| (setting.key.into(), setting.second.1.into())).collect();
+    let mut expected: BTreeMap<_, _> =
+        together().map(|setting| (setting.key.into(), setting.second.1.into())).collect();
+    // These keys stand in every deck.
+    expected.insert("problem.kind".into(), "\"heat\"".into());
+    expected.insert("mesh.element".into(), "\"hex8\"".into());
     assert_eq!(dumped(&all), expected);
     // The program itself, too.
     let (code, out, err) = program::run("minifenl", &[&all[..], &["--dump-deck"]].concat());
     assert_eq!((code, err.as_str(), flat(&out)), (0, "", expected));
+}
+
+#[test]
+fn problem_and_element_set_their_keys_and_the_default_nodes() {
+    let default = dumped(&[]);
+    for (words, changed) in [
+        (&["--problem", "elasticity"][..], &[("problem.kind", "\"elasticity\"")][..]),
+        (&["--element", "tet4"], &[("mesh.element", "\"tet4\"")]),
+        (&["--element", "hex20"], &[("mesh.element", "\"hex20\""), ("mesh.nodes", "65")]),
+    ] {
+        let mut expected = default.clone();
+        expected.extend(changed.iter().map(|(key, value)| (key.to_string(), value.to_string())));
+        assert_eq!(dumped(words), expected);
+        let (_folder, path) = written(&deck([(changed[0].0, changed[0].1)].into_iter()));
+        assert_eq!(dumped(&["--input", &path]), expected);
+    }
 }
 
 #[test]

@@ -7,8 +7,9 @@ use clap::{Parser, ValueHint};
 use clap_complete::Shell;
 use commands::Command;
 use minifenl::comm::Transport;
+use minifenl::element::ElementType;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, RowLanes};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, ProblemKind, RowLanes};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
 use minifenl::sparse::Format;
@@ -19,12 +20,15 @@ const ABOUT: &str = "\
 Parallel finite-element assembly and solution, measured.
 
 Solves -K laplace(T) + T^2 = 0 on a box of trilinear hexahedra, T given at zmin and zmax and no flux elsewhere, by Newton's \
-method with conjugate gradients, and compares the answer with the analytic solution.";
+method with conjugate gradients, and compares the answer with the analytic solution. Or another problem (--problem) on other \
+elements (--element).";
 
 const EXAMPLES: &str = "\
 Examples:
   minifenl                                    64 nodes an edge, all cores
   minifenl --nodes 64x48x32 --map twist:0.5   non-affine elements
+  minifenl --problem elasticity --element tet10 --nodes 33
+                                              another equation and element
   minifenl --preset seeds                     the papers' algorithms
   minifenl --input inputs/twist.toml --triad  a deck; fractions of the triad
   minifenl strategies --nodes 64              every strategy, compared
@@ -57,6 +61,12 @@ pub struct Args {
     /// Nodes along the edges of each rank's share (weak scaling)
     #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes", value_hint = ValueHint::Other)]
     nodes_per_rank: Option<Nodes>,
+    /// Problem: heat, poisson, diffusion, elasticity, minife [default: heat]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<ProblemKind>(ProblemKind::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    problem: Option<ProblemKind>,
+    /// Elements: hex8, hex20, hex27, tet4, tet10, wedge6 [default: hex8]
+    #[arg(long, value_name = "TYPE", allow_hyphen_values = true, value_parser = named::<ElementType>(ElementType::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    element: Option<ElementType>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
     #[arg(long, value_name = "MAP", allow_hyphen_values = true, value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]
     map: Option<CoordinateMap>,
@@ -180,6 +190,8 @@ impl Args {
         }
         set(&mut deck.mesh.size, self.size);
         set(&mut deck.mesh.imbalance, self.imbalance);
+        set(&mut deck.problem.kind, self.problem);
+        set(&mut deck.mesh.element, self.element);
         set(&mut deck.mesh.map, self.map);
         set(&mut deck.problem.t_min, self.t_min);
         set(&mut deck.problem.t_max, self.t_max);
@@ -207,7 +219,7 @@ impl Args {
         deck.run.share_gpu |= self.share_gpu;
         deck.run.deterministic |= self.deterministic;
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
-            deck.mesh.nodes = Some(Nodes::new([64; 3])?);
+            deck.mesh.nodes = Some(Nodes::new([deck.default_nodes(); 3])?);
         }
         let is_input = |report: &PathBuf| {
             self.input

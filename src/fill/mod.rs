@@ -45,6 +45,7 @@ mod dirichlet;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod model;
 mod parts;
 mod same_graph;
 mod stored_system;
@@ -66,6 +67,7 @@ pub use host::{
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use model::{AssembleModel, FieldErrors, FieldOn, Sample};
 pub use parts::{Parts, Wanted};
 pub use stored_system::StoredSystem;
 

@@ -22,9 +22,25 @@ pub struct ElementBox {
 }
 
 /// The image of the unit cube, or of the unit simplex, in a cell: x -> origin + sum_i x_i along_i.
-struct Piece {
+pub(super) struct Piece {
     origin: [i64; 3],
     along: [[i64; 3]; 3],
+}
+
+impl Piece {
+    /// The grid point of a node of the unit cube or simplex, from the lowest point of its cell. Halves are whole numbers of points
+    /// where the degree is 2.
+    pub(super) fn point(&self, unit: &[f64; 3], degree: usize) -> [usize; 3] {
+        [0, 1, 2].map(|axis| {
+            let moved: f64 = (0..3).map(|i| unit[i] * self.along[i][axis] as f64).sum();
+            (degree as f64 * (self.origin[axis] as f64 + moved)).round() as usize
+        })
+    }
+}
+
+/// Grid points per cell and axis.
+pub(super) fn degree(element: ElementType) -> usize {
+    if element.reference_nodes().len() > 8 { 2 } else { 1 }
 }
 
 impl ElementBox {
@@ -38,8 +54,7 @@ impl ElementBox {
                 "ElementBox::new: {cells:?} cells: expected 1 or more along each axis"
             )));
         }
-        // Nodes per cell and axis.
-        let degree = if element.reference_nodes().len() > 8 { 2 } else { 1 };
+        let degree = degree(element);
         let cells: [usize; 3] = std::array::from_fn(|axis| if axis < element.dim() { cells[axis] } else { 0 });
         let points = cells.map(|count| (degree * count).saturating_add(1));
         let all = points.iter().fold(1usize, |all, &count| all.saturating_mul(count));
@@ -53,11 +68,8 @@ impl ElementBox {
             let at = [cell % cells[0], cell / cells[0] % cells[1], cell / (cells[0] * cells[1])];
             for piece in &pieces {
                 table.extend(offsets.iter().map(|unit| {
-                    // Halves are whole numbers of nodes where the degree is 2.
-                    let along = |axis: usize| {
-                        let moved: f64 = (0..3).map(|i| unit[i] * piece.along[i][axis] as f64).sum();
-                        degree * at[axis] + (degree as f64 * (piece.origin[axis] as f64 + moved)).round() as usize
-                    };
+                    let point = piece.point(unit, degree);
+                    let along = |axis: usize| degree * at[axis] + point[axis];
                     (along(0) + points[0] * (along(1) + points[1] * along(2))) as LocalOrdinal
                 }));
             }
@@ -81,7 +93,7 @@ impl ElementBox {
 }
 
 /// The nodes of the reference element in [0, 1] along each axis.
-fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
+pub(super) fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
     let centred = match element {
         ElementType::Hex8 | ElementType::Hex20 | ElementType::Hex27 => [true; 3],
         ElementType::Quad4 => [true, true, false],
@@ -93,7 +105,7 @@ fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
     element.reference_nodes().iter().map(unit).collect()
 }
 
-fn pieces(element: ElementType) -> Vec<Piece> {
+pub(super) fn pieces(element: ElementType) -> Vec<Piece> {
     const E: [[i64; 3]; 3] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
     let sum = |a: [i64; 3], b: [i64; 3]| std::array::from_fn(|axis| a[axis] + b[axis]);
     let of = |along| Piece { origin: [0; 3], along };

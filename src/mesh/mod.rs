@@ -34,6 +34,7 @@ mod coordinate_map;
 mod cuda;
 mod elem_node;
 mod element_box;
+mod element_part;
 mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
@@ -53,6 +54,7 @@ pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
 pub use element_box::ElementBox;
+pub use element_part::ElementPart;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

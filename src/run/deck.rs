@@ -6,6 +6,7 @@ mod check;
 mod choice;
 mod device;
 mod host_gpus;
+mod kind;
 mod lanes;
 mod nodes;
 mod parse;
@@ -17,12 +18,13 @@ mod tests;
 pub use choice::Choice;
 pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
+pub use kind::ProblemKind;
 pub use lanes::RowLanes;
 pub use nodes::Nodes;
 pub use preset::Preset;
 
 use crate::comm::Transport;
-use crate::element::Analytic;
+use crate::element::{Analytic, ElementType};
 #[cfg(doc)]
 use crate::mesh::BoxSpec;
 use crate::mesh::CoordinateMap;
@@ -41,7 +43,7 @@ pub struct Deck {
     /// `[mesh]`: the box and its nodes.
     #[serde(deserialize_with = "section")]
     pub mesh: MeshDeck,
-    /// `[problem]`: the boundary values.
+    /// `[problem]`: the problem and its boundary values.
     #[serde(deserialize_with = "section")]
     pub problem: ProblemDeck,
     /// `[graph]`: how the matrix graph is made.
@@ -74,6 +76,9 @@ pub struct MeshDeck {
     /// Nodes along the edges of each rank's share, for weak scaling: the box grows with the ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes_per_rank: Option<Nodes>,
+    /// Type of the elements. Those of degree 2 have a node at every half cell, which `nodes` counts.
+    #[serde(with = "by_name")]
+    pub element: ElementType,
     /// The map from the uniform box to the mesh.
     #[serde(with = "by_name")]
     pub map: CoordinateMap,
@@ -86,14 +91,24 @@ pub struct MeshDeck {
 
 impl Default for MeshDeck {
     fn default() -> Self {
-        MeshDeck { nodes: None, nodes_per_rank: None, map: CoordinateMap::default(), size: [1.0; 3], imbalance: 0.0 }
+        MeshDeck {
+            nodes: None,
+            nodes_per_rank: None,
+            element: ElementType::default(),
+            map: CoordinateMap::default(),
+            size: [1.0; 3],
+            imbalance: 0.0,
+        }
     }
 }
 
-/// The boundary values; the conductivity follows from them (see [`Analytic`]).
+/// The problem; for heat the boundary values, from which the conductivity follows (see [`Analytic`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProblemDeck {
+    /// Equation, boundary conditions and solution.
+    #[serde(with = "by_name")]
+    pub kind: ProblemKind,
     /// Temperature at the lowest z.
     pub t_min: f64,
     /// Temperature at the highest z.
@@ -102,7 +117,7 @@ pub struct ProblemDeck {
 
 impl Default for ProblemDeck {
     fn default() -> Self {
-        ProblemDeck { t_min: 1.0, t_max: 2.0 }
+        ProblemDeck { kind: ProblemKind::default(), t_min: 1.0, t_max: 2.0 }
     }
 }
 
@@ -177,14 +192,6 @@ impl Default for CgDeck {
     }
 }
 
-impl CgDeck {
-    /// The stopping criteria of a solve.
-    pub(super) fn params(&self) -> CgParams {
-        let CgDeck { tolerance, max_iterations, .. } = *self;
-        self.iterations.map_or(CgParams { tolerance, max_iterations }, CgParams::exactly)
-    }
-}
-
 /// Device, threads, report, bandwidth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -227,6 +234,12 @@ impl Deck {
     pub fn exact(&self, ranks: u64) -> Result<Analytic> {
         let [.., height] = self.size(self.nodes(ranks)?);
         Ok(Analytic::new(self.problem.t_min, self.problem.t_max, 0.0, height))
+    }
+
+    /// The stopping criteria of a linear solve.
+    pub(super) fn cg_params(&self) -> CgParams {
+        let CgDeck { tolerance, max_iterations, .. } = self.cg;
+        self.cg_iterations().map_or(CgParams { tolerance, max_iterations }, CgParams::exactly)
     }
 
     /// The deck as TOML, every key written out; [`parse`](Self::parse) gives it back unchanged.

@@ -3,21 +3,19 @@
 use super::bandwidth::bandwidth;
 use super::deck::Chosen;
 use super::forecast::{Choices, Sizes};
+use super::model::{ModelSolution, model_solution_on};
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
-use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
+use super::steps::{alone, fix_order, here, newton, wait_limit};
+use super::{Deck, Device, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::BoxPart;
-use crate::solve::{CgVariant, NewtonInfo, NewtonParams, newton_into};
+use crate::solve::CgVariant;
 use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
 use crate::sparse::Format;
 use crate::{Error, Result, graph};
 use std::cell::RefCell;
-use std::time::Duration;
-
-/// How long a device waits for another rank where no limit is given: longer than any rank compiles its kernels.
-const DEVICE_WAIT: Duration = Duration::from_secs(60);
 
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report. An iteration that does not
 /// converge has a report too: it is not verified, and [`Report::stopped`] is the error.
@@ -27,6 +25,9 @@ const DEVICE_WAIT: Duration = Duration::from_secs(60);
 /// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`] and a failure of MPI or of a device are this rank's
 /// alone: the caller has to end the others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
+    if deck.is_model() {
+        return model_solution(deck, comm, progress).map(|solution| solution.report);
+    }
     keeping::<ReportOnly>(deck, comm, progress)
 }
 
@@ -62,6 +63,16 @@ pub(super) fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chos
     if comm.size() > 1 {
         same(comm, &settings(deck))?;
     }
+    if deck.is_model() {
+        let (kind, element) = (deck.problem.kind, deck.mesh.element);
+        return Ok(match deck.run.device {
+            Device::Cuda(_) => Err(Error::Invalid(format!(
+                "run.device (--device): {}: a GPU solves problem heat on hex8 only, and this is {kind} on {element}; give auto or cpu",
+                deck.run.device
+            ))),
+            Device::Auto | Device::Cpu => Ok(Chosen::Cpu { notice: None }),
+        });
+    }
     // With the same settings, all ranks join what `auto` agrees on.
     Ok(deck.run.device.choose(comm, deck.run.share_gpu))
 }
@@ -77,7 +88,32 @@ pub(super) fn pool(threads: usize) -> Result<Threads> {
     })
 }
 
-/// [`solve`] on a given space.
+/// Says which function solves what is not the heat problem on `hex8`.
+fn not_the_box(deck: &Deck) -> Error {
+    let (kind, element) = (deck.problem.kind, deck.mesh.element);
+    Error::Invalid(format!(
+        "solution_on: problem {kind} on {element} has a mesh of another type; expected heat on hex8, or model_solution"
+    ))
+}
+
+/// As [`solve`], for any problem on any element type; each rank also returns its elements and field.
+///
+/// # Errors
+/// As [`solve`].
+pub fn model_solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<ModelSolution> {
+    match agree(comm, device(deck, comm)?)? {
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(ordinal) => {
+            let space = agree(comm, crate::space::Cuda::new(ordinal))?;
+            return model_solution_on(&space, deck, comm, progress);
+        }
+        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
+    }
+    let space = agree(comm, pool(deck.run.threads.unwrap_or_else(|| default_threads(comm))))?;
+    model_solution_on(&space, deck, comm, progress)
+}
+
+/// [`solve`] on a given space, of the heat problem on `hex8`; [`model_solution_on`] solves the others.
 ///
 /// # Errors
 /// As [`solve`].
@@ -96,6 +132,9 @@ pub fn solution_on<S: Job>(
     progress: &dyn Progress,
 ) -> Result<Solution<S::Memory>> {
     let (start, phases) = (Start::now(), Phases::default());
+    if deck.is_model() {
+        agree(comm, Err(not_the_box(deck)))?;
+    }
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -109,10 +148,9 @@ pub fn solution_on<S: Job>(
     agree(comm, deck.matrix.lanes.check(S::has_lanes(deck.matrix.format.or(Format::default()))))?;
     let free = agree(comm, space.free_bytes(comm))?;
     let needed = agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
-    let here = (comm.size() > 1).then(|| comm.rank());
+    let here = here(comm);
     comm.enter_phase("connections between ranks");
-    let limit = deck.run.timeout.map_or(DEVICE_WAIT, Duration::from_secs_f64);
-    let links = Links::connect(space, comm, deck.run.halo.given(), limit)?;
+    let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Neither falls into the phases below.
@@ -153,28 +191,11 @@ pub fn solution_on<S: Job>(
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     let mut temperature = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    summary::costs(&phases, &mesh, nnz, &problem, deck);
+    summary::box_costs(&phases, &mesh, nnz, &problem, deck);
 
     // 4. Newton.
     comm.enter_phase("solution");
-    let params = NewtonParams {
-        tolerance: deck.newton.tolerance,
-        max_iterations: deck.newton.max_iterations,
-        ends_at_limit: deck.cg.iterations.is_some(),
-    };
-    let observe = &mut |step, norm| progress.newton(step, norm);
-    let mut info = NewtonInfo::default();
-    let field = S::Memory::slice_mut(&mut temperature);
-    let end = newton_into(space, &links, &mut problem, field, params, observe, &mut info);
-    let alone = |error: Error| alone(error.in_stage("solve", here), comm);
-    progress.done();
-    // All ranks meet an iteration that does not converge together: what it reached is reported as any other result.
-    let stopped = match end {
-        Err(error) if !error.is_collective() => return Err(alone(error)),
-        end => agree(comm, Ok(end.err()))?,
-    };
-    let linear = stopped.is_some().then(|| problem.stopped()).flatten();
-    let symmetry = problem.finish().map_err(alone)?;
+    let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 
@@ -182,42 +203,14 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("report");
     let seconds = start.seconds();
     let peak = agree(comm, space.peak_bytes())?;
-    let newton = summary::Course { info: &info, linear, stopped: stopped.as_ref() };
-    let proof = summary::Proof { exact, spacing: agree(comm, space.spacing(&mesh, 2))?, symmetry };
+    let tables = agree(comm, summary::Tables::of_box(space, &mesh, deck, &exact))?;
     let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm)?;
-    let run = summary::Run {
-        deck,
-        comm,
-        transport: links.transport(),
-        mesh: &mesh,
-        map_stats,
-        date: start.date(),
-        seconds,
-        provenance,
-    };
-    let report = summary::report(space, run, &temperature, &newton, &proof, &phases, peak, triad).map_err(alone)?;
+    let (transport, date) = (links.transport(), start.date());
+    let run = summary::Run { deck, comm, transport, tables, map_stats, date, seconds, provenance, space };
+    let judge = |spacing: f64| summary::heat(space, comm, &mesh, &temperature, &exact, &newton.info, spacing);
+    let report = summary::report(run, &newton, judge, &phases, peak, triad).map_err(|error| alone(error, comm))?;
     Ok(Solution { mesh, field: temperature, report })
-}
-
-/// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
-/// strategy `scatter`, which the deck refuses.
-fn fix_order(comm: &dyn Communicator) -> Result<()> {
-    comm.fix_order_of_sums();
-    let key = "run.deterministic (--deterministic)";
-    agree(
-        comm,
-        comm.sums_in_rank_order().then_some(()).ok_or_else(|| {
-            Error::Invalid(format!(
-                "{key}: these ranks add in an order of their own; give a communicator that adds in rank order"
-            ))
-        }),
-    )
-}
-
-/// Marks the error of a rank that leaves collective work.
-fn alone(error: Error, comm: &dyn Communicator) -> Error {
-    if comm.size() == 1 || error.is_collective() { error } else { Error::Alone(Box::new(error)) }
 }
 
 /// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host

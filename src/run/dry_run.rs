@@ -9,10 +9,10 @@ use super::deck::Chosen;
 use super::driver::{choices, device};
 use super::forecast::{Choices, Forecast, Sizes};
 use super::{Deck, Job, Progress};
-use crate::Result;
 use crate::comm::{Communicator, agree, default_threads, failing};
 use crate::mesh::BoxPart;
 use crate::space::{FreeMemory, Serial, Threads};
+use crate::{Error, Result};
 
 /// Sizes and memory of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,11 @@ pub struct DryRun {
 /// Ranks whose settings, version or build differ, and bad input, as [`solve`](super::solve). A run that does not fit is not an
 /// error here; [`DryRun::check`] makes it one.
 pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<DryRun> {
+    if deck.is_model() {
+        let (kind, element) = (deck.problem.kind, deck.mesh.element);
+        let why = format!("--dry-run: the forecast is for problem heat on hex8, and this is {kind} on {element}");
+        return agree(comm, Err(Error::Invalid(why)));
+    }
     let chosen = device(deck, comm)?;
     let threads = || deck.run.threads.unwrap_or_else(|| default_threads(comm));
     match chosen {

@@ -20,8 +20,10 @@ pub use file::{ReportFile, ReportFormat, ReportTable};
 pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
-use super::deck::by_name;
+use super::Deck;
+use super::deck::{ProblemKind, by_name};
 use super::provenance::ProvenanceReport;
+use crate::element::ElementType;
 use crate::{Error, fill, graph};
 use serde::Serialize;
 
@@ -37,7 +39,7 @@ pub struct Report {
     pub version: &'static str,
     /// When the run started, in UTC (RFC 3339).
     pub date: String,
-    /// The boundary values.
+    /// The problem.
     pub problem: ProblemReport,
     /// The box.
     pub mesh: MeshReport,
@@ -70,9 +72,9 @@ pub struct Report {
     /// The error that ended an iteration before it converged. The errors below then are those of the last Newton iterate.
     #[serde(skip)]
     pub stopped: Option<Error>,
-    /// max |T - exact| / max |exact| over the nodes.
+    /// max |u - exact| / max |exact|, over the nodes for heat on `hex8`, over the cubature points for other runs.
     pub error_max: f64,
-    /// sqrt(sum (T - exact)^2 / sum exact^2) over the nodes.
+    /// sqrt(sum (u - exact)^2 / sum exact^2), over the nodes for heat on `hex8`; integrals for other runs.
     pub error_l2: f64,
     /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
     pub error_bound: f64,
@@ -106,27 +108,50 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
 }
 
-/// The boundary values.
+/// The problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProblemReport {
-    /// Temperature at zmin.
-    pub t_min: f64,
-    /// Temperature at zmax.
-    pub t_max: f64,
-    /// K.
-    pub conductivity: f64,
+    /// Its name.
+    #[serde(with = "by_name")]
+    pub name: ProblemKind,
+    /// Unknowns per node.
+    pub components: usize,
+    /// Temperature at zmin; null for other problems than heat.
+    pub t_min: Option<f64>,
+    /// Temperature at zmax; null for other problems than heat.
+    pub t_max: Option<f64>,
+    /// K; null for other problems than heat.
+    pub conductivity: Option<f64>,
+}
+
+impl ProblemReport {
+    /// The deck's problem; `conductivity` is given for heat.
+    pub(super) fn new(deck: &Deck, conductivity: Option<f64>) -> Self {
+        let of_heat = |value: f64| conductivity.map(|_| value);
+        ProblemReport {
+            name: deck.problem.kind,
+            components: deck.problem.kind.dofs(),
+            t_min: of_heat(deck.problem.t_min),
+            t_max: of_heat(deck.problem.t_max),
+            conductivity,
+        }
+    }
 }
 
 /// The box.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeshReport {
+    /// Type of the elements.
+    #[serde(with = "by_name")]
+    pub element: ElementType,
     /// Nodes along x, y, z.
     pub nodes: [u64; 3],
     /// Edges of the box.
     pub size: [f64; 3],
     /// The coordinate map.
     pub map: String,
-    /// Largest spacing of an element along z, see [`MeshSpace::spacing`](crate::mesh::MeshSpace::spacing).
+    /// Largest spacing of an element along z, see [`MeshSpace::spacing`](crate::mesh::MeshSpace::spacing); the largest extent for
+    /// other runs than heat on `hex8`.
     pub spacing: f64,
 }
 

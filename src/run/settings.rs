@@ -16,6 +16,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("cg.max_iterations", "--cg-max"),
     ("cg.iterations", "--cg-iterations"),
     ("cg.variant", "--cg-variant"),
+    ("problem.kind", "--problem"),
     ("graph.strategy", "--graph"),
     ("fill.strategy", "--fill"),
 ];

@@ -1,54 +1,88 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
+use super::problem::{Discrete, Problem};
 use super::provenance::ProvenanceReport;
 use super::report::{
     HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport,
     SCHEMA_VERSION, StrategiesReport,
 };
+use super::steps::Ended;
 use super::verdict::{Evidence, Solved, Verdict};
 use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport};
 use crate::graph::{Graph, MapCounts, MapStats};
 use crate::mesh::{BoxSpec, Mesh};
-use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo, Symmetry};
+use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo};
 use crate::space::{Array, MemorySpace};
-use crate::{Error, Result, element, fill};
+use crate::{Result, element, fill};
 
 /// The verdict on a run whose solves were not to converge.
 const NOT_ASKED: &str = "not asked: the number of CG iterations was given";
 
-/// Inputs of the verdict besides the errors and Newton's history.
-pub(super) struct Proof {
-    pub exact: Analytic,
-    /// Spacing of this rank's elements along z.
+/// What a problem's exact solution says about a field.
+pub(super) struct Judged {
+    /// Largest error, relative to the largest exact value.
+    pub error_max: f64,
+    /// Error in the L2 norm, relative to that of the exact solution.
+    pub error_l2: f64,
+    /// Bound of `error_max`.
+    pub error_bound: f64,
+    /// Estimate of the error that the solver left.
+    pub algebraic_error: f64,
+    /// Unknowns that no condition fixes.
+    pub free: u64,
+}
+
+/// Numbers of a rank's mesh, and of the whole.
+pub(super) struct Tables {
+    pub spec: BoxSpec,
+    /// Of this rank.
+    pub elems: u64,
+    pub owned: usize,
+    pub ghosts: usize,
+    pub neighbours: usize,
     pub spacing: f64,
-    pub symmetry: Symmetry,
+    /// Of all ranks.
+    pub nodes: u64,
+    pub elements: u64,
+    pub problem: ProblemReport,
+    /// Element kernel that ran.
+    pub kernel: fill::Kernel,
 }
 
-/// The course of Newton's iteration.
-pub(super) struct Course<'a> {
-    pub info: &'a NewtonInfo,
-    /// The linear solve that ended it early; its solution was not applied.
-    pub linear: Option<SolveInfo>,
-    /// Why it ended early.
-    pub stopped: Option<&'a Error>,
-}
-
-impl Course<'_> {
-    /// All linear solves. The last one may have stopped early.
-    fn solves(&self) -> impl Iterator<Item = SolveInfo> {
-        self.info.steps.iter().map(|step| step.linear).chain(self.linear)
+impl Tables {
+    /// The box of hexahedra.
+    pub fn of_box<S: Job>(space: &S, mesh: &Mesh<S::Memory>, deck: &Deck, exact: &Analytic) -> Result<Self> {
+        let spec = *mesh.part().spec();
+        Ok(Tables {
+            spec,
+            elems: mesh.elem_count() as u64,
+            owned: mesh.map.owned_count(),
+            ghosts: mesh.map.ghost_count(),
+            neighbours: mesh.map.neighbours().len(),
+            spacing: space.spacing(mesh, 2)?,
+            nodes: spec.node_count(),
+            elements: spec.elem_count(),
+            problem: ProblemReport::new(deck, Some(exact.conductivity())),
+            kernel: deck.fill.kernel,
+        })
     }
+}
+
+/// All linear solves. The last one may have stopped early.
+fn solves(newton: &Ended) -> impl Iterator<Item = SolveInfo> {
+    newton.info.steps.iter().map(|step| step.linear).chain(newton.linear)
 }
 
 /// What a run was asked for and what it got.
 pub(super) struct Run<'a, S: Job> {
+    pub space: &'a S,
     pub deck: &'a Deck,
     pub comm: &'a dyn Communicator,
     pub transport: Transport,
     pub map_stats: Option<MapStats>,
-    pub mesh: &'a Mesh<S::Memory>,
+    pub tables: Tables,
     /// When it started.
     pub date: String,
     /// How long it took on this rank.
@@ -61,8 +95,8 @@ pub(super) fn graph_phases<M: MemorySpace>(phases: &Phases, graph: &Graph<M>) {
     graph.step_times.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
 }
 
-/// Sets what a call of each phase moves and computes on this rank.
-pub(super) fn costs<S: Job>(
+/// Sets what a call of each phase moves and computes on this rank of the box of hexahedra.
+pub(super) fn box_costs<S: Job>(
     phases: &Phases,
     mesh: &Mesh<S::Memory>,
     nnz: usize,
@@ -85,13 +119,23 @@ pub(super) fn costs<S: Job>(
             cost::fill_scatter(sizes, element_flops, problem.stored_bytes())
         }
     };
+    phases.set_cost("graph", cost::graph(sizes));
+    phases.set_cost("graph/scan", cost::graph_scan(sizes));
+    phases.set_cost("fill", fill);
+    solver_costs(phases, sizes, problem, deck);
+}
+
+/// Sets what a call of each phase of the solver moves and computes: rows are unknowns.
+pub(super) fn solver_costs<S: Job, D: Discrete<S>>(
+    phases: &Phases,
+    sizes: cost::Sizes,
+    problem: &Problem<'_, S, D>,
+    deck: &Deck,
+) {
     // In the format of the matrix: fewer bytes than CRS where columns are not stored.
     let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
     let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
     for (name, cost) in [
-        ("graph", cost::graph(sizes)),
-        ("graph/scan", cost::graph_scan(sizes)),
-        ("fill", fill),
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
         ("spmv", product),
         ("halo", halo),
@@ -129,44 +173,58 @@ fn errors<S: Job>(
     Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
 }
 
-/// The numbers that decide the verdict; `spacing` is that of all ranks.
-fn evidence(
-    deck: &Deck,
-    spec: &BoxSpec,
-    newton: &Course<'_>,
-    proof: &Proof,
+/// Compares the temperature with the analytic solution; `spacing` is that of all ranks.
+pub(super) fn heat<S: Job>(
+    space: &S,
+    comm: &dyn Communicator,
+    mesh: &Mesh<S::Memory>,
+    temperature: &Array<S, f64>,
+    exact: &Analytic,
+    newton: &NewtonInfo,
     spacing: f64,
-    (error_max, error_l2): (f64, f64),
-) -> Evidence {
+) -> Result<Judged> {
+    let (error_max, error_l2) = errors(space, comm, mesh, temperature, exact)?;
+    let spec = mesh.part().spec();
     let (nodes, [x, y, z]) = (spec.node_count(), spec.size());
     let [nx, ny, nz] = spec.nodes();
-    let solves = newton.solves().map(|linear| {
+    Ok(Judged {
+        error_max,
+        error_l2,
+        error_bound: exact.error_bound(spacing),
+        algebraic_error: match newton.reason {
+            Reason::Zero => 0.0,
+            Reason::RelativeTolerance | Reason::Iterations => {
+                exact.algebraic_error(newton.residual, z, x * y * z, nodes as f64)
+            }
+        },
+        free: nx * ny * (nz - 2),
+    })
+}
+
+/// The numbers that decide the verdict.
+fn evidence(deck: &Deck, newton: &Ended, judged: &Judged) -> Evidence {
+    let solves = solves(newton).map(|linear| {
         // A solve that was not checked is NaN, which no verdict passes.
         let (residual, solution) = linear.recomputed.map_or((f64::NAN, f64::NAN), |t| (t.residual, t.solution));
         Solved { target: deck.cg.tolerance * linear.rhs, residual, solution }
     });
     Evidence {
-        stopped: newton.stopped.cloned(),
-        free_nodes: nx * ny * (nz - 2),
+        stopped: newton.stopped.clone(),
+        free_nodes: judged.free,
         starts_at_zero: newton.info.reason == Reason::Zero,
-        error_max,
-        error_l2,
-        error_bound: proof.exact.error_bound(spacing),
-        algebraic_error: match newton.info.reason {
-            Reason::Zero => 0.0,
-            Reason::RelativeTolerance | Reason::Iterations => {
-                proof.exact.algebraic_error(newton.info.residual, z, x * y * z, nodes as f64)
-            }
-        },
-        symmetry: proof.symmetry.departure,
-        matrix_norm: proof.symmetry.norm,
+        error_max: judged.error_max,
+        error_l2: judged.error_l2,
+        error_bound: judged.error_bound,
+        algebraic_error: judged.algebraic_error,
+        symmetry: newton.symmetry.departure,
+        matrix_norm: newton.symmetry.norm,
         solves: solves.collect(),
     }
 }
 
 /// The variant of CG that ran, or would have run.
-fn cg_name(deck: &Deck, newton: &Course<'_>) -> String {
-    match newton.solves().next() {
+fn cg_name(deck: &Deck, newton: &Ended) -> String {
+    match solves(newton).next() {
         Some(info) if info.one_launch => format!("{}, one launch", CgVariant::Pipelined),
         Some(info) => info.variant.to_string(),
         None => deck.cg.variant.or(CgVariant::default()).to_string(),
@@ -174,7 +232,7 @@ fn cg_name(deck: &Deck, newton: &Course<'_>) -> String {
 }
 
 /// The lines of Newton's history.
-fn history(newton: &Course<'_>) -> Vec<HistoryReport> {
+fn history(newton: &Ended) -> Vec<HistoryReport> {
     let steps = newton.info.steps.iter().map(|step| (step.residual, step.linear));
     let steps = steps.chain([(newton.info.residual, newton.linear.unwrap_or_default())]);
     let line = |(newton, (residual, linear)): (usize, (f64, SolveInfo))| HistoryReport {
@@ -216,50 +274,46 @@ fn pair_map(comm: &dyn Communicator, stats: &MapStats) -> PairMapReport {
     }
 }
 
-/// The report, the same on every rank.
+/// The report, the same on every rank. `judge` compares the field, given the spacing of all ranks' elements.
 pub(super) fn report<S: Job>(
-    space: &S,
-    Run { deck, comm, transport, mesh, map_stats, date, seconds, provenance }: Run<'_, S>,
-    temperature: &Array<S, f64>,
-    newton: &Course<'_>,
-    proof: &Proof,
+    Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance }: Run<'_, S>,
+    newton: &Ended,
+    judge: impl FnOnce(f64) -> Result<Judged>,
     phases: &Phases,
     peak: u64,
     triad: Option<f64>,
 ) -> Result<Report> {
-    let errors = errors(space, comm, mesh, temperature, &proof.exact)?;
-    let spec = mesh.part().spec();
-    let (owned, ghosts) = (mesh.map.owned_count() as f64, mesh.map.ghost_count() as f64);
-    let neighbours = mesh.map.neighbours().len() as f64;
+    let Tables { spec, nodes, elements, .. } = tables;
     // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
-    let mut largest = [-owned, owned, ghosts, neighbours, proof.spacing, seconds];
+    let (owned, ghosts, neighbours) = (tables.owned as f64, tables.ghosts as f64, tables.neighbours as f64);
+    let mut largest = [-owned, owned, ghosts, neighbours, tables.spacing, seconds];
     let mut triads = [triad.unwrap_or(0.0)];
-    let mut sums = [mesh.elem_count() as u64, peak];
+    let mut sums = [tables.elems, peak];
     comm.all_max(&mut largest);
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
     let triad = triad.map(|_| triads[0]);
-    let nodes = spec.node_count();
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", seconds);
     let mut rows = phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x));
     count_total(&mut rows, nodes);
-    let evidence = evidence(deck, spec, newton, proof, largest[4], errors);
+    let evidence = evidence(deck, newton, &judge(largest[4])?);
     let verdict = Verdict::new(&evidence);
     // A run that broke off is a failure whatever was asked for.
-    let is_judged = deck.cg.iterations.is_none() || newton.stopped.is_some();
+    let is_judged = deck.cg_iterations().is_none() || newton.stopped.is_some();
     Ok(Report {
         schema_version: SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION"),
         date,
-        problem: ProblemReport {
-            t_min: deck.problem.t_min,
-            t_max: deck.problem.t_max,
-            conductivity: proof.exact.conductivity(),
+        mesh: MeshReport {
+            element: deck.mesh.element,
+            nodes: spec.nodes(),
+            size: spec.size(),
+            map: spec.map().to_string(),
+            spacing: largest[4],
         },
-        mesh: MeshReport { nodes: spec.nodes(), size: spec.size(), map: spec.map().to_string(), spacing: largest[4] },
         nodes,
-        elements: spec.elem_count(),
+        elements,
         ranks: comm.size(),
         threads: space.threads(),
         deterministic: deck.run.deterministic,
@@ -272,28 +326,28 @@ pub(super) fn report<S: Job>(
             imbalance_percent: 100.0 * (largest[1] - owned_mean).max(owned_mean + largest[0]) / owned_mean,
             ghosts: largest[2] as u64,
             neighbours: largest[3] as usize,
-            duplicated_elements: sums[0] - spec.elem_count(),
+            duplicated_elements: sums[0] - elements,
         },
         strategies: StrategiesReport {
             graph: deck.graph.strategy,
             fill: deck.fill.strategy.or(S::STRATEGY),
-            kernel: deck.fill.kernel,
+            kernel: tables.kernel,
             cg: cg_name(deck, newton),
             halo: (comm.size() > 1).then(|| transport.to_string()),
         },
         newton_iterations: newton.info.steps.len(),
-        cg_iterations: newton.solves().map(|linear| linear.iterations).sum(),
-        cg_reductions: newton.solves().map(|linear| linear.reductions).sum(),
+        cg_iterations: solves(newton).map(|linear| linear.iterations).sum(),
+        cg_reductions: solves(newton).map(|linear| linear.reductions).sum(),
         history: history(newton),
-        reason: newton.stopped.map_or_else(|| newton.info.reason.to_string(), ToString::to_string),
-        stopped: newton.stopped.cloned(),
+        reason: newton.stopped.as_ref().map_or_else(|| newton.info.reason.to_string(), ToString::to_string),
+        stopped: newton.stopped.clone(),
         error_max: evidence.error_max,
         error_l2: evidence.error_l2,
         error_bound: evidence.error_bound,
         algebraic_error: evidence.algebraic_error,
         symmetry: evidence.symmetry,
         total_seconds: largest[5],
-        cg_iterations_asked: deck.cg.iterations,
+        cg_iterations_asked: deck.cg_iterations(),
         verified: is_judged && verdict.passed(),
         verdict: match is_judged {
             false => vec![NOT_ASKED.into()],
@@ -304,7 +358,8 @@ pub(super) fn report<S: Job>(
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,
         pair_map: map_stats.map(|stats| pair_map(comm, &stats)),
         provenance,
-        rating: RatingReport::new(&rows, nodes, largest[5], verdict.passed()),
+        rating: RatingReport::new(&rows, nodes * tables.problem.components as u64, largest[5], verdict.passed()),
+        problem: tables.problem,
         phases: rows,
     })
 }

@@ -21,8 +21,9 @@ const fn setting(
     Setting { flag, key, first: (Some(first.0), first.1), second: (Some(second.0), second.1) }
 }
 
-/// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance.
-const ALONE: [&str; 2] = ["--nodes-per-rank", "--cg-iterations"];
+/// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance,
+/// problems have no temperatures, elements need odd numbers of nodes.
+const ALONE: [&str; 4] = ["--nodes-per-rank", "--cg-iterations", "--problem", "--element"];
 
 /// All settings but those that contradict others.
 pub fn together() -> impl Iterator<Item = &'static Setting> {
@@ -30,9 +31,11 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 28] = [
+pub const SETTINGS: [Setting; 30] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
+    setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
+    setting("--element", "mesh.element", ("hex27", "\"hex27\""), ("tet4", "\"tet4\"")),
     setting("--map", "mesh.map", ("bubble:2", "\"bubble:2\""), ("twist:0.25", "\"twist:0.25\"")),
     setting("--size", "mesh.size", ("4,5,6", "[4.0, 5.0, 6.0]"), ("1,2.5,3", "[1.0, 2.5, 3.0]")),
     setting("--imbalance", "mesh.imbalance", ("50", "50.0"), ("12.5", "12.5")),

@@ -15,17 +15,20 @@
 //! | [`Poisson`] | 1 | grad u | -f |
 //! | [`Diffusion`] | 1 | k(x) grad u | -f(x) |
 //! | [`Elasticity`] | 3 | lambda tr(eps) I + 2 mu eps | -f |
+//! | [`WaveDiffusion`], [`WaveElasticity`] | 1, 3 | as above | of a plane wave |
 
 mod diffusion;
 mod dual;
 mod elasticity;
 mod heat;
+mod wave;
 mod weak;
 
 pub use diffusion::{Diffusion, Poisson};
 pub use dual::Dual;
 pub use elasticity::Elasticity;
 pub use heat::Heat;
+pub use wave::{Model, Scalar, Wave, WaveDiffusion, WaveElasticity};
 pub use weak::{Equation, Field, Slope, Weak, automatic};
 
 #[cfg(test)]

@@ -44,5 +44,11 @@ proptest! {
         check(&Poisson { load: k }, x, &at)?;
         check(&Diffusion { direction: [k, 0.5, -1.0] }, x, &at)?;
         check(&Elasticity { lambda: k, mu: 0.8, force: [0.0, 1.0, k] }, x, &at)?;
+        let wave = Wave { direction: [1.0, k, -0.5], phase: k };
+        let diffusion = WaveDiffusion { diffusion: Diffusion { direction: [k, 0.5, -1.0] }, wave };
+        check(&diffusion, x, &at)?;
+        check(&Scalar::Wave(diffusion), x, &at)?;
+        let body = Elasticity { lambda: k, mu: 0.8, force: [0.0; 3] };
+        check(&WaveElasticity { body, amplitude: [1.0, 0.5, k], wave }, x, &at)?;
     }
 }

@@ -18,6 +18,7 @@ mod equation;
 mod equation_text;
 mod gather;
 mod heat;
+mod model;
 mod places;
 mod scatter;
 mod system;

@@ -18,6 +18,8 @@ mod group_tests;
 mod heat;
 mod kernel;
 mod locality;
+mod model;
+mod norms;
 mod pattern;
 mod pool;
 mod scatter;

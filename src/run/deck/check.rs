@@ -25,6 +25,7 @@ impl Deck {
                 format!("mesh.nodes_per_rank is {share} too; give one of them"),
             );
         }
+        self.check_model()?;
         if let Some(edge) = self.mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
             return refuse("mesh.size", "--size", edge, "give positive numbers");
         }
@@ -85,10 +86,11 @@ impl Deck {
     /// [`Error::TooLarge`] when the grown box passes 64-bit ids; [`Error::Invalid`] as [`check`](Self::check).
     pub fn nodes(&self, ranks: u64) -> Result<Nodes> {
         self.check()?;
-        match (self.mesh.nodes, self.mesh.nodes_per_rank) {
+        let nodes = match (self.mesh.nodes, self.mesh.nodes_per_rank) {
             (_, Some(share)) => share.grown(ranks),
-            (nodes, None) => nodes.map_or_else(|| Nodes::new([64; 3]), Ok),
-        }
+            (nodes, None) => nodes.map_or_else(|| Nodes::new([self.default_nodes(); 3]), Ok),
+        }?;
+        self.check_points(nodes).map(|()| nodes)
     }
 
     /// Edges of the box with these nodes: as given, or grown with the nodes when each rank brings a share, so that the

@@ -240,3 +240,40 @@ proptest! {
         let _ = text.parse::<Nodes>().and_then(|nodes| nodes.grown(ranks % 100_000));
     }
 }
+
+#[test]
+fn problems_and_elements_go_together_with_what_has_a_meaning() {
+    let refused = |text: &str| {
+        let deck = Deck::parse("deck", text).unwrap();
+        deck.nodes(2).unwrap_err().to_string()
+    };
+    for (text, start, part) in [
+        ("[mesh]\nelement = \"quad4\"", "mesh.element (--element): quad4: ", "wedge6"),
+        ("[mesh]\nelement = \"hex27\"\nnodes = 8", "mesh.nodes (--nodes): 8 nodes", "such as 9"),
+        ("[mesh]\nelement = \"tet10\"\nnodes_per_rank = 9", "mesh.nodes (--nodes): 18 nodes", "odd numbers"),
+        ("[problem]\nkind = \"poisson\"\nt_min = 0.5", "problem.t_min (--t-min): 0.5: ", "is poisson"),
+        (
+            "[problem]\nkind = \"minife\"\n[mesh]\nsize = [1.0, 1.0, 2.0]",
+            "problem.kind (--problem): minife: ",
+            "unit cube",
+        ),
+    ] {
+        let message = refused(text);
+        assert!(message.starts_with(start) && message.contains(part), "{message}");
+    }
+    let message = Deck::parse("deck", "[problem]\nkind = \"stokes\"").unwrap_err().to_string();
+    assert!(message.contains("heat, poisson, diffusion, elasticity, minife"), "{message}");
+    let nodes = |text: &str| Deck::parse("deck", text).unwrap().nodes(1).unwrap().edges()[0];
+    assert_eq!((nodes(""), nodes("[mesh]\nelement = \"tet4\""), nodes("[mesh]\nelement = \"hex20\"")), (64, 64, 65));
+}
+
+#[test]
+fn the_brick_of_minife_takes_200_iterations_unless_told_otherwise() {
+    let iterations = |more: &str| {
+        let deck = Deck::parse("deck", &format!("[problem]\nkind = \"minife\"\n{more}")).unwrap();
+        deck.cg_iterations()
+    };
+    assert_eq!(iterations(""), Some(200));
+    assert_eq!((iterations("[cg]\niterations = 7"), iterations("[cg]\ntolerance = 1e-6")), (Some(7), None));
+    assert_eq!(Deck::default().cg_iterations(), None);
+}

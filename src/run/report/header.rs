@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::columns::count;
+use crate::element::ElementType;
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 
 /// Columns of a terminal.
@@ -31,17 +32,25 @@ impl Report {
     pub(super) fn header(&self) -> String {
         let (problem, mesh, with) = (&self.problem, &self.mesh, &self.strategies);
         let [x, y, z] = mesh.nodes;
-        let mut text = format!("minifenl {}: -K laplace(T) + T^2 = 0\n", self.version);
-        let conductivity = format!("K = {:.8}", problem.conductivity);
-        text += &line(
-            "problem",
-            [format!("T = {} at zmin", problem.t_min), format!("{} at zmax", problem.t_max), conductivity],
-        );
+        let mut text = format!("minifenl {}: {}\n", self.version, problem.name.equation());
+        let of_problem = match (problem.t_min, problem.t_max, problem.conductivity) {
+            (Some(low), Some(high), Some(k)) => {
+                vec![format!("T = {low} at zmin"), format!("{high} at zmax"), format!("K = {k:.8}")]
+            }
+            _ => vec![problem.name.to_string(), count(problem.components as u64, "unknown") + " per node"],
+        };
+        text += &line("problem", of_problem);
         text += &line(
             "mesh",
             [
-                format!("{x} x {y} x {z} = {}", count(self.nodes, "node")),
-                count(self.elements, "element"),
+                match mesh.element {
+                    ElementType::Hex20 => format!("{} of {x} x {y} x {z} points", count(self.nodes, "node")),
+                    _ => format!("{x} x {y} x {z} = {}", count(self.nodes, "node")),
+                },
+                match mesh.element {
+                    ElementType::Hex8 => count(self.elements, "element"),
+                    element => format!("{} {element}", count(self.elements, "element")),
+                },
                 format!("map {}", mesh.map),
                 format!("spacing {:.4}", mesh.spacing),
             ],

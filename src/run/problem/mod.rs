@@ -1,26 +1,34 @@
-//! The nonlinear heat problem -K laplace(T) + T^2 = 0 on any space: what Newton's steps assemble and solve.
+//! A problem on any space: what Newton's steps assemble and solve. [`Discrete`] says what distinguishes one problem from another.
 //!
 //! ```text
-//! assemble   T's ghosts -> residual F(T) and Jacobian J(T) -> Dirichlet conditions
+//! assemble   u's ghosts -> residual F(u) and Jacobian J(u) -> Dirichlet conditions
 //! solve      J's values in the storage format -> CG: J delta = F -> true residual
 //! finish     symmetry of the last J
 //! ```
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
+mod brick;
+mod case;
+mod heat;
+mod model;
+
+pub(super) use case::Case;
+pub use heat::{HeatProblem, ProblemInput};
+pub(super) use model::{Elements, ModelProblem, OnElements};
+
 use super::clock::Clock;
 use super::deck::Choice;
 use super::{Deck, Job, Phases, Progress};
-use crate::Result;
-use crate::comm::{Halo, Links, agree};
-use crate::fill::{HeatInput, StoredSystem};
+use crate::comm::{Halo, Links, Map, agree};
+use crate::fill::StoredSystem;
 use crate::graph::Graph;
-use crate::mesh::{Face, Mesh};
 use crate::solve::{
     CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry,
     true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{Format, Product};
+use crate::{Result, fill};
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
@@ -28,34 +36,89 @@ const TIMED_PRODUCTS: usize = 20;
 /// Seeds of the two vectors of the test for symmetry.
 const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 
-/// The data from which a problem is built.
+/// The data that every problem is built from.
 #[derive(Clone, Copy)]
-pub struct ProblemInput<'a, S: Job> {
+pub struct Setting<'a, S: Job> {
     /// The settings.
     pub deck: &'a Deck,
     /// The connections to the other ranks.
     pub links: &'a Links<'a, S>,
-    /// The tables of this rank.
-    pub mesh: &'a Mesh<S::Memory>,
-    /// K.
-    pub conductivity: f64,
     /// Receives the times.
     pub phases: &'a Phases,
     /// Receives progress.
     pub progress: &'a dyn Progress,
 }
 
-impl<S: Job> std::fmt::Debug for ProblemInput<'_, S> {
+impl<S: Job> std::fmt::Debug for Setting<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProblemInput").field("deck", self.deck).finish_non_exhaustive()
+        f.debug_struct("Setting").field("deck", self.deck).finish_non_exhaustive()
     }
 }
 
-/// The problem with its matrix and working memory, reused by all Newton steps.
-pub struct HeatProblem<'a, S: Job> {
+/// What distinguishes a problem on this rank's mesh: unknowns, conditions and assembly. Vectors hold owned unknowns, then ghosts.
+pub trait Discrete<S: Job> {
+    /// Tables of the assembly.
+    type Assembly;
+
+    /// Returns the owners of the unknowns.
+    fn map(&self) -> &Map;
+
+    /// Returns how many leading rows read no ghost.
+    fn interior_rows(&self) -> usize;
+
+    /// Returns 1 for each unknown that the boundary conditions fix, 0 for the others.
+    ///
+    /// # Errors
+    /// Lack of memory, or a device's failure; here and below.
+    fn fixed(&self, space: &S) -> Result<Array<S, u8>>;
+
+    /// Returns the unknowns at the start: boundary values, zero elsewhere.
+    ///
+    /// # Errors
+    /// As [`fixed`](Self::fixed).
+    fn start(&self, space: &S, deck: &Deck) -> Result<Array<S, f64>>;
+
+    /// Prepares the assembly for a system.
+    ///
+    /// # Errors
+    /// As [`fixed`](Self::fixed).
+    fn assembly(
+        &self,
+        space: &S,
+        deck: &Deck,
+        strategy: fill::Strategy,
+        system: &StoredSystem<S>,
+    ) -> Result<Self::Assembly>;
+
+    /// Overwrites the system's values with the Jacobian at `unknowns`, whose ghosts are fresh, and `residual` with the residual.
+    ///
+    /// # Errors
+    /// As [`fixed`](Self::fixed).
+    fn assemble(
+        &self,
+        space: &S,
+        assembly: &mut Self::Assembly,
+        unknowns: &Slice<S, f64>,
+        system: &mut StoredSystem<S>,
+        residual: &mut Slice<S, f64>,
+    ) -> Result<()>;
+
+    /// Returns the bytes of element matrices that an assembly writes to memory and reads back.
+    fn stored_bytes(assembly: &Self::Assembly) -> u64;
+
+    /// Writes pseudo-random numbers, functions of `seed` and the unknown's global id, to the owned items of a vector.
+    ///
+    /// # Errors
+    /// As [`fixed`](Self::fixed).
+    fn scatter_by_id(&self, space: &S, seed: u64, vector: &mut Slice<S, f64>) -> Result<()>;
+}
+
+/// A problem with its matrix and working memory, reused by all Newton steps.
+pub struct Problem<'a, S: Job, D: Discrete<S>> {
     space: &'a S,
-    input: ProblemInput<'a, S>,
-    assembly: S::HeatAssembly,
+    input: Setting<'a, S>,
+    discrete: D,
+    assembly: D::Assembly,
     system: StoredSystem<S>,
     rows: usize,
     halo: Halo<S>,
@@ -82,29 +145,30 @@ fn step<S: Job, R>(
     Ok(result)
 }
 
-impl<S: Job> std::fmt::Debug for HeatProblem<'_, S> {
+impl<S: Job, D: Discrete<S>> std::fmt::Debug for Problem<'_, S, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HeatProblem").field("space", &self.space).finish_non_exhaustive()
+        f.debug_struct("Problem").field("space", &self.space).finish_non_exhaustive()
     }
 }
 
-impl<'a, S: Job> HeatProblem<'a, S> {
+impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
     /// Prepares halo, boundary conditions, matrix, assembly and solver. All ranks call it together. Takes the graph of this rank's
     /// rows, and frees what the matrix does not need of it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
-    pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Graph<S::Memory>) -> Result<Self> {
-        let ProblemInput { deck, links, mesh, .. } = input;
+    pub fn of(space: &'a S, input: Setting<'a, S>, discrete: D, graph: Graph<S::Memory>) -> Result<Self> {
+        let Setting { deck, links, .. } = input;
+        let columns = discrete.map().local_count();
         let strategy = deck.fill.strategy.or(S::STRATEGY);
         let (rows, format) = (graph.crs.rows(), deck.matrix.format.or(Format::default()));
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
-        let halo = links.halo(space, &mesh.map)?;
+        let halo = links.halo(space, discrete.map())?;
         marks.push(("setup/halo", 1, before, space.mark()?));
         let conditions = step(space, &mut marks, "setup/boundary", || {
-            let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
+            let fixed = discrete.fixed(space)?;
             space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
         })?;
         let mut system =
@@ -112,16 +176,15 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
-        let mut problem = HeatProblem {
-            assembly: step(space, &mut marks, "setup/fill", || {
-                space.heat_assembly(strategy, deck.fill.kernel, &system)
-            })?,
+        let mut problem = Problem {
+            assembly: step(space, &mut marks, "setup/fill", || discrete.assembly(space, deck, strategy, &system))?,
+            discrete,
             system,
             rows,
             halo,
             workspace: step(space, &mut marks, "setup/cg", || match deck.cg.variant {
-                Choice::Auto => CgWorkspace::new(space, rows, mesh.map.local_count()),
-                Choice::Given(variant) => CgWorkspace::of_variant(space, rows, mesh.map.local_count(), variant),
+                Choice::Auto => CgWorkspace::new(space, rows, columns),
+                Choice::Given(variant) => CgWorkspace::of_variant(space, rows, columns, variant),
             })?,
             marks,
             stopped: None,
@@ -132,17 +195,20 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         Ok(problem)
     }
 
-    /// The temperature at the start of Newton's iteration: the boundary values, zero elsewhere; owned nodes and ghosts.
+    /// The unknowns at the start of Newton's iteration: the boundary values, zero elsewhere; owned ones and ghosts.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn start(&self) -> Result<Array<S, f64>> {
-        let ProblemInput { deck, mesh, .. } = self.input;
-        let mut temperature = self.space.zeros(mesh.map.local_count())?;
-        let nodes = S::Memory::slice_mut(&mut temperature);
-        self.space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, nodes)?;
-        self.space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, nodes)?;
-        Ok(temperature)
+        self.discrete.start(self.space, self.input.deck)
+    }
+
+    /// Gives the ghosts of a vector the values of their owners. All ranks call it together.
+    ///
+    /// # Errors
+    /// The failure of a device or of the transport.
+    pub fn refresh(&mut self, vector: &mut Slice<S, f64>) -> Result<()> {
+        self.halo.update(self.space, vector)
     }
 
     /// Returns the linear solve that ended Newton's iteration with an error, if one did. Its solution was not applied.
@@ -167,7 +233,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
 
     /// Bytes of element matrices that an assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        S::stored_bytes(&self.assembly)
+        D::stored_bytes(&self.assembly)
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve
@@ -177,7 +243,7 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
         if self.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
-            let (columns, rows) = (self.input.mesh.map.local_count(), self.rows);
+            let (columns, rows) = (self.discrete.map().local_count(), self.rows);
             let (x, mut y): (Array<S, f64>, Array<S, f64>) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
             let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
@@ -191,12 +257,12 @@ impl<'a, S: Job> HeatProblem<'a, S> {
 
     /// The symmetry of the matrix as CG sees it: in its storage format, with boundary conditions and halo.
     fn symmetry(&mut self) -> Result<Symmetry> {
-        let (mesh, links, space) = (self.input.mesh, self.input.links, self.space);
+        let (discrete, links, space) = (&self.discrete, self.input.links, self.space);
         space.update(&mut self.system.matrix)?;
         let matrix = S::operator(&self.system.matrix);
-        let mut operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
+        let mut operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(discrete.interior_rows()))?;
         symmetry(space, &mut operator, links, &mut self.workspace, |which, vector| {
-            space.scatter_by_id(mesh, SEEDS[which], vector)
+            discrete.scatter_by_id(space, SEEDS[which], vector)
         })
     }
 
@@ -221,20 +287,18 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     }
 }
 
-impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
+impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
     fn rows(&self) -> usize {
         self.rows
     }
 
-    fn assemble(&mut self, temperature: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
-        let ProblemInput { mesh, conductivity, .. } = self.input;
+    fn assemble(&mut self, unknowns: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
         // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
-            self.timed("ghosts", |this| this.halo.update(this.space, temperature))?;
+            self.timed("ghosts", |this| this.halo.update(this.space, unknowns))?;
         }
         self.timed("fill", |this| {
-            let input = HeatInput { node_coord: S::Memory::slice(&mesh.node_coord), temperature, conductivity };
-            this.space.assemble_heat(&mut this.assembly, input, &mut this.system, residual)
+            this.discrete.assemble(this.space, &mut this.assembly, unknowns, &mut this.system, residual)
         })?;
         self.timed("boundary", |this| {
             let StoredSystem { matrix, conditions, .. } = &mut this.system;
@@ -243,7 +307,8 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
     }
 
     fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
-        let ProblemInput { deck, links, mesh, phases, progress, .. } = self.input;
+        let Setting { deck, links, phases, progress } = self.input;
+        let interior = self.discrete.interior_rows();
         let (space, before) = (self.space, self.space.mark()?);
         if space.update(&mut self.system.matrix)? {
             self.marks.push(("format", 1, before, space.mark()?));
@@ -251,9 +316,9 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
         let matrix = S::operator(&self.system.matrix);
-        let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(mesh.interior_count()))?;
+        let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(interior))?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
-        let params = deck.cg.params();
+        let params = deck.cg_params();
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
         let solved = cg(space, &mut system, delta, params, &mut self.workspace, observe);
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.
@@ -279,6 +344,3 @@ impl<S: Job> NonlinearProblem<S> for HeatProblem<'_, S> {
         error.map_or(Ok(info), Err)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,6 +5,7 @@ use crate::comm::Solo;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
 use crate::run::Silent;
+use crate::solve::NonlinearProblem;
 use crate::space::Serial;
 
 /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.

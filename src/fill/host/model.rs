@@ -1,0 +1,139 @@
+//! Assembly of the program's equations on host memory: the only place that lists element types with their numbers of nodes.
+
+use super::Fill;
+use super::kernel::EquationKernel;
+use super::norms;
+use crate::element::equations::{Equation, Model};
+use crate::element::{Basis, BasisTables, ElementType};
+use crate::error::check_length;
+use crate::fill::{AssembleModel, FieldErrors, FieldOn, Sample, StoredSystem, Strategy};
+use crate::graph::Graph;
+use crate::mesh::ElemNode;
+use crate::space::{HostMemory, HostSpace};
+use crate::{Error, Result};
+use std::fmt::Debug;
+
+/// A model on one element type, whose numbers of nodes and dofs are constants.
+pub trait ModelFill<S: HostSpace>: Debug {
+    /// Assembles as [`AssembleModel::assemble_model`].
+    ///
+    /// # Errors
+    /// As there.
+    fn assemble(
+        &mut self,
+        space: &S,
+        node_coord: &[[f64; 3]],
+        unknowns: &[f64],
+        system: &mut StoredSystem<S>,
+        residual: &mut [f64],
+    ) -> Result<()>;
+
+    /// Returns the bytes of stored element matrices.
+    fn stored_bytes(&self) -> u64;
+}
+
+#[derive(Debug)]
+struct OfElement<E, const D: usize, const NN: usize, const ND: usize> {
+    equation: E,
+    tables: BasisTables,
+    elem_node: ElemNode,
+    fill: Fill<ND>,
+}
+
+impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, const ND: usize> ModelFill<S>
+    for OfElement<E, D, NN, ND>
+{
+    fn assemble(
+        &mut self,
+        space: &S,
+        node_coord: &[[f64; 3]],
+        unknowns: &[f64],
+        system: &mut StoredSystem<S>,
+        residual: &mut [f64],
+    ) -> Result<()> {
+        let OfElement { equation, tables, elem_node, fill } = self;
+        let (of_nodes, rest) = unknowns.as_chunks::<D>();
+        check_length("assemble_model", "unknowns (beyond the last node)", rest.len(), 0)?;
+        let kernel = EquationKernel::<E, D, NN, ND>::new(equation, tables, elem_node, node_coord, of_nodes)?;
+        fill.assemble(space, &kernel, &mut system.matrix, residual)
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        self.fill.stored_bytes()
+    }
+}
+
+/// Makes the assembly of an equation on the element types that are listed with their nodes and dofs.
+macro_rules! on_elements {
+    ($space:ident, $strategy:ident, $system:ident, $on:ident, $equation:expr, $dofs:literal:
+     $($element:ident $nodes:literal $all:literal),*) => {{
+        let (crs, elem) = ($system.matrix.graph().clone(), $system.places.clone());
+        check_length("model_assembly", "elem_node (nodes per element)", $on.elem_node.nodes_per_elem(), $on.element.nodes())?;
+        match $on.element {
+            $(ElementType::$element => Ok(Box::new(OfElement::<_, $dofs, $nodes, $all> {
+                equation: $equation,
+                tables: Basis::new($on.element).at(&$on.element.rule()),
+                elem_node: $on.elem_node.clone(),
+                fill: Fill::prepare($space, $strategy, crs, elem)?,
+            })),)*
+            ElementType::Tri3 | ElementType::Quad4 => Err(two_dimensional($on.element)),
+        }
+    }};
+}
+
+impl<S: HostSpace> AssembleModel for S {
+    type ModelAssembly = Box<dyn ModelFill<S>>;
+
+    fn dof_graph(&self, nodes: Graph, dofs: usize) -> Result<Graph> {
+        if dofs == 1 { Ok(nodes) } else { nodes.with_dofs(self, dofs) }
+    }
+
+    fn model_assembly(
+        &self,
+        strategy: Strategy,
+        model: &Model,
+        on: FieldOn<'_, HostMemory>,
+        system: &StoredSystem<S>,
+    ) -> Result<Box<dyn ModelFill<S>>> {
+        match *model {
+            Model::Scalar(equation) => on_elements!(self, strategy, system, on, equation, 1:
+                Hex8 8 8, Hex20 20 20, Hex27 27 27, Tet4 4 4, Tet10 10 10, Wedge6 6 6),
+            Model::Elastic(equation) => on_elements!(self, strategy, system, on, equation, 3:
+                Hex8 8 24, Hex20 20 60, Hex27 27 81, Tet4 4 12, Tet10 10 30, Wedge6 6 18),
+        }
+    }
+
+    fn assemble_model(
+        &self,
+        assembly: &mut Box<dyn ModelFill<S>>,
+        node_coord: &[[f64; 3]],
+        unknowns: &[f64],
+        system: &mut StoredSystem<S>,
+        residual: &mut [f64],
+    ) -> Result<()> {
+        assembly.assemble(self, node_coord, unknowns, system, residual)
+    }
+
+    fn model_stored_bytes(assembly: &Box<dyn ModelFill<S>>) -> u64 {
+        assembly.stored_bytes()
+    }
+
+    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()> {
+        norms::check_elements(self, on)
+    }
+
+    fn field_errors(
+        &self,
+        on: FieldOn<'_, HostMemory>,
+        owned: usize,
+        dofs: usize,
+        field: &[f64],
+        exact: Sample<'_>,
+    ) -> Result<FieldErrors> {
+        norms::field_errors(self, on, owned, dofs, field, exact)
+    }
+}
+
+fn two_dimensional(element: ElementType) -> Error {
+    Error::Invalid(format!("model_assembly: {element} has 2 dimensions, expected an element of 3"))
+}

@@ -1,0 +1,176 @@
+//! Sums over the cubature points of all elements of one type: errors of a field, and the sign of the Jacobian determinant.
+//!
+//! ```text
+//! u(p) = sum_m phi_m(p) u_m,   I(p) = sum_m phi_m(p) exact(x_m),   weight(p) = w_p det J(p)
+//! ```
+//! Plain loops, once per run. Partial sums of fixed chunks of elements are added in order.
+
+use crate::element::{Basis, BasisTables, Rule, geometry};
+use crate::error::check_length;
+use crate::fill::{FieldErrors, FieldOn, Sample};
+use crate::space::{HostMemory, HostSpace, try_collect};
+use crate::{Error, Result};
+use rayon::prelude::*;
+
+/// Elements of a partial sum.
+const CHUNK: usize = 256;
+
+/// Coordinates and weight times det J of a point.
+fn at_point(tables: &BasisTables, p: usize, nodes: &[u32], node_coord: &[[f64; 3]]) -> ([f64; 3], f64) {
+    let (mut x, mut jacobian) = ([0.0; 3], [[0.0; 3]; 3]);
+    for (m, &node) in nodes.iter().enumerate() {
+        let (at, m) = (node_coord[node as usize], p * tables.nodes + m);
+        for a in 0..3 {
+            x[a] += tables.values[m] * at[a];
+            for b in 0..3 {
+                jacobian[a][b] += at[a] * tables.gradients[m][b];
+            }
+        }
+    }
+    (x, tables.weights[p] * geometry::determinant_inverse(&jacobian).0)
+}
+
+fn chunks(elems: usize) -> usize {
+    elems.div_ceil(CHUNK)
+}
+
+pub(super) fn check_elements<S: HostSpace>(space: &S, on: FieldOn<'_, HostMemory>) -> Result<()> {
+    check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
+    let (mut rule, nodes) = (on.element.rule(), on.element.reference_nodes());
+    rule.points.extend(nodes);
+    rule = Rule { weights: vec![1.0; rule.points.len()], points: rule.points };
+    let (tables, elems) = (Basis::new(on.element).at(&rule), on.elem_node.elem_count());
+    let mut folded = vec![None; chunks(elems)];
+    space.for_each(folded.par_iter_mut().enumerate(), |(chunk, folded)| {
+        *folded = (chunk * CHUNK..elems.min((chunk + 1) * CHUNK)).find_map(|elem| {
+            let nodes = on.elem_node.elem(elem);
+            let determinant = |p| at_point(&tables, p, nodes, on.node_coord).1;
+            let least = (0..rule.points.len()).map(determinant).find(|d| d.is_nan() || *d <= 0.0)?;
+            Some((elem, least))
+        });
+    });
+    match folded.into_iter().flatten().next() {
+        None => Ok(()),
+        Some((elem, determinant)) => Err(Error::Invalid(format!(
+            "element {elem} of this rank: the map folds it: its Jacobian determinant is {determinant:.3e} at a node or a cubature \
+             point; expected > 0"
+        ))),
+    }
+}
+
+pub(super) fn field_errors<S: HostSpace>(
+    space: &S,
+    on: FieldOn<'_, HostMemory>,
+    owned: usize,
+    dofs: usize,
+    field: &[f64],
+    exact: Sample<'_>,
+) -> Result<FieldErrors> {
+    let nodes = on.elem_node.node_count();
+    check_length("field_errors", "node_coord", on.node_coord.len(), nodes)?;
+    check_length("field_errors", "field", field.len(), dofs * nodes)?;
+    let (tables, elems) = (Basis::new(on.element).at(&on.element.rule()), on.elem_node.elem_count());
+    let partial = |chunk: usize| {
+        let mut errors = FieldErrors::default();
+        for elem in chunk * CHUNK..elems.min((chunk + 1) * CHUNK) {
+            let nodes = on.elem_node.elem(elem);
+            if nodes[0] as usize >= owned {
+                continue;
+            }
+            let at_nodes: Vec<[f64; 3]> = nodes.iter().map(|&node| exact(on.node_coord[node as usize])).collect();
+            for p in 0..tables.weights.len() {
+                let (x, weight) = at_point(&tables, p, nodes, on.node_coord);
+                let (expected, phi) = (exact(x), &tables.values[p * tables.nodes..][..tables.nodes]);
+                for c in 0..dofs {
+                    let (mut u, mut interpolant) = (0.0, 0.0);
+                    for (m, &node) in nodes.iter().enumerate() {
+                        u += phi[m] * field[dofs * node as usize + c];
+                        interpolant += phi[m] * at_nodes[m][c];
+                    }
+                    errors.add(u - expected[c], interpolant - expected[c], expected[c], weight);
+                }
+            }
+        }
+        errors
+    };
+    let mut partials = try_collect("partial sums of errors", (0..chunks(elems)).map(|_| FieldErrors::default()))?;
+    space.for_each(partials.par_iter_mut().enumerate(), |(chunk, errors)| *errors = partial(chunk));
+    Ok(partials.into_iter().fold(FieldErrors::default(), FieldErrors::with))
+}
+
+/// The larger; a NaN stays.
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
+}
+
+impl FieldErrors {
+    /// Adds a point.
+    fn add(&mut self, error: f64, interpolation: f64, exact: f64, weight: f64) {
+        let square = |x: f64| weight * x * x;
+        *self = self.with(FieldErrors {
+            max: error.abs(),
+            interpolation: interpolation.abs(),
+            scale: exact.abs(),
+            square: square(error),
+            scale_square: square(exact),
+        });
+    }
+
+    /// The errors over two sets of points.
+    pub fn with(self, other: FieldErrors) -> Self {
+        FieldErrors {
+            max: larger(self.max, other.max),
+            interpolation: larger(self.interpolation, other.interpolation),
+            scale: larger(self.scale, other.scale),
+            square: self.square + other.square,
+            scale_square: self.scale_square + other.scale_square,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::mesh::ElementBox;
+    use crate::space::{Serial, Threads};
+
+    /// The field x + 1/2 against x: an error of 1/2 everywhere, and x^2 integrates to 1/3 of the volume.
+    #[test]
+    fn errors_of_a_shifted_field_are_those_by_hand() {
+        for (element, name) in ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3) {
+            let mesh = ElementBox::new(element, [3, 2, 2], [1.0, 2.0, 0.5]).unwrap();
+            let on = FieldOn { element, elem_node: &mesh.elem_node, node_coord: &mesh.node_coord[..] };
+            let field: Vec<f64> = mesh.node_coord.iter().flat_map(|x| [x[0] + 0.5, 0.0]).collect();
+            let exact = |x: [f64; 3]| [x[0], 0.0, 9.0];
+            let count = mesh.node_coord.len();
+            let found = field_errors(&Serial, on, count, 2, &field, &exact).unwrap();
+            assert!((found.max - 0.5).abs() < 1e-14 && found.interpolation < 1e-14 && found.scale < 1.0, "{name}");
+            assert!((found.square - 0.25).abs() < 1e-13 && (found.scale_square - 1.0 / 3.0).abs() < 1e-13, "{name}");
+            assert_eq!(found, field_errors(&Threads::new(3).unwrap(), on, count, 2, &field, &exact).unwrap());
+            // x^2 is not linear; no element is counted without a first node.
+            let square = |x: [f64; 3]| [x[0] * x[0], 0.0, 0.0];
+            let interpolation = field_errors(&Serial, on, count, 2, &field, &square).unwrap().interpolation;
+            let is_quadratic = element.nodes() > 8;
+            assert_eq!(interpolation < 1e-14, is_quadratic, "{name}: {interpolation}");
+            assert_eq!(field_errors(&Serial, on, 0, 2, &field, &exact).unwrap(), FieldErrors::default());
+            assert!(field_errors(&Serial, on, count, 1, &field, &exact).is_err());
+            check_elements(&Serial, on).unwrap();
+        }
+    }
+
+    #[test]
+    fn folded_elements_and_values_that_are_not_numbers_are_seen() {
+        let mut mesh = ElementBox::new(ElementType::Tet10, [2; 3], [1.0; 3]).unwrap();
+        let field = vec![f64::NAN; mesh.node_coord.len()];
+        let of = |mesh: &ElementBox, field: &[f64]| {
+            let node_coord = &mesh.node_coord[..];
+            let on = FieldOn { element: ElementType::Tet10, elem_node: &mesh.elem_node, node_coord };
+            (check_elements(&Serial, on), field_errors(&Serial, on, field.len(), 1, field, &|_| [0.0; 3]).unwrap())
+        };
+        assert!(of(&mesh, &field).1.max.is_nan());
+        mesh.node_coord[62] = [-1.0; 3];
+        let message = of(&mesh, &field).0.unwrap_err().to_string();
+        assert!(message.contains("the map folds it") && message.contains("expected > 0"), "{message}");
+    }
+}

@@ -1,0 +1,257 @@
+//! One rank's part of the box for elements of any type: its own elements and ghosts, numbered by [`MeshPart`].
+//!
+//! ```text
+//! grid points  of a BoxSpec: along an axis 1 per cell for elements of degree 1, 2 per cell for degree 2
+//! owned        grid points of the rank's BoxPart that some element has as a node
+//! elements     all that have an owned node; a cell is cut as by ElementBox
+//! ```
+//! A node's global id is its position in the grid; `hex20` leaves gaps. Ghosts and messages follow from the ids, so that the same
+//! elements on any other partition would be numbered in the same way. Memory: a table of 8 bytes per element corner meanwhile, and
+//! about 20 bytes per node for the ids and their directory.
+
+use super::element_box::{Piece, degree, pieces, unit_nodes};
+use super::{BoxPart, BoxSpec, ElemNode, IndexBox, MeshPart, host};
+use crate::comm::{Communicator, Map, agree};
+use crate::element::ElementType;
+use crate::space::{try_push, try_reserve};
+use crate::{Error, GlobalOrdinal, Result};
+
+/// Tables of one rank's elements `[elem]` and of its owned and ghost nodes `[node]`.
+#[derive(Clone, Debug)]
+pub struct ElementPart {
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Nodes of each element.
+    pub elem_node: ElemNode,
+    /// Coordinates of each node.
+    pub node_coord: Vec<[f64; 3]>,
+    /// Faces of the box that each node lies on, as bits of [`Face`](super::Face).
+    pub node_faces: Vec<u8>,
+    /// Owners of the nodes.
+    pub map: Map,
+    /// Global id of each node.
+    pub ids: Vec<GlobalOrdinal>,
+    spec: BoxSpec,
+    interior: usize,
+}
+
+impl ElementPart {
+    /// Makes the tables of a part. `part` cuts the grid points, of which elements of degree 2 need an odd number along each axis.
+    /// Collective.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a two-dimensional element type, an even number of points with degree 2, or a node that the
+    /// coordinate map moves out of the box; those of [`MeshPart::new`].
+    pub fn new(comm: &dyn Communicator, element: ElementType, part: &BoxPart) -> Result<Self> {
+        let spec = *part.spec();
+        let (owned, table) = agree(comm, cells(element, &spec).and_then(|()| tables(element, part)))?;
+        let numbered = MeshPart::new(comm, &owned, &table, element.nodes())?;
+        agree(comm, {
+            let interior = numbered.interior_count();
+            let MeshPart { elem_node, nodes, .. } = numbered;
+            let whole = IndexBox::whole(spec.nodes());
+            let mut made = ElementPart {
+                element,
+                elem_node,
+                node_coord: Vec::new(),
+                node_faces: Vec::new(),
+                map: nodes.map().clone(),
+                ids: Vec::new(),
+                spec,
+                interior,
+            };
+            made.place(nodes.ids(), &whole).map(|()| made)
+        })
+    }
+
+    /// Ids, coordinates and faces of the nodes. Refuses a node out of the box.
+    fn place(&mut self, ids: &[GlobalOrdinal], whole: &IndexBox) -> Result<()> {
+        try_reserve("node ids", &mut self.ids, ids.len())?;
+        try_reserve("node_coord", &mut self.node_coord, ids.len())?;
+        try_reserve("node_faces", &mut self.node_faces, ids.len())?;
+        let ([a, b, c], map) = (self.spec.size(), self.spec.map());
+        for &id in ids {
+            let index = whole.at(id);
+            let point @ [x, y, z] = self.spec.coordinates(index);
+            if !(0..3).all(|axis| (0.0..=self.spec.size()[axis]).contains(&point[axis])) {
+                return Err(Error::Invalid(format!(
+                    "node {id}: the map {map} moves it to ({x}, {y}, {z}), out of the box of size {a} x {b} x {c}: expected a \
+                     smaller amplitude"
+                )));
+            }
+            self.ids.push(id);
+            self.node_coord.push(point);
+            self.node_faces.push(host::faces_of(index, whole.high));
+        }
+        Ok(())
+    }
+
+    /// Returns the whole box.
+    pub fn spec(&self) -> &BoxSpec {
+        &self.spec
+    }
+
+    /// Returns the number of owned nodes that share no element with a ghost. They come first.
+    pub fn interior_count(&self) -> usize {
+        self.interior
+    }
+
+    /// Returns the number of elements of the whole box.
+    pub fn global_elem_count(&self) -> u64 {
+        let cells = self.spec.nodes().map(|points| (points - 1) / degree(self.element) as u64);
+        cells.iter().product::<u64>() * pieces(self.element).len() as u64
+    }
+
+    /// Returns the largest extent of an element of this rank along an axis.
+    pub fn extent(&self, axis: usize) -> f64 {
+        let of_elem = |nodes: &[u32]| {
+            let along = || nodes.iter().map(|&node| self.node_coord[node as usize][axis]);
+            along().fold(f64::NEG_INFINITY, f64::max) - along().fold(f64::INFINITY, f64::min)
+        };
+        self.elem_node.iter().map(of_elem).fold(0.0, f64::max)
+    }
+
+    /// Returns a pseudo-random number in (-1, 1) for a field of each owned node, `[node][field]`: a function of seed, global id and
+    /// field, the same on every partition.
+    pub fn random(&self, seed: u64, fields: usize) -> Vec<f64> {
+        let owned = &self.ids[..self.map.owned_count()];
+        let of_node =
+            |&id: &u64| (0..fields as u64).map(move |field| host::number_of(seed, fields as u64 * id + field));
+        owned.iter().flat_map(of_node).collect()
+    }
+}
+
+/// Refuses types and boxes that do not go together.
+fn cells(element: ElementType, spec: &BoxSpec) -> Result<()> {
+    if element.dim() != 3 {
+        return Err(Error::Invalid(format!("ElementPart::new: {element} has 2 dimensions, expected an element of 3")));
+    }
+    match spec.nodes().into_iter().find(|points| (points - 1) % degree(element) as u64 != 0) {
+        None => Ok(()),
+        Some(points) => Err(Error::Invalid(format!(
+            "ElementPart::new: {points} nodes along an axis: {element} has a node at every half cell, expected an odd number"
+        ))),
+    }
+}
+
+/// Global ids of the owned nodes, and the table of all elements that have one of them.
+fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, Vec<GlobalOrdinal>)> {
+    let (degree, owned, spec) = (degree(element) as u64, part.owned(), part.spec());
+    let whole = IndexBox::whole(spec.nodes());
+    // Cell c has the points degree c to degree (c + 1).
+    let around = IndexBox::from_axes(|axis| {
+        let last = (spec.nodes()[axis] - 1) / degree;
+        (owned.low[axis].saturating_sub(degree).div_ceil(degree), last.min((owned.high[axis] - 1) / degree + 1))
+    });
+    let shapes = shapes(element);
+    let (mut nodes, mut table) = (Vec::new(), Vec::new());
+    let elems = around.count() as usize * shapes.len();
+    try_reserve("element-node table", &mut table, elems.saturating_mul(element.nodes()))?;
+    for cell in around.iter() {
+        for shape in &shapes {
+            let points = shape.iter().map(|point| [0, 1, 2].map(|axis| degree * cell[axis] + point[axis]));
+            if points.clone().any(|point| owned.contains(point)) {
+                table.extend(points.map(|point| whole.position(point)));
+            }
+        }
+    }
+    // The only points without a node are those of hex20 with two or three odd indices.
+    let is_node =
+        |point: &[u64; 3]| element != ElementType::Hex20 || point.iter().filter(|&&index| index % 2 == 1).count() <= 1;
+    try_reserve("owned nodes", &mut nodes, owned.count() as usize)?;
+    owned.iter().filter(is_node).try_for_each(|point| try_push("owned nodes", &mut nodes, whole.position(point)))?;
+    Ok((nodes, table))
+}
+
+/// The grid points of each element of a cell, from the cell's lowest.
+fn shapes(element: ElementType) -> Vec<Vec<[u64; 3]>> {
+    let units = unit_nodes(element);
+    let point = |piece: &Piece, unit: &[f64; 3]| piece.point(unit, degree(element)).map(|index| index as u64);
+    pieces(element).iter().map(|piece| units.iter().map(|unit| point(piece, unit)).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::mesh::{CoordinateMap, ElementBox};
+    use std::collections::BTreeMap;
+
+    const TYPES: [ElementType; 6] = [
+        ElementType::Hex8,
+        ElementType::Hex20,
+        ElementType::Hex27,
+        ElementType::Tet4,
+        ElementType::Tet10,
+        ElementType::Wedge6,
+    ];
+
+    fn points(element: ElementType) -> [u64; 3] {
+        [3, 2, 4].map(|cells| cells * degree(element) as u64 + 1)
+    }
+
+    /// The elements of all ranks, by the places of their nodes, against those of the box in one piece. tests/problems.rs solves on ranks.
+    #[test]
+    fn ranks_have_together_the_elements_of_the_whole_box() {
+        for element in TYPES {
+            let spec = BoxSpec::new(points(element), [1.5, 1.0, 0.5], CoordinateMap::None).unwrap();
+            let whole = ElementBox::new(element, [3, 2, 4], spec.size()).unwrap();
+            let key = |x: [f64; 3]| x.map(|x| (x * 1e6).round() as i64);
+            let all = IndexBox::whole(spec.nodes());
+            let place = |&id: &u64| key(spec.coordinates(all.at(id)));
+            let of_whole = |nodes: &[u32]| nodes.iter().map(|&node| key(whole.node_coord[node as usize])).collect();
+            let mut expected: Vec<Vec<_>> = whole.elem_node.iter().map(of_whole).collect();
+            expected.sort();
+            for ranks in [1, 2, 5] {
+                let (mut found, mut owners, mut corners) = (Vec::new(), BTreeMap::new(), 0);
+                for rank in 0..ranks {
+                    let (owned, table) = tables(element, &BoxPart::new(&spec, rank, ranks).unwrap()).unwrap();
+                    for id in &owned {
+                        assert_eq!(owners.insert(*id, rank), None, "{element}: two ranks own a node");
+                    }
+                    for elem in table.chunks_exact(element.nodes()) {
+                        let of_rank = elem.iter().filter(|id| owned.contains(id)).count();
+                        assert!(of_rank > 0, "{element}: an element without an owned node");
+                        corners += of_rank;
+                        if owned.contains(&elem[0]) {
+                            found.push(elem.iter().map(place).collect());
+                        }
+                    }
+                }
+                found.sort();
+                assert!(found == expected && owners.len() == whole.node_coord.len(), "{element} on {ranks} ranks");
+                // Each owner has all elements of its nodes.
+                assert_eq!(corners, expected.len() * element.nodes(), "{element} on {ranks} ranks");
+            }
+        }
+    }
+
+    #[test]
+    fn counts_faces_and_random_numbers_are_those_by_hand() {
+        let part =
+            |spec: &BoxSpec, element| ElementPart::new(&Solo, element, &BoxPart::new(spec, 0, 1).unwrap()).unwrap();
+        let twisted = part(&BoxSpec::unit([5; 3], CoordinateMap::TWIST).unwrap(), ElementType::Tet10);
+        for (x, faces) in twisted.node_coord.iter().zip(&twisted.node_faces) {
+            assert_eq!(*faces != 0, x.iter().any(|&x| x == 0.0 || x == 1.0));
+        }
+        let (random, again) = (twisted.random(7, 3), twisted.random(8, 3));
+        assert!(random.len() == 3 * 125 && random.iter().all(|number| number.abs() < 1.0));
+        assert!(random[0] != random[1] && random[0] != again[0]);
+        assert_eq!((twisted.interior_count(), twisted.global_elem_count()), (125, 48));
+        let brick = part(&BoxSpec::new([5, 5, 3], [1.0, 2.0, 3.0], CoordinateMap::None).unwrap(), ElementType::Hex20);
+        // 9 x 2 corners, 12 x 2 + 9 midpoints of edges.
+        assert_eq!((brick.map.global_count(), brick.global_elem_count()), (18 + 24 + 9, 4));
+        assert_eq!([0, 1, 2].map(|axis| brick.extent(axis)), [0.5, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn boxes_that_cannot_be_are_refused() {
+        let refused = |element, points, map| {
+            let part = BoxPart::new(&BoxSpec::unit(points, map).unwrap(), 0, 1).unwrap();
+            ElementPart::new(&Solo, element, &part).unwrap_err().to_string()
+        };
+        assert!(refused(ElementType::Hex27, [5, 4, 5], CoordinateMap::None).contains("4 nodes along an axis"));
+        assert!(refused(ElementType::Quad4, [5; 3], CoordinateMap::None).contains("expected an element of 3"));
+        assert!(refused(ElementType::Tet4, [9; 3], CoordinateMap::Bubble(-40.0)).contains("out of the box"));
+    }
+}

@@ -1,0 +1,164 @@
+//! A problem on a box: equation, boundary conditions, exact solution, and what its verdict compares.
+//!
+//! | problem | exact solution | given |
+//! |---|---|---|
+//! | heat | [`Analytic`] | T at zmin and zmax |
+//! | poisson, diffusion | [`Wave`] | u on all faces |
+//! | elasticity | an amplitude times a wave | u on all faces |
+//! | minife | a series, at the node nearest to the centre | u = 1 at xmax, 0 on the other faces |
+
+use super::brick;
+use crate::element::Analytic;
+use crate::element::equations::{
+    Diffusion, Elasticity, Heat, Model, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity,
+};
+use crate::mesh::{BoxSpec, Face};
+use crate::run::Deck;
+use crate::run::deck::ProblemKind;
+use std::f64::consts::PI;
+
+/// Angle that the wave passes along each edge of the box, and its phase.
+const ANGLES: [f64; 3] = [2.0, 1.5, 1.0];
+const PHASE: f64 = 0.3;
+/// How the coefficient of diffusion varies: d times the edges.
+const VARIATION: [f64; 3] = [0.5, -0.75, 0.25];
+/// Displacement of the elastic wave, and Lame's parameters.
+const AMPLITUDE: [f64; 3] = [1.0, -0.5, 0.75];
+const LAME: [f64; 2] = [1.5, 1.0];
+
+/// A problem on a box.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct Case {
+    pub kind: ProblemKind,
+    pub model: Model,
+    exact: Exact,
+    size: [f64; 3],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Exact {
+    Heat(Analytic),
+    Wave(Wave),
+    Elastic(WaveElasticity),
+    Brick,
+}
+
+impl Case {
+    /// The deck's problem on this box.
+    pub fn new(deck: &Deck, spec: &BoxSpec) -> Self {
+        let (kind, size) = (deck.problem.kind, spec.size());
+        let per_edge = |values: [f64; 3]| [0, 1, 2].map(|axis| values[axis] / size[axis]);
+        let wave = Wave { direction: per_edge(ANGLES), phase: PHASE };
+        let diffusion = |direction| {
+            let equation = WaveDiffusion { diffusion: Diffusion { direction }, wave };
+            (Model::Scalar(Scalar::Wave(equation)), Exact::Wave(wave))
+        };
+        let (model, exact) = match kind {
+            ProblemKind::Heat => {
+                let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
+                (Model::Scalar(Scalar::Heat(Heat { conductivity: exact.conductivity() })), Exact::Heat(exact))
+            }
+            ProblemKind::Poisson => diffusion([0.0; 3]),
+            ProblemKind::Diffusion => diffusion(per_edge(VARIATION)),
+            ProblemKind::Elasticity => {
+                let [lambda, mu] = LAME;
+                let body = Elasticity { lambda, mu, force: [0.0; 3] };
+                let equation = WaveElasticity { body, amplitude: AMPLITUDE, wave };
+                (Model::Elastic(equation), Exact::Elastic(equation))
+            }
+            ProblemKind::Minife => (Model::Scalar(Scalar::Poisson(Poisson { load: 1.0 })), Exact::Brick),
+        };
+        Case { kind, model, exact, size }
+    }
+
+    /// The exact solution at a point, zero in unused components. For miniFE's brick a series, which takes a millisecond.
+    pub fn at(&self, x: [f64; 3]) -> [f64; 3] {
+        match &self.exact {
+            Exact::Heat(exact) => [exact.at(x[2]), 0.0, 0.0],
+            Exact::Wave(wave) => [wave.at(x), 0.0, 0.0],
+            Exact::Elastic(exact) => exact.exact(x),
+            Exact::Brick => [brick::at(x), 0.0, 0.0],
+        }
+    }
+
+    /// K of the heat equation.
+    pub fn conductivity(&self) -> Option<f64> {
+        match &self.exact {
+            Exact::Heat(exact) => Some(exact.conductivity()),
+            _ => None,
+        }
+    }
+
+    /// Whether boundary conditions fix a node on these faces.
+    pub fn fixes(&self, faces: u8) -> bool {
+        match self.kind {
+            ProblemKind::Heat => Face::ZMin.is_in(faces) || Face::ZMax.is_in(faces),
+            _ => faces != 0,
+        }
+    }
+
+    /// The given value at a fixed node. On the edges of xmax miniFE imposes 1 last.
+    pub fn given(&self, x: [f64; 3], faces: u8) -> [f64; 3] {
+        match self.kind {
+            ProblemKind::Minife => [f64::from(u8::from(Face::XMax.is_in(faces))), 0.0, 0.0],
+            _ => self.at(x),
+        }
+    }
+
+    /// Estimates the algebraic error of a residual norm, relative to `scale` = max|u|, for a number of nodes: ||F|| / lambda /
+    /// sqrt(nodes), where lambda is a lower bound of the lowest eigenvalue of the equation times volume / nodes. With u fixed on all
+    /// faces, it is pi^2 sum_i size_i^-2 for -laplace, no less for k >= 1, and mu times that for elasticity (Korn's inequality).
+    pub fn algebraic_error(&self, residual: f64, scale: f64, nodes: f64) -> f64 {
+        let volume: f64 = self.size.iter().product();
+        if let Exact::Heat(exact) = &self.exact {
+            return exact.algebraic_error(residual, self.size[2], volume, nodes);
+        }
+        let mu = if self.kind == ProblemKind::Elasticity { LAME[1] } else { 1.0 };
+        let lambda = mu * self.size.iter().map(|edge| (PI / edge).powi(2)).sum::<f64>() * volume / nodes;
+        residual / lambda / nodes.sqrt() / scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::CoordinateMap;
+
+    fn case(kind: ProblemKind, size: [f64; 3]) -> Case {
+        let mut deck = Deck::default();
+        deck.problem.kind = kind;
+        Case::new(&deck, &BoxSpec::new([5; 3], size, CoordinateMap::None).unwrap())
+    }
+
+    #[test]
+    fn solutions_scale_with_the_box() {
+        for kind in [ProblemKind::Poisson, ProblemKind::Diffusion, ProblemKind::Elasticity] {
+            let (unit, long) = (case(kind, [1.0; 3]), case(kind, [4.0, 0.5, 2.0]));
+            assert!(
+                unit.at([0.25, 0.5, 0.75]).iter().zip(long.at([1.0, 0.25, 1.5])).all(|(a, b)| (a - b).abs() < 1e-15)
+            );
+        }
+    }
+
+    #[test]
+    fn conditions_are_those_of_the_table() {
+        let (x_max, z_min) = (Face::XMax as u8, Face::ZMin as u8);
+        let (heat, brick) = (case(ProblemKind::Heat, [1.0; 3]), case(ProblemKind::Minife, [1.0; 3]));
+        assert_eq!(
+            (heat.fixes(x_max), heat.fixes(z_min), brick.fixes(x_max), brick.fixes(0)),
+            (false, true, true, false)
+        );
+        assert!((heat.given([0.0, 0.5, 1.0], Face::ZMax as u8)[0] - 2.0).abs() < 1e-14);
+        assert_eq!(brick.given([1.0, 0.0, 0.0], x_max | z_min)[0], 1.0);
+        assert_eq!(brick.given([0.5, 0.0, 0.0], z_min)[0], 0.0);
+    }
+
+    /// The residual of the lowest mode of -laplace on the box, times volume / nodes.
+    #[test]
+    fn the_algebraic_error_of_the_lowest_mode_is_exact() {
+        let (poisson, nodes, norm) = (case(ProblemKind::Poisson, [1.0, 2.0, 0.5]), 1000.0, 1e-6);
+        let lambda = PI * PI * (1.0 + 0.25 + 4.0) * 1.0 / nodes;
+        let found = poisson.algebraic_error(lambda * norm, 2.0, nodes);
+        assert!((found / (norm / nodes.sqrt() / 2.0) - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,87 @@
+//! What the drivers of all problems share: failures of one rank, the order of sums, Newton's iteration, limits of waits.
+
+use super::problem::{Discrete, Problem};
+use super::{Deck, Job, Progress};
+use crate::comm::{Communicator, Links, agree};
+use crate::solve::{NewtonInfo, NewtonParams, SolveInfo, Symmetry, newton_into};
+use crate::space::Slice;
+use crate::{Error, Result};
+use std::time::Duration;
+
+/// How long a device waits for another rank where no limit is given: longer than any rank compiles its kernels.
+const DEVICE_WAIT: Duration = Duration::from_secs(60);
+
+/// How Newton's iteration went.
+pub(super) struct Ended {
+    pub info: NewtonInfo,
+    /// The linear solve that ended it early.
+    pub linear: Option<SolveInfo>,
+    /// Why it ended early.
+    pub stopped: Option<Error>,
+    pub symmetry: Symmetry,
+}
+
+/// Solves F(x) = 0 from the given x, and measures the symmetry of the last Jacobian. All ranks meet an iteration that does not converge
+/// together: what it reached is reported as any other result.
+pub(super) fn newton<S: Job, D: Discrete<S>>(
+    space: &S,
+    deck: &Deck,
+    links: &Links<'_, S>,
+    problem: &mut Problem<'_, S, D>,
+    x: &mut Slice<S, f64>,
+    progress: &dyn Progress,
+) -> Result<Ended> {
+    let comm = links.comm();
+    // CG's solution of a linear problem has CG's tolerance, and is not solved for again.
+    let linear = if deck.problem.kind.is_linear() { 2.0 * deck.cg.tolerance } else { 0.0 };
+    let params = NewtonParams {
+        tolerance: deck.newton.tolerance.max(linear),
+        max_iterations: match deck.problem.kind.is_linear() && deck.cg_iterations().is_some() {
+            true => 1,
+            false => deck.newton.max_iterations,
+        },
+        ends_at_limit: deck.cg_iterations().is_some(),
+    };
+    let observe = &mut |step, norm| progress.newton(step, norm);
+    let mut info = NewtonInfo::default();
+    let end = newton_into(space, links, problem, x, params, observe, &mut info);
+    let alone = |error: Error| alone(error.in_stage("solve", here(comm)), comm);
+    progress.done();
+    let stopped = match end {
+        Err(error) if !error.is_collective() => return Err(alone(error)),
+        end => agree(comm, Ok(end.err()))?,
+    };
+    let linear = stopped.is_some().then(|| problem.stopped()).flatten();
+    let symmetry = problem.finish().map_err(alone)?;
+    Ok(Ended { info, linear, stopped, symmetry })
+}
+
+/// This rank for messages, where there are several.
+pub(super) fn here(comm: &dyn Communicator) -> Option<usize> {
+    (comm.size() > 1).then(|| comm.rank())
+}
+
+/// How long a device waits for another rank.
+pub(super) fn wait_limit(deck: &Deck) -> Duration {
+    deck.run.timeout.map_or(DEVICE_WAIT, Duration::from_secs_f64)
+}
+
+/// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
+/// strategy `scatter`, which the deck refuses.
+pub(super) fn fix_order(comm: &dyn Communicator) -> Result<()> {
+    comm.fix_order_of_sums();
+    let key = "run.deterministic (--deterministic)";
+    agree(
+        comm,
+        comm.sums_in_rank_order().then_some(()).ok_or_else(|| {
+            Error::Invalid(format!(
+                "{key}: these ranks add in an order of their own; give a communicator that adds in rank order"
+            ))
+        }),
+    )
+}
+
+/// Marks the error of a rank that leaves collective work.
+pub(super) fn alone(error: Error, comm: &dyn Communicator) -> Error {
+    if comm.size() == 1 || error.is_collective() { error } else { Error::Alone(Box::new(error)) }
+}
