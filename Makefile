@@ -119,9 +119,11 @@ DESTDIR ?=
 FEATURES ?= mpi
 SHARE = $(DESTDIR)$(PREFIX)/share
 PROGRAM = $(or $(CARGO_TARGET_DIR),target)/dist/minifenl
-install: $(if $(filter mpi,$(FEATURES)),setup) ## the program, decks, man page, completions (PREFIX=~/.local FEATURES=mpi, FEATURES= without MPI)
+install: $(if $(filter mpi,$(FEATURES)),setup) ## both programs, decks, man page, completions (PREFIX=~/.local FEATURES=mpi, FEATURES= without MPI)
 	cargo build --profile dist --features "$(FEATURES)"
+	cargo build --profile dist -p minifenl-scaling
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/minifenl
+	install -D -m 755 $(PROGRAM)-scaling $(DESTDIR)$(PREFIX)/bin/minifenl-scaling
 	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	$(PROGRAM) --man > $(SHARE)/man/man1/minifenl.1
 	$(PROGRAM) --completions bash > $(SHARE)/bash-completion/completions/minifenl

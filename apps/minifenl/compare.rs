@@ -10,6 +10,12 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
     let comparison = Comparison::new(&read(&flags.a)?, &read(&flags.b)?);
     program::show(&mut stdout(), &comparison.table())?;
     let Some(limit) = flags.fail_above else { return Ok(Exit::Done) };
+    if let Some(key) = comparison.other_problem() {
+        let same = "--fail-above compares runs of one problem";
+        return Err(
+            minifenl::Error::Invalid(format!("A and B solve different problems ({key} differs): {same}")).into()
+        );
+    }
     if !comparison.verified[1] {
         let _ = writeln!(stderr(), "error: B is not verified");
         return Ok(Exit::NotVerified);

@@ -112,6 +112,12 @@ impl Comparison {
         }
     }
 
+    /// The first key of mesh or problem that differs: then the ratios compare unlike runs.
+    pub fn other_problem(&self) -> Option<&str> {
+        let keys = self.differences.iter().map(|[key, ..]| key.as_str());
+        keys.into_iter().find(|key| ["mesh.", "problem.", "nodes"].iter().any(|of| key.starts_with(of)))
+    }
+
     /// The judged phases whose ratio exceeds `limit`, and those that only B has.
     pub fn above(&self, limit: f64) -> Vec<&PhaseRatio> {
         let exceeds = |phase: &&PhaseRatio| {
@@ -148,7 +154,10 @@ impl Comparison {
         }
         let verdict = |is_verified: bool| if is_verified { "VERIFIED" } else { "NOT VERIFIED" };
         let [a, b] = self.verified.map(verdict);
-        text + &format!("\nA {a}, B {b}\n")
+        let note = self.other_problem().map_or(String::new(), |key| {
+            format!("note: A and B solve different problems ({key}); ratios of their times are not ratios of speed\n")
+        });
+        text + &format!("\nshort: below {:.0} % of both totals, not judged\nA {a}, B {b}\n{note}", 100.0 * SHARE)
     }
 }
 
@@ -216,6 +225,17 @@ mod tests {
         assert_eq!((names(1.05), names(1.2), names(1.5)), (vec!["cg", "total"], vec!["cg"], vec![]));
         assert_eq!(comparison.differences, [["threads".to_string(), "1".into(), "2".into()]]);
         assert!(comparison.phases[1].is_noisy && comparison.table().contains("1.500  noisy"), "{}", comparison.table());
+    }
+
+    #[test]
+    fn reports_of_other_problems_are_named() {
+        let (mut a, mut b) = (report(2.0, 1.0, 1), report(2.0, 1.0, 1));
+        (a["mesh"], b["mesh"]) = (json!({"nodes": [8, 8, 8]}), json!({"nodes": [8, 8, 8]}));
+        assert_eq!(Comparison::new(&a, &b).other_problem(), None);
+        b["mesh"]["nodes"][1] = 9.into();
+        let comparison = Comparison::new(&a, &b);
+        assert_eq!(comparison.other_problem(), Some("mesh.nodes"));
+        assert!(comparison.table().contains("different problems (mesh.nodes)"), "{}", comparison.table());
     }
 
     #[test]

@@ -145,10 +145,10 @@ fn sections<'a>(prefix: &str, more: impl Fn(usize) -> Option<&'a str>) -> String
         let mut arrays = String::new();
         for (at, Array { section, name, kind, components, .. }) in ARRAYS.iter().enumerate() {
             if let (true, Some(more)) = (*section == group, more(at)) {
-                let _ = writeln!(
-                    arrays,
-                    "<{prefix}DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\"{more}/>"
-                );
+                // Scalars without the attribute, so that readers give them the shape [node], not [node, 1].
+                let width =
+                    if *components > 1 { format!(" NumberOfComponents=\"{components}\"") } else { String::new() };
+                let _ = writeln!(arrays, "<{prefix}DataArray type=\"{kind}\" Name=\"{name}\"{width}{more}/>");
             }
         }
         if !arrays.is_empty() {

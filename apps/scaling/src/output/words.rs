@@ -34,6 +34,10 @@ pub fn origin(table: &Table) -> String {
 /// Sentences, the most important first.
 pub fn conclusions(study: &Study, table: &Table, model: Option<&Prediction>) -> Vec<String> {
     let mut words = Vec::new();
+    if table.rows.is_empty() {
+        words.push(format!("Nothing: no run has a report that counts. {}.", table.missing.join("; ")));
+        return words;
+    }
     words.extend(table.refusal());
     words.extend(shared(table));
     words.extend(hardware_threads(table));

@@ -7,6 +7,7 @@ use super::record::Record;
 use minifenl::run::program::StatusLine;
 use minifenl::space::allowed_cores;
 use minifenl::{Error, Result, files};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -90,7 +91,7 @@ fn size(study: &Study, nodes: [u64; 3]) -> Option<String> {
     })
 }
 
-/// Runs what is missing in `folder` and shows the time left. A failed run does not end the study.
+/// Runs what is missing in `folder` and shows the time left. A failed run does not end the study, unless the first two fail alike.
 ///
 /// # Errors
 /// [`Error::File`] if the folder cannot be written, [`Error::Invalid`] if the launcher cannot be started.
@@ -112,9 +113,17 @@ pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Fail
         if let Err(reason) = run_one(study, launcher, folder, point, repeat)? {
             failures.push(Failure { point, repeat, reason });
         }
+        if is_hopeless(done + 1, &failures) {
+            break;
+        }
     }
     line.clear();
     Ok(failures)
+}
+
+/// Whether the first runs all failed for one reason, which the others would meet, too.
+fn is_hopeless(done: usize, failures: &[Failure]) -> bool {
+    done == 2 && failures.len() == 2 && failures[0].reason == failures[1].reason
 }
 
 /// Time left, if a run takes as long as the mean of those before it.
@@ -141,6 +150,10 @@ fn run_one(
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(flags(study, point, &report)?);
     command.stdin(Stdio::null());
+    if launcher.template.is_none() && is_root() {
+        // Open MPI asks root, the usual user of a container, to say twice that it is meant.
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    }
     let others = Others::start();
     let output = command.output().map_err(|error| {
         Error::Invalid(format!("{}: cannot be started: {error}; expected a launcher (--launcher)", words[0]))
@@ -156,6 +169,11 @@ fn run_one(
             None => format!("no report, ended by a signal: {said}"),
         }),
     })
+}
+
+/// Whether this process is root's.
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// The line of a program's messages that says what was wrong: an error, else the first with words (mpirun draws rules around its own).
@@ -214,6 +232,15 @@ mod tests {
         assert!(!flags_of(&strong).contains("--size"), "a box that does not grow");
         let sized = Study { flags: vec!["--size=2,2,2".into()], ..study.clone() };
         assert!(!flags_of(&sized).contains("--size 1"), "{}", flags_of(&sized));
+    }
+
+    #[test]
+    fn a_study_ends_when_the_first_two_runs_fail_alike() {
+        let failed = |reason: &str| Failure { point: Point::even(1, 1), repeat: 1, reason: reason.into() };
+        let alike = [failed("no MPI"), failed("no MPI")];
+        assert!(is_hopeless(2, &alike));
+        assert!(!is_hopeless(1, &alike[..1]) && !is_hopeless(3, &alike), "a run between them counted");
+        assert!(!is_hopeless(2, &[failed("no MPI"), failed("killed")]));
     }
 
     #[test]
