@@ -8,6 +8,9 @@ mod definitions;
 #[path = "../common/equations.rs"]
 mod equations;
 #[cfg(feature = "cuda")]
+#[path = "../common/functions.rs"]
+mod functions;
+#[cfg(feature = "cuda")]
 #[path = "../common/gpu.rs"]
 mod gpu;
 mod host;
@@ -36,6 +39,7 @@ mod cuda {
     mod fill_stored;
     mod graph;
     mod groups;
+    mod loops;
     mod mesh;
     mod references;
     mod runtime;
@@ -44,6 +48,7 @@ mod cuda {
     mod sparse;
 
     use super::equations;
+    use super::functions;
     pub use super::gpu::gpu;
     pub use super::wave::wave;
 

@@ -113,8 +113,7 @@ pub fn translate(of: &Expr, context: &Context) -> Result<String> {
             Some(ident) => Ok(name(ident)),
             None => match names(of)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 ["Self", constant] => Ok(constant.into()),
-                [.., "f64", "consts", "PI"] => Ok("3.14159265358979323846".into()),
-                _ => Err(Error::new_spanned(of, EXPECTED)),
+                ref path => types::constant(path).map(String::from).ok_or_else(|| Error::new_spanned(of, EXPECTED)),
             },
         },
         Expr::Paren(inner) => Ok(format!("({})", translate(&inner.expr, context)?)),

@@ -21,6 +21,18 @@ pub fn number(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Returns a constant of f64.
+pub fn constant(path: &[&str]) -> Option<&'static str> {
+    Some(match path {
+        ["f64", "MAX"] => "1.7976931348623157e308",
+        ["f64", "MIN"] => "(-1.7976931348623157e308)",
+        ["f64", "MIN_POSITIVE"] => "2.2250738585072014e-308",
+        ["f64", "EPSILON"] => "2.220446049250313e-16",
+        [.., "f64", "consts", "PI"] => "3.14159265358979323846",
+        _ => return None,
+    })
+}
+
 /// Returns the C++ name of a type.
 pub fn translate(of: &Type, context: &Context) -> Result<String> {
     match of {

@@ -20,6 +20,7 @@ mod exchange;
 mod kernels;
 mod launch;
 mod library;
+mod loops;
 mod memory;
 mod nccl;
 mod peer;

@@ -1,0 +1,46 @@
+//! Loops with functions of a user on a GPU against `Serial`.
+
+use super::functions::{Kept, Line, Sum};
+use super::{difference, gpu, wave};
+use minifenl::space::{ExecutionSpace, Loops, Serial};
+
+const LENGTHS: [usize; 7] = [0, 1, 2047, 2048, 2049, 100_003, 5_000_011];
+
+#[test]
+fn functions_of_items_give_the_numbers_of_the_host() {
+    let Some(space) = gpu("functions_of_items_give_the_numbers_of_the_host") else { return };
+    for n in LENGTHS {
+        let (x, y) = (wave(n + 3, 0.7), wave(n + 3, 1.3));
+        let on_device = (space.upload(&x).unwrap(), space.upload(&y).unwrap());
+        let (mut a, mut b) = (space.upload(&vec![7.0; n + 3]).unwrap(), space.upload(&vec![7.0; n + 3]).unwrap());
+        let line = Line { a: 0.25 };
+        space.for_items(n, &line, [&on_device.0, &on_device.1], [&mut a, &mut b]).unwrap();
+        let (mut expected_a, mut expected_b) = (vec![7.0; n + 3], vec![7.0; n + 3]);
+        Serial.for_items(n, &line, [&x, &y], [&mut expected_a, &mut expected_b]).unwrap();
+        assert!(difference(&space.download(&a).unwrap(), &expected_a) < 1e-15, "{n}");
+        assert_eq!(space.download(&b).unwrap(), expected_b, "{n}");
+        let refused = space.for_items(n + 4, &line, [&on_device.0, &on_device.1], [&mut a, &mut b]);
+        assert!(refused.unwrap_err().to_string().contains("`inputs`"));
+    }
+}
+
+#[test]
+fn reductions_and_scans_keep_the_order() {
+    let Some(space) = gpu("reductions_and_scans_keep_the_order") else { return };
+    for n in LENGTHS {
+        // Nine of ten are 0.
+        let x: Vec<f64> = (0..n).map(|i| if (i * 7) % 10 == 3 { i as f64 + 0.5 } else { 0.0 }).collect();
+        let (on_device, mut out) = (space.upload(&x).unwrap(), space.upload(&vec![7.0; n + 3]).unwrap());
+        let mut expected = vec![7.0; n + 3];
+        assert_eq!(space.reduce_items(n, &Kept {}, &on_device).unwrap(), Serial.reduce_items(n, &Kept {}, &x).unwrap());
+        space.scan_items(n, &Kept {}, &on_device, &mut out).unwrap();
+        Serial.scan_items(n, &Kept {}, &x, &mut expected).unwrap();
+        assert!(space.download(&out).unwrap() == expected, "{n}");
+        let (found, sum) =
+            (space.reduce_items(n, &Sum {}, &on_device).unwrap(), Serial.reduce_items(n, &Sum {}, &x).unwrap());
+        assert!((found - sum).abs() <= 1e-13 * sum, "{n}: {found} {sum}");
+        space.scan_items(n, &Sum {}, &on_device, &mut out).unwrap();
+        Serial.scan_items(n, &Sum {}, &x, &mut expected).unwrap();
+        assert!(difference(&space.download(&out).unwrap(), &expected) < 1e-13, "{n}");
+    }
+}
