@@ -8,6 +8,7 @@
 
 use super::Sum;
 use super::tile::{Accumulator, Sink, Source, tiles};
+use crate::space::lanes::Number;
 use std::ops::AddAssign;
 
 impl<V: Copy, const F: usize, const K: usize> Source<V> for [[V; F]; K] {
@@ -54,6 +55,25 @@ pub fn data_field<V: Accumulator + AddAssign, const F: usize, const K: usize>(
             Sum::Overwrite => out[f] = sums[f],
             Sum::Into => out[f] += sums[f],
         }
+    }
+}
+
+/// `out[f] = sum_k data[k] table[k][f]` for a table of numbers that all cells share, `TILE` fields at a time, which divides F.
+#[inline(always)]
+pub fn data_table<const TILE: usize, V: Number, const F: usize, const K: usize>(
+    data: &[V; K],
+    table: &[[f64; F]; K],
+    out: &mut [V; F],
+) {
+    const { assert!(F % TILE == 0, "whole tiles") };
+    for first in (0..F).step_by(TILE) {
+        let mut sums = [V::from(0.0); TILE];
+        for (&number, row) in data.iter().zip(table) {
+            for f in 0..TILE {
+                sums[f] = number.times_plus(V::from(row[first + f]), sums[f]);
+            }
+        }
+        out[first..first + TILE].copy_from_slice(&sums);
     }
 }
 

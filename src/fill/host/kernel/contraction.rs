@@ -1,38 +1,125 @@
-//! Element matrices as Intrepid composes them: geometry on a workset, then four contractions.
+//! Element matrices by contractions of numbers at the points with tables that all elements share.
 //!
 //! ```text
-//! A  = FieldFieldVector(K m g, g) + FieldFieldScalar(2 T m phi, phi)      m = w det J at the points
-//! R  = DataFieldVector(grad T, K m g) + DataFieldScalar(T^2 m, phi)
+//! A_mn = sum_(k, p) P_k[p, (m, n)] S_k[p]      P_k = B_d[p, m] B_e[p, n] + B_e[p, m] B_d[p, n], once if d = e
+//! R_m  = sum_(d, p) B_d[p, m] f_d[p]           B_d = d phi / d xi_d, and phi for the last k and d
+//! S    = w det J K J^-1 J^-T (xx, yy, zz, xy, xz, yz), 2 T w det J        f = S dT/dxi, T^2 w det J
 //! ```
 //!
-//! A workset is half a batch, cells side by side. Shapes: g `[point, axis, node]` (6 kB, and as much for K m g, so that
-//! they stay in the first-level cache), phi `[point, node]`. Cost per element: 4608 operations in contractions and
-//! 3256 before them, see [`ContractionKernel::FLOPS`].
+//! Any scalar equation with a symmetric Jacobian has this form and enters by S and f alone. B_d does not depend on coordinate d,
+//! so S_dd and f_d are summed along lines first: 44 and 20 terms instead of 56 and 32. The twin of
+//! `kernels/fill_contraction.cu`; source: Kirby and Logg, ACM Transactions on Mathematical Software 32, 2006, here point by point.
+//! Shapes: S and f of a batch of elements, side by side (4 kB); P `[term, pair m <= n]`, 13 kB. Cost per element: 3488
+//! operations in contractions and 1272 before them, see [`ContractionKernel::FLOPS`].
 
 use super::gather::{Elements, Gathered};
-use super::{BatchPart, ElementBatch, ElementKernel};
-use crate::contraction::{Sum, fixed};
+use super::{ElementBatch, ElementKernel};
+use crate::contraction::fixed;
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
-use crate::space::lanes::{HALF_LANES, Lanes};
+use crate::space::lanes::{HALF_LANES, LANES, Lanes};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
 
-/// Points and axes collapsed.
-const POINT_AXES: usize = HEX8_POINTS * DIM;
+/// Pairs m <= n.
+const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
+/// Sums that are kept in registers: eight lanes each, in 8 or 16 registers.
+const TILE: usize = HEX8_NODES;
+/// Pairs up to a whole number of tiles.
+const WHOLE_TILES: usize = PAIRS.next_multiple_of(TILE);
+/// Lines of points along an axis.
+const LINES: usize = HEX8_POINTS / 2;
+/// Terms of a matrix entry: sums along lines for three axes, three mixed pairs of axes and the mass at the points.
+const TERMS: usize = DIM * LINES + 4 * HEX8_POINTS;
+/// Terms of a residual: sums along lines for three axes, and the source at the points.
+const LOADS: usize = DIM * LINES + HEX8_POINTS;
+/// Pairs of axes.
+const MIXED: [[usize; 2]; DIM] = [[0, 1], [0, 2], [1, 2]];
 
-/// Geometry, then the contractions of [`contraction`](crate::contraction), on batches of elements.
+/// The two points of each line, `[axis, line]`; also the nodes of each edge, lower end first.
+const ON_LINE: [[[usize; 2]; LINES]; DIM] =
+    [[[0, 1], [3, 2], [4, 5], [7, 6]], [[0, 3], [1, 2], [4, 7], [5, 6]], [[0, 4], [1, 5], [2, 6], [3, 7]]];
+
+/// The line of each point, `[axis, point]`.
+const LINE_OF: [[usize; HEX8_POINTS]; DIM] =
+    [[0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 1, 0, 2, 3, 3, 2], [0, 1, 2, 3, 0, 1, 2, 3]];
+
+/// The nodes of each pair.
+const NODES_OF: [[usize; 2]; PAIRS] = {
+    let (mut pairs, mut pair, mut m) = ([[0; 2]; PAIRS], 0, 0);
+    while m < HEX8_NODES {
+        let mut n = m;
+        while n < HEX8_NODES {
+            pairs[pair] = [m, n];
+            (pair, n) = (pair + 1, n + 1);
+        }
+        m += 1;
+    }
+    pairs
+};
+
+/// Returns the axis of a term that is summed along lines, and one of its points.
+const fn line_term(term: usize) -> (usize, usize) {
+    (term / LINES, ON_LINE[term / LINES][term % LINES][0])
+}
+
+/// P, `[term, pair]`; the last columns are zero.
+static PRODUCTS: [[f64; WHOLE_TILES]; TERMS] = {
+    let (mut table, mut term) = ([[0.0; WHOLE_TILES]; TERMS], 0);
+    while term < TERMS {
+        let mut pair = 0;
+        while pair < PAIRS {
+            let [m, n] = NODES_OF[pair];
+            table[term][pair] = if term < DIM * LINES {
+                let (d, p) = line_term(term);
+                HEX8.gradients[p][m][d] * HEX8.gradients[p][n][d]
+            } else {
+                let (kind, p) = ((term - DIM * LINES) / HEX8_POINTS, (term - DIM * LINES) % HEX8_POINTS);
+                if kind < DIM {
+                    let ([d, e], at) = (MIXED[kind], &HEX8.gradients[p]);
+                    at[m][d] * at[n][e] + at[m][e] * at[n][d]
+                } else {
+                    HEX8.values[p][m] * HEX8.values[p][n]
+                }
+            };
+            pair += 1;
+        }
+        term += 1;
+    }
+    table
+};
+
+/// B, `[term, node]`.
+static BASIS: [[f64; HEX8_NODES]; LOADS] = {
+    let (mut table, mut term) = ([[0.0; HEX8_NODES]; LOADS], 0);
+    while term < LOADS {
+        let mut m = 0;
+        while m < HEX8_NODES {
+            table[term][m] = if term < DIM * LINES {
+                let (d, p) = line_term(term);
+                HEX8.gradients[p][m][d]
+            } else {
+                HEX8.values[term - DIM * LINES][m]
+            };
+            m += 1;
+        }
+        term += 1;
+    }
+    table
+};
+
+/// Geometry, then contractions with shared tables, on batches of elements.
 #[derive(Clone, Copy, Debug)]
 pub struct ContractionKernel<'a> {
     elements: Elements<'a>,
 }
 
 impl<'a> ContractionKernel<'a> {
-    /// Floating-point operations per element. At a point: Jacobian 144, inverse and determinant 42, gradients 120, temperature 16, flux
-    /// and its weight 26, temperature gradient 48, masses and load 11. Then 2 L R K for each contraction.
-    pub const FLOPS: usize = HEX8_POINTS * 407
-        + 2 * HEX8_NODES * (HEX8_NODES * POINT_AXES + HEX8_NODES * HEX8_POINTS + POINT_AXES + HEX8_POINTS);
+    /// Floating-point operations per element. Derivatives of coordinates and temperature along 12 lines 384; at a point:
+    /// temperature 16, cofactors and determinant 32, scale and volume 3, S 36, f 15, sums along lines 6, mass and source 3. Then
+    /// two per term and output.
+    pub const FLOPS: usize = 384 + HEX8_POINTS * 111 + 2 * (PAIRS * TERMS + HEX8_NODES * LOADS);
 
     /// Makes the kernel of these elements.
     pub fn new(elements: Elements<'a>) -> Self {
@@ -60,77 +147,108 @@ impl ElementKernel<HEX8_NODES> for ContractionKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    // Half lanes: one value is one AVX2 register, and a tile leaves registers for its operands.
     match_target! {
-        "x86_64+avx512f" => batch::<4, 4, true>(elements, elems, out),
-        "x86_64+fma" => batch::<4, 2, true>(elements, elems, out),
-        _ => batch::<2, 2, false>(elements, elems, out),
+        "x86_64+avx512f" => batch::<true>(elements, elems, out),
+        "x86_64+fma" => batch::<true>(elements, elems, out),
+        _ => batch::<false>(elements, elems, out),
     }
 }
 
 #[inline(always)]
-fn batch<const BL: usize, const BR: usize, const FUSED: bool>(
-    elements: &Elements<'_>,
-    elems: Range<usize>,
-    out: &mut ElementBatch<HEX8_NODES>,
-) {
+fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
+    // Half lanes: the compiler leaves part of the wider arithmetic scalar.
+    let mut halves = [Integrands::<Lanes<FUSED, f64, HALF_LANES>>::ZERO; LANES / HALF_LANES];
     for (part, first) in elems.clone().step_by(HALF_LANES).enumerate() {
-        let gathered = elements.gather::<FUSED, HALF_LANES>(first, elems.end);
-        workset::<BL, BR, FUSED, HALF_LANES>(
-            &gathered,
-            elements.conductivity,
-            &mut BatchPart::new(out, part * HALF_LANES),
-        );
+        halves[part].set(&elements.gather(first, elems.end), elements.conductivity);
+    }
+    let [low, high] = &halves;
+    // Arrays of their own: sums that go straight to their places are not kept in vector registers.
+    let (mut entries, mut sums) = ([Lanes::<FUSED>::ZERO; WHOLE_TILES], [Lanes::<FUSED>::ZERO; HEX8_NODES]);
+    fixed::data_table::<TILE, _, _, _>(&joined(&low.matrix, &high.matrix), &PRODUCTS, &mut entries);
+    fixed::data_table::<TILE, _, _, _>(&joined(&low.residual, &high.residual), &BASIS, &mut sums);
+    for (entry, [m, n]) in entries.iter().zip(NODES_OF) {
+        out.matrix[m][n] = entry.0;
+        out.matrix[n][m] = entry.0;
+    }
+    for m in 0..HEX8_NODES {
+        out.residual[m] = sums[m].0;
     }
 }
 
-/// `[point and axis, node]` of a workset of cells.
-type Fields<const FUSED: bool, const WIDTH: usize, const K: usize> = [[Lanes<FUSED, f64, WIDTH>; HEX8_NODES]; K];
-
+/// Puts the lanes of two halves side by side.
 #[inline(always)]
-fn workset<const BL: usize, const BR: usize, const FUSED: bool, const WIDTH: usize>(
-    Gathered { coords, temperature }: &Gathered<FUSED, WIDTH>,
-    conductivity: f64,
-    out: &mut BatchPart<'_>,
-) {
-    let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
-    let conductivity = Lanes::splat(conductivity);
-    let mut gradients: Fields<FUSED, WIDTH, POINT_AXES> = [[zero; HEX8_NODES]; POINT_AXES];
-    let (mut fluxes, mut slope) = (gradients, [zero; POINT_AXES]);
-    let mut masses: Fields<FUSED, WIDTH, HEX8_POINTS> = [[zero; HEX8_NODES]; HEX8_POINTS];
-    let (mut phi, mut load) = (masses, [zero; HEX8_POINTS]);
-    for p in 0..HEX8_POINTS {
-        let jacobian = geometry::jacobian(coords, &HEX8.gradients[p]);
-        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        let measure = determinant * Lanes::splat(HEX8.weights[p]);
-        let weight = conductivity * measure;
-        let transformed = geometry::transform(&inverse, &HEX8.gradients[p]);
-        let mut at_point = zero;
-        for m in 0..HEX8_NODES {
-            phi[p][m] = Lanes::splat(HEX8.values[p][m]);
-            at_point = temperature[m].mul_add(phi[p][m], at_point);
-            for d in 0..DIM {
-                let gradient = transformed[m][d];
-                gradients[p * DIM + d][m] = gradient;
-                fluxes[p * DIM + d][m] = weight * gradient;
-                slope[p * DIM + d] = temperature[m].mul_add(gradient, slope[p * DIM + d]);
+fn joined<const FUSED: bool, const K: usize>(
+    low: &[Lanes<FUSED, f64, HALF_LANES>; K],
+    high: &[Lanes<FUSED, f64, HALF_LANES>; K],
+) -> [Lanes<FUSED>; K] {
+    let mut both = [Lanes::ZERO; K];
+    for k in 0..K {
+        both[k].0[..HALF_LANES].copy_from_slice(&low[k].0);
+        both[k].0[HALF_LANES..].copy_from_slice(&high[k].0);
+    }
+    both
+}
+
+/// S and f of half a batch of elements.
+#[derive(Clone, Copy)]
+struct Integrands<N> {
+    matrix: [N; TERMS],
+    residual: [N; LOADS],
+}
+
+impl<const FUSED: bool, const WIDTH: usize> Integrands<Lanes<FUSED, f64, WIDTH>> {
+    const ZERO: Self = Integrands { matrix: [Lanes::ZERO; TERMS], residual: [Lanes::ZERO; LOADS] };
+
+    /// Computes the terms of elements; all are zero before.
+    #[inline(always)]
+    fn set(&mut self, Gathered { coords, temperature }: &Gathered<FUSED, WIDTH>, conductivity: f64) {
+        let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        // Derivatives of x, y, z and T on the lines along each axis.
+        let mut columns = [[[zero; DIM]; LINES]; DIM];
+        let mut slopes = [[zero; LINES]; DIM];
+        for d in 0..DIM {
+            for [low, high] in ON_LINE[d] {
+                let (x, y) = (&coords[high], &coords[low]);
+                let edge = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
+                let rise = temperature[high] - temperature[low];
+                for line in 0..LINES {
+                    let weight = Lanes::splat(HEX8.gradients[ON_LINE[d][line][0]][high][d]);
+                    for a in 0..DIM {
+                        columns[d][line][a] = edge[a].mul_add(weight, columns[d][line][a]);
+                    }
+                    slopes[d][line] = rise.mul_add(weight, slopes[d][line]);
+                }
             }
         }
-        let half = at_point * measure;
-        load[p] = at_point * half;
-        for m in 0..HEX8_NODES {
-            masses[p][m] = (half + half) * phi[p][m];
-        }
-    }
-    let (mut matrix, mut residual) = ([[zero; HEX8_NODES]; HEX8_NODES], [zero; HEX8_NODES]);
-    fixed::field_field::<BL, BR, _, _, _, _>(&fluxes, &gradients, &mut matrix, Sum::Overwrite);
-    fixed::field_field::<BL, BR, _, _, _, _>(&masses, &phi, &mut matrix, Sum::Into);
-    fixed::data_field(&slope, &fluxes, &mut residual, Sum::Overwrite);
-    fixed::data_field(&load, &phi, &mut residual, Sum::Into);
-    for m in 0..HEX8_NODES {
-        out.put_residual(m, residual[m]);
-        for n in 0..HEX8_NODES {
-            out.put_matrix([m, n], matrix[m][n]);
+        for p in 0..HEX8_POINTS {
+            let mut value = zero;
+            for m in 0..HEX8_NODES {
+                value = temperature[m].mul_add(Lanes::splat(HEX8.values[p][m]), value);
+            }
+            let line = [LINE_OF[0][p], LINE_OF[1][p], LINE_OF[2][p]];
+            let [u, v, w] = [columns[0][line[0]], columns[1][line[1]], columns[2][line[2]]];
+            let slope = [slopes[0][line[0]], slopes[1][line[1]], slopes[2][line[2]]];
+            // The rows of det J J^-1.
+            let rows = [geometry::cross(v, w), geometry::cross(w, u), geometry::cross(u, v)];
+            let determinant = geometry::dot(u, rows[0]);
+            let volume = determinant * Lanes::splat(HEX8.weights[p]);
+            let scale = Lanes::splat(conductivity * HEX8.weights[p]) / determinant;
+            let mut s = [[zero; DIM]; DIM];
+            for d in 0..DIM {
+                s[d][d] = scale * geometry::dot(rows[d], rows[d]);
+                self.matrix[d * LINES + line[d]] += s[d][d];
+            }
+            for (kind, [d, e]) in MIXED.into_iter().enumerate() {
+                let entry = scale * geometry::dot(rows[d], rows[e]);
+                (s[d][e], s[e][d]) = (entry, entry);
+                self.matrix[DIM * LINES + kind * HEX8_POINTS + p] = entry;
+            }
+            for d in 0..DIM {
+                self.residual[d * LINES + line[d]] += geometry::dot(s[d], slope);
+            }
+            let source = value * volume;
+            self.matrix[DIM * (LINES + HEX8_POINTS) + p] = source + source;
+            self.residual[DIM * LINES + p] = value * source;
         }
     }
 }
