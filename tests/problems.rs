@@ -55,7 +55,7 @@ fn errors_have_the_order_of_the_element() {
             assert_eq!(fine["newton_iterations"], if problem == "heat" { 4 } else { 1 }, "{problem} on {element}");
             // The bound says something: the mesh that is finer has a smaller one, and neither is large.
             assert!(number(&fine, "error_bound") < number(&coarse, "error_bound"), "{problem} on {element}");
-            assert!(number(&fine, "error_max") > 0.1 * number(&fine, "error_bound"), "{problem} on {element}");
+            assert!(number(&fine, "error_max") > 0.05 * number(&fine, "error_bound"), "{problem} on {element}");
         }
     }
 }
@@ -101,7 +101,7 @@ fn the_brick_of_minife_has_its_iterations_and_its_centre() {
     );
     assert!(text.contains("NOT ASKED: ") && report["verified"] == false, "{text}");
     for (element, order) in [("hex8", 2.0), ("tet4", 2.0), ("hex27", 3.0)] {
-        let [coarse, fine] = ["9", "17"].map(|nodes| solved("minife", element, nodes, &[]));
+        let [coarse, fine] = ["13", "25"].map(|nodes| solved("minife", element, nodes, &[]));
         assert!(fine["verified"] == true && fine["cg_iterations"].as_u64() < Some(200));
         let found = (number(&coarse, "error_max") / number(&fine, "error_max")).log2();
         assert!(found > order - 0.3, "{element}: order {found}");
@@ -118,7 +118,7 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--problem", "minife", "--size", "1,1,2"], "its box is the unit cube"),
         (&["--element", "tet4", "--vtk", "a.vtu"], "files for VTK"),
         (&["--problem", "poisson", "--dry-run"], "the forecast is for problem heat on hex8"),
-        (&["--element", "tet4", "--map", "twist:3", "--nodes", "9"], "the map folds it"),
+        (&["--element", "tet4", "--map", "twist:1.4", "--nodes", "17"], "the map folds it"),
         (&["--problem", "poisson", "--format", "crs", "--lanes", "8"], "only products in CRS on a GPU"),
     ] {
         let (code, text, report) = run(flags);
@@ -143,7 +143,7 @@ fn ranks_change_neither_counts_nor_errors() {
     let folder = tempfile::tempdir().unwrap();
     for (at, problem) in PROBLEMS.into_iter().enumerate() {
         for (which, (element, _)) in ELEMENTS.into_iter().enumerate() {
-            let (ranks, map) = (2 + (at + which) % 2, ["none", "twist:0.3"][which % 2]);
+            let (ranks, map) = (2 + (at + which) % 2, ["none", "twist:0.1"][which % 2]);
             let more = ["--map", map, "--threads", "1"];
             let alone = solved(problem, element, "13", &more);
             let path = folder.path().join(format!("{problem}-{element}.json"));

@@ -8,6 +8,7 @@ mod device;
 mod host_gpus;
 mod kind;
 mod lanes;
+mod model;
 mod nodes;
 mod parse;
 mod preset;
