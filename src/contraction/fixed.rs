@@ -65,7 +65,7 @@ pub fn data_table<const TILE: usize, V: Number, const F: usize, const K: usize>(
     table: &[[f64; F]; K],
     out: &mut [V; F],
 ) {
-    const { assert!(F % TILE == 0, "whole tiles") };
+    const { assert!(F.is_multiple_of(TILE), "whole tiles") };
     for first in (0..F).step_by(TILE) {
         let mut sums = [V::from(0.0); TILE];
         for (&number, row) in data.iter().zip(table) {
