@@ -32,9 +32,7 @@ constexpr int ELEMS = 8, GROUPS = 2;
 constexpr int THREADS = 384, BLOCKS = 1;
 
 // What an equation -div(k grad T) + source(T) = 0 has at a point: k, d source / dT, and source.
-struct Coefficients {
-    double diffusion, reaction, source;
-};
+struct Coefficients { double diffusion, reaction, source; };
 INLINE Coefficients coefficients(double conductivity, double value) { return {conductivity, 2 * value, value * value}; }
 
 // Steps of eight terms: (xx, yy), (zz, none), xy, xz, yz, mass for matrices; (x, y), (z, none), value for residuals. A step

@@ -1,64 +1,11 @@
-//! Contractions with sizes that are known at compile time, for batches of cells in vector lanes.
+//! Contraction of numbers of cells, in vector lanes, with a table that all cells share; sizes are known at compile time.
 //!
-//! The caller chooses the register tile `BL` x `BR` by the registers of its target: 4 x 4 with 32 registers, 4 x 2 with 16,
-//! if one number takes one register.
-//!
-//! Shapes: fields `[k, f]`, data `[k]`, with k over points and dimensions. A batch of LANES cells per number makes this
-//! [`Layout::Left`](crate::space::Layout::Left) of (cells, fields, points, dims). Cost per cell: 2 L R K operations.
+//! Shapes: data `[k]`, a lane per cell; table `[k, f]`; out `[f]`. Cost per cell: 2 F K operations. The caller chooses the number
+//! of sums that stay in registers, `TILE`, by the registers of its target.
 
-use super::Sum;
-use super::tile::{Accumulator, Sink, Source, tiles};
 use crate::space::lanes::Number;
-use std::ops::AddAssign;
 
-impl<V: Copy, const F: usize, const K: usize> Source<V> for [[V; F]; K] {
-    #[inline(always)]
-    fn at(&self, f: usize, k: usize) -> V {
-        self[k][f]
-    }
-}
-
-/// `out[l, r] = or += sum_k left[k, l] right[k, r]`.
-#[inline(always)]
-pub fn field_field<
-    const BL: usize,
-    const BR: usize,
-    V: Accumulator + AddAssign,
-    const L: usize,
-    const R: usize,
-    const K: usize,
->(
-    left: &[[V; L]; K],
-    right: &[[V; R]; K],
-    out: &mut [[V; R]; L],
-    sum: Sum,
-) {
-    tiles::<V, BL, BR>([L, R, K], left, right, &mut Matrix(out, sum));
-}
-
-/// `out[f] = or += sum_k data[k] fields[k, f]`.
-#[inline(always)]
-pub fn data_field<V: Accumulator + AddAssign, const F: usize, const K: usize>(
-    data: &[V; K],
-    fields: &[[V; F]; K],
-    out: &mut [V; F],
-    sum: Sum,
-) {
-    let mut sums = [V::zero(); F];
-    for k in 0..K {
-        for f in 0..F {
-            sums[f] = sums[f].add_product(data[k], fields[k][f]);
-        }
-    }
-    for f in 0..F {
-        match sum {
-            Sum::Overwrite => out[f] = sums[f],
-            Sum::Into => out[f] += sums[f],
-        }
-    }
-}
-
-/// `out[f] = sum_k data[k] table[k][f]` for a table of numbers that all cells share, `TILE` fields at a time, which divides F.
+/// `out[f] = sum_k data[k] table[k][f]`, `TILE` fields at a time, which divides F.
 #[inline(always)]
 pub fn data_table<const TILE: usize, V: Number, const F: usize, const K: usize>(
     data: &[V; K],
@@ -77,14 +24,24 @@ pub fn data_table<const TILE: usize, V: Number, const F: usize, const K: usize>(
     }
 }
 
-struct Matrix<'a, V, const L: usize, const R: usize>(&'a mut [[V; R]; L], Sum);
+#[cfg(test)]
+mod tests {
+    use super::data_table;
+    use crate::space::lanes::Lanes;
 
-impl<V: AddAssign, const L: usize, const R: usize> Sink<V> for Matrix<'_, V, L, R> {
-    #[inline(always)]
-    fn put(&mut self, l: usize, r: usize, sum: V) {
-        match self.1 {
-            Sum::Overwrite => self.0[l][r] = sum,
-            Sum::Into => self.0[l][r] += sum,
+    #[test]
+    fn every_field_of_every_tile_is_a_sum_over_all_terms() {
+        // Small integers: sums are exact.
+        let table: [[f64; 6]; 3] = std::array::from_fn(|k| std::array::from_fn(|f| (7 * k + f * f) as f64));
+        let data: [Lanes<false, f64, 4>; 3] =
+            std::array::from_fn(|k| Lanes(std::array::from_fn(|lane| (k + 1) as f64 - 2.0 * lane as f64)));
+        let mut out = [Lanes::splat(f64::NAN); 6];
+        data_table::<2, _, _, _>(&data, &table, &mut out);
+        for f in 0..6 {
+            for lane in 0..4 {
+                let expected: f64 = (0..3).map(|k| data[k].0[lane] * table[k][f]).sum();
+                assert_eq!(out[f].0[lane], expected, "field {f}, lane {lane}");
+            }
         }
     }
 }
