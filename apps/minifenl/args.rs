@@ -88,7 +88,7 @@ pub struct Args {
     /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
-    /// Element kernel: contraction, fused [default: fused]
+    /// Element kernel of heat on hex8: contraction, fused; all other runs use contraction [default: fused]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<fill::Kernel>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<fill::Kernel>,
     /// Newton's tolerance, relative to the first residual [default: 1e-8]

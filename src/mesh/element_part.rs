@@ -203,7 +203,7 @@ mod tests {
             let mut expected: Vec<Vec<_>> = whole.elem_node.iter().map(of_whole).collect();
             expected.sort();
             for ranks in [1, 2, 5] {
-                let (mut found, mut owners, mut corners) = (Vec::<Vec<_>>::new(), BTreeMap::new(), 0);
+                let (mut found, mut owners, mut corners) = (Vec::<Vec<[i64; 3]>>::new(), BTreeMap::new(), 0);
                 for rank in 0..ranks {
                     let (owned, table) = tables(element, &BoxPart::new(&spec, rank, ranks).unwrap()).unwrap();
                     for id in &owned {
