@@ -132,8 +132,8 @@ impl DryRun {
     /// Rejects a run that does not fit, with the error that the run itself would end with. Collective.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the lowest rank that does not fit,
-    /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
+    /// [`Error::OutOfMemory`] on the lowest rank that does not fit,
+    /// [`Error::Elsewhere`] on all others.
     pub fn check(&self, comm: &dyn Communicator) -> Result<()> {
         agree(comm, self.own.check(comm))
     }
