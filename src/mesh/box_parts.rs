@@ -3,7 +3,7 @@
 use super::{BoxPart, BoxSpec, split::Share};
 use crate::{Error, Result};
 
-/// A box cut among ranks, of which any part can be computed in O(log p) time: for partitions of many ranks that no rank holds.
+/// A box cut among ranks; any part can be computed in O(log p) time: for partitions of many ranks that no rank holds.
 ///
 /// ```
 /// use minifenl::mesh::{BoxParts, BoxSpec, CoordinateMap};

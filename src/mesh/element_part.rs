@@ -36,7 +36,7 @@ pub struct ElementPart {
 }
 
 impl ElementPart {
-    /// Makes the tables of a part. `part` cuts the grid points, of which elements of degree 2 need an odd number along each axis.
+    /// Makes the tables of a part. `part` cuts the grid points; elements of degree 2 need an odd number of them along each axis.
     /// Collective.
     ///
     /// # Errors

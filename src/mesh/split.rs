@@ -53,7 +53,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Shares the whole box among `ranks` ranks, of which rank 0 owns `imbalance` per cent more nodes than the mean.
+    /// Shares the whole box among `ranks` ranks; rank 0 owns `imbalance` per cent more nodes than the mean.
     ///
     /// # Errors
     /// [`Error::Invalid`] if that leaves nothing to the other ranks. On 1 rank the imbalance has no effect.

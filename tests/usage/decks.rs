@@ -118,5 +118,5 @@ fn damaged_decks_are_refused_in_one_line_or_accepted() {
         }
     }
     assert!((total / 100..total / 2).contains(&accepted), "{accepted}");
-    println!("damaged decks: {total}, of which {accepted} are still decks");
+    println!("damaged decks: {total}; {accepted} of them are still decks");
 }

@@ -77,7 +77,7 @@ fn all<'a>(of: impl IntoIterator<Item = &'a Expr>, context: &Context) -> Result<
     Ok(parts?.join(", "))
 }
 
-/// Refuses an assignment to a name around a closure, of which the closure has a copy in C++.
+/// Refuses an assignment to a name around a closure: in C++ the closure has a copy of it.
 pub fn check_target(of: &Expr, context: &Context) -> Result<()> {
     match of {
         Expr::Path(path) => match path.path.get_ident() {

@@ -25,7 +25,7 @@ const THREADS: u32 = 256;
 /// Threads per row of a plan.
 const WARP: usize = 32;
 
-/// An integer type of row and column indices on a GPU: `i32`, of which negative ones are ignored, or `u32`.
+/// An integer type of row and column indices on a GPU: `i32`, whose negative values are ignored, or `u32`.
 pub trait DeviceIndex: Item + std::fmt::Display {
     #[doc(hidden)]
     const COLUMN_KEYS: &'static str;

@@ -40,7 +40,7 @@ pub struct DistributedCoo {
 }
 
 impl DistributedCoo {
-    /// Plans sums of values at the global ids `(i[k], j[k])`. Rows and columns are numbered by the same ids, of which this rank owns
+    /// Plans sums of values at the global ids `(i[k], j[k])`. Rows and columns are numbered by the same ids; this rank owns
     /// `owned`; `u64::MAX` is no id and is refused. Pairs with a negative id are ignored. Collective.
     ///
     /// # Errors

@@ -226,7 +226,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         (&self.slice_offsets, &self.words, &self.offsets)
     }
 
-    /// Releases the graph, of which products need the sizes only. No [`update`](Self::update) is possible after this.
+    /// Releases the graph: products need only its sizes. No [`update`](Self::update) is possible after this.
     pub(crate) fn release_graph(&mut self, space: &Cuda) -> Result<()> {
         let (rows, columns, nnz) = (self.graph.rows(), self.graph.columns(), self.graph.nnz());
         let sizes = CrsGraph::from_parts(rows, columns, nnz, space.unfilled(0)?, space.unfilled(0)?);

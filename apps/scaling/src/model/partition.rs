@@ -50,7 +50,7 @@ impl Partition {
         Self::uneven(nodes, ranks, 0.0)
     }
 
-    /// Computes all parts, of which the first has `imbalance` per cent more nodes than the mean.
+    /// Computes all parts; the first has `imbalance` per cent more nodes than the mean.
     ///
     /// # Errors
     /// Those of [`BoxParts::new`].
