@@ -11,12 +11,14 @@
 
 #![allow(missing_docs)]
 
+#[path = "common/python.rs"]
+mod python;
+
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, ElementIndices};
 use minifenl::space::{HostSpace, Threads};
+use python::Peer;
 use rayon::prelude::*;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 const ROUNDS: usize = 7;
@@ -33,50 +35,6 @@ for line in sys.stdin:
     ms = 1e3 * (time.perf_counter() - start)
     print(ms, a.nnz, a.data.sum(), flush=True)
 "#;
-
-struct Peer {
-    child: Child,
-    ask: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn start(folder: &std::path::Path, nodes: usize) -> Option<Self> {
-        let python = std::env::var("MINIFENL_PYTHON").unwrap_or_else(|_| "python3".into());
-        let mut child = Command::new(python)
-            .args(["-c", SCIPY, &format!("{}/", folder.display()), &nodes.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let (ask, answers) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
-        let mut peer = Peer { child, ask, answers };
-        let version = peer.line()?;
-        println!("{}", version.trim());
-        Some(peer)
-    }
-
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).ok().filter(|&bytes| bytes > 0).map(|_| line)
-    }
-
-    /// Milliseconds, number of entries and sum of all values of one conversion.
-    fn convert(&mut self) -> Option<[f64; 3]> {
-        writeln!(self.ask).ok()?;
-        let line = self.line()?;
-        let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        numbers.try_into().ok()
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Six tetrahedra per cell of a grid of `edge`^3 nodes, each node numbered by `number`.
 fn tetrahedra(edge: i32, number: impl Fn(i32) -> i32) -> Vec<i32> {
@@ -151,7 +109,7 @@ fn main() {
         write("i", i.iter().flat_map(|x| x.to_ne_bytes()).collect());
         write("j", j.iter().flat_map(|x| x.to_ne_bytes()).collect());
         write("v", values.iter().flat_map(|x| x.to_ne_bytes()).collect());
-        let mut peer = Peer::start(&folder, nodes as usize);
+        let mut peer = Peer::start(SCIPY, &folder, nodes as usize);
         let elements = ElementIndices { indices: &table[..], per_elem: 4 };
         let mut sizes = String::new();
         println!("{name}: {} tetrahedra, {} pairs, {nodes} nodes; ms", table.len() / 4, i.len());
@@ -164,7 +122,7 @@ fn main() {
             let n = nodes as usize;
             let mut times: [Vec<f64>; 6] = Default::default();
             for round in 0..ROUNDS {
-                let scipy = peer.as_mut().and_then(Peer::convert);
+                let scipy = peer.as_mut().and_then(Peer::convert::<3>);
                 times[0].push(scipy.map_or(f64::NAN, |numbers| numbers[0]));
                 times[5].push(ms(|| read(&space, &values)).0);
                 let plans = [

@@ -12,14 +12,16 @@
 
 #![allow(missing_docs)]
 
+#[path = "common/python.rs"]
+mod python;
+
 use minifenl::contraction::Sum;
 use minifenl::fill::{CudaCoo, DeviceIndices};
 use minifenl::run::clock::median;
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
 use minifenl::sparse::{BlockCrsMatrix, CrsMatrix, DofMap, DofOrder, Product};
 use minifenl::{Result, graph, mesh::ElemNode};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use python::Peer;
 use std::sync::Arc;
 
 /// Rounds of the peer; the first one warms up.
@@ -44,47 +46,6 @@ for line in sys.stdin:
     sort, _ = timed(lambda: cupyx.cusparse.coosort(b))
     print(ms, sort, a.nnz, float(a.data.sum()), flush=True)
 "#;
-
-struct Peer {
-    child: Child,
-    ask: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn start(folder: &std::path::Path, nodes: usize) -> Option<Self> {
-        let python = std::env::var("MINIFENL_PYTHON").unwrap_or_else(|_| "python3".into());
-        let mut child = Command::new(python)
-            .args(["-c", CUPY, &format!("{}/", folder.display()), &nodes.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .ok()?;
-        let (ask, answers) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
-        let mut peer = Peer { child, ask, answers };
-        println!("{}", peer.line()?.trim());
-        Some(peer)
-    }
-
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).ok().filter(|&bytes| bytes > 0).map(|_| line)
-    }
-
-    /// Milliseconds of a conversion and of a sort, number of entries and sum of all values.
-    fn convert(&mut self) -> Option<[f64; 4]> {
-        writeln!(self.ask).ok()?;
-        let numbers: Vec<f64> = self.line()?.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        numbers.try_into().ok()
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Six tetrahedra per cell of a grid of `edge`^3 nodes.
 fn tetrahedra(edge: u32) -> Vec<u32> {
@@ -128,7 +89,7 @@ fn pairs(space: &Cuda, edge: u32) -> Result<()> {
     write("i", i.iter().flat_map(|x| x.to_ne_bytes()).collect());
     write("j", j.iter().flat_map(|x| x.to_ne_bytes()).collect());
     write("v", values.iter().flat_map(|x| x.to_ne_bytes()).collect());
-    let mut peer = Peer::start(&folder, n);
+    let mut peer = Peer::start(CUPY, &folder, n);
     let (on_i, on_j, on_values, nodes) =
         (space.upload(&i)?, space.upload(&j)?, space.upload(&values)?, space.upload(&table)?);
     let elements = DeviceIndices { indices: &nodes, per_elem: 4 };
@@ -139,7 +100,7 @@ fn pairs(space: &Cuda, edge: u32) -> Result<()> {
     let mut theirs: [Vec<f64>; 2] = Default::default();
     let mut ours: [Vec<f64>; 4] = Default::default();
     for round in 0..ROUNDS {
-        let answer = peer.as_mut().and_then(Peer::convert);
+        let answer = peer.as_mut().and_then(Peer::convert::<4>);
         let times = [
             milliseconds(space, || CudaCoo::new(space, n, n, &on_i, &on_j))?,
             milliseconds(space, || by_pairs.set_values(space, &on_values, Sum::Overwrite, &mut matrix))?,

@@ -180,7 +180,7 @@ pub trait Communicator: Debug {
     }
 
     /// The library that connects the ranks, with its version; `None` where they need none.
-    fn library(&self) -> Option<String> {
+    fn library_version(&self) -> Option<String> {
         None
     }
 

@@ -127,7 +127,7 @@ pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator
         deck,
         machine,
         gpu,
-        mpi: comm.library(),
+        mpi: Communicator::library_version(comm),
         build: BuildReport::new(),
         placement: placement::gather(comm, &own)?,
     })

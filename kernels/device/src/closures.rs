@@ -6,20 +6,27 @@ use super::{statements, types};
 use std::collections::HashSet;
 use syn::{Error, Expr, ExprClosure, Pat, Result};
 
-/// Returns what is called for each item, of type `item`: a closure, a name or a conversion.
-pub fn for_each(of: &Expr, item: &str, context: &Context) -> Result<String> {
-    match of {
-        Expr::Closure(closure) => translate(closure, Some(item), context),
-        Expr::Path(_) => {
-            let function = expressions::callee(of, context)?;
-            Ok(format!("[=]({item} item) {{\nreturn {function}(item);\n}}"))
+impl Context {
+    /// Returns what is called for each item, of type `item`: a closure, a name or a conversion.
+    pub fn for_each(&self, of: &Expr, item: &str) -> Result<String> {
+        match of {
+            Expr::Closure(closure) => translate(closure, Some(item), self),
+            Expr::Path(_) => {
+                let function = expressions::callee(of, self)?;
+                Ok(format!("[=]({item} item) {{\nreturn {function}(item);\n}}"))
+            }
+            other => Err(Error::new_spanned(other, "expected a closure or the name of a function")),
         }
-        other => Err(Error::new_spanned(other, "expected a closure or the name of a function")),
+    }
+
+    /// Returns a closure whose parameters state their types.
+    pub fn lambda(&self, closure: &ExprClosure) -> Result<String> {
+        translate(closure, None, self)
     }
 }
 
 /// Returns a closure in C++. `item` is the type of a parameter whose type is not stated.
-pub fn translate(closure: &ExprClosure, item: Option<&str>, context: &Context) -> Result<String> {
+fn translate(closure: &ExprClosure, item: Option<&str>, context: &Context) -> Result<String> {
     let (mut parameters, mut unpacked, mut names) = (Vec::new(), String::new(), HashSet::new());
     for (at, parameter) in closure.inputs.iter().enumerate() {
         names.extend(statements::names_of(parameter).into_iter().map(ToString::to_string));

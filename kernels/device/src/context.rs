@@ -1,4 +1,7 @@
 //! What a translation knows of the module and of the functions around a place.
+//!
+//! Expressions hold blocks and closures, which hold expressions: they reach these by methods of [`Context`], which `statements.rs` and
+//! `closures.rs` define.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::context::Context;
-use super::{closures, statements, types};
+use super::types;
 use syn::{BinOp, Block, Error, Expr, ExprCall, ExprMethodCall, ExprStruct, Ident, Lit, Member, PathArguments, Result};
 use syn::{Stmt, UnOp};
 
@@ -169,9 +169,9 @@ pub fn translate(of: &Expr, context: &Context) -> Result<String> {
         // Statements inside an expression are a function that is called at once.
         Expr::If(_) | Expr::Block(_) => {
             let inner = Block { brace_token: syn::token::Brace::default(), stmts: vec![Stmt::Expr(of.clone(), None)] };
-            Ok(format!("[&] {{\n{}}}()", context.value(|| statements::block(&inner, context, true))?))
+            Ok(format!("[&] {{\n{}}}()", context.value(|| context.block(&inner, true))?))
         }
-        Expr::Closure(closure) => closures::translate(closure, None, context),
+        Expr::Closure(closure) => context.lambda(closure),
         Expr::Call(call) => function(call, context),
         Expr::MethodCall(call) => method(call, context),
         other => Err(Error::new_spanned(other, EXPECTED)),
@@ -214,7 +214,7 @@ fn conversion(of_type: &str) -> String {
 /// A call of a function.
 fn function(call: &ExprCall, context: &Context) -> Result<String> {
     if let (true, [closure]) = (is_from_fn(&Expr::Call(call.clone())), &call.args.iter().collect::<Vec<_>>()[..]) {
-        return Ok(format!("::from_fn({})", closures::for_each(closure, "int", context)?));
+        return Ok(format!("::from_fn({})", context.for_each(closure, "int")?));
     }
     Ok(format!("{}({})", callee(&call.func, context)?, all(&call.args, context)?))
 }
@@ -238,7 +238,7 @@ fn map(call: &ExprMethodCall, context: &Context) -> Result<String> {
     if array.contains("[=]") || array.contains("[&]") {
         return Err(Error::new_spanned(&call.receiver, "expected a name: bind the array by `let` before `map`"));
     }
-    let function = closures::for_each(function, &format!("decltype(::item_of({array}))"), context)?;
+    let function = context.for_each(function, &format!("decltype(::item_of({array}))"))?;
     Ok(format!("::map({array}, {function})"))
 }
 

@@ -7,12 +7,14 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Local, Pat, RangeLimits, Result, Stmt};
 
-/// Returns the statements of a block. With `is_value` the last expression is returned.
-pub fn block(of: &Block, context: &Context, is_value: bool) -> Result<String> {
-    body(of, context, is_value, HashSet::new())
+impl Context {
+    /// Returns the statements of a block. With `is_value` the last expression is returned.
+    pub fn block(&self, of: &Block, is_value: bool) -> Result<String> {
+        body(of, self, is_value, HashSet::new())
+    }
 }
 
-/// [`block`] in which names are bound already, as the arguments of a function are.
+/// [`Context::block`] in which names are bound already, as the arguments of a function are.
 pub fn body(of: &Block, context: &Context, is_value: bool, mut bound: HashSet<String>) -> Result<String> {
     let mut out = String::new();
     for (at, statement) in of.stmts.iter().enumerate() {
@@ -57,7 +59,7 @@ fn effect(expression: &Expr, context: &Context) -> Result<String> {
         Expr::If(_) | Expr::Block(_) => branches(expression, context, false),
         Expr::ForLoop(of) => loop_over(of, context),
         Expr::While(of) if of.label.is_none() => {
-            let (condition, body) = (expressions::translate(&of.cond, context)?, block(&of.body, context, false)?);
+            let (condition, body) = (expressions::translate(&of.cond, context)?, context.block(&of.body, false)?);
             Ok(format!("while ({condition}) {{\n{body}}}\n"))
         }
         Expr::Assign(of) => {
@@ -99,7 +101,7 @@ fn loop_over(of: &ExprForLoop, context: &Context) -> Result<String> {
     };
     let sign = if matches!(range.limits, RangeLimits::Closed(_)) { "<=" } else { "<" };
     let (start, end) = (expressions::translate(start, context)?, expressions::translate(end, context)?);
-    let (bound, body) = (context.place(), block(&of.body, context, false)?);
+    let (bound, body) = (context.place(), context.block(&of.body, false)?);
     Ok(format!(
         "_Pragma(\"unroll\") for (int {counter} = {start}, {bound} = {end}; {counter} {sign} {bound}; {counter}++) {{\n{body}}}\n"
     ))
@@ -108,10 +110,10 @@ fn loop_over(of: &ExprForLoop, context: &Context) -> Result<String> {
 /// `if` with statements, or a block of its own.
 fn branches(expression: &Expr, context: &Context, is_value: bool) -> Result<String> {
     match expression {
-        Expr::Block(of) if of.label.is_none() => Ok(format!("{{\n{}}}\n", block(&of.block, context, is_value)?)),
+        Expr::Block(of) if of.label.is_none() => Ok(format!("{{\n{}}}\n", context.block(&of.block, is_value)?)),
         Expr::If(of) => {
             let condition = expressions::translate(&of.cond, context)?;
-            let mut out = format!("if ({condition}) {{\n{}}}\n", block(&of.then_branch, context, is_value)?);
+            let mut out = format!("if ({condition}) {{\n{}}}\n", context.block(&of.then_branch, is_value)?);
             if let Some((_, other)) = &of.else_branch {
                 out += "else ";
                 out += &branches(other, context, is_value)?;

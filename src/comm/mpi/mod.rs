@@ -170,7 +170,7 @@ impl Communicator for Mpi {
     fn size(&self) -> usize {
         self.world.size() as usize
     }
-    fn library(&self) -> Option<String> {
+    fn library_version(&self) -> Option<String> {
         let (major, minor) = mpi::environment::version();
         // Some libraries add lines about their build.
         let name = mpi::environment::library_version().unwrap_or_default();

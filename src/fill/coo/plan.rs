@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// | sum, per value in f64 | 13: value 8, list 4, position 1 | |
 /// | sum, per entry in f64 | 8 | 8 |
 ///
-/// With element matrices of `b` columns, lists take 4 / b bytes per value; so they do with pairs of which `b` in turn have one row.
+/// With element matrices of `b` columns, or pairs in runs of `b` with the same row, lists take 4 / b bytes per value.
 /// Positions take 2 bytes where a row has more than 255 values, 4 bytes beyond 65 535.
 ///
 /// Four plans have the same calls: `Coo` for one rank, [`ConstrainedCoo`](super::ConstrainedCoo) with linear

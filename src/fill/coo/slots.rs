@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pairs       slot k        row i[k]         columns j[k]
-//! runs        slot s        row i[w s]       columns j[w s..w s + w]      pairs, each w of which in turn have one row
+//! runs        slot s        row i[w s]       columns j[w s..w s + w]      pairs in runs of w with the same row
 //! elements    slot (e, a)   row rows[e, a]   columns columns[e, 0..width]
 //! ```
 //! Values lie slot after slot, `[slot, b]`: for elements that is `[e, a, b]`, so a list of a row's slots holds 4 bytes per row of
