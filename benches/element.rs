@@ -1,12 +1,12 @@
-//! Element kernels: nanoseconds per element, gather of coordinates included, against the plain loops of the reference.
+//! Element kernels: nanoseconds per element, gather of coordinates included, against the plain loops of the reference; derivatives by
+//! hand and by dual numbers.
 //!
 //! `cargo bench --bench element`
 
-use minifenl::element::equations::{Elasticity, Equation, Field, Heat, Weak};
+use minifenl::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
 use minifenl::element::{Basis, BasisTables, ElementType, reference};
 use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel};
 use minifenl::mesh::{ElemNode, ElementBox};
-use minifenl::space::lanes::Number;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -46,16 +46,6 @@ fn wavy_box(n: usize) -> (ElemNode, Vec<[f64; 3]>, Vec<f64>) {
     (ElemNode::new(elem_node, NODES, node_count).unwrap(), coords, solution)
 }
 
-/// The heat equation without derivatives by hand.
-struct Automatic(Heat);
-
-impl Equation<1> for Automatic {
-    #[inline(always)]
-    fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 1]) -> [Weak<N>; 1] {
-        self.0.weak(x, u)
-    }
-}
-
 fn kernel<const ND: usize>(name: &str, kernel: &impl ElementKernel<ND>, elem_count: usize) {
     let (mut scratch, mut batch) = (kernel.scratch(), vec![ElementBatch::ZERO]);
     let out = &mut batch[0];
@@ -78,29 +68,34 @@ fn equations<const NN: usize, const N3: usize>(element: ElementType, cells: usiz
     let mesh = ElementBox::new(element, [cells; 3], [1.0; 3]).unwrap();
     let (table, coords, elems) = (&mesh.elem_node, &mesh.node_coord, mesh.elem_node.elem_count());
     let (basis, u, v) = (tables(element), vec![[1.5]; coords.len()], vec![[1.0; 3]; coords.len()]);
-    let (heat, solid) = (Heat { conductivity: 1.9 }, Elasticity { lambda: 1.2, mu: 0.8, force: [0.0; 3] });
-    let of_heat = EquationKernel::<_, 1, NN, NN>::new(&heat, &basis, table, coords, &u).unwrap();
-    kernel(&format!("heat on {element}"), &of_heat, elems);
-    let of_solid = EquationKernel::<_, 3, NN, N3>::new(&solid, &basis, table, coords, &v).unwrap();
-    kernel(&format!("elasticity on {element}"), &of_solid, elems);
+    let (heat, solid) = (Heat::new(1.9), Elasticity { lambda: 1.2, mu: 0.8, force: [0.0; 3] });
+    for (jacobian, name) in Jacobian::ALL {
+        let (heat, solid) = (WithJacobian { equation: heat, jacobian }, WithJacobian { equation: solid, jacobian });
+        let of_heat = EquationKernel::<_, 1, NN, NN>::new(&heat, &basis, table, coords, &u).unwrap();
+        kernel(&format!("heat on {element}, {name}"), &of_heat, elems);
+        let of_solid = EquationKernel::<_, 3, NN, N3>::new(&solid, &basis, table, coords, &v).unwrap();
+        kernel(&format!("elasticity on {element}, {name}"), &of_solid, elems);
+    }
 }
 
 fn main() {
     let (elem_node, coords, solution) = wavy_box(40);
-    let elements = Elements::new(&elem_node, &coords, &solution, 1.9).unwrap();
+    let heat = Heat::new(1.9);
+    let elements = Elements::new(&elem_node, &coords, &solution, heat).unwrap();
     kernel("fused", &FusedKernel::new(elements), elem_node.elem_count());
     kernel("contraction", &ContractionKernel::new(elements), elem_node.elem_count());
     let (hex8, nodal) = (tables(ElementType::Hex8), solution.iter().map(|&t| [t]).collect::<Vec<_>>());
-    let heat = Heat { conductivity: 1.9 };
     let by_hand = EquationKernel::<_, 1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
     kernel("equation", &by_hand, elem_node.elem_count());
-    let automatic = Automatic(heat);
-    let by_duals = EquationKernel::<_, 1, NODES, NODES>::new(&automatic, &hex8, &elem_node, &coords, &nodal).unwrap();
-    kernel("equation, automatic derivatives", &by_duals, elem_node.elem_count());
+    for (jacobian, name) in Jacobian::ALL {
+        let heat = WithJacobian { equation: heat, jacobian };
+        let chosen = EquationKernel::<_, 1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
+        kernel(&format!("equation, --jacobian {name}"), &chosen, elem_node.elem_count());
+    }
     let time = best(elem_node.elem_count(), || {
         for nodes in elem_node.iter() {
             let nodes: [usize; NODES] = std::array::from_fn(|i| nodes[i] as usize);
-            black_box(reference(nodes.map(|n| coords[n]), nodes.map(|n| solution[n]), 1.9));
+            black_box(reference(nodes.map(|n| coords[n]), nodes.map(|n| solution[n]), &heat));
         }
     });
     println!("{:<32} {time:8.1} ns/element", "reference");

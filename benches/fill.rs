@@ -5,6 +5,7 @@ mod common;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use minifenl::contraction::Sum;
+use minifenl::element::equations::Heat;
 use minifenl::fill::{
     ContractionKernel, ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, element_fn,
 };
@@ -38,7 +39,7 @@ fn bench(criterion: &mut Criterion) {
     let sizes = common::sizes(&mesh, &graph.crs);
     let at = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (x + y) + z;
     let temperature = space.map(rows, |node| at(mesh.node_coord[node])).unwrap();
-    let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, 1.9).unwrap();
+    let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, Heat::new(1.9)).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
     let mut group = common::group(criterion, "fill", &space);
     common::triad(&mut group, &space);

@@ -5,6 +5,9 @@ A shared machine changes its speed from minute to minute, so each round runs eve
 a round mean much; triad is measured in every minifenl run. Any candidate may be left out.
 
     python3 benches/peers.py --minife miniFE.x --fenl KokkosFENL.x --nodes 100 --rounds 5 --threads 1 2
+    python3 benches/peers.py --minife miniFE.x --fenl KokkosFENL.x --only-cg      storages of the matrix, fewer fills
+
+minifenl multiplies in CRS, as the peers do, unless a candidate names another storage.
 
 miniFE: github.com/Mantevo/miniFE, ref/src, g++ -O3 -march=native, run on as many ranks as threads.
 FENL: github.com/kokkos/kokkos tag 2.9.00, example/fenl, OpenMP, -O3 -march=native, run on threads.
@@ -37,7 +40,7 @@ def output(command, folder, **env):
 
 def minifenl(program, nodes, ranks, threads, fill, folder, extra=()):
     command = [program, "--nodes", str(nodes), "--threads", str(threads), "--fill", fill, "--triad",
-               "--report", "report.json", *extra]
+               "--report", "report.json", *(extra if "--format" in extra else ["--format", "crs", *extra])]
     output(mpirun(ranks, *command) if ranks > 1 else command, folder)
     report = json.load(open(os.path.join(folder, "report.json")))
     phase = {p["name"]: p["us_per_node"] for p in report["phases"]}
@@ -91,6 +94,10 @@ def ratios(found, threads):
             ("CG iteration", "cg ns", ours, fenl, "yes"),
         ]
         mine = ranks if t > 1 else ours
+        for unit in ["{thread}"] + ["{rank}"] * (t > 1):
+            for values, words in [("f64", "symmetric halves"), ("f32", "symmetric halves in f32")]:
+                stored = f"minifenl symmetric {values}, {unit}"
+                pairs += [("CG iteration", "cg ns", stored, peer, f"no: {words} against CRS") for peer in (fenl, theirs)]
         pairs += [
             ("graph, our default (gather)", "graph us", mine, theirs, "no: gather against sorted rows"),
             ("fill", "fill us", mine, theirs, "no: theirs is linear"),
@@ -112,21 +119,28 @@ def main():
     parser.add_argument("--nodes", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--only-cg", action="store_true", help="storages of the matrix, with the peers' scatter-add only")
     args = parser.parse_args()
     ours, theirs, original = (os.path.abspath(p) if p else None for p in (args.minifenl, args.minife, args.fenl))
     candidates = {}
     for t in args.threads:
-        for fill in ("scatter", "gather", "colour"):
+        for values in ("f64", "f32"):
+            storage = ["--format", "symmetric", "--matrix", values]
+            candidates[f"minifenl symmetric {values}, {count(t, 'thread')}"] = lambda d, t=t, s=storage: minifenl(ours, args.nodes, 1, t, "colour", d, s)
+            if t > 1:
+                candidates[f"minifenl symmetric {values}, {count(t, 'rank')}"] = lambda d, t=t, s=storage: minifenl(ours, args.nodes, t, 1, "colour", d, s)
+        for fill in ("scatter",) if args.only_cg else ("scatter", "gather", "colour"):
             candidates[f"minifenl {fill}, {count(t, 'thread')}"] = lambda d, t=t, f=fill: minifenl(ours, args.nodes, 1, t, f, d)
         if t > 1:
             candidates[f"minifenl scatter, {count(t, 'rank')}"] = lambda d, t=t: minifenl(ours, args.nodes, t, 1, "scatter", d)
         if theirs:
             candidates[f"miniFE ref, {count(t, 'rank')}"] = lambda d, t=t: minife(theirs, args.nodes, t, d)
         if original:
-            for fill in ("scatter", "gather"):
+            for fill in ("scatter",) if args.only_cg else ("scatter", "gather"):
                 candidates[f"Kokkos FENL {fill}, {count(t, 'thread')}"] = lambda d, t=t, f=fill: fenl(original, args.nodes, t, f, d)
-    candidates["minifenl scatter, map graph, 1 thread"] = lambda d: minifenl(
-        ours, args.nodes, 1, 1, "scatter", d, ["--graph", "map"])
+    if not args.only_cg:
+        candidates["minifenl scatter, map graph, 1 thread"] = lambda d: minifenl(
+            ours, args.nodes, 1, 1, "scatter", d, ["--graph", "map"])
     found = {name: [] for name in candidates}
     for round in range(args.rounds):
         for name, run in candidates.items():

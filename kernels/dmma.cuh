@@ -20,3 +20,14 @@ INLINE void multiply(double (&c)[2], double (&d)[2], const double (&a)[2], const
     multiply(c, a, b), multiply(d, e, b);
 #endif
 }
+// Products over four terms, one per lane: `multiply` with half of the operands.
+INLINE void multiply_half(double (&c)[2], double (&d)[2], double a, double e, double b) {
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(d[0]), "+d"(d[1])
+        : "d"(a), "d"(e), "d"(b));
+#else
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(e), "d"(b));
+#endif
+}

@@ -19,6 +19,9 @@ constexpr __device__ int packed(int row, int column) {
     return row <= column ? row * (2 * NODES + 1 - row) / 2 + column - row : packed(column, row);
 }
 
+// The parameters of src/element/equations/heat.rs.
+struct Heat { double conductivity; };
+
 struct Two { double a, b; };
 struct Three { double a, b, c; };
 struct Point { double x, y, z; };
@@ -79,7 +82,7 @@ struct AtPoints {
     double mass[2][2][2], load[2][2][2];
 };
 
-INLINE void at_points(const Point (&coord)[NODES], const double (&temperature)[NODES], double conductivity, AtPoints& at) {
+INLINE void at_points(const Point (&coord)[NODES], const double (&temperature)[NODES], Heat heat, AtPoints& at) {
     Point edge_x[2][2], edge_y[2][2], edge_z[2][2];
     column(coord[1] - coord[0], coord[2] - coord[3], coord[5] - coord[4], coord[6] - coord[7], edge_x);
     column(coord[3] - coord[0], coord[2] - coord[1], coord[7] - coord[4], coord[6] - coord[5], edge_y);
@@ -96,7 +99,7 @@ INLINE void at_points(const Point (&coord)[NODES], const double (&temperature)[N
         Point u = edge_x[j][k], v = edge_y[i][k], w = edge_z[i][j];
         Point p = cross(v, w), q = cross(w, u), r = cross(u, v);
         // One division per point: the scaled reciprocal of det J times K.
-        double determinant = dot(u, p), scale = WEIGHT / SCALE * conductivity / determinant, over = scale * (1 / SCALE);
+        double determinant = dot(u, p), scale = WEIGHT / SCALE * heat.conductivity / determinant, over = scale * (1 / SCALE);
         double xx = over * dot(p, p), yy = over * dot(q, q), zz = over * dot(r, r);
         at.xx[j][k] = i == 0 ? xx : at.xx[j][k] + xx;
         at.yy[i][k] = j == 0 ? yy : at.yy[i][k] + yy;
@@ -185,12 +188,12 @@ INLINE double add_mixed(const double (&v)[2][2], double entry, int i, int ii, in
 // Computes the residual of one element and passes its matrix to put(row, column, entry), row <= column, in the order of
 // `packed`.
 template <class Put>
-INLINE void moments(const Point (&coord)[NODES], const double (&temperature)[NODES], double conductivity, Put put,
+INLINE void moments(const Point (&coord)[NODES], const double (&temperature)[NODES], Heat heat, Put put,
                     double (&residual)[NODES]) {
     double equal[3][3][3], xy[3][2][2], xz[3][2][2], yz[3][2][2];
     {
         AtPoints at;
-        at_points(coord, temperature, conductivity, at);
+        at_points(coord, temperature, heat, at);
         mixed([&](int i, int j, int k) { return at.xy[i][j][k]; }, xy);
         mixed([&](int i, int k, int j) { return at.xz[i][j][k]; }, xz);
         mixed([&](int j, int k, int i) { return at.yz[i][j][k]; }, yz);

@@ -12,6 +12,8 @@ __device__ constexpr u64 packed(u64 nn, u64 i, u64 j) {
 // ---- gather: each row sums its own parts
 
 constexpr int ROWS = 128;
+// Lanes per row of elements with other than eight nodes, at least.
+constexpr int TEAM = 2;
 
 // Stored element matrices: those of `capacity` consecutive elements, element e in column e % capacity. `base` is the multiple
 // of `capacity` at or below the first of them.
@@ -94,31 +96,48 @@ INLINE double sum_eight(u64 slot, u64 end, const Elements& stored, const Values<
     return sum;
 }
 
-// Sums the slots of one row for any number of nodes. Returns the residual.
+// Sums the slots of one row for any number of nodes, with the `team` lanes of a row side by side along its columns and FLIGHT loads
+// of each in flight, of one slot or several. All lanes of a warp call it together. Column nn stands for the residual, which lane nn %
+// team returns.
 template <class Position, int SHIFT>
-INLINE double sum_any(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, u32 nn, bool symmetric,
+INLINE double sum_any(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, u32 nn, bool symmetric, u32 team,
                       const u32* slots, const Position* positions, double* row) {
     constexpr u32 FLIGHT = 8;
+    const u32 lane = lane_index() % team, reciprocal = ~0u / nn;
+    u32 j = lane;
     double sum = 0;
-    for (; slot < end; slot++) {
-        u32 from = __ldg(slots + slot), i = from % nn;
-        u64 column = stored.column(from / nn);
-        sum += __ldg(stored.residuals + (i * stored.capacity + column));
-        for (u32 first = 0; first < nn; first += FLIGHT) {
-            double terms[FLIGHT];
-            u32 place[FLIGHT];
+    while (__any_sync(ALL_LANES, slot < end)) {
+        double terms[FLIGHT];
+        u32 from[FLIGHT], column[FLIGHT], place[FLIGHT];
+        // What each load is of: a column of a slot, ~0 for none.
 #pragma unroll
-            for (u32 f = 0; f < FLIGHT; f++) {
-                u32 j = first + f;
-                if (j >= nn) continue;
-                u64 entry = symmetric ? packed(nn, i, j) : u64(i) * nn + j;
-                terms[f] = __ldg(stored.matrices + (entry * stored.capacity + column));
-                place[f] = __ldg(positions + (u64(from) * nn + j));
-            }
+        for (u32 f = 0; f < FLIGHT; f++) {
+            column[f] = slot < end && j <= nn ? j : ~0u;
+            if (slot < end) from[f] = __ldg(slots + slot);
+            j += team;
+            if (j - lane > nn) j = lane, slot++;
+        }
 #pragma unroll
-            for (u32 f = 0; f < FLIGHT; f++) {
-                if (first + f < nn) row[u32(layout.step(place[f]))] += terms[f];
+        for (u32 f = 0; f < FLIGHT; f++) {
+            if (column[f] == ~0u) continue;
+            // The quotient is `guess` or one more.
+            u32 guess = __umulhi(from[f], reciprocal), elem = guess + (from[f] - guess * nn >= nn), i = from[f] - elem * nn;
+            u64 at = stored.column(elem);
+            if (column[f] == nn) {
+                terms[f] = __ldg(stored.residuals + (i * stored.capacity + at));
+                continue;
             }
+            u32 low = least(i, column[f]), high = most(i, column[f]);
+            u32 entry = symmetric ? low * (2 * nn + 1 - low) / 2 + high - low : i * nn + column[f];
+            terms[f] = __ldg(stored.matrices + (entry * stored.capacity + at));
+            place[f] = __ldg(positions + (u64(from[f]) * nn + column[f]));
+        }
+#pragma unroll
+        for (u32 f = 0; f < FLIGHT; f++) {
+            if (column[f] == nn) sum += terms[f];
+            else if (column[f] != ~0u) row[u32(layout.step(place[f]))] += terms[f];
+            // Another lane may hold the same column in the next slot.
+            __syncwarp();
         }
     }
     return sum;
@@ -144,70 +163,115 @@ INLINE double sum_long(u64 slot, u64 end, const Elements& stored, const Values<S
     return sum;
 }
 
+// Sums rows that exceed shared memory in device memory, one warp per row.
+template <class Position, int SHIFT>
+INLINE void gather_long(u64 first, u64 last, u32 nn, bool symmetric, const Elements& stored, const Values<SHIFT>& layout,
+                        const u64* slot_map, const u32* slots, const Position* positions, double* values, double* residual) {
+    u64 begin = layout.begin(first), span = layout.end(last) - begin;
+    values += begin;
+    for (u64 i = threadIdx.x; i < span; i += blockDim.x) values[i] = 0;
+    __syncthreads();
+    for (u64 row = first + threadIdx.x / WARP; row < last; row += blockDim.x / WARP) {
+        u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
+        double sum = sum_long(slot, end, stored, layout, nn, symmetric, slots, positions, values + (layout.first(row) - begin));
+        if (lane_index() == 0) residual[row] = sum;
+    }
+}
+
 // One thread per row. The rows of a block are summed in shared memory, in the layout of the matrix, and stored once. If the
 // rows of a block together exceed `room`, they are summed in device memory. Elements ascend in each row and additions are not
 // fused, so the result has the same bits as the host's gather. The blocks of rows are blocks[0..gridDim.x], or all of them
 // without a list.
-template <class Position, int KIND, int SHIFT>
-INLINE void gather(u64 rows, u32 nn, u32 room, u32 symmetric, const Elements& stored, const Values<SHIFT>& layout,
-                   const u32* blocks, const u64* slot_map, const u32* slots, const Position* positions, double* values,
-                   double* residual) {
+template <class Position, bool SYMMETRIC, int SHIFT>
+INLINE void gather(u64 rows, u32 nn, u32 room, const Elements& stored, const Values<SHIFT>& layout, const u32* blocks,
+                   const u64* slot_map, const u32* slots, const Position* positions, double* values, double* residual) {
     extern __shared__ double sums[];
     u64 first = u64(blocks ? __ldg(blocks + blockIdx.x) : blockIdx.x) * ROWS, last = least(first + ROWS, rows);
     u64 row = first + threadIdx.x, begin = layout.begin(first), span = layout.end(last) - begin;
+    if (span > room) return gather_long(first, last, nn, SYMMETRIC, stored, layout, slot_map, slots, positions, values, residual);
     values += begin;
-    // Long rows exceed shared memory; one warp per row then adds in device memory.
-    if (span > room) {
-        for (u64 i = threadIdx.x; i < span; i += ROWS) values[i] = 0;
-        __syncthreads();
-        for (row = first + threadIdx.x / WARP; row < last; row += ROWS / WARP) {
-            u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
-            double sum = sum_long(slot, end, stored, layout, nn, symmetric, slots, positions,
-                                  values + (layout.first(row) - begin));
-            if (lane_index() == 0) residual[row] = sum;
-        }
-        return;
-    }
     for (u32 i = threadIdx.x; i < u32(span); i += ROWS) sums[i] = 0;
     __syncthreads();
     if (row < last) {
         u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
         double* own = sums + u32(layout.first(row) - begin);
-        if constexpr (KIND == 0) {
-            residual[row] = sum_eight<Position, true>(slot, end, stored, layout, slots, positions, own);
-        } else if constexpr (KIND == 1) {
-            residual[row] = sum_eight<Position, false>(slot, end, stored, layout, slots, positions, own);
-        } else {
-            residual[row] = sum_any(slot, end, stored, layout, nn, symmetric, slots, positions, own);
-        }
+        residual[row] = sum_eight<Position, SYMMETRIC>(slot, end, stored, layout, slots, positions, own);
     }
     __syncthreads();
     // Streaming stores: the values are not read again in this kernel.
     for (u32 i = threadIdx.x; i < u32(span); i += ROWS) __stcs(values + i, sums[i]);
 }
 
+// The same for any number of nodes, with TEAM or more lanes per row. Rows that exceed shared memory together are summed in 2, 4 or 8
+// parts, if the slices of the layout allow it, with more lanes per row.
+template <class Position>
+INLINE void gather_any(u64 rows, u32 nn, u32 room, bool symmetric, const Elements& stored, const Values<-1>& layout,
+                       const u32* blocks, const u64* slot_map, const u32* slots, const Position* positions, double* values,
+                       double* residual) {
+    extern __shared__ double sums[];
+    const u64 first = u64(blocks ? __ldg(blocks + blockIdx.x) : blockIdx.x) * ROWS, last = least(first + ROWS, rows);
+    u32 parts = 1;
+    auto fits = [&] {
+        for (u64 row = first; row < last; row += ROWS / parts) {
+            if (layout.end(least(row + ROWS / parts, last)) - layout.begin(row) > room) return false;
+        }
+        return true;
+    };
+    while (!fits()) {
+        parts *= 2;
+        if (parts > WARP / TEAM || ROWS / parts < 1u << layout.bits()) {
+            return gather_long(first, last, nn, symmetric, stored, layout, slot_map, slots, positions, values, residual);
+        }
+    }
+    const u32 team = TEAM * parts;
+    for (u64 part = first; part < last; part += ROWS / parts) {
+        u64 behind = least(part + ROWS / parts, last), row = part + threadIdx.x / team;
+        u64 begin = layout.begin(part);
+        u32 span = u32(layout.end(behind) - begin);
+        for (u32 i = threadIdx.x; i < span; i += TEAM * ROWS) sums[i] = 0;
+        __syncthreads();
+        bool is_row = row < behind;
+        u64 slot = is_row ? __ldg(slot_map + row) : 0, end = is_row ? __ldg(slot_map + row + 1) : 0;
+        double* own = sums + (is_row ? u32(layout.first(row) - begin) : 0);
+        double sum = sum_any(slot, end, stored, layout, nn, symmetric, team, slots, positions, own);
+        if (is_row && threadIdx.x % team == nn % team) residual[row] = sum;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < span; i += TEAM * ROWS) __stcs(values + (begin + i), sums[i]);
+        __syncthreads();
+    }
+}
+
 // Four blocks per multiprocessor leave 128 registers per thread, enough for the loads of four slots at once. With more
 // warps and fewer loads each, element matrices are evicted before neighbouring rows use them, and are read from device
 // memory again (measured). The usual case, hexahedra and short rows, has a kernel for each layout.
-#define GATHER(name, Position, KIND, SHIFT)                                                                                \
+#define GATHER(name, Position, SYMMETRIC, SHIFT)                                                                           \
     KERNEL __launch_bounds__(ROWS, 4)                                                                                      \
         name(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* blocks,              \
              const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
              const double* residuals, double* values, double* residual) {                                                  \
-        gather<Position, KIND>(rows, nn, room, symmetric, Elements{base, capacity, matrices, residuals},                   \
-                               Values<SHIFT>{shift, starts}, blocks, slot_map, slots, positions, values, residual);        \
+        gather<Position, SYMMETRIC>(rows, nn, room, Elements{base, capacity, matrices, residuals},                         \
+                                    Values<SHIFT>{shift, starts}, blocks, slot_map, slots, positions, values, residual);   \
     }
-GATHER(gather_symmetric8_u8, u8, 0, 0)
-GATHER(gather_symmetric8_u16, u16, 0, -1)
-GATHER(gather_symmetric8_u32, u32, 0, -1)
-GATHER(sliced_symmetric8_u8, u8, 0, 5)
-GATHER(gather_full8_u8, u8, 1, 0)
-GATHER(gather_full8_u16, u16, 1, -1)
-GATHER(gather_full8_u32, u32, 1, -1)
-GATHER(sliced_full8_u8, u8, 1, 5)
-GATHER(gather_any_u8, u8, 2, -1)
-GATHER(gather_any_u16, u16, 2, -1)
-GATHER(gather_any_u32, u32, 2, -1)
+GATHER(gather_symmetric8_u8, u8, true, 0)
+GATHER(gather_symmetric8_u16, u16, true, -1)
+GATHER(gather_symmetric8_u32, u32, true, -1)
+GATHER(sliced_symmetric8_u8, u8, true, 5)
+GATHER(gather_full8_u8, u8, false, 0)
+GATHER(gather_full8_u16, u16, false, -1)
+GATHER(gather_full8_u32, u32, false, -1)
+GATHER(sliced_full8_u8, u8, false, 5)
+// Four blocks of 256 threads with 64 registers each.
+#define GATHER_ANY(name, Position)                                                                                         \
+    KERNEL __launch_bounds__(TEAM * ROWS, 4)                                                                                \
+        name(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* blocks,              \
+             const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
+             const double* residuals, double* values, double* residual) {                                                  \
+        gather_any(rows, nn, room, symmetric, Elements{base, capacity, matrices, residuals}, Values<-1>{shift, starts},    \
+                   blocks, slot_map, slots, positions, values, residual);                                                  \
+    }
+GATHER_ANY(gather_any_u8, u8)
+GATHER_ANY(gather_any_u16, u16)
+GATHER_ANY(gather_any_u32, u32)
 
 // The rows list[0..count], one warp each, summed in device memory with the same bits: for rows of a block whose elements are
 // too far apart to be stored at one time.

@@ -1,51 +1,63 @@
 // Element matrices and residuals of a scalar equation on trilinear hexahedra, by contractions on tensor cores: from nodes to
-// stored matrices in one pass, with every number between them in registers. Launched by src/fill/cuda/element_matrices.rs;
-// equals src/fill/host/kernel/contraction.rs up to rounding.
+// stored matrices in one pass, with every number between them in registers. Launched by src/fill/cuda/equation.rs; equals
+// src/fill/host/kernel/equation.rs up to rounding. The text in front of this file states the equation and
+//     Statement       the equation's struct, whose numbers are `parameters`
+//     HAS_SLOPES      whether it states its derivatives
+//     nonzero(0)      bits 4 i + j of the derivatives that are not zero; they are symmetric
+//     ISOTROPIC       d flux / d gradient is a multiple of the unit matrix
+//     LINEAR          flux = d flux / d gradient . gradient
 //
 //     R_m  = sum_p w det J (grad phi_m . flux + phi_m source)
-//     A_mn = sum_p w det J (grad phi_m . k grad phi_n + phi_m r phi_n)
+//     A_mn = sum_p w det J (grad phi_m, phi_m) . d (flux, source) / d (gradient, value) (grad phi_n, phi_n)
 //
 // The basis has the same reference gradients in all elements. Let B_d[m, p] be the derivative of phi_m along axis d at point p,
 // and phi_m(p) for d = 3. Then all three stages are products of a table, which is the same for all elements, with 8 elements
 // at a time (Kirby and Logg, ACM Transactions on Mathematical Software 32, 2006, point by point):
 //
-//     dx/dxi, dT/dxi, T [p, e]  = sum_n B_d[n, p] x[n, e]                                  coordinates and temperatures
-//     A[(m, n), e]              = sum_(k, p) (B_d[m, p] B_d'[n, p] + B_d'[m, p] B_d[n, p]) S_k[p, e]    36 pairs m <= n
-//     R[m, e]                   = sum_(d, p) B_d[m, p] f_d[p, e]
+//     dx/dxi, dT/dxi, x, T [p, e]  = sum_n B_d[n, p] x[n, e]                               coordinates and unknowns
+//     A[(m, n), e]                 = sum_(k, p) (B_d[m, p] B_d'[n, p] + B_d'[m, p] B_d[n, p]) S_k[p, e]    36 pairs m <= n
+//     R[m, e]                      = sum_(d, p) B_d[m, p] f_d[p, e]
 //
-// S = w det J J^-1 k J^-T has six entries k = (d, d') per point, and w det J r; f = S dT/dxi, and w det J source. An equation
-// enters only by `coefficients`.
+// S = w det J J^-1 (d flux / d gradient) J^-T has six entries k = (d, d') per point; k = (3, 3) is w det J d source / d value, and
+// k = (d, 3) w det J J^-1 d flux / d value. f = w det J J^-1 flux, with LINEAR S dT/dxi, and w det J source. An equation enters
+// only by `integrands`.
 //
-// Lane (g, t) = (lane / 4, lane % 4) of a warp receives from the first product what element g has at the points 2 t and 2 t +
-// 1, which it needs to compute S and f there, and which are the operands that it supplies to the other two: no exchange.
-// B_x does not depend on x, so S_xx and f_x are summed over x first, and alike for y and z: 44 and 20 terms instead of 56
-// and 32. Each lane then holds two neighbouring elements of an output, which are adjacent in memory.
+// Lane (g, t) = (lane / 4, lane % 4) of a warp receives from the first product what element g has at two points, which it needs to
+// compute S and f there, and which are the operands that it supplies to the other two. Both points lie on a line along x, and B_x
+// does not depend on x: one product computes the derivatives along x and along y, and lanes exchange the latter. For the same reason
+// S_xx and f_x are summed over x first, and alike for y and z: for the heat equation, 44 and 20 terms instead of 56 and 32. Each lane
+// then holds two neighbouring elements of an output, which are adjacent in memory.
 //
-// Cost per element on an H200, in cycles of a quarter of a multiprocessor: 26 for J and T, 33 for S and f, 55 for A, 5 for R.
-// Bytes: 32 read per element and 32 per node, 352 written.
+// Cost per element of the heat equation on an H200, in cycles of a quarter of a multiprocessor: 18 for J and T, 33 for S and f,
+// 55 for A, 5 for R. Bytes: 32 read per element and 32 per node, 352 written.
 
 constexpr int AXES = 3, VALUE = 3;
 constexpr double WEIGHT = 0.125;
 // Elements per product, and products side by side in a warp, which share what they read of the tables.
 constexpr int ELEMS = 8, GROUPS = 2;
+
+// Whether a derivative may differ from zero.
+__device__ constexpr bool has(int i, int j) { return nonzero(0) >> (4 * i + j) & 1; }
+constexpr bool COUPLED = has(0, VALUE) || has(1, VALUE) || has(2, VALUE), MASS = has(VALUE, VALUE);
+
 // Twelve warps of 168 registers; with 16 warps of 128 the compiler spills (measured on an H200: 0.189 ns per node, not 0.172).
-constexpr int THREADS = 384, BLOCKS = 1;
+// Three more steps take more registers.
+constexpr int THREADS = COUPLED ? 256 : 384, BLOCKS = 1;
 
-// What an equation -div(k grad T) + source(T) = 0 has at a point: k, d source / dT, and source.
-struct Coefficients { double diffusion, reaction, source; };
-INLINE Coefficients coefficients(double conductivity, double value) { return {conductivity, 2 * value, value * value}; }
-
-// Steps of eight terms: (xx, yy), (zz, none), xy, xz, yz, mass for matrices; (x, y), (z, none), value for residuals. A step
-// with `none` is a product over four terms.
-constexpr int STEPS = 6, LOADS = 3, HALF = 1;
+// Steps of eight terms: (xx, yy), (zz, none), xy, xz, yz, then mass and (x, value), (y, value), (z, value) if the equation has them,
+// for matrices; (x, y), (z, none), value for residuals. A step with `none` is a product over four terms.
+constexpr int MIXED = 2, WITH_VALUE = 5, COUPLING = WITH_VALUE + MASS, STEPS = COUPLING + (COUPLED ? AXES : 0);
+constexpr int LOADS = 3, HALF = 1;
 // Whole blocks of eight entries, an even number, and all blocks.
 constexpr int WHOLE = PAIRS / 8, BLOCKS_OF_ROWS = (PAIRS + 7) / 8;
 struct alignas(16) Pair {
     double item[2];
 };
-// A lane's operands of the table.
+// Tables of the first product: derivatives along x and y in turn, derivatives along z, values.
+constexpr int ALONG_XY = 0, ALONG_Z = 1, VALUES = 2, TABLES = 3;
+// A lane's operands of the table; `pairs` has term v of two blocks side by side, as the instruction takes them.
 struct Table {
-    Pair to_points[AXES + 1][WARP], matrices[BLOCKS_OF_ROWS][STEPS][WARP], residuals[LOADS][WARP];
+    Pair to_points[TABLES][WARP], pairs[WHOLE / 2][STEPS][2][WARP], last[STEPS][WARP], residuals[LOADS][WARP];
 };
 
 // Returns B_d[node, point].
@@ -60,48 +72,59 @@ INLINE double basis(int d, int node, int point) {
     return product;
 }
 
-// Returns the point of term (t, v) of the sums along axis d: any point on its line.
-INLINE int on_line(int d, int t) { return d == 0 ? 2 * t : d == 1 ? t % 2 + t / 2 * 4 : t / 2 + t % 2 * 2; }
+// Points v = 0, 1 of lane column t: both at y = t % 2 and z = t / 2, x by turns, so that neighbours along y or z have the same x at
+// the other v.
+INLINE int first_x(int t) { return (t ^ t >> 1) & 1; }
+INLINE int point_of(int t, int v) { return 2 * t + (v ^ first_x(t)); }
+// Returns the point of lane column t in the sums along axis d: any point on its line.
+INLINE int on_line(int d, int t) { return d == 0 ? 2 * t : first_x(t) + (d == 1 ? t / 2 * 4 : t % 2 * 2); }
 
 // Returns the table for term v of lane column t in a step of the matrices.
 INLINE double pair_term(int step, int t, int v, int m, int n) {
     if (step == HALF && v == 1) return 0;
-    int d = step < 2 ? 2 * step + v : step < 4 ? 0 : step == 4 ? 1 : VALUE, e = step < 2 ? d : step == 2 ? 1 : step < 5 ? 2 : VALUE;
-    int point = step < 2 ? on_line(d, t) : 2 * t + v;
+    int d, e = VALUE;
+    if (step < MIXED) d = e = 2 * step + v;
+    else if (step < WITH_VALUE) d = step < 4 ? 0 : 1, e = step == 2 ? 1 : 2;
+    else d = step < COUPLING ? VALUE : step - COUPLING;
+    int point = step < MIXED ? on_line(d, t) : point_of(t, v);
     double product = basis(d, m, point) * basis(e, n, point);
     return d == e ? product : product + basis(e, m, point) * basis(d, n, point);
 }
 
 INLINE void fill_table(Table& table) {
-    for (int i = threadIdx.x; i < (AXES + 1) * WARP; i += THREADS) {
-        int d = i / WARP, lane = i % WARP, point = lane / 4, node = lane % 4 * 2;
-        table.to_points[d][lane] = {basis(d, node, point), basis(d, node + 1, point)};
+    for (int i = threadIdx.x; i < TABLES * WARP; i += blockDim.x) {
+        int which = i / WARP, lane = i % WARP, t = lane / 8, v = lane / 4 % 2, node = lane % 4 * 2;
+        int d = which == ALONG_Z ? 2 : which == VALUES ? VALUE : v;
+        int point = which == ALONG_XY ? on_line(d, t) : point_of(t, v);
+        table.to_points[which][lane] = {basis(d, node, point), basis(d, node + 1, point)};
     }
-    for (int i = threadIdx.x; i < BLOCKS_OF_ROWS * STEPS * WARP; i += THREADS) {
+    for (int i = threadIdx.x; i < BLOCKS_OF_ROWS * STEPS * WARP; i += blockDim.x) {
         int block = i / (STEPS * WARP), step = i / WARP % STEPS, lane = i % WARP, t = lane % 4;
         int m = 0, n = 8 * block + lane / 4;
         bool exists = n < PAIRS;
         for (; m < NODES && n >= NODES - m; m++) n -= NODES - m;
         n += m;
-        Pair& pair = table.matrices[block][step][lane];
-        pair = {0, 0};
-        if (exists) pair = {pair_term(step, t, 0, m, n), pair_term(step, t, 1, m, n)};
+#pragma unroll
+        for (int v = 0; v < 2; v++) {
+            double& term = block == WHOLE ? table.last[step][lane].item[v] : table.pairs[block / 2][step][v][lane].item[block % 2];
+            term = exists ? pair_term(step, t, v, m, n) : 0;
+        }
     }
-    for (int i = threadIdx.x; i < LOADS * WARP; i += THREADS) {
+    for (int i = threadIdx.x; i < LOADS * WARP; i += blockDim.x) {
         int step = i / WARP, lane = i % WARP, m = lane / 4, t = lane % 4;
         Pair& pair = table.residuals[step][lane];
         if (step == 0) pair = {basis(0, m, on_line(0, t)), basis(1, m, on_line(1, t))};
         else if (step == HALF) pair = {basis(2, m, on_line(2, t)), 0};
-        else pair = {basis(VALUE, m, 2 * t), basis(VALUE, m, 2 * t + 1)};
+        else pair = {basis(VALUE, m, point_of(t, 0)), basis(VALUE, m, point_of(t, 1))};
     }
 }
 
-// Returns 1 / x to two roundings, without the branches of a division.
+// Returns 1 / x to two roundings, without the branches of a division: an approximation r of 20 bits, times 1 + e + e^2.
 INLINE double reciprocal(double x) {
     double r;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
-    r = fma(r, fma(-x, r, 1.0), r);
-    return fma(r, fma(-x, r, 1.0), r);
+    double e = fma(-x, r, 1.0);
+    return fma(r, fma(e, e, e), r);
 }
 
 // A lane's operands of the last two products.
@@ -109,60 +132,91 @@ struct Integrands {
     double matrices[STEPS][2], residuals[LOADS][2];
 };
 
-// Returns the sums along y or z of a number at two points, which the lanes `across` and this one both have; one line each.
-INLINE double along(int across, const double (&item)[2]) {
-    bool upper = lane_index() & across;
-    double other = __shfl_xor_sync(ALL_LANES, upper ? item[0] : item[1], across);
-    return (upper ? item[1] : item[0]) + other;
+// Returns the sum along y (across = 1) or z (2) of a number at points: the line of a lane's first point.
+INLINE double along(int across, const double (&item)[2]) { return item[0] + __shfl_xor_sync(ALL_LANES, item[1], across); }
+
+// Derivatives at a lane's two points from the one along x of both, and the one along y of the first.
+INLINE void spread(const double (&along_xy)[2], double (&field)[AXES][2]) {
+    field[0][0] = field[0][1] = along_xy[0];
+    field[1][0] = along_xy[1], field[1][1] = __shfl_xor_sync(ALL_LANES, along_xy[1], 1);
 }
 
-// Computes S and f of an element at two points: field[i][d] = derivative of x, y, z or T along axis d, value = T.
-INLINE void integrands(const double (&field)[AXES + 1][AXES][2], const double (&value)[2], double conductivity, Integrands& out) {
-    // xx, yy, zz, xy, xz, yz, mass; x, y, z, source; at both points.
-    double s[7][2], f[4][2];
+// Evaluates the equation at one point of an element: columns[d] = d x / d xi_d, slope[d] = d u / d xi_d. Returns xx, yy, zz, xy, xz,
+// yz, mass, the coupling of each axis in s, and x, y, z, source in f.
+INLINE void evaluate(const Statement& equation, const Point (&columns)[AXES], const double (&slope)[AXES], const Array<double, 3>& x,
+                     double value, double (&s)[10], double (&f)[AXES + 1]) {
+    // J^-1 has these rows, over det J.
+    const Point rows[AXES] = {cross(columns[1], columns[2]), cross(columns[2], columns[0]), cross(columns[0], columns[1])};
+    double determinant = dot(columns[0], rows[0]), volume = WEIGHT * determinant, inverse = reciprocal(determinant);
+    Array<Field<double>, 1> u;
+    u[0].value = value;
+    u[0].grad[0] = inverse * (rows[0].x * slope[0] + rows[1].x * slope[1] + rows[2].x * slope[2]);
+    u[0].grad[1] = inverse * (rows[0].y * slope[0] + rows[1].y * slope[1] + rows[2].y * slope[2]);
+    u[0].grad[2] = inverse * (rows[0].z * slope[0] + rows[1].z * slope[1] + rows[2].z * slope[2]);
+    Slope<double> by;
+    each_slope<1, HAS_SLOPES>(equation, x, u, [&](int, int, const Slope<double>& of) { by = of; });
+    Point left[AXES];
+    double scale = WEIGHT;
+    if constexpr (ISOTROPIC) scale *= by[0][0];
+    scale *= inverse;
+#pragma unroll
+    for (int d = 0; d < AXES; d++) {
+        // (d flux / d gradient) times a row
+        auto times = [&](int i) {
+            double sum = 0;
+            if (has(i, 0)) sum += by[i][0] * rows[d].x;
+            if (has(i, 1)) sum += by[i][1] * rows[d].y;
+            if (has(i, 2)) sum += by[i][2] * rows[d].z;
+            return sum;
+        };
+        if constexpr (ISOTROPIC) left[d] = rows[d];
+        else left[d] = {times(0), times(1), times(2)};
+        if constexpr (COUPLED) s[7 + d] = WEIGHT * (rows[d].x * by[0][VALUE] + rows[d].y * by[1][VALUE] + rows[d].z * by[2][VALUE]);
+    }
+    s[0] = scale * dot(left[0], rows[0]), s[1] = scale * dot(left[1], rows[1]), s[2] = scale * dot(left[2], rows[2]);
+    s[3] = scale * dot(left[0], rows[1]), s[4] = scale * dot(left[0], rows[2]), s[5] = scale * dot(left[1], rows[2]);
+    if constexpr (MASS) s[6] = volume * by[VALUE][VALUE];
+    const Weak<double> weak = equation.weak(x, u)[0];
+    if constexpr (LINEAR) {
+        f[0] = s[0] * slope[0] + s[3] * slope[1] + s[4] * slope[2];
+        f[1] = s[3] * slope[0] + s[1] * slope[1] + s[5] * slope[2];
+        f[2] = s[4] * slope[0] + s[5] * slope[1] + s[2] * slope[2];
+    } else {
+        const Point flux = {WEIGHT * weak.flux[0], WEIGHT * weak.flux[1], WEIGHT * weak.flux[2]};
+        f[0] = dot(rows[0], flux), f[1] = dot(rows[1], flux), f[2] = dot(rows[2], flux);
+    }
+    f[VALUE] = volume * weak.source;
+}
+
+// Computes S and f of an element at two points: field[i][d] = derivative of x, y, z or the unknown along axis d, and its value.
+INLINE void integrands(const Statement& equation, const double (&field)[AXES + 1][AXES][2], const double (&value)[AXES + 1][2],
+                       Integrands& out) {
+    double s[10][2], f[AXES + 1][2];
 #pragma unroll
     for (int v = 0; v < 2; v++) {
-        Point columns[AXES], rows[AXES];
-        double slope[AXES];
+        Point columns[AXES];
+        double slope[AXES], of_s[10] = {}, of_f[AXES + 1];
 #pragma unroll
         for (int d = 0; d < AXES; d++) {
             columns[d] = {field[0][d][v], field[1][d][v], field[2][d][v]};
             slope[d] = field[AXES][d][v];
         }
-        // J^-1 has these rows, over det J.
-        rows[0] = cross(columns[1], columns[2]), rows[1] = cross(columns[2], columns[0]), rows[2] = cross(columns[0], columns[1]);
-        double determinant = dot(columns[0], rows[0]), volume = WEIGHT * determinant;
-        Coefficients at = coefficients(conductivity, value[v]);
-        double scale = WEIGHT * at.diffusion * reciprocal(determinant);
-        double xx = scale * dot(rows[0], rows[0]), yy = scale * dot(rows[1], rows[1]), zz = scale * dot(rows[2], rows[2]);
-        double xy = scale * dot(rows[0], rows[1]), xz = scale * dot(rows[0], rows[2]), yz = scale * dot(rows[1], rows[2]);
-        s[0][v] = xx, s[1][v] = yy, s[2][v] = zz, s[3][v] = xy, s[4][v] = xz, s[5][v] = yz, s[6][v] = volume * at.reaction;
-        f[0][v] = xx * slope[0] + xy * slope[1] + xz * slope[2];
-        f[1][v] = xy * slope[0] + yy * slope[1] + yz * slope[2];
-        f[2][v] = xz * slope[0] + yz * slope[1] + zz * slope[2];
-        f[3][v] = volume * at.source;
+        evaluate(equation, columns, slope, {{value[0][v], value[1][v], value[2][v]}}, value[AXES][v], of_s, of_f);
+#pragma unroll
+        for (int k = 0; k < 10; k++) s[k][v] = of_s[k];
+#pragma unroll
+        for (int d = 0; d <= AXES; d++) f[d][v] = of_f[d];
     }
     out.matrices[0][0] = s[0][0] + s[0][1], out.matrices[0][1] = along(1, s[1]), out.matrices[HALF][0] = along(2, s[2]);
     out.residuals[0][0] = f[0][0] + f[0][1], out.residuals[0][1] = along(1, f[1]), out.residuals[HALF][0] = along(2, f[2]);
 #pragma unroll
     for (int v = 0; v < 2; v++) {
-        out.residuals[2][v] = f[3][v];
+        out.residuals[2][v] = f[VALUE][v];
 #pragma unroll
-        for (int step = 2; step < STEPS; step++) out.matrices[step][v] = s[step + 1][v];
+        for (int step = MIXED; step < STEPS; step++) out.matrices[step][v] = s[(step < COUPLING ? step : step - COUPLING + 6) + 1][v];
     }
 }
 
-// Products over four terms, one per lane; `multiply` of dmma.cuh with half of the operands.
-INLINE void multiply_half(double (&c)[2], double (&d)[2], double a, double e, double b) {
-#if __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-        : "+d"(c[0]), "+d"(c[1]), "+d"(d[0]), "+d"(d[1])
-        : "d"(a), "d"(e), "d"(b));
-#else
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(e), "d"(b));
-#endif
-}
 // One step of a product: the term that a step of four lacks is not read.
 INLINE void multiply_step(int step, double (&c)[2], double (&d)[2], const double (&a)[2], const double (&e)[2], const double (&b)[2]) {
     if (step == HALF) multiply_half(c, d, a[0], e[0], b[0]);
@@ -171,7 +225,7 @@ INLINE void multiply_step(int step, double (&c)[2], double (&d)[2], const double
 
 // The columns of the two elements of an output that a lane holds.
 struct Columns {
-    u64 first, second;
+    u32 first, second;
     // 0, 1 or 2 of them are stored; both by one store of 16 bytes if the first column is even.
     int stored;
     bool is_even;
@@ -185,69 +239,76 @@ struct Columns {
     }
 };
 
-// Coordinates and temperatures of a lane's two nodes of an element.
+// Coordinates and unknowns of a lane's two nodes of an element.
 struct Nodes {
     double item[AXES + 1][2];
-    __device__ __forceinline__ void load(uint2 node, const double* node_coord, const double* temperature) {
+    __device__ __forceinline__ void load(uint2 node, const double* node_coord, const double* solution) {
 #pragma unroll
         for (int v = 0; v < 2; v++) {
             u32 id = v == 0 ? node.x : node.y;
 #pragma unroll
             for (int d = 0; d < AXES; d++) item[d][v] = __ldg(node_coord + (3 * u64(id) + d));
-            item[AXES][v] = __ldg(temperature + id);
+            item[AXES][v] = __ldg(solution + id);
         }
     }
 };
 
-// Stores the element matrices of elements first..first + count, [packed(i, j), column], and residuals, [i, column]. There are
-// `capacity` columns, used in turn; that of the first element is `column`. Warps take 8 GROUPS elements in turn.
+// Stores the matrices of `count` elements, [packed(i, j), column], and residuals, [i, column]. There are `capacity` columns, used in
+// turn; that of the first element is `column`. Warps take 8 GROUPS elements in turn.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
-    contract_heat(u64 first, u64 count, u64 column, u64 capacity, const u32* elem_node, const double* node_coord,
-                  const double* temperature, double conductivity, double* matrices, double* residuals) {
+    contract_equation(u64 count, u64 column, u64 capacity, const u32* elem_node, const double* node_coord, const double* solution,
+                      const double* parameters, double* matrices, double* residuals) {
     __shared__ Table table;
     fill_table(table);
     __syncthreads();
     const u32 lane = lane_index(), g = lane / 4, t = lane % 4;
-    const u64 stride = thread_count() / WARP * (GROUPS * ELEMS);
+    // Ids of elements and columns have 32 bits.
+    const u32 stride = u32(thread_count()) / WARP * (GROUPS * ELEMS), behind = u32(count), columns = u32(capacity);
     const bool is_even = (column | capacity) % 2 == 0;
-    elem_node += first * NODES;
     // A lane's nodes of its element in group `group` from element `item` on; past the end those of the last element.
-    auto nodes_of = [&](u64 item, int group) {
-        u64 elem = least(item + group * ELEMS + g, count - 1);
-        return __ldg(reinterpret_cast<const uint2*>(elem_node + elem * NODES) + t);
+    auto nodes_of = [&](u32 item, int group) {
+        u32 elem = least(item + group * ELEMS + g, behind - 1);
+        return __ldg(reinterpret_cast<const uint2*>(elem_node) + (u64(elem) * (NODES / 2) + t));
     };
-    auto column_of = [&](u64 item) {
-        u64 at = column + item;
-        return at >= capacity ? at - capacity : at;
+    auto column_of = [&](u32 item) {
+        u32 at = u32(column) + item;
+        return at >= columns ? at - columns : at;
     };
-    u64 item = thread_index() / WARP * (GROUPS * ELEMS);
-    if (item >= count) return;
+    u32 item = u32(thread_index()) / WARP * (GROUPS * ELEMS);
+    if (item >= behind) return;
     Nodes now[GROUPS];
     uint2 next[GROUPS];
 #pragma unroll
     for (int group = 0; group < GROUPS; group++) {
-        now[group].load(nodes_of(item, group), node_coord, temperature);
+        now[group].load(nodes_of(item, group), node_coord, solution);
         next[group] = nodes_of(item + stride, group);
     }
-    for (; item < count; item += stride) {
+    for (; item < behind; item += stride) {
         Integrands of[GROUPS];
         {
-            double value[GROUPS][2] = {};
-            multiply(value[0], value[1], now[0].item[AXES], now[1].item[AXES], table.to_points[VALUE][lane].item);
+            // Both groups side by side; what the equation does not read is not computed.
+            double value[GROUPS][AXES + 1][2] = {};
+            const Pair at = table.to_points[VALUES][lane];
+#pragma unroll
+            for (int i = 0; i <= AXES; i++) multiply(value[0][i], value[1][i], now[0].item[i], now[1].item[i], at.item);
 #pragma unroll
             for (int group = 0; group < GROUPS; group++) {
-                double field[AXES + 1][AXES][2] = {};
+                double field[AXES + 1][AXES][2] = {}, along_xy[AXES + 1][2] = {};
                 auto& given = now[group].item;
+                const Pair xy = table.to_points[ALONG_XY][lane], z = table.to_points[ALONG_Z][lane];
 #pragma unroll
-                for (int d = 0; d < AXES; d++) {
-                    const Pair b = table.to_points[d][lane];
-                    multiply(field[0][d], field[1][d], given[0], given[1], b.item);
-                    multiply(field[2][d], field[3][d], given[2], given[3], b.item);
+                for (int i = 0; i < AXES + 1; i += 2) {
+                    multiply(along_xy[i], along_xy[i + 1], given[i], given[i + 1], xy.item);
+                    multiply(field[i][2], field[i + 1][2], given[i], given[i + 1], z.item);
                 }
+#pragma unroll
+                for (int i = 0; i < AXES + 1; i++) spread(along_xy[i], field[i]);
                 // Loads for the next elements, while these are computed.
-                now[group].load(next[group], node_coord, temperature);
+                now[group].load(next[group], node_coord, solution);
                 next[group] = nodes_of(item + 2 * stride, group);
-                integrands(field, value[group], conductivity, of[group]);
+                // Read again from a cache, which takes no registers meanwhile.
+                const Statement equation = *(const Statement*)parameters;
+                integrands(equation, field, value[group], of[group]);
             }
         }
         // Residuals, and the entries of the last block of rows: elements are rows of the product, entries are columns.
@@ -260,17 +321,17 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
             }
 #pragma unroll
             for (int step = 0; step < STEPS; step++) {
-                const Pair b = table.matrices[WHOLE][step][lane];
+                const Pair b = table.last[step][lane];
                 multiply_step(step, last[0], last[1], of[0].matrices[step], of[1].matrices[step], b.item);
             }
 #pragma unroll
             for (int group = 0; group < GROUPS; group++) {
-                u64 own = item + group * ELEMS + g, at = column_of(own);
+                u32 own = item + group * ELEMS + g, at = column_of(own);
 #pragma unroll
                 for (int v = 0; v < 2; v++) {
                     u32 row = 2 * t + v;
-                    if (own < count) __stcs(residuals + (row * capacity + at), sums[group][v]);
-                    if (own < count && row < PAIRS - 8 * WHOLE) __stcs(matrices + ((8 * WHOLE + row) * capacity + at), last[group][v]);
+                    if (own < behind) __stcs(residuals + (row * capacity + at), sums[group][v]);
+                    if (own < behind && row < PAIRS - 8 * WHOLE) __stcs(matrices + ((8 * WHOLE + row) * capacity + at), last[group][v]);
                 }
             }
         }
@@ -280,19 +341,20 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
             double upper[GROUPS][2] = {}, lower[GROUPS][2] = {};
 #pragma unroll
             for (int step = 0; step < STEPS; step++) {
-                const Pair a = table.matrices[block][step][lane], e = table.matrices[block + 1][step][lane];
+                const Pair first = table.pairs[block / 2][step][0][lane], second = table.pairs[block / 2][step][1][lane];
+                const double a[2] = {first.item[0], second.item[0]}, e[2] = {first.item[1], second.item[1]};
 #pragma unroll
                 for (int group = 0; group < GROUPS; group++) {
-                    multiply_step(step, upper[group], lower[group], a.item, e.item, of[group].matrices[step]);
+                    multiply_step(step, upper[group], lower[group], a, e, of[group].matrices[step]);
                 }
             }
 #pragma unroll
             for (int group = 0; group < GROUPS; group++) {
-                u64 pair = item + group * ELEMS + 2 * t;
+                u32 pair = item + group * ELEMS + 2 * t;
                 double* row = matrices + (8 * block + g) * capacity;
-                Columns columns = {column_of(pair), column_of(pair + 1), pair + 1 < count ? 2 : int(pair < count), is_even};
-                columns.store(row, upper[group]);
-                columns.store(row + 8 * capacity, lower[group]);
+                Columns to = {column_of(pair), column_of(pair + 1), pair + 1 < behind ? 2 : int(pair < behind), is_even};
+                to.store(row, upper[group]);
+                to.store(row + 8 * capacity, lower[group]);
             }
         }
     }

@@ -16,7 +16,7 @@ INLINE void nodes_of(const u32* elem_node, u64 elem, u32 (&nodes)[NODES]) {
 }
 
 template <class Put>
-INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const double* temperature, double conductivity,
+INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const double* temperature, Heat heat,
                     Put put, double (&residual)[NODES]) {
     Point coord[NODES];
     double at_nodes[NODES];
@@ -26,7 +26,7 @@ INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const d
         coord[m] = {__ldg(x), __ldg(x + 1), __ldg(x + 2)};
         at_nodes[m] = __ldg(temperature + nodes[m]);
     }
-    moments(coord, at_nodes, conductivity, put, residual);
+    moments(coord, at_nodes, heat, put, residual);
 }
 
 // Stores the element matrices of elements first..first + count, [packed(i, j), column], and residuals, [i, column]. There are
@@ -34,7 +34,7 @@ INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const d
 // stores.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     store_heat(u64 first, u64 count, u64 column, u64 capacity, const u32* elem_node, const double* node_coord,
-               const double* temperature, double conductivity, double* matrices, double* residuals) {
+               const double* temperature, Heat heat, double* matrices, double* residuals) {
     u64 item = thread_index();
     if (item >= count) return;
     u32 nodes[NODES];
@@ -43,7 +43,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     column += item;
     if (column >= capacity) column -= capacity;
     auto put = [&](int i, int j, double entry) { __stcs(matrices + packed(i, j) * capacity + column, entry); };
-    element(nodes, node_coord, temperature, conductivity, put, residual);
+    element(nodes, node_coord, temperature, heat, put, residual);
 #pragma unroll
     for (int m = 0; m < NODES; m++) __stcs(residuals + m * capacity + column, residual[m]);
 }
@@ -156,7 +156,7 @@ INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Posit
 // Adds all elements to their rows, in no fixed order. values and residual are zero on entry.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     scatter_heat(u64 elems, u64 rows, u32 width, const u32* elem_node, const void* positions, const u64* row_map,
-                 const double* node_coord, const double* temperature, double conductivity, double* values,
+                 const double* node_coord, const double* temperature, Heat heat, double* values,
                  double* residual_sum) {
     __shared__ Staged of_warp[WARPS];
     Staged& staged = of_warp[threadIdx.x / WARP];
@@ -174,7 +174,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     nodes_of(elem_node, least(elem, elems - 1), nodes);
     stage_rows(staged, rows, nodes, row_map);
     auto put = [&](int i, int j, double entry) { staged.entries[packed(i, j)][lane] = entry; };
-    element(nodes, node_coord, temperature, conductivity, put, residual);
+    element(nodes, node_coord, temperature, heat, put, residual);
 
     // True if the previous lane's element has this element's left nodes on its right.
     bool linked = lane > 0 && active;
@@ -238,7 +238,7 @@ INLINE void colour_warp(const Staged& staged, int count, u32 elem, const Positio
 // result has the same bits in every run.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
     colour_heat(u64 count, u64 rows, u32 width, const u32* list, const u32* elem_node, const void* positions,
-                const u64* row_map, const double* node_coord, const double* temperature, double conductivity,
+                const u64* row_map, const double* node_coord, const double* temperature, Heat heat,
                 double* values, double* residual_sum) {
     __shared__ Staged of_warp[WARPS];
     Staged& staged = of_warp[threadIdx.x / WARP];
@@ -250,7 +250,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     nodes_of(elem_node, elem, nodes);
     stage_rows(staged, rows, nodes, row_map);
     auto put = [&](int i, int j, double entry) { staged.entries[packed(i, j)][lane] = entry; };
-    element(nodes, node_coord, temperature, conductivity, put, residual);
+    element(nodes, node_coord, temperature, heat, put, residual);
 #pragma unroll
     for (int m = 0; m < NODES; m++) {
         if (item < count && nodes[m] < rows) residual_sum[nodes[m]] += residual[m];

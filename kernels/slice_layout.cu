@@ -7,6 +7,10 @@
 // slice_compare    slices whose union differs from their owner's: two unions have one hash
 // slice_words      after scans of the counts: offsets and words of the slices; sizes of all arrays
 // slice_tables, slice_columns   the tables and the lists
+//
+// For symmetric matrices, before slice_places:
+// slice_mirrors    per slice: offsets of its union that are mirrored, see slices_symmetric.cu
+// slice_chains     per slice: table of stored offsets and mirrored entries, and its key
 
 constexpr int THREADS = 256, WARPS = THREADS / WARP;
 // Entries of a slice that a warp holds in shared memory; the 32 rows of a box of hexahedra have 864 at most.
@@ -15,8 +19,10 @@ constexpr u32 STAGED = 1024;
 constexpr u32 BATCH = 9;
 // Offset of a row without further entries. Columns are below it.
 constexpr int FAR = 0x7fffffff;
-// Key of a slice that lists its columns. The lower 6 bits of other keys hold a length of at most 40.
-constexpr u64 NO_KEY = ~0ull, LENGTH = 63;
+// Longest table with mirrored entries.
+constexpr int LONGEST = MIRROR * WIDEST;
+// Key of a slice that lists its columns. The lower 7 bits of other keys hold a length of at most LONGEST.
+constexpr u64 NO_KEY = ~0ull, LENGTH = 127;
 // Items of `sizes`: values, offsets, listed columns, entries of unions that differ.
 constexpr int VALUES = 0, OFFSETS = 1, COLUMNS = 2, MISSES = 3;
 
@@ -102,6 +108,85 @@ KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, u64 hash_mask, const 
     }
 }
 
+// The two slices in which the partners `row + offset` of a slice's rows lie, or the one, twice.
+struct Partners {
+    i64 first, second;
+    __device__ Partners(u64 slice, int offset) : first((i64(slice * SLICE) + offset) >> 5), second(first + (offset & SLICE - 1 ? 1 : 0)) {}
+};
+// Returns the position of an offset in the union of a slice; -1 if it is not there or the slice has no table.
+INLINE int position_in(i64 slice, int offset, const u64* keys, const int* unions) {
+    u64 key = slice < 0 ? NO_KEY : __ldg(keys + slice);
+    if (key == NO_KEY) return -1;
+    const int* own = unions + slice * WIDEST;
+    u32 width = u32(key & LENGTH), k = place_of(offset, own, width);
+    return k < width && __ldg(own + k) == offset ? int(k) : -1;
+}
+INLINE u32 bits_below(u64 mask, u32 k) { return u32(__popcll(mask & (1ull << k) - 1)); }
+
+// masks[slice] = bits of those offsets of the slice's union that are mirrored: below the diagonal, and both slices of the partner
+// rows have the opposite offset. lengths[slice] = the other offsets; as it was for a slice without a table. One warp per slice.
+KERNEL __launch_bounds__(THREADS) slice_mirrors(u64 slices, const u64* keys, const int* unions, u64* masks, u32* lengths) {
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        u64 key = __ldg(keys + slice), mask = 0;
+        u32 width = key == NO_KEY ? 0 : u32(key & LENGTH);
+        for (u32 part = 0; part < WIDEST; part += WARP) {
+            u32 k = part + lane_index();
+            int offset = k < width ? __ldg(unions + slice * WIDEST + k) : 0;
+            bool mirrored = offset < 0;
+            if (mirrored) {
+                Partners in(slice, offset);
+                mirrored = position_in(in.first, -offset, keys, unions) >= 0 && position_in(in.second, -offset, keys, unions) >= 0;
+            }
+            mask |= u64(__ballot_sync(ALL_LANES, mirrored)) << part;
+        }
+        if (lane_index() > 0) continue;
+        masks[slice] = mask;
+        if (key != NO_KEY) lengths[slice] = width - u32(__popcll(mask));
+    }
+}
+
+// chains[slice * LONGEST + i] = number i of the table of a slice with mirrored entries; chain_keys[slice], as slice_patterns makes
+// keys. slice_starts: the scan of the lengths. near = the least offset of the middle slice that is at least `nearest`. One warp
+// per slice.
+KERNEL __launch_bounds__(THREADS) slice_chains(u64 slices, u64 hash_mask, int nearest, const u64* keys, const int* unions,
+                                               const u64* masks, const u64* slice_starts, u64* chain_keys, int* chains, int* near) {
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        u64 key = __ldg(keys + slice), mask = __ldg(masks + slice), hash = 0;
+        u32 width = key == NO_KEY ? 0 : u32(key & LENGTH), mirrored = u32(__popcll(mask)), stored = width - mirrored;
+        int* out = chains + slice * LONGEST;
+        int least_far = FAR;
+        auto put = [&](u32 at, int number) { out[at] = number, hash += hash_of(at, LONGEST, number); };
+        // Distance to the values of the opposite offset in a slice of partners.
+        auto distance = [&](i64 from, int offset) {
+            u32 k = u32(position_in(from, -offset, keys, unions));
+            return int(i64(__ldg(slice_starts + from) + k - bits_below(__ldg(masks + from), k)) - i64(__ldg(slice_starts + slice)));
+        };
+        for (u32 k = lane_index(); k < width; k += WARP) {
+            int offset = __ldg(unions + slice * WIDEST + k);
+            if (offset >= nearest) least_far = least(least_far, offset);
+            u32 before = bits_below(mask, k);
+            if (mask >> k & 1) {
+                Partners in(slice, offset);
+                u32 at = stored + MIRROR * before;
+                put(at, offset), put(at + 1, distance(in.first, offset)), put(at + 2, distance(in.second, offset));
+            } else {
+                put(k - before, offset);
+            }
+        }
+        least_far = least_of_warp(least_far);
+        int plane = FAR;
+        for (u32 k = lane_index(); k < width && least_far < FAR / 4; k += WARP) {
+            int offset = __ldg(unions + slice * WIDEST + k);
+            if (offset >= 4 * least_far) plane = least(plane, offset);
+        }
+        plane = least_of_warp(plane);
+        hash = warp_sum(hash);
+        if (lane_index() > 0) continue;
+        chain_keys[slice] = key == NO_KEY ? NO_KEY : (hash & hash_mask & ~LENGTH) | (stored + MIRROR * mirrored);
+        if (slice == slices / 2) near[0] = least_far, near[1] = plane;
+    }
+}
+
 // lengths[slice] = entries of the slice's longest row. One thread per row.
 KERNEL __launch_bounds__(THREADS) slice_lengths(u64 rows, const u64* row_map, u32* lengths) {
     u64 row = thread_index();
@@ -140,44 +225,48 @@ KERNEL __launch_bounds__(THREADS) slice_counts(u64 slices, const u64* keys, cons
     bool listed = keys[slice] == NO_KEY;
     u32 owner = table_owners == nullptr || listed ? u32(slice) : table_owners[places[slice]];
     owners[slice] = owner;
-    added_offsets[slice] = !listed && owner == slice ? lengths[slice] : 0;
+    added_offsets[slice] = !listed && owner == slice ? u32(keys[slice] & LENGTH) : 0;
     added_columns[slice] = listed ? lengths[slice] : 0;
 }
 
 // sizes[MISSES] += number of offsets that differ from the owner's. One thread per offset.
-KERNEL __launch_bounds__(THREADS) slice_compare(u64 slices, const u64* keys, const u32* owners, const int* unions, u64* sizes) {
-    u64 item = thread_index(), slice = item / WIDEST;
-    u32 k = u32(item % WIDEST);
+KERNEL __launch_bounds__(THREADS) slice_compare(u64 slices, u32 widest, const u64* keys, const u32* owners, const int* unions,
+                                                u64* sizes) {
+    u64 item = thread_index(), slice = item / widest;
+    u32 k = u32(item % widest);
     if (slice >= slices) return;
     u64 key = __ldg(keys + slice);
     if (key == NO_KEY || k >= (key & LENGTH)) return;
-    if (unions[item] != __ldg(unions + u64(__ldg(owners + slice)) * WIDEST + k)) atomicAdd(sizes + MISSES, 1ull);
+    if (unions[item] != __ldg(unions + u64(__ldg(owners + slice)) * widest + k)) atomicAdd(sizes + MISSES, 1ull);
 }
 
 // slice_offsets, on entry the scan of the lengths: times 32. words: index of the table of a slice's owner, from the scan of
-// added_offsets, or LISTED and the index of its first column, from the scan of added_columns. Without tables all slices are
-// listed, and their columns lie as their values. One thread more than slices.
-KERNEL __launch_bounds__(THREADS) slice_words(u64 slices, const u64* keys, const u32* owners, const u64* table_starts,
-                                              const u64* list_starts, u64* slice_offsets, u64* words, u64* sizes) {
+// added_offsets, and the number of bits of its mask, if there are masks; or LISTED and the index of its first column, from the scan
+// of added_columns. Without tables all slices are listed, and their columns lie as their values. One thread more than slices.
+KERNEL __launch_bounds__(THREADS) slice_words(u64 slices, const u64* keys, const u32* owners, const u64* masks,
+                                              const u64* table_starts, const u64* list_starts, u64* slice_offsets, u64* words,
+                                              u64* sizes) {
     u64 slice = thread_index();
     if (slice > slices) return;
     u64 first = SLICE * slice_offsets[slice], listed = keys == nullptr ? first : SLICE * list_starts[slice];
     slice_offsets[slice] = first;
     if (slice == slices) {
         sizes[VALUES] = first, sizes[OFFSETS] = keys == nullptr ? 0 : table_starts[slices], sizes[COLUMNS] = listed;
+    } else if (keys == nullptr || keys[slice] == NO_KEY) {
+        words[slice] = LISTED | listed;
     } else {
-        words[slice] = keys == nullptr || keys[slice] == NO_KEY ? LISTED | listed : table_starts[owners[slice]];
+        words[slice] = table_starts[owners[slice]] | (masks == nullptr ? 0 : u64(__popcll(masks[slice])) << MIRRORED);
     }
 }
 
 // offsets = the tables, one of each owner. One thread per offset of a union.
-KERNEL __launch_bounds__(THREADS) slice_tables(u64 slices, const u64* keys, const u32* owners, const int* unions,
+KERNEL __launch_bounds__(THREADS) slice_tables(u64 slices, u32 widest, const u64* keys, const u32* owners, const int* unions,
                                                const u64* words, int* offsets) {
-    u64 item = thread_index(), slice = item / WIDEST;
-    u32 k = u32(item % WIDEST);
+    u64 item = thread_index(), slice = item / widest;
+    u32 k = u32(item % widest);
     if (slice >= slices || __ldg(owners + slice) != slice) return;
     u64 key = __ldg(keys + slice);
-    if (key != NO_KEY && k < (key & LENGTH)) offsets[__ldg(words + slice) + k] = unions[item];
+    if (key != NO_KEY && k < (key & LENGTH)) offsets[(__ldg(words + slice) & TABLE) + k] = unions[item];
 }
 
 // columns = those of the slices that list them. One warp per slice.
@@ -192,5 +281,37 @@ KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, co
         Rows own(slice, rows, row_map, entries, staged[threadIdx.x / WARP]);
         u32* out = columns + (word & ~LISTED) + lane_index();
         for (u32 k = 0; k < length; k++) out[u64(k) * SLICE] = k < own.length ? own.columns[k] : NO_COLUMN;
+    }
+}
+
+// *usual = the most frequent table of THREADS slices, drawn by a hash, if it fits. One block.
+KERNEL __launch_bounds__(THREADS) slice_usual(u64 slices, const u64* slice_offsets, const u64* words, const int* offsets,
+                                              u64* numbers) {
+    __shared__ u64 drawn[THREADS];
+    __shared__ u32 best;
+    const u32 k = threadIdx.x;
+    const u64 own = ((k * 0x9e3779b97f4a7c15ull) >> 32) * slices >> 32;
+    drawn[k] = slices > 0 ? words[own] : NO_WORD;
+    if (k == 0) best = 0;
+    __syncthreads();
+    u32 equal = 0;
+    for (u32 other = 0; other < THREADS; other++) equal += drawn[other] == drawn[k];
+    // Of equal counts, the first thread's.
+    if (!(drawn[k] & LISTED)) atomicMax(&best, equal * THREADS + (THREADS - 1 - k));
+    __syncthreads();
+    const u32 chosen = THREADS - 1 - best % THREADS;
+    const u64 slice = ((chosen * 0x9e3779b97f4a7c15ull) >> 32) * slices >> 32, word = drawn[chosen];
+    Usual& usual = *(Usual*)numbers;
+    const bool listed = word & LISTED;
+    const u32 width = listed ? 0 : u32((slice_offsets[slice + 1] - slice_offsets[slice]) / SLICE);
+    const u32 mirrored = listed ? 0 : u32(word >> MIRRORED);
+    const bool fits = !listed && width <= MOST_STORED && mirrored <= MOST_MIRRORED;
+    const int* table = offsets + (word & TABLE);
+    if (k == 0) usual.word = fits ? word : NO_WORD, usual.width = width, usual.mirrored = mirrored;
+    if (k < MOST_STORED) usual.stored[k] = fits && k < width ? table[k] : 0;
+    if (k < MOST_MIRRORED) {
+        const int* mirror = table + width + MIRROR * k;
+        bool has = fits && k < mirrored;
+        usual.offset[k] = has ? mirror[0] : 0, usual.first[k] = has ? mirror[1] : 0, usual.second[k] = has ? mirror[2] : 0;
     }
 }

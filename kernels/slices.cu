@@ -24,11 +24,20 @@ struct Row {
     }
 };
 
+// Rounds a value to the type in which it is stored, and counts those that are finite and too large for it.
+template <class V, class From> INLINE V stored(From value, u64* overflows) {
+    V rounded = V(value);
+    if constexpr (sizeof(V) < sizeof(From)) {
+        if (isinf(rounded) && !isinf(value)) atomicAdd(overflows, 1ull);
+    }
+    return rounded;
+}
+
 // values = those of the CRS matrix in the order of the slices. A warp transposes a slice in shared memory, so that it reads
-// and writes whole cache lines.
-template <class V>
-INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* from, const u64* slice_offsets, const u64* words,
-                   const int* offsets, V* values) {
+// and writes whole cache lines. HALVES: tables lack the entries that other rows store. *overflows += values too large for V.
+template <bool HALVES, class V, class From>
+INLINE void update(u64 rows, const u64* row_map, const u32* entries, const From* from, const u64* slice_offsets, const u64* words,
+                   const int* offsets, V* values, u64* overflows) {
     __shared__ V tiles[WARPS][SLICE][WIDEST + 1];
     __shared__ int tables[WARPS][WIDEST];
     u32 lane = lane_index(), warp = threadIdx.x / WARP;
@@ -41,10 +50,13 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* fr
         u32 width = u32((slice_offsets[slice + 1] - out) / SLICE);
         bool listed = word & LISTED;
         u32 piece = listed ? WARP : WIDEST;
+        // Rows with all offsets of the slice need no search, if those that other rows store are the first ones.
+        u32 mirrored = listed ? 0 : u32(word >> MIRRORED);
+        bool ordered = !listed && (mirrored == 0 || (width > 0 && __ldg(offsets + (word & TABLE)) >= 0));
         for (u32 first = 0; first < width; first += piece) {
             if (!listed) {
                 for (u32 k = lane; k < width; k += WARP) {
-                    table[k] = __ldg(offsets + word + k);
+                    table[k] = __ldg(offsets + (word & TABLE) + k);
                     for (int l = 0; l < SLICE; l++) tile[l][k] = 0;
                 }
                 __syncwarp();
@@ -54,11 +66,17 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* fr
                 u64 start = __shfl_sync(ALL_LANES, row.start, l);
                 u32 length = __shfl_sync(ALL_LANES, row.length, l);
                 if (listed) {
-                    tile[l][lane] = first + lane < length ? __ldg(from + start + first + lane) : V(0);
+                    tile[l][lane] = first + lane < length ? stored<V>(__ldg(from + start + first + lane), overflows) : V(0);
+                } else if (ordered && length == width + mirrored) {
+                    for (u32 k = mirrored + lane; k < length; k += WARP) {
+                        tile[l][k - mirrored] = stored<V>(__ldg(from + start + k), overflows);
+                    }
                 } else {
                     for (u32 k = lane; k < length; k += WARP) {
                         i64 offset = i64(__ldg(entries + start + k)) - i64(slice * SLICE + l);
-                        tile[l][place_of(offset, table, width)] = __ldg(from + start + k);
+                        u32 place = place_of(offset, table, width);
+                        if (HALVES && (place == width || table[place] != offset)) continue;
+                        tile[l][place] = stored<V>(__ldg(from + start + k), overflows);
                     }
                 }
             }
@@ -68,44 +86,6 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const V* fr
             __syncwarp();
         }
     }
-}
-
-// Returns the sum of a row with listed columns. `columns` and `values` point to its first entry. All loads of a batch
-// precede their use, so that latencies overlap.
-template <int BATCH, class V, class X> INLINE double listed_sum(u32 width, const u32* columns, const V* values, X x) {
-    double sum = 0;
-    for (u32 k = 0; k < width; k += BATCH, columns += BATCH * SLICE, values += BATCH * SLICE) {
-        u32 column[BATCH];
-        V value[BATCH];
-#pragma unroll
-        for (int b = 0; b < BATCH; b++) {
-            bool inside = k + b < width;
-            column[b] = inside ? __ldcs(columns + b * SLICE) : NO_COLUMN;
-            value[b] = inside ? __ldcs(values + b * SLICE) : V(0);
-        }
-#pragma unroll
-        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (column[b] != NO_COLUMN ? x[column[b]] : 0.0);
-    }
-    return sum;
-}
-
-// Returns the sum of a row by its slice's table. Padded entries have the value zero and a column clamped into the matrix.
-template <int BATCH, class V, class X>
-INLINE double table_sum(u32 width, u32 row, int last, const int* table, const V* values, X x) {
-    double sum = 0;
-    for (u32 k = 0; k < width; k += BATCH, table += BATCH, values += BATCH * SLICE) {
-        V value[BATCH];
-        int column[BATCH];
-#pragma unroll
-        for (int b = 0; b < BATCH; b++) {
-            bool inside = k + b < width;
-            value[b] = inside ? __ldcs(values + b * SLICE) : V(0);
-            column[b] = inside ? most(least(int(row + u32(__ldg(table + b))), last), 0) : 0;
-        }
-#pragma unroll
-        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (k + b < width ? x[u32(column[b])] : 0.0);
-    }
-    return sum;
 }
 
 // Calls each(row, sum) for this thread's rows up to `last`, from `row` on, which ends at the next one. Slices begin at multiples of
@@ -118,7 +98,7 @@ INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, c
         u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
         const V* own = values + start + lane_index();
         if (TABLES && !(word & LISTED)) {
-            each(row, table_sum<14>(width, u32(row), int(columns) - 1, offsets + word, own, x));
+            each(row, table_sum<14, true>(0, width, u32(row), int(columns) - 1, offsets + word, own, x));
         } else {
             each(row, listed_sum<9>(width, listed + (word & ~LISTED) + lane_index(), own, x));
         }
@@ -131,10 +111,10 @@ enum class Update { set, scale, add, axpby };
 // ptxas allots 32 and splits the batch: 0.90 instead of 1.04 of the copy bandwidth on an H200.
 #define SPMV_OF(FORMAT, TABLES, BLOCKS, UPDATE, V)                                                                           \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_##UPDATE##_##V(                                                       \
-        u64 rows, u64 columns, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,                 \
+        u64 rows, u64 columns, u64, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,            \
         const u32* listed, const V* values, const double* x, double beta, double* y) {                                       \
         u64 from = thread_index();                                                                                           \
-        rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x}, [&](u64 row, double sum) { \
+        rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x}, [&](u64 row, double sum) {\
             if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
             if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
             if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
@@ -146,7 +126,7 @@ enum class Update { set, scale, add, axpby };
 // `ranks` is not null. Does nothing once *stop is not 0.
 #define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
-        u64 first, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                    \
+        u64 first, u64 last, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets,               \
         const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
         double* partials, u32 slot, double* scalars, u32* ticket) {                                                          \
         if (is_stopped(stop)) return;                                                                                        \
@@ -163,7 +143,7 @@ enum class Update { set, scale, add, axpby };
 // waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
 #define SPMV_DOT_EXCHANGING_OF(FORMAT, TABLES, BLOCKS, V)                                                                    \
     KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_exchanging_##V(                                                   \
-        u64 interior, u64 rows, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,                 \
+        u64 interior, u64 rows, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets,            \
         const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                                        \
         if (is_stopped(stop)) return;                                                                                        \
@@ -172,7 +152,7 @@ enum class Update { set, scale, add, axpby };
         double dot = 0, total;                                                                                               \
         u64 from = thread_index();                                                                                           \
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
-        rows_of<TABLES>(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each); \
+        rows_of<TABLES>(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each);\
         if (from - threadIdx.x < rows) {                                                                                     \
             Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
             rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                \
@@ -191,21 +171,28 @@ enum class Update { set, scale, add, axpby };
     SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                                   \
     SPMV_DOT_EXCHANGING_OF(FORMAT, TABLES, BLOCKS, V)
 
-#define UPDATE_OF(V)                                                                                                         \
-    KERNEL __launch_bounds__(WARPS * WARP, 5) update_##V(u64 rows, const u64* row_map, const u32* entries, const V* from,    \
-                                                         const u64* slice_offsets, const u64* words, const int* offsets,     \
-                                                         V* values) {                                                        \
-        update(rows, row_map, entries, from, slice_offsets, words, offsets, values);                                         \
+#define UPDATE(NAME, HALVES, V, FROM)                                                                                        \
+    KERNEL __launch_bounds__(WARPS * WARP, 5)                                                                                \
+        NAME(u64 rows, const u64* row_map, const u32* entries, const FROM* from, const u64* slice_offsets, const u64* words, \
+             const int* offsets, V* values, u64* overflows) {                                                                \
+        update<HALVES>(rows, row_map, entries, from, slice_offsets, words, offsets, values, overflows);                      \
     }
 
 SPMV(sell, false, 4, f64)
 SPMV(sell, false, 5, f32)
 SPMV(pattern, true, 4, f64)
 SPMV(pattern, true, 4, f32)
-UPDATE_OF(f64)
-UPDATE_OF(f32)
+UPDATE(update_f64, false, f64, f64)
+UPDATE(update_f32, false, f32, f32)
+UPDATE(update_single, false, f32, f64)
+UPDATE(update_halves_f64, true, f64, f64)
+UPDATE(update_halves_f32, true, f32, f32)
+UPDATE(update_halves_single, true, f32, f64)
 
-// to = from, rounded to 24 bits.
-KERNEL __launch_bounds__(THREADS) to_single(u64 n, const double* from, float* to) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) to[i] = float(__ldcs(from + i));
+// to = from, rounded to 24 bits. *overflows += values too large, unless `overflows` is null.
+KERNEL __launch_bounds__(THREADS) to_single(u64 n, const double* from, float* to, u64* overflows) {
+    for (u64 i = thread_index(); i < n; i += thread_count()) {
+        double value = __ldcs(from + i);
+        to[i] = overflows == nullptr ? float(value) : stored<float>(value, overflows);
+    }
 }

@@ -58,7 +58,7 @@ INLINE double transformed(const double (&rows)[3][3], const double (&g)[3], int 
 }
 
 template <bool LEFT>
-INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const double* node_coord,
+INLINE void workset(u64 cells, double k, const u32* elem_node, const double* node_coord,
                             const double* temperature, double* fluxes, double* gradients, double* masses, double* phi,
                             double* slope, double* load) {
     // Left layout: the 8 warps of a block take one point each of 32 cells, so that a warp writes 32 neighbouring cells.
@@ -98,7 +98,7 @@ INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const 
     cross(columns[0], columns[1], rows[2]);
     double determinant = columns[0][0] * rows[0][0] + columns[0][1] * rows[0][1] + columns[0][2] * rows[0][2];
     // One division per point; the weights of the rule are 1.
-    double reciprocal = 1 / determinant, weight = conductivity * determinant, half = at_point * determinant;
+    double reciprocal = 1 / determinant, weight = k * determinant, half = at_point * determinant;
 #pragma unroll
     for (int m = 0; m < NODES; ++m) {
         double g[3], value = basis(ends, m);
@@ -120,9 +120,9 @@ INLINE void workset(u64 cells, double conductivity, const u32* elem_node, const 
 // 2 blocks per multiprocessor leave 128 registers: nothing spills, and the 32 loads of a thread are in flight at once.
 #define WORKSET(name, LEFT)                                                                                                 \
     KERNEL __launch_bounds__(THREADS, 2)                                                                                    \
-        name(u64 cells, double conductivity, const u32* elem_node, const double* node_coord, const double* temperature,     \
+        name(u64 cells, double k, const u32* elem_node, const double* node_coord, const double* temperature,     \
              double* fluxes, double* gradients, double* masses, double* phi, double* slope, double* load) {                 \
-        workset<LEFT>(cells, conductivity, elem_node, node_coord, temperature, fluxes, gradients, masses, phi, slope, \
+        workset<LEFT>(cells, k, elem_node, node_coord, temperature, fluxes, gradients, masses, phi, slope, \
                               load);                                                                                        \
     }
 WORKSET(workset_left, true)

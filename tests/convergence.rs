@@ -22,7 +22,7 @@ fn the_error_falls_by_four_when_the_mesh_is_halved() {
     for map in [CoordinateMap::None, CoordinateMap::BUBBLE, CoordinateMap::TWIST] {
         let edit = |deck: &mut Deck| {
             deck.mesh.map = map;
-            (deck.newton.tolerance, deck.cg.tolerance) = (1e-10, 1e-10);
+            (deck.newton.tolerance, deck.cg.tolerance) = (1e-10, Some(1e-10));
         };
         let reports = [9, 17, 33].map(|nodes| run(2, nodes, edit));
         for pair in reports.windows(2) {
@@ -43,7 +43,7 @@ fn every_strategy_and_kernel_gives_the_same_answer() {
                 let report = run(2, 13, |deck| {
                     deck.mesh.map = CoordinateMap::TWIST;
                     deck.graph.strategy = graph;
-                    (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(fill), kernel);
+                    (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(fill), Choice::Given(kernel));
                 });
                 assert_eq!(report.newton_iterations, expected.newton_iterations, "{graph} {fill} {kernel}");
                 let ratio = report.error_max / expected.error_max;

@@ -9,7 +9,9 @@ mod equations;
 mod skip;
 
 use equations::{Bratu, Layered};
-use minifenl::element::equations::{Diffusion, Elasticity, Equation, Field, Heat, automatic};
+use minifenl::element::equations::{
+    Diffusion, Elasticity, Equation, Field, Heat, Poisson, WaveDiffusion, WaveElasticity, automatic,
+};
 use minifenl::element::{Basis, ElementType};
 use minifenl::fill::EquationText;
 use minifenl::space::DeviceText;
@@ -118,9 +120,13 @@ fn the_text_computes_what_rust_computes() {
         return;
     }
     let mut case = Case::default();
-    case.add(&Heat { conductivity: 1.7 });
+    case.add(&Heat::new(1.7));
     case.add(&Diffusion { direction: [0.5, -1.0, 0.25] });
     case.add(&Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, -0.5, 2.0] });
+    case.add(&Poisson { load: 1.5 });
+    let (wave, phase) = ([1.3, -0.7, 0.9], 0.4);
+    case.add(&WaveDiffusion { direction: [0.5, -1.0, 0.25], wave, phase });
+    case.add(&WaveElasticity { lambda: 1.5, mu: 0.7, amplitude: [1.0, -0.5, 0.25], wave, phase });
     case.add(&Bratu { lambda: 3.5 });
     for (limit, first) in [(0.7, 0.0), (20.0, 1.5)] {
         case.add(&Layered { weights: [first, 0.5, 0.25], mix: [[1.0, 0.5], [-0.25, 2.0]], limit });

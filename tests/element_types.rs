@@ -1,7 +1,7 @@
 //! The nonlinear heat equation on every element type: Newton's method converges quadratically, errors fall with the order of the basis.
 
 use minifenl::comm::Solo;
-use minifenl::element::equations::{Elasticity, Equation, Heat};
+use minifenl::element::equations::{Elasticity, Equation};
 use minifenl::element::{Analytic, Basis, ElementType};
 use minifenl::fill::{Dirichlet, EquationKernel, Fill, Strategy};
 use minifenl::mesh::ElementBox;
@@ -65,7 +65,7 @@ fn solve<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
 
 fn heat<const NN: usize>(element: ElementType, order: f64) {
     let analytic = Analytic::new(1.0, 2.0, 0.0, 1.0);
-    let equation = Heat { conductivity: analytic.conductivity() };
+    let equation = analytic.heat();
     let error = |cells| solve::<_, 1, NN, NN>(&equation, element, cells, [1.5], |x| [analytic.at(x[2])]);
     let [(coarse, steps), (fine, _)] = [4, 8].map(error);
     let found = (coarse / fine).log2();

@@ -105,6 +105,7 @@ fn all_flags_together_replace_a_deck() {
     // These keys stand in every deck.
     expected.insert("problem.kind".into(), "\"heat\"".into());
     expected.insert("mesh.element".into(), "\"hex8\"".into());
+    expected.insert("fill.jacobian".into(), "\"analytic\"".into());
     assert_eq!(dumped(&all), expected);
     // The program itself, too.
     let (code, out, err) = program::run("minifenl", &[&all[..], &["--dump-deck"]].concat());
@@ -151,6 +152,7 @@ fn a_number_of_cg_iterations_is_refused_beside_what_ends_a_solve_before() {
     };
     for (words, part) in [
         (&["--cg-iterations", "50", "--cg-tolerance", "1e-3"][..], "cg.tolerance (--cg-tolerance) is 1e-3 too"),
+        (&["--cg-iterations", "50", "--cg-tolerance", "1e-8"], "cg.tolerance (--cg-tolerance) is 1e-8 too"),
         (&["--cg-iterations", "50", "--cg-max", "49"], "cg.max_iterations (--cg-max) is 49 too"),
         (&["--cg-iterations", "0"], "give 1 or more"),
     ] {

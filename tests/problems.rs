@@ -10,8 +10,18 @@ mod json;
 mod mpirun;
 #[path = "common/program.rs"]
 mod program;
+#[cfg(feature = "cuda")]
+#[path = "common/skip.rs"]
+mod skip;
 
 use json::json;
+use minifenl::comm::Solo;
+use minifenl::element::ElementType;
+use minifenl::element::equations::Jacobian;
+use minifenl::mesh::CoordinateMap;
+use minifenl::run::deck::Nodes;
+use minifenl::run::{Deck, Silent, model_solution_on, solution_on};
+use minifenl::space::Serial;
 use serde_json::Value;
 
 const PROBLEMS: [&str; 4] = ["heat", "poisson", "diffusion", "elasticity"];
@@ -19,7 +29,7 @@ const PROBLEMS: [&str; 4] = ["heat", "poisson", "diffusion", "elasticity"];
 const ELEMENTS: [(&str, f64); 6] =
     [("hex8", 2.0), ("hex20", 3.0), ("hex27", 3.0), ("tet4", 2.0), ("tet10", 3.0), ("wedge6", 2.0)];
 /// Tolerances far below all errors.
-const TIGHT: [&str; 5] = ["--newton-tolerance=1e-11", "--cg-tolerance=1e-11", "--device=cpu", "--no-triad", "--quiet"];
+const TIGHT: [&str; 4] = ["--newton-tolerance=1e-11", "--cg-tolerance=1e-11", "--no-triad", "--quiet"];
 
 /// Exit code, output and report of the program.
 fn run(flags: &[&str]) -> (i32, String, Value) {
@@ -29,9 +39,14 @@ fn run(flags: &[&str]) -> (i32, String, Value) {
     (code, out + &err, if path.exists() { json(&path) } else { Value::Null })
 }
 
-/// Runs a problem on an element type with these nodes along each edge.
+/// Runs a problem on an element type with these nodes along each edge, on the CPU.
 fn solved(problem: &str, element: &str, nodes: &str, more: &[&str]) -> Value {
-    let flags = [&["--problem", problem, "--element", element, "--nodes", nodes][..], &TIGHT, more].concat();
+    solved_on("cpu", problem, element, nodes, more)
+}
+
+fn solved_on(device: &str, problem: &str, element: &str, nodes: &str, more: &[&str]) -> Value {
+    let flags = [&["--problem", problem, "--element", element, "--nodes", nodes, "--device", device][..], &TIGHT, more];
+    let flags = flags.concat();
     let (code, text, report) = run(&flags);
     assert_eq!(code, 0, "{flags:?}: {text}");
     assert_eq!((&report["problem"]["name"], &report["mesh"]["element"]), (&problem.into(), &element.into()));
@@ -42,14 +57,29 @@ fn number(report: &Value, key: &str) -> f64 {
     report[key].as_f64().unwrap_or_else(|| panic!("{key} is {}", report[key]))
 }
 
-/// The error falls by (cells)^-order; nodes along an edge are one more than the cells, or than twice the cells.
 #[test]
 fn errors_have_the_order_of_the_element() {
+    check_orders("cpu");
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn errors_have_the_order_of_the_element_on_a_gpu() {
+    if let Err(error) = minifenl::space::Cuda::new(0) {
+        skip::skip("errors_have_the_order_of_the_element_on_a_gpu", &error.to_string(), "MINIFENL_NEEDS_GPU");
+        return;
+    }
+    check_orders("cuda");
+}
+
+/// The error falls by (cells)^-order; nodes along an edge are one more than the cells, or than twice the cells.
+fn check_orders(device: &str) {
     for problem in PROBLEMS {
         for (element, order) in ELEMENTS {
             // Of the box of trilinear hexahedra, whose temperature has an exact solution of its own.
             let sizes = ["13", "17"];
-            let [coarse, fine] = sizes.map(|nodes| solved(problem, element, nodes, &["--threads", "1"]));
+            let [coarse, fine] = sizes.map(|nodes| solved_on(device, problem, element, nodes, &["--threads", "1"]));
+            assert_eq!(fine["device"] == "cpu", device == "cpu", "{problem} on {element}");
             let found = (number(&coarse, "error_l2") / number(&fine, "error_l2")).ln() / (16.0f64 / 12.0).ln();
             assert!((found - order).abs() < 0.3, "{problem} on {element}: order {found}");
             assert_eq!(fine["newton_iterations"], if problem == "heat" { 4 } else { 1 }, "{problem} on {element}");
@@ -91,6 +121,54 @@ fn strategies_and_threads_do_not_change_the_answer() {
     }
 }
 
+/// Fields with derivatives by hand and by dual numbers, of every problem on every element type, and of the kernels of heat on `hex8`.
+#[test]
+fn fields_do_not_depend_on_where_derivatives_come_from() {
+    let solved = |problem: &str, element: ElementType, jacobian: Jacobian| {
+        let mut deck = Deck::default();
+        (deck.problem.kind, deck.mesh.element, deck.fill.jacobian) = (problem.parse().unwrap(), element, jacobian);
+        (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
+        (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
+        model_solution_on(&Serial, &deck, &Solo, &Silent).unwrap()
+    };
+    let same = |name: &str, found: &[f64], expected: &[f64]| {
+        let largest = expected.iter().fold(0.0f64, |max, x| max.max(x.abs()));
+        assert!(found.len() == expected.len() && largest > 0.1, "{name}");
+        let far = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-10 * largest, "{name}: fields differ by {far:e}");
+    };
+    for (element, _) in ELEMENTS {
+        let element: ElementType = element.parse().unwrap();
+        for problem in PROBLEMS {
+            let [by_hand, by_duals] =
+                [Jacobian::Analytic, Jacobian::Ad].map(|jacobian| solved(problem, element, jacobian));
+            same(&format!("{problem} on {element}"), &by_duals.field, &by_hand.field);
+            assert_eq!(by_duals.report.newton_iterations, by_hand.report.newton_iterations, "{problem} on {element}");
+            assert!(by_duals.report.symmetry < 1e-13, "{problem} on {element}: {}", by_duals.report.symmetry);
+        }
+    }
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
+    (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
+    let fused = solution_on(&Serial, &deck, &Solo, &Silent).unwrap();
+    let by_duals = solved("heat", ElementType::Hex8, Jacobian::Ad);
+    assert_eq!(by_duals.part.node_coord, fused.mesh.node_coord);
+    same("fused heat", &by_duals.field, &fused.field);
+}
+
+/// The flag takes heat on `hex8` to the general kernel, where the verdict is that of other problems.
+#[test]
+fn heat_on_hexahedra_is_verified_with_derivatives_by_duals() {
+    let [by_hand, by_duals] = ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name]));
+    assert_eq!(
+        (&by_hand["strategies"]["kernel"], &by_duals["strategies"]["kernel"]),
+        (&"fused".into(), &"contraction".into())
+    );
+    assert!(by_duals["verified"] == true && by_duals["newton_iterations"] == by_hand["newton_iterations"]);
+    let (code, text, _) = run(&["--jacobian", "ad", "--dry-run"]);
+    assert!(code == 2 && text.contains("heat on hex8 with fill.jacobian (--jacobian) ad"), "{text}");
+}
+
 /// miniFE's convention: 200 iterations, not judged; with a tolerance the centre is compared with the series.
 #[test]
 fn the_brick_of_minife_has_its_iterations_and_its_centre() {
@@ -100,6 +178,10 @@ fn the_brick_of_minife_has_its_iterations_and_its_centre() {
         (0, Some(200), Some(200))
     );
     assert!(text.contains("NOT ASKED: ") && report["verified"] == false, "{text}");
+    // The tolerance of other problems, given: the centre is judged.
+    let by_tolerance = ["--problem", "minife", "--nodes", "9", "--device", "cpu", "--cg-tolerance", "1e-8"];
+    let (code, text, report) = run(&by_tolerance);
+    assert!(code == 0 && report["verified"] == true && report["cg_iterations"].as_u64() < Some(100), "{text}");
     for (element, order) in [("hex8", 2.0), ("tet4", 2.0), ("hex27", 3.0)] {
         let [coarse, fine] = ["13", "25"].map(|nodes| solved("minife", element, nodes, &[]));
         assert!(fine["verified"] == true && fine["cg_iterations"].as_u64() < Some(200));
@@ -111,7 +193,8 @@ fn the_brick_of_minife_has_its_iterations_and_its_centre() {
 #[test]
 fn what_does_not_apply_is_refused_in_one_line() {
     for (flags, part) in [
-        (&["--problem", "poisson", "--device", "cuda"][..], "a GPU solves problem heat on hex8 only"),
+        (&["--problem", "poisson", "--kernel", "fused"][..], "only problem heat on hex8 has this kernel"),
+        (&["--element", "tet4", "--kernel", "fused"], "give auto or contraction"),
         (&["--element", "hex27", "--nodes", "8"], "give odd numbers, such as 9"),
         (&["--element", "tri3"], "the box has 3 dimensions"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),
@@ -119,7 +202,10 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--element", "tet4", "--vtk", "a.vtu"], "files for VTK"),
         (&["--problem", "poisson", "--dry-run"], "the forecast is for problem heat on hex8"),
         (&["--element", "tet4", "--map", "twist:1.4", "--nodes", "17"], "the map folds it"),
-        (&["--problem", "poisson", "--format", "crs", "--lanes", "8"], "only products in CRS on a GPU"),
+        (
+            &["--problem", "poisson", "--format", "crs", "--lanes", "8", "--device", "cpu"],
+            "only products in CRS on a GPU",
+        ),
     ] {
         let (code, text, report) = run(flags);
         let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
@@ -150,7 +236,7 @@ fn ranks_change_neither_counts_nor_errors() {
             let flags =
                 ["--problem", problem, "--element", element, "--nodes", "13", "--report", path.to_str().unwrap()];
             let mut command = mpirun::mpirun(ranks);
-            command.arg(env!("CARGO_BIN_EXE_minifenl")).args(flags).args(TIGHT).args(more);
+            command.arg(env!("CARGO_BIN_EXE_minifenl")).args(flags).args(TIGHT).args(more).args(["--device", "cpu"]);
             let output = command.output().expect("mpirun starts");
             assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
             let other = json(&path);

@@ -8,11 +8,12 @@ use clap_complete::Shell;
 use commands::Command;
 use minifenl::comm::Transport;
 use minifenl::element::ElementType;
+use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, ProblemKind, RowLanes};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
-use minifenl::sparse::Format;
+use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
 use std::path::PathBuf;
 
@@ -88,16 +89,19 @@ pub struct Args {
     /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
-    /// Element kernel of heat on hex8: contraction, fused; all other runs use contraction [default: fused]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<fill::Kernel>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
-    kernel: Option<fill::Kernel>,
+    /// Element kernel: auto, contraction, fused (of heat on hex8, where auto selects it) [default: auto]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    kernel: Option<Choice<fill::Kernel>>,
+    /// Derivatives of the equation: analytic (by hand), ad (dual numbers of the residual at each point) [default: analytic]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Jacobian>(Jacobian::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    jacobian: Option<Jacobian>,
     /// Newton's tolerance, relative to the first residual [default: 1e-8]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
-    /// CG's tolerance, relative to the right-hand side [default: 1e-8]
+    /// CG's tolerance, relative to the right-hand side [default: 1e-8, or 1e-11 for elements of degree 2]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     cg_tolerance: Option<f64>,
     /// Largest number of CG iterations per Newton step [default: 10000]
@@ -112,9 +116,12 @@ pub struct Args {
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
-    /// Storage format of the matrix on a GPU: auto, crs, sell, pattern [default: auto]
+    /// Storage format of the matrix: auto, crs, sell, pattern, symmetric [default: auto: pattern on a GPU, fewest bytes on a host]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
+    /// Type of the matrix values that products read: f64, f32 [default: f64]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Precision>(Precision::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    matrix: Option<Precision>,
     /// Threads that share a row of a product with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = named::<RowLanes>(["auto", "warp", "1", "2", "4", "8", "16", "32"]), hide_possible_values = true)]
     lanes: Option<RowLanes>,
@@ -198,13 +205,15 @@ impl Args {
         set(&mut deck.graph.strategy, self.graph);
         set(&mut deck.fill.strategy, self.fill);
         set(&mut deck.fill.kernel, self.kernel);
+        set(&mut deck.fill.jacobian, self.jacobian);
         set(&mut deck.newton.tolerance, self.newton_tolerance);
         set(&mut deck.newton.max_iterations, self.newton_max);
-        set(&mut deck.cg.tolerance, self.cg_tolerance);
+        deck.cg.tolerance = self.cg_tolerance.or(deck.cg.tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
         deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);
         set(&mut deck.cg.variant, self.cg_variant);
         set(&mut deck.matrix.format, self.format);
+        set(&mut deck.matrix.values, self.matrix);
         set(&mut deck.matrix.lanes, self.lanes);
         set(&mut deck.run.device, self.device);
         set(&mut deck.run.halo, self.halo);

@@ -224,7 +224,7 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm))?;
 
     // 5. Solve.
-    let progress = Terminal::new(is_first, deck.cg.tolerance);
+    let progress = Terminal::new(is_first, deck.cg_tolerance());
     let (report, field) = match &deck.run.vtk {
         None => (solve(deck, comm, &progress)?, None),
         Some(path) => {
@@ -271,7 +271,7 @@ fn result(table: &str) -> String {
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.
 fn forecast(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
-    let dry = dry_run(deck, comm, &Terminal::new(comm.rank() == 0, deck.cg.tolerance))?;
+    let dry = dry_run(deck, comm, &Terminal::new(comm.rank() == 0, deck.cg_tolerance()))?;
     let shown = show(&dry.table());
     dry.check(comm)?;
     shown

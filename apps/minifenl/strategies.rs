@@ -13,7 +13,7 @@ use std::io::{Write, stderr};
 pub fn run(deck: &Deck, rounds: usize, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let path = deck.run.report.as_deref().filter(|_| comm.rank() == 0);
     let file = agree(comm, path.map(OutputFile::create).transpose())?;
-    let study = strategies(deck, rounds, comm, &Terminal::new(comm.rank() == 0, deck.cg.tolerance))?;
+    let study = strategies(deck, rounds, comm, &Terminal::new(comm.rank() == 0, deck.cg_tolerance()))?;
     let shown = show(&study.table());
     if let Some(file) = file {
         let json = serde_json::to_string_pretty(&study)? + "\n";

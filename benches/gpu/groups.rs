@@ -59,7 +59,16 @@ impl Case {
         timing: crate::clock::Timing,
         bytes: u64,
     ) -> Row {
-        Row { group, variant: variant.into(), is_peer: false, edge: self.edge, nodes: self.nodes(), timing, bytes }
+        Row {
+            group,
+            variant: variant.into(),
+            is_peer: false,
+            edge: self.edge,
+            nodes: self.nodes(),
+            timing,
+            bytes,
+            own: None,
+        }
     }
 }
 
@@ -76,6 +85,7 @@ pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Resul
         nodes: n,
         timing,
         bytes: item * n as u64,
+        own: None,
     };
     table.add(row("copy", median(space, || space.copy(n, x, y))?, 16));
     table.add(row("dot", median(space, || space.dot(n, x, y, &mut sums, 0))?, 16));
@@ -169,14 +179,14 @@ pub fn fills<S: Job + Clock>(
     for (strategy, name) in fill::Strategy::ALL {
         for (kernel, kernel_name) in fill::Kernel::ALL {
             let mut deck = Deck::default();
-            (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), kernel);
+            (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), Choice::Given(kernel));
             let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
-            let (phases, conductivity) = (Phases::default(), exact.conductivity());
+            let (phases, heat) = (Phases::default(), exact.heat());
             let input = ProblemInput {
                 deck: &deck,
                 links: &Links::staged(&Solo),
                 mesh,
-                conductivity,
+                heat,
                 phases: &phases,
                 progress: &Silent,
             };
@@ -204,7 +214,7 @@ pub fn fills<S: Job + Clock>(
 /// From the mesh to 100 iterations: graph, set-up, first fill, boundary conditions, format, CG; a wall clock around all.
 pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
     let mut deck = Deck::default();
-    (deck.cg.tolerance, deck.cg.max_iterations) = (1e-300, 100);
+    (deck.cg.tolerance, deck.cg.max_iterations) = (Some(1e-300), 100);
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
     let mut seconds = Vec::new();
     for _ in 0..5 {
@@ -216,15 +226,9 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
         space.fence()?;
         let begin = std::time::Instant::now();
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
-        let (phases, conductivity) = (Phases::default(), exact.conductivity());
-        let input = ProblemInput {
-            deck: &deck,
-            links: &Links::staged(&Solo),
-            mesh,
-            conductivity,
-            phases: &phases,
-            progress: &Silent,
-        };
+        let (phases, heat) = (Phases::default(), exact.heat());
+        let input =
+            ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, heat, phases: &phases, progress: &Silent };
         let mut problem = HeatProblem::new(space, input, graph)?;
         problem.assemble(temperature, residual)?;
         let solved = problem.solve(residual, delta);

@@ -12,6 +12,7 @@
 #![allow(missing_docs)]
 
 mod clock;
+mod formats;
 mod groups;
 mod peers;
 mod rows;
@@ -25,10 +26,9 @@ use minifenl::element::{Basis, ElementType};
 use minifenl::fill::{ContractionWorkset, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput};
 use minifenl::mesh::{ElementBox, Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
-use minifenl::solve::CgVariant;
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, Format, Lanes, Spmv, Storage};
+use minifenl::sparse::{CrsMatrix, Lanes, Spmv};
 use minifenl::{fill, graph};
 use rows::{Row, Table};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
         }
         if args.has("cg") {
             groups::cg_iteration(host, table, &case, "crs", None, &mut &case.matrix)?;
-            for (variant, name) in ONE_REDUCTION {
+            for (variant, name) in formats::ONE_REDUCTION {
                 groups::cg_iteration(host, table, &case, &format!("crs, {name}"), Some(variant), &mut &case.matrix)?;
             }
         }
@@ -134,22 +134,9 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
                 groups::spmv(space, table, &case, &format!("crs, {name} lanes"), &expected, spmv)?;
             }
         }
-        for (format, name) in Format::ALL {
-            let mut storage = Storage::new(space, format, matrix.graph())?;
-            storage.update(space, &matrix)?;
-            let mut stored = storage.view(&matrix);
-            if args.has("spmv") && format != Format::Crs {
-                let spmv = |x: &_, y: &mut _| stored.spmv(space, 1.0, x, 0.0, y);
-                groups::spmv(space, table, &case, name, &expected, spmv)?;
-            }
-            if args.has("cg") {
-                groups::cg_iteration(space, table, &case, name, None, &mut stored)?;
-            }
-            for (variant, cg) in ONE_REDUCTION.into_iter().filter(|_| args.has("cg") && format == Format::default()) {
-                let row = format!("{name}, {cg}");
-                groups::cg_iteration(space, table, &case, &row, Some(variant), &mut stored)?;
-            }
-        }
+        let what = (args.has("spmv"), args.has("cg"));
+        formats::all(space, table, &case, (&matrix, ""), &expected, what)?;
+        formats::all(space, table, &case, (&space.single(&matrix)?, ", f32"), &expected, what)?;
         let mesh = Mesh::new(space, groups::part(edge)?, u64::MAX)?;
         if args.has("graph") {
             groups::graphs(space, table, &case, &mesh)?;
@@ -188,7 +175,7 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
     for (layout, name) in [(Layout::Left, "layout left"), (Layout::Right, "layout right")] {
         let mut workset = ContractionWorkset::new(space, WORKSET.min(elems))?.layout(layout);
         let (nodes, node_coord) = (&mesh.elem_node, &mesh.node_coord);
-        let input = HeatInput { node_coord, temperature: &temperature, conductivity: 1.0 };
+        let input = HeatInput { node_coord, temperature: &temperature, heat: Heat::new(1.0) };
         let timing =
             clock::median(space, || workset.evaluate(space, nodes, input, 0..elems, &mut matrices, &mut residuals))?;
         // Matrices and residuals out, nodes, coordinates and temperatures in.
@@ -200,10 +187,16 @@ fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory
 
 /// The heat equation from its Rust text: element matrices of boxes with about as many nodes, assembled by `gather`.
 fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
-    let text = EquationText::of(&Heat { conductivity: 1.0 });
-    for (element, cells) in
-        [(ElementType::Hex8, edge - 1), (ElementType::Tet10, edge / 2), (ElementType::Hex27, edge / 2)]
-    {
+    let text = EquationText::of(&Heat::new(1.0));
+    let (linear, quadratic) = (edge - 1, edge / 2);
+    for (element, cells) in [
+        (ElementType::Hex8, linear),
+        (ElementType::Wedge6, linear),
+        (ElementType::Tet4, linear),
+        (ElementType::Hex20, quadratic),
+        (ElementType::Hex27, quadratic),
+        (ElementType::Tet10, quadratic),
+    ] {
         let mesh = ElementBox::new(element, [cells; 3], [1.0; 3])?;
         let (nodes, elems, tables) =
             (mesh.node_coord.len(), mesh.elem_node.elem_count(), Basis::new(element).at(&element.rule()));
@@ -218,14 +211,10 @@ fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
         // Values and residual out, tables, coordinates and unknowns in.
         let bytes = (8 * graph.crs.nnz() + 40 * nodes + 4 * elems * tables.nodes) as u64;
         let variant = format!("heat from Rust, {element}");
-        table.add(Row { group: "equation", variant, is_peer: false, edge, nodes, timing, bytes });
+        table.add(Row { group: "equation", variant, is_peer: false, edge, nodes, timing, bytes, own: None });
     }
     Ok(())
 }
-
-/// Variants of CG beside the classic one.
-const ONE_REDUCTION: [(CgVariant, &str); 2] =
-    [(CgVariant::SingleReduction, "single-reduction"), (CgVariant::Pipelined, "pipelined")];
 
 /// Cells of a workset: enough to fill the GPU.
 const WORKSET: usize = 65_536;

@@ -298,6 +298,7 @@ pub fn vectors(peers: &Peers<'_>, table: &mut Table, n: usize) -> Result<()> {
         nodes: n,
         timing,
         bytes: item * n as u64,
+        own: None,
     };
     table.add(row("cuBLAS ddot", median(space, || peers.dot_on_device(n, &x, &y, &mut sum))?, 16));
     table.add(row("cuBLAS daxpy", median(space, || peers.axpy(n, 1e-3, &x, &y))?, 24));

@@ -20,6 +20,8 @@ pub struct Row {
     pub timing: Timing,
     /// Bytes by the formula of `run::cost`: the same for every variant of a group.
     pub bytes: u64,
+    /// Bytes that this variant itself has to move, where they differ.
+    pub own: Option<u64>,
 }
 
 impl Row {
@@ -47,11 +49,23 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// Sets the bytes that the variant of the last row itself has to move.
+    pub fn own(&mut self, bytes: u64) {
+        if let Some(row) = self.rows.last_mut() {
+            row.own = Some(bytes);
+        }
+    }
+
     pub fn note(&mut self, text: String) {
         eprintln!("{text}");
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }
+    }
+
+    /// Bandwidth by a variant's own bytes over that of the copy.
+    fn own_fraction(&self, row: &Row, own: u64) -> f64 {
+        1e-9 * own as f64 / row.timing.seconds / self.copy
     }
 
     /// For people.
@@ -65,10 +79,13 @@ impl Table {
                 format!("{:.4}", 1e9 * row.timing.seconds / row.nodes.max(1) as f64),
                 format!("{:.1}", row.gb_per_s()),
                 format!("{:.2}", row.gb_per_s() / self.copy),
+                row.own.map_or_else(String::new, |own| format!("{:.1}", own as f64 / row.nodes.max(1) as f64)),
+                row.own.map_or_else(String::new, |own| format!("{:.2}", self.own_fraction(row, own))),
                 row.timing.samples.to_string(),
             ]
         });
-        let header = ["what", "nodes", "variant", "median ms", "ns/node", "GB/s", "of copy", "samples"];
+        let header =
+            ["what", "nodes", "variant", "median ms", "ns/node", "GB/s", "of copy", "own B/node", "of copy", "samples"];
         let notes: String = self.notes.iter().map(|note| format!("not measured: {note}\n")).collect();
         format!("{}\ncopy {:.1} GB/s\n{notes}", columns(&header, lines), self.copy)
     }
@@ -80,6 +97,7 @@ impl Table {
                 "what": row.group, "variant": row.variant, "peer": row.is_peer, "edge": row.edge, "size": row.nodes,
                 "median_ms": 1e3 * row.timing.seconds, "samples": row.timing.samples, "bytes": row.bytes,
                 "gb_per_s": row.gb_per_s(), "fraction_of_copy": row.gb_per_s() / self.copy,
+                "own_bytes": row.own, "own_fraction_of_copy": row.own.map(|own| self.own_fraction(row, own)),
             })
         });
         json!({

@@ -3,6 +3,7 @@
 use crate::kernels::{Batched, Element, Given, HexElasticity, HexPoisson, Mesh, TetElasticity, TetPoisson};
 use crate::problem::{Problem, one};
 use minifenl::contraction::Sum;
+use minifenl::element::equations::Heat;
 use minifenl::fill::{
     BlockFill, Coo, ElementIndices, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, element_fn,
 };
@@ -55,7 +56,7 @@ impl Input {
             "poisson-hexes" => {
                 let input = (&self.problem.table, &self.problem.points, &self.zero);
                 // T = 0 leaves the conduction term of the heat equation.
-                let elements = Elements::new(input.0, input.1, input.2, 1.0).expect("hexahedra");
+                let elements = Elements::new(input.0, input.1, input.2, Heat::new(1.0)).expect("hexahedra");
                 let mut list = self.scalar::<HexPoisson, 8, 8>(HexPoisson);
                 list.insert(1, ("Fill, FusedKernel", self.fill::<8>(colour, FusedKernel::new(elements))));
                 list

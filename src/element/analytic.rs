@@ -3,6 +3,8 @@
 //! T(z) = (a (z - zmin) + b)^-2 with b = t_min^-1/2, a = (t_max^-1/2 - t_min^-1/2) / Lz, K = 1 / (6 a^2):
 //! T'' = 6 a^2 T^2, so K T'' = T^2. It depends on z alone, so no flux leaves the sides.
 
+use super::equations::Heat;
+
 /// The analytic solution for given boundary values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Analytic {
@@ -19,9 +21,9 @@ impl Analytic {
         Analytic { a: (1.0 / t_max.sqrt() - b) / length, b, zmin, hottest: t_min.max(t_max) }
     }
 
-    /// Returns K.
-    pub fn conductivity(&self) -> f64 {
-        1.0 / (6.0 * self.a * self.a)
+    /// Returns the equation that it solves.
+    pub fn heat(&self) -> Heat {
+        Heat::new(1.0 / (6.0 * self.a * self.a))
     }
 
     /// Returns T(z).
@@ -55,7 +57,7 @@ impl Analytic {
     /// too large by up to sqrt(nodes) for a rough F; and too small by the ratio of the mean to the smallest nodal volume on a
     /// graded mesh.
     pub fn algebraic_error(&self, residual: f64, length: f64, volume: f64, nodes: f64) -> f64 {
-        let lambda = self.conductivity() * (std::f64::consts::PI / length).powi(2) * (volume / nodes);
+        let lambda = self.heat().conductivity * (std::f64::consts::PI / length).powi(2) * (volume / nodes);
         residual / lambda / nodes.sqrt() / self.hottest
     }
 }
@@ -67,16 +69,18 @@ mod tests {
     #[test]
     fn the_default_problem_has_the_conductivity_by_hand() {
         let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
-        assert!((exact.conductivity() - 1.942_809_04).abs() < 1e-8);
+        assert!((exact.heat().conductivity - 1.942_809_04).abs() < 1e-8);
         assert!((exact.at(0.0) - 1.0).abs() < 1e-14 && (exact.at(1.0) - 2.0).abs() < 1e-14);
-        assert!((Analytic::new(1.0, 2.0, 0.0, 3.0).conductivity() / exact.conductivity() - 9.0).abs() < 1e-12);
+        assert!(
+            (Analytic::new(1.0, 2.0, 0.0, 3.0).heat().conductivity / exact.heat().conductivity - 9.0).abs() < 1e-12
+        );
     }
 
     #[test]
     fn the_analytic_solution_solves_the_equation() {
         let (exact, z, h) = (Analytic::new(3.0, 0.5, -1.0, 2.0), 0.25, 1e-4);
         let second = (exact.at(z + h) - 2.0 * exact.at(z) + exact.at(z - h)) / (h * h);
-        assert!((exact.conductivity() * second - exact.at(z).powi(2)).abs() < 1e-5);
+        assert!((exact.heat().conductivity * second - exact.at(z).powi(2)).abs() < 1e-5);
     }
 
     #[test]
@@ -109,7 +113,7 @@ mod tests {
         let e: Vec<f64> = (0..nodes).map(|i| 1e-6 * (std::f64::consts::PI * i as f64 / nodes as f64).sin()).collect();
         let norm = e.iter().map(|e| e * e).sum::<f64>().sqrt();
         let volume = 2.0 * 5.0 * length;
-        let lambda = exact.conductivity() * (std::f64::consts::PI / length).powi(2) * volume / nodes as f64;
+        let lambda = exact.heat().conductivity * (std::f64::consts::PI / length).powi(2) * volume / nodes as f64;
         let estimate = exact.algebraic_error(lambda * norm, length, volume, nodes as f64);
         assert!((estimate / (norm / (nodes as f64).sqrt() / 4.0) - 1.0).abs() < 1e-12);
     }

@@ -58,8 +58,9 @@ fn count<R>(work: impl FnOnce() -> R) -> usize {
 fn the_documented_costs_are_those_counted() {
     let coords = super::basis::CORNERS.map(|corner| corner.map(Counted));
     let temperature = [Counted(1.5); super::HEX8_NODES];
-    let reference = count(|| super::reference(coords, temperature, 2.0));
+    let heat = super::equations::Heat::new(2.0);
+    let reference = count(|| super::reference(coords, temperature, &heat));
     let mut matrix = [[Counted(0.0); super::HEX8_NODES]; super::HEX8_NODES];
-    let moments = count(|| super::moments(&coords, &temperature, 2.0, &mut matrix));
+    let moments = count(|| super::moments(&coords, &temperature, heat, &mut matrix));
     assert_eq!((reference, moments), (super::REFERENCE_FLOPS, super::MOMENTS_FLOPS));
 }

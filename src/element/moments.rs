@@ -18,6 +18,7 @@
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::GAUSS;
+use super::equations::Heat;
 use super::geometry::{cross, dot};
 use crate::space::lanes::Number;
 
@@ -98,10 +99,10 @@ impl<N: Copy> SymmetricSink<N> for [[N; HEX8_NODES]; HEX8_NODES] {
 pub fn moments<N: Number>(
     coords: &[[N; DIM]; HEX8_NODES],
     temperature: &[N; HEX8_NODES],
-    conductivity: f64,
+    heat: Heat,
     matrix: &mut impl SymmetricSink<N>,
 ) -> [N; HEX8_NODES] {
-    let points = AtPoints::new(coords, temperature, conductivity);
+    let points = AtPoints::new(coords, temperature, heat);
     let moments = Moments {
         equal: points.equal_axes(),
         xy: points.mixed(|i, j, k| [i, j, k], 0),
@@ -211,7 +212,7 @@ struct AtPoints<N> {
 
 impl<N: Number> AtPoints<N> {
     #[inline(always)]
-    fn new(coords: &[[N; DIM]; HEX8_NODES], temperature: &[N; HEX8_NODES], conductivity: f64) -> Self {
+    fn new(coords: &[[N; DIM]; HEX8_NODES], temperature: &[N; HEX8_NODES], heat: Heat) -> Self {
         let zero = [[[N::from(0.0); 2]; 2]; 2];
         let mut at = AtPoints { diagonal: [zero; DIM], mixed: [zero; DIM], mass: zero, load: zero };
         let [edge_x, edge_y, edge_z] = columns(coords);
@@ -224,7 +225,7 @@ impl<N: Number> AtPoints<N> {
         // Each axis of the unit cube has weight 1/2 at both points.
         let weight = 0.125;
         let (mass, load) = (N::from(2.0 * weight / (SCALE * SCALE * SCALE)), N::from(weight));
-        let (scale, over) = (N::from(weight * conductivity / SCALE), N::from(1.0 / SCALE));
+        let (scale, over) = (N::from(weight * heat.conductivity / SCALE), N::from(1.0 / SCALE));
         for [i, j, k] in CORNER {
             // Column d of J does not depend on coordinate d, so it is stored on a face.
             let (u, v, w) = (edge_x[j][k], edge_y[i][k], edge_z[i][j]);
@@ -357,15 +358,16 @@ mod tests {
     proptest! {
         #[test]
         fn moments_equal_the_reference_in_every_lane(coords in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
-            let (residual, matrix) = reference(coords, t, k);
+            let heat = Heat::new(k);
+            let (residual, matrix) = reference(coords, t, &heat);
             let largest = |values: &[f64]| values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
             let tolerance = 1e-13 * largest(matrix.as_flattened());
 
             let mut a = [[0.0; HEX8_NODES]; HEX8_NODES];
-            let r = moments(&coords, &t, k, &mut a);
+            let r = moments(&coords, &t, heat, &mut a);
             let wide = coords.map(|x| x.map(Lanes::<false>::splat));
             let mut wide_a = [[Lanes::ZERO; HEX8_NODES]; HEX8_NODES];
-            let wide_r = moments(&wide, &t.map(Lanes::splat), k, &mut wide_a);
+            let wide_r = moments(&wide, &t.map(Lanes::splat), heat, &mut wide_a);
             for m in 0..HEX8_NODES {
                 prop_assert!((r[m] - residual[m]).abs() < tolerance * largest(&t));
                 prop_assert_eq!(wide_r[m].0, [r[m]; LANES]);

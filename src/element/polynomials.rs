@@ -17,7 +17,7 @@ pub struct Basis {
 }
 
 /// A basis and the geometry map tabulated at the points of a rule: what element loops read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BasisTables {
     /// Nodes of the element.
     pub nodes: usize,

@@ -1,44 +1,69 @@
-//! The specification: residual and matrix of one element, summed over the points in plain loops.
+//! The specification: residual and matrix of one element for any scalar equation, summed over the points in plain loops.
 //!
-//! Shapes: `coords [node, axis]`, `temperature [node]` -> (`residual [m]`, `matrix [m, n]`). The matrix is the exact
-//! derivative of the residual with respect to the temperatures; the tests confirm it by automatic differentiation with
-//! dual numbers. Cost for 8 nodes and points: [`REFERENCE_FLOPS`](super::REFERENCE_FLOPS).
+//! ```text
+//! R_m  += w det J sum_k b_m[k] weak[k]                 b_m = (grad phi_m, phi_m)
+//! A_mn += w det J sum_(k,j) b_m[k] slopes[k][j] b_n[j]
+//! ```
+//! Shapes: `coords [node, axis]`, `unknown [node]` -> (`residual [m]`, `matrix [m, n]`). The matrix is the exact derivative of the
+//! residual with respect to the unknowns; the tests confirm it by automatic differentiation of the residual. Cost for 8 nodes and
+//! points: [`REFERENCE_FLOPS`](super::REFERENCE_FLOPS).
 
 use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, Tables};
-use super::equation::{self, BasisAtPoint};
+use super::equations::{Equation, Field};
 use super::geometry;
 use crate::space::lanes::Number;
 
 /// Returns the residual and the matrix of an element with any tables.
 #[inline(always)]
-pub fn integrate<N: Number, const NN: usize, const NP: usize>(
+pub fn integrate<N: Number, E: Equation<1>, const NN: usize, const NP: usize>(
     tables: &Tables<NN, NP>,
     coords: &[[N; DIM]; NN],
-    temperature: &[N; NN],
-    conductivity: f64,
+    unknown: &[N; NN],
+    equation: &E,
 ) -> ([N; NN], [[N; NN]; NN]) {
-    let (mut residual, mut matrix) = ([N::from(0.0); NN], [[N::from(0.0); NN]; NN]);
+    let zero = N::from(0.0);
+    let (mut residual, mut matrix) = ([zero; NN], [[zero; NN]; NN]);
     for p in 0..NP {
         let jacobian = geometry::jacobian(coords, &tables.gradients[p]);
         let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        let point = BasisAtPoint {
-            values: &tables.values[p],
-            gradients: &geometry::transform(&inverse, &tables.gradients[p]),
-            measure: determinant * N::from(tables.weights[p]),
-        };
-        equation::add_point(point, temperature, N::from(conductivity), &mut residual, &mut matrix);
+        let gradients = geometry::transform(&inverse, &tables.gradients[p]);
+        let measure = determinant * N::from(tables.weights[p]);
+        let (mut x, mut u) = ([zero; DIM], Field { grad: [zero; DIM], value: zero });
+        for m in 0..NN {
+            let phi = N::from(tables.values[p][m]);
+            u.value = unknown[m].times_plus(phi, u.value);
+            for axis in 0..DIM {
+                x[axis] = coords[m][axis].times_plus(phi, x[axis]);
+                u.grad[axis] = unknown[m].times_plus(gradients[m][axis], u.grad[axis]);
+            }
+        }
+        let ([weak], [[slopes]]) = (equation.weak(x, [u]), equation.slopes(x, [u]));
+        for m in 0..NN {
+            let phi = N::from(tables.values[p][m]);
+            let load = phi.times_plus(weak.source, geometry::dot(gradients[m], weak.flux));
+            residual[m] = measure.times_plus(load, residual[m]);
+            for n in 0..NN {
+                // The derivatives of flux and source by the unknown at node n.
+                let by_node = slopes.map(|[a, b, c, value]| {
+                    N::from(tables.values[p][n]).times_plus(value, geometry::dot([a, b, c], gradients[n]))
+                });
+                let [a, b, c, source] = by_node;
+                let entry = phi.times_plus(source, geometry::dot(gradients[m], [a, b, c]));
+                matrix[m][n] = measure.times_plus(entry, matrix[m][n]);
+            }
+        }
     }
     (residual, matrix)
 }
 
 /// Calls [`integrate`] for the trilinear hexahedron with 2x2x2 points.
-pub fn reference<N: Number>(
+pub fn reference<N: Number, E: Equation<1>>(
     coords: [[N; DIM]; HEX8_NODES],
-    temperature: [N; HEX8_NODES],
-    conductivity: f64,
+    unknown: [N; HEX8_NODES],
+    equation: &E,
 ) -> ([N; HEX8_NODES], [[N; HEX8_NODES]; HEX8_NODES]) {
-    integrate(&HEX8, &coords, &temperature, conductivity)
+    integrate(&HEX8, &coords, &unknown, equation)
 }
 
 #[cfg(test)]
@@ -46,10 +71,13 @@ mod tests {
     use super::*;
     use crate::element::basis::CORNERS;
     use crate::element::determinants;
+    use crate::element::equations::Heat;
     use crate::element::testing::{distorted_hex, temperatures};
     use nalgebra::SVector;
     use num_dual::{DualSVec64, jacobian};
     use proptest::prelude::*;
+
+    const UNIT: Heat = Heat::new(1.0);
 
     macro_rules! functions {
         ($($name:ident),*) => {
@@ -73,7 +101,7 @@ mod tests {
         let coords = CORNERS.map(|corner| corner.map(|s| 0.5 * h * s));
         // At T = 0 the matrix is K times that of the Laplacian: 1/3 on the diagonal; 0, -1/12, -1/12 across an edge, a
         // face, the body.
-        let (residual, matrix) = reference(coords, [0.0; HEX8_NODES], 2.0);
+        let (residual, matrix) = reference(coords, [0.0; HEX8_NODES], &Heat::new(2.0));
         assert_eq!(residual, [0.0; HEX8_NODES]);
         for m in 0..HEX8_NODES {
             for n in 0..HEX8_NODES {
@@ -87,7 +115,7 @@ mod tests {
     fn the_residual_of_a_constant_equals_that_by_hand() {
         // T = 3 on the unit cube: no flux, and phi_m T^2 integrates to 9/8 at each node.
         let coords = CORNERS.map(|corner| corner.map(|s| 0.5 * s));
-        let (residual, matrix) = reference(coords, [3.0; HEX8_NODES], 1.7);
+        let (residual, matrix) = reference(coords, [3.0; HEX8_NODES], &Heat::new(1.7));
         assert!(residual.iter().all(|r| (r - 9.0 / 8.0).abs() < 1e-14), "{residual:?}");
         let mass: f64 = matrix.iter().flatten().sum();
         assert!((mass - 6.0).abs() < 1e-14, "2 T times the volume: {mass}");
@@ -96,11 +124,12 @@ mod tests {
     proptest! {
         #[test]
         fn the_matrix_is_the_derivative_of_the_residual(coords in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
-            let (residual, matrix) = reference(coords, t, k);
+            let heat = Heat::new(k);
+            let (residual, matrix) = reference(coords, t, &heat);
             let (value, derivative) = jacobian(
                 |t| {
                     let dual = coords.map(|x| x.map(DualSVec64::from));
-                    SVector::from(reference(dual, t.into(), k).0)
+                    SVector::from(reference(dual, t.into(), &heat).0)
                 },
                 &SVector::from(t),
             );
@@ -114,12 +143,12 @@ mod tests {
 
         #[test]
         fn constants_have_no_flux_and_masses_sum_to_the_volume(coords in distorted_hex()) {
-            let stiffness = reference(coords, [0.0; HEX8_NODES], 1.0).1;
+            let stiffness = reference(coords, [0.0; HEX8_NODES], &UNIT).1;
             for row in stiffness {
                 prop_assert!(row.iter().sum::<f64>().abs() < 1e-13);
             }
             // With T = 1/2 the matrix is stiffness + mass.
-            let total: f64 = reference(coords, [0.5; HEX8_NODES], 1.0).1.iter().flatten().sum();
+            let total: f64 = reference(coords, [0.5; HEX8_NODES], &UNIT).1.iter().flatten().sum();
             let volume: f64 = determinants(coords).iter().sum();
             prop_assert!((total - volume).abs() < 1e-12);
         }
@@ -129,7 +158,7 @@ mod tests {
             // For linear T, stiffness times T is the boundary flux: the integral of grad phi_m . slope. It is linear in
             // the slope, and its sum weighted by x_a is the volume times slope_a.
             let t = coords.map(|x| geometry::dot(x, slope));
-            let stiffness = reference(coords, [0.0; HEX8_NODES], 1.0).1;
+            let stiffness = reference(coords, [0.0; HEX8_NODES], &UNIT).1;
             let volume: f64 = determinants(coords).iter().sum();
             for a in 0..DIM {
                 let moment: f64 = (0..HEX8_NODES)

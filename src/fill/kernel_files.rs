@@ -6,8 +6,6 @@ use crate::space::cuda::{KernelFile, kernel_file};
 pub static FILL: KernelFile = kernel_file!("fill");
 /// The heat equation on hexahedra, fused with scatter, gather or colouring; its analytic solution.
 pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
-/// Element matrices by contractions on tensor cores.
-pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "dmma.cuh");
 /// Colouring of elements.
 pub static COLOUR: KernelFile = kernel_file!("colour");
 /// Dirichlet conditions.
@@ -21,7 +19,8 @@ pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Element matrices of any equation; compiled for an equation and the sizes of its elements.
 pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh");
+/// The same on trilinear hexahedra, by contractions on tensor cores; compiled for an equation.
+pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "device.cuh", "dmma.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 8] =
-    [&FILL, &HEAT, &FILL_CONTRACTION, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];
+pub static KERNEL_FILES: [&KernelFile; 7] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];

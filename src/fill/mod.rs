@@ -1,7 +1,7 @@
 //! Sums element matrices and residuals into the values of a CRS matrix and a residual, and imposes boundary conditions.
 //!
 //! Both operations have one interface on every space: [`Assemble`] for the heat equation and [`Boundary`] for
-//! [`Dirichlet`] conditions. Other equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), its
+//! [`Dirichlet`] conditions. [`AssembleModel`] has the program's other problems. A user's equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), its
 //! [`DynFill`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
 //! stored element matrices. Assembly offers three strategies:
 //!
@@ -46,6 +46,7 @@ mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod model;
+mod norms;
 mod parts;
 mod same_graph;
 mod stored_system;
@@ -58,7 +59,8 @@ pub use coo::{
 pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 #[cfg(feature = "cuda")]
 pub use cuda::{
-    ContractionWorkset, CudaEquationKernel, CudaFill, CudaHeatAssembly, ElementMatrices, EquationInput, EquationText,
+    ContractionWorkset, CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, ElementMatrices,
+    EquationInput, EquationText,
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
@@ -73,9 +75,10 @@ pub use stored_system::StoredSystem;
 
 use crate::Result;
 use crate::element::Analytic;
+use crate::element::equations::Heat;
 use crate::graph::Graph;
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::{Format, Formats};
+use crate::sparse::{Formats, MatrixStorage};
 use std::fmt::Debug;
 
 /// Method that sums element matrices into rows. The default is reproducible and needs no memory of its own; measured on
@@ -144,8 +147,8 @@ pub struct HeatInput<'a, M: MemorySpace> {
     pub node_coord: &'a M::Slice<[f64; 3]>,
     /// Temperature T of each node, owned and ghost, `[node]`.
     pub temperature: &'a M::Slice<f64>,
-    /// Conductivity K.
-    pub conductivity: f64,
+    /// The equation.
+    pub heat: Heat,
 }
 
 // Derived implementations would demand that arrays are `Copy`.
@@ -165,16 +168,16 @@ pub trait Assemble: Formats {
     /// Tables of a strategy, the element kernel and their working memory; made once per mesh.
     type HeatAssembly: Debug;
 
-    /// Returns a matrix of a graph in a storage format, as suits the strategy; its values are arbitrary until they are assembled.
+    /// Returns a matrix of a graph in a storage, as suits the strategy; its values are arbitrary until they are assembled.
     /// Takes the graph and conditions on it; what the format does not need of them is freed.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs or the space has no products with the
+    /// storage, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn stored_system(
         &self,
         strategy: Strategy,
-        format: Format,
+        storage: MatrixStorage,
         graph: Graph<Self::Memory>,
         conditions: Dirichlet<Self::Memory>,
     ) -> Result<StoredSystem<Self>>;

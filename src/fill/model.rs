@@ -6,7 +6,7 @@ use crate::element::ElementType;
 use crate::element::equations::Model;
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
-use crate::space::{MemorySpace, Slice};
+use crate::space::{HostMemory, MemorySpace, Slice};
 use crate::sparse::Formats;
 use std::fmt::Debug;
 
@@ -52,17 +52,25 @@ pub trait AssembleModel: Formats {
     /// Tables of a strategy for a model and an element type, and their working memory; made once per mesh.
     type ModelAssembly: Debug;
 
+    /// Compiles and loads the kernels of a model on an element type, where that takes time.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or refuses the text.
+    fn load_model(&self, _model: &Model, _element: ElementType) -> Result<()> {
+        Ok(())
+    }
+
     /// Expands a graph of nodes to `dofs` interleaved unknowns per node.
     ///
     /// # Errors
-    /// Those of [`Graph::with_dofs`]; [`Error::Invalid`](crate::Error::Invalid) where the space cannot.
+    /// Those of [`Graph::with_dofs`].
     fn dof_graph(&self, nodes: Graph<Self::Memory>, dofs: usize) -> Result<Graph<Self::Memory>>;
 
     /// Prepares a strategy for a system of the model's dofs on elements of this type.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the elements have another number of nodes,
-    /// [`Error::Invalid`](crate::Error::Invalid) for a two-dimensional type or where the space cannot.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a two-dimensional type.
     fn model_assembly(
         &self,
         strategy: Strategy,
@@ -89,20 +97,21 @@ pub trait AssembleModel: Formats {
     fn model_stored_bytes(assembly: &Self::ModelAssembly) -> u64;
 
     /// Refuses a mesh with an element whose Jacobian determinant is not positive at its nodes and at the points of its cubature
-    /// rule. Elsewhere it is not looked at: an element of degree 2 may fold between them.
+    /// rule. Elsewhere it is not looked at: an element of degree 2 may fold between them. Threads of the host do it, beside a GPU those
+    /// of all cores allowed.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) with the lowest such element of this rank.
-    fn check_elements(&self, on: FieldOn<'_, Self::Memory>) -> Result<()>;
+    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()>;
 
     /// Returns the errors of a field of `dofs` components over the elements whose first node is one of the first `owned`, so that each
-    /// element is counted on one rank. The sums do not depend on the number of threads.
+    /// element is counted on one rank. The sums do not depend on the number of threads, which are those of `check_elements`.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `field` has an item per node and component.
     fn field_errors(
         &self,
-        on: FieldOn<'_, Self::Memory>,
+        on: FieldOn<'_, HostMemory>,
         owned: usize,
         dofs: usize,
         field: &Slice<Self, f64>,

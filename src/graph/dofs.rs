@@ -39,15 +39,7 @@ impl Graph {
     /// [`Error::Invalid`] for no dof per node, [`Error::TooLarge`] when dofs or corners of elements exceed 32 bits,
     /// [`Error::OutOfMemory`] when the memory is not available.
     pub fn with_dofs<S: HostSpace>(&self, space: &S, dofs: usize) -> Result<Graph> {
-        if dofs == 0 {
-            return Err(Error::Invalid("Graph::with_dofs: 0 dofs per node: expected 1 or more".into()));
-        }
-        // Before anything is allocated: what is larger could not be counted.
-        let most = self.crs.columns().max(self.elem.elem_node().as_slice().len()).max(1).saturating_mul(dofs);
-        if most >= LocalOrdinal::MAX as usize {
-            let (needed, limit) = (format!("{most} ids"), format!("{} (32 bits)", LocalOrdinal::MAX - 1));
-            return Err(Error::TooLarge { what: "dofs".into(), needed, limit });
-        }
+        check_dofs(dofs, self.crs.columns(), self.elem.elem_node().as_slice().len())?;
         let mut step_times = StepTimes::default();
         let elem_node = table(space, self.elem.elem_node(), dofs)?;
         let map = DofMap::new(dofs, self.crs.rows(), self.crs.columns(), DofOrder::Interleaved)?;
@@ -62,6 +54,20 @@ impl Graph {
         step_times.mark(step::ELEM_GRAPH);
         Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats: None })
     }
+}
+
+/// Refuses no dof per node, and more than 32 bits of dofs or of corners of elements, before anything is allocated.
+pub(super) fn check_dofs(dofs: usize, columns: usize, corners: usize) -> Result<()> {
+    if dofs == 0 {
+        return Err(Error::Invalid("Graph::with_dofs: 0 dofs per node: expected 1 or more".into()));
+    }
+    // What is larger could not be counted.
+    let most = columns.max(corners).max(1).saturating_mul(dofs);
+    if most >= LocalOrdinal::MAX as usize {
+        let (needed, limit) = (format!("{most} ids"), format!("{} (32 bits)", LocalOrdinal::MAX - 1));
+        return Err(Error::TooLarge { what: "dofs".into(), needed, limit });
+    }
+    Ok(())
 }
 
 /// Returns the dofs of each element.

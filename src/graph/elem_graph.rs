@@ -159,6 +159,15 @@ impl<M: MemorySpace> ElemGraph<M> {
         &self.positions
     }
 
+    /// Returns the bytes of a position.
+    pub fn position_bytes(&self) -> u64 {
+        match self.positions() {
+            Positions::U8(_) => 1,
+            Positions::U16(_) => 2,
+            Positions::U32(_) => 4,
+        }
+    }
+
     /// Returns the positions, to be turned into places of another storage format. Positions that others share are copied
     /// first.
     #[cfg(feature = "cuda")]

@@ -6,6 +6,8 @@ use crate::space::cuda::{KernelFile, kernel_file};
 pub static GRAPH: KernelFile = kernel_file!("graph");
 /// The hash map of node pairs.
 pub static GRAPH_MAP: KernelFile = kernel_file!("graph_map");
+/// Several degrees of freedom per node.
+pub static DOFS: KernelFile = kernel_file!("dofs");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 2] = [&GRAPH, &GRAPH_MAP];
+pub static KERNEL_FILES: [&KernelFile; 3] = [&GRAPH, &GRAPH_MAP, &DOFS];

@@ -38,15 +38,18 @@ mod host;
 mod kernel_files;
 mod map_stats;
 mod node_elem;
+mod slots;
 pub mod step;
 
 pub use elem_graph::{ElemGraph, Position, Positions};
 pub use groups::build_groups;
+pub(crate) use host::RowUnion;
 pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use map_stats::{MapCounts, MapStats};
 pub use node_elem::NodeElem;
+pub(crate) use slots::{IGNORED, Slots};
 
 use crate::Result;
 use crate::error::{check_at_least, check_length};

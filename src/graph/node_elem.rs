@@ -26,6 +26,12 @@ impl NodeElem {
     pub fn slots(&self, node: usize) -> &[LocalOrdinal] {
         &self.slots[self.row_map[node] as usize..self.row_map[node + 1] as usize]
     }
+
+    /// Returns the slots of `node` and of all nodes after it.
+    #[inline(always)]
+    pub(super) fn slots_from(&self, node: usize) -> &[LocalOrdinal] {
+        &self.slots[self.row_map[node] as usize..]
+    }
 }
 
 impl<M: MemorySpace> NodeElem<M> {

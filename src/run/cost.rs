@@ -1,7 +1,8 @@
 //! Bytes and flops of one call of each phase on one rank, by formula: pure functions of sizes.
 //!
 //! Every array counts once a pass (caches keep what is reused), without write-allocate. Node ids and columns are 4
-//! bytes, positions in a row 1, row offsets and values 8; an element has 8 nodes, an interior row 27 entries.
+//! bytes, row offsets and values 8; of the box of hexahedra an element has 8 nodes, its positions 1 byte, an interior row 27 entries.
+//! For other problems [`Shape`] says how many.
 
 use crate::solve::CgVariant;
 
@@ -16,6 +17,28 @@ pub struct Sizes {
     pub elems: u64,
     /// Entries of its rows.
     pub nnz: u64,
+}
+
+/// What an element has in its tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Nodes.
+    pub nodes: u64,
+    /// Unknowns per node.
+    pub dofs: u64,
+    /// Bytes of a position in a row of unknowns.
+    pub position: u64,
+}
+
+impl Shape {
+    /// Trilinear hexahedra with one unknown per node.
+    pub const HEX8: Shape = Shape { nodes: 8, dofs: 1, position: 1 };
+
+    /// Bytes of the node ids, and of the positions, of an element of `per_node` rows per node.
+    fn tables(&self, per_node: u64) -> [u64; 2] {
+        let rows = self.nodes * per_node;
+        [4 * rows, self.position * rows * rows]
+    }
 }
 
 /// What one call moves and computes.
@@ -49,9 +72,20 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
-/// Count, fill and sort at their bound (table in, columns and offsets out), then [`graph_elem`].
+/// Count, fill and sort at their bound (table in, columns and offsets out), then positions (table and columns in, 64 bytes per element
+/// out).
 pub fn graph(s: Sizes) -> Cost {
-    Cost { bytes: 32 * s.elems + 4 * s.nnz + 8 * (s.owned + 1) + graph_elem(s).bytes, flops: 0 }
+    graph_of(s, Shape::HEX8)
+}
+
+/// [`graph`] of nodes for elements of a shape, then expanded to their unknowns: the nodes' graph in, that of the unknowns out.
+pub fn graph_of(s: Sizes, shape: Shape) -> Cost {
+    let pattern = |dofs: u64| 4 * dofs * dofs * s.nnz + 8 * (dofs * s.owned + 1);
+    let elements = |dofs: u64| shape.tables(dofs).iter().sum::<u64>() * s.elems;
+    let [table, _] = shape.tables(1);
+    let of_nodes = table * s.elems + pattern(1) + elements(1) + 4 * s.nnz;
+    let expanded = if shape.dofs > 1 { [1, shape.dofs].map(|dofs| pattern(dofs) + elements(dofs)) } else { [0; 2] };
+    Cost { bytes: of_nodes + expanded.iter().sum::<u64>(), flops: 0 }
 }
 
 /// Counts 4 in, offsets 8 out.
@@ -59,26 +93,29 @@ pub fn graph_scan(s: Sizes) -> Cost {
     Cost { bytes: 12 * s.owned + 8, flops: 0 }
 }
 
-/// ElemGraph: table 32 per element and columns 4 per entry in, 64 positions of 1 out.
-pub fn graph_elem(s: Sizes) -> Cost {
-    Cost { bytes: (32 + 64) * s.elems + 4 * s.nnz, flops: 0 }
-}
-
-/// What every fill reads: table 32 and positions 64 per element, coordinates 24 and T 8 per node.
-fn fill_inputs(s: Sizes) -> u64 {
-    (32 + 64) * s.elems + 32 * (s.owned + s.ghosts)
+/// What every fill reads: ids of an element's nodes and positions, coordinates 24 and unknowns 8 per node.
+fn fill_inputs(s: Sizes, shape: Shape) -> u64 {
+    let ([ids, _], [_, positions]) = (shape.tables(1), shape.tables(shape.dofs));
+    (ids + positions) * s.elems + (24 + 8 * shape.dofs) * (s.owned + s.ghosts)
 }
 
 /// Scatter and colour: values and residual are zeroed (8) and then read and written (16). `stored` bytes of element matrices go
 /// through memory before.
 pub fn fill_scatter(s: Sizes, element_flops: u64, stored: u64) -> Cost {
-    Cost { bytes: fill_inputs(s) + 24 * (s.nnz + s.owned) + stored, flops: element_flops * s.elems }
+    fill_of(s, Shape::HEX8, 24, element_flops, stored)
 }
 
 /// Gather: values and residual are written once. `stored` bytes of element matrices go through memory; none where a window of them
 /// stays in the caches.
 pub fn fill_gather(s: Sizes, element_flops: u64, stored: u64) -> Cost {
-    Cost { bytes: fill_inputs(s) + 8 * (s.nnz + s.owned) + stored, flops: element_flops * s.elems }
+    fill_of(s, Shape::HEX8, 8, element_flops, stored)
+}
+
+/// A fill of elements of any shape, that moves `sum` bytes per value and residual: 24 with scatter and colour, 8 with gather. Sizes are
+/// those of the nodes.
+pub fn fill_of(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -> Cost {
+    let sums = shape.dofs * shape.dofs * s.nnz + shape.dofs * s.owned;
+    Cost { bytes: fill_inputs(s, shape) + sum * sums + stored, flops: element_flops * s.elems }
 }
 
 /// Dirichlet elimination: `entries` listed values and residuals, 8 bytes of list read and 8 written each.
@@ -113,6 +150,18 @@ mod tests {
         assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 64 + 108);
         assert_eq!(fill_scatter(NODE, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });
         assert_eq!(fill_gather(NODE, 7, 704), Cost { bytes: 32 + 64 + 32 + 8 * 28 + 704, flops: 7 });
+    }
+
+    #[test]
+    fn costs_of_other_shapes_equal_those_by_hand() {
+        // A node with the neighbours of a hexahedron's, and elements of 20 nodes with 3 unknowns each.
+        let shape = Shape { nodes: 20, dofs: 3, position: 2 };
+        let nodes = 80 + (108 + 16) + (80 + 2 * 400) + 108;
+        let expansion = (108 + 16 + 80 + 800) + (9 * 108 + 8 * 4 + 240 + 2 * 3600);
+        assert_eq!(graph_of(NODE, shape).bytes, nodes + expansion);
+        let inputs = 80 + 2 * 3600 + 24 + 24;
+        assert_eq!(fill_of(NODE, shape, 8, 5, 100), Cost { bytes: inputs + 8 * (243 + 3) + 100, flops: 5 });
+        assert_eq!(fill_of(Sizes { ghosts: 2, ..NODE }, shape, 24, 0, 0).bytes, inputs + 2 * 48 + 24 * 246);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::graph;
 use crate::solve::CgVariant;
 use crate::space::Cuda;
 use crate::space::cuda::{Event, nvrtc_version};
-use crate::sparse::Format;
-use crate::{Result, blas, kernel_files};
+use crate::sparse::{Format, Precision};
+use crate::{Result, blas, fill, kernel_files};
 use std::path::Path;
 
 impl Job for Cuda {
@@ -71,11 +71,15 @@ impl Job for Cuda {
 /// launch.
 fn launches(deck: &Deck, file: &str) -> bool {
     match file {
-        "mesh" | "space" | "graph" | "dirichlet" | "fill" | "heat" | "places" | "blas" | "halo" | "cg"
-        | "cg_at_once" => true,
+        "space" | "graph" | "dirichlet" | "fill" | "places" | "blas" | "halo" | "cg" | "cg_at_once" => true,
+        "mesh" | "heat" => !deck.is_model(),
+        "dofs" => deck.problem.kind.dofs() > 1,
+        "colour" => deck.fill.strategy == Choice::Given(fill::Strategy::Colour),
         "graph_map" => deck.graph.strategy == graph::Strategy::Map,
         "sparse" => deck.matrix.format == Choice::Given(Format::Crs),
-        "slices" | "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),
+        "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,
+        "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),
+        "slices_symmetric" => deck.matrix.format == Choice::Given(Format::Symmetric),
         "cg_fused" => matches!(deck.cg.variant, Choice::Given(variant) if variant != CgVariant::Classic),
         _ => false,
     }

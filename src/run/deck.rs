@@ -25,12 +25,13 @@ pub use nodes::Nodes;
 pub use preset::Preset;
 
 use crate::comm::Transport;
+use crate::element::equations::Jacobian;
 use crate::element::{Analytic, ElementType};
 #[cfg(doc)]
 use crate::mesh::BoxSpec;
 use crate::mesh::CoordinateMap;
 use crate::solve::{CgParams, CgVariant};
-use crate::sparse::Format;
+use crate::sparse::{Format, Formats, MatrixStorage, Precision};
 use crate::{Error, Result, fill, graph};
 use lanes::row_lanes;
 use serde::{Deserialize, Serialize};
@@ -103,7 +104,7 @@ impl Default for MeshDeck {
     }
 }
 
-/// The problem; for heat the boundary values, from which the conductivity follows (see [`Analytic`]).
+/// The problem; for heat the boundary values, from which K follows (see [`Analytic`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProblemDeck {
@@ -138,18 +139,25 @@ pub struct FillDeck {
     /// Who adds up the contributions to one entry.
     #[serde(with = "by_name")]
     pub strategy: Choice<fill::Strategy>,
-    /// How an element matrix is computed.
+    /// How an element matrix is computed; `auto` is fused where that kernel exists, for heat on `hex8`.
     #[serde(with = "by_name")]
-    pub kernel: fill::Kernel,
+    pub kernel: Choice<fill::Kernel>,
+    /// Where the derivatives of the equation come from. The kernels of heat on `hex8` have them by hand; other values take the general
+    /// kernel.
+    #[serde(with = "by_name")]
+    pub jacobian: Jacobian,
 }
 
 /// How products store the matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatrixDeck {
-    /// Storage format of the matrix on a GPU; hosts multiply in CRS.
+    /// Storage format of the matrix for products.
     #[serde(with = "by_name")]
     pub format: Choice<Format>,
+    /// Type of the stored values that products read.
+    #[serde(with = "by_name")]
+    pub values: Precision,
     /// Threads that share a row of a product in CRS on a GPU.
     #[serde(serialize_with = "by_name::serialize", deserialize_with = "row_lanes")]
     pub lanes: RowLanes,
@@ -175,8 +183,9 @@ impl Default for NewtonDeck {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CgDeck {
-    /// Residual norm to reach, relative to the right-hand side.
-    pub tolerance: f64,
+    /// Residual norm to reach, relative to the right-hand side; [`Deck::cg_tolerance`] when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
     /// Iterations of each solve, whatever the residual; the run is not judged then. By the tolerance when not given.
@@ -189,7 +198,7 @@ pub struct CgDeck {
 
 impl Default for CgDeck {
     fn default() -> Self {
-        CgDeck { tolerance: 1e-8, max_iterations: 10_000, iterations: None, variant: Choice::default() }
+        CgDeck { tolerance: None, max_iterations: 10_000, iterations: None, variant: Choice::default() }
     }
 }
 
@@ -237,9 +246,24 @@ impl Deck {
         Ok(Analytic::new(self.problem.t_min, self.problem.t_max, 0.0, height))
     }
 
+    /// The storage of the matrix on a space.
+    pub(super) fn storage<S: Formats>(&self) -> MatrixStorage {
+        MatrixStorage { format: self.matrix.format.or(S::FORMAT), values: self.matrix.values }
+    }
+
+    /// Refuses settings of the matrix that do not suit the space.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with key and flag.
+    pub(super) fn check_matrix<S: Formats>(&self) -> Result<()> {
+        let storage = self.storage::<S>();
+        S::check_storage(storage)?;
+        self.matrix.lanes.check(S::has_lanes(storage.format))
+    }
+
     /// The stopping criteria of a linear solve.
     pub(super) fn cg_params(&self) -> CgParams {
-        let CgDeck { tolerance, max_iterations, .. } = self.cg;
+        let (tolerance, max_iterations) = (self.cg_tolerance(), self.cg.max_iterations);
         self.cg_iterations().map_or(CgParams { tolerance, max_iterations }, CgParams::exactly)
     }
 

@@ -4,16 +4,16 @@ use super::bandwidth::bandwidth;
 use super::deck::Chosen;
 use super::forecast::{Choices, Sizes};
 use super::model::{ModelSolution, model_solution_on};
+use super::problem::expected;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
 use super::steps::{alone, fix_order, here, newton, wait_limit};
-use super::{Deck, Device, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
+use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::BoxPart;
 use crate::solve::CgVariant;
 use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
-use crate::sparse::Format;
 use crate::{Error, Result, graph};
 use std::cell::RefCell;
 
@@ -63,16 +63,6 @@ pub(super) fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chos
     if comm.size() > 1 {
         same(comm, &settings(deck))?;
     }
-    if deck.is_model() {
-        let (kind, element) = (deck.problem.kind, deck.mesh.element);
-        return Ok(match deck.run.device {
-            Device::Cuda(_) => Err(Error::Invalid(format!(
-                "run.device (--device): {}: a GPU solves problem heat on hex8 only, and this is {kind} on {element}; give auto or cpu",
-                deck.run.device
-            ))),
-            Device::Auto | Device::Cpu => Ok(Chosen::Cpu { notice: None }),
-        });
-    }
     // With the same settings, all ranks join what `auto` agrees on.
     Ok(deck.run.device.choose(comm, deck.run.share_gpu))
 }
@@ -90,9 +80,9 @@ pub(super) fn pool(threads: usize) -> Result<Threads> {
 
 /// Says which function solves what is not the heat problem on `hex8`.
 fn not_the_box(deck: &Deck) -> Error {
-    let (kind, element) = (deck.problem.kind, deck.mesh.element);
+    let this = deck.described();
     Error::Invalid(format!(
-        "solution_on: problem {kind} on {element} has a mesh of another type; expected heat on hex8, or model_solution"
+        "solution_on: problem {this} has a mesh of another type; expected heat on hex8, or model_solution"
     ))
 }
 
@@ -145,7 +135,7 @@ pub fn solution_on<S: Job>(
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let part = deck.spec(nodes).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
     let part = agree(comm, part)?;
-    agree(comm, deck.matrix.lanes.check(S::has_lanes(deck.matrix.format.or(Format::default()))))?;
+    agree(comm, deck.check_matrix::<S>())?;
     let free = agree(comm, space.free_bytes(comm))?;
     let needed = agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
     let here = here(comm);
@@ -184,8 +174,8 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("set-up");
     let exact = agree(comm, deck.exact(comm.size() as u64))?;
     let problem = phases.time("setup", || {
-        let conductivity = exact.conductivity();
-        let input = ProblemInput { deck, links: &links, mesh: &mesh, conductivity, phases: &phases, progress };
+        let heat = exact.heat();
+        let input = ProblemInput { deck, links: &links, mesh: &mesh, heat, phases: &phases, progress };
         let problem = HeatProblem::new(space, input, graph)?;
         space.fence().map(|()| problem)
     });
@@ -196,6 +186,9 @@ pub fn solution_on<S: Job>(
     // 4. Newton.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
+    // The format is final.
+    summary::box_costs(&phases, &mesh, nnz, &problem, deck);
+    let format = problem.format().clone();
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 
@@ -207,7 +200,7 @@ pub fn solution_on<S: Job>(
     let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm)?;
     let (transport, date) = (links.transport(), start.date());
-    let run = summary::Run { deck, comm, transport, tables, map_stats, date, seconds, provenance, space };
+    let run = summary::Run { deck, comm, transport, tables, map_stats, date, seconds, provenance, space, format };
     let judge = |spacing: f64| summary::heat(space, comm, &mesh, &temperature, &exact, &newton.info, spacing);
     let report = summary::report(run, &newton, judge, &phases, peak, triad).map_err(|error| alone(error, comm))?;
     Ok(Solution { mesh, field: temperature, report })
@@ -216,18 +209,19 @@ pub fn solution_on<S: Job>(
 /// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
 /// where a GPU works.
 fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<u64> {
-    let forecast = S::forecast(&Sizes::of(part), &choices::<S>(deck, threads));
+    let sizes = Sizes::of(part);
+    let forecast = S::forecast(&sizes, &choices::<S>(deck, threads, sizes.owned));
     forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
     Ok(forecast.peak())
 }
 
 /// The choices on which the memory of a run depends.
-pub(super) fn choices<S: Job>(deck: &Deck, threads: usize) -> Choices {
+pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices {
     Choices {
         graph: deck.graph.strategy,
         fill: deck.fill.strategy.or(S::STRATEGY),
-        kernel: deck.fill.kernel,
-        format: deck.matrix.format.or(Format::default()),
+        kernel: deck.element_kernel(),
+        storage: expected::<S>(deck, rows),
         variant: deck.cg.variant.or(CgVariant::default()),
         threads: threads as u64,
     }

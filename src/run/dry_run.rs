@@ -55,8 +55,7 @@ pub struct DryRun {
 /// error here; [`DryRun::check`] makes it one.
 pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<DryRun> {
     if deck.is_model() {
-        let (kind, element) = (deck.problem.kind, deck.mesh.element);
-        let why = format!("--dry-run: the forecast is for problem heat on hex8, and this is {kind} on {element}");
+        let why = format!("--dry-run: the forecast is for problem heat on hex8, and this is {}", deck.described());
         return agree(comm, Err(Error::Invalid(why)));
     }
     let chosen = device(deck, comm)?;
@@ -95,7 +94,8 @@ fn of_ranks<S: Job>(
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let spec = deck.spec(nodes);
     let part = agree(comm, spec.and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size())))?;
-    let (sizes, choices) = (Sizes::of(&part), choices::<S>(deck, threads));
+    let sizes = Sizes::of(&part);
+    let choices = choices::<S>(deck, threads, sizes.owned);
     let forecast = S::forecast(&sizes, &choices);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
     let own = RankForecast { rank: comm.rank(), sizes, forecast, free: free.map(|free| [free, on_host]) };

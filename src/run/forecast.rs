@@ -29,7 +29,7 @@ use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;
 use crate::mesh::BoxPart;
 use crate::solve::CgVariant;
-use crate::sparse::Format;
+use crate::sparse::{Format, MatrixStorage, Precision};
 use crate::{Error, Result, fill};
 
 /// Numbers of a rank's part of the box, on which its memory depends.
@@ -120,8 +120,8 @@ pub struct Choices {
     pub fill: fill::Strategy,
     /// Element kernel.
     pub kernel: fill::Kernel,
-    /// Storage format of the matrix.
-    pub format: Format,
+    /// Storage of the matrix.
+    pub storage: MatrixStorage,
     /// Variant of CG.
     pub variant: CgVariant,
     /// Threads of the rank.
@@ -214,12 +214,28 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     };
     let conditions = 4 * fixed + 8 * cleared;
     // Jacobian; vectors of CG; halo.
-    let system = 8 * nnz + choices.variant.bytes(owned, local) + 12 * sent + 8 * ghosts;
+    let system =
+        8 * nnz + copied(choices.storage, owned, nnz) + choices.variant.bytes(owned, local) + 12 * sent + 8 * ghosts;
     let setup = kept + matrices[0] + meanwhile.max(local + conditions + system.max(12 * cleared));
     // T; ||F|| and correction.
     let solve = kept + matrices[1] + conditions + system + 8 * local + 16 * owned;
     let (setup, solve) = (tables + setup, tables + solve);
     Forecast::new(owned, [mesh, mesh + graph, setup, solve], 0)
+}
+
+/// Bytes of what products on a host read in place of the assembled matrix.
+fn copied(storage: MatrixStorage, owned: u64, nnz: u64) -> u64 {
+    let bytes = match storage.values {
+        Precision::F64 => 8,
+        Precision::F32 => 4,
+    };
+    // Places of slices; symmetric ones with a quarter of all possible links.
+    match (storage.format, storage.values) {
+        (Format::Crs | Format::Sell, Precision::F64) => 0,
+        (Format::Crs | Format::Sell, Precision::F32) => bytes * nnz,
+        (Format::Pattern, _) => bytes * 27 * owned + owned / 2,
+        (Format::Symmetric, _) => bytes * 14 * owned + 2 * owned,
+    }
 }
 
 /// Bytes of the element matrices that a host's gather keeps in the set-up and in the solve.
@@ -258,13 +274,20 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
         Graph::Sort | Graph::DashMap => (4 * nnz, (1072 * elems).max(512 * elems + 20 * owned + 4 * nnz + positions)),
     };
     let pattern = 8 * owned + entries;
-    let slices = match choices.format {
-        Format::Crs => 0,
-        Format::Sell => 12 * 27 * owned + owned / 2,
-        Format::Pattern => 8 * 27 * owned + irregular + owned / 2,
+    let item = match choices.storage.values {
+        Precision::F64 => 8,
+        Precision::F32 => 4,
+    };
+    // What products read besides or instead of the assembled CRS matrix.
+    let slices = match choices.storage.format {
+        Format::Crs if item == 8 => 0,
+        Format::Crs => item * nnz,
+        Format::Sell => (item + 4) * 27 * owned + owned / 2,
+        Format::Pattern => item * 27 * owned + irregular + owned / 2,
+        Format::Symmetric => item * 14 * owned + irregular + owned / 2,
     };
     // The graph stays with a matrix in CRS; slices are copied from one unless they are assembled directly.
-    let is_direct = slices > 0 && choices.fill.assembles_in_slices(owned as usize);
+    let is_direct = choices.storage.holds_assembled_slices() && choices.fill.assembles_in_slices(owned as usize);
     let (values, kept_pattern) = if is_direct { (slices, 0) } else { (8 * nnz + slices, 8 * owned + 4 * nnz) };
     let is_fused = choices.kernel == fill::Kernel::Fused;
     let (kept, meanwhile, later) = match choices.fill {

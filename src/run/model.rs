@@ -1,9 +1,9 @@
 //! A run of any problem on elements of any type, as numbered steps: part -> elements -> graph -> Newton -> report.
 
 use super::bandwidth::bandwidth;
-use super::cost::Sizes;
+use super::cost::{Shape, Sizes};
 use super::problem::Setting;
-use super::problem::{Case, Elements, ModelProblem, OnElements};
+use super::problem::{Case, Elements, ModelProblem, OnElements, on_host};
 use super::provenance::{Start, provenance};
 use super::report::ProblemReport;
 use super::steps::{Ended, alone, fix_order, here, newton, wait_limit};
@@ -13,8 +13,9 @@ use crate::comm::{Communicator, Links, agree};
 use crate::mesh::{BoxPart, ElementPart};
 use crate::solve::Reason;
 use crate::space::{Array, MemorySpace};
-use crate::sparse::{DofMap, DofOrder, Format};
-use crate::{Result, fill, graph};
+use crate::sparse::{DofMap, DofOrder};
+use crate::{Result, graph};
+use std::time::Instant;
 
 /// Factor by which the error may exceed the error of interpolating the exact solution, both at the cubature points.
 const SAFETY: f64 = 3.0;
@@ -51,22 +52,32 @@ pub fn model_solution_on<S: Job>(
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let spec = agree(comm, deck.spec(nodes))?;
     let box_part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
-    agree(comm, deck.matrix.lanes.check(S::has_lanes(deck.matrix.format.or(Format::default()))))?;
+    agree(comm, deck.check_matrix::<S>())?;
     comm.enter_phase("connections between ranks");
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
-    let part = phases.time("mesh", || ElementPart::new(comm, deck.mesh.element, &box_part))?;
-    let elements = Elements::new(space, &part).and_then(|elements| {
-        space.check_elements(elements.on())?;
-        Ok(elements)
+    let case = Case::new(deck, &spec);
+    if !S::SYNCHRONOUS {
+        // Neither compilation nor what earlier runs left falls into the phases below.
+        let load = || space.load_kernels(deck).and_then(|()| space.load_model(&case.model, deck.mesh.element));
+        agree(comm, phases.time("kernels", load))?;
+        agree(comm, space.reserve(0))?;
+    }
+    // The host makes the elements, and a GPU copies them.
+    let began = Instant::now();
+    let part = ElementPart::new(comm, deck.mesh.element, &box_part)?;
+    let elements = space.check_elements(on_host(&part)).and_then(|()| {
+        let elements = Elements::new(space, &part)?;
+        space.fence().map(|()| elements)
     });
     let elements = agree(comm, elements.map_err(|error| error.in_stage("mesh", here)))?;
+    phases.add_call("mesh", began.elapsed().as_secs_f64());
 
     // 2. The graph of the matrix: that of the nodes, expanded to unknowns.
     progress.phase("graph");
     comm.enter_phase("graph");
     comm.barrier();
-    let (case, owned) = (Case::new(deck, &spec), part.map.owned_count());
+    let owned = part.map.owned_count();
     let dofs = case.model.dofs();
     let graph = phases.time("graph", || {
         let nodes = graph::build(space, &elements.elem_node, owned, deck.graph.strategy)?;
@@ -76,7 +87,7 @@ pub fn model_solution_on<S: Job>(
         space.fence().map(|()| (graph, map_stats))
     });
     let (graph, map_stats) = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
-    let nnz = graph.crs.nnz();
+    let (nnz, position) = (graph.crs.nnz(), graph.elem.position_bytes());
 
     // 3. Assembly, boundary conditions, matrix and solver.
     comm.enter_phase("set-up");
@@ -93,16 +104,18 @@ pub fn model_solution_on<S: Job>(
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     let mut field = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    let unknowns = |nodes: usize| (dofs * nodes) as u64;
-    let (rows, ghosts) = (unknowns(owned), unknowns(part.map.ghost_count()));
-    let sizes = Sizes { owned: rows, ghosts, elems: part.elem_node.elem_count() as u64, nnz: nnz as u64 };
-    summary::solver_costs(&phases, sizes, &problem, deck);
+    let (elems, nnz) = (part.elem_node.elem_count() as u64, (nnz / (dofs * dofs)) as u64);
+    let sizes = Sizes { owned: owned as u64, ghosts: part.map.ghost_count() as u64, elems, nnz };
+    let shape = Shape { nodes: part.elem_node.nodes_per_elem() as u64, dofs: dofs as u64, position };
+    summary::model_costs(&phases, sizes, shape, &problem, deck);
 
     // 4. Newton; one step for a linear problem.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut field), progress)?;
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
+    summary::model_costs(&phases, sizes, shape, &problem, deck);
+    let format = problem.format().clone();
     drop(problem);
 
     // 5. Errors, bandwidth, report.
@@ -119,13 +132,13 @@ pub fn model_solution_on<S: Job>(
         spacing: part.extent(2),
         nodes: part.map.global_count(),
         elements: part.global_elem_count(),
-        problem: ProblemReport::new(deck, case.conductivity()),
-        kernel: fill::Kernel::Contraction,
+        problem: ProblemReport::new(deck, case.heat()),
+        kernel: deck.element_kernel(),
     };
     let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm)?;
     let (transport, date) = (links.transport(), start.date());
-    let run = summary::Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance };
+    let run = summary::Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format };
     let report = summary::report(run, &newton, |_| Ok(judged), &phases, peak, triad);
     let report = report.map_err(|error| alone(error, comm))?;
     let field = agree(comm, space.download(&field))?;

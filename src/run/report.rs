@@ -24,6 +24,8 @@ use super::Deck;
 use super::deck::{ProblemKind, by_name};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
+use crate::element::equations::Heat;
+use crate::sparse::{Format, Precision};
 use crate::{Error, fill, graph};
 use serde::Serialize;
 
@@ -125,15 +127,15 @@ pub struct ProblemReport {
 }
 
 impl ProblemReport {
-    /// The deck's problem; `conductivity` is given for heat.
-    pub(super) fn new(deck: &Deck, conductivity: Option<f64>) -> Self {
-        let of_heat = |value: f64| conductivity.map(|_| value);
+    /// The deck's problem, which is `heat` or no heat equation.
+    pub(super) fn new(deck: &Deck, heat: Option<Heat>) -> Self {
+        let of_heat = |value: f64| heat.map(|_| value);
         ProblemReport {
             name: deck.problem.kind,
             components: deck.problem.kind.dofs(),
             t_min: of_heat(deck.problem.t_min),
             t_max: of_heat(deck.problem.t_max),
-            conductivity,
+            conductivity: heat.map(|heat| heat.conductivity),
         }
     }
 }
@@ -192,6 +194,14 @@ pub struct StrategiesReport {
     pub cg: String,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
+    /// Storage format of the matrix for products.
+    #[serde(with = "by_name")]
+    pub format: Format,
+    /// Why: "asked for", or what `auto` found.
+    pub format_reason: String,
+    /// Type of the stored values that products read.
+    #[serde(with = "by_name")]
+    pub matrix_values: Precision,
 }
 
 /// The pair map of graph strategy `map`, over all ranks. Counts that a GPU does not keep are null.

@@ -2,10 +2,11 @@
 //!
 //! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs.
 
-use super::deck::{Choice, Nodes};
-use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Report, Silent, solve_on};
+use super::deck::{Choice, Nodes, ProblemKind};
+use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Report, Silent, model_solution_on, solve_on};
 use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
+use crate::element::ElementType;
 use crate::graph::{self, Positions};
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
@@ -45,7 +46,8 @@ pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check)) {
     }
     for (kernel, kernel_name) in fill::Kernel::ALL {
         for (strategy, name) in fill::Strategy::ALL {
-            let deck = deck(|deck| (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), kernel));
+            let deck =
+                deck(|deck| (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), Choice::Given(kernel)));
             check(format!("fill {name}, kernel {kernel_name}"), 1e-12, steps(space, &deck).map(|steps| steps[0]));
         }
     }
@@ -55,7 +57,17 @@ pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check)) {
         check(format!("cg {name}, one Newton step"), 1e-6, steps(space, &deck).map(|steps| steps[1]));
     }
     check("the whole job".into(), 1e-5, job(space));
+    for (problem, element) in MODELS {
+        check(format!("{problem} on {element}"), 1e-5, model(space, problem, element));
+    }
 }
+
+/// Problems of one and three unknowns per node on elements with few and many nodes.
+const MODELS: [(ProblemKind, ElementType); 3] = [
+    (ProblemKind::Poisson, ElementType::Hex27),
+    (ProblemKind::Elasticity, ElementType::Hex8),
+    (ProblemKind::Heat, ElementType::Tet10),
+];
 
 /// A small box of twisted elements, with sizes that divide nothing.
 fn deck(change: impl FnOnce(&mut Deck)) -> Deck {
@@ -160,10 +172,10 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
         let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
         let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
-        let conductivity = Analytic::new(1.0, 2.0, 0.0, 1.0).conductivity();
+        let heat = Analytic::new(1.0, 2.0, 0.0, 1.0).heat();
         let (phases, links) = (Phases::default(), &Links::staged(&Solo));
         let (mesh, phases, progress) = (&mesh, &phases, &Silent);
-        let input = ProblemInput { deck, links, mesh, conductivity, phases, progress };
+        let input = ProblemInput { deck, links, mesh, heat, phases, progress };
         let mut problem = HeatProblem::new(space, input, graph)?;
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
@@ -190,6 +202,17 @@ fn job<S: Job>(space: &S) -> Result<f64> {
     Ok((found.error_l2 / expected.error_l2 - 1.0).abs())
 }
 
+/// Returns the largest difference of the solution of a problem on an element type; infinite if it is not verified.
+fn model<S: Job>(space: &S, problem: ProblemKind, element: ElementType) -> Result<f64> {
+    let mut deck = Deck::default();
+    (deck.problem.kind, deck.mesh.element) = (problem, element);
+    deck.mesh.nodes = Nodes::new([13, 9, 11]).ok();
+    deck.mesh.map = CoordinateMap::TWIST;
+    let found = model_solution_on(space, &deck, &Solo, &Silent)?;
+    let expected = model_solution_on(&Serial, &deck, &Solo, &Silent)?;
+    Ok(if found.report.verified { difference(&found.field, &expected.field) } else { f64::INFINITY })
+}
+
 fn serial_job(deck: &Deck) -> Result<Report> {
     solve_on(&Serial, deck, &Solo, &Silent)
 }
@@ -206,7 +229,7 @@ mod tests {
             assert!(check.passed(), "{check:?}");
             names.push(check.name.clone());
         });
-        assert_eq!(names.len(), 17);
+        assert_eq!(names.len(), 20);
         let check = |difference| Check { name: String::new(), difference, bound: 1.0 };
         assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(1.5)).passed() && check(Ok(1.0)).passed());
         assert!(check(Err(Error::Invalid(String::new()))).skipped() && !check(Ok(0.0)).skipped());

@@ -33,7 +33,7 @@ pub(super) fn newton<S: Job, D: Discrete<S>>(
 ) -> Result<Ended> {
     let comm = links.comm();
     // CG's solution of a linear problem has CG's tolerance, and is not solved for again.
-    let linear = if deck.problem.kind.is_linear() { 2.0 * deck.cg.tolerance } else { 0.0 };
+    let linear = if deck.problem.kind.is_linear() { 2.0 * deck.cg_tolerance() } else { 0.0 };
     let params = NewtonParams {
         tolerance: deck.newton.tolerance.max(linear),
         max_iterations: match deck.problem.kind.is_linear() && deck.cg_iterations().is_some() {

@@ -1,6 +1,6 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
-use super::problem::{Discrete, Problem};
+use super::problem::{ChosenFormat, Discrete, Problem};
 use super::provenance::ProvenanceReport;
 use super::report::{
     HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport,
@@ -15,6 +15,7 @@ use crate::graph::{Graph, MapCounts, MapStats};
 use crate::mesh::{BoxSpec, Mesh};
 use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo};
 use crate::space::{Array, MemorySpace};
+use crate::sparse::Precision;
 use crate::{Result, element, fill};
 
 /// The verdict on a run whose solves were not to converge.
@@ -64,8 +65,8 @@ impl Tables {
             spacing: space.spacing(mesh, 2)?,
             nodes: spec.node_count(),
             elements: spec.elem_count(),
-            problem: ProblemReport::new(deck, Some(exact.conductivity())),
-            kernel: deck.fill.kernel,
+            problem: ProblemReport::new(deck, Some(exact.heat())),
+            kernel: deck.element_kernel(),
         })
     }
 }
@@ -88,6 +89,8 @@ pub(super) struct Run<'a, S: Job> {
     /// How long it took on this rank.
     pub seconds: f64,
     pub provenance: ProvenanceReport,
+    /// Storage of the matrix.
+    pub format: ChosenFormat,
 }
 
 /// Books the steps of the graph under their names.
@@ -109,7 +112,7 @@ pub(super) fn box_costs<S: Job>(
         elems: mesh.elem_count() as u64,
         nnz: nnz as u64,
     };
-    let element_flops = match deck.fill.kernel {
+    let element_flops = match deck.element_kernel() {
         fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,
         fill::Kernel::Contraction => fill::ContractionKernel::FLOPS as u64,
     };
@@ -123,6 +126,25 @@ pub(super) fn box_costs<S: Job>(
     phases.set_cost("graph/scan", cost::graph_scan(sizes));
     phases.set_cost("fill", fill);
     solver_costs(phases, sizes, problem, deck);
+}
+
+/// Sets the bytes of the graph and of the assembly of a model on this rank, whose nodes have these sizes. Flops of its equation are not
+/// counted.
+pub(super) fn model_costs<S: Job, D: Discrete<S>>(
+    phases: &Phases,
+    nodes: cost::Sizes,
+    shape: cost::Shape,
+    problem: &Problem<'_, S, D>,
+    deck: &Deck,
+) {
+    let sum = if deck.fill.strategy.or(S::STRATEGY) == fill::Strategy::Gather { 8 } else { 24 };
+    phases.set_cost("graph", cost::graph_of(nodes, shape));
+    phases.set_cost("graph/scan", cost::graph_scan(nodes));
+    phases.set_cost("fill", cost::fill_of(nodes, shape, sum, 0, problem.stored_bytes()));
+    let cost::Shape { dofs, .. } = shape;
+    let cost::Sizes { owned, ghosts, elems, nnz } = nodes;
+    let unknowns = cost::Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz: dofs * dofs * nnz };
+    solver_costs(phases, unknowns, problem, deck);
 }
 
 /// Sets what a call of each phase of the solver moves and computes: rows are unknowns.
@@ -206,7 +228,12 @@ fn evidence(deck: &Deck, newton: &Ended, judged: &Judged) -> Evidence {
     let solves = solves(newton).map(|linear| {
         // A solve that was not checked is NaN, which no verdict passes.
         let (residual, solution) = linear.recomputed.map_or((f64::NAN, f64::NAN), |t| (t.residual, t.solution));
-        Solved { target: deck.cg.tolerance * linear.rhs, residual, solution }
+        let rounding = match deck.matrix.values {
+            Precision::F64 => 0.0,
+            // A row sums several rounded values; the norm of the matrix is estimated from below.
+            Precision::F32 => 2.0 * deck.matrix.values.epsilon(),
+        };
+        Solved { target: deck.cg_tolerance() * linear.rhs, residual, solution, rounding }
     });
     Evidence {
         stopped: newton.stopped.clone(),
@@ -276,7 +303,7 @@ fn pair_map(comm: &dyn Communicator, stats: &MapStats) -> PairMapReport {
 
 /// The report, the same on every rank. `judge` compares the field, given the spacing of all ranks' elements.
 pub(super) fn report<S: Job>(
-    Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance }: Run<'_, S>,
+    Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format }: Run<'_, S>,
     newton: &Ended,
     judge: impl FnOnce(f64) -> Result<Judged>,
     phases: &Phases,
@@ -334,6 +361,9 @@ pub(super) fn report<S: Job>(
             kernel: tables.kernel,
             cg: cg_name(deck, newton),
             halo: (comm.size() > 1).then(|| transport.to_string()),
+            format: format.format,
+            format_reason: format.reason,
+            matrix_values: deck.matrix.values,
         },
         newton_iterations: newton.info.steps.len(),
         cg_iterations: solves(newton).map(|linear| linear.iterations).sum(),

@@ -6,7 +6,7 @@
 //!        some node is free and the first residual is not 0
 //!        error bound     <= 0.05                          a coarser mesh verifies nothing
 //!        symmetry        <= 1e-10                         the matrix that CG needs
-//!        ||b - A x||     <= max(10 target, attainable)    in each linear solve
+//!        ||b - A x||     <= max(10 target, attainable)    in each linear solve; A as it was assembled
 //!        algebraic error <= error bound / 10              tolerances that are tight enough
 //!        largest error   <= error bound
 //! ```
@@ -35,12 +35,15 @@ pub struct Solved {
     pub residual: f64,
     /// ||x||.
     pub solution: f64,
+    /// Relative rounding of the values that products read: 0 if they are those of A.
+    pub rounding: f64,
 }
 
 impl Solved {
     /// Returns the largest true residual that is no departure, for a matrix of the given norm.
     pub fn limit(&self, matrix_norm: f64) -> f64 {
-        (DEPARTURE * self.target).max(ATTAINABLE * f64::EPSILON * matrix_norm * self.solution)
+        let attainable = (ATTAINABLE * f64::EPSILON).max(self.rounding);
+        (DEPARTURE * self.target).max(attainable * matrix_norm * self.solution)
     }
 }
 
@@ -191,7 +194,7 @@ mod tests {
             algebraic_error: 1e-4,
             symmetry: 1e-16,
             matrix_norm: 2.0,
-            solves: vec![Solved { target: 1e-8, residual: 9e-8, solution: 1.0 }; 2],
+            solves: vec![Solved { target: 1e-8, residual: 9e-8, solution: 1.0, rounding: 0.0 }; 2],
         }
     }
 
@@ -229,9 +232,18 @@ mod tests {
     /// A tolerance below rounding: the true residual is that of rounding, and not held against the solve.
     #[test]
     fn the_attainable_accuracy_is_no_departure() {
-        let solve = |residual| vec![Solved { target: 1e-20, residual, solution: 3.0 }];
+        let solve = |residual| vec![Solved { target: 1e-20, residual, solution: 3.0, rounding: 0.0 }];
         assert_eq!(failures(|e| e.solves = solve(100.0 * f64::EPSILON * 6.0)), []);
         assert_eq!(failures(|e| e.solves = solve(101.0 * f64::EPSILON * 6.0)).len(), 1);
+    }
+
+    /// With rounded values, x solves a system whose matrix differs by their rounding, and no other.
+    #[test]
+    fn rounded_values_attain_their_own_accuracy_only() {
+        let solve = |residual, rounding| vec![Solved { target: 1e-20, residual, solution: 3.0, rounding }];
+        assert_eq!(failures(|e| e.solves = solve(6e-7, 1e-7)), []);
+        assert_eq!(failures(|e| e.solves = solve(6.1e-7, 1e-7)).len(), 1);
+        assert_eq!(failures(|e| e.solves = solve(6e-7, 0.0)).len(), 1);
     }
 
     #[test]

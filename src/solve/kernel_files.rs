@@ -7,7 +7,7 @@ pub static CG: KernelFile = kernel_file!("cg", "ranks.cuh", "vectors.cuh", "cg.c
 /// Fused vector updates of single-reduction and pipelined CG.
 pub static CG_FUSED: KernelFile = kernel_file!("cg_fused", "vectors.cuh", "cg.cuh");
 /// Pipelined CG of a small system in one launch.
-pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh");
+pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh", "cg_part.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
 pub static KERNEL_FILES: [&KernelFile; 3] = [&CG, &CG_FUSED, &CG_AT_ONCE];

@@ -1,6 +1,7 @@
 //! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
 
 use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory};
+use crate::error::check_at_least;
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Producer, ProducerCallback};
 use rayon::prelude::*;
@@ -191,6 +192,11 @@ macro_rules! host_memory_space {
             }
             fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
                 out.copy_from_slice(&array[..out.len()]);
+                Ok(())
+            }
+            fn overwrite<T: Item>(&self, data: &[T], array: &mut Array<Self, T>) -> Result<()> {
+                check_at_least("overwrite", "array", array.len(), data.len())?;
+                array[..data.len()].copy_from_slice(data);
                 Ok(())
             }
             fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Self::Reading> {

@@ -30,12 +30,14 @@ mod choice;
 pub mod cuda;
 #[cfg(feature = "cuda")]
 mod device_text;
+mod dual_view;
 mod host;
 pub mod lanes;
 mod limits;
 mod loops;
 mod memory;
 mod prefetch;
+mod remap;
 mod scan;
 mod step_times;
 mod view;
@@ -45,12 +47,14 @@ pub use choice::named_choice;
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 #[cfg(feature = "cuda")]
 pub use device_text::{DeviceText, Numbers};
+pub use dual_view::DualView;
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;
 pub use loops::{ItemFn, Joiner, Loops};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
+pub use remap::{mirror, remap};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub(crate) use view::check_apart;
@@ -92,6 +96,11 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// Returns the items of an array, writable.
     fn slice_mut<T: Item>(array: &mut Self::Array<T>) -> &mut Self::Slice<T>;
 
+    /// Returns the items as a slice if the host can read them where they are.
+    fn on_host<T: Item>(_items: &Self::Slice<T>) -> Option<&[T]> {
+        None
+    }
+
     /// A read-only view `[i0, i1, ...]` of `R` indices.
     type View<'a, T: Item, const R: usize>: Strided<R>;
 
@@ -113,6 +122,10 @@ impl MemorySpace for HostMemory {
 
     fn slice_mut<T: Item>(array: &mut Vec<T>) -> &mut [T] {
         array
+    }
+
+    fn on_host<T: Item>(items: &[T]) -> Option<&[T]> {
+        Some(items)
     }
 
     type View<'a, T: Item, const R: usize> = View<'a, T, R>;
@@ -182,6 +195,12 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// # Errors
     /// Those of [`download`](Self::download).
     fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()>;
+
+    /// Copies host data over the first items of an array without allocating it anew. Kernels launched later see the copy.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the array is shorter than the data, and a failure of the device.
+    fn overwrite<T: Item>(&self, data: &[T], array: &mut Array<Self, T>) -> Result<()>;
 
     /// Starts to copy the first scalars of an array to the host, after the kernels launched so far. The host of a
     /// device does not wait, so it can enqueue further kernels behind the copy.

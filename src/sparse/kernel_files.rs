@@ -7,9 +7,11 @@ pub static SPARSE: KernelFile = kernel_file!("sparse", "ranks.cuh");
 /// Products with a matrix of dense blocks.
 pub static BLOCK: KernelFile = kernel_file!("block", "ranks.cuh");
 /// Sliced matrices: values from CRS, and products.
-pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh", "slices.cuh");
+pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh", "slices.cuh", "slice_rows.cuh");
+/// The same with half of a symmetric matrix.
+pub static SLICES_SYMMETRIC: KernelFile = kernel_file!("slices_symmetric", "ranks.cuh", "slices.cuh", "slice_rows.cuh");
 /// Layout of a sparsity pattern in slices.
 pub static SLICE_LAYOUT: KernelFile = kernel_file!("slice_layout", "slices.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 4] = [&SPARSE, &BLOCK, &SLICES, &SLICE_LAYOUT];
+pub static KERNEL_FILES: [&KernelFile; 5] = [&SPARSE, &BLOCK, &SLICES, &SLICES_SYMMETRIC, &SLICE_LAYOUT];

@@ -43,8 +43,10 @@ pub use dof_map::{DofMap, DofOrder};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
 #[cfg(feature = "cuda")]
-pub use format::{DeviceMatrix, SliceArrays, SlicedEll, Storage, Stored};
-pub use format::{Format, Formats, Product};
+pub(crate) use format::stored;
+#[cfg(feature = "cuda")]
+pub use format::{DeviceMatrix, DeviceOperator, SliceArrays, SlicedEll, Storage, Stored};
+pub use format::{Format, Formats, HostMatrix, HostSlices, HostStored, MatrixStorage, Precision, Product, StoredValue};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use market::{MarketValue, read_matrix_market, read_matrix_market_as, write_matrix_market};

@@ -22,8 +22,8 @@ const fn setting(
 }
 
 /// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance,
-/// problems have no temperatures, elements need odd numbers of nodes.
-const ALONE: [&str; 4] = ["--nodes-per-rank", "--cg-iterations", "--problem", "--element"];
+/// problems have no temperatures, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
+const ALONE: [&str; 5] = ["--nodes-per-rank", "--cg-iterations", "--problem", "--element", "--jacobian"];
 
 /// All settings but those that contradict others.
 pub fn together() -> impl Iterator<Item = &'static Setting> {
@@ -31,7 +31,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 30] = [
+pub const SETTINGS: [Setting; 32] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -43,7 +43,8 @@ pub const SETTINGS: [Setting; 30] = [
     setting("--t-max", "problem.t_max", ("6", "6.0"), ("4.5", "4.5")),
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),
     setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("colour", "\"colour\"")),
-    setting("--kernel", "fill.kernel", ("contraction", "\"contraction\""), ("fused", "\"fused\"")),
+    setting("--kernel", "fill.kernel", ("contraction", "\"contraction\""), ("auto", "\"auto\"")),
+    setting("--jacobian", "fill.jacobian", ("ad", "\"ad\""), ("analytic", "\"analytic\"")),
     setting("--newton-tolerance", "newton.tolerance", ("1e-5", "0.00001"), ("0.25", "0.25")),
     setting("--newton-max", "newton.max_iterations", ("33", "33"), ("7", "7")),
     setting("--cg-tolerance", "cg.tolerance", ("1e-4", "0.0001"), ("0.5", "0.5")),
@@ -52,6 +53,7 @@ pub const SETTINGS: [Setting; 30] = [
     setting("--cg-variant", "cg.variant", ("pipelined", "\"pipelined\""), ("classic", "\"classic\"")),
     setting("--device", "run.device", ("cuda:3", "\"cuda:3\""), ("cpu", "\"cpu\"")),
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),
+    setting("--matrix", "matrix.values", ("f32", "\"f32\""), ("f64", "\"f64\"")),
     setting("--lanes", "matrix.lanes", ("warp", "\"warp\""), ("auto", "\"auto\"")),
     Setting { flag: "--share-gpu", key: "run.share_gpu", first: (None, "true"), second: (None, "true") },
     setting("--halo", "run.halo", ("mpi", "\"mpi\""), ("peer", "\"peer\"")),

@@ -32,6 +32,7 @@ const CASES: &[Case] = &[
     ("jobs", solves::jobs),
     ("variants", solves::variants),
     ("direct_assembly", solves::direct_assembly),
+    ("problems", solves::problems),
     ("deterministic", solves::deterministic),
     ("choice", choice),
     ("lost_rank", lost_rank),

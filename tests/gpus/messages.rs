@@ -146,7 +146,9 @@ pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     let rows = mesh.map.owned_count();
     let crs = graph::build(&Serial, &mesh.elem_node, rows, graph::Strategy::Sort)?.crs;
     let entry = |row: usize, column: u32| {
-        let pair = mixed(mesh.global_node(row as u32), mesh.global_node(column));
+        let (a, b) = (mesh.global_node(row as u32), mesh.global_node(column));
+        // Symmetric, for the format that stores halves.
+        let pair = mixed(a.min(b), a.max(b));
         (pair % 2000) as f64 * 1e-3 - 1.0
     };
     let values: Vec<f64> =
@@ -163,7 +165,7 @@ pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     let dot = sums.scalars[1];
 
     let a = on_cpu.upload(space)?;
-    for format in [Format::Crs, Format::Sell, Format::Pattern] {
+    for (format, _) in Format::ALL {
         let mut storage = Storage::new(space, format, a.graph())?;
         storage.update(space, &a)?;
         let mut undivided: Option<(Vec<f64>, f64)> = None;

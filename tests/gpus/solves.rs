@@ -3,8 +3,9 @@
 use super::TRANSPORTS;
 use minifenl::Result;
 use minifenl::comm::Communicator;
+use minifenl::element::ElementType;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, ProblemKind};
 use minifenl::run::{Silent, solve};
 use minifenl::solve::CgVariant;
 use minifenl::space::Cuda;
@@ -21,7 +22,7 @@ pub(super) fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     assert!(expected.verified);
     deck.run.device = Device::Cuda(None);
     for transport in TRANSPORTS {
-        for format in [Format::Crs, Format::Sell, Format::Pattern] {
+        for (format, _) in Format::ALL {
             deck.run.halo = Choice::Given(transport);
             deck.matrix.format = Choice::Given(format);
             let found = solve(&deck, comm, &Silent)?;
@@ -64,7 +65,7 @@ pub(super) fn direct_assembly(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     deck.mesh.nodes = Some(Nodes::new([64, 64, 64 * comm.size() as u64])?);
     deck.run.device = Device::Cuda(None);
     let mut found = Vec::new();
-    for format in [Format::Pattern, Format::Sell, Format::Crs] {
+    for format in [Format::Pattern, Format::Sell, Format::Crs, Format::Symmetric] {
         deck.matrix.format = Choice::Given(format);
         let report = solve(&deck, comm, &Silent)?;
         assert!(report.verified, "{format}: {:?}", report.verdict);
@@ -73,6 +74,35 @@ pub(super) fn direct_assembly(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     for other in &found[1..] {
         assert!(other.0 == found[0].0 && other.1.abs_diff(found[0].1) <= 2, "{found:?}");
         assert!((other.2 - found[0].2).abs() < 1e-6 * found[0].2, "{found:?}");
+    }
+    Ok(())
+}
+
+/// Problems of one and three unknowns per node on elements of both degrees, by each transport: counts and errors of the CPU.
+pub(super) fn problems(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
+    for (problem, element) in [
+        (ProblemKind::Elasticity, ElementType::Tet10),
+        (ProblemKind::Poisson, ElementType::Hex27),
+        (ProblemKind::Heat, ElementType::Wedge6),
+    ] {
+        let mut deck = Deck::default();
+        (deck.problem.kind, deck.mesh.element) = (problem, element);
+        deck.mesh.nodes = Some(Nodes::new([17, 15, 21])?);
+        deck.mesh.map = CoordinateMap::TWIST;
+        (deck.run.device, deck.run.threads) = (Device::Cpu, Some(1));
+        let expected = solve(&deck, comm, &Silent)?;
+        assert!(expected.verified, "{problem} on {element}: {:?}", expected.verdict);
+        deck.run.device = Device::Cuda(None);
+        for transport in TRANSPORTS {
+            deck.run.halo = Choice::Given(transport);
+            let found = solve(&deck, comm, &Silent)?;
+            assert!(found.verified, "{problem} on {element}, {transport}: {:?}", found.verdict);
+            assert_eq!(found.newton_iterations, expected.newton_iterations, "{problem} on {element}, {transport}");
+            let moved = found.cg_iterations.abs_diff(expected.cg_iterations);
+            assert!(moved <= 3, "{problem} on {element}, {transport}: {moved} iterations");
+            let error = (found.error_l2 - expected.error_l2).abs() / expected.error_l2;
+            assert!(error < 1e-5, "{problem} on {element}, {transport}: {error:e}");
+        }
     }
     Ok(())
 }

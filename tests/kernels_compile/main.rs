@@ -7,17 +7,14 @@
 
 #![cfg(feature = "cuda")]
 
+mod equations;
 mod kept;
 #[path = "../common/skip.rs"]
 mod skip;
 
 use kept::{Tool, kept};
 use minifenl::contraction::{SpecialisedKernel, element_kernels};
-use minifenl::element::equations::{Diffusion, Elasticity, Heat};
-use minifenl::element::{Basis, ElementType};
-use minifenl::fill::EquationText;
 use minifenl::kernel_files;
-use minifenl::space::DeviceText;
 use minifenl::space::cuda::{Architecture, KernelFile};
 use std::collections::{BTreeMap, HashSet};
 use std::process::Command;
@@ -206,48 +203,6 @@ fn differences(recorded: &[&str], found: &[String]) -> Vec<String> {
         faults.push("MINIFENL_WRITE_LIMITS=1 writes the table again".into());
     }
     faults
-}
-
-/// Equations from Rust on elements with few and many nodes.
-fn equation_sources() -> Vec<(String, String)> {
-    fn of<const D: usize>(name: &str, text: &EquationText<D>) -> Vec<(String, String)> {
-        let elements =
-            [ElementType::Hex8, ElementType::Hex20, ElementType::Hex27, ElementType::Tet4, ElementType::Tet10];
-        let source = |element: ElementType| {
-            let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
-            (format!("equation ({name}, {element})"), source)
-        };
-        elements.map(source).to_vec()
-    }
-    let heat = EquationText::of(&Heat { conductivity: 1.0 });
-    let full = EquationText::<1>::from_cuda(Heat::NAME, Heat::TEXT, heat.parameters()).with_slopes();
-    let diffusion = EquationText::of(&Diffusion { direction: [1.0, 2.0, 3.0] });
-    let elasticity = EquationText::of(&Elasticity { lambda: 1.0, mu: 1.0, force: [1.0; 3] });
-    [of("heat", &heat), of("heat, full", &full), of("diffusion", &diffusion), of("elasticity", &elasticity)].concat()
-}
-
-/// Kernels of equations, compiled for equation and element, fit the registers of an H200.
-#[test]
-fn equations_do_not_spill() {
-    let (target, ptxas) = (Architecture::new(COUNTED.1), Tool::named_by("MINIFENL_PTXAS"));
-    let missing = target.as_ref().err().map(ToString::to_string).or(ptxas.as_ref().err().cloned());
-    if is_skipped("equations_do_not_spill", missing) {
-        return;
-    }
-    let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
-    let (mut faults, mut count) = (Vec::new(), 0);
-    for (name, text) in equation_sources() {
-        for (kernel, used) in compiled(&target, COUNTED.0, &ptxas, &name, &text) {
-            println!("{name}: {kernel}: {used:?}");
-            count += 1;
-            if used.registers > DEFAULT.registers || used.spill > DEFAULT.spill {
-                faults.push(format!("{name}: {kernel}: {} registers, {} bytes spilled", used.registers, used.spill));
-            }
-        }
-    }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // Two kernels where one does all, else three.
-    assert_eq!(count, 2 * 5 + 3 * 15);
 }
 
 #[test]

@@ -4,11 +4,12 @@
 use crate::random::Random;
 use crate::ranks::on_ranks;
 use minifenl::comm::Communicator;
+use minifenl::element::equations::Heat;
 use minifenl::fill::{Assemble, Boundary, Dirichlet, HeatInput, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
 use minifenl::space::{HostMemory, Serial, Threads};
-use minifenl::sparse::{CrsMatrix, Format};
+use minifenl::sparse::{CrsMatrix, Format, HostMatrix};
 use std::collections::HashMap;
 
 /// Jacobian and residual of the first `rows` nodes.
@@ -21,16 +22,16 @@ fn assembled<S>(
     temperature: &[f64],
 ) -> (CrsMatrix, Vec<f64>)
 where
-    S: Assemble<Memory = HostMemory, Matrix = CrsMatrix> + Boundary + graph::BuildGraph,
+    S: Assemble<Memory = HostMemory, Matrix = HostMatrix> + Boundary + graph::BuildGraph,
 {
     let graph = graph::build(space, elem_node, rows, graph::Strategy::default()).unwrap();
     let free = Dirichlet::new(space, &graph.crs, &vec![0; elem_node.node_count()]).unwrap();
-    let mut system = space.stored_system(strategy, Format::Crs, graph, free).unwrap();
+    let mut system = space.stored_system(strategy, Format::Crs.into(), graph, free).unwrap();
     let mut assembly = space.heat_assembly(strategy, kernel, &system).unwrap();
     let mut residual = vec![f64::NAN; rows];
-    let input = HeatInput { node_coord, temperature, conductivity: 0.7 };
+    let input = HeatInput { node_coord, temperature, heat: Heat::new(0.7) };
     space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
-    (system.matrix, residual)
+    (system.matrix.into_assembled(), residual)
 }
 
 #[test]

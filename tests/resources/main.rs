@@ -9,13 +9,14 @@
 mod on_gpu;
 
 use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
+use minifenl::element::equations::Heat;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
 use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
 use minifenl::space::{MemorySpace, Serial, Threads};
-use minifenl::sparse::Format;
+use minifenl::sparse::{Format, MatrixStorage, Precision};
 use minifenl::{Error, Result, fill, graph};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::{Command, Output};
@@ -123,10 +124,11 @@ fn part(nodes: [u64; 3], rank: usize, ranks: usize) -> BoxPart {
 fn deck(nodes: [u64; 3], choices: &Choices) -> Deck {
     let mut deck = Deck::default();
     deck.mesh.nodes = Nodes::new(nodes).ok();
-    (deck.graph.strategy, deck.fill.kernel) = (choices.graph, choices.kernel);
+    (deck.graph.strategy, deck.fill.kernel) = (choices.graph, Choice::Given(choices.kernel));
     deck.fill.strategy = Choice::Given(choices.fill);
+    (deck.matrix.format, deck.matrix.values) = (Choice::Given(choices.storage.format), choices.storage.values);
     // A loose solve allocates as much as a tight one.
-    (deck.cg.tolerance, deck.cg.variant) = (0.5, Choice::Given(choices.variant));
+    (deck.cg.tolerance, deck.cg.variant) = (Some(0.5), Choice::Given(choices.variant));
     deck
 }
 
@@ -137,7 +139,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
         graph,
         fill,
         kernel: fill::Kernel::Fused,
-        format: Format::default(),
+        storage: Format::Crs.into(),
         variant: CgVariant::default(),
         threads,
     };
@@ -157,6 +159,17 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
         cases.push(([40; 3], 0, 1, choose(graph::Strategy::Map, fill, 3)));
         for rank in [0, 3, 7] {
             cases.push(([48, 48, 40], rank, 8, choose(graph::Strategy::Gather, fill, 2)));
+        }
+    }
+    for format in [Format::Crs, Format::Pattern, Format::Symmetric] {
+        for (values, _) in Precision::ALL {
+            let storage = MatrixStorage { format, values };
+            cases.push((
+                [40; 3],
+                0,
+                1,
+                Choices { storage, ..choose(graph::Strategy::Gather, fill::Strategy::Colour, 2) },
+            ));
         }
     }
     let mut worst = [1.0f64; 2];
@@ -198,8 +211,14 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let mesh = mesh.unwrap();
     let (table, rows) = (&mesh.elem_node, mesh.map.owned_count());
     let in_graph = peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy).unwrap()));
-    let input =
-        || ProblemInput { deck, links: &links, mesh: &mesh, conductivity: 1.0, phases: &phases, progress: &progress };
+    let input = || ProblemInput {
+        deck,
+        links: &links,
+        mesh: &mesh,
+        heat: Heat::new(1.0),
+        phases: &phases,
+        progress: &progress,
+    };
     let mut problem = None;
     let mut new = || problem = graph.take().map(|graph| HeatProblem::new(space, input(), graph).unwrap());
     let in_setup = peak_of(&mut new);
@@ -230,13 +249,15 @@ fn printed(text: &str) -> Vec<u64> {
 fn what_a_dry_run_prints_is_the_measured_peak() {
     let _alone = alone();
     let nodes = [36, 34, 30];
-    for (graph, fill, threads) in
-        [(graph::Strategy::Gather, fill::Strategy::Colour, 1), (graph::Strategy::Map, fill::Strategy::Gather, 2)]
-    {
-        let (kernel, format, variant) = (fill::Kernel::Fused, Format::default(), CgVariant::default());
-        let choices = Choices { graph, fill, kernel, format, variant, threads };
-        let flags =
-            format!("--dry-run --device cpu --nodes 36x34x30 --graph {graph} --fill {fill} --threads {threads}");
+    for (graph, fill, format, threads) in [
+        (graph::Strategy::Gather, fill::Strategy::Colour, Format::Crs, 1),
+        (graph::Strategy::Map, fill::Strategy::Gather, Format::Symmetric, 2),
+    ] {
+        let (kernel, variant) = (fill::Kernel::Fused, CgVariant::default());
+        let choices = Choices { graph, fill, kernel, storage: format.into(), variant, threads };
+        let flags = format!(
+            "--dry-run --device cpu --nodes 36x34x30 --graph {graph} --fill {fill} --format {format} --threads {threads}"
+        );
         let output = Command::new(assert_cmd::cargo::cargo_bin("minifenl")).args(flags.split(' ')).output().unwrap();
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();

@@ -4,7 +4,7 @@
 //! by automatic differentiation. Tables, chunks, batches, strategies and boundary conditions are what is tested here.
 
 use super::wave::wave;
-use minifenl::element::reference;
+use minifenl::element::{equations::Heat, reference};
 use minifenl::fill::{ContractionKernel, Dirichlet, ElementKernel, Elements, Fill, FusedKernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
@@ -55,13 +55,13 @@ fn mesh_tables_equal_their_definition() {
 }
 
 /// Sums of reference elements by pairs of nodes, with the rows and columns of fixed nodes cleared.
-fn expected(mesh: &Mesh, temperature: &[f64], conductivity: f64, fixed: &[bool]) -> (Vec<f64>, Vec<f64>) {
+fn expected(mesh: &Mesh, temperature: &[f64], heat: Heat, fixed: &[bool]) -> (Vec<f64>, Vec<f64>) {
     let rows = mesh.map.owned_count();
     let (mut pairs, mut residual) = (BTreeMap::new(), vec![0.0; rows]);
     for nodes in mesh.elem_node.iter() {
         let nodes: [usize; 8] = std::array::from_fn(|i| nodes[i] as usize);
         let (elem_residual, elem_matrix) =
-            reference(nodes.map(|n| mesh.node_coord[n]), nodes.map(|n| temperature[n]), conductivity);
+            reference(nodes.map(|n| mesh.node_coord[n]), nodes.map(|n| temperature[n]), &heat);
         for i in (0..8).filter(|&i| nodes[i] < rows) {
             residual[nodes[i]] += elem_residual[i];
             (0..8).for_each(|j| *pairs.entry((nodes[i], nodes[j])).or_insert(0.0) += elem_matrix[i][j]);
@@ -104,8 +104,9 @@ fn the_heat_equation_is_the_sum_of_its_elements() {
         let temperature = wave(mesh.map.local_count(), 0.7);
         let on_face = |node: usize| mesh.node_coord[node][2] == 0.0 || mesh.node_coord[node][2] == SIZE[2];
         let fixed: Vec<bool> = (0..mesh.map.local_count()).map(on_face).collect();
-        let expected = expected(&mesh, &temperature, 2.5, &fixed);
-        let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, 2.5).unwrap();
+        let heat = Heat::new(2.5);
+        let expected = expected(&mesh, &temperature, heat, &fixed);
+        let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, heat).unwrap();
         check("fused", &mesh, &FusedKernel::new(elements), &fixed, &expected);
         check("contraction", &mesh, &ContractionKernel::new(elements), &fixed, &expected);
     }

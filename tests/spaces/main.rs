@@ -16,6 +16,7 @@ mod gpu;
 mod host;
 mod references;
 mod slices;
+mod views;
 #[path = "../common/wave.rs"]
 mod wave;
 
@@ -41,11 +42,13 @@ mod cuda {
     mod groups;
     mod loops;
     mod mesh;
+    mod model;
     mod references;
     mod runtime;
     mod slices;
     mod solve;
     mod sparse;
+    mod views;
 
     use super::equations;
     use super::functions;

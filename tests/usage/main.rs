@@ -62,7 +62,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 21] = [
+const VALUES: [(&str, &[&str], &[&str]); 22] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -80,7 +80,9 @@ const VALUES: [(&str, &[&str], &[&str]); 21] = [
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
     ("--graph", &["map", "dashmap", "gather", "sort"], &["auto", "Sort", "-1", "--fill"]),
     ("--fill", &["auto", "scatter", "gather", "colour"], &["color", "sort", "0"]),
-    ("--kernel", &["contraction", "fused"], &["auto", "fuse", "-x"]),
+    ("--kernel", &["auto", "contraction", "fused"], &["automatic", "fuse", "-x"]),
+    // `ad` refuses the kernel fused.
+    ("--jacobian", &["analytic"], &["dual", "AD", "-x"]),
     ("--newton-tolerance", &["1e-7", "0.5"], TOLERANCES),
     ("--newton-max", &["1", "10"], COUNTS),
     ("--cg-tolerance", &["1e-8", "0.999"], TOLERANCES),

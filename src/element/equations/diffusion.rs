@@ -1,6 +1,6 @@
 //! Linear diffusion, with a constant or a variable coefficient.
 
-pub use written_once::{Diffusion, Poisson};
+pub use written_once::{Diffusion, Poisson, WaveDiffusion};
 
 #[cfg_attr(feature = "cuda", minifenl_device::device)]
 mod written_once {
@@ -44,6 +44,43 @@ mod written_once {
             let k = N::from(1.0) + square;
             let source = N::from(6.0) * k + four * square;
             [Weak { flux: [k * u.grad[0], k * u.grad[1], k * u.grad[2]], source }]
+        }
+    }
+
+    /// -div(k grad u) = f with k = 1 + (x . direction)^2 and f such that [`Wave`](super::super::Wave) solves it; Poisson's equation for
+    /// direction 0. f = k |w|^2 sin(angle) - 2 (x . direction)(direction . w) cos(angle), angle = w . x + phase.
+    #[derive(Clone, Copy, Debug)]
+    pub struct WaveDiffusion {
+        /// Direction in which the coefficient varies.
+        pub direction: [f64; 3],
+        /// Wave vector w.
+        pub wave: [f64; 3],
+        /// Phase at the origin.
+        pub phase: f64,
+    }
+
+    /// a . x
+    #[inline(always)]
+    fn along<N: Number>(a: [f64; 3], x: [N; 3]) -> N {
+        N::from(a[0]) * x[0] + N::from(a[1]) * x[1] + N::from(a[2]) * x[2]
+    }
+
+    impl Equation<1> for WaveDiffusion {
+        #[inline(always)]
+        fn weak<N: Number>(&self, x: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let (d, w) = (self.direction, self.wave);
+            let (across, square) = (d[0] * w[0] + d[1] * w[1] + d[2] * w[2], w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+            let (t, angle) = (along(d, x), along(w, x) + N::from(self.phase));
+            let k = N::from(1.0) + t * t;
+            let source = N::from(2.0 * across) * t * angle.cos() - k * N::from(square) * angle.sin();
+            [Weak { flux: u.grad.map(|slope| k * slope), source }]
+        }
+
+        #[inline(always)]
+        fn slopes<N: Number>(&self, x: [N; 3], _: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
+            let (zero, t) = (N::from(0.0), along(self.direction, x));
+            let k = N::from(1.0) + t * t;
+            [[[[k, zero, zero, zero], [zero, k, zero, zero], [zero, zero, k, zero], [zero; 4]]]]
         }
     }
 }

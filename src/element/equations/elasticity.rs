@@ -1,6 +1,6 @@
 //! Linear elasticity: -div sigma = f, sigma = lambda tr(eps) I + 2 mu eps, eps = (grad u + grad u^T) / 2.
 
-pub use written_once::Elasticity;
+pub use written_once::{Elasticity, WaveElasticity};
 
 #[cfg_attr(feature = "cuda", minifenl_device::device)]
 mod written_once {
@@ -44,5 +44,56 @@ mod written_once {
             };
             array::from_fn(|c| array::from_fn(|d| array::from_fn(|a| array::from_fn(|b| entry(c, d, a, b)))))
         }
+    }
+
+    /// Linear elasticity whose force is such that u = amplitude times [`Wave`](super::super::Wave) solves it:
+    /// f = ((lambda + mu)(amplitude . w) w + mu |w|^2 amplitude) sin(w . x + phase).
+    #[derive(Clone, Copy, Debug)]
+    pub struct WaveElasticity {
+        /// Lame's first parameter.
+        pub lambda: f64,
+        /// Shear modulus.
+        pub mu: f64,
+        /// Direction and size of the displacement.
+        pub amplitude: [f64; 3],
+        /// Wave vector w.
+        pub wave: [f64; 3],
+        /// Phase at the origin.
+        pub phase: f64,
+    }
+
+    impl WaveElasticity {
+        #[inline(always)]
+        fn body(&self) -> Elasticity {
+            Elasticity { lambda: self.lambda, mu: self.mu, force: [0.0; 3] }
+        }
+    }
+
+    impl Equation<3> for WaveElasticity {
+        #[inline(always)]
+        fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 3]) -> [Weak<N>; 3] {
+            let (a, w) = (self.amplitude, self.wave);
+            let (across, square) = (a[0] * w[0] + a[1] * w[1] + a[2] * w[2], w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+            let angle = N::from(w[0]) * x[0] + N::from(w[1]) * x[1] + N::from(w[2]) * x[2] + N::from(self.phase);
+            let (wave, stress) = (angle.sin(), self.body().weak(x, u));
+            array::from_fn(|c| {
+                let force = (self.lambda + self.mu) * across * w[c] + self.mu * square * a[c];
+                Weak { flux: stress[c].flux, source: -(N::from(force) * wave) }
+            })
+        }
+
+        #[inline(always)]
+        fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; 3]) -> [[Slope<N>; 3]; 3] {
+            self.body().slopes(x, u)
+        }
+    }
+}
+
+impl WaveElasticity {
+    /// Returns the displacement at a point.
+    pub fn exact(&self, x: [f64; 3]) -> [f64; 3] {
+        let [a, b, c] = self.wave;
+        let wave = (a * x[0] + b * x[1] + c * x[2] + self.phase).sin();
+        self.amplitude.map(|a| a * wave)
     }
 }

@@ -5,7 +5,7 @@
 //! A_(m,c)(n,d) = dR_(m,c) / du_(n,d)
 //! ```
 //! An [`Equation`] states `flux` and `source` of each component; its derivative may be written by hand or is computed by dual numbers
-//! ([`automatic`]). The form is that of PETSc's f0, f1 and g0 to g3 (Knepley, Brown, Rupp, Smith 2013, Achieving high performance with
+//! ([`automatic`]); [`Jacobian`] chooses between the two at run time. The form is that of PETSc's f0, f1 and g0 to g3 (Knepley, Brown, Rupp, Smith 2013, Achieving high performance with
 //! unified residual evaluation). Everything else, basis, geometry and sums, belongs to the kernels. With feature `cuda` each equation
 //! is translated to CUDA C++, so that hosts and GPUs evaluate what is written once.
 //!
@@ -21,14 +21,18 @@ mod diffusion;
 mod dual;
 mod elasticity;
 mod heat;
+mod jacobian;
+mod model;
 mod wave;
 mod weak;
 
-pub use diffusion::{Diffusion, Poisson};
+pub use diffusion::{Diffusion, Poisson, WaveDiffusion};
 pub use dual::Dual;
-pub use elasticity::Elasticity;
+pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;
-pub use wave::{Model, Scalar, Wave, WaveDiffusion, WaveElasticity};
+pub use jacobian::{Jacobian, WithJacobian};
+pub use model::{Model, ModelEquation, Scalar};
+pub use wave::Wave;
 pub use weak::{Equation, Field, Slope, Weak, automatic};
 
 #[cfg(test)]

@@ -40,15 +40,14 @@ proptest! {
         at in prop::collection::vec(-2.0..2.0f64, 12),
         k in 0.1..5.0f64,
     ) {
-        check(&Heat { conductivity: k }, x, &at)?;
+        check(&Heat::new(k), x, &at)?;
         check(&Poisson { load: k }, x, &at)?;
         check(&Diffusion { direction: [k, 0.5, -1.0] }, x, &at)?;
         check(&Elasticity { lambda: k, mu: 0.8, force: [0.0, 1.0, k] }, x, &at)?;
-        let wave = Wave { direction: [1.0, k, -0.5], phase: k };
-        let diffusion = WaveDiffusion { diffusion: Diffusion { direction: [k, 0.5, -1.0] }, wave };
+        let wave = [1.0, k, -0.5];
+        let diffusion = WaveDiffusion { direction: [k, 0.5, -1.0], wave, phase: k };
         check(&diffusion, x, &at)?;
         check(&Scalar::Wave(diffusion), x, &at)?;
-        let body = Elasticity { lambda: k, mu: 0.8, force: [0.0; 3] };
-        check(&WaveElasticity { body, amplitude: [1.0, 0.5, k], wave }, x, &at)?;
+        check(&WaveElasticity { lambda: k, mu: 0.8, amplitude: [1.0, 0.5, k], wave, phase: k }, x, &at)?;
     }
 }

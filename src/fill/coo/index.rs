@@ -4,8 +4,7 @@ use crate::space::{HostSpace, try_collect};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 
-/// Local index of a pair that is not summed.
-pub(super) const IGNORED: LocalOrdinal = LocalOrdinal::MAX;
+pub(super) use crate::graph::IGNORED;
 
 /// Items per task when indices are checked.
 const CHUNK: usize = 1 << 16;

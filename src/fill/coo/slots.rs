@@ -10,26 +10,8 @@
 
 use super::index::{CooIndex, IGNORED};
 use crate::LocalOrdinal;
+pub(super) use crate::graph::Slots;
 use crate::space::prefetch;
-
-/// Slots with their rows and columns in local indices.
-pub(super) trait Slots: Sync {
-    /// Number of slots.
-    fn count(&self) -> usize;
-
-    /// Values per slot.
-    fn width(&self) -> usize;
-
-    /// Row of a slot, or [`IGNORED`].
-    fn row(&self, slot: usize) -> LocalOrdinal;
-
-    /// Calls `visit` with each column of a slot, or [`IGNORED`].
-    fn columns(&self, slot: usize, visit: impl FnMut(LocalOrdinal));
-
-    /// Prefetches the columns of a slot.
-    #[inline(always)]
-    fn prefetch(&self, _: usize) {}
-}
 
 /// Pairs of a row and a column.
 pub(super) struct Pairs<'a, I> {

@@ -58,11 +58,11 @@ impl Colour {
         system.clear()?;
         let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
         let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
-        let HeatInput { node_coord, temperature, conductivity } = input;
+        let HeatInput { node_coord, temperature, heat } = input;
         for (count, list) in self.parts() {
             #[rustfmt::skip]
             let arguments = arguments![
-                count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, conductivity,
+                count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, heat,
                 &mut *system.values, &mut *system.residual,
             ];
             system.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;

@@ -130,7 +130,7 @@ impl ContractionWorkset {
         input: HeatInput<'_, CudaMemory>,
         elems: Range<usize>,
     ) -> Result<()> {
-        let HeatInput { node_coord, temperature, conductivity } = input;
+        let HeatInput { node_coord, temperature, heat } = input;
         let name = match self.layout {
             Layout::Left => "workset_left",
             Layout::Right => "workset_right",
@@ -141,7 +141,7 @@ impl ContractionWorkset {
             Grid::new(elems.len().div_ceil(THREADS as usize / HEX8_POINTS), THREADS),
             arguments![
                 elems.len() as u64,
-                conductivity,
+                heat,
                 Argument::from_item(elem_node.nodes(), elems.start * HEX8_NODES),
                 node_coord,
                 temperature,

@@ -2,23 +2,25 @@
 //! `EquationKernel`.
 //!
 //! ```text
+//! hex8, one unknown, symmetric   contract_equation of `kernels/fill_contraction.cu`, on GPUs with tensor cores for f64
 //! matrices of up to 36 entries   store_equation: one thread per element
-//! others                         equation_points: coefficients at the points, one thread each, 8 (16 D^2 + 4 D) bytes per point
+//! others, hex27 by layers        equation_points: coefficients at the points, one thread each, 8 (16 D^2 + 4 D) bytes per point
 //!                                equation_tiles: one thread per element and tile of at most 8 x 8 nodes
 //! ```
 //! The result has the same bits in every run, with `Gather` and `Colour` after assembly, too. The first use of an equation and an
 //! element compiles the kernels, in about a second, unless the cache on disk has them.
 
-use super::equation_text::{ElementShape, EquationText, sample_point};
+use super::element_shape::ElementShape;
+use super::equation_text::{EquationText, sample_point};
 use super::gather::Arrays;
-use super::system::blocks;
+use super::system::{EquationInput, SystemView, blocks};
+use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
 use super::{CudaFill, ElementMatrices, Method};
+use crate::element::BasisTables;
 use crate::element::equations::Equation;
-use crate::element::{BasisTables, DIM};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
-use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsMatrix, RowLayout};
@@ -27,7 +29,8 @@ use std::ops::Range;
 
 /// Threads per block, as in the kernels.
 const THREADS: u32 = 128;
-/// Bytes of coefficients between the two kernels: about what stays in a second-level cache.
+/// Bytes of coefficients between the two kernels. With less, launches are too small: on an H200, matrices of `hex27` with one unknown
+/// take 1.20 ns per node with a quarter of it, 0.91 with all.
 const WORK_BYTES: usize = 64 << 20;
 /// Points at which [`CudaEquationKernel::difference`] compares.
 const SAMPLES: usize = 1000;
@@ -37,6 +40,7 @@ const TERMS: usize = 4;
 #[derive(Debug)]
 pub struct CudaEquationKernel<const D: usize> {
     front: String,
+    contraction: Option<TensorContraction>,
     parameters: CudaArray<f64>,
     shape: ElementShape,
     tables: CudaArray<f64>,
@@ -45,17 +49,6 @@ pub struct CudaEquationKernel<const D: usize> {
     cells: usize,
     /// Matrices and residuals of all elements, for strategies other than `Gather`.
     stored: Option<Arrays>,
-}
-
-/// The arrays that an equation is evaluated on.
-#[derive(Clone, Copy, Debug)]
-pub struct EquationInput<'a> {
-    /// Nodes of the elements; the assembly's table has their dofs.
-    pub elem_node: &'a ElemNode<CudaMemory>,
-    /// Coordinates, `[node][3]`.
-    pub node_coord: &'a CudaArray<[f64; DIM]>,
-    /// Unknowns, `[D node + c]`.
-    pub solution: &'a CudaArray<f64>,
 }
 
 impl<const D: usize> CudaEquationKernel<D> {
@@ -73,12 +66,11 @@ impl<const D: usize> CudaEquationKernel<D> {
         }
         check_length(NAME, "tables (values)", tables.values.len(), nodes * points)?;
         check_length(NAME, "tables (gradients)", tables.gradients.len(), nodes * points)?;
-        let shape = ElementShape::new(text, tables)?;
-        // An equation without parameters has an array, too.
-        let parameters = [text.parameters(), &[0.0]].concat();
+        let shape = ElementShape::new(D, text.is_symmetric(), tables)?;
         Ok(CudaEquationKernel {
             front: text.front(&shape),
-            parameters: space.upload(&parameters)?,
+            contraction: TensorContraction::new(space, text, tables)?,
+            parameters: space.upload(&text.parameters_on_device())?,
             tables: space.upload(&shape.tables(tables))?,
             shape,
             work: space.unfilled(0)?,
@@ -87,8 +79,24 @@ impl<const D: usize> CudaEquationKernel<D> {
         })
     }
 
+    /// Compiles and loads the kernels, which otherwise happens at their first launch.
+    pub(super) fn load(&self, space: &Cuda) -> Result<()> {
+        match &self.contraction {
+            Some(contraction) => contraction.load(space),
+            None => space.load_specialised(&EQUATION, &self.front),
+        }
+    }
+
+    /// Returns the numbers of an element's matrix and residual that are stored.
+    pub(super) fn stored_per_elem(&self) -> usize {
+        self.shape.entries() + self.shape.rows()
+    }
+
     /// Computes the elements of a batch.
     fn batch(&mut self, space: &Cuda, input: EquationInput<'_>, batch: Batch, arrays: &mut Arrays) -> Result<()> {
+        if let Some(contraction) = &self.contraction {
+            return contraction.store(space, input, batch, arrays);
+        }
         let Batch { first, count, column, capacity } = batch;
         // Elements behind the last column go to the first ones.
         let head = count.min(capacity - column);
@@ -127,7 +135,7 @@ impl<const D: usize> CudaEquationKernel<D> {
                 count as u64, self.cells as u64, nodes(first), input.node_coord, input.solution, &self.parameters, &self.tables,
                 &mut self.work,
             ];
-            let grid = Grid::cover(count * shape.points, THREADS);
+            let grid = Grid::new(blocks(count.div_ceil(shape.group()))?, THREADS);
             space.launch_specialised(&EQUATION, &self.front, "equation_points", grid, arguments)?;
             #[rustfmt::skip]
             let arguments = arguments![
@@ -206,16 +214,27 @@ impl CudaFill {
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "CudaFill::assemble_equation";
-        let (shape, elem_node) = (kernel.shape, input.elem_node);
-        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), shape.nodes)?;
-        check_length(NAME, "elem_node (elements)", elem_node.elem_count(), self.elems())?;
-        check_length(NAME, "graph (dofs per element)", self.places.nodes_per_elem(), shape.rows())?;
-        check_at_least(NAME, "elem_node", elem_node.nodes().len(), elem_node.elem_count() * shape.nodes)?;
-        check_at_least(NAME, "node_coord", input.node_coord.len(), elem_node.node_count())?;
-        check_at_least(NAME, "solution", input.solution.len(), D * elem_node.node_count())?;
         let (crs, values) = self.graph_of(NAME, matrix)?;
         let places = self.places.clone();
         let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
+        self.equation(NAME, kernel, input, system)
+    }
+
+    /// [`assemble_equation`](Self::assemble_equation) in any layout.
+    pub(super) fn equation<const D: usize>(
+        &mut self,
+        name: &'static str,
+        kernel: &mut CudaEquationKernel<D>,
+        input: EquationInput<'_>,
+        system: SystemView<'_>,
+    ) -> Result<()> {
+        let (space, shape, elem_node) = (system.space, kernel.shape, input.elem_node);
+        check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), shape.nodes)?;
+        check_length(name, "elem_node (elements)", elem_node.elem_count(), self.elems())?;
+        check_length(name, "graph (dofs per element)", self.places.nodes_per_elem(), shape.rows())?;
+        check_at_least(name, "elem_node", elem_node.nodes().len(), elem_node.elem_count() * shape.nodes)?;
+        check_at_least(name, "node_coord", input.node_coord.len(), elem_node.node_count())?;
+        check_at_least(name, "solution", input.solution.len(), D * elem_node.node_count())?;
         let sizes = [shape.entries(), shape.rows()];
         if let Method::Gather(gather) = &mut self.method {
             return gather

@@ -1,21 +1,19 @@
-//! An equation as text for a GPU, and the text that stands in front of `kernels/equation.cu` for it and an element.
+//! An equation as text for a GPU, and the text that stands in front of `kernels/equation.cu` and `kernels/fill_contraction.cu` for
+//! it and an element.
 
-use crate::element::BasisTables;
-use crate::element::equations::{Equation, Field};
-use crate::fill::kernel_files::EQUATION;
+use super::element_shape::{ElementShape, is_standard};
+use crate::Result;
+use crate::element::equations::{Equation, Field, Jacobian, Slope, Weak};
+use crate::element::{BasisTables, ElementType};
+use crate::fill::kernel_files::{EQUATION, FILL_CONTRACTION};
 use crate::space::DeviceText;
-use crate::{Error, Result};
 use std::array;
 use std::fmt::Write;
 
 /// Terms at a point: three axes and the value.
 const TERMS: usize = 4;
-/// Most nodes along an edge of a tile: 64 sums of a thread are 128 of its registers.
-const LARGEST_TILE: usize = 8;
-/// Most entries of a matrix that a thread sums beside everything else; 64 spilled registers.
-const LARGEST_FUSED: usize = 36;
-/// Bytes of static shared memory per block.
-const SHARED: usize = 48 << 10;
+/// Bits of the derivatives of the flux by the value.
+const COUPLING: u16 = 1 << 3 | 1 << 7 | 1 << 11;
 /// Points at which the derivatives of an equation are looked at.
 const SAMPLES: usize = 4;
 
@@ -29,17 +27,45 @@ pub struct EquationText<const D: usize> {
     symmetric: bool,
     /// Of each pair c, d of components: bits 4 i + j of the derivatives that are not zero.
     nonzero: [[u16; D]; D],
+    flux: Flux,
+}
+
+/// What is known of the flux of an equation of one unknown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Flux {
+    /// Its derivative by the gradient is a multiple of the unit matrix.
+    isotropic: bool,
+    /// It is this derivative times the gradient.
+    linear: bool,
+}
+
+impl Flux {
+    /// Looks at one point.
+    fn at_point(u: Field<f64>, weak: Weak<f64>, slope: Slope<f64>) -> Self {
+        let axes = || (0..9).map(|k| (k / 3, k % 3));
+        let isotropic = axes().all(|(i, j)| slope[i][j] == if i == j { slope[0][0] } else { 0.0 });
+        let linear = (0..3).all(|i| {
+            let terms = || (0..3).map(|j| slope[i][j] * u.grad[j]);
+            (weak.flux[i] - terms().sum::<f64>()).abs() <= 1e-12 * terms().map(f64::abs).sum::<f64>()
+        });
+        Flux { isotropic, linear }
+    }
 }
 
 impl<const D: usize> EquationText<D> {
     /// Takes the text of an equation that is written in Rust, in a module with the attribute [`device`](crate::device). Derivatives
-    /// that are zero, or equal by symmetry, at four points are so everywhere: values of a `Number` are not compared, so an equation
-    /// has no branches on them.
+    /// that are zero, or equal by symmetry, at four points are so everywhere, and alike a flux that is linear: values of a `Number` are
+    /// not compared, so an equation has no branches on them.
     pub fn of<E: Equation<D> + DeviceText>(equation: &E) -> Self {
         let (mut symmetric, mut nonzero) = (true, [[0; D]; D]);
+        let mut flux = Flux { isotropic: true, linear: true };
         for sample in 0..SAMPLES {
             let (x, u) = sample_point(sample);
-            let slopes = equation.slopes(x, u);
+            let (weak, slopes) = (equation.weak(x, u), equation.slopes(x, u));
+            if let (&[u], &[weak], [[slope]]) = (&u[..], &weak[..], slopes.each_ref().map(|of| &of[..]).as_slice()) {
+                let found = Flux::at_point(u, weak, *slope);
+                flux = Flux { isotropic: flux.isotropic && found.isotropic, linear: flux.linear && found.linear };
+            }
             let entries = (0..D * D * TERMS * TERMS).map(|k| [k / 16 / D, k / 16 % D, k / 4 % 4, k % 4]);
             for [c, d, i, j] in entries {
                 let (slope, transposed) = (slopes[c][d][i][j], slopes[d][c][j][i]);
@@ -54,6 +80,7 @@ impl<const D: usize> EquationText<D> {
             has_slopes: E::METHODS.contains(&"slopes"),
             symmetric,
             nonzero,
+            flux,
         }
     }
 
@@ -68,6 +95,7 @@ impl<const D: usize> EquationText<D> {
             has_slopes: false,
             symmetric: false,
             nonzero: [[u16::MAX; D]; D],
+            flux: Flux { isotropic: false, linear: false },
         }
     }
 
@@ -75,6 +103,12 @@ impl<const D: usize> EquationText<D> {
     #[must_use]
     pub fn with_slopes(self) -> Self {
         EquationText { has_slopes: true, ..self }
+    }
+
+    /// With [`Jacobian::Ad`], derivatives follow by dual numbers also where the text has `slopes`.
+    #[must_use]
+    pub fn with_jacobian(self, jacobian: Jacobian) -> Self {
+        EquationText { has_slopes: self.has_slopes && jacobian == Jacobian::Analytic, ..self }
     }
 
     /// States that element matrices are symmetric, so that half of each is computed.
@@ -93,31 +127,69 @@ impl<const D: usize> EquationText<D> {
         &self.parameters
     }
 
+    /// Returns the numbers as an array on a GPU: an equation without parameters has one, too.
+    pub(super) fn parameters_on_device(&self) -> Vec<f64> {
+        [self.parameters(), &[0.0]].concat()
+    }
+
     /// Returns the CUDA C++ that a GPU compiles for elements with these tables of their basis.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the tables exceed the shared memory of a block.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the tables exceed the shared memory of a block.
     pub fn source(&self, tables: &BasisTables) -> Result<String> {
-        Ok(EQUATION.source(&self.front(&ElementShape::new(self, tables)?)))
+        Ok(EQUATION.source(&self.front(&ElementShape::new(D, self.symmetric, tables)?)))
+    }
+
+    /// Returns the CUDA C++ of the contraction on tensor cores; `None` unless the elements are trilinear hexahedra with their
+    /// rule and the equation has one unknown and symmetric matrices.
+    pub fn contraction_source(&self, tables: &BasisTables) -> Option<String> {
+        self.contraction_front(tables).map(|front| FILL_CONTRACTION.source(&front))
+    }
+
+    /// Returns the numbers that the kernels of [`source`](Self::source) read of the basis.
+    ///
+    /// # Errors
+    /// As [`source`](Self::source).
+    pub fn tables(&self, tables: &BasisTables) -> Result<Vec<f64>> {
+        Ok(ElementShape::new(D, self.symmetric, tables)?.tables(tables))
     }
 
     /// Returns what stands in front of the kernels for elements of these tables.
     pub(super) fn front(&self, shape: &ElementShape) -> String {
-        let EquationText { name, text, .. } = self;
-        let mut mapped = 0;
+        let mapped = self.nonzero.as_flattened().iter().fold(0, |mapped, &bits| mapped | mapped_terms(bits));
+        let ElementShape { nodes, points, block, fused, layers, .. } = shape;
+        let (statement, symmetric, fused, group) = (self.statement(), self.symmetric, u8::from(*fused), shape.group());
+        format!(
+            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {D}, BLOCK = {block}, GROUP = {group};\n\
+             constexpr bool SYMMETRIC = {symmetric};\nconstexpr u32 MAPPED = {mapped}u;\n#define FUSED {fused}\n\
+             #define LAYERS {layers}\n"
+        )
+    }
+
+    /// Returns what stands in front of the contraction, as [`contraction_source`](Self::contraction_source).
+    pub(super) fn contraction_front(&self, tables: &BasisTables) -> Option<String> {
+        let (statement, Flux { isotropic, linear }) = (self.statement(), self.flux);
+        let front = || format!("{statement}constexpr bool ISOTROPIC = {isotropic}, LINEAR = {linear};\n");
+        (D == 1 && self.symmetric && is_standard(ElementType::Hex8, tables)).then(front)
+    }
+
+    /// Returns the equation and what is known of its derivatives.
+    fn statement(&self) -> String {
+        let EquationText { name, text, has_slopes, .. } = self;
         let mut cases = String::new();
-        for (pair, &bits) in self.nonzero.as_flattened().iter().enumerate() {
-            mapped |= mapped_terms(bits);
+        for (pair, bits) in self.nonzero.as_flattened().iter().enumerate() {
             write!(cases, "pair == {pair} ? {bits}u : ").unwrap_or_default();
         }
-        let ElementShape { nodes, points, block, fused, .. } = shape;
-        let (slopes, symmetric, fused) = (self.has_slopes, self.symmetric, u8::from(*fused));
         format!(
             "#line 1 \"{name}\"\nnamespace equation_text {{\n{text}\n}}\nusing Statement = equation_text::{name};\n\
-             constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {D}, BLOCK = {block};\n\
-             constexpr bool HAS_SLOPES = {slopes}, SYMMETRIC = {symmetric};\nconstexpr u32 MAPPED = {mapped}u;\n\
-             __device__ constexpr u32 nonzero(int pair) {{ return {cases}0u; }}\n#define FUSED {fused}\n"
+             constexpr bool HAS_SLOPES = {has_slopes};\n__device__ constexpr u32 nonzero(int pair) {{ return {cases}0u; }}\n"
         )
+    }
+
+    /// Threads per block of the contraction, as in the kernel.
+    pub(super) fn contraction_threads(&self) -> usize {
+        let coupled = self.nonzero.as_flattened().iter().any(|bits| bits & COUPLING != 0);
+        if coupled { 256 } else { 384 }
     }
 }
 
@@ -142,83 +214,14 @@ pub(super) fn sample_point<const D: usize>(sample: usize) -> ([f64; 3], [Field<f
     (array::from_fn(noise), array::from_fn(field))
 }
 
-/// Sizes of an element, and how its matrices are computed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ElementShape {
-    pub nodes: usize,
-    pub points: usize,
-    /// Nodes along an edge of a tile.
-    pub block: usize,
-    /// Whether a thread computes a whole element.
-    pub fused: bool,
-    pub dofs: usize,
-    pub symmetric: bool,
-}
-
-impl ElementShape {
-    /// # Errors
-    /// [`Error::TooLarge`] when the tables exceed the shared memory of a block.
-    pub fn new<const D: usize>(text: &EquationText<D>, tables: &BasisTables) -> Result<Self> {
-        let (nodes, points) = (tables.nodes, tables.weights.len());
-        let block = nodes.div_ceil(nodes.div_ceil(LARGEST_TILE).max(1));
-        let mut shape = ElementShape { nodes, points, block, fused: false, dofs: D, symmetric: text.symmetric };
-        shape.fused = D == 1 && shape.entries() <= LARGEST_FUSED;
-        let bytes = points * (shape.padded() * TERMS + 1) * size_of::<f64>();
-        if bytes > SHARED {
-            let (needed, limit) = (format!("{bytes} bytes"), format!("{SHARED} bytes"));
-            return Err(Error::TooLarge { what: "the basis at the points of an element".into(), needed, limit });
-        }
-        Ok(shape)
-    }
-
-    /// Nodes of all tiles.
-    pub fn padded(&self) -> usize {
-        self.nodes.next_multiple_of(self.block.max(1))
-    }
-
-    pub fn rows(&self) -> usize {
-        self.dofs * self.nodes
-    }
-
-    /// Stored entries of a matrix.
-    pub fn entries(&self) -> usize {
-        let rows = self.rows();
-        if self.symmetric { rows * (rows + 1) / 2 } else { rows * rows }
-    }
-
-    /// Tiles of an element; residuals of a component are one, too.
-    pub fn tiles(&self) -> usize {
-        let blocks = self.padded() / self.block.max(1);
-        let pairs = if self.symmetric { blocks * (blocks + 1) / 2 } else { blocks * blocks };
-        self.dofs * self.dofs * pairs + self.dofs
-    }
-
-    /// Numbers that an element has between the two kernels.
-    pub fn work_items(&self) -> usize {
-        self.points * (self.dofs * self.dofs * TERMS * TERMS + self.dofs * TERMS)
-    }
-
-    /// The tables as the kernels read them: `[point][node][4]` with zeros behind the last node, then the weights.
-    pub fn tables(&self, tables: &BasisTables) -> Vec<f64> {
-        let at_node = |p: usize, m: usize| {
-            let [a, b, c] = tables.gradients[p * self.nodes + m];
-            [a, b, c, tables.values[p * self.nodes + m]]
-        };
-        let item = |p: usize, m: usize| if m < self.nodes { at_node(p, m) } else { [0.0; TERMS] };
-        let basis = (0..self.points).flat_map(|p| (0..self.padded()).flat_map(move |m| item(p, m)));
-        basis.chain(tables.weights.iter().copied()).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::element::equations::{Diffusion, Elasticity, Heat};
-    use crate::element::{Basis, ElementType};
 
     #[test]
     fn patterns_are_those_of_the_equations() {
-        let heat = EquationText::of(&Heat { conductivity: 2.5 });
+        let heat = EquationText::of(&Heat::new(2.5));
         assert!(heat.symmetric && heat.has_slopes && heat.parameters == [2.5]);
         assert_eq!(heat.nonzero, [[0b1000_0100_0010_0001]]);
         assert_eq!(mapped_terms(heat.nonzero[0][0]), 0b1000_0111_0111_0111);
@@ -229,29 +232,5 @@ mod tests {
         assert!(elasticity.symmetric && elasticity.parameters == [1.0, 0.5, 1.0, 2.0, 3.0]);
         // d sigma_01 / d (d u_1 / d x_0) = mu and d sigma_00 / d (d u_1 / d x_1) = lambda.
         assert_eq!(elasticity.nonzero[0][1], 1 << 4 | 1 << 1);
-    }
-
-    #[test]
-    fn shapes_are_tiles_of_nodes() {
-        let shape = |element: ElementType, symmetric: bool| {
-            let heat = EquationText { symmetric, ..EquationText::of(&Heat { conductivity: 1.0 }) };
-            ElementShape::new(&heat, &Basis::new(element).at(&element.rule())).unwrap()
-        };
-        let hex8 = shape(ElementType::Hex8, true);
-        assert!(hex8.fused && hex8.entries() == 36 && hex8.padded() == 8);
-        let hex27 = shape(ElementType::Hex27, true);
-        assert!(!hex27.fused && (hex27.block, hex27.padded(), hex27.tiles(), hex27.entries()) == (7, 28, 11, 378));
-        let tables = Basis::new(ElementType::Hex27).at(&ElementType::Hex27.rule());
-        let on_device = hex27.tables(&tables);
-        assert_eq!(on_device.len(), 27 * 28 * 4 + 27);
-        assert_eq!(
-            (on_device[4 * 28 + 3], on_device[4 * 27], on_device[27 * 28 * 4]),
-            (tables.values[27], 0.0, tables.weights[0])
-        );
-        assert_eq!(shape(ElementType::Hex27, false).tiles(), 17);
-        assert!(!shape(ElementType::Hex8, false).fused && shape(ElementType::Wedge6, false).fused);
-        let huge = BasisTables { nodes: 27, values: vec![], gradients: vec![], weights: vec![1.0; 64] };
-        let heat = EquationText::of(&Heat { conductivity: 1.0 });
-        assert!(ElementShape::new(&heat, &huge).unwrap_err().to_string().contains("the basis at the points"));
     }
 }

@@ -1,8 +1,9 @@
-//! Strategy `gather` on a GPU: element matrices are stored, elements side by side, then one thread per row sums its own.
+//! Strategy `gather` on a GPU: element matrices are stored, elements side by side, then each row sums its own: one thread per row of
+//! elements with eight nodes, two or more threads per row of others.
 //!
-//! Bitwise reproducible: elements ascend in each row. A block sums its rows in shared memory, in the layout of the
-//! matrix, so that each value is written once and stores coalesce; blocks of longer rows are summed in device memory.
-//! The heat equation's element matrices are stored in [`windows`](super::windows), a part of the mesh at a time.
+//! Bitwise reproducible: elements ascend in each row. A block sums its rows in shared memory, in the layout of the matrix, so that
+//! each value is written once and stores coalesce; longer rows are summed in parts, and those that exceed shared memory in device
+//! memory. Computed element matrices are stored in [`windows`](super::windows), a part of the mesh at a time.
 
 use super::system::{ElementMatrices, SystemView};
 use super::windows::{Batch, Plan, ROWS, Reach, Windows, blocks_of};
@@ -19,6 +20,11 @@ use crate::sparse::RowLayout;
 const THREADS: u32 = 256;
 /// Threads that sum a row alone.
 const WARP: usize = 32;
+/// Threads per row of elements with other than eight nodes, as in the kernels.
+const TEAM: usize = 2;
+/// Most bytes of shared memory of a block: with eight nodes, and with others, where four blocks share a multiprocessor of an H200.
+const SHARED: usize = 96 << 10;
+const SHARED_ANY: usize = 56 << 10;
 /// Entries of a symmetric element matrix.
 const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
 
@@ -55,21 +61,22 @@ impl Gather {
     ) -> Result<Self> {
         let RowLayout { rows, starts, shift, .. } = layout;
         let lists = NodeElem::on_device(space, elem_node, rows)?;
-        // Shared memory that a block may have on every GPU of this compute capability.
-        let bytes = if space.device().info().capability >= (8, 0) { 96 << 10 } else { 48 << 10 };
-        let limit = bytes / size_of::<f64>();
+        let is_any = elem_node.nodes_per_elem() != HEX8_NODES;
+        let limit = space.shared_limit()?.min(if is_any { SHARED_ANY } else { SHARED }) / size_of::<f64>();
+        // Blocks of eight-node elements beyond the limit are summed in device memory, those of others in parts.
+        let counted = if is_any { u32::MAX as usize } else { limit };
         let mut largest = space.zeros::<u32>(1)?;
         let grid = Grid::cover(blocks_of(rows), THREADS);
         space.launch(
             &FILL,
             "largest_span",
             grid,
-            arguments![rows as u64, limit as u64, shift, starts, &mut largest],
+            arguments![rows as u64, counted as u64, shift, starts, &mut largest],
         )?;
         let mut room = [0];
         space.read(&largest, &mut room)?;
         let windows = if step < elem_node.elem_count() { plan(space, step, elem_node, &lists)? } else { None };
-        Ok(Gather { lists, room: room[0], windows, arrays: None })
+        Ok(Gather { lists, room: room[0].min(limit as u32), windows, arrays: None })
     }
 
     /// Returns the number of element matrices that are stored at once.
@@ -149,7 +156,8 @@ impl Gather {
             (HEX8_NODES, false, _) => ["sliced_full8_u8", "gather_full8_u16", "gather_full8_u32"],
             _ => ["gather_any_u8", "gather_any_u16", "gather_any_u32"],
         };
-        let grid = Grid::new(count.unwrap_or(blocks_of(rows)), ROWS as u32);
+        let threads = if nn == HEX8_NODES { ROWS } else { TEAM * ROWS };
+        let grid = Grid::new(count.unwrap_or(blocks_of(rows)), threads as u32);
         let grid = grid.shared(self.room as usize * size_of::<f64>());
         let (slot_map, slots, base) = (self.lists.row_map(), self.lists.slots_array(), batch.base() as u32);
         #[rustfmt::skip]

@@ -1,24 +1,35 @@
 //! Assembly of the heat equation on a GPU: the fused kernel, or contractions on tensor cores with stored element matrices.
 
 use super::CudaFill;
-use super::element_matrices::{check_input, store};
+use super::EquationText;
+use super::element_matrices::{check_input, equation_input};
 use super::gather::Arrays;
 use super::scatter::HEAT_THREADS;
+use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
-use crate::element::{Analytic, HEX8_NODES};
+use crate::element::equations::Heat;
+use crate::element::{Analytic, Basis, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
 use crate::fill::{Assemble, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy, step_of};
 use crate::graph::Graph;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::Format;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::MatrixStorage;
 use crate::{Error, Result};
+
+/// `Heat` of `kernels/element.cuh`.
+impl From<Heat> for Argument {
+    fn from(heat: Heat) -> Self {
+        heat.conductivity.into()
+    }
+}
 
 /// The heat equation's assembly on a GPU.
 #[derive(Debug)]
 pub struct CudaHeatAssembly {
     fill: CudaFill,
-    kernel: Kernel,
+    /// For [`Kernel::Contraction`].
+    contraction: Option<TensorContraction>,
     /// All element matrices, for [`Kernel::Contraction`]; `None` with `Gather`, which stores them in windows.
     arrays: Option<Arrays>,
 }
@@ -43,14 +54,27 @@ impl CudaHeatAssembly {
             (Kernel::Fused, _) | (_, Strategy::Gather) => None,
             (Kernel::Contraction, _) => Some(Arrays::symmetric(space, elem_node.elem_count())?),
         };
+        let contraction = match kernel {
+            Kernel::Fused => None,
+            Kernel::Contraction => Some(contraction(space)?),
+        };
         let fill = CudaFill::prepare(space, strategy, step, system.matrix.layout(), &system.places)?;
-        Ok(CudaHeatAssembly { fill, kernel, arrays })
+        Ok(CudaHeatAssembly { fill, contraction, arrays })
     }
 
     /// Returns the number of element matrices that are stored at once by the strategy.
     pub fn stored_elements(&self) -> usize {
         self.fill.stored_elements()
     }
+}
+
+/// Prepares the contractions of the heat equation.
+fn contraction(space: &Cuda) -> Result<TensorContraction> {
+    let (hex8, text) = (ElementType::Hex8, EquationText::of(&Heat::new(1.0)));
+    TensorContraction::new(space, &text, &Basis::new(hex8).at(&hex8.rule()))?.ok_or_else(|| {
+        let (major, minor) = space.device().info().capability;
+        Error::Invalid(format!("kernel contraction on compute capability {major}.{minor}: expected at least 8.0"))
+    })
 }
 
 impl Assemble for Cuda {
@@ -62,12 +86,12 @@ impl Assemble for Cuda {
     fn stored_system(
         &self,
         strategy: Strategy,
-        format: Format,
+        storage: MatrixStorage,
         graph: Graph<CudaMemory>,
         conditions: Dirichlet<CudaMemory>,
     ) -> Result<StoredSystem<Self>> {
         let direct = strategy.assembles_in_slices(graph.crs.rows());
-        StoredSystem::new(self, format, direct, graph, conditions)
+        StoredSystem::new(self, storage, direct, graph, conditions)
     }
 
     fn heat_assembly(
@@ -88,20 +112,24 @@ impl Assemble for Cuda {
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "assemble_heat";
-        let CudaHeatAssembly { fill, kernel, arrays } = assembly;
+        let CudaHeatAssembly { fill, contraction, arrays } = assembly;
+        if let Some(contraction) = contraction {
+            contraction.set_parameters(self, &[input.heat.conductivity])?;
+        }
         let (layout, values) = system.matrix.assembled();
         if !system.places.is_clone_of(&fill.places) {
             return Err(Error::Invalid(format!("{NAME}: expected the system that the assembly was made for")));
         }
         let places = &system.places;
         let view = fill.system(NAME, self, places, layout, values, residual)?;
-        match arrays {
-            None => fill.heat(NAME, *kernel, view, input),
-            Some(arrays) => {
+        match (contraction, arrays) {
+            (Some(contraction), Some(arrays)) => {
                 check_input(NAME, places.elem_node(), input)?;
-                store(self, *kernel, places.elem_node(), input, Batch::whole(fill.elems()), arrays)?;
+                let nodes = equation_input(places.elem_node(), input);
+                contraction.store(self, nodes, Batch::whole(fill.elems()), arrays)?;
                 fill.matrices(view, arrays.view(true))
             }
+            (contraction, _) => fill.heat(NAME, contraction.as_ref(), view, input),
         }
     }
 

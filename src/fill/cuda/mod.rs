@@ -6,14 +6,15 @@
 //! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
 //! | `Colour` | elements that share no node in parallel, plain additions, one launch per colour | yes | 4 |
 //!
-//! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or by contractions on tensor
-//! cores, those of any element by the kernel of an [`EquationText`]; for elements with any number of nodes they may also be read from
-//! memory. With contractions, `Scatter` and `Colour` store all element matrices first: 352 bytes per element.
+//! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or, for an equation of one unknown,
+//! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
+//! they may also be read from memory. With contractions, `Scatter` and `Colour` store all element matrices first: 352 bytes per element.
 
 mod colour;
 mod contraction;
 mod dirichlet;
 mod element_matrices;
+mod element_shape;
 mod equation;
 mod equation_text;
 mod gather;
@@ -22,26 +23,29 @@ mod model;
 mod places;
 mod scatter;
 mod system;
+mod tensor_cores;
 mod windows;
 
 pub use contraction::ContractionWorkset;
-pub use equation::{CudaEquationKernel, EquationInput};
+pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;
 pub use heat::CudaHeatAssembly;
-pub use system::ElementMatrices;
+pub use model::CudaModelAssembly;
+pub use system::{ElementMatrices, EquationInput};
 
 use super::same_graph::{check_copy, check_elements};
-use super::{HeatInput, Kernel, Strategy, step_of};
+use super::{HeatInput, Strategy, step_of};
 use crate::error::{check_at_least, check_length};
 use crate::graph::{ElemGraph, Graph};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
 use colour::Colour;
-use element_matrices::{check_input, store};
+use element_matrices::{check_input, equation_input, store};
 use gather::Gather;
 use std::sync::Arc;
 use system::{SystemView, check_tables};
+use tensor_cores::TensorContraction;
 
 /// A strategy on a GPU, prepared for a graph, and its working memory. It shares the graph's pattern, positions and
 /// element-node table.
@@ -125,7 +129,7 @@ impl CudaFill {
         let (crs, values) = self.graph_of(NAME, matrix)?;
         let places = self.places.clone();
         let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
-        self.heat(NAME, Kernel::Fused, system, input)
+        self.heat(NAME, None, system, input)
     }
 
     /// Returns the graph of the plan and the values of a matrix on it or on a copy. Contents of graphs are not compared: that would
@@ -143,11 +147,11 @@ impl CudaFill {
         Ok((crs.clone(), values))
     }
 
-    /// [`assemble_heat`](Self::assemble_heat) in any layout. Strategies other than `Gather` have a fused kernel alone.
+    /// [`assemble_heat`](Self::assemble_heat) in any layout, with `Gather` by contractions if given.
     fn heat(
         &mut self,
         name: &'static str,
-        kernel: Kernel,
+        contraction: Option<&TensorContraction>,
         system: SystemView<'_>,
         input: HeatInput<'_, CudaMemory>,
     ) -> Result<()> {
@@ -155,9 +159,10 @@ impl CudaFill {
         check_input(name, elem_node, input)?;
         match &mut self.method {
             Method::Scatter => scatter::heat(system, input),
-            Method::Gather(gather) => {
-                gather.heat(system, true, |batch, arrays| store(space, kernel, elem_node, input, batch, arrays))
-            }
+            Method::Gather(gather) => gather.heat(system, true, |batch, arrays| match contraction {
+                Some(contraction) => contraction.store(space, equation_input(elem_node, input), batch, arrays),
+                None => store(space, elem_node, input, batch, arrays),
+            }),
             Method::Colour(colour) => colour.heat(system, input),
         }
     }

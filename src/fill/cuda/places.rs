@@ -8,14 +8,14 @@ use crate::fill::same_graph::check_elements;
 use crate::fill::{Dirichlet, StoredSystem};
 use crate::graph::{Graph, Positions};
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
-use crate::sparse::{DeviceMatrix, Format, RowLayout};
+use crate::sparse::{DeviceMatrix, MatrixStorage, RowLayout};
 use std::sync::Arc;
 
 const THREADS: u32 = 256;
 
 impl StoredSystem<Cuda> {
     /// Returns an unassembled matrix of a graph in a format, with the places of element matrices and of conditions on the graph. With
-    /// `direct`, formats other than `crs` are assembled in slices, which strategy `gather` can do, and the columns and offsets of
+    /// `direct`, `sell` and `pattern` in f64 are assembled in slices, which strategy `gather` can do, and the columns and offsets of
     /// the graph are freed. Otherwise they are assembled in CRS and copied.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl StoredSystem<Cuda> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new(
         space: &Cuda,
-        format: Format,
+        storage: MatrixStorage,
         direct: bool,
         graph: Graph<CudaMemory>,
         mut conditions: Dirichlet<CudaMemory>,
@@ -32,13 +32,13 @@ impl StoredSystem<Cuda> {
         check_elements("StoredSystem::new", &places, &crs)?;
         super::system::check_tables("StoredSystem::new", &places, RowLayout::of_graph(&crs))?;
         // A matrix in CRS keeps the columns. A graph that others use stays as it is.
-        let keeps_columns = format == Format::Crs || !direct;
+        let keeps_columns = !(direct && storage.holds_assembled_slices());
         let crs = match Arc::try_unwrap(crs) {
             Ok(crs) if keeps_columns => Arc::new(crs.exact()?),
             Ok(crs) => Arc::new(crs),
             Err(shared) => shared,
         };
-        let mut matrix = DeviceMatrix::new(space, format, direct, &crs)?;
+        let mut matrix = DeviceMatrix::new(space, storage, direct, &crs)?;
         if let Some(slices) = matrix.assembled_slices() {
             // Shares the nodes, so that the positions can be written.
             let elem_node = places.elem_node().clone();

@@ -22,10 +22,10 @@ pub(super) fn heat(mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>)
     let (elems, rows, (positions, kind)) = (system.elems(), system.rows(), system.positions());
     let grid = Grid::cover(elems, HEAT_THREADS);
     let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
-    let HeatInput { node_coord, temperature, conductivity } = input;
+    let HeatInput { node_coord, temperature, heat } = input;
     #[rustfmt::skip]
     let arguments = arguments![
-        elems as u64, rows as u64, WIDTHS[kind], nodes, positions, row_map, node_coord, temperature, conductivity,
+        elems as u64, rows as u64, WIDTHS[kind], nodes, positions, row_map, node_coord, temperature, heat,
         system.values, system.residual,
     ];
     system.space.launch(&HEAT, "scatter_heat", grid, arguments)

@@ -1,5 +1,6 @@
 //! The tables that a fill on a GPU reads and the matrix and residual that it overwrites.
 
+use crate::element::DIM;
 use crate::error::check_at_least;
 use crate::graph::{ElemGraph, Positions};
 use crate::mesh::ElemNode;
@@ -16,6 +17,17 @@ pub struct ElementMatrices<'a> {
     pub residuals: &'a CudaArray<f64>,
     /// Whether only half of each symmetric matrix is stored.
     pub symmetric: bool,
+}
+
+/// The arrays that an equation is evaluated on.
+#[derive(Clone, Copy, Debug)]
+pub struct EquationInput<'a> {
+    /// Nodes of the elements; the assembly's table has their dofs.
+    pub elem_node: &'a ElemNode<CudaMemory>,
+    /// Coordinates, `[node][3]`.
+    pub node_coord: &'a CudaArray<[f64; DIM]>,
+    /// Unknowns, `[D node + c]`.
+    pub solution: &'a CudaArray<f64>,
 }
 
 /// Tables that a fill reads and sums that it writes, of checked lengths.

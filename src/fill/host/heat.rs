@@ -7,7 +7,7 @@ use crate::error::check_at_least;
 use crate::fill::{Assemble, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy};
 use crate::graph::Graph;
 use crate::space::{HostMemory, HostSpace};
-use crate::sparse::{CrsMatrix, Format};
+use crate::sparse::{HostMatrix, MatrixStorage};
 
 /// The heat equation's assembly on host memory.
 #[derive(Debug)]
@@ -21,9 +21,15 @@ impl<S: HostSpace> Assemble for S {
 
     type HeatAssembly = HostHeatAssembly;
 
-    fn stored_system(&self, _: Strategy, _: Format, graph: Graph, conditions: Dirichlet) -> Result<StoredSystem<Self>> {
+    fn stored_system(
+        &self,
+        _: Strategy,
+        storage: MatrixStorage,
+        graph: Graph,
+        conditions: Dirichlet,
+    ) -> Result<StoredSystem<Self>> {
         let Graph { crs, elem: places, .. } = graph;
-        Ok(StoredSystem { matrix: CrsMatrix::unfilled_on(self, crs)?, places, conditions })
+        Ok(StoredSystem { matrix: HostMatrix::new(self, storage, crs)?, places, conditions })
     }
 
     fn heat_assembly(
@@ -32,7 +38,7 @@ impl<S: HostSpace> Assemble for S {
         kernel: Kernel,
         system: &StoredSystem<Self>,
     ) -> Result<HostHeatAssembly> {
-        let (crs, elem) = (system.matrix.graph().clone(), system.places.clone());
+        let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
         Ok(HostHeatAssembly { fill: Fill::prepare(self, strategy, crs, elem)?, kernel })
     }
 
@@ -43,13 +49,15 @@ impl<S: HostSpace> Assemble for S {
         system: &mut StoredSystem<Self>,
         residual: &mut [f64],
     ) -> Result<()> {
-        let HeatInput { node_coord, temperature, conductivity } = input;
+        let HeatInput { node_coord, temperature, heat } = input;
         let HostHeatAssembly { fill, kernel } = assembly;
         let elem_node = fill.elem_node().clone();
-        let elements = Elements::new(&elem_node, node_coord, temperature, conductivity)?;
+        let elements = Elements::new(&elem_node, node_coord, temperature, heat)?;
         match kernel {
-            Kernel::Fused => fill.assemble(self, &FusedKernel::new(elements), &mut system.matrix, residual),
-            Kernel::Contraction => fill.assemble(self, &ContractionKernel::new(elements), &mut system.matrix, residual),
+            Kernel::Fused => fill.assemble(self, &FusedKernel::new(elements), system.matrix.assembled_mut(), residual),
+            Kernel::Contraction => {
+                fill.assemble(self, &ContractionKernel::new(elements), system.matrix.assembled_mut(), residual)
+            }
         }
     }
 

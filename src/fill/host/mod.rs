@@ -19,7 +19,6 @@ mod heat;
 mod kernel;
 mod locality;
 mod model;
-mod norms;
 mod pattern;
 mod pool;
 mod scatter;

@@ -2,11 +2,10 @@
 
 use super::Fill;
 use super::kernel::EquationKernel;
-use super::norms;
-use crate::element::equations::{Equation, Model};
+use crate::element::equations::{Equation, Model, ModelEquation, WithJacobian};
 use crate::element::{Basis, BasisTables, ElementType};
 use crate::error::check_length;
-use crate::fill::{AssembleModel, FieldErrors, FieldOn, Sample, StoredSystem, Strategy};
+use crate::fill::{AssembleModel, FieldErrors, FieldOn, Sample, StoredSystem, Strategy, norms};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::{HostMemory, HostSpace};
@@ -55,7 +54,7 @@ impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, cons
         let (of_nodes, rest) = unknowns.as_chunks::<D>();
         check_length("assemble_model", "unknowns (beyond the last node)", rest.len(), 0)?;
         let kernel = EquationKernel::<E, D, NN, ND>::new(equation, tables, elem_node, node_coord, of_nodes)?;
-        fill.assemble(space, &kernel, &mut system.matrix, residual)
+        fill.assemble(space, &kernel, system.matrix.assembled_mut(), residual)
     }
 
     fn stored_bytes(&self) -> u64 {
@@ -65,13 +64,13 @@ impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, cons
 
 /// Makes the assembly of an equation on the element types that are listed with their nodes and dofs.
 macro_rules! on_elements {
-    ($space:ident, $strategy:ident, $system:ident, $on:ident, $equation:expr, $dofs:literal:
+    ($space:ident, $strategy:ident, $system:ident, $on:ident, $jacobian:ident, $equation:expr, $dofs:literal:
      $($element:ident $nodes:literal $all:literal),*) => {{
-        let (crs, elem) = ($system.matrix.graph().clone(), $system.places.clone());
+        let (crs, elem) = ($system.matrix.assembled().graph().clone(), $system.places.clone());
         check_length("model_assembly", "elem_node (nodes per element)", $on.elem_node.nodes_per_elem(), $on.element.nodes())?;
         match $on.element {
             $(ElementType::$element => Ok(Box::new(OfElement::<_, $dofs, $nodes, $all> {
-                equation: $equation,
+                equation: WithJacobian { equation: $equation, jacobian: $jacobian },
                 tables: Basis::new($on.element).at(&$on.element.rule()),
                 elem_node: $on.elem_node.clone(),
                 fill: Fill::prepare($space, $strategy, crs, elem)?,
@@ -95,10 +94,11 @@ impl<S: HostSpace> AssembleModel for S {
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<S>,
     ) -> Result<Box<dyn ModelFill<S>>> {
-        match *model {
-            Model::Scalar(equation) => on_elements!(self, strategy, system, on, equation, 1:
+        let jacobian = model.jacobian;
+        match model.equation {
+            ModelEquation::Scalar(equation) => on_elements!(self, strategy, system, on, jacobian, equation, 1:
                 Hex8 8 8, Hex20 20 20, Hex27 27 27, Tet4 4 4, Tet10 10 10, Wedge6 6 6),
-            Model::Elastic(equation) => on_elements!(self, strategy, system, on, equation, 3:
+            ModelEquation::Elastic(equation) => on_elements!(self, strategy, system, on, jacobian, equation, 3:
                 Hex8 8 24, Hex20 20 60, Hex27 27 81, Tet4 4 12, Tet10 10 30, Wedge6 6 18),
         }
     }

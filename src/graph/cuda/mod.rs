@@ -1,4 +1,4 @@
-//! Builds graphs on a GPU, with the kernels in `kernels/graph.cu` and `kernels/graph_map.cu`.
+//! Builds graphs on a GPU, with the kernels in `kernels/{graph,graph_map,dofs}.cu`.
 //!
 //! | strategy | method |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! rows reads one size at its end, so its step `graph/columns` covers the whole build.
 
 mod builder;
+mod dofs;
 mod gather;
 mod groups;
 mod lists;

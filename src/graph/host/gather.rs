@@ -1,19 +1,21 @@
 //! Strategy `gather`: each row gathers the nodes of its elements, sorts them and drops duplicates.
 //!
-//! Rows with at most 64 gathered nodes (8 hexahedra of 8 nodes) are sorted 16 at a time by a sorting network; longer
-//! rows are sorted one by one. The low bits of a key hold the place that the node was gathered from. One sort therefore
-//! yields both graphs: the unique columns, and the position of each element's node in the row.
+//! Rows with at most 64 gathered nodes (8 hexahedra of 8 nodes) are sorted 16 at a time by a sorting network. The low bits of a key
+//! hold the place that the node was gathered from. One sort therefore yields both graphs: the unique columns, and the position of
+//! each element's node in the row. The nodes of longer rows (24 tetrahedra of 4 nodes) are numbered by a hash table, one row at a time.
 //!
 //! Cost: reads 4 bytes per gathered node; writes 4 bytes per column twice (a list per piece of rows, then the graph)
 //! and 1 byte per position.
 
 use super::sorting_network::{KEYS, Keys, PLACE_BITS, ROWS, sort_rows};
+use super::unite_row::RowUnion;
 use crate::graph::NodeElem;
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
+use crate::graph::slots::Slots;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_push, try_reserve, try_zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, prefetch, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -113,7 +115,7 @@ impl<C> Rows<'_, C> {
         try_reserve("columns of a piece", self.columns, gathered.sum::<usize>() / 2)?;
         // 8 KiB in total, which stays in the L1 cache for all batches of the piece.
         let (mut keys, mut ranks): (Keys, Keys) = ([[0; ROWS]; KEYS], [[0; ROWS]; KEYS]);
-        let mut long = Vec::new();
+        let mut long = Long { row: RowUnion::default(), positions: Vec::new() };
         for batch in (0..self.counts.len()).step_by(ROWS) {
             let batch = batch..self.counts.len().min(batch + ROWS);
             if let Some(gathered) = self.load::<NN>(batch.clone(), &mut keys) {
@@ -190,25 +192,71 @@ impl<C> Rows<'_, C> {
         Ok(())
     }
 
-    /// Sorts and stores one row of any length, with 64-bit keys.
-    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, keys: &mut Vec<u64>) -> Result<()> {
+    /// Stores one row of any length.
+    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, long: &mut Long<P>) -> Result<()> {
         let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
-        let nodes = slots.iter().flat_map(|&slot| self.elem_node.elem(slot as usize / per_elem));
-        keys.clear();
-        try_reserve("keys of a long row", keys, slots.len() * per_elem)?;
-        keys.extend(nodes.enumerate().map(|(place, &node)| u64::from(node) << 32 | place as u64));
-        keys.sort_unstable();
-        let start = self.columns.len();
-        for &key in keys.iter() {
-            let (column, place) = ((key >> 32) as u32, key as u32 as usize);
-            if self.columns.len() == start || self.columns.last() != Some(&column) {
-                try_push("columns of a piece", self.columns, column)?;
-            }
-            let cell = &self.cells[slots[place / per_elem] as usize * per_elem + place % per_elem];
-            P::new(self.columns.len() - start - 1).store_in(cell);
+        let missing = (slots.len() * per_elem).saturating_sub(long.positions.len());
+        try_reserve("positions of a long row", &mut long.positions, missing)?;
+        long.positions.resize(slots.len() * per_elem, P::NONE);
+        let input = Nodes { table: self.elem_node.as_slice(), per_elem };
+        let columns = self.elem_node.node_count();
+        long.row.unite(&input, self.lists.slots_from(self.first + row), slots.len(), columns, &mut long.positions)?;
+        let found = long.row.columns();
+        self.counts[row] = found.len() as u32;
+        try_reserve("columns of a piece", self.columns, found.len())?;
+        self.columns.extend_from_slice(found);
+        for (&slot, positions) in slots.iter().zip(long.positions.chunks_exact(per_elem)) {
+            let cells = &self.cells[slot as usize * per_elem..][..per_elem];
+            cells.iter().zip(positions).for_each(|(cell, &position)| position.store_in(cell));
         }
-        self.counts[row] = (self.columns.len() - start) as u32;
         Ok(())
+    }
+}
+
+/// Working memory for long rows.
+struct Long<P> {
+    row: RowUnion,
+    /// `[slot of the row, node of its element]`.
+    positions: Vec<P>,
+}
+
+/// The slots of an element-node table: slot `e * per_elem + i` has the nodes of element `e`.
+struct Nodes<'a> {
+    table: &'a [LocalOrdinal],
+    per_elem: usize,
+}
+
+impl Nodes<'_> {
+    /// Index of the element's first node. Slots are numbered with 32 bits, for which a division is twice as fast.
+    #[inline(always)]
+    fn first(&self, slot: usize) -> usize {
+        (slot as u32 / self.per_elem as u32) as usize * self.per_elem
+    }
+}
+
+impl Slots for Nodes<'_> {
+    fn count(&self) -> usize {
+        self.table.len()
+    }
+
+    #[inline(always)]
+    fn width(&self) -> usize {
+        self.per_elem
+    }
+
+    #[inline(always)]
+    fn row(&self, slot: usize) -> LocalOrdinal {
+        self.table[slot]
+    }
+
+    #[inline(always)]
+    fn columns(&self, slot: usize, visit: impl FnMut(LocalOrdinal)) {
+        self.table[self.first(slot)..][..self.per_elem].iter().copied().for_each(visit);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: usize) {
+        prefetch(self.table, self.first(slot));
     }
 }
 

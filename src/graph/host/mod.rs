@@ -16,9 +16,11 @@ mod pairs;
 mod positions;
 mod sort;
 mod sorting_network;
+mod unite_row;
 
 pub use pair_insert::{HashPlacement, Inserted, PairMapView};
 pub use pair_map::PairMap;
+pub(crate) use unite_row::RowUnion;
 
 use super::{BuildGraph, ElemGraph, Graph, Strategy, step};
 use crate::Result;

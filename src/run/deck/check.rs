@@ -60,7 +60,7 @@ impl Deck {
         self.matrix.lanes.check(is_crs && self.run.device != Device::Cpu)?;
         let (newton, cg) = (&self.newton, &self.cg);
         tolerance("newton.tolerance", "--newton-tolerance", newton.tolerance)?;
-        tolerance("cg.tolerance", "--cg-tolerance", cg.tolerance)?;
+        tolerance("cg.tolerance", "--cg-tolerance", self.cg_tolerance())?;
         positive("newton.max_iterations", "--newton-max", newton.max_iterations)?;
         positive("cg.max_iterations", "--cg-max", cg.max_iterations)?;
         iterations(cg)?;
@@ -123,10 +123,9 @@ fn iterations(cg: &CgDeck) -> Result<()> {
     let (Some(asked), default) = (cg.iterations, CgDeck::default()) else { return Ok(()) };
     let (key, flag) = ("cg.iterations", "--cg-iterations");
     positive(key, flag, asked)?;
-    if cg.tolerance != default.tolerance {
+    if let Some(tolerance) = cg.tolerance {
         let why = format!(
-            "cg.tolerance (--cg-tolerance) is {:e} too, which may end a solve before; give one of them",
-            cg.tolerance
+            "cg.tolerance (--cg-tolerance) is {tolerance:e} too, which may end a solve before; give one of them"
         );
         return refuse(key, flag, asked, why);
     }

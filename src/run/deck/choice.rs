@@ -76,7 +76,7 @@ fn names_are_read_and_written() {
     for text in ["auto", "crs", "sell", "pattern"] {
         assert_eq!(text.parse::<Choice<Format>>().unwrap().to_string(), text);
     }
-    assert!("csr".parse::<Choice<Format>>().unwrap_err().to_string().contains("auto, crs, sell, pattern"));
+    assert!("csr".parse::<Choice<Format>>().unwrap_err().to_string().contains("auto, crs, sell, pattern, symmetric"));
     assert_eq!(Choice::Given(Format::Sell).or(Format::Crs), Format::Sell);
     assert_eq!(Choice::Auto.or(Format::Crs), Format::Crs);
 }

@@ -1,29 +1,57 @@
 //! What a deck means for problem and element: whether the run is the heat problem on `hex8`, its numbers of nodes and iterations.
 
-use super::{CgDeck, Deck, Nodes, ProblemDeck, ProblemKind};
+use super::{Choice, Deck, Nodes, ProblemDeck, ProblemKind};
 use crate::element::ElementType;
+use crate::element::equations::Jacobian;
+use crate::fill::Kernel;
 use crate::{Error, Result};
 
 /// Iterations of miniFE's CG.
 const MINIFE_ITERATIONS: usize = 200;
 
 impl Deck {
-    /// Whether the run is another one than the heat problem on `hex8`, which has kernels of its own.
+    /// Whether the run is another one than the heat problem on `hex8` with derivatives by hand, which has kernels of its own.
     pub fn is_model(&self) -> bool {
-        self.problem.kind != ProblemKind::Heat || self.mesh.element != ElementType::Hex8
+        let of_heat = self.problem.kind == ProblemKind::Heat && self.mesh.element == ElementType::Hex8;
+        !of_heat || self.fill.jacobian != Jacobian::Analytic
+    }
+
+    /// Problem, element and derivatives, for messages.
+    pub(in crate::run) fn described(&self) -> String {
+        let of_problem = format!("{} on {}", self.problem.kind, self.mesh.element);
+        match self.fill.jacobian {
+            Jacobian::Analytic => of_problem,
+            jacobian => format!("{of_problem} with fill.jacobian (--jacobian) {jacobian}"),
+        }
+    }
+
+    /// The element kernel of the run: the fastest that the problem has, unless the deck gives one.
+    pub fn element_kernel(&self) -> Kernel {
+        self.fill.kernel.or(if self.is_model() { Kernel::Contraction } else { Kernel::Fused })
+    }
+
+    /// The residual norm that a linear solve has to reach, relative to the right-hand side: 1e-8 unless the deck gives one, or 1e-11 for
+    /// elements of degree 2, whose errors are smaller.
+    pub fn cg_tolerance(&self) -> f64 {
+        self.cg.tolerance.unwrap_or(if self.is_quadratic() { 1e-11 } else { 1e-8 })
+    }
+
+    /// Whether elements have nodes at half cells.
+    fn is_quadratic(&self) -> bool {
+        self.mesh.element.nodes() > 8
     }
 
     /// The iterations of each linear solve, where their number is given: by the deck, or by miniFE's convention unless the deck
     /// gives a tolerance.
     pub fn cg_iterations(&self) -> Option<usize> {
-        let by_tolerance = self.cg.tolerance != CgDeck::default().tolerance;
-        let convention = (self.problem.kind == ProblemKind::Minife && !by_tolerance).then_some(MINIFE_ITERATIONS);
+        let has_convention = self.problem.kind == ProblemKind::Minife && self.cg.tolerance.is_none();
+        let convention = has_convention.then_some(MINIFE_ITERATIONS);
         self.cg.iterations.or(convention)
     }
 
     /// Nodes along an edge where the deck gives none: 64, or 65 for elements with nodes at half cells.
     pub fn default_nodes(&self) -> u64 {
-        if self.mesh.element.nodes() > 8 { 65 } else { 64 }
+        if self.is_quadratic() { 65 } else { 64 }
     }
 
     /// Checks that problem and element go together with the other settings.
@@ -46,9 +74,16 @@ impl Deck {
                 ));
             }
         }
+        if self.is_model() && self.fill.kernel == Choice::Given(Kernel::Fused) {
+            return refuse(format!(
+                "fill.kernel (--kernel): fused: only problem heat on hex8 has this kernel, and this is {}; give auto or contraction",
+                self.described()
+            ));
+        }
         if self.is_model() && self.run.vtk.is_some() {
             return refuse(format!(
-                "run.vtk (--vtk): files for VTK hold problem heat on hex8, and this is {kind} on {element}; leave it out"
+                "run.vtk (--vtk): files for VTK hold problem heat on hex8, and this is {}; leave it out",
+                self.described()
             ));
         }
         if kind == ProblemKind::Minife && (self.mesh.size != [1.0; 3] || self.mesh.nodes_per_rank.is_some()) {

@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(fast, Deck::default());
         assert_eq!(seeds.graph.strategy, graph::Strategy::Map);
         assert_eq!(seeds.fill.strategy, Choice::Given(fill::Strategy::Scatter));
-        assert_eq!(seeds.fill.kernel, fill::Kernel::Contraction);
+        assert_eq!(seeds.fill.kernel, Choice::Given(fill::Kernel::Contraction));
         assert_eq!((seeds.matrix.format, seeds.matrix.lanes), (Choice::Given(Format::Crs), RowLanes::Warp));
         assert_eq!(seeds.cg.variant, Choice::Given(CgVariant::Classic));
         let algorithms = Deck {
@@ -56,6 +56,6 @@ mod tests {
             ..Deck::default()
         };
         assert_eq!(algorithms, seeds, "the problem and its tolerances are those of the default deck");
-        assert_eq!((seeds.cg.tolerance, seeds.cg.max_iterations), (fast.cg.tolerance, fast.cg.max_iterations));
+        assert_eq!((seeds.cg_tolerance(), seeds.cg.max_iterations), (fast.cg_tolerance(), fast.cg.max_iterations));
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::element::ElementType;
 use crate::mesh::CoordinateMap;
 use crate::{fill, graph};
 use proptest::prelude::*;
@@ -201,7 +202,7 @@ prop_compose! {
         edges in prop::array::uniform3(2u64..1 << 20), per_rank: bool, size in prop::array::uniform3(1e-3..1e3f64),
         map in 0usize..3, amplitude in -2.0..2.0f64, t in (0.1..10.0f64, 11.0..20.0f64), graph in 0usize..4, fill in 0usize..3,
         kernel in 0usize..2, tolerance in 1e-15..0.9f64, limit in 1usize..100_000, threads in prop::option::of(1usize..64),
-        triad in prop::option::of(any::<bool>()), device in 0usize..5, format in 0usize..4,
+        triad in prop::option::of(any::<bool>()), device in 0usize..5, format in 0usize..5,
     ) -> Deck {
         let mut deck = Deck::default();
         let nodes = Nodes::new(edges).ok();
@@ -212,11 +213,11 @@ prop_compose! {
         (deck.problem.t_min, deck.problem.t_max) = t;
         deck.graph.strategy = graph::Strategy::ALL[graph].0;
         deck.fill.strategy = Choice::Given(fill::Strategy::ALL[fill].0);
-        deck.fill.kernel = fill::Kernel::ALL[kernel].0;
-        (deck.cg.tolerance, deck.newton.max_iterations) = (tolerance, limit);
+        deck.fill.kernel = Choice::Given(fill::Kernel::ALL[kernel].0);
+        (deck.cg.tolerance, deck.newton.max_iterations) = (Some(tolerance), limit);
         (deck.run.threads, deck.run.triad) = (threads, triad);
         deck.run.device = [Device::Auto, Device::Cpu, Device::Cuda(None), Device::Cuda(Some(1)), Device::Cuda(Some(77))][device];
-        deck.matrix.format = ["auto", "crs", "sell", "pattern"][format].parse().unwrap();
+        deck.matrix.format = ["auto", "crs", "sell", "pattern", "symmetric"][format].parse().unwrap();
         deck
     }
 }
@@ -275,5 +276,15 @@ fn the_brick_of_minife_takes_200_iterations_unless_told_otherwise() {
     };
     assert_eq!(iterations(""), Some(200));
     assert_eq!((iterations("[cg]\niterations = 7"), iterations("[cg]\ntolerance = 1e-6")), (Some(7), None));
-    assert_eq!(Deck::default().cg_iterations(), None);
+    // A tolerance that is given counts, also that of other problems.
+    assert_eq!(iterations("[cg]\ntolerance = 1e-8"), None);
+    assert_eq!((Deck::default().cg_iterations(), Deck::default().cg_tolerance()), (None, 1e-8));
+    let mut fine = Deck::default();
+    for (element, tolerance) in [(ElementType::Tet10, 1e-11), (ElementType::Hex27, 1e-11), (ElementType::Wedge6, 1e-8)]
+    {
+        fine.mesh.element = element;
+        assert_eq!(fine.cg_tolerance(), tolerance, "{element}");
+    }
+    fine.cg.tolerance = Some(0.1);
+    assert_eq!(fine.cg_tolerance(), 0.1);
 }

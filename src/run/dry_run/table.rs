@@ -8,7 +8,7 @@ impl DryRun {
     pub fn table(&self) -> String {
         let ([x, y, z], largest, with) = (self.nodes, &self.largest, &self.choices);
         let (nodes, elements) = (x * y * z, (x - 1) * (y - 1) * (z - 1));
-        let format = if self.is_on_cpu() { String::new() } else { format!(", format {}", with.format) };
+        let format = if self.is_on_cpu() { String::new() } else { format!(", format {}", with.storage.format) };
         let sizes = &largest.sizes;
         let who = if self.ranks > 1 {
             format!("rank {} of {}, the one that needs the most memory", largest.rank, self.ranks)
@@ -146,6 +146,7 @@ mod tests {
     fn the_table_of_a_gpu_stays_narrow_and_says_what_is_unknown() {
         let mut dry = dry_run(&deck([800; 3]), &Solo, &Silent).unwrap();
         (dry.device, dry.fits, dry.largest.free) = ("a GPU".into(), None, None);
+        dry.choices.storage = crate::sparse::MatrixStorage::default();
         dry.largest.forecast.staging = 1 << 33;
         let table = dry.table();
         assert!(

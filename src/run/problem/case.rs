@@ -9,9 +9,7 @@
 
 use super::brick;
 use crate::element::Analytic;
-use crate::element::equations::{
-    Diffusion, Elasticity, Heat, Model, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity,
-};
+use crate::element::equations::{Heat, Model, ModelEquation, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity};
 use crate::mesh::{BoxSpec, Face};
 use crate::run::Deck;
 use crate::run::deck::ProblemKind;
@@ -50,24 +48,25 @@ impl Case {
         let per_edge = |values: [f64; 3]| [0, 1, 2].map(|axis| values[axis] / size[axis]);
         let wave = Wave { direction: per_edge(ANGLES), phase: PHASE };
         let diffusion = |direction| {
-            let equation = WaveDiffusion { diffusion: Diffusion { direction }, wave };
-            (Model::Scalar(Scalar::Wave(equation)), Exact::Wave(wave))
+            let equation = WaveDiffusion { direction, wave: wave.direction, phase: wave.phase };
+            (ModelEquation::Scalar(Scalar::Wave(equation)), Exact::Wave(wave))
         };
-        let (model, exact) = match kind {
+        let (equation, exact) = match kind {
             ProblemKind::Heat => {
                 let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
-                (Model::Scalar(Scalar::Heat(Heat { conductivity: exact.conductivity() })), Exact::Heat(exact))
+                (ModelEquation::Scalar(Scalar::Heat(exact.heat())), Exact::Heat(exact))
             }
             ProblemKind::Poisson => diffusion([0.0; 3]),
             ProblemKind::Diffusion => diffusion(per_edge(VARIATION)),
             ProblemKind::Elasticity => {
                 let [lambda, mu] = LAME;
-                let body = Elasticity { lambda, mu, force: [0.0; 3] };
-                let equation = WaveElasticity { body, amplitude: AMPLITUDE, wave };
-                (Model::Elastic(equation), Exact::Elastic(equation))
+                let Wave { direction, phase } = wave;
+                let equation = WaveElasticity { lambda, mu, amplitude: AMPLITUDE, wave: direction, phase };
+                (ModelEquation::Elastic(equation), Exact::Elastic(equation))
             }
-            ProblemKind::Minife => (Model::Scalar(Scalar::Poisson(Poisson { load: 1.0 })), Exact::Brick),
+            ProblemKind::Minife => (ModelEquation::Scalar(Scalar::Poisson(Poisson { load: 1.0 })), Exact::Brick),
         };
+        let model = Model { equation, jacobian: deck.fill.jacobian };
         Case { kind, model, exact, size }
     }
 
@@ -81,10 +80,10 @@ impl Case {
         }
     }
 
-    /// K of the heat equation.
-    pub fn conductivity(&self) -> Option<f64> {
+    /// The heat equation, if that is the problem.
+    pub fn heat(&self) -> Option<Heat> {
         match &self.exact {
-            Exact::Heat(exact) => Some(exact.conductivity()),
+            Exact::Heat(exact) => Some(exact.heat()),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 use super::{Discrete, Problem, Setting};
 use crate::Result;
 use crate::comm::{Links, Map};
+use crate::element::equations::Heat;
 use crate::fill::{self, HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
@@ -18,8 +19,8 @@ pub struct ProblemInput<'a, S: Job> {
     pub links: &'a Links<'a, S>,
     /// The tables of this rank.
     pub mesh: &'a Mesh<S::Memory>,
-    /// K.
-    pub conductivity: f64,
+    /// The equation.
+    pub heat: Heat,
     /// Receives the times.
     pub phases: &'a Phases,
     /// Receives progress.
@@ -35,12 +36,12 @@ impl<S: Job> std::fmt::Debug for ProblemInput<'_, S> {
 /// The heat equation on a mesh of hexahedra.
 pub struct HeatBox<'a, S: Job> {
     mesh: &'a Mesh<S::Memory>,
-    conductivity: f64,
+    heat: Heat,
 }
 
 impl<S: Job> std::fmt::Debug for HeatBox<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HeatBox").field("conductivity", &self.conductivity).finish_non_exhaustive()
+        f.debug_struct("HeatBox").field("heat", &self.heat).finish_non_exhaustive()
     }
 }
 
@@ -54,8 +55,8 @@ impl<'a, S: Job> HeatProblem<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Graph<S::Memory>) -> Result<Self> {
-        let ProblemInput { deck, links, mesh, conductivity, phases, progress } = input;
-        Problem::of(space, Setting { deck, links, phases, progress }, HeatBox { mesh, conductivity }, graph)
+        let ProblemInput { deck, links, mesh, heat, phases, progress } = input;
+        Problem::of(space, Setting { deck, links, phases, progress }, HeatBox { mesh, heat }, graph)
     }
 }
 
@@ -89,7 +90,7 @@ impl<S: Job> Discrete<S> for HeatBox<'_, S> {
         strategy: fill::Strategy,
         system: &StoredSystem<S>,
     ) -> Result<S::HeatAssembly> {
-        space.heat_assembly(strategy, deck.fill.kernel, system)
+        space.heat_assembly(strategy, deck.element_kernel(), system)
     }
 
     fn assemble(
@@ -100,8 +101,8 @@ impl<S: Job> Discrete<S> for HeatBox<'_, S> {
         system: &mut StoredSystem<S>,
         residual: &mut Slice<S, f64>,
     ) -> Result<()> {
-        let (node_coord, conductivity) = (S::Memory::slice(&self.mesh.node_coord), self.conductivity);
-        space.assemble_heat(assembly, HeatInput { node_coord, temperature, conductivity }, system, residual)
+        let (node_coord, heat) = (S::Memory::slice(&self.mesh.node_coord), self.heat);
+        space.assemble_heat(assembly, HeatInput { node_coord, temperature, heat }, system, residual)
     }
 
     fn stored_bytes(assembly: &S::HeatAssembly) -> u64 {

@@ -7,14 +7,19 @@
 //! ```
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
+mod auto_format;
 mod brick;
 mod case;
+#[cfg(test)]
+mod format_tests;
 mod heat;
 mod model;
 
+pub use auto_format::ChosenFormat;
+pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use heat::{HeatProblem, ProblemInput};
-pub(super) use model::{Elements, ModelProblem, OnElements};
+pub(super) use model::{Elements, ModelProblem, OnElements, on_host};
 
 use super::clock::Clock;
 use super::deck::Choice;
@@ -27,7 +32,7 @@ use crate::solve::{
     true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::{Format, Product};
+use crate::sparse::Product;
 use crate::{Result, fill};
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
@@ -127,6 +132,9 @@ pub struct Problem<'a, S: Job, D: Discrete<S>> {
     marks: Marks<S>,
     /// The linear solve that ended Newton's iteration.
     stopped: Option<SolveInfo>,
+    chosen: ChosenFormat,
+    /// Whether `chosen` is final.
+    is_chosen: bool,
 }
 
 /// Phase, calls, begin and end of each piece of work.
@@ -161,7 +169,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         let Setting { deck, links, .. } = input;
         let columns = discrete.map().local_count();
         let strategy = deck.fill.strategy.or(S::STRATEGY);
-        let (rows, format) = (graph.crs.rows(), deck.matrix.format.or(Format::default()));
+        let (rows, storage) = (graph.crs.rows(), deck.storage::<S>());
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
@@ -172,7 +180,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
             space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
         })?;
         let mut system =
-            step(space, &mut marks, "setup/format", || space.stored_system(strategy, format, graph, conditions))?;
+            step(space, &mut marks, "setup/format", || space.stored_system(strategy, storage, graph, conditions))?;
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
@@ -188,6 +196,8 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
             })?,
             marks,
             stopped: None,
+            chosen: ChosenFormat::before::<S>(deck),
+            is_chosen: false,
             space,
             input,
         };
@@ -224,6 +234,11 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
     /// Bytes that a halo exchange sends.
     pub fn halo_bytes(&self) -> usize {
         self.halo.bytes_sent()
+    }
+
+    /// Returns the storage format of the matrix and why it was chosen.
+    pub fn format(&self) -> &ChosenFormat {
+        &self.chosen
     }
 
     /// Bytes that a product with the matrix has to move.
@@ -310,6 +325,11 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
         let Setting { deck, links, phases, progress } = self.input;
         let interior = self.discrete.interior_rows();
         let (space, before) = (self.space, self.space.mark()?);
+        if !self.is_chosen {
+            let chosen = auto_format::choose(space, &mut self.system.matrix, self.rows, deck, links.comm())?;
+            self.chosen = chosen.unwrap_or_else(|| self.chosen.clone());
+            self.is_chosen = true;
+        }
         if space.update(&mut self.system.matrix)? {
             self.marks.push(("format", 1, before, space.mark()?));
         }
@@ -328,6 +348,11 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
             (Err(error), None) => return Err(error),
         };
         let (times, solved) = (system.operator.times(), space.mark()?);
+        drop(system);
+        // With the values that were assembled, whatever CG's products read.
+        let matrix = S::assembled(&self.system.matrix);
+        let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(interior))?;
+        let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         info.recomputed = Some(true_residual(space, &mut system, delta, &mut self.workspace)?);
         drop(system);
         if let Some(times) = times {

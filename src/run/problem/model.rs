@@ -7,7 +7,7 @@ use crate::fill::{self, FieldErrors, FieldOn, StoredSystem};
 use crate::mesh::{ElemNode, ElementPart};
 use crate::run::deck::ProblemKind;
 use crate::run::{Deck, Job};
-use crate::space::{Array, MemorySpace, Slice};
+use crate::space::{Array, HostMemory, Item, MemorySpace, Slice, try_zeroed};
 
 /// This rank's elements with their tables in the memory of the space.
 pub(in crate::run) struct Elements<'a, S: Job> {
@@ -38,7 +38,7 @@ impl<'a, S: Job> Elements<'a, S> {
     ) -> Result<FieldErrors> {
         let (owned, dofs) = (self.part.map.owned_count(), case.model.dofs());
         if case.kind != ProblemKind::Minife {
-            return space.field_errors(self.on(), owned, dofs, S::Memory::slice(field), &|x| case.at(x));
+            return space.field_errors(on_host(self.part), owned, dofs, S::Memory::slice(field), &|x| case.at(x));
         }
         let coord = &self.part.node_coord[..owned];
         let distance = |x: &[f64; 3]| x.iter().map(|x| (x - 0.5).powi(2)).sum::<f64>();
@@ -60,6 +60,11 @@ impl<'a, S: Job> Elements<'a, S> {
     }
 }
 
+/// The elements of a part in the host's memory, where they are made.
+pub(in crate::run) fn on_host(part: &ElementPart) -> FieldOn<'_, HostMemory> {
+    FieldOn { element: part.element, elem_node: &part.elem_node, node_coord: &part.node_coord }
+}
+
 /// A problem on this rank's elements.
 pub(in crate::run) struct OnElements<'a, S: Job> {
     pub elements: &'a Elements<'a, S>,
@@ -73,9 +78,13 @@ pub(in crate::run) type ModelProblem<'a, S> = Problem<'a, S, OnElements<'a, S>>;
 
 impl<S: Job> OnElements<'_, S> {
     /// A value for each unknown of the nodes with these faces and coordinates, owned and ghosts.
-    fn of_nodes<T>(&self, value: impl Fn(usize) -> [T; 3]) -> Vec<T> {
+    fn of_nodes<T: Item>(&self, what: &'static str, value: impl Fn(usize) -> [T; 3]) -> Result<Vec<T>> {
         let dofs = self.case.model.dofs();
-        (0..self.elements.part.node_coord.len()).flat_map(|node| value(node).into_iter().take(dofs)).collect()
+        let mut all = try_zeroed(what, dofs * self.elements.part.node_coord.len())?;
+        for (node, of_node) in all.chunks_exact_mut(dofs).enumerate() {
+            of_node.copy_from_slice(&value(node)[..dofs]);
+        }
+        Ok(all)
     }
 }
 
@@ -92,15 +101,15 @@ impl<S: Job> Discrete<S> for OnElements<'_, S> {
 
     fn fixed(&self, space: &S) -> Result<Array<S, u8>> {
         let faces = &self.elements.part.node_faces;
-        space.upload(&self.of_nodes(|node| [u8::from(self.case.fixes(faces[node])); 3]))
+        space.upload(&self.of_nodes("fixed unknowns", |node| [u8::from(self.case.fixes(faces[node])); 3])?)
     }
 
     fn start(&self, space: &S, _: &Deck) -> Result<Array<S, f64>> {
         let (part, case) = (self.elements.part, self.case);
-        space.upload(&self.of_nodes(|node| {
+        space.upload(&self.of_nodes("unknowns", |node| {
             let faces = part.node_faces[node];
             if case.fixes(faces) { case.given(part.node_coord[node], faces) } else { [0.0; 3] }
-        }))
+        })?)
     }
 
     fn assembly(

@@ -4,6 +4,7 @@ use super::Report;
 use super::columns::count;
 use crate::element::ElementType;
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
+use crate::sparse::Precision;
 
 /// Columns of a terminal.
 pub(super) const WIDTH: usize = 80;
@@ -64,6 +65,10 @@ impl Report {
             format!("fill {}", with.fill),
             format!("kernel {}", with.kernel),
             format!("CG {}", with.cg),
+            match with.matrix_values {
+                Precision::F64 => format!("format {}", with.format),
+                values => format!("format {}, {values}", with.format),
+            },
         ];
         let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));
         text += &line("strategies", strategies.into_iter().chain(halo));

@@ -5,7 +5,7 @@ pub(super) fn sample() -> Report {
         schema_version: SCHEMA_VERSION,
         version: "0.0.0",
         date: "2026-11-22T13:00:05Z".into(),
-        problem: ProblemReport::new(&Deck::default(), Some(1.942_809_04)),
+        problem: ProblemReport::new(&Deck::default(), Some(Heat::new(1.942_809_04))),
         mesh: MeshReport {
             element: ElementType::Hex8,
             nodes: [3; 3],
@@ -35,6 +35,9 @@ pub(super) fn sample() -> Report {
             kernel: crate::fill::Kernel::Fused,
             cg: "classic".into(),
             halo: None,
+            format: crate::sparse::Format::Crs,
+            format_reason: "asked for".into(),
+            matrix_values: crate::sparse::Precision::F64,
         },
         newton_iterations: 1,
         cg_iterations: 5,

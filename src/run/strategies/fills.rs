@@ -4,6 +4,7 @@ use super::compared::{Compared, Promise};
 use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
 use crate::Result;
 use crate::comm::agree;
+use crate::element::equations::Heat;
 use crate::fill::StoredSystem;
 use crate::fill::{HeatInput, Kernel, Strategy};
 use crate::graph;
@@ -11,18 +12,22 @@ use crate::mesh::Face;
 use crate::run::Job;
 use crate::run::forecast::Choices;
 use crate::space::{Array, MemorySpace};
-use crate::sparse::Format;
+use crate::sparse::{Format, MatrixStorage};
 
-/// Conductivity of the assembled problem.
-pub(super) const CONDUCTIVITY: f64 = 2.0;
+/// The assembled equation.
+pub(super) const HEAT: Heat = Heat::new(2.0);
 
 /// Returns a matrix of the mesh in a storage format, for a strategy of the assembly.
-pub(super) fn system<S: Job>(study: &Study<'_, S>, strategy: Strategy, format: Format) -> Result<StoredSystem<S>> {
+pub(super) fn system<S: Job>(
+    study: &Study<'_, S>,
+    strategy: Strategy,
+    storage: MatrixStorage,
+) -> Result<StoredSystem<S>> {
     let Study { space, mesh, .. } = study;
     let graph = graph::build(*space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default())?;
     let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
     let conditions = space.dirichlet(&graph.crs, S::Memory::slice(&fixed))?;
-    space.stored_system(strategy, format, graph, conditions)
+    space.stored_system(strategy, storage, graph, conditions)
 }
 
 /// The result of an assembly: values, then the residual.
@@ -54,14 +59,14 @@ fn rounds<S: Job>(
     reference: &mut Option<[Vec<f64>; 2]>,
 ) -> Result<Option<Rounds>> {
     let &Study { space, mesh, comm, .. } = study;
-    let prepared = system(study, strategy, Format::Crs).and_then(|system| {
+    let prepared = system(study, strategy, Format::Crs.into()).and_then(|system| {
         let assembly = space.heat_assembly(strategy, kernel, &system)?;
         Ok((system, assembly, space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?))
     });
     let Some((mut system, mut assembly, temperature, mut residual)) = study.offered(prepared)? else { return Ok(None) };
     let mut assemble = |system: &mut StoredSystem<S>, residual: &mut Array<S, f64>| {
         let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
-        let input = HeatInput { node_coord, temperature, conductivity: CONDUCTIVITY };
+        let input = HeatInput { node_coord, temperature, heat: HEAT };
         study.timed(|| space.assemble_heat(&mut assembly, input, system, S::Memory::slice_mut(residual)))
     };
     // Warms up.

@@ -1,7 +1,7 @@
 //! Products in all formats and, where threads can share a row, with all numbers of threads. The matrix has no boundary conditions.
 
 use super::compared::{Compared, Promise};
-use super::fills::{CONDUCTIVITY, system};
+use super::fills::{HEAT, system};
 use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
 use crate::Result;
 use crate::comm::agree;
@@ -19,7 +19,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
     let mut all = Vec::new();
     let mut expected: Option<Vec<f64>> = None;
     for &format in S::FORMATS {
-        let choices = Choices { format, ..study.papers };
+        let choices = Choices { storage: format.into(), ..study.papers };
         study.fits(&choices)?;
         let mut system = agree(study.comm, assembled(study, format))?;
         if expected.is_none() {
@@ -36,10 +36,9 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
             let name = match lanes {
                 Some(Lanes::Warp) => format!("{format}, warp per row"),
                 Some(lanes) => format!("{format}, {lanes} per row"),
-                None if S::FORMATS.len() == 1 => format!("{format}, thread per row"),
                 None => format.to_string(),
             };
-            let is_seeds = format == study.papers.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp);
+            let is_seeds = format == study.papers.storage.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp);
             let rounds = rounds(study, &system, expected)?;
             let bounds = (TOLERANCE, Promise::SameBits);
             all.push(study.compared(("product", name), is_seeds, &choices, bounds, Some(rounds))?);
@@ -51,11 +50,11 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
 /// A matrix with values, ready for products.
 fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSystem<S>> {
     let &Study { space, mesh, .. } = study;
-    let mut system = system(study, S::STRATEGY, format)?;
+    let mut system = system(study, S::STRATEGY, format.into())?;
     let mut assembly = space.heat_assembly(S::STRATEGY, Kernel::default(), &system)?;
     let (temperature, mut residual) = (space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?);
     let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
-    let input = HeatInput { node_coord, temperature, conductivity: CONDUCTIVITY };
+    let input = HeatInput { node_coord, temperature, heat: HEAT };
     space.assemble_heat(&mut assembly, input, &mut system, S::Memory::slice_mut(&mut residual))?;
     space.update(&mut system.matrix)?;
     Ok(system)

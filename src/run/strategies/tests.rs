@@ -26,14 +26,11 @@ fn every_strategy_is_measured_and_right() {
         .map(|name| ("graph", name))
         .into_iter()
         .chain(fills.as_flattened().iter().map(|name| ("fill", name.as_str())))
-        .chain([("product", "crs, thread per row")])
+        .chain(["crs", "pattern", "symmetric"].map(|format| ("product", format)))
         .collect();
     assert_eq!(names, expected);
     let seeds: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_seeds).collect();
-    assert_eq!(
-        seeds.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
-        ["map", "scatter, contraction", "crs, thread per row"]
-    );
+    assert_eq!(seeds.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, contraction", "crs"]);
     for strategy in &study.strategies {
         assert_eq!(strategy.seconds.len(), 3);
         assert!(

@@ -6,6 +6,8 @@
 
 mod cg;
 mod checks;
+#[cfg(feature = "cuda")]
+mod device;
 mod distributed;
 mod function;
 mod host;
@@ -83,6 +85,11 @@ pub trait MatrixOperator: Formats {
 
     /// Returns the matrix as products read it.
     fn operator(matrix: &Self::Matrix) -> Self::Operator<'_>;
+
+    /// Returns the matrix with the values that were assembled, where products read rounded ones.
+    fn assembled(matrix: &Self::Matrix) -> Self::Operator<'_> {
+        Self::operator(matrix)
+    }
 }
 
 /// What a solve reached, computed from its x alone.

@@ -41,11 +41,19 @@ impl Grid {
     }
 }
 
-/// One kernel argument of at most 8 bytes.
+/// One kernel argument: at most 8 bytes, or a struct by its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Argument {
     bits: u64,
     size: u8,
+}
+
+impl Argument {
+    /// A struct that a kernel takes by value, of more than one word and less than 256 bytes. The launch copies it.
+    pub fn of_struct<const N: usize>(words: &[u64; N]) -> Self {
+        const { assert!(N > 1 && N < 32, "its size is one byte") };
+        Argument { bits: words.as_ptr().addr() as u64, size: (N * size_of::<u64>()) as u8 }
+    }
 }
 
 macro_rules! argument {
@@ -109,7 +117,8 @@ pub(super) fn launch(
     }
     let mut pointers = [std::ptr::null_mut::<c_void>(); Function::MOST];
     for (pointer, argument) in pointers.iter_mut().zip(arguments.iter_mut()) {
-        *pointer = (&raw mut argument.bits).cast();
+        // A struct is where its address says; the driver copies it while the launch is enqueued.
+        *pointer = if argument.size > 8 { argument.bits as *mut c_void } else { (&raw mut argument.bits).cast() };
     }
     let pointers = &mut pointers[..arguments.len()];
     let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));

@@ -167,6 +167,13 @@ impl Cuda {
         device.modules.load(device.info(), files)
     }
 
+    /// Compiles and loads the kernels of a file that is compiled for `defines`, as [`launch_specialised`](Self::launch_specialised).
+    pub(crate) fn load_specialised(&self, file: &'static KernelFile, defines: &str) -> Result<()> {
+        let device = self.device();
+        device.bind()?;
+        device.modules.load_specialised(device.info(), file, defines)
+    }
+
     /// Returns registers, memory and occupancy of every kernel of `files`, which are compiled unless they were launched before.
     ///
     /// # Errors
@@ -360,6 +367,10 @@ impl ExecutionSpace for Cuda {
             }
         }
         before.map_or(Ok(()), |(reading, items)| self.finish_copy(reading, items))
+    }
+
+    fn overwrite<T: Item>(&self, data: &[T], array: &mut Array<Self, T>) -> Result<()> {
+        self.write(data, 0, array)
     }
 
     fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Reading> {

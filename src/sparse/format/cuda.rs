@@ -6,15 +6,18 @@
 //! storage.view(matrix)                             products, and an operator for CG
 //! ```
 
+use super::sliced_ell::verdict;
 use super::{Format, Product, SlicedEll};
-use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_length;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, PeerExchange, arguments};
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, PeerExchange, arguments};
 use crate::sparse::kernel_files::SLICES;
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, Lanes};
+use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The data that a format keeps beside the CRS matrix.
 #[derive(Clone, Debug)]
@@ -28,11 +31,11 @@ impl<V: DeviceValue> Storage<V> {
     /// Builds what the format needs of the pattern.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
+    /// [`Error::OutOfMemory`] where the memory cannot be had.
     pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
         let slices = match format {
             Format::Crs => None,
-            Format::Sell | Format::Pattern => Some(SlicedEll::new(space, format, graph)?),
+            Format::Sell | Format::Pattern | Format::Symmetric => Some(SlicedEll::new(space, format, graph)?),
         };
         Ok(Storage { slices, lanes: None })
     }
@@ -109,7 +112,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
     /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    /// [`Error::Shape`] for short vectors.
     pub fn spmv(&self, space: &Cuda, alpha: f64, x: &CudaArray<f64>, beta: f64, y: &mut CudaArray<f64>) -> Result<()> {
         match self.source {
             Source::Slices(slices, _) => slices.spmv(space, alpha, x, beta, y),
@@ -120,7 +123,7 @@ impl<'a, V: DeviceValue> Stored<'a, V> {
     /// Computes y = A x over `rows` and x.y, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot); `rows` starts at a multiple of 32.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    /// [`Error::Shape`] for short vectors.
     pub fn spmv_dot(
         &self,
         space: &Cuda,
@@ -141,7 +144,7 @@ impl Cuda {
     /// Returns the matrix with its values rounded to single precision, on the same graph.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
+    /// [`Error::OutOfMemory`] where the memory cannot be had.
     pub fn single(&self, a: &CrsMatrix<f64, CudaMemory>) -> Result<CrsMatrix<f32, CudaMemory>> {
         let mut single = CrsMatrix::from_parts(a.graph().clone(), self.unfilled(a.graph().nnz())?);
         self.to_single(a, &mut single)?;
@@ -151,11 +154,64 @@ impl Cuda {
     /// Rounds the values of a matrix into those of a single-precision one. Moves 12 bytes per entry.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for another number of entries.
+    /// [`Error::Shape`] for another number of entries.
     pub fn to_single(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
+        self.to_single_counting(a, single, Argument::NULL)
+    }
+
+    /// [`to_single`](Self::to_single) that refuses values too large for f32; the host waits.
+    pub(super) fn round(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
+        let mut overflows = self.zeros::<u64>(1)?;
+        self.to_single_counting(a, single, (&mut overflows).into())?;
+        let mut found = [0];
+        self.read(&overflows, &mut found)?;
+        verdict([found[0], 0, 0])
+    }
+
+    /// Times three products in each of the formats, and returns the formats that can store the matrix with the time of a product,
+    /// fastest first. Formats with equal times keep their order. Allocates one format at a time; the host waits.
+    ///
+    /// # Errors
+    /// As [`Storage::new`] and [`Stored::spmv`].
+    pub fn time_formats<V: DeviceValue>(
+        &self,
+        a: &CrsMatrix<V, CudaMemory>,
+        formats: &[Format],
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+    ) -> Result<Vec<(Format, Duration)>> {
+        let mut times = Vec::new();
+        for &format in formats {
+            let mut storage = Storage::new(self, format, a.graph())?;
+            match storage.update(self, a) {
+                Ok(()) => {}
+                // Not symmetric.
+                Err(Error::Invalid(_)) => continue,
+                Err(error) => return Err(error),
+            }
+            let stored = storage.view(a);
+            // Not timed: the first product of a kernel may include its compilation.
+            stored.spmv(self, 1.0, x, 0.0, y)?;
+            let before = self.record()?;
+            for _ in 0..3 {
+                stored.spmv(self, 1.0, x, 0.0, y)?;
+            }
+            times.push((format, self.record()?.since(&before)? / 3));
+        }
+        times.sort_by_key(|&(_, time)| time);
+        Ok(times)
+    }
+
+    fn to_single_counting(
+        &self,
+        a: &CrsMatrix<f64, CudaMemory>,
+        single: &mut CrsMatrix<f32, CudaMemory>,
+        overflows: Argument,
+    ) -> Result<()> {
         let (from, (_, to)) = (a.values(), single.parts_mut());
         check_length("to_single", "single", to.len(), from.len())?;
-        self.launch(&SLICES, "to_single", Grid::cover(from.len(), 256), arguments![from.len() as u64, from, to])
+        let arguments = arguments![from.len() as u64, from, to, overflows];
+        self.launch(&SLICES, "to_single", Grid::cover(from.len(), 256), arguments)
     }
 }
 

@@ -3,13 +3,14 @@
 //! | made for | assembly writes | products read | kept besides the values |
 //! |---|---|---|---|
 //! | format `crs` | CRS | CRS | columns and row offsets |
-//! | other formats, directly | slices | slices | tables, and columns of slices without one |
+//! | `sell` and `pattern`, directly | slices | slices | tables, and columns of slices without one |
 //! | other formats | CRS | slices | CRS columns and row offsets, and the values in CRS |
+//! | values in f32 | CRS in f64 | CRS or slices in f32 | the same |
 //!
 //! Assembly into slices needs no CRS values and, once the positions of element matrices are places in the slices, no CRS graph. It
 //! saves 216 bytes of values and 136 bytes of graph per node of a box.
 
-use super::{Format, Formats, RowLayout, SlicedEll, Stored};
+use super::{DeviceOperator, Format, Formats, MatrixStorage, Precision, RowLayout, SlicedEll, Stored};
 use crate::Result;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, Lanes};
@@ -29,28 +30,56 @@ enum Kind {
     Slices(SlicedEll<f64>),
     /// Assembled in CRS and copied to slices.
     Both(CrsMatrix<f64, CudaMemory>, SlicedEll<f64>),
+    /// Assembled in CRS and rounded.
+    Single(CrsMatrix<f64, CudaMemory>, Rounded),
+}
+
+/// A matrix in single precision.
+#[derive(Debug)]
+enum Rounded {
+    Crs(CrsMatrix<f32, CudaMemory>),
+    Slices(SlicedEll<f32>),
 }
 
 impl DeviceMatrix {
-    /// Returns a matrix of a graph, with arbitrary values until it is assembled. With `direct`, formats other than `crs` are
+    /// Returns a matrix of a graph, with arbitrary values until it is assembled. With `direct`, `sell` and `pattern` are
     /// assembled in slices.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-    pub fn new(space: &Cuda, format: Format, direct: bool, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; those of [`Formats::check_storage`].
+    pub fn new(space: &Cuda, storage: MatrixStorage, direct: bool, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+        Cuda::check_storage(storage)?;
+        let format = storage.format;
         let crs = || CrsMatrix::unfilled_on(space, graph.clone());
-        let kind = match (format, direct) {
-            (Format::Crs, _) => Kind::Crs(crs()?),
-            (Format::Sell | Format::Pattern, true) => Kind::Slices(SlicedEll::new(space, format, graph)?),
-            (Format::Sell | Format::Pattern, false) => Kind::Both(crs()?, SlicedEll::new(space, format, graph)?),
+        let kind = match format {
+            Format::Crs if storage.values == Precision::F32 => {
+                let single = CrsMatrix::from_parts(graph.clone(), space.unfilled(graph.nnz())?);
+                Kind::Single(crs()?, Rounded::Crs(single))
+            }
+            _ if storage.values == Precision::F32 => {
+                Kind::Single(crs()?, Rounded::Slices(SlicedEll::new(space, format, graph)?))
+            }
+            Format::Crs => Kind::Crs(crs()?),
+            _ if direct && storage.holds_assembled_slices() => Kind::Slices(SlicedEll::new(space, format, graph)?),
+            _ => Kind::Both(crs()?, SlicedEll::new(space, format, graph)?),
         };
         Ok(DeviceMatrix { kind, lanes: None })
     }
 
     /// Returns the matrix as products read it. Its values are those of the last [`update`](Formats::update).
+    pub fn operator(&self) -> DeviceOperator<'_> {
+        match &self.kind {
+            Kind::Single(_, Rounded::Crs(crs)) => DeviceOperator::Single(Stored::of_crs(crs).with_lanes(self.lanes)),
+            Kind::Single(_, Rounded::Slices(slices)) => DeviceOperator::Single(Stored::of_slices(slices)),
+            _ => DeviceOperator::Double(self.view()),
+        }
+    }
+
+    /// Returns the matrix with the values in f64. They are those of the last [`update`](Formats::update), or as assembled where
+    /// products read rounded ones.
     pub fn view(&self) -> Stored<'_> {
         match &self.kind {
-            Kind::Crs(crs) => Stored::of_crs(crs).with_lanes(self.lanes),
+            Kind::Crs(crs) | Kind::Single(crs, _) => Stored::of_crs(crs).with_lanes(self.lanes),
             Kind::Slices(slices) => Stored::of_slices(slices),
             Kind::Both(crs, slices) => Stored::of_both(crs, slices),
         }
@@ -59,7 +88,7 @@ impl DeviceMatrix {
     /// Returns the values that assembly writes, padding included.
     pub fn values(&self) -> &CudaArray<f64> {
         match &self.kind {
-            Kind::Crs(crs) | Kind::Both(crs, _) => crs.values(),
+            Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => crs.values(),
             Kind::Slices(slices) => slices.values(),
         }
     }
@@ -68,14 +97,14 @@ impl DeviceMatrix {
     pub(crate) fn assembled_slices(&mut self) -> Option<&mut SlicedEll<f64>> {
         match &mut self.kind {
             Kind::Slices(slices) => Some(slices),
-            Kind::Crs(_) | Kind::Both(..) => None,
+            Kind::Crs(_) | Kind::Both(..) | Kind::Single(..) => None,
         }
     }
 
     /// Returns the layout of the values that assembly writes.
     pub(crate) fn layout(&self) -> RowLayout<'_> {
         match &self.kind {
-            Kind::Crs(crs) | Kind::Both(crs, _) => RowLayout::of_graph(crs.graph()),
+            Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => RowLayout::of_graph(crs.graph()),
             Kind::Slices(slices) => slices.layout(),
         }
     }
@@ -83,7 +112,7 @@ impl DeviceMatrix {
     /// Returns the values that assembly writes and their layout.
     pub(crate) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<f64>) {
         match &mut self.kind {
-            Kind::Crs(crs) | Kind::Both(crs, _) => {
+            Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => {
                 let (graph, values) = crs.parts_mut();
                 (RowLayout::of_graph(graph), values)
             }
@@ -99,10 +128,18 @@ impl Formats for Cuda {
         match &mut matrix.kind {
             Kind::Crs(_) | Kind::Slices(_) => Ok(false),
             Kind::Both(crs, slices) => slices.update(self, crs).map(|()| true),
+            Kind::Single(crs, Rounded::Slices(slices)) => slices.round(self, crs).map(|()| true),
+            Kind::Single(crs, Rounded::Crs(single)) => self.round(crs, single).map(|()| true),
         }
     }
 
-    const FORMATS: &'static [Format] = &[Format::Crs, Format::Sell, Format::Pattern];
+    const FORMATS: &'static [Format] = &[Format::Crs, Format::Sell, Format::Pattern, Format::Symmetric];
+
+    const FORMAT: Format = Format::Pattern;
+
+    fn check_storage(_: MatrixStorage) -> Result<()> {
+        Ok(())
+    }
 
     fn has_lanes(format: Format) -> bool {
         format == Format::Crs

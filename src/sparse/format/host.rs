@@ -1,24 +1,12 @@
-//! Hosts multiply with the CRS arrays themselves.
+//! Products with the CRS arrays themselves, on every space.
 
-use super::{Formats, Product};
+use super::Product;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::{HostSpace, Item, Slice};
+use crate::space::{Item, Slice};
 use crate::sparse::{CrsMatrix, Spmv};
 use crate::{LocalOrdinal, RowOffset};
 use std::ops::Range;
-
-impl<S: HostSpace> Formats for S {
-    type Matrix = CrsMatrix;
-
-    fn update(&self, _: &mut CrsMatrix) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn values_mut(matrix: &mut CrsMatrix) -> &mut Vec<f64> {
-        matrix.values_mut()
-    }
-}
 
 /// A matrix in CRS, on every space.
 impl<V: Item, S: Blas + Spmv<V>> Product<S> for &CrsMatrix<V, S::Memory> {

@@ -3,52 +3,53 @@
 //! A space's [`Matrix`](Formats::Matrix) is assembled in its format or copied to it by [`update`](Formats::update). On a GPU, the
 //! values of any CRS matrix can be copied to a `Storage`.
 
+mod choice;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "cuda")]
 mod device_matrix;
+#[cfg(feature = "cuda")]
+mod device_operator;
 mod host;
+mod host_layout;
+mod host_matrix;
+#[cfg(test)]
+mod host_refusals;
+mod host_rows;
+mod host_slices;
+#[cfg(test)]
+mod host_tests;
+mod host_unions;
 #[cfg(feature = "cuda")]
 mod row_layout;
 #[cfg(feature = "cuda")]
 mod slice_layout;
 #[cfg(feature = "cuda")]
 mod sliced_ell;
+mod stored_value;
 
+pub use choice::{Format, MatrixStorage, Precision};
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
 #[cfg(feature = "cuda")]
 pub use device_matrix::DeviceMatrix;
 #[cfg(feature = "cuda")]
+pub use device_operator::DeviceOperator;
+#[cfg(feature = "cuda")]
+pub(crate) use device_operator::stored;
+pub use host_matrix::{HostMatrix, HostStored};
+pub use host_slices::HostSlices;
+#[cfg(feature = "cuda")]
 pub(crate) use row_layout::RowLayout;
 #[cfg(feature = "cuda")]
 pub use sliced_ell::{SliceArrays, SlicedEll};
+pub use stored_value::StoredValue;
 
 use crate::Result;
 use crate::blas::{Blas, Reductions};
-use crate::space::{Array, Slice, named_choice};
+use crate::space::{Array, Slice};
 use crate::sparse::Lanes;
 use std::ops::Range;
-
-/// Storage format of a matrix for products on a GPU. Hosts multiply in CRS.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// The CRS arrays themselves: 12 bytes per entry, no set-up.
-    Crs,
-    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line.
-    Sell,
-    /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
-    /// pattern. Vectors have to be finite.
-    #[default]
-    Pattern,
-}
-
-impl Format {
-    /// All formats with their names.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Format::Crs, "crs"), (Format::Sell, "sell"), (Format::Pattern, "pattern")];
-}
-named_choice!(Format, "format");
 
 /// A matrix in some format, as an operator multiplies with it.
 pub trait Product<S: Blas> {
@@ -114,7 +115,26 @@ pub trait Formats: Blas {
     fn update(&self, matrix: &mut Self::Matrix) -> Result<bool>;
 
     /// The formats in which this space multiplies.
-    const FORMATS: &'static [Format] = &[Format::Crs];
+    const FORMATS: &'static [Format];
+
+    /// The format that `auto` selects on this space.
+    const FORMAT: Format;
+
+    /// The formats among which `auto` chooses once the values of a large matrix are known. Products in them give the same bits. None:
+    /// `auto` is [`FORMAT`](Self::FORMAT).
+    const CHOICES: &'static [Format] = &[];
+
+    /// Stores an assembled matrix in another storage. Returns false, and keeps the storage, where the other does not suit it: more
+    /// than rounding or memory stands against it.
+    fn store(&self, _matrix: &mut Self::Matrix, _storage: MatrixStorage) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Refuses a storage in which this space does not multiply.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) with the storages that are accepted.
+    fn check_storage(storage: MatrixStorage) -> Result<()>;
 
     /// Whether products in a format may share each row among several threads: [`set_lanes`](Self::set_lanes).
     fn has_lanes(_format: Format) -> bool {

@@ -5,7 +5,11 @@
 //! owners     the lowest slice with the same key                                   hash table on the GPU
 //! words      scans of what each slice adds; tables in the order of their owners
 //! ```
-//! The host reads four numbers, once. Meanwhile the layout takes about 250 bytes per slice. The result is the same in every run.
+//! For symmetric halves, before the owners: which offsets of each union are mirrored, and tables with the distances to the values of
+//! their partners, which then have the keys.
+//!
+//! The host reads four numbers, once; for halves also two distances and a table. Meanwhile the layout takes about 250 bytes per slice, for halves 750. The
+//! result is the same in every run.
 
 use crate::Result;
 use crate::space::ExecutionSpace;
@@ -17,6 +21,21 @@ use crate::sparse::kernel_files::SLICE_LAYOUT;
 const THREADS: u32 = 256;
 const SLICE: usize = 32;
 const WIDEST: usize = 40;
+/// Longest table with mirrored entries.
+const LONGEST: usize = 3 * WIDEST;
+/// Least offset to a row of another line of a mesh.
+const NEAREST: i32 = 48;
+
+/// How slices store columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// Every column.
+    Lists,
+    /// Tables of offsets where they suit.
+    Tables,
+    /// The same, with each pair of symmetric entries stored once.
+    Halves,
+}
 
 /// The arrays that describe the slices, see [`SlicedEll`](super::SlicedEll).
 pub(super) struct SliceLayout {
@@ -26,39 +45,107 @@ pub(super) struct SliceLayout {
     pub columns: CudaArray<u32>,
     /// Number of values, padding included.
     pub len: usize,
+    /// How symmetric products walk over the slices.
+    pub walk: Walk,
+    /// The table of most slices of a symmetric matrix, as kernels take it.
+    pub usual: Usual,
 }
 
-/// Patterns of the slices: entries stored per row, keys, unions.
+/// A table by value: `Usual` in the kernels.
+pub(super) type Usual = [u64; 29];
+
+/// Distances, in slices, of slices whose rows are neighbours in other directions than their own. A tile, the slices of a block, is
+/// `WARPS` slices a stride apart, with a plane of `WARPS` strides; or half as many, in each of two neighbouring planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Walk {
+    stride: u32,
+    plane: u32,
+}
+
+impl Walk {
+    /// Slices of a tile.
+    const WARPS: u32 = THREADS / SLICE as u32;
+    /// Slices in their order.
+    pub const PLAIN: Self = Walk { stride: 1, plane: Self::WARPS };
+
+    /// The walk over `slices` slices whose rows have neighbours at these distances, in rows.
+    fn new(slices: usize, [line, plane]: [i32; 2]) -> Self {
+        let apart = |offset: i32, unit: u32| (offset as u32 / SLICE as u32 + unit / 2) / unit * unit;
+        // Groups of tiles larger than an eighth of the matrix would leave many warps idle at its end.
+        let suits = |group: u32| 8 * group as usize <= slices;
+        let stride =
+            if line < NEAREST || line == i32::MAX { 1 } else { (line as u32 + SLICE as u32 / 2) / SLICE as u32 };
+        let plane = if plane == i32::MAX || plane <= line { 0 } else { apart(plane, stride * Self::WARPS / 2) };
+        if stride > 1 && plane > Self::WARPS * stride && suits(2 * plane) {
+            Walk { stride, plane }
+        } else if suits(Self::WARPS * stride) {
+            Walk { stride, plane: Self::WARPS * stride }
+        } else {
+            Self::PLAIN
+        }
+    }
+
+    /// Returns the number of tiles of so many slices, as the kernels count them.
+    pub fn tiles(self, slices: usize) -> usize {
+        let planes = if self.plane == Self::WARPS * self.stride { 1 } else { 2 };
+        slices.div_ceil((self.plane * planes) as usize) * (self.plane * planes / Self::WARPS) as usize
+    }
+
+    /// Returns the argument of the kernels.
+    pub fn word(self) -> u64 {
+        u64::from(self.plane) << 32 | u64::from(self.stride)
+    }
+}
+
+/// Patterns of the slices: entries stored per row, keys, tables of at most `widest` numbers; masks of mirrored offsets.
 struct Patterns {
     lengths: CudaArray<u32>,
     keys: CudaArray<u64>,
     unions: CudaArray<i32>,
+    widest: usize,
+    masks: Option<CudaArray<u64>>,
 }
 
 /// Numbers that the host reads: values, offsets, listed columns, offsets that differ from those of the slice's owner.
 type Sizes = [u64; 4];
 
 impl SliceLayout {
-    /// Lays out a graph. With `tables`, slices may share tables of offsets, found by those bits of a hash that `hash_mask` selects;
-    /// rows and columns are below 2^31 then.
-    pub(super) fn new(space: &Cuda, graph: &CrsGraph<CudaMemory>, tables: bool, hash_mask: u64) -> Result<Self> {
+    /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects; rows and columns are below 2^31
+    /// then.
+    pub(super) fn new(space: &Cuda, graph: &CrsGraph<CudaMemory>, columns: Columns, hash_mask: u64) -> Result<Self> {
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled::<u32>(slices)?;
         let (grid, row_map) = (Grid::cover(slices * SLICE, THREADS), graph.row_map());
-        if !tables {
+        if columns == Columns::Lists {
             space.launch(&SLICE_LAYOUT, "slice_lengths", grid, arguments![rows, row_map, &mut lengths])?;
             return Self::of_lists(space, graph, &lengths);
         }
         let (mut keys, mut unions) = (space.unfilled::<u64>(slices)?, space.unfilled::<i32>(slices * WIDEST)?);
         let arguments = arguments![rows, hash_mask, row_map, graph.entries(), &mut lengths, &mut keys, &mut unions];
         space.launch(&SLICE_LAYOUT, "slice_patterns", grid, arguments)?;
-        let patterns = Patterns { lengths, keys, unions };
-        match Self::of_tables(space, graph, &patterns, true)? {
-            Some(layout) => Ok(layout),
+        let mut patterns = Patterns { lengths, keys, unions, widest: WIDEST, masks: None };
+        let mut walk = Walk::PLAIN;
+        if columns == Columns::Halves {
+            (patterns, walk) = patterns.halved(space, hash_mask)?;
+        }
+        let layout = match Self::of_tables(space, graph, &patterns, true)? {
+            Some(layout) => layout,
             // Two different unions have the same key: each slice gets its own table.
             None => Self::of_tables(space, graph, &patterns, false)?
-                .ok_or_else(|| crate::Error::Device("slices: a table differs from its own slice".into())),
-        }
+                .ok_or_else(|| crate::Error::Device("slices: a table differs from its own slice".into()))?,
+        };
+        let usual = if columns == Columns::Halves { layout.usual(space)? } else { [u64::MAX; 29] };
+        Ok(SliceLayout { walk, usual, ..layout })
+    }
+
+    /// Returns the table that most of some slices have.
+    fn usual(&self, space: &Cuda) -> Result<Usual> {
+        let (mut there, mut usual) = (space.zeros::<u64>(29)?, [0; 29]);
+        let slices = self.words.len() as u64;
+        let arguments = arguments![slices, &self.slice_offsets, &self.words, &self.offsets, &mut there];
+        space.launch(&SLICE_LAYOUT, "slice_usual", Grid::new(1, THREADS), arguments)?;
+        space.read(&there, &mut usual)?;
+        Ok(usual)
     }
 
     /// All slices list their columns.
@@ -67,7 +154,8 @@ impl SliceLayout {
         let (mut slice_offsets, _) = space.scan(slices, lengths)?;
         let (mut words, mut sizes) = (space.unfilled::<u64>(slices)?, space.zeros::<u64>(4)?);
         const NONE: Argument = Argument::NULL;
-        let arguments = arguments![slices as u64, NONE, NONE, NONE, NONE, &mut slice_offsets, &mut words, &mut sizes];
+        let arguments =
+            arguments![slices as u64, NONE, NONE, NONE, NONE, NONE, &mut slice_offsets, &mut words, &mut sizes];
         space.launch(&SLICE_LAYOUT, "slice_words", Grid::cover(slices + 1, THREADS), arguments)?;
         let mut read: Sizes = [0; 4];
         space.read(&sizes, &mut read)?;
@@ -77,7 +165,7 @@ impl SliceLayout {
     /// Slices have tables where their pattern suits; with `share`, those of one key have one table. Returns `None` if the unions of
     /// such slices differ.
     fn of_tables(space: &Cuda, graph: &CrsGraph<CudaMemory>, patterns: &Patterns, share: bool) -> Result<Option<Self>> {
-        let Patterns { lengths, keys, unions } = patterns;
+        let Patterns { lengths, keys, unions, widest, masks } = patterns;
         let slices = lengths.len();
         let (count, per_slice) = (slices as u64, Grid::cover(slices, THREADS));
         let (mut owners, mut added_offsets) = (space.unfilled::<u32>(slices)?, space.unfilled::<u32>(slices)?);
@@ -90,20 +178,17 @@ impl SliceLayout {
             count, keys, lengths, table_owners, places, &mut owners, &mut added_offsets, &mut added_columns,
         ];
         space.launch(&SLICE_LAYOUT, "slice_counts", per_slice, arguments)?;
-        let per_offset = Grid::cover(slices * WIDEST, THREADS);
-        space.launch(
-            &SLICE_LAYOUT,
-            "slice_compare",
-            per_offset,
-            arguments![count, keys, &owners, unions, &mut sizes],
-        )?;
+        let per_offset = Grid::cover(slices * widest, THREADS);
+        let widest = *widest as u32;
+        let arguments = arguments![count, widest, keys, &owners, unions, &mut sizes];
+        space.launch(&SLICE_LAYOUT, "slice_compare", per_offset, arguments)?;
         let (mut slice_offsets, _) = space.scan(slices, lengths)?;
         let ((table_starts, _), (list_starts, _)) =
             (space.scan(slices, &added_offsets)?, space.scan(slices, &added_columns)?);
         let mut words = space.unfilled::<u64>(slices)?;
         #[rustfmt::skip]
         let arguments = arguments![
-            count, keys, &owners, &table_starts, &list_starts, &mut slice_offsets, &mut words, &mut sizes,
+            count, keys, &owners, masks.as_ref().map_or(Argument::NULL, Argument::from), &table_starts, &list_starts, &mut slice_offsets, &mut words, &mut sizes,
         ];
         space.launch(&SLICE_LAYOUT, "slice_words", Grid::cover(slices + 1, THREADS), arguments)?;
         let mut read: Sizes = [0; 4];
@@ -112,7 +197,7 @@ impl SliceLayout {
             return Ok(None);
         }
         let tables = |words: &CudaArray<u64>, offsets: &mut CudaArray<i32>| {
-            let arguments = arguments![count, keys, &owners, unions, words, offsets];
+            let arguments = arguments![count, widest, keys, &owners, unions, words, offsets];
             space.launch(&SLICE_LAYOUT, "slice_tables", per_offset, arguments)
         };
         Self::filled(space, graph, slice_offsets, words, read, tables).map(Some)
@@ -149,6 +234,67 @@ impl SliceLayout {
             let arguments = arguments![rows, graph.row_map(), graph.entries(), &slice_offsets, &words, &mut columns];
             space.launch(&SLICE_LAYOUT, "slice_columns", grid, arguments)?;
         }
-        Ok(SliceLayout { slice_offsets, words, offsets, columns, len: len as usize })
+        Ok(SliceLayout {
+            slice_offsets,
+            words,
+            offsets,
+            columns,
+            len: len as usize,
+            walk: Walk::PLAIN,
+            usual: [u64::MAX; 29],
+        })
+    }
+}
+
+impl Patterns {
+    /// Returns the patterns of slices that store each pair of symmetric entries once, and the walk over them.
+    fn halved(mut self, space: &Cuda, hash_mask: u64) -> Result<(Self, Walk)> {
+        let slices = self.lengths.len();
+        let (count, grid) = (slices as u64, Grid::cover(slices * SLICE, THREADS));
+        let mut masks = space.unfilled::<u64>(slices)?;
+        let arguments = arguments![count, &self.keys, &self.unions, &mut masks, &mut self.lengths];
+        space.launch(&SLICE_LAYOUT, "slice_mirrors", grid, arguments)?;
+        let (starts, _) = space.scan(slices, &self.lengths)?;
+        let (mut keys, mut chains) = (space.unfilled::<u64>(slices)?, space.unfilled::<i32>(slices * LONGEST)?);
+        let mut near = space.zeros::<i32>(2)?;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            count, hash_mask, NEAREST, &self.keys, &self.unions, &masks, &starts, &mut keys, &mut chains, &mut near,
+        ];
+        space.launch(&SLICE_LAYOUT, "slice_chains", grid, arguments)?;
+        let mut offsets = [0; 2];
+        space.read(&near, &mut offsets)?;
+        let walk = Walk::new(slices, offsets);
+        Ok((Patterns { lengths: self.lengths, keys, unions: chains, widest: LONGEST, masks: Some(masks) }, walk))
+    }
+}
+
+/// Walks over boxes follow lines and planes, and every slice is in one tile.
+#[test]
+fn walks_cover_all_slices_once() {
+    let offsets = |n: i32| [n - 1, n * n - n - 1];
+    assert_eq!(Walk::new(1 << 19, offsets(256)), Walk { stride: 8, plane: 2048 });
+    assert_eq!(Walk::new(1 << 16, offsets(128)), Walk { stride: 4, plane: 512 });
+    assert_eq!(Walk::new(31_250, offsets(100)), Walk { stride: 3, plane: 312 });
+    assert_eq!(Walk::new(1000, [i32::MAX; 2]), Walk::PLAIN);
+    assert_eq!(Walk::new(100, offsets(256)), Walk::PLAIN);
+    for (slices, offsets) in [(5000, [63, 4031]), (1000, [99, i32::MAX]), (4219, [59, 2939]), (7, [i32::MAX; 2])] {
+        let walk @ Walk { stride, plane } = Walk::new(slices, offsets);
+        // As in the kernels.
+        let apart = if plane == Walk::WARPS * stride { Walk::WARPS } else { Walk::WARPS / 2 };
+        let mut seen = vec![0; slices];
+        for (tile, warp) in
+            (0..walk.tiles(slices) as u32).flat_map(|tile| (0..Walk::WARPS).map(move |warp| (tile, warp)))
+        {
+            let (group, rest) = (tile / (plane / apart), tile % (plane / apart));
+            let slice = group * plane * (Walk::WARPS / apart)
+                + warp / apart * plane
+                + (rest / stride * apart + warp % apart) * stride
+                + rest % stride;
+            if let Some(count) = seen.get_mut(slice as usize) {
+                *count += 1;
+            }
+        }
+        assert!(seen.iter().all(|&count| count == 1), "{slices} slices, {walk:?}");
     }
 }

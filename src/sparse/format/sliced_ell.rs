@@ -11,16 +11,21 @@
 //!   of the first slices that have them.
 //! - as a list of columns otherwise, and always in [`Format::Sell`].
 //!
-//! Both are exact. The order in which a row is summed depends on its slice alone. A padded entry of a table multiplies
-//! some item of x by zero, so x must be finite.
+//! In [`Format::Symmetric`] a slice with a table does not store the entries below the diagonal that are mirrored: both slices of the
+//! partner rows store the opposite offset, so the entries are read there. Its table, behind the stored offsets, has three numbers per
+//! mirrored entry: offset, and the distance to the values in either slice of partners, in units of 32 values; bits 40..62 of its word
+//! are their number. The value above the diagonal counts. Symmetry is checked at each [`update`](SlicedEll::update).
+//!
+//! All are exact. The order in which a row is summed depends on its slice and, in `symmetric`, on whether its table is the one of most
+//! slices. A padded entry of a table multiplies some item of x by zero, so x must be finite.
 
-use super::slice_layout::SliceLayout;
+use super::slice_layout::{Columns, SliceLayout, Usual, Walk};
 use super::{Format, RowLayout};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, PeerExchange, arguments};
-use crate::sparse::kernel_files::SLICES;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, PeerExchange, arguments};
+use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
 use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
@@ -38,12 +43,16 @@ const WARPS: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct SlicedEll<V: DeviceValue> {
     graph: Arc<CrsGraph<CudaMemory>>,
-    tables: bool,
+    stored: Columns,
     slice_offsets: CudaArray<u64>,
     words: CudaArray<u64>,
     offsets: CudaArray<i32>,
     columns: CudaArray<u32>,
     values: CudaArray<V>,
+    walk: Walk,
+    usual: Box<Usual>,
+    /// What an update finds: values too large, partners that differ, entries above the diagonal less those below.
+    faults: CudaArray<u64>,
 }
 
 /// The arrays of a layout on the host, for inspection; see [`SlicedEll`].
@@ -77,14 +86,31 @@ impl<V: DeviceValue> SlicedEll<V> {
     #[doc(hidden)]
     pub fn with_hash_mask(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>, mask: u64) -> Result<Self> {
         if format == Format::Crs {
-            return Err(Error::Invalid("invalid format `crs` for a sliced matrix: expected sell or pattern".into()));
+            let why = "invalid format `crs` for a sliced matrix: expected sell, pattern or symmetric";
+            return Err(Error::Invalid(why.into()));
         }
         // Tables hold column - row in 32 bits.
         let small = graph.rows().max(graph.columns()) <= i32::MAX as usize;
-        let tables = format == Format::Pattern && small;
-        let SliceLayout { slice_offsets, words, offsets, columns, len } = SliceLayout::new(space, graph, tables, mask)?;
-        let values = space.unfilled(len)?;
-        Ok(SlicedEll { graph: graph.clone(), tables, slice_offsets, words, offsets, columns, values })
+        let stored = match format {
+            Format::Pattern if small => Columns::Tables,
+            Format::Symmetric if small => Columns::Halves,
+            _ => Columns::Lists,
+        };
+        let layout = SliceLayout::new(space, graph, stored, mask)?;
+        let SliceLayout { slice_offsets, words, offsets, columns, len, walk, usual } = layout;
+        let (values, faults, graph) = (space.unfilled(len)?, space.unfilled(3)?, graph.clone());
+        Ok(SlicedEll {
+            graph,
+            stored,
+            slice_offsets,
+            words,
+            offsets,
+            columns,
+            values,
+            walk,
+            usual: Box::new(usual),
+            faults,
+        })
     }
 
     /// Copies the layout to the host.
@@ -101,23 +127,52 @@ impl<V: DeviceValue> SlicedEll<V> {
     }
 
     /// Takes the values of a matrix on the same graph. One pass; reads 8 to 12 bytes and writes 8 bytes per entry in
-    /// f64.
+    /// f64. In halves, another pass checks symmetry, and the host waits.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the matrix has another graph.
+    /// [`Error::Invalid`] when the matrix has another graph; in halves, when it is not symmetric: an entry has no partner, or differs
+    /// from it by more than 1e-12 of the row's largest entry (2.4e-7 in f32).
     pub fn update(&mut self, space: &Cuda, a: &CrsMatrix<V, CudaMemory>) -> Result<()> {
+        self.take(space, a)
+    }
+
+    fn take<W: DeviceValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
         // Compares the objects only: a comparison of all columns would cost as much as the update.
         if !Arc::ptr_eq(&self.graph, a.graph()) {
             return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));
         }
         let (rows, row_map, entries) = (a.graph().rows() as u64, a.graph().row_map(), a.graph().entries());
-        let Self { slice_offsets, words, offsets, values, .. } = self;
+        let (halved, rounds) = (self.stored == Columns::Halves, V::NAME != W::NAME);
+        let (update, check, tolerance) = match (halved, rounds, V::NAME) {
+            (false, true, _) => ("update_single", "", 0.0),
+            (false, false, "f32") => ("update_f32", "", 0.0),
+            (false, ..) => ("update_f64", "", 0.0),
+            (true, true, _) => ("update_halves_single", "asymmetries_single", 2.4e-7),
+            (true, false, "f32") => ("update_halves_f32", "asymmetries_f32", 2.4e-7),
+            (true, ..) => ("update_halves_f64", "asymmetries_f64", 1e-12),
+        };
+        let Self { slice_offsets, words, offsets, values, faults, .. } = self;
+        let (slice_offsets, words, offsets, from) = (&*slice_offsets, &*words, &*offsets, a.values());
+        space.fill_bytes(faults, 0)?;
         // One warp per slice.
-        let grid = Grid::cover(words.len(), WARPS);
-        let grid = Grid { threads: WARPS * SLICE as u32, ..grid };
-        let (offsets, from) = (&*offsets, a.values());
-        let arguments = arguments![rows, row_map, entries, from, &*slice_offsets, &*words, offsets, values];
-        space.launch(&SLICES, V::UPDATE, grid, arguments)
+        let grid = Grid { threads: WARPS * SLICE as u32, ..Grid::cover(words.len(), WARPS) };
+        let arguments =
+            arguments![rows, row_map, entries, from, slice_offsets, words, offsets, &mut *values, &mut *faults];
+        space.launch(&SLICES, update, grid, arguments)?;
+        if halved {
+            let grid = Grid::cover(words.len() * SLICE, THREADS);
+            #[rustfmt::skip]
+            let arguments = arguments![
+                rows, tolerance, row_map, entries, from, slice_offsets, words, offsets, &*values, &mut *faults,
+            ];
+            space.launch(&SLICES_SYMMETRIC, check, grid, arguments)?;
+        }
+        if !halved && !rounds {
+            return Ok(());
+        }
+        let mut found = [0; 3];
+        space.read(faults, &mut found)?;
+        verdict(found)
     }
 
     /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
@@ -128,11 +183,15 @@ impl<V: DeviceValue> SlicedEll<V> {
         let (rows, columns) = (self.graph.rows(), self.graph.columns());
         check_at_least("spmv", "x", x.len(), columns)?;
         check_at_least("spmv", "y", y.len(), rows)?;
-        let name = V::SLICED[usize::from(self.tables)][update(alpha, beta)];
-        let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
-        let (rows, columns, grid) = (rows as u64, columns as u64, Grid::cover(rows, THREADS));
-        let arguments = arguments![rows, columns, alpha, slice_offsets, words, offsets, listed, values, x, beta, y];
-        space.launch(&SLICES, name, grid, arguments)
+        let name = V::SLICED[self.stored as usize][update(alpha, beta)];
+        let Self { slice_offsets, words, offsets, columns: listed, values, walk, .. } = self;
+        let grid = Grid::new(self.tiles(rows), THREADS);
+        let (rows, columns, walk) = (rows as u64, columns as u64, walk.word());
+        #[rustfmt::skip]
+        let arguments = arguments![
+            rows, columns, walk, alpha, slice_offsets, words, offsets, listed, values, x, beta, y,
+        ];
+        self.launch(space, name, grid, arguments)
     }
 
     /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot), in blocks of 32 rows.
@@ -150,19 +209,19 @@ impl<V: DeviceValue> SlicedEll<V> {
     ) -> Result<()> {
         let columns = self.graph.columns();
         check_dot((self.graph.rows(), columns, SLICE), &rows, x, y, sums, slot)?;
-        let name = V::SLICED_DOT[usize::from(self.tables)];
-        let grid = space.product_grid(&SLICES, name, rows.len().div_ceil(THREADS as usize))?;
-        let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
+        let name = V::SLICED_DOT[self.stored as usize];
+        let grid = space.product_grid(self.file(), name, self.tiles(rows.len()))?;
+        let Self { slice_offsets, words, offsets, columns: listed, values, walk, .. } = self;
         let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
         let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
         let ranks = ranks_of_whole(&rows, self.graph.rows(), sums);
         let Reductions { partials, scalars, .. } = sums;
         #[rustfmt::skip]
         let arguments = arguments![
-            first, last, columns, slice_offsets, words, offsets, listed, values, x, y, stop, ranks, partials, slot, scalars,
-            ticket,
+            first, last, columns, walk.word(), slice_offsets, words, offsets, listed, values, x, y, stop, ranks, partials, slot,
+            scalars, ticket,
         ];
-        space.launch(&SLICES, name, grid, arguments)
+        self.launch(space, name, grid, arguments)
     }
 
     /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
@@ -180,23 +239,43 @@ impl<V: DeviceValue> SlicedEll<V> {
         let (rows, columns) = (self.graph.rows(), self.graph.columns());
         check_dot((rows, columns, SLICE), &(0..rows), x, y, sums, slot)?;
         // The grid of the plain product, so that the partial sums are the same.
-        let which = usize::from(self.tables);
-        let grid = space.product_grid(&SLICES, V::SLICED_DOT[which], rows.div_ceil(THREADS as usize))?;
-        let Self { slice_offsets, words, offsets, columns: listed, values, .. } = self;
+        let which = self.stored as usize;
+        let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(rows))?;
+        let Self { slice_offsets, words, offsets, columns: listed, values, walk, .. } = self;
         let (interior, rows, columns) = (interior as u64, rows as u64, columns as u64);
         let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
         let (ghosts, Reductions { partials, scalars, .. }) = (&exchange.table, sums);
         #[rustfmt::skip]
         let arguments = arguments![
-            interior, rows, columns, slice_offsets, words, offsets, listed, values, ghosts, x, y, stop, ranks, partials, slot,
-            scalars, ticket,
+            interior, rows, columns, walk.word(), slice_offsets, words, offsets, listed, values, ghosts, x, y, stop, ranks, partials,
+            slot, scalars, ticket,
         ];
-        space.launch(&SLICES, V::SLICED_DOT_EXCHANGING[which], grid, arguments)
+        self.launch(space, V::SLICED_DOT_EXCHANGING[which], grid, arguments)
+    }
+
+    /// Returns the kernels of the products.
+    fn file(&self) -> &'static KernelFile {
+        if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
+    }
+
+    /// Launches a product; those of halves take the usual table as well.
+    fn launch(&self, space: &Cuda, name: &'static str, grid: Grid, arguments: &mut [Argument]) -> Result<()> {
+        if self.stored != Columns::Halves {
+            return space.launch(&SLICES, name, grid, arguments);
+        }
+        let mut arguments = arguments.to_vec();
+        arguments.push(Argument::of_struct(&self.usual));
+        space.launch(&SLICES_SYMMETRIC, name, grid, &mut arguments)
+    }
+
+    /// Returns the number of tiles of `rows` rows, a tile for a block at a time. In halves, tiles that end beyond the rows may be empty.
+    fn tiles(&self, rows: usize) -> usize {
+        self.walk.tiles(rows.div_ceil(SLICE))
     }
 
     /// Returns the bytes of the matrix that one product reads.
     pub fn bytes(&self) -> usize {
-        let words = if self.tables { self.words.bytes() } else { 0 };
+        let words = if self.stored == Columns::Lists { 0 } else { self.words.bytes() };
         self.values.bytes() + self.columns.bytes() + self.slice_offsets.bytes() + words + self.offsets.bytes()
     }
 
@@ -238,4 +317,31 @@ impl<V: DeviceValue> SlicedEll<V> {
     pub fn entries(&self) -> (usize, usize) {
         (self.values.len(), self.columns.len())
     }
+}
+
+impl SlicedEll<f32> {
+    /// [`update`](Self::update) with the values of a matrix in f64, rounded. The host waits.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update), and [`Error::Invalid`] for finite values that are too large for f32.
+    pub fn round(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<()> {
+        self.take(space, a)
+    }
+}
+
+/// Refuses a matrix by what an update has found.
+pub(super) fn verdict([overflows, partners, surplus]: [u64; 3]) -> Result<()> {
+    if overflows > 0 {
+        return Err(Error::Invalid(format!(
+            "matrix values in f32: {overflows} values are too large: expected at most {:e}, or values in f64",
+            f32::MAX
+        )));
+    }
+    if partners > 0 || surplus != 0 {
+        let partners = partners + (surplus as i64).max(0) as u64;
+        return Err(Error::Invalid(format!(
+            "format symmetric: {partners} entries differ from their partners: expected a symmetric matrix, or the format pattern"
+        )));
+    }
+    Ok(())
 }

@@ -32,15 +32,13 @@ pub trait DeviceValue: HostValue {
     /// The same with ghosts that may still be on their way.
     #[doc(hidden)]
     const SPMV_DOT_EXCHANGING: [&'static str; 6];
-    /// In slices: sell and pattern, by what happens to y.
+    /// In slices: sell, pattern and symmetric, by what happens to y.
     #[doc(hidden)]
-    const SLICED: [[&'static str; 4]; 2];
+    const SLICED: [[&'static str; 4]; 3];
     #[doc(hidden)]
-    const SLICED_DOT: [&'static str; 2];
+    const SLICED_DOT: [&'static str; 3];
     #[doc(hidden)]
-    const SLICED_DOT_EXCHANGING: [&'static str; 2];
-    #[doc(hidden)]
-    const UPDATE: &'static str;
+    const SLICED_DOT_EXCHANGING: [&'static str; 3];
     /// Name of the type in kernel names.
     #[doc(hidden)]
     const NAME: &'static str;
@@ -58,6 +56,25 @@ macro_rules! by_lanes {
         ]
     };
 }
+macro_rules! by_updates {
+    ($format:literal, $value:ident) => {
+        [
+            concat!($format, "_set_", stringify!($value)),
+            concat!($format, "_scale_", stringify!($value)),
+            concat!($format, "_add_", stringify!($value)),
+            concat!($format, "_axpby_", stringify!($value)),
+        ]
+    };
+}
+macro_rules! by_formats {
+    ($name:literal, $value:ident) => {
+        [
+            concat!("sell_", $name, "_", stringify!($value)),
+            concat!("pattern_", $name, "_", stringify!($value)),
+            concat!("symmetric_", $name, "_", stringify!($value)),
+        ]
+    };
+}
 macro_rules! device_value {
     ($value:ident) => {
         impl DeviceValue for $value {
@@ -69,28 +86,11 @@ macro_rules! device_value {
             ];
             const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot", $value);
             const SPMV_DOT_EXCHANGING: [&'static str; 6] = by_lanes!("spmv_dot_exchanging", $value);
-            const SLICED: [[&'static str; 4]; 2] = [
-                [
-                    concat!("sell_set_", stringify!($value)),
-                    concat!("sell_scale_", stringify!($value)),
-                    concat!("sell_add_", stringify!($value)),
-                    concat!("sell_axpby_", stringify!($value)),
-                ],
-                [
-                    concat!("pattern_set_", stringify!($value)),
-                    concat!("pattern_scale_", stringify!($value)),
-                    concat!("pattern_add_", stringify!($value)),
-                    concat!("pattern_axpby_", stringify!($value)),
-                ],
-            ];
-            const SLICED_DOT: [&'static str; 2] =
-                [concat!("sell_dot_", stringify!($value)), concat!("pattern_dot_", stringify!($value))];
-            const SLICED_DOT_EXCHANGING: [&'static str; 2] = [
-                concat!("sell_dot_exchanging_", stringify!($value)),
-                concat!("pattern_dot_exchanging_", stringify!($value)),
-            ];
+            const SLICED: [[&'static str; 4]; 3] =
+                [by_updates!("sell", $value), by_updates!("pattern", $value), by_updates!("symmetric", $value)];
+            const SLICED_DOT: [&'static str; 3] = by_formats!("dot", $value);
+            const SLICED_DOT_EXCHANGING: [&'static str; 3] = by_formats!("dot_exchanging", $value);
             const NAME: &'static str = stringify!($value);
-            const UPDATE: &'static str = concat!("update_", stringify!($value));
         }
     };
 }

@@ -37,32 +37,43 @@ impl<V: HostValue, S: HostSpace> Spmv<V> for S {
         slot: usize,
     ) -> Result<()> {
         check("spmv_dot", a, x, y)?;
-        if rows.start > rows.end || rows.end > a.graph().rows() {
-            let all = a.graph().rows();
-            return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
-        }
-        check_at_least("spmv_dot", "x", x.len(), rows.end)?;
-        if sums.is_stopped()? {
-            return Ok(());
-        }
-        let Reductions { partials, scalars, .. } = sums;
-        check_at_least("spmv_dot", "scalars", scalars.len(), slot + 1)?;
-        let blocks = rows.start / S::CHUNK..rows.end.div_ceil(S::CHUNK);
-        // A range that began inside a block would overwrite the partial sum of the range before.
-        check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
-        check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
-        let all = blocks.end;
-        let blocks = y[rows.clone()].par_chunks_mut(S::CHUNK).zip(&mut partials[blocks]).enumerate();
-        self.for_each(blocks, |(block, (y, partial))| {
-            let first = rows.start + block * S::CHUNK;
-            *partial = V::rows_dot(a, first, x, y);
-        });
-        // The last range adds the partial sums of all ranges, in the order of an undivided product: a split changes no bit.
-        if rows.end == a.graph().rows() {
-            scalars[slot] = partials[..all].iter().sum();
-        }
-        Ok(())
+        dot_of_blocks(self, a.graph().rows(), rows, x, y, sums, slot, |first, y| V::rows_dot(a, first, x, y))
     }
+}
+
+/// Multiplies `rows` of a matrix with `all` rows in blocks: `product(first, y)` writes y = A x from row `first` on and returns its share
+/// of x.y, which goes to `sums` as in [`Spmv::spmv_dot`].
+pub(in crate::sparse) fn dot_of_blocks<S: HostSpace>(
+    space: &S,
+    all: usize,
+    rows: Range<usize>,
+    x: &[f64],
+    y: &mut [f64],
+    sums: &mut Reductions<S>,
+    slot: usize,
+    product: impl Fn(usize, &mut [f64]) -> f64 + Send + Sync,
+) -> Result<()> {
+    if rows.start > rows.end || rows.end > all {
+        return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+    }
+    check_at_least("spmv_dot", "x", x.len(), rows.end)?;
+    if sums.is_stopped()? {
+        return Ok(());
+    }
+    let Reductions { partials, scalars, .. } = sums;
+    check_at_least("spmv_dot", "scalars", scalars.len(), slot + 1)?;
+    let blocks = rows.start / S::CHUNK..rows.end.div_ceil(S::CHUNK);
+    // A range that began inside a block would overwrite the partial sum of the range before.
+    check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
+    check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
+    let end = blocks.end;
+    let blocks = y[rows.clone()].par_chunks_mut(S::CHUNK).zip(&mut partials[blocks]).enumerate();
+    space.for_each(blocks, |(block, (y, partial))| *partial = product(rows.start + block * S::CHUNK, y));
+    // The last range adds the partial sums of all ranges, in the order of an undivided product: a split changes no bit.
+    if rows.end == all {
+        scalars[slot] = partials[..end].iter().sum();
+    }
+    Ok(())
 }
 
 /// A type of values in products on a host. The loops over the rows of a block are compiled with this library for each type, so that a
@@ -128,17 +139,23 @@ fn multiply<V: Item + Into<f64>>(
             at += 16;
         }
         start = row.end;
-        let (columns, last_columns) = entries[row.clone()].as_chunks::<WAYS>();
-        let (terms, last_terms) = values[row].as_chunks::<WAYS>();
-        let mut sums = [0.0; WAYS];
-        for (columns, terms) in columns.iter().zip(terms) {
-            for way in 0..WAYS {
-                sums[way] += terms[way].into() * x[columns[way] as usize];
-            }
-        }
-        let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x[column as usize]);
-        store(i, (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>());
+        store(i, row_sum(&entries[row.clone()], &values[row], x));
     }
+}
+
+/// The product of a row.
+#[inline(always)]
+pub(in crate::sparse) fn row_sum<V: Item + Into<f64>>(columns: &[u32], values: &[V], x: &[f64]) -> f64 {
+    let (columns, last_columns) = columns.as_chunks::<WAYS>();
+    let (terms, last_terms) = values.as_chunks::<WAYS>();
+    let mut sums = [0.0; WAYS];
+    for (columns, terms) in columns.iter().zip(terms) {
+        for way in 0..WAYS {
+            sums[way] += terms[way].into() * x[columns[way] as usize];
+        }
+    }
+    let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x[column as usize]);
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>()
 }
 
 fn check<V: Item>(operation: &'static str, a: &CrsMatrix<V>, x: &[f64], y: &[f64]) -> Result<()> {

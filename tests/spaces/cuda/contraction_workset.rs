@@ -3,6 +3,7 @@
 use super::gpu;
 use minifenl::contraction::Variant;
 use minifenl::element::basis::CORNERS;
+use minifenl::element::equations::Heat;
 use minifenl::element::{min_determinant, reference};
 use minifenl::fill::{ContractionWorkset, HeatInput};
 use minifenl::mesh::ElemNode;
@@ -10,7 +11,7 @@ use minifenl::space::{Cuda, ExecutionSpace, Layout};
 use std::ops::Range;
 
 const ELEMS: usize = 331;
-const CONDUCTIVITY: f64 = 1.7;
+const HEAT: Heat = Heat::new(1.7);
 const POISON: f64 = -1e300;
 
 /// Numbers in -1..1 that look random.
@@ -44,7 +45,7 @@ fn on_device(
     let mut residuals = space.upload(&vec![POISON; 8 * ELEMS]).unwrap();
     let mut workset = workset;
     for elems in elems {
-        let input = HeatInput { node_coord: &node_coord, temperature: &temperature, conductivity: CONDUCTIVITY };
+        let input = HeatInput { node_coord: &node_coord, temperature: &temperature, heat: HEAT };
         workset.evaluate(space, &table, input, elems, &mut matrices, &mut residuals).unwrap();
     }
     (space.download(&matrices).unwrap(), space.download(&residuals).unwrap())
@@ -74,7 +75,7 @@ fn element_matrices_equal_the_reference() {
             for elem in 0..ELEMS {
                 let nodes: [usize; 8] = std::array::from_fn(|i| table.elem(elem)[i] as usize);
                 let coords = nodes.map(|node| node_coord[node]);
-                let (residual, matrix) = reference(coords, nodes.map(|node| temperature[node]), CONDUCTIVITY);
+                let (residual, matrix) = reference(coords, nodes.map(|node| temperature[node]), &HEAT);
                 let largest = |numbers: &[f64]| numbers.iter().fold(0.0, |max: f64, x| max.max(x.abs()));
                 let scale = [largest(&residual), largest(matrix.as_flattened())];
                 for (i, j) in (0..8).flat_map(|i| (0..8).map(move |j| (i, j))) {
@@ -119,7 +120,7 @@ fn short_arrays_are_refused() {
         let mut residuals = space.zeros(8 * ELEMS - short(4)).unwrap();
         let elems = 0..ELEMS + short(0);
         let (node_coord, temperature) = (&node_coord, &temperature);
-        let input = HeatInput { node_coord, temperature, conductivity: 1.0 };
+        let input = HeatInput { node_coord, temperature, heat: Heat::new(1.0) };
         let error =
             workset.evaluate(&space, &table, input, elems, &mut matrices, &mut residuals).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");

@@ -2,7 +2,7 @@
 
 use super::equations::{Bratu, Layered};
 use super::{difference, gpu};
-use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
+use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, Jacobian};
 use minifenl::element::{Basis, ElementType};
 use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationKernel, EquationText, Fill, Strategy};
 use minifenl::graph;
@@ -35,15 +35,16 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     let mut fill = Fill::<ND>::new(&Serial, Strategy::Gather, &graph).unwrap();
     fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
 
-    let text = EquationText::of(equation);
-    let mut kernel = CudaEquationKernel::new(space, &text, &tables).unwrap();
-    assert!(kernel.difference(space, equation).unwrap() < 1e-14, "{name}: at points");
     let (elem_node, on_device) = (mesh.elem_node.upload(space).unwrap(), graph.upload(space).unwrap());
     let (coord, solution) = (space.upload(&coord).unwrap(), space.upload(u.as_flattened()).unwrap());
     let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
     let elems = mesh.elem_node.elem_count();
-    for (strategy, strategy_name) in Strategy::ALL {
-        for step in [elems, elems / 3] {
+    for (jacobian, jacobian_name) in Jacobian::ALL {
+        let text = EquationText::of(equation).with_jacobian(jacobian);
+        let mut kernel = CudaEquationKernel::new(space, &text, &tables).unwrap();
+        let name = format!("{name}, {jacobian_name}");
+        assert!(kernel.difference(space, equation).unwrap() < 1e-14, "{name}: at points");
+        for ((strategy, strategy_name), step) in Strategy::ALL.into_iter().flat_map(|s| [(s, elems), (s, elems / 3)]) {
             let mut fill = CudaFill::with_step(space, strategy, step, &on_device).unwrap();
             let mut found = CrsMatrix::zeros_on(space, on_device.crs.clone()).unwrap();
             let mut found_residual = space.upload(&vec![f64::NAN; D * count]).unwrap();
@@ -71,7 +72,7 @@ fn check_elements<E: Equation<1> + DeviceText>(space: &Cuda, equation: &E) {
 #[test]
 fn heat_and_diffusion_are_assembled_as_on_a_host() {
     let Some(space) = gpu("heat_and_diffusion_are_assembled_as_on_a_host") else { return };
-    check_elements(&space, &Heat { conductivity: 1.7 });
+    check_elements(&space, &Heat::new(1.7));
     check_elements(&space, &Diffusion { direction: [0.5, 1.0, -0.25] });
 }
 
@@ -105,7 +106,7 @@ fn text_by_hand_is_compared_with_rust() {
              return {{{{{{{{k * u[0].grad[0], k * u[0].grad[1], {factor} * u[0].grad[2]}}, u[0].value * u[0].value}}}}}};\n}} }};"
         );
         let text = EquationText::<1>::from_cuda("Mine", &text, &[1.7]).symmetric();
-        CudaEquationKernel::new(&space, &text, &tables)?.difference(&space, &Heat { conductivity: 1.7 })
+        CudaEquationKernel::new(&space, &text, &tables)?.difference(&space, &Heat::new(1.7))
     };
     assert!(difference("k").unwrap() < 1e-15);
     assert!(difference("1.8").unwrap() > 0.01);
@@ -121,7 +122,7 @@ fn other_sizes_are_refused() {
     let (mut matrix, mut residual) =
         (CrsMatrix::zeros_on(&space, graph.crs.clone()).unwrap(), space.zeros(27).unwrap());
     let (elem_node, coord) = (mesh.elem_node.upload(&space).unwrap(), space.upload(&mesh.node_coord).unwrap());
-    let text = EquationText::of(&Heat { conductivity: 1.0 });
+    let text = EquationText::of(&Heat::new(1.0));
     let mut refused = |element: ElementType, unknowns: usize| {
         let mut kernel = CudaEquationKernel::new(&space, &text, &Basis::new(element).at(&element.rule())).unwrap();
         let solution = space.zeros(unknowns).unwrap();

@@ -1,7 +1,7 @@
 //! Fill and boundary conditions: every strategy against the serial one.
 
 use super::{difference, gpu, wave};
-use minifenl::element::Analytic;
+use minifenl::element::{Analytic, equations::Heat};
 use minifenl::fill::{
     self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel, HeatInput, Kernel, Strategy,
     element_fn,
@@ -60,7 +60,7 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     let temperature = wave(node_coord.len(), 0.7);
     let mut matrix = CrsMatrix::zero(tables.graph.crs.clone());
     let mut residual = vec![f64::NAN; tables.graph.crs.rows()];
-    let kernel = FusedKernel::new(Elements::new(&tables.elem_node, node_coord, &temperature, 2.5).unwrap());
+    let kernel = FusedKernel::new(Elements::new(&tables.elem_node, node_coord, &temperature, Heat::new(2.5)).unwrap());
     Fill::new(&Serial, Strategy::Gather, &tables.graph)
         .unwrap()
         .assemble(&Serial, &kernel, &mut matrix, &mut residual)
@@ -69,7 +69,7 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     for (strategy, strategy_name) in Strategy::ALL {
         let found = tables.assembled(space, strategy, |fill, matrix, residual| {
             let (node_coord, temperature) = (&coord, &temperature);
-            let input = HeatInput { node_coord, temperature, conductivity: 2.5 };
+            let input = HeatInput { node_coord, temperature, heat: Heat::new(2.5) };
             fill.assemble_heat(space, input, matrix, residual)
         });
         for (values, found_residual) in &found {
@@ -259,26 +259,27 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
     assert!(space.sample(&exact, &on_device.node_coord, columns + 1).is_err());
 
     let found_temperature = space.upload(&temperature).unwrap();
-    let conductivity = exact.conductivity();
+    let heat = exact.heat();
     let mut residual = vec![0.0; rows];
     let nothing = vec![0; columns];
     for (kernel, kernel_name) in Kernel::ALL {
         for (strategy, name) in Strategy::ALL {
             let free = Dirichlet::new(&Serial, &graph.crs, &nothing).unwrap();
-            let mut system = Serial.stored_system(strategy, Format::Crs, graph.clone(), free).unwrap();
+            let mut system = Serial.stored_system(strategy, Format::Crs.into(), graph.clone(), free).unwrap();
             let mut assembly = Serial.heat_assembly(strategy, kernel, &system).unwrap();
-            let input = HeatInput { node_coord: &mesh.node_coord[..], temperature: &temperature[..], conductivity };
+            let input = HeatInput { node_coord: &mesh.node_coord[..], temperature: &temperature[..], heat };
             Serial.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
 
             let node_coord = &on_device.node_coord;
             let graph = graph_on_device.clone();
             let free = Dirichlet::new(&space, &graph.crs, &space.upload(&nothing).unwrap()).unwrap();
-            let mut found = space.stored_system(strategy, Format::Crs, graph, free).unwrap();
+            let mut found = space.stored_system(strategy, Format::Crs.into(), graph, free).unwrap();
             let mut assembly = space.heat_assembly(strategy, kernel, &found).unwrap();
-            let input = HeatInput { node_coord, temperature: &found_temperature, conductivity };
+            let input = HeatInput { node_coord, temperature: &found_temperature, heat };
             let mut found_residual = space.zeros(rows).unwrap();
             space.assemble_heat(&mut assembly, input, &mut found, &mut found_residual).unwrap();
-            let values = difference(&space.download(found.matrix.values()).unwrap(), system.matrix.values());
+            let values =
+                difference(&space.download(found.matrix.values()).unwrap(), system.matrix.assembled().values());
             let residual = difference(&space.download(&found_residual).unwrap(), &residual);
             assert!(values < 1e-13 && residual < 1e-12, "{name}, {kernel_name}: {values:e}, {residual:e}");
             let numbers = match (strategy, kernel) {
@@ -328,7 +329,7 @@ fn arrays_that_do_not_fit_are_refused() {
         let mut matrix = CrsMatrix::zeros_on(&space, graph.crs.clone()).unwrap();
         let (mut residual, mut short) = (space.zeros::<f64>(27).unwrap(), space.zeros::<f64>(26).unwrap());
         let mut heat = |temperature, residual| {
-            let input = HeatInput { node_coord: &coord, temperature, conductivity: 1.0 };
+            let input = HeatInput { node_coord: &coord, temperature, heat: Heat::new(1.0) };
             fill.assemble_heat(&space, input, &mut matrix, residual)
         };
         assert!(heat(&temperature, &mut short).unwrap_err().to_string().contains("`residual`"));
@@ -341,7 +342,7 @@ fn arrays_that_do_not_fit_are_refused() {
         let apart = Arc::new(apart.crs.upload(&space).unwrap());
         for (crs, message) in [(&other.on_device.crs, "rows, columns and entries"), (&apart, "was built apart")] {
             let mut matrix = CrsMatrix::zeros_on(&space, crs.clone()).unwrap();
-            let input = HeatInput { node_coord: &coord, temperature: &temperature, conductivity: 1.0 };
+            let input = HeatInput { node_coord: &coord, temperature: &temperature, heat: Heat::new(1.0) };
             let refused = fill.assemble_heat(&space, input, &mut matrix, &mut residual).unwrap_err().to_string();
             assert!(refused.contains(message), "{refused}");
         }

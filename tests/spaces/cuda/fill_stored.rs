@@ -2,6 +2,7 @@
 
 use super::fill::{TAIL, Tables, cubes, hub, mesh};
 use super::{gpu, wave};
+use minifenl::element::equations::Heat;
 use minifenl::fill::{
     Assemble, Boundary, CudaFill, CudaHeatAssembly, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy,
 };
@@ -22,7 +23,7 @@ fn windowed(
     let mut fill = CudaFill::with_step(space, Strategy::Gather, step, graph).unwrap();
     let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
     let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
-    let input = HeatInput { node_coord: coord, temperature, conductivity: 2.5 };
+    let input = HeatInput { node_coord: coord, temperature, heat: Heat::new(2.5) };
     // The second assembly finds columns full of the first one's numbers.
     for _ in 0..2 {
         *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; tables.graph.crs.nnz()]).unwrap();
@@ -65,10 +66,10 @@ fn stored(
 ) -> (StoredSystem<Cuda>, Vec<f64>) {
     let graph = &tables.on_device;
     let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
-    let mut system = StoredSystem::new(space, format, direct, graph.clone(), conditions).unwrap();
+    let mut system = StoredSystem::new(space, format.into(), direct, graph.clone(), conditions).unwrap();
     let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, &system).unwrap();
     let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
-    let input = HeatInput { node_coord: coord, temperature, conductivity: 2.5 };
+    let input = HeatInput { node_coord: coord, temperature, heat: Heat::new(2.5) };
     for _ in 0..2 {
         // Places behind the last row, which nothing has to write, stay zero.
         let len = system.matrix.values().len();
@@ -144,7 +145,7 @@ fn assembly_in_slices_equals_crs_and_a_copy() {
     check_stored(&space, "hub", &Tables::new(&space, elem_node, rows), &coords);
     let graph = &Tables::new(&space, cubes(9, 1), 1000).on_device;
     let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
-    let system = StoredSystem::new(&space, Format::Pattern, true, graph.clone(), free).unwrap();
+    let system = StoredSystem::new(&space, Format::Pattern.into(), true, graph.clone(), free).unwrap();
     let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, &system).unwrap_err().to_string();
     assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
 }

@@ -144,7 +144,8 @@ fn products_equal_plain_sums_for_every_alpha_and_beta() {
             space.spmv_lanes(lanes, alpha, &there, &x, beta, &mut y).unwrap();
             assert!(space.download(&y).unwrap() == expected, "{lanes_name} lanes, alpha {alpha}, beta {beta}");
         }
-        for (format, name) in Format::ALL {
+        // The matrix is not symmetric.
+        for (format, name) in Format::ALL.into_iter().filter(|&(format, _)| format != Format::Symmetric) {
             let mut storage = Storage::new(&space, format, there.graph()).unwrap();
             storage.update(&space, &there).unwrap();
             let mut y = space.upload(&before).unwrap();

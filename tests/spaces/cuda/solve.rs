@@ -98,7 +98,7 @@ fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
 #[test]
 fn cg_agrees_with_serial_in_every_format() {
     let Some(space) = gpu("cg_agrees_with_serial_in_every_format") else { return };
-    for size in [[1, 1, 1], [7, 5, 6], [21, 17, 13], [40, 30, 31], [60, 50, 45]] {
+    for size in [[1, 1, 1], [3, 3, 3], [7, 5, 6], [21, 17, 13], [40, 30, 31], [60, 50, 45]] {
         let a = laplace(neighbours(size), 0.01);
         agrees(&space, &a, 1e-11);
         agrees(&space, &single(&a), 1e-11);
@@ -109,7 +109,7 @@ fn cg_agrees_with_serial_in_every_format() {
 #[test]
 fn only_small_systems_are_solved_in_one_launch() {
     let Some(space) = gpu("only_small_systems_are_solved_in_one_launch") else { return };
-    for (size, small) in [([7, 5, 6], true), ([32, 32, 32], true), ([60, 50, 45], false)] {
+    for (size, small) in [([7, 5, 6], true), ([32, 32, 32], true), ([60, 50, 45], true), ([90, 80, 70], false)] {
         let a = laplace(neighbours(size), 0.1).upload(&space).unwrap();
         let n = a.graph().rows();
         let mut storage = Storage::new(&space, Format::Crs, a.graph()).unwrap();
@@ -166,6 +166,8 @@ fn failures_equal_those_of_serial() {
         a
     };
     let n = good().graph().rows();
+    // On the diagonal, so that the matrix stays symmetric.
+    let middle = good().graph().row_range(100).find(|&entry| good().graph().entries()[entry] == 100).unwrap();
     let few = CgParams { max_iterations: 7, ..PARAMS };
     let none = CgParams { max_iterations: 0, ..PARAMS };
     let cases = [
@@ -186,7 +188,7 @@ fn failures_equal_those_of_serial() {
         (
             "NaN value",
             with(&|entry, value| {
-                if entry == 1000 {
+                if entry == middle {
                     *value = f64::NAN
                 }
             }),
@@ -232,6 +234,8 @@ fn problems_agree_in_every_format() {
             (Format::Pattern, fill::Strategy::Gather),
             (Format::Pattern, fill::Strategy::Scatter),
             (Format::Pattern, fill::Strategy::Colour),
+            (Format::Symmetric, fill::Strategy::Gather),
+            (Format::Symmetric, fill::Strategy::Scatter),
         ] {
             let found = solved(format, strategy);
             assert_eq!(found.newton_iterations, expected.newton_iterations, "{nodes:?}, {format}, {strategy}");

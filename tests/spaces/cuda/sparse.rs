@@ -61,6 +61,32 @@ pub fn zoo() -> Vec<CrsMatrix> {
     ]
 }
 
+/// The pattern of a matrix and of its transpose, within the rows, with equal values on both sides of the diagonal.
+pub fn symmetric(a: &CrsMatrix) -> CrsMatrix {
+    let (graph, rows) = (a.graph(), a.graph().rows());
+    let mut columns: Vec<Vec<u32>> = (0..rows).map(|row| graph.row(row).to_vec()).collect();
+    for row in 0..rows {
+        graph
+            .row(row)
+            .iter()
+            .filter(|&&column| (column as usize) < rows)
+            .for_each(|&c| columns[c as usize].push(row as u32));
+    }
+    columns.iter_mut().for_each(|row| {
+        row.sort_unstable();
+        row.dedup();
+    });
+    let mut made = matrix(columns.into_iter(), graph.columns());
+    let graph = made.graph().clone();
+    for row in 0..rows {
+        for (entry, &column) in graph.row_range(row).zip(graph.row(row)) {
+            let (low, high) = (row.min(column as usize), row.max(column as usize));
+            made.parts_mut().1[entry] = ((low * 31 + high * 17) as f64 * 0.37).sin() - 0.2;
+        }
+    }
+    made
+}
+
 pub fn single(a: &CrsMatrix) -> CrsMatrix<f32> {
     let mut single = CrsMatrix::zero(a.graph().clone());
     let (_, values) = single.parts_mut();
@@ -140,6 +166,8 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, product: Dot<'_>) {
     assert!(stopped.0.iter().all(|y| y.is_nan()) && stopped.1.is_nan());
 }
 
+/// Formats of any matrix.
+const WHOLE: [Format; 3] = [Format::Crs, Format::Sell, Format::Pattern];
 /// Slot of the dot.
 const SLOT: usize = 2;
 
@@ -156,15 +184,17 @@ fn products_with_dots_agree_with_serial() {
     }
 }
 
-fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
+fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, formats: &[Format]) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
     let x_there = space.upload(&x).unwrap();
-    for (format, name) in Format::ALL {
+    for &format in formats {
+        let name = format!("{format}");
         let mut storage = Storage::new(space, format, there.graph()).unwrap();
         storage.update(space, &there).unwrap();
         let stored = storage.view(&there);
-        assert!(stored.bytes() >= 8 * (rows + columns) + size_of::<V>() * a.graph().nnz());
+        let share = if format == Format::Symmetric { 2 } else { 1 };
+        assert!(stored.bytes() >= 8 * (rows + columns) + size_of::<V>() * a.graph().nnz() / share);
         for (alpha, beta) in CASES {
             let mut expected = before(rows, beta);
             Serial.spmv(alpha, a, &x, beta, &mut expected).unwrap();
@@ -185,16 +215,20 @@ fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
 fn products_agree_with_serial_in_every_format() {
     let Some(space) = gpu("products_agree_with_serial_in_every_format") else { return };
     for a in zoo() {
-        by_formats(&space, &a);
-        by_formats(&space, &single(&a));
-        let there = a.upload(&space).unwrap();
-        for (format, _) in Format::ALL {
+        let halves = symmetric(&a);
+        by_formats(&space, &a, &WHOLE);
+        by_formats(&space, &single(&a), &WHOLE);
+        by_formats(&space, &halves, &[Format::Pattern, Format::Symmetric]);
+        by_formats(&space, &single(&halves), &[Format::Symmetric]);
+        for (format, a) in WHOLE.map(|format| (format, &a)).into_iter().chain([(Format::Symmetric, &halves)]) {
+            let there = a.upload(&space).unwrap();
             let mut storage = Storage::new(&space, format, there.graph()).unwrap();
             storage.update(&space, &there).unwrap();
-            dots(&space, &a, 32, &mut |rows, x, y, sums| {
+            dots(&space, a, 32, &mut |rows, x, y, sums| {
                 storage.view(&there).spmv_dot(&space, rows, x, y, sums, SLOT).unwrap();
             });
         }
+        let there = a.upload(&space).unwrap();
         let rounded = space.single(&there).unwrap();
         assert_eq!(&space.download(rounded.values()).unwrap(), single(&a).values());
     }
@@ -229,4 +263,18 @@ fn lanes_are_chosen_by_the_matrix() {
     let (x, mut y) = (space.zeros(a.graph().columns()).unwrap(), space.zeros(a.graph().rows()).unwrap());
     assert!(space.fastest_lanes(&a, &x, &mut y).unwrap().count() <= 32);
     assert!(space.spmv(1.0, &a, &x, 0.0, &mut space.zeros(3).unwrap()).unwrap_err().to_string().contains("`y`"));
+}
+
+#[test]
+fn formats_are_timed_where_they_store_the_matrix() {
+    let Some(space) = gpu("formats_are_timed_where_they_store_the_matrix") else { return };
+    let whole = neighbours([64, 32, 32]);
+    for (a, count) in [(&symmetric(&whole), 4), (&whole, 3)] {
+        let there = a.upload(&space).unwrap();
+        let (x, mut y) =
+            (space.upload(&wave(a.graph().columns(), 0.31)).unwrap(), space.zeros(a.graph().rows()).unwrap());
+        let times = space.time_formats(&there, &Format::ALL.map(|(format, _)| format), &x, &mut y).unwrap();
+        assert_eq!(times.len(), count, "{times:?}");
+        assert!(times.windows(2).all(|pair| pair[0].1 <= pair[1].1) && !times[0].1.is_zero(), "{times:?}");
+    }
 }

@@ -16,6 +16,7 @@ use super::gather::{Elements, Gathered};
 use super::{ElementBatch, ElementKernel};
 use crate::contraction::fixed;
 use crate::element::cubature::HEX8_POINTS;
+use crate::element::equations::Heat;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
 use crate::space::lanes::{HALF_LANES, LANES, Lanes};
 use multiversion::multiversion;
@@ -159,7 +160,7 @@ fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &
     // Half lanes: the compiler leaves part of the wider arithmetic scalar.
     let mut halves = [Integrands::<Lanes<FUSED, f64, HALF_LANES>>::ZERO; LANES / HALF_LANES];
     for (part, first) in elems.clone().step_by(HALF_LANES).enumerate() {
-        halves[part].set(&elements.gather(first, elems.end), elements.conductivity);
+        halves[part].set(&elements.gather(first, elems.end), elements.heat);
     }
     let [low, high] = &halves;
     // Arrays of their own: sums that go straight to their places are not kept in vector registers.
@@ -201,7 +202,7 @@ impl<const FUSED: bool, const WIDTH: usize> Integrands<Lanes<FUSED, f64, WIDTH>>
 
     /// Computes the terms of elements; all are zero before.
     #[inline(always)]
-    fn set(&mut self, Gathered { coords, temperature }: &Gathered<FUSED, WIDTH>, conductivity: f64) {
+    fn set(&mut self, Gathered { coords, temperature }: &Gathered<FUSED, WIDTH>, heat: Heat) {
         let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
         // Derivatives of x, y, z and T on the lines along each axis.
         let mut columns = [[[zero; DIM]; LINES]; DIM];
@@ -232,7 +233,7 @@ impl<const FUSED: bool, const WIDTH: usize> Integrands<Lanes<FUSED, f64, WIDTH>>
             let rows = [geometry::cross(v, w), geometry::cross(w, u), geometry::cross(u, v)];
             let determinant = geometry::dot(u, rows[0]);
             let volume = determinant * Lanes::splat(HEX8.weights[p]);
-            let scale = Lanes::splat(conductivity * HEX8.weights[p]) / determinant;
+            let scale = Lanes::splat(heat.conductivity * HEX8.weights[p]) / determinant;
             let mut s = [[zero; DIM]; DIM];
             for d in 0..DIM {
                 s[d][d] = scale * geometry::dot(rows[d], rows[d]);

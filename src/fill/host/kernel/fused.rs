@@ -60,7 +60,7 @@ fn batch<const FUSED: bool, const WIDTH: usize>(
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let Gathered { coords, temperature } = elements.gather::<FUSED, WIDTH>(first, elems.end);
         let mut part = BatchPart::new(out, part * WIDTH);
-        let residual = element::moments(&coords, &temperature, elements.conductivity, &mut part);
+        let residual = element::moments(&coords, &temperature, elements.heat, &mut part);
         for m in 0..HEX8_NODES {
             part.put_residual(m, residual[m]);
         }

@@ -3,6 +3,7 @@
 //! Shapes: `node_coord [node, axis]`, `solution [node]` -> `coords [i, axis, lane]`, `temperature [i, lane]`. Cost per
 //! element: 32 bytes of node ids, 256 of coordinates and temperatures, most of them in cache since neighbours share them.
 
+use crate::element::equations::Heat;
 use crate::element::{DIM, HEX8_NODES};
 use crate::error::check_length;
 use crate::mesh::ElemNode;
@@ -16,7 +17,7 @@ pub struct Elements<'a> {
     table: &'a [[LocalOrdinal; HEX8_NODES]],
     node_coord: &'a [[f64; DIM]],
     solution: &'a [f64],
-    pub(super) conductivity: f64,
+    pub(super) heat: Heat,
 }
 
 /// Coordinates and temperatures of a part of a batch.
@@ -31,12 +32,7 @@ impl<'a> Elements<'a> {
     /// # Errors
     /// [`Error::Shape`] unless each array has one item per node of the table; [`Error::Invalid`] unless elements have 8
     /// nodes.
-    pub fn new(
-        elem_node: &'a ElemNode,
-        node_coord: &'a [[f64; DIM]],
-        solution: &'a [f64],
-        conductivity: f64,
-    ) -> Result<Self> {
+    pub fn new(elem_node: &'a ElemNode, node_coord: &'a [[f64; DIM]], solution: &'a [f64], heat: Heat) -> Result<Self> {
         check_length("element kernel", "node_coord", node_coord.len(), elem_node.node_count())?;
         check_length("element kernel", "solution", solution.len(), elem_node.node_count())?;
         if elem_node.nodes_per_elem() != HEX8_NODES {
@@ -44,7 +40,7 @@ impl<'a> Elements<'a> {
             return Err(Error::Invalid(format!("element kernel: elements have {nodes} nodes, expected {HEX8_NODES}")));
         }
         let table = elem_node.as_slice().as_chunks().0;
-        Ok(Elements { table, node_coord, solution, conductivity })
+        Ok(Elements { table, node_coord, solution, heat })
     }
 
     /// Gathers `WIDTH` elements from `first` on; lanes past `end` repeat the last element.

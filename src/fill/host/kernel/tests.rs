@@ -1,6 +1,7 @@
 //! Both kernels against the reference, and each lane alone against the same lane in a batch.
 
 use super::*;
+use crate::element::equations::Heat;
 use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{HEX8_NODES, reference};
 use crate::mesh::ElemNode;
@@ -40,8 +41,9 @@ proptest! {
     #[test]
     fn kernels_equal_the_reference(
         elems in prop::collection::vec((distorted_hex(), temperatures()), 1..20),
-        conductivity in 0.1..5.0f64,
+        k in 0.1..5.0f64,
     ) {
+        let heat = Heat::new(k);
         // Elements that share no node, so that each is as random as the others.
         let nodes = elems.len() * HEX8_NODES;
         let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), HEX8_NODES, nodes).unwrap();
@@ -50,11 +52,11 @@ proptest! {
         let expected: Vec<Vec<f64>> = elems
             .iter()
             .map(|(x, t)| {
-                let (residual, matrix) = reference(*x, *t, conductivity);
+                let (residual, matrix) = reference(*x, *t, &heat);
                 residual.iter().chain(matrix.as_flattened()).copied().collect()
             })
             .collect();
-        let elements = Elements::new(&elem_node, &coords, &solution, conductivity).unwrap();
+        let elements = Elements::new(&elem_node, &coords, &solution, heat).unwrap();
         check(&FusedKernel::new(elements), &expected)?;
         check(&ContractionKernel::new(elements), &expected)?;
     }
@@ -63,6 +65,6 @@ proptest! {
 #[test]
 fn arrays_of_other_lengths_are_refused() {
     let table = ElemNode::new((0..8).collect(), HEX8_NODES, 9).unwrap();
-    let error = Elements::new(&table, &[[0.0; 3]; 9], &[0.0; 8], 1.0).unwrap_err().to_string();
+    let error = Elements::new(&table, &[[0.0; 3]; 9], &[0.0; 8], Heat::new(1.0)).unwrap_err().to_string();
     assert!(error.contains("`solution` has extents [8], expected [9]"), "{error}");
 }

@@ -18,7 +18,7 @@ fn assembled<R>(work: impl FnOnce(HeatProblem<'_, Serial>, &Vec<f64>) -> R) -> R
         deck: &deck,
         links: &Links::staged(&Solo),
         mesh: &mesh,
-        conductivity: 2.0,
+        heat: Heat::new(2.0),
         phases: &phases,
         progress: &Silent,
     };
@@ -35,9 +35,9 @@ fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
         assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
         // A column of a free row in the middle of the box.
         let row = 9 * 8 * 3 + 9 * 4 + 4;
-        let entry = problem.system.matrix.graph().row_range(row).start;
-        assert_ne!(problem.system.matrix.graph().entries()[entry] as usize, row);
-        problem.system.matrix.parts_mut().1[entry] += 1e-3;
+        let entry = problem.system.matrix.assembled().graph().row_range(row).start;
+        assert_ne!(problem.system.matrix.assembled().graph().entries()[entry] as usize, row);
+        problem.system.matrix.assembled_mut().parts_mut().1[entry] += 1e-3;
         let broken = problem.finish().unwrap();
         assert!(broken.departure > 1e-8, "{broken:?}");
     });

@@ -1,69 +1,91 @@
 //! The operator of a matrix in GPU memory, in any format; small systems are solved in one launch of `kernels/cg_at_once.cu`.
 //!
 //! That is pipelined CG (Ghysels and Vanroose 2014): the iterates of CG, in exact arithmetic, with one synchronisation per
-//! iteration instead of three launches. Its recurrences for A r, A p and A A p drift by rounding, so they are formed anew every
-//! 32 iterations; the residual follows its own recurrence, as in CG. The number of iterations is CG's within one where the
-//! condition is that of a box of elements. For a condition of 3000 it is one more at a tolerance of 1e-8, five more at 1e-10,
-//! and close to the last digits it can be many more. So it is used only where launches dominate: where matrix and vectors fit
-//! into the shared memories of the GPU, on an H200 up to about 40^3 unknowns of 27 entries. [`Stored::at_once`] turns it off.
+//! iteration instead of three launches. Its recurrences for A r, A p and A A p drift by rounding, so they are formed anew after
+//! 8, 24, 56 and 120 iterations and every 64 from there on; the residual follows its own recurrence, as in CG. For conditions of
+//! up to 10^4 and a tolerance of 1e-10 the number of iterations is CG's within one; close to the last digits it can be many more.
+//! So it is used only where launches dominate: up to 2048 rows per multiprocessor, on an H200 up to about
+//! 54^3 unknowns of 27 entries, or 64^3 if values are f32.
+//! [`Stored::at_once`] turns it off.
 
 use super::CgSlot;
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::solve::kernel_files::CG_AT_ONCE;
-use crate::solve::krylov::{LinearOperator, MatrixOperator};
+use crate::solve::krylov::LinearOperator;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::{Cuda, CudaArray};
-use crate::sparse::{DeviceMatrix, DeviceValue, Product, Stored};
+use crate::sparse::{DeviceValue, Product, Stored};
 
 /// Most blocks whose sums the kernel reads.
 const BLOCKS: usize = 160;
-/// Rows of a block, up to which it is a small one.
-const FEW: usize = 64;
 /// Bytes of shared memory that the kernel has for itself.
 const OWN: usize = 1024;
-/// Vectors in shared memory and in global memory.
-const VECTORS: (usize, usize) = (6, 5);
+/// Entries of the work space per block beyond those of its rows and a quarter of them, as in `cg_part.cuh`.
+const PADDING: usize = 2048;
+/// Vectors that blocks show to each other.
+const SHOWN: usize = 5;
+/// Most bytes of values and 16-bit columns: what does not stay on the multiprocessors has to stay in the L2. For 64^3 unknowns of 27
+/// entries in f64 it does not, and a CUDA graph of three launches per iteration is faster.
+const MATRIX: usize = 40 << 20;
+
+/// A kernel of the file: names by value type, most threads and rows of a block, threads per row, longest row in the mean. Registers
+/// hold rows of that length; `MANY` has slices instead.
+struct Kernel {
+    names: [&'static str; 2],
+    threads: usize,
+    rows: usize,
+    lanes: usize,
+    entries: usize,
+}
+
+const FEW: Kernel =
+    Kernel { names: ["iterate_f64_few", "iterate_f32_few"], threads: 512, rows: 256, lanes: 2, entries: 28 };
+const MANY: Kernel =
+    Kernel { names: ["iterate_f64_many", "iterate_f32_many"], threads: 512, rows: 2048, lanes: 1, entries: usize::MAX };
 
 /// How a small system is laid out over the blocks.
 struct Layout {
-    kernel: (&'static str, u32),
+    name: &'static str,
+    threads: u32,
     blocks: usize,
-    /// Entries of a block that fit.
-    capacity: usize,
+    /// Whether the kernel copies the matrix.
+    copies: bool,
+    /// Bytes of dynamic shared memory of a block.
     shared: usize,
 }
 
 impl Layout {
-    /// `None` where the system does not fit.
+    /// `None` where the system is too large.
     fn new<V: DeviceValue>(space: &Cuda, rows: usize, nnz: usize) -> Result<Option<Self>> {
-        let blocks = (space.device().info().multiprocessors as usize).min(BLOCKS).min(rows.div_ceil(32));
         if rows == 0 {
             return Ok(None);
         }
-        let share = rows.div_ceil(blocks);
-        let (entry, fixed) = (size_of::<V>() + 4, VECTORS.0 * 8 * share + 4 * (share + 1));
-        let Some(room) = space.shared_limit()?.checked_sub(OWN + fixed) else { return Ok(None) };
-        let capacity = (room / entry).min(nnz);
-        // Blocks with more than that read the rest of the matrix from the L2, which is slower and as right.
-        if capacity < nnz.min((nnz.div_ceil(blocks) * 11).div_ceil(10)) {
+        let most = (space.device().info().multiprocessors as usize).min(BLOCKS).min(rows.div_ceil(32));
+        let share = rows.div_ceil(most);
+        let (blocks, entry) = (rows.div_ceil(share), size_of::<V>() + 2);
+        let fits = |kernel: &&Kernel| share <= kernel.rows && nnz <= rows.saturating_mul(kernel.entries);
+        let Some(kernel) = [&FEW, &MANY].into_iter().find(fits) else { return Ok(None) };
+        if nnz.saturating_mul(entry) > MATRIX {
             return Ok(None);
         }
-        let kernel = kernel::<V>(share > FEW);
-        let shared = fixed + capacity * entry;
-        let resident = space.resident_blocks(&CG_AT_ONCE, kernel.0, kernel.1, shared)?;
-        Ok((resident >= blocks).then_some(Layout { kernel, blocks, capacity, shared }))
-    }
-}
-
-/// Kernel and threads per block.
-fn kernel<V: DeviceValue>(large: bool) -> (&'static str, u32) {
-    match (V::NAME, large) {
-        ("f32", false) => ("iterate_f32_256", 256),
-        ("f32", true) => ("iterate_f32_1024", 1024),
-        (_, false) => ("iterate_f64_256", 256),
-        (_, true) => ("iterate_f64_1024", 1024),
+        // At least two warps, for the items of other blocks.
+        let threads = (share * kernel.lanes).next_multiple_of(32).clamp(64, kernel.threads);
+        let copies = kernel.entries == usize::MAX;
+        // x, products and row offsets, the block's window and two words per 32 columns of the matrix while it is laid out.
+        let least = 24 * share + 8 * (share + 2).div_ceil(2) + 8 * rows.div_ceil(32) + 576;
+        // Twice as many items of other blocks as rows of its own times the mean length of a row would be enough for any numbering.
+        let window = 12 * rows.min(2 * nnz.div_ceil(blocks) + 64);
+        let matrix = if copies { entry * (nnz.div_ceil(blocks) * 9).div_ceil(8) } else { 0 };
+        let limit = space.shared_limit()?.saturating_sub(OWN) / 8 * 8;
+        if least > limit {
+            return Ok(None);
+        }
+        let shared = (least + window + matrix).next_multiple_of(8).min(limit);
+        let name = kernel.names[usize::from(V::NAME == "f32")];
+        let resident = space.resident_blocks(&CG_AT_ONCE, name, threads as u32, shared)?;
+        Ok((resident >= blocks).then_some(Layout { name, threads: threads as u32, blocks, copies, shared }))
     }
 }
 
@@ -109,24 +131,33 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
         check_at_least("cg_at_once", "x", x.len(), rows)?;
         check_at_least("cg_at_once", "r", r.len(), rows)?;
         sums.check("cg_at_once", CgSlot::LEN - 1)?;
-        let mut vectors = space.unfilled::<f64>(VECTORS.1 * rows)?;
-        let mut slots = space.unfilled::<u64>(6 * layout.blocks)?;
+        // Words of turn 1, before the kernel's turn 0.
+        let (mut shown, mut slots) = (space.unfilled::<u64>(SHOWN * rows)?, space.unfilled::<u64>(4 * layout.blocks)?);
+        space.fill_bytes(&mut shown, 0xff)?;
         space.fill_bytes(&mut slots, 0xff)?;
-        let (name, threads) = layout.kernel;
-        let grid = Grid::new(layout.blocks, threads).shared(layout.shared).cooperative();
-        let (capacity, rows) = (layout.capacity as u32, rows as u64);
+        // Entries of the work space: those of the matrix and a quarter more; values of `MANY`, 16-bit places of all.
+        let room = graph.nnz() + graph.nnz() / 4 + PADDING * (layout.blocks + 1);
+        let mut work = space.unfilled::<V>(if layout.copies { room } else { 0 })?;
+        let mut places = space.unfilled::<u32>(room.div_ceil(2))?;
+        let grid = Grid::new(layout.blocks, layout.threads).shared(layout.shared).cooperative();
+        let (bytes, rows) = (layout.shared as u32, rows as u64);
         let (row_map, entries, values) = (graph.row_map(), graph.entries(), a.values());
-        let arguments =
-            arguments![rows, capacity, row_map, entries, values, x, r, &mut sums.scalars, &mut vectors, &mut slots];
-        space.launch(&CG_AT_ONCE, name, grid, arguments)?;
+        let scalars = &mut sums.scalars;
+        let arguments = arguments![
+            rows,
+            bytes,
+            row_map,
+            entries,
+            values,
+            x,
+            r,
+            scalars,
+            &mut work,
+            &mut places,
+            &mut shown,
+            &mut slots
+        ];
+        space.launch(&CG_AT_ONCE, layout.name, grid, arguments)?;
         Ok(true)
-    }
-}
-
-impl MatrixOperator for Cuda {
-    type Operator<'a> = Stored<'a>;
-
-    fn operator(matrix: &DeviceMatrix) -> Stored<'_> {
-        matrix.view()
     }
 }

@@ -297,8 +297,8 @@ where
     /// All-reduces of `iterations` iterations.
     fn reductions_of(&self, iterations: usize) -> usize {
         match self.work.variant {
-            // Of the launch: one before the first iteration, two at each refresh.
-            CgVariant::Classic if self.one_launch => iterations + 1 + 2 * (iterations.saturating_sub(1) / 32),
+            // Of the launch: one before the first iteration.
+            CgVariant::Classic if self.one_launch => iterations + 1,
             CgVariant::Classic => iterations * if M::IS_IDENTITY { 2 } else { 3 },
             CgVariant::SingleReduction => iterations,
             // The last one shows that the iteration has converged.

@@ -1,7 +1,7 @@
 //! Element matrices against the integral in plain loops, for every element type and equation.
 
 use super::*;
-use crate::element::equations::{Diffusion, Elasticity, Heat, Poisson};
+use crate::element::equations::{Diffusion, Elasticity, Heat, Jacobian, Poisson, WithJacobian};
 use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{Basis, ElementType, reference};
 use proptest::prelude::*;
@@ -57,8 +57,21 @@ fn integral<E: Equation<D>, const D: usize>(
     (residual, matrix)
 }
 
-/// Distorted elements that share no node, with random unknowns.
-fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equation: &E, element: ElementType) {
+/// The kernel with derivatives by hand and by dual numbers against the integral of those by hand.
+fn check<E: Equation<D> + Copy, const D: usize, const NN: usize, const ND: usize>(equation: &E, element: ElementType) {
+    for (jacobian, name) in Jacobian::ALL {
+        let with = WithJacobian { equation: *equation, jacobian };
+        compare::<_, _, D, NN, ND>(&with, equation, &format!("{element}, {name}"), element);
+    }
+}
+
+/// Distorted elements that share no node, with random unknowns: the kernel of `equation` against the integral of `expected`.
+fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
+    equation: &E,
+    expected: &F,
+    name: &str,
+    element: ElementType,
+) {
     const ELEMS: usize = 11;
     let nodes = ELEMS * NN;
     let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), NN, nodes).unwrap();
@@ -80,16 +93,13 @@ fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equat
             let own = |node: &u32| *node as usize;
             let x: Vec<[f64; 3]> = elem_node.elem(elem).iter().map(|node| coords[own(node)]).collect();
             let u: Vec<[f64; D]> = elem_node.elem(elem).iter().map(|node| nodal[own(node)]).collect();
-            let (residual, matrix) = integral(equation, element, &x, &u);
+            let (residual, matrix) = integral(expected, element, &x, &u);
             let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
             for i in 0..ND {
                 let close = |found: f64, expected: f64| (found - expected).abs() < 1e-12 * largest;
-                assert!(
-                    close(out[0].residual[i][elem - first], residual[i]),
-                    "{element}, element {elem}, residual {i}"
-                );
+                assert!(close(out[0].residual[i][elem - first], residual[i]), "{name}, element {elem}, residual {i}");
                 for j in 0..ND {
-                    assert!(close(out[0].matrix[i][j][elem - first], matrix[i][j]), "{element}, {elem}, {i} {j}");
+                    assert!(close(out[0].matrix[i][j][elem - first], matrix[i][j]), "{name}, {elem}, {i} {j}");
                 }
             }
         }
@@ -97,7 +107,7 @@ fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equat
 }
 
 fn check_all<const NN: usize, const N3: usize>(element: ElementType) {
-    check::<_, 1, NN, NN>(&Heat { conductivity: 1.7 }, element);
+    check::<_, 1, NN, NN>(&Heat::new(1.7), element);
     check::<_, 1, NN, NN>(&Poisson { load: 0.5 }, element);
     check::<_, 1, NN, NN>(&Diffusion { direction: [0.5, 1.0, -0.25] }, element);
     check::<_, 3, NN, N3>(&Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, 0.0, -1.0] }, element);
@@ -118,12 +128,12 @@ proptest! {
     #[test]
     fn the_heat_equation_on_hexahedra_is_the_reference(x in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
         let elem_node = ElemNode::new((0..8).collect(), 8, 8).unwrap();
-        let (tables, heat) = (Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule()), Heat { conductivity: k });
+        let (tables, heat) = (Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule()), Heat::new(k));
         let nodal = t.map(|t| [t]);
         let kernel = EquationKernel::<_, 1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
         let mut out = ElementBatch::ZERO;
         kernel.evaluate(0..1, &mut kernel.scratch(), &mut out);
-        let (residual, matrix) = reference(x, t, k);
+        let (residual, matrix) = reference(x, t, &heat);
         let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
         for i in 0..8 {
             prop_assert!((out.residual[i][0] - residual[i]).abs() < 1e-12 * largest);

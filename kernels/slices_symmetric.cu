@@ -1,0 +1,296 @@
+// Symmetric matrices in slices of 32 rows that store each pair of entries once; launched by src/sparse/format/symmetric.rs, which
+// says how they are laid out.
+//
+// A slice with a table stores the diagonal, the entries above it, and those below it that are not mirrored. Entry (row, row - o) is
+// mirrored if both slices in which the partner rows row - o lie store the offset o: a product reads its value there, some rows
+// after it was read for the partner's own product, and thus from the L1 or L2 cache. The table has the offsets of the stored
+// entries, ascending, then for each mirrored entry MIRROR numbers: its offset, and the distance from the slice's first value to the
+// values of its partners in either of the two slices, in units of 32 values. Slices without a table list the columns of all their
+// entries.
+//
+// A row is summed in the order of the mirrored entries, then the stored ones, by ascending column each. Where all entries below the
+// diagonal are mirrored, this is the order of all columns.
+
+constexpr int THREADS = 256, WARPS = THREADS / WARP;
+
+typedef double f64;
+typedef float f32;
+
+// A slice's table of offsets, of `width` stored and `mirrored` mirrored entries.
+struct Table {
+    const int* from;
+    u32 width, mirrored;
+    __device__ __forceinline__ Table(const int* offsets, u64 word, u32 width)
+        : from(offsets + (word & TABLE)), width(width), mirrored(u32(word >> MIRRORED)) {}
+    __device__ __forceinline__ int offset(u32 k) const { return __ldg(from + width + MIRROR * k); }
+    // Distance to the partner's value in the first or the second slice.
+    __device__ __forceinline__ int distance(u32 k, bool second) const { return __ldg(from + width + MIRROR * k + 1 + second); }
+};
+
+// Returns the sum of the mirrored entries of a row. `values` points to the slice's first value. All loads of a batch precede their
+// use, so that latencies overlap.
+template <int BATCH, class T, class V, class X> INLINE double mirrored_sum(u32 row, const T& table, const V* values, X x) {
+    double sum = 0;
+    for (u32 k = 0; k < table.mirrored; k += BATCH) {
+        V value[BATCH];
+        u32 column[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            bool inside = k + b < table.mirrored;
+            int offset = inside ? table.offset(k + b) : 0;
+            int distance = inside ? table.distance(k + b, row % SLICE + u32(offset) % SLICE >= SLICE) : 0;
+            column[b] = row + u32(offset);
+            value[b] = inside ? __ldg(values + (i64(distance) * SLICE + column[b] % SLICE)) : V(0);
+        }
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) sum += double(value[b]) * (k + b < table.mirrored ? x[column[b]] : 0.0);
+    }
+    return sum;
+}
+
+// Returns the sum of a row of a slice with the usual table. Its numbers come from the constant bank as operands of the arithmetic: as
+// loads they take a quarter of the time of a product, which the L1 cache's throughput bounds.
+template <class V, class X> INLINE double usual_sum(u32 row, int last, const Usual& table, const V* values, X x) {
+    double sum = 0;
+    V value[MOST_STORED];
+#pragma unroll
+    for (u32 k = 0; k < MOST_MIRRORED; k++) {
+        int distance = row % SLICE + u32(table.offset[k]) % SLICE >= SLICE ? table.second[k] : table.first[k];
+        const V* from = values + (i64(distance) * SLICE + (row + u32(table.offset[k])) % SLICE);
+        value[k] = k < table.mirrored ? __ldg(from) : V(0);
+    }
+#pragma unroll
+    for (u32 k = 0; k < MOST_MIRRORED; k++) {
+        sum += double(value[k]) * (k < table.mirrored ? x[row + u32(table.offset[k])] : 0.0);
+    }
+    values += row % SLICE;
+#pragma unroll
+    for (u32 k = 0; k < MOST_STORED; k++) value[k] = k < table.width ? __ldg(values + k * SLICE) : V(0);
+#pragma unroll
+    for (u32 k = 0; k < MOST_STORED; k++) {
+        u32 column = u32(most(least(int(row + u32(table.stored[k])), last), 0));
+        sum += double(value[k]) * (k < table.width ? x[column] : 0.0);
+    }
+    return sum;
+}
+
+// A matrix, and how its rows are dealt to the blocks. A tile is WARPS slices whose rows are neighbours in other directions
+// than their own, so that the warps of a block read items of x and values that other warps of the block read, too: either
+// WARPS slices that lie `stride` slices apart, and `plane` is WARPS * stride; or half as many, and as many `plane` slices
+// further on.
+template <class V, int BATCH> struct Matrix {
+    u64 columns;
+    const u64 *slice_offsets, *words;
+    const int* offsets;
+    const u32* listed;
+    const V* values;
+    u32 stride, plane;
+    const Usual& usual;
+
+    __device__ __forceinline__ u32 warps_apart() const { return plane == WARPS * stride ? WARPS : WARPS / 2; }
+    // Slices of a group, whose tiles follow each other, and their number.
+    __device__ __forceinline__ u32 group() const { return plane * (WARPS / warps_apart()); }
+    __device__ __forceinline__ u32 tiles_of_group() const { return plane / warps_apart(); }
+    // Number of tiles of `slices` slices; the last ones may be in part beyond the end.
+    __device__ __forceinline__ u32 tiles(u64 slices) const { return u32((slices + group() - 1) / group()) * tiles_of_group(); }
+    // This thread's row in a tile of the rows from `first` on.
+    __device__ __forceinline__ u64 row_of(u64 first, u32 tile) const {
+        const u32 warp = threadIdx.x / WARP, apart = warps_apart(), group_of = tile / tiles_of_group();
+        const u32 rest = tile - group_of * tiles_of_group(), block = rest / stride, within = rest - block * stride;
+        const u32 slice = group_of * group() + warp / apart * plane + (block * apart + warp % apart) * stride + within;
+        return first + u64(slice) * SLICE + lane_index();
+    }
+    template <class X> __device__ __forceinline__ double row_sum(u64 row, X x) const {
+        u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = __ldg(words + slice);
+        if (word == usual.word) return usual_sum(u32(row), int(columns) - 1, usual, values + start, x);
+        u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
+        if (word & LISTED) {
+            return listed_sum<9>(width, listed + (word & ~LISTED) + lane_index(), values + start + lane_index(), x);
+        }
+        Table table(offsets, word, width);
+        double sum = mirrored_sum<BATCH>(u32(row), table, values + start, x);
+        return table_sum<BATCH, false>(sum, width, u32(row), int(columns) - 1, table.from, values + start + lane_index(), x);
+    }
+    // Calls each(row, sum) for this thread's rows in tiles up to `end`, from `tile` on, which ends at the next one.
+    template <class X, class Each>
+    __device__ __forceinline__ void rows_of(u32& tile, u32 end, u64 first, u64 last, X x, Each each) const {
+        for (; tile < end; tile += gridDim.x) {
+            u64 row = row_of(first, tile);
+            if (row < last) each(row, row_sum(row, x));
+        }
+    }
+};
+
+enum class Update { set, scale, add, axpby };
+
+// y = alpha A x + beta y.
+#define SPMV_OF(UPDATE, V, BATCH, BLOCKS)                                                                                    \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) symmetric_##UPDATE##_##V(                                                      \
+        u64 rows, u64 columns, u64 walk, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,       \
+        const u32* listed, const V* values, const double* x, double beta, double* y,                                         \
+        const __grid_constant__ Usual usual) {                                                                               \
+        Matrix<V, BATCH> matrix{columns, slice_offsets,  words,           offsets, listed,                                   \
+                                values,  u32(walk),      u32(walk >> 32), usual};                                            \
+        u32 tile = blockIdx.x;                                                                                               \
+        matrix.rows_of(tile, matrix.tiles((rows + SLICE - 1) / SLICE), 0, rows, Whole{x}, [&](u64 row, double sum) {         \
+            if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
+            if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
+            if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
+            if constexpr (Update::UPDATE == Update::axpby) y[row] = alpha * sum + beta * y[row];                             \
+        });                                                                                                                  \
+    }
+
+// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
+// `ranks` is not null. Does nothing once *stop is not 0.
+#define SPMV_DOT_OF(V, BATCH, BLOCKS)                                                                                        \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) symmetric_dot_##V(                                                             \
+        u64 first, u64 last, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,          \
+        const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
+        double* partials, u32 slot, double* scalars, u32* ticket, const __grid_constant__ Usual usual) {                     \
+        if (is_stopped(stop)) return;                                                                                        \
+        Matrix<V, BATCH> matrix{columns, slice_offsets,  words,           offsets, listed,                                   \
+                                values,  u32(walk),      u32(walk >> 32), usual};                                            \
+        double dot = 0, total;                                                                                               \
+        u32 tile = blockIdx.x;                                                                                               \
+        matrix.rows_of(tile, matrix.tiles((last - first + SLICE - 1) / SLICE), first, last, Whole{x},                        \
+                       [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                             \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
+            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
+        }                                                                                                                    \
+    }
+
+// The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the tiles
+// without such rows, waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
+#define SPMV_DOT_EXCHANGING_OF(V, BATCH, BLOCKS)                                                                             \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) symmetric_dot_exchanging_##V(                                                  \
+        u64 interior, u64 rows, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,       \
+        const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
+        const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket,                                          \
+        const __grid_constant__ Usual usual) {                                                                               \
+        if (is_stopped(stop)) return;                                                                                        \
+        Matrix<V, BATCH> matrix{columns, slice_offsets,  words,           offsets, listed,                                   \
+                                values,  u32(walk),      u32(walk >> 32), usual};                                            \
+        Exchange& halo = *(Exchange*)exchange;                                                                               \
+        halo.send(halo.last_turn() + 1, x);                                                                                  \
+        double dot = 0, total;                                                                                               \
+        u32 tile = blockIdx.x, end = matrix.tiles((rows + SLICE - 1) / SLICE);                                               \
+        auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
+        const u32 whole_groups = u32(interior / (u64(SLICE) * matrix.group()));                                              \
+        matrix.rows_of(tile, whole_groups * matrix.tiles_of_group(), 0, rows, Whole{x}, each);                               \
+        if (tile < end) {                                                                                                    \
+            Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
+            matrix.rows_of(tile, end, 0, rows, split, each);                                                                 \
+        }                                                                                                                    \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
+            scalars[slot] = total;                                                                                           \
+            halo.epoch += 1;                                                                                                 \
+        }                                                                                                                    \
+    }
+
+#define SPMV(V, BATCH, BLOCKS)                                                                                               \
+    SPMV_OF(set, V, BATCH, BLOCKS)                                                                                           \
+    SPMV_OF(scale, V, BATCH, BLOCKS)                                                                                         \
+    SPMV_OF(add, V, BATCH, BLOCKS)                                                                                           \
+    SPMV_OF(axpby, V, BATCH, BLOCKS)                                                                                         \
+    SPMV_DOT_OF(V, BATCH, BLOCKS)                                                                                            \
+    SPMV_DOT_EXCHANGING_OF(V, BATCH, BLOCKS)
+
+SPMV(f64, 7, 4)
+SPMV(f32, 7, 4)
+
+// Whether two entries differ by more than `most`. Two that are not finite do not: the solver reports them.
+INLINE bool differ(double value, double partner, double most) {
+    return (isfinite(value) || isfinite(partner)) && !(fabs(value - partner) <= most);
+}
+
+// faults[1] += entries below the diagonal whose partner is missing or differs by more than `tolerance` times the row's largest entry;
+// faults[2] += entries above the diagonal, within the rows, less those below it. Partners are read where products read them, or
+// else in CRS. One warp per slice, a lane per entry.
+template <class V, class From>
+INLINE void asymmetries(u64 rows, double tolerance, const u64* row_map, const u32* entries, const From* from,
+                        const u64* slice_offsets, const u64* words, const int* offsets, const V* values, u64* faults) {
+    const u64 slices = (rows + SLICE - 1) / SLICE;
+    const u32 lane = lane_index();
+    u64 wrong = 0, above = 0, below = 0;
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        const u64 first = __ldg(slice_offsets + slice), word = __ldg(words + slice);
+        const Table table(offsets, word, u32((__ldg(slice_offsets + slice + 1) - first) / SLICE));
+        const u32 mirrored = word & LISTED ? 0 : table.mirrored;
+        // A lane per entry of a row that has all offsets of the slice, those that are mirrored first.
+        const u32 length = table.width + mirrored;
+        const bool ordered = !(word & LISTED) && length <= WARP && mirrored > 0 && table.width > 0 && __ldg(table.from) >= 0;
+        int offset = 0, first_slice = 0, second_slice = 0;
+        if (ordered && lane < mirrored) {
+            offset = table.offset(lane), first_slice = table.distance(lane, false), second_slice = table.distance(lane, true);
+        } else if (ordered && lane < length) {
+            offset = __ldg(table.from + (lane - mirrored));
+        }
+        const u64 end = least((slice + 1) * SLICE, rows);
+#pragma unroll 4
+        for (u64 row = slice * SLICE; row < end; row++) {
+            const u64 start = __ldg(row_map + row), stop = __ldg(row_map + row + 1);
+            if (!ordered || stop - start != length) continue;
+            const double value = lane < length ? double(V(__ldg(from + start + lane))) : 0.0;
+            double largest = warp_max(fabs(value)), partner = value;
+            if (lane < mirrored) {
+                int distance = u32(row) % SLICE + u32(offset) % SLICE >= SLICE ? second_slice : first_slice;
+                partner = double(__ldg(values + (i64(first) + i64(distance) * SLICE + (u32(row) + u32(offset)) % SLICE)));
+            }
+            below += lane < mirrored;
+            above += lane >= mirrored && lane < length && offset > 0 && u64(u32(row) + u32(offset)) < rows;
+            largest = __shfl_sync(ALL_LANES, largest, 0);
+            wrong += differ(value, partner, tolerance * largest);
+        }
+        for (u64 row = slice * SLICE; row < end; row++) {
+            if (ordered && __ldg(row_map + row + 1) - __ldg(row_map + row) == length) continue;
+            const u64 start = __ldg(row_map + row), stop = __ldg(row_map + row + 1);
+            double largest = 0;
+            for (u64 k = start + lane; k < stop; k += WARP) largest = most(largest, fabs(double(__ldg(from + k))));
+            largest = __shfl_sync(ALL_LANES, warp_max(largest), 0);
+            for (u64 k = start + lane; k < stop; k += WARP) {
+                const u32 column = __ldg(entries + k);
+                if (column >= rows || column == row) continue;
+                (column < row ? below : above)++;
+                if (column > row) continue;
+                const double value = double(V(__ldg(from + k)));
+                const int offset = int(column - u32(row));
+                u32 at = 0, left = mirrored;
+                while (left > 0) {
+                    u32 half = left / 2;
+                    if (table.offset(at + half) < offset) at += half + 1, left -= half + 1;
+                    else left = half;
+                }
+                double partner;
+                if (at < mirrored && table.offset(at) == offset) {
+                    int distance = table.distance(at, u32(row) % SLICE + u32(offset) % SLICE >= SLICE);
+                    partner = double(__ldg(values + (i64(first) + i64(distance) * SLICE + column % SLICE)));
+                } else {
+                    u64 low = __ldg(row_map + column), end = __ldg(row_map + column + 1), high = end;
+                    while (low < high) {
+                        u64 middle = low + (high - low) / 2;
+                        if (__ldg(entries + middle) < row) low = middle + 1;
+                        else high = middle;
+                    }
+                    if (low == end || __ldg(entries + low) != row) {
+                        wrong++;
+                        continue;
+                    }
+                    partner = double(V(__ldg(from + low)));
+                }
+                wrong += differ(value, partner, tolerance * largest);
+            }
+        }
+    }
+    wrong = warp_sum(wrong), above = warp_sum(above - below);
+    if (lane == 0 && wrong != 0) atomicAdd(faults + 1, wrong);
+    if (lane == 0 && above != 0) atomicAdd(faults + 2, above);
+}
+#define ASYMMETRIES(NAME, V, FROM)                                                                                           \
+    KERNEL __launch_bounds__(THREADS, 4)                                                                                     \
+        NAME(u64 rows, double tolerance, const u64* row_map, const u32* entries, const FROM* from, const u64* slice_offsets, \
+             const u64* words, const int* offsets, const V* values, u64* faults) {                                           \
+        asymmetries(rows, tolerance, row_map, entries, from, slice_offsets, words, offsets, values, faults);                 \
+    }
+ASYMMETRIES(asymmetries_f64, f64, f64)
+ASYMMETRIES(asymmetries_f32, f32, f32)
+ASYMMETRIES(asymmetries_single, f32, f64)

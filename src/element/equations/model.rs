@@ -1,0 +1,108 @@
+//! The equations that the program solves, chosen at run time.
+
+use super::{Equation, Field, Heat, Jacobian, Poisson, Slope, WaveDiffusion, WaveElasticity, Weak};
+use crate::space::lanes::Number;
+
+/// The equations of one unknown that the program solves; chosen at run time, so that element loops are compiled once for all.
+#[derive(Clone, Copy, Debug)]
+pub enum Scalar {
+    /// -K laplace(u) + u^2 = 0.
+    Heat(Heat),
+    /// -laplace(u) = f with a constant f.
+    Poisson(Poisson),
+    /// -div(k grad u) = f, solved by a wave.
+    Wave(WaveDiffusion),
+}
+
+impl Equation<1> for Scalar {
+    #[inline(always)]
+    fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 1]) -> [Weak<N>; 1] {
+        match self {
+            Scalar::Heat(equation) => equation.weak(x, u),
+            Scalar::Poisson(equation) => equation.weak(x, u),
+            Scalar::Wave(equation) => equation.weak(x, u),
+        }
+    }
+
+    #[inline(always)]
+    fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
+        match self {
+            Scalar::Heat(equation) => equation.slopes(x, u),
+            Scalar::Poisson(equation) => equation.slopes(x, u),
+            Scalar::Wave(equation) => equation.slopes(x, u),
+        }
+    }
+}
+
+/// An equation of 1 or 3 unknowns per node.
+#[derive(Clone, Copy, Debug)]
+pub enum ModelEquation {
+    /// One unknown.
+    Scalar(Scalar),
+    /// Three displacements.
+    Elastic(WaveElasticity),
+}
+
+/// An equation that the program solves, and where its derivatives come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// The equation.
+    pub equation: ModelEquation,
+    /// Source of its derivatives.
+    pub jacobian: Jacobian,
+}
+
+impl Model {
+    /// Returns the number of unknowns per node.
+    pub const fn dofs(&self) -> usize {
+        match self.equation {
+            ModelEquation::Scalar(_) => 1,
+            ModelEquation::Elastic(_) => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::equations::Wave;
+    use std::array;
+
+    const WAVE: Wave = Wave { direction: [1.3, -0.7, 0.9], phase: 0.4 };
+
+    /// div(flux) - source of each component for given fields, by central differences of the flux.
+    fn defect<E: Equation<D>, const D: usize>(equation: &E, fields: impl Fn([f64; 3]) -> [Field<f64>; D]) -> [f64; D] {
+        let (x, h) = ([0.3, 0.7, -0.4], 1e-4);
+        let weak = |x: [f64; 3]| equation.weak(x, fields(x));
+        array::from_fn(|c| {
+            let slope = |axis: usize| {
+                let (mut ahead, mut back) = (x, x);
+                ahead[axis] += h;
+                back[axis] -= h;
+                (weak(ahead)[c].flux[axis] - weak(back)[c].flux[axis]) / (2.0 * h)
+            };
+            (0..3).map(slope).sum::<f64>() - weak(x)[c].source
+        })
+    }
+
+    fn field(amplitude: f64, x: [f64; 3]) -> Field<f64> {
+        let cos = WAVE.angle(x).cos();
+        Field { grad: WAVE.direction.map(|w| amplitude * w * cos), value: amplitude * WAVE.at(x) }
+    }
+
+    #[test]
+    fn waves_solve_their_equations_and_no_others() {
+        for direction in [[0.0; 3], [0.5, -1.0, 0.25]] {
+            let equation = WaveDiffusion { direction, wave: WAVE.direction, phase: WAVE.phase };
+            let [defect] = defect(&equation, |x| [field(1.0, x)]);
+            assert!(defect.abs() < 1e-6, "{direction:?}: {defect}");
+        }
+        let (amplitude, wave, phase) = ([1.0, -0.5, 0.25], WAVE.direction, WAVE.phase);
+        let equation = WaveElasticity { lambda: 1.5, mu: 0.7, amplitude, wave, phase };
+        let found = defect(&equation, |x| equation.amplitude.map(|a| field(a, x)));
+        assert!(found.iter().all(|defect| defect.abs() < 1e-6), "{found:?}");
+        let other = defect(&equation, |x| [1.0, -0.5, 0.3].map(|a| field(a, x)));
+        assert!(other.iter().any(|defect| defect.abs() > 1e-3), "{other:?}");
+        assert_eq!(equation.exact([0.1, 0.2, 0.3])[1], -0.5 * WAVE.at([0.1, 0.2, 0.3]));
+    }
+}

@@ -1,0 +1,123 @@
+//! Whole runs in every storage on a host.
+
+use crate::comm::Solo;
+use crate::comm::ranks::on_ranks_that_add;
+use crate::run::deck::{Choice, Nodes, ProblemKind};
+use crate::run::{Deck, Device, Report, Silent, solve, solve_on};
+use crate::space::Threads;
+use crate::sparse::{Format, Precision};
+
+const FORMATS: [Format; 3] = [Format::Crs, Format::Pattern, Format::Symmetric];
+
+fn deck(kind: ProblemKind, nodes: [u64; 3], map: &str) -> Deck {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.device, deck.problem.kind) = (Nodes::new(nodes).ok(), Device::Cpu, kind);
+    deck.mesh.map = map.parse().unwrap();
+    deck.run.threads = Some(2);
+    deck
+}
+
+fn run(deck: &Deck, format: Choice<Format>, values: Precision) -> Report {
+    let mut deck = deck.clone();
+    (deck.matrix.format, deck.matrix.values) = (format, values);
+    solve(&deck, &Solo, &Silent).unwrap()
+}
+
+/// The first three digits of both errors, which discretisation alone decides; and the same numbers of iterations with f64 values.
+#[test]
+fn no_storage_changes_an_error_and_the_true_residual_shows_rounded_values() {
+    for (kind, map) in [
+        (ProblemKind::Heat, "none"),
+        (ProblemKind::Heat, "twist:0.3"),
+        (ProblemKind::Poisson, "none"),
+        (ProblemKind::Elasticity, "none"),
+    ] {
+        let deck = deck(kind, [13, 12, 14], map);
+        let plain = run(&deck, Choice::Given(Format::Crs), Precision::F64);
+        assert!(plain.verified, "{kind} {map}: {:?}", plain.verdict);
+        for format in FORMATS {
+            for values in [Precision::F64, Precision::F32] {
+                let report = run(&deck, Choice::Given(format), values);
+                let what = format!("{kind} {map} {format} {values}");
+                assert!(report.verified, "{what}: {:?}", report.verdict);
+                let strategies = &report.strategies;
+                assert_eq!((strategies.format, strategies.matrix_values), (format, values));
+                assert_eq!(strategies.format_reason, "asked for");
+                for (found, expected) in [(report.error_max, plain.error_max), (report.error_l2, plain.error_l2)] {
+                    assert!((found / expected - 1.0).abs() < 5e-4, "{what}: {found:e}, {expected:e}");
+                }
+                // The recurrence of CG reaches its target on the rounded matrix; the residual of the assembled one is larger.
+                let first = &report.history[0];
+                let departure = first.true_residual / first.cg_residual;
+                match values {
+                    Precision::F64 => {
+                        assert_eq!(
+                            (report.cg_iterations, report.newton_iterations),
+                            (plain.cg_iterations, plain.newton_iterations)
+                        );
+                        assert!(departure < 1.01, "{what}: {departure}");
+                    }
+                    Precision::F32 => assert!(departure > 2.0, "{what}: {departure}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_with_ghosts_solve_in_every_storage() {
+    // Rows without ghosts, more than a block of them, come first.
+    let mut deck = deck(ProblemKind::Heat, [18, 17, 33], "none");
+    let mut expected: Option<f64> = None;
+    for format in FORMATS {
+        for values in [Precision::F64, Precision::F32] {
+            (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
+            let of_rank = on_ranks_that_add(3, 2, |comm| {
+                let report = solve_on(&Threads::new(2).unwrap(), &deck, comm, &Silent).unwrap();
+                assert!(report.verified, "{format} {values}: {:?}", report.verdict);
+                report.error_l2
+            });
+            assert_eq!(of_rank[0], of_rank[1]);
+            let tolerance = if values == Precision::F64 { 1e-7 } else { 5e-4 };
+            assert!((of_rank[0] / *expected.get_or_insert(of_rank[0]) - 1.0).abs() < tolerance, "{format} {values}");
+        }
+    }
+}
+
+/// `auto` stores large matrices in symmetric halves, whose sums are those of `pattern`.
+#[test]
+fn auto_takes_the_fewest_bytes_for_large_matrices() {
+    let bits = |report: &Report| {
+        let history = report.history.iter().flat_map(|step| [step.residual, step.cg_residual, step.true_residual]);
+        history.chain([report.error_max, report.error_l2]).map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let small = run(&deck(ProblemKind::Heat, [12; 3], "none"), Choice::Auto, Precision::F64);
+    assert_eq!(
+        (small.strategies.format, &*small.strategies.format_reason),
+        (Format::Crs, "a rank has at most 32768 rows")
+    );
+    let large = deck(ProblemKind::Heat, [41, 40, 41], "none");
+    let chosen = run(&large, Choice::Auto, Precision::F64);
+    let strategies = &chosen.strategies;
+    assert_eq!((strategies.format, &*strategies.format_reason), (Format::Symmetric, "fewest bytes of those that suit"));
+    assert!(chosen.verified);
+    let format = chosen.phases.iter().find(|phase| phase.name == "format").unwrap();
+    assert_eq!(format.calls, chosen.history.len() as u64 - 1);
+    assert_eq!(bits(&chosen), bits(&run(&large, Choice::Given(Format::Pattern), Precision::F64)));
+}
+
+#[test]
+fn values_that_f32_cannot_hold_end_the_run_with_their_place() {
+    // The matrix is proportional to the edge of the box.
+    let mut deck = deck(ProblemKind::Poisson, [5; 3], "none");
+    deck.mesh.size = [1e-39; 3];
+    deck.matrix.values = Precision::F32;
+    for format in FORMATS {
+        deck.matrix.format = Choice::Given(format);
+        let refused = solve(&deck, &Solo, &Silent).unwrap_err().to_string();
+        assert!(
+            refused.contains("matrix.values (--matrix) f32: entry (") && refused.contains("choose f64"),
+            "{refused}"
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! Copies between views of any strides, which changes the layout, and mirrors of arrays on the host.
+//!
+//! Shapes: `from [i0, i1, ...]` -> `to [i0, i1, ...]`, 1 to 4 or more indices. Cost: each item is read and written once; rows along the
+//! fastest index of `to` are written in order, and read with the stride of `from`.
+
+use super::{Array, HostSpace, Item, Layout, MemorySpace, View, ViewMut, check_apart};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// Copies a view to another one of the same extents. The result does not depend on the number of threads.
+///
+/// ```
+/// use minifenl::space::{Layout, Serial, View, ViewMut, remap};
+///
+/// let (right, mut left) = ([1, 2, 3, 4, 5, 6], [0; 6]);
+/// remap(&Serial, &View::new(&right, [2, 3], Layout::Right)?, &mut ViewMut::new(&mut left, [2, 3], Layout::Left)?)?;
+/// assert_eq!(left, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`] for other extents, [`Error::Invalid`] if two items of `to` may share their place.
+pub fn remap<S: HostSpace, T: Item, const R: usize>(
+    space: &S,
+    from: &View<'_, T, R>,
+    to: &mut ViewMut<'_, T, R>,
+) -> Result<()> {
+    let (extents, strides, steps) = (from.extents(), to.strides(), from.strides());
+    if to.extents() != extents {
+        let (actual, expected) = (to.extents().to_vec(), extents.to_vec());
+        return Err(Error::Shape { operation: "remap", array: "to", actual, expected });
+    }
+    check_apart(extents, strides)?;
+    if extents.contains(&0) {
+        return Ok(());
+    }
+    // Indices in the order of `to` in memory, the slowest first.
+    let mut order: [usize; R] = std::array::from_fn(|d| d);
+    order.sort_by_key(|&d| std::cmp::Reverse((strides[d], extents[d])));
+    let Some((&fastest, slower)) = order.split_last() else {
+        to.data_mut()[0] = from.data()[0];
+        return Ok(());
+    };
+    let (row, stride, step) = (extents[fastest], strides[fastest], steps[fastest]);
+    let rows = slower.iter().map(|&d| extents[d]).product::<usize>();
+    // Positions of the first item of a row in both arrays.
+    let starts = |mut number: usize| {
+        slower.iter().rev().fold((0, 0), |(read, write), &d| {
+            let index = number % extents[d];
+            number /= extents[d];
+            (read + index * steps[d], write + index * strides[d])
+        })
+    };
+    let copy = |number: usize, out: &mut [T]| {
+        let first = starts(number).0;
+        for i in 0..row {
+            out[i * stride] = from.data()[first + i * step];
+        }
+    };
+    if [Layout::Left, Layout::Right].into_iter().any(|layout| to.is_packed(layout)) {
+        // Rows lie one behind the other.
+        space.for_each(to.data_mut()[..rows * row].par_chunks_mut(row).enumerate(), |(number, out)| copy(number, out));
+        return Ok(());
+    }
+    for number in 0..rows {
+        copy(number, &mut to.data_mut()[starts(number).1..]);
+    }
+    Ok(())
+}
+
+/// Returns the items of an array on the host: the array itself if it is there, else a copy.
+///
+/// ```
+/// use minifenl::space::{Serial, mirror};
+///
+/// let array = vec![1.0, 2.0];
+/// assert_eq!(mirror(&Serial, &array)?.as_ptr(), array.as_ptr());
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`download`](super::ExecutionSpace::download).
+pub fn mirror<'a, S: super::ExecutionSpace, T: Item>(space: &S, array: &'a Array<S, T>) -> Result<Cow<'a, [T]>> {
+    match S::Memory::on_host(S::Memory::slice(array)) {
+        Some(items) => Ok(Cow::Borrowed(items)),
+        None => space.download(array).map(Cow::Owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{Serial, Threads};
+
+    /// Numbers `[i, j, k, l]` in one layout, remapped to the other one and to strides with gaps, by a plain loop.
+    #[test]
+    fn items_keep_their_indices() {
+        let extents = [3, 1, 17, 5];
+        let count = extents.iter().product::<usize>();
+        let numbers: Vec<u32> = (0..count as u32).collect();
+        for (layout, other) in
+            [(Layout::Left, Layout::Right), (Layout::Right, Layout::Left), (Layout::Left, Layout::Left)]
+        {
+            let from = View::new(&numbers, extents, layout).unwrap();
+            let gaps = [2, 1, 900, 7];
+            for (strides, len) in [(other.strides(extents), count), (gaps, 16 * 900 + 4 * 7 + 2 * 2 + 1)] {
+                for threads in [1, 3] {
+                    let mut out = vec![u32::MAX; len];
+                    let mut to = ViewMut::strided(&mut out, extents, strides).unwrap();
+                    remap(&Threads::new(threads).unwrap(), &from, &mut to).unwrap();
+                    let mut expected = vec![u32::MAX; len];
+                    for item in 0..count {
+                        let index = [item % 3, 0, item / 3 % 17, item / 51];
+                        let place: usize = index.iter().zip(strides).map(|(i, s)| i * s).sum();
+                        expected[place] = from[index];
+                    }
+                    assert_eq!(out, expected, "{layout:?} to {strides:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_extents_and_shared_places_are_refused() {
+        let (numbers, mut out) = ([1.0; 6], [0.0; 6]);
+        let from = View::new(&numbers, [2, 3], Layout::Left).unwrap();
+        let error = remap(&Serial, &from, &mut ViewMut::new(&mut out, [3, 2], Layout::Left).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("extents [3, 2], expected [2, 3]"), "{error}");
+        let mut shared = ViewMut::strided(&mut out, [2, 3], [1, 1]).unwrap();
+        assert!(remap(&Serial, &from, &mut shared).unwrap_err().to_string().contains("share"));
+        let nothing = View::new(&numbers, [0, 3], Layout::Left).unwrap();
+        remap(&Serial, &nothing, &mut ViewMut::new(&mut out, [0, 3], Layout::Right).unwrap()).unwrap();
+        assert_eq!(out, [0.0; 6]);
+    }
+}

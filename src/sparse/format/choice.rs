@@ -1,0 +1,74 @@
+//! Names of storage formats and of the types of stored values.
+
+use crate::space::named_choice;
+
+/// Storage format of a matrix for products.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// The CRS arrays themselves: 12 bytes per entry, no set-up.
+    Crs,
+    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line. A host multiplies in
+    /// CRS instead.
+    Sell,
+    /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
+    /// pattern. Vectors have to be finite.
+    #[default]
+    Pattern,
+    /// The slices of `pattern` with each pair of entries (i, j) and (j, i) stored once: 4 bytes per entry. The matrix has to be
+    /// symmetric, vectors finite.
+    Symmetric,
+}
+
+impl Format {
+    /// All formats with their names.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Format::Crs, "crs"), (Format::Sell, "sell"), (Format::Pattern, "pattern"), (Format::Symmetric, "symmetric")];
+}
+named_choice!(Format, "format");
+
+/// Type of the stored values that products read. Vectors, sums and the assembled matrix are f64 for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// The assembled values.
+    #[default]
+    F64,
+    /// The assembled values rounded to single precision: half the bytes.
+    F32,
+}
+
+impl Precision {
+    /// All types with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Precision::F64, "f64"), (Precision::F32, "f32")];
+
+    /// Relative spacing of the numbers: twice the largest rounding error.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            Precision::F64 => f64::EPSILON,
+            Precision::F32 => f64::from(f32::EPSILON),
+        }
+    }
+}
+named_choice!(Precision, "matrix values");
+
+/// How products store a matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatrixStorage {
+    /// Where the values lie.
+    pub format: Format,
+    /// Their type.
+    pub values: Precision,
+}
+
+impl From<Format> for MatrixStorage {
+    fn from(format: Format) -> Self {
+        MatrixStorage { format, values: Precision::F64 }
+    }
+}
+
+#[cfg(any(feature = "cli", feature = "cuda"))]
+impl MatrixStorage {
+    /// Whether a GPU's slices hold every assembled value, so that assembly can write to them.
+    pub(crate) fn holds_assembled_slices(self) -> bool {
+        matches!(self.format, Format::Sell | Format::Pattern) && self.values == Precision::F64
+    }
+}

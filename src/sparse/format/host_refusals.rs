@@ -1,0 +1,114 @@
+//! What storages on hosts refuse, and what `auto` leaves alone.
+
+use super::host_tests::{box_columns, on, product, random_columns, stored, whole};
+use super::*;
+use crate::space::{Serial, Threads};
+use crate::sparse::CrsMatrix;
+
+#[test]
+fn halves_refuse_what_is_not_symmetric_and_say_where() {
+    let a = on(box_columns([13, 17, 7], 0), 13 * 17 * 7, whole);
+    let entry =
+        |row: usize, column: u32| a.graph().row_range(row).start + a.graph().row(row).binary_search(&column).unwrap();
+    // In the first slice, in the middle, in the last row; below and above the diagonal.
+    for (row, column) in [(1, 0), (0, 1), (800, 799), (799, 800), (1546, 1545), (1545, 1546), (700, 465), (465, 700)] {
+        for threads in [1, 3] {
+            let space = Threads::new(threads).unwrap();
+            let refused = |a: &CrsMatrix| {
+                let mut slices = HostSlices::<f64>::new(&space, a.graph(), true).unwrap();
+                slices.update(&space, a).map_err(|error| error.to_string())
+            };
+            let mut changed = a.clone();
+            let place = entry(row, column);
+            changed.parts_mut().1[place] += 1e-6;
+            let message = refused(&changed).unwrap_err();
+            let pair = format!("({}, {})", row.max(column as usize), row.min(column as usize));
+            assert!(message.contains("not symmetric") && message.contains(&pair), "{message}");
+            // By rounding: accepted, and reported.
+            let mut rounded = a.clone();
+            rounded.parts_mut().1[place] = a.values()[place].next_up();
+            assert_eq!(refused(&rounded), Ok(false));
+            assert_eq!(refused(&a), Ok(true));
+        }
+    }
+    // An entry without a partner, in a regular and in a random graph.
+    for (mut columns, width) in [(box_columns([13, 17, 7], 0), 1547), (random_columns(777, 4000), 777)] {
+        let lost = columns[500].iter().copied().find(|&column| column as usize != 500).unwrap();
+        columns[500].remove(&lost);
+        let refused = HostSlices::<f64>::new(&Serial, on(columns, width, whole).graph(), true).unwrap_err().to_string();
+        assert!(refused.contains("entries below the diagonal"), "{refused}");
+    }
+    // As many below as above, but not of the same pairs.
+    let mut columns = box_columns([13, 17, 7], 0);
+    columns[500].remove(&499);
+    columns[600].remove(&601);
+    let unpaired = on(columns, 1547, |_, _| 2.0);
+    let mut slices = HostSlices::<f64>::new(&Serial, unpaired.graph(), true).unwrap();
+    let refused = slices.update(&Serial, &unpaired).unwrap_err().to_string();
+    assert!(refused.contains("not symmetric: entry (500, 499) is 0e0, entry (499, 500) is 2e0"), "{refused}");
+}
+
+#[test]
+fn values_beyond_single_precision_are_refused_with_their_place() {
+    let a = on(box_columns([13, 17, 7], 0), 1547, |_, _| 1.5);
+    for (value, is_fine) in [
+        (1e39, false),
+        (-1e-39, false),
+        (1e-300, false),
+        (3e38, true),
+        (-1.2e-38, true),
+        (0.0, true),
+        (f64::INFINITY, true),
+    ] {
+        for format in [Format::Crs, Format::Pattern, Format::Symmetric] {
+            let mut matrix =
+                HostMatrix::new(&Serial, MatrixStorage { format, values: Precision::F32 }, a.graph().clone()).unwrap();
+            let diagonal = a.graph().row_range(900).start + a.graph().row(900).binary_search(&900).unwrap();
+            matrix.assembled_mut().parts_mut().1.copy_from_slice(a.values());
+            matrix.assembled_mut().parts_mut().1[diagonal] = value;
+            match Serial.update(&mut matrix) {
+                Ok(is_copied) => assert!(is_fine && is_copied, "{format} {value}"),
+                Err(error) => {
+                    let message = error.to_string();
+                    assert!(!is_fine && message.contains("entry (900, 900)") && message.contains("f64"), "{message}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn slices_take_values_of_their_own_graph_only_and_again() {
+    let a = on(box_columns([13, 17, 7], 0), 1547, whole);
+    let other = on(box_columns([13, 17, 7], 0), 1547, whole);
+    let mut slices = HostSlices::<f64>::new(&Serial, a.graph(), true).unwrap();
+    assert!(slices.update(&Serial, &other).unwrap_err().to_string().contains("another graph"));
+    let mut twice = a.clone();
+    twice.parts_mut().1.iter_mut().for_each(|value| *value *= 2.0);
+    let x: Vec<f64> = (0..1547).map(|i| (i % 11) as f64).collect();
+    for a in [&a, &twice, &a] {
+        slices.update(&Serial, a).unwrap();
+        let mut y = vec![0.0; 1547];
+        slices.spmv(&Serial, 1.0, &x, 0.0, &mut y).unwrap();
+        assert_eq!(y, product(a, &x));
+    }
+}
+
+/// `auto` takes a storage only if it suits: regular, and symmetric to the last bit.
+#[test]
+fn storages_that_do_not_suit_leave_the_matrix_as_it_is() {
+    let regular = on(box_columns([40, 20, 30], 0), 24000, whole);
+    let random = on(random_columns(777, 4000), 777, whole);
+    let symmetric = MatrixStorage::from(Format::Symmetric);
+    let mut unequal = regular.clone();
+    let entry = unequal.graph().row_range(1).start;
+    unequal.parts_mut().1[entry] += 1e-15;
+    for (a, suits) in [(&regular, true), (&random, false), (&unequal, false)] {
+        let mut matrix = stored(&Serial, a, (Format::Crs, Precision::F64));
+        assert_eq!(Serial.store(&mut matrix, symmetric).unwrap(), suits);
+        let is_crs = Product::<Serial>::bytes(&matrix.view()) == Product::<Serial>::bytes(&a);
+        assert_eq!(is_crs, !suits);
+    }
+    let mut matrix = stored(&Serial, &unequal, (Format::Crs, Precision::F64));
+    assert!(Serial.store(&mut matrix, Format::Pattern.into()).unwrap());
+}

@@ -1,0 +1,146 @@
+//! Products of blocks of rows in slices on a host, with whole vectors of x at each offset of a table: no gather.
+//!
+//! ```text
+//! y[r] = sum over the table's offsets o, ascending, of a(r, r + o) x[r + o]
+//! ```
+//! A product and a sum per term, each rounded, one after the other: the order does not depend on what is mirrored, nor on the processor.
+//! Rows of a listed slice are summed as in CRS.
+
+use super::host_layout::{HostLayout, Table};
+use super::host_unions::{LISTED, SLICE};
+use crate::space::prefetch;
+use crate::sparse::spmv::row_sum;
+use crate::sparse::{CrsGraph, HostValue};
+use multiversion::multiversion;
+
+/// Distance of the software prefetch, in values of a slice.
+const AHEAD: usize = 2048;
+/// Sums of x.y of neighbouring rows that are kept apart.
+const WAYS: usize = 8;
+
+/// A matrix in slices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows<'a, V> {
+    pub graph: &'a CrsGraph,
+    pub layout: &'a HostLayout,
+    pub values: &'a [V],
+}
+
+/// y = alpha A x + beta y over the rows from `first`, a multiple of 32, on: one for each item of y.
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
+pub(super) fn multiply<V: HostValue>(a: Rows<'_, V>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]) {
+    for (i, y) in y.chunks_mut(SLICE).enumerate() {
+        let sums = a.slice(first / SLICE + i, x);
+        // beta = 0 must not read y, which may hold NaN.
+        match factors {
+            [1.0, 0.0] => y.copy_from_slice(&sums[..y.len()]),
+            [alpha, 0.0] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum),
+            [alpha, beta] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum + beta * *y),
+        }
+    }
+}
+
+/// y = A x over the rows from `first`, a multiple of 32, on; returns their share of x.y.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
+pub(super) fn multiply_dot<V: HostValue>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
+    let mut dots = [0.0; WAYS];
+    let x_rows = &x[first..first + y.len()];
+    for (i, (y, x_rows)) in y.chunks_mut(SLICE).zip(x_rows.chunks(SLICE)).enumerate() {
+        let sums = a.slice(first / SLICE + i, x);
+        y.copy_from_slice(&sums[..y.len()]);
+        for (x, sums) in x_rows.chunks(WAYS).zip(sums.chunks(WAYS)) {
+            dots.iter_mut().zip(x.iter().zip(sums)).for_each(|(dot, (x, sum))| *dot += x * sum);
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = dots;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+impl<V: HostValue> Rows<'_, V> {
+    /// The products of a slice's rows; rows behind the matrix are 0.
+    #[inline(always)]
+    fn slice(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
+        let place = self.layout.slices[slice];
+        if place.table == LISTED {
+            return self.listed(slice, x);
+        }
+        let table = self.layout.tables[place.table as usize];
+        let offsets = self.layout.offsets(table);
+        let (first, columns) = ((slice * SLICE) as i64, self.graph.columns() as i64);
+        let [least, most] = [offsets.first(), offsets.last()].map(|offset| i64::from(offset.copied().unwrap_or(0)));
+        if first + least >= 0 && first + most + SLICE as i64 <= columns {
+            self.tabled::<false>(slice, table, x)
+        } else {
+            self.tabled::<true>(slice, table, x)
+        }
+    }
+
+    /// The products of a slice with a table. `EDGE`: some x at its offsets are outside of the vector; they count as 0.
+    #[inline(always)]
+    fn tabled<const EDGE: bool>(&self, slice: usize, table: Table, x: &[f64]) -> [f64; SLICE] {
+        let place = self.layout.slices[slice];
+        let (offsets, mut links) = (self.layout.offsets(table), self.layout.links[place.links as usize..].iter());
+        let (mut sums, mut at) = ([0.0; SLICE], place.start);
+        for (k, &offset) in offsets.iter().enumerate() {
+            let first = (slice * SLICE) as i64 + i64::from(offset);
+            let mut edge = [0.0; SLICE];
+            let x: &[f64; SLICE] = if EDGE {
+                let end = self.graph.columns() as i64;
+                for (i, edge) in edge.iter_mut().enumerate() {
+                    let column = first + i as i64;
+                    *edge = if (0..end).contains(&column) { x[column as usize] } else { 0.0 };
+                }
+                &edge
+            } else {
+                vector(x, first as usize)
+            };
+            if table.mirrored >> k & 1 == 1
+                && let Some(&link) = links.next()
+            {
+                let [one, two] = link.map(|link| place.start.wrapping_sub(link));
+                // The first rows are the last ones of a slice, the others the first ones of the next slice.
+                let turned = offset.rem_euclid(SLICE as i32) as usize;
+                let split = SLICE - turned;
+                let (one, two) = (vector(self.values, one + turned), vector(self.values, two - split));
+                for i in 0..SLICE {
+                    let value: f64 = if i < split { one[i] } else { two[i] }.into();
+                    sums[i] += value * x[i];
+                }
+            } else {
+                let values = vector(self.values, at);
+                let line = 64 / size_of::<V>();
+                for part in 0..SLICE / line {
+                    prefetch(self.values, at + AHEAD + part * line);
+                }
+                for i in 0..SLICE {
+                    sums[i] += values[i].into() * x[i];
+                }
+                at += SLICE;
+            }
+        }
+        sums
+    }
+
+    /// The products of a slice without a table.
+    #[inline(always)]
+    fn listed(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
+        let (first, mut at) = (slice * SLICE, self.layout.slices[slice].start);
+        let mut sums = [0.0; SLICE];
+        for (row, sum) in (first..self.graph.rows()).zip(&mut sums) {
+            let columns = self.graph.row(row);
+            *sum = row_sum(columns, &self.values[at..at + columns.len()], x);
+            at += columns.len();
+        }
+        sums
+    }
+}
+
+/// 32 items of an array.
+#[inline(always)]
+fn vector<T>(array: &[T], first: usize) -> &[T; SLICE] {
+    const { assert!(SLICE == 32) };
+    array[first..].first_chunk().expect("slices lie inside their arrays")
+}

@@ -1,0 +1,219 @@
+//! Every storage on hosts against sums over the entries of the matrix.
+
+use super::*;
+use crate::space::{HostSpace, Serial, Threads};
+use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const STORAGES: [(Format, Precision); 8] = {
+    use Format::{Crs, Pattern, Sell, Symmetric};
+    use Precision::{F32, F64};
+    [
+        (Crs, F64),
+        (Sell, F64),
+        (Pattern, F64),
+        (Symmetric, F64),
+        (Crs, F32),
+        (Sell, F32),
+        (Pattern, F32),
+        (Symmetric, F32),
+    ]
+};
+
+/// A matrix with these columns of each row and values that are functions of the unordered pair.
+pub(super) fn on(columns: Vec<BTreeSet<u32>>, width: usize, value: impl Fn(usize, usize) -> f64) -> CrsMatrix {
+    let (mut row_map, mut entries, mut values) = (vec![0], vec![], vec![]);
+    for (row, columns) in columns.iter().enumerate() {
+        entries.extend(columns);
+        values.extend(columns.iter().map(|&column| value(row.min(column as usize), row.max(column as usize))));
+        row_map.push(entries.len() as u64);
+    }
+    CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, width).unwrap()), values).unwrap()
+}
+
+/// Whole numbers, so that every order of summation gives the same bits.
+pub(super) fn whole(low: usize, high: usize) -> f64 {
+    ((low * 7 + high * 5) % 19) as f64 - 9.0
+}
+
+/// The nodes of a box and their neighbours, diagonal ones too; the last `ghosts` rows are columns only.
+pub(super) fn box_columns([nx, ny, nz]: [usize; 3], ghosts: usize) -> Vec<BTreeSet<u32>> {
+    let near = |i: usize, n: usize| i.saturating_sub(1)..(i + 2).min(n);
+    let columns = |node: usize| {
+        let (i, j, k) = (node % nx, node / nx % ny, node / nx / ny);
+        let of_line = |k: usize, j: usize| near(i, nx).map(move |i| ((k * ny + j) * nx + i) as u32);
+        near(k, nz).flat_map(|k| near(j, ny).flat_map(move |j| of_line(k, j))).collect()
+    };
+    (0..nx * ny * nz - ghosts).map(columns).collect()
+}
+
+/// Pairs of rows drawn by a linear congruence.
+pub(super) fn random_columns(rows: usize, pairs: usize) -> Vec<BTreeSet<u32>> {
+    let (mut columns, mut state) = (vec![BTreeSet::new(); rows], 12345u64);
+    let mut draw = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % rows
+    };
+    for _ in 0..pairs {
+        let (row, column) = (draw(), draw());
+        columns[row].insert(column as u32);
+        columns[column].insert(row as u32);
+    }
+    columns
+}
+
+/// Patterns with symmetric owned parts: boxes with lines shorter and longer than a slice, ghosts, no pattern at all, empty rows, one row,
+/// no rows, rows of thousands of entries, a band over several chunks, a regular part beside an irregular one.
+fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, CrsMatrix)> {
+    let arrow: Vec<BTreeSet<u32>> =
+        (0..3000u32).map(|row| if row == 1500 { (0..3000).collect() } else { [row, 1500].into() }).collect();
+    let band = |rows: u32| -> Vec<BTreeSet<u32>> {
+        (0..rows).map(|row| (row.saturating_sub(1)..(row + 2).min(rows)).collect()).collect()
+    };
+    let mut mixed = box_columns([20, 9, 30], 0);
+    for row in (1000..1300u32).step_by(3) {
+        let other = row * 7 % 5000;
+        mixed[row as usize].insert(other);
+        mixed[other as usize].insert(row);
+    }
+    let mut gaps = band(500);
+    for row in 100..200 {
+        gaps[row].clear();
+    }
+    gaps[99].remove(&100);
+    gaps[200].remove(&199);
+    let box_of = |edges: [usize; 3], ghosts| on(box_columns(edges, ghosts), edges.iter().product(), value);
+    vec![
+        ("box", box_of([13, 17, 7], 0)),
+        ("long lines", box_of([70, 9, 8], 0)),
+        ("ghosts", box_of([21, 19, 13], 21 * 19)),
+        ("some ghosts", box_of([21, 19, 13], 57)),
+        ("random", on(random_columns(777, 4000), 777, value)),
+        ("empty rows", on(gaps, 500, value)),
+        ("one row", on(vec![[0].into()], 1, value)),
+        ("no row", on(vec![], 0, value)),
+        ("arrow", on(arrow, 3000, value)),
+        ("band", on(band(2 * 4096 + 77), 2 * 4096 + 77, value)),
+        ("mixed", on(mixed, 5400, value)),
+    ]
+}
+
+pub(super) fn stored<S: HostSpace>(space: &S, a: &CrsMatrix, (format, values): (Format, Precision)) -> HostMatrix {
+    let mut stored = HostMatrix::new(space, MatrixStorage { format, values }, a.graph().clone()).unwrap();
+    stored.assembled_mut().parts_mut().1.copy_from_slice(a.values());
+    let is_copied = space.update(&mut stored).unwrap();
+    assert_eq!(is_copied, !matches!((format, values), (Format::Crs | Format::Sell, Precision::F64)));
+    stored
+}
+
+pub(super) fn product(a: &CrsMatrix, x: &[f64]) -> Vec<f64> {
+    let row = |row: usize| {
+        let entries = a.graph().row_range(row);
+        entries.map(|entry| a.values()[entry] * x[a.graph().entries()[entry] as usize]).sum()
+    };
+    (0..a.graph().rows()).map(row).collect()
+}
+
+#[test]
+fn every_storage_multiplies_every_matrix_on_any_number_of_threads_and_in_ranges() {
+    for (name, a) in matrices(whole) {
+        let (rows, columns) = (a.graph().rows(), a.graph().columns());
+        let x: Vec<f64> = (0..columns).map(|i| (i * 31 % 101) as f64 - 50.0).collect();
+        let expected = product(&a, &x);
+        let dot: f64 = expected.iter().zip(&x).map(|(y, x)| y * x).sum();
+        for storage in STORAGES {
+            for threads in [1, 2, 3] {
+                let space = Threads::new(threads).unwrap();
+                let matrix = stored(&space, &a, storage);
+                let view = matrix.view();
+                let mut y = vec![f64::NAN; rows];
+                view.multiply(&space, &x, &mut y).unwrap();
+                assert!(y == expected, "{name} {storage:?}");
+                for bounds in [&[0, rows][..], &[0, 4096, rows], &[0, 4096, 8192, rows], &[0, 0, rows]] {
+                    if bounds.windows(2).any(|ends| ends[0] > ends[1]) {
+                        continue;
+                    }
+                    let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&space, rows, 2).unwrap());
+                    for ends in bounds.windows(2) {
+                        view.multiply_dot(&space, ends[0]..ends[1], &x, &mut y, &mut sums, 1).unwrap();
+                    }
+                    assert!(y == expected && sums.scalars == [0.0, dot], "{name} {storage:?} {bounds:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Sums of values that are no whole numbers: the orders of pattern and symmetric are the same, as is every number of threads.
+#[test]
+fn halves_change_no_bit_and_stay_near_the_sums_of_crs() {
+    for (name, a) in matrices(|low, high| ((low * 3 + high) as f64 * 0.37).sin()) {
+        let (rows, columns) = (a.graph().rows(), a.graph().columns());
+        let x: Vec<f64> = (0..columns).map(|i| (i as f64 * 0.11).cos()).collect();
+        let expected = product(&a, &x);
+        for values in [Precision::F64, Precision::F32] {
+            let results = [Format::Pattern, Format::Symmetric].map(|format| {
+                let mut all = [1, 3].map(|threads| {
+                    let space = Threads::new(threads).unwrap();
+                    let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&space, rows, 1).unwrap());
+                    let matrix = stored(&space, &a, (format, values));
+                    matrix.view().multiply_dot(&space, 0..rows, &x, &mut y, &mut sums, 0).unwrap();
+                    (y, sums.scalars.clone(), sums.partials.clone())
+                });
+                assert_eq!(all[0], all[1], "{name} {format} {values}");
+                std::mem::take(&mut all[0])
+            });
+            assert_eq!(results[0], results[1], "{name} {values}");
+            let tolerance = values.epsilon() * 60.0;
+            let longest = a.graph().longest_row() as f64;
+            for (y, expected) in results[0].0.iter().zip(&expected) {
+                assert!((y - expected).abs() <= tolerance * longest.sqrt(), "{name} {values}: {y} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn slices_multiply_with_every_alpha_and_beta() {
+    for (name, a) in matrices(whole).into_iter().filter(|(name, _)| ["box", "mixed", "some ghosts"].contains(name)) {
+        let rows = a.graph().rows();
+        let x: Vec<f64> = (0..a.graph().columns()).map(|i| (i * 31 % 101) as f64 - 50.0).collect();
+        for symmetric in [false, true] {
+            let mut slices = HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap();
+            assert!(slices.update(&Serial, &a).unwrap());
+            for (alpha, beta) in [(1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (-0.5, 2.0), (0.0, 0.0), (0.0, -1.0)] {
+                let old = |i: usize| if beta == 0.0 { f64::NAN } else { (i % 17) as f64 };
+                let (mut y, mut expected): (Vec<f64>, Vec<f64>) = (0..rows + 1).map(|i| (old(i), old(i))).unzip();
+                Serial.spmv(alpha, &a, &x, beta, &mut expected).unwrap();
+                slices.spmv(&Serial, alpha, &x, beta, &mut y).unwrap();
+                assert!(y[..rows] == expected[..rows], "{name} {alpha} {beta}");
+                assert_eq!(y[rows].to_bits(), expected[rows].to_bits());
+            }
+            let short = slices.spmv(&Serial, 1.0, &x[1..], 0.0, &mut vec![0.0; rows]).unwrap_err().to_string();
+            assert!(short.contains("spmv: `x`"), "{short}");
+        }
+    }
+}
+
+/// What the formats promise to save: 8 and 4 bytes per entry of a box, columns not stored; irregular slices are listed.
+#[test]
+fn boxes_have_tables_and_halves_and_random_graphs_have_none() {
+    let a = on(box_columns([40, 40, 40], 0), 64000, whole);
+    let bytes = |storage| {
+        let matrix = stored(&Serial, &a, storage);
+        let bytes = Product::<Serial>::bytes(&matrix.view());
+        (bytes as f64 / 64000.0).round() as usize
+    };
+    let found = STORAGES.map(bytes);
+    assert_eq!(found[0], 332);
+    assert!((217..=235).contains(&found[2]) && (122..=132).contains(&found[3]), "{found:?}");
+    assert!((115..=126).contains(&found[6]) && (68..=76).contains(&found[7]), "{found:?}");
+    let listed =
+        |a: &CrsMatrix, symmetric| HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap().listed_rows();
+    assert_eq!((listed(&a, false), listed(&a, true)), (0, 0));
+    let random = on(random_columns(777, 4000), 777, whole);
+    assert_eq!(listed(&random, false), 777);
+    let mixed = matrices(whole).pop().unwrap().1;
+    assert!((100..2000).contains(&listed(&mixed, true)), "{}", listed(&mixed, true));
+}

@@ -1,0 +1,87 @@
+//! Kernels of equations, compiled for equation and element.
+
+use super::kept::Tool;
+use super::{COUNTED, DEFAULT, compiled, is_skipped};
+use minifenl::element::equations::{Diffusion, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
+use minifenl::element::{Basis, ElementType};
+use minifenl::fill::EquationText;
+use minifenl::space::DeviceText;
+use minifenl::space::cuda::Architecture;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that a kernel of an equation may spill: those of four numbers.
+const SPILLED: u32 = 32;
+
+/// Equations of the program's problems and others from Rust, on every element type of three dimensions.
+fn equation_sources() -> Vec<(String, String)> {
+    fn of<const D: usize>(name: &str, text: &EquationText<D>) -> Vec<(String, String)> {
+        let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3);
+        let source = |(element, _): (ElementType, _)| {
+            let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
+            (format!("equation ({name}, {element})"), source)
+        };
+        let hex8 = ElementType::Hex8;
+        let contraction = text.contraction_source(&Basis::new(hex8).at(&hex8.rule()));
+        let contraction = contraction.map(|source| (format!("contraction ({name})"), source));
+        elements.map(source).chain(contraction).collect()
+    }
+    let heat = EquationText::of(&Heat::new(1.0));
+    let full = EquationText::<1>::from_cuda(Heat::NAME, Heat::TEXT, heat.parameters()).with_slopes();
+    let poisson = EquationText::of(&Poisson { load: 1.0 });
+    let diffusion = EquationText::of(&Diffusion { direction: [1.0, 2.0, 3.0] });
+    let by_duals = EquationText::of(&Heat::new(1.0)).with_jacobian(Jacobian::Ad);
+    let coupled = full.clone().symmetric();
+    let (wave, phase) = ([1.0, 2.0, 3.0], 0.5);
+    let scalar = EquationText::of(&WaveDiffusion { direction: [1.0, 0.5, 0.0], wave, phase });
+    let elastic = EquationText::of(&WaveElasticity { lambda: 1.0, mu: 1.0, amplitude: [1.0; 3], wave, phase });
+    let texts = [
+        of("heat", &heat),
+        of("heat, full", &full),
+        of("heat, coupled", &coupled),
+        of("poisson", &poisson),
+        of("heat, ad", &by_duals),
+    ];
+    [texts.concat(), of("diffusion", &diffusion), of("wave", &scalar), of("elastic wave", &elastic)].concat()
+}
+
+/// Kernels of equations, compiled for equation and element, fit the registers of an H200.
+#[test]
+fn equations_do_not_spill() {
+    let (target, ptxas) = (Architecture::new(COUNTED.1), Tool::named_by("MINIFENL_PTXAS"));
+    let missing = target.as_ref().err().map(ToString::to_string).or(ptxas.as_ref().err().cloned());
+    if is_skipped("equations_do_not_spill", missing) {
+        return;
+    }
+    let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
+    let (sources, next) = (equation_sources(), AtomicUsize::new(0));
+    // Eight equations on six elements; contractions of the six that are scalar and symmetric.
+    assert_eq!(sources.len(), 8 * 6 + 6);
+    let worker = || {
+        let mut faults = Vec::new();
+        while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let kernels = compiled(&target, COUNTED.0, &ptxas, name, text);
+            // One kernel that does all or two, and the one that compares; one contraction.
+            let expected = match name.starts_with("contraction") {
+                true => 1,
+                false if text.contains("#define FUSED 1") => 2,
+                false => 3,
+            };
+            if kernels.len() != expected {
+                faults.push(format!("{name}: {} kernels, expected {expected}", kernels.len()));
+            }
+            for (kernel, used) in kernels {
+                println!("{name}: {kernel}: {used:?}");
+                if used.registers > DEFAULT.registers || used.spill > SPILLED {
+                    faults
+                        .push(format!("{name}: {kernel}: {} registers, {} bytes spilled", used.registers, used.spill));
+                }
+            }
+        }
+        faults
+    };
+    let faults: Vec<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
