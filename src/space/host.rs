@@ -1,6 +1,6 @@
 //! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
 
-use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory};
+use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory, start};
 use crate::error::check_at_least;
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Producer, ProducerCallback};
@@ -116,7 +116,11 @@ impl Threads {
         if threads == 0 {
             return Err(Error::Invalid("invalid number of threads 0: expected 1 or more".into()));
         }
-        let pool = builder.num_threads(threads).build();
+        let builder = builder.num_threads(threads);
+        let pool = match start::is_limited() {
+            true => builder.spawn_handler(|thread| start::start(thread, threads)).build(),
+            false => builder.build(),
+        };
         let pool = pool.map_err(|e| Error::Invalid(format!("threads: cannot start a pool of {threads}: {e}")))?;
         Ok(Threads { pool: Arc::new(pool) })
     }

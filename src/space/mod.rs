@@ -39,6 +39,7 @@ mod memory;
 mod prefetch;
 mod remap;
 mod scan;
+mod start;
 mod step_times;
 mod view;
 
