@@ -199,7 +199,6 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--element", "tri3"], "the box has 3 dimensions"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),
         (&["--problem", "minife", "--size", "1,1,2"], "its box is the unit cube"),
-        (&["--problem", "poisson", "--dry-run"], "the forecast is for problem heat on hex8"),
         (&["--element", "tet4", "--map", "twist:1.4", "--nodes", "17"], "the map folds it"),
         (
             &["--problem", "poisson", "--format", "crs", "--lanes", "8", "--device", "cpu"],

@@ -2,9 +2,8 @@
 
 use super::bandwidth::bandwidth;
 use super::deck::Chosen;
-use super::forecast::{Choices, Sizes};
+use super::fits::fits;
 use super::model::{ModelSolution, model_solution_on};
-use super::problem::expected;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
@@ -12,8 +11,7 @@ use super::steps::{alone, fix_order, here, newton, wait_limit};
 use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::BoxPart;
-use crate::solve::CgVariant;
-use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
+use crate::space::{HostSpace, MemorySpace, Threads};
 use crate::{Error, Result, graph};
 use std::cell::RefCell;
 
@@ -204,27 +202,6 @@ pub fn solution_on<S: Job>(
     let judge = |spacing: f64| summary::heat(space, comm, &mesh, &temperature, &exact, &newton.info, spacing);
     let report = summary::report(run, &newton, judge, &phases, peak, triad).map_err(|error| alone(error, comm))?;
     Ok(Solution { mesh, field: temperature, report })
-}
-
-/// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
-/// where a GPU works.
-fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<u64> {
-    let sizes = Sizes::of(part);
-    let forecast = S::forecast(&sizes, &choices::<S>(deck, threads, sizes.owned));
-    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
-    Ok(forecast.peak())
-}
-
-/// The choices on which the memory of a run depends.
-pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices {
-    Choices {
-        graph: deck.graph.strategy,
-        fill: deck.fill.strategy.or(S::STRATEGY),
-        kernel: deck.element_kernel(),
-        storage: expected::<S>(deck, rows),
-        variant: deck.cg.variant.or(CgVariant::default()),
-        threads: threads as u64,
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod cuda;
 pub mod deck;
 mod driver;
 pub mod dry_run;
+mod fits;
 pub mod forecast;
 mod host;
 mod job;

@@ -2,6 +2,7 @@
 
 use super::bandwidth::bandwidth;
 use super::cost::{Shape, Sizes};
+use super::fits::fits_model;
 use super::problem::Setting;
 use super::problem::{Case, Elements, ModelProblem, OnElements, on_host};
 use super::provenance::{Start, provenance};
@@ -53,15 +54,17 @@ pub fn model_solution_on<S: Job>(
     let spec = agree(comm, deck.spec(nodes))?;
     let box_part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
     agree(comm, deck.check_matrix::<S>())?;
+    let free = agree(comm, space.free_bytes(comm))?;
+    let case = Case::new(deck, &spec);
+    let needed = agree(comm, fits_model::<S>(&box_part, &case, deck, comm, space.threads(), free))?;
     comm.enter_phase("connections between ranks");
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
-    let case = Case::new(deck, &spec);
     if !S::SYNCHRONOUS {
         // Neither compilation nor what earlier runs left falls into the phases below.
         let load = || space.load_kernels(deck).and_then(|()| space.load_model(&case.model, deck.mesh.element));
         agree(comm, phases.time("kernels", load))?;
-        agree(comm, space.reserve(0))?;
+        agree(comm, phases.time("memory", || space.reserve(needed)))?;
     }
     // The host makes the elements, and a GPU copies them.
     let began = Instant::now();

@@ -21,7 +21,8 @@ mod tests;
 pub use compared::{Compared, Promise};
 
 use super::deck::{Chosen, Preset};
-use super::driver::{choices, device, pool};
+use super::driver::{device, pool};
+use super::fits::choices;
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::{Deck, Job, Progress};
