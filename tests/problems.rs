@@ -212,6 +212,57 @@ fn what_does_not_apply_is_refused_in_one_line() {
     }
 }
 
+#[test]
+fn decks_of_problems_are_verified() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/inputs/");
+    for (deck, problem, element) in [("elasticity", "elasticity", "hex27"), ("tet10", "poisson", "tet10")] {
+        let path = format!("{root}{deck}.toml");
+        // The orders that the comments state.
+        let [coarse, fine] = ["9", "17"].map(|nodes| {
+            let (code, text, report) = run(&["--input", &path, "--nodes", nodes, "--device", "cpu", "--quiet"]);
+            assert_eq!(code, 0, "{deck}: {text}");
+            assert_eq!((&report["problem"]["name"], &report["mesh"]["element"]), (&problem.into(), &element.into()));
+            report
+        });
+        let ratio = number(&coarse, "error_l2") / number(&fine, "error_l2");
+        assert!((6.5..9.5).contains(&ratio), "{deck}: {ratio}");
+        // All that is counted of the heat problem is counted.
+        let phases = fine["phases"].as_array().unwrap();
+        let counted = |name: &str, key: &str| {
+            let phase = phases.iter().find(|phase| phase["name"] == name).unwrap_or_else(|| panic!("{name}"));
+            assert!(phase[key].as_f64().is_some_and(|number| number > 0.0), "{deck}: {name}: {key}: {}", phase[key]);
+        };
+        for (name, keys) in [
+            ("graph", &["bytes"][..]),
+            ("fill", &["bytes", "flops"]),
+            ("cg", &["bytes", "flops"]),
+            ("total", &["flops"]),
+        ] {
+            keys.iter().for_each(|key| counted(name, key));
+        }
+    }
+}
+
+#[test]
+fn two_reports_of_one_problem_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let write = |name: &str, problem: &str| {
+        let flags = ["--problem", problem, "--element", "tet10", "--nodes", "9", "--device", "cpu", "--report"];
+        let (code, out, err) = program::run("minifenl", &[&flags[..], &[&path(name)]].concat());
+        assert_eq!(code, 0, "{out}{err}");
+    };
+    write("a.json", "elasticity");
+    write("b.json", "elasticity");
+    write("c.json", "poisson");
+    let (code, out, err) =
+        program::run("minifenl", &["compare", &path("a.json"), &path("b.json"), "--fail-above", "1000"]);
+    assert!(code == 0 && ["fill", "cg", "total"].iter().all(|phase| out.contains(phase)), "{code}: {out}{err}");
+    let (code, out, err) =
+        program::run("minifenl", &["compare", &path("a.json"), &path("c.json"), "--fail-above", "1000"]);
+    assert!(code != 0, "reports of different problems: {out}{err}");
+}
+
 /// A mesh of 3 nodes along an edge is too coarse to verify anything, and one of 2 has nothing to solve.
 #[test]
 fn coarse_meshes_do_not_pass() {

@@ -8,7 +8,7 @@ use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
 use super::steps::{alone, fix_order, here, newton, wait_limit};
-use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
+use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, phase_costs, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::BoxPart;
 use crate::space::{HostSpace, MemorySpace, Threads};
@@ -119,7 +119,7 @@ pub fn solution_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<Solution<S::Memory>> {
-    let (start, phases) = (Start::now(), Phases::default());
+    let (start, phases) = (Start::now(comm), Phases::default());
     if deck.is_model() {
         agree(comm, Err(not_the_box(deck)))?;
     }
@@ -165,7 +165,7 @@ pub fn solution_on<S: Job>(
         space.fence().map(|()| graph)
     });
     let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
-    summary::graph_phases(&phases, &graph);
+    phase_costs::graph_phases(&phases, &graph);
     let (nnz, map_stats) = (graph.crs.nnz(), graph.map_stats);
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
@@ -179,13 +179,13 @@ pub fn solution_on<S: Job>(
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     let mut temperature = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    summary::box_costs(&phases, &mesh, nnz, &problem, deck);
+    phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
 
     // 4. Newton.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
     // The format is final.
-    summary::box_costs(&phases, &mesh, nnz, &problem, deck);
+    phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
     let format = problem.format().clone();
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
@@ -196,7 +196,7 @@ pub fn solution_on<S: Job>(
     let peak = agree(comm, space.peak_bytes())?;
     let tables = agree(comm, summary::Tables::of_box(space, &mesh, deck, &exact))?;
     let triad = bandwidth(space, deck, comm, seconds)?;
-    let provenance = provenance(space, deck, comm)?;
+    let provenance = provenance(space, deck, comm, &start)?;
     let (transport, date) = (links.transport(), start.date());
     let run = summary::Run { deck, comm, transport, tables, map_stats, date, seconds, provenance, space, format };
     let judge = |spacing: f64| summary::heat(space, comm, &mesh, &temperature, &exact, &newton.info, spacing);

@@ -33,6 +33,7 @@ pub mod forecast;
 mod host;
 mod job;
 mod model;
+mod phase_costs;
 mod phases;
 mod problem;
 pub mod program;

@@ -9,7 +9,7 @@ use super::provenance::{Start, provenance};
 use super::report::ProblemReport;
 use super::steps::{Ended, alone, fix_order, here, newton, wait_limit};
 use super::summary::{self, Judged, Tables};
-use super::{Deck, Job, Phases, Progress, Report};
+use super::{Deck, Job, Phases, Progress, Report, phase_costs};
 use crate::comm::{Communicator, Links, agree};
 use crate::mesh::{BoxPart, ElementPart};
 use crate::solve::Reason;
@@ -42,7 +42,7 @@ pub fn model_solution_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<ModelSolution> {
-    let (start, phases, here) = (Start::now(), Phases::default(), here(comm));
+    let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -84,7 +84,7 @@ pub fn model_solution_on<S: Job>(
     let dofs = case.model.dofs();
     let graph = phases.time("graph", || {
         let nodes = graph::build(space, &elements.elem_node, owned, deck.graph.strategy)?;
-        summary::graph_phases(&phases, &nodes);
+        phase_costs::graph_phases(&phases, &nodes);
         let map_stats = nodes.map_stats;
         let graph = space.dof_graph(nodes, dofs)?;
         space.fence().map(|()| (graph, map_stats))
@@ -109,15 +109,16 @@ pub fn model_solution_on<S: Job>(
     let mut field = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
     let (elems, nnz) = (part.elem_node.elem_count() as u64, (nnz / (dofs * dofs)) as u64);
     let sizes = Sizes { owned: owned as u64, ghosts: part.map.ghost_count() as u64, elems, nnz };
-    let shape = Shape { nodes: part.elem_node.nodes_per_elem() as u64, dofs: dofs as u64, position };
-    summary::model_costs(&phases, sizes, shape, &problem, deck);
+    let points = deck.mesh.element.rule().points.len() as u64;
+    let shape = Shape { nodes: part.elem_node.nodes_per_elem() as u64, points, dofs: dofs as u64, position };
+    phase_costs::model_costs(&phases, sizes, shape, &problem, deck);
 
     // 4. Newton; one step for a linear problem.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut field), progress)?;
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
-    summary::model_costs(&phases, sizes, shape, &problem, deck);
+    phase_costs::model_costs(&phases, sizes, shape, &problem, deck);
     let format = problem.format().clone();
     drop(problem);
 
@@ -139,7 +140,7 @@ pub fn model_solution_on<S: Job>(
         kernel: deck.element_kernel(),
     };
     let triad = bandwidth(space, deck, comm, seconds)?;
-    let provenance = provenance(space, deck, comm)?;
+    let provenance = provenance(space, deck, comm, &start)?;
     let (transport, date) = (links.transport(), start.date());
     let run = summary::Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format };
     let report = summary::report(run, &newton, |_| Ok(judged), &phases, peak, triad);

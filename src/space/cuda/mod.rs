@@ -44,7 +44,7 @@ pub use memory::CudaMemory;
 pub(crate) use nccl::Nccl;
 pub(crate) use peer::{HANDLE, HostWord, Mapped, Window};
 pub use pinned::pinned_bytes;
-pub use probe::{DeviceInfo, devices};
+pub use probe::{DeviceInfo, NO_GPU, devices};
 pub use recording::Recording;
 pub(crate) use remap::REMAP;
 pub use scan::Offsets;
