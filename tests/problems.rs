@@ -199,8 +199,6 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--element", "tri3"], "the box has 3 dimensions"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),
         (&["--problem", "minife", "--size", "1,1,2"], "its box is the unit cube"),
-        (&["--element", "tet4", "--vtk", "a.vtu"], "files for VTK"),
-        (&["--problem", "poisson", "--dry-run"], "the forecast is for problem heat on hex8"),
         (&["--element", "tet4", "--map", "twist:1.4", "--nodes", "17"], "the map folds it"),
         (
             &["--problem", "poisson", "--format", "crs", "--lanes", "8", "--device", "cpu"],
@@ -212,6 +210,57 @@ fn what_does_not_apply_is_refused_in_one_line() {
         assert_eq!((code, errors.len(), report), (2, 1, Value::Null), "{flags:?}: {text}");
         assert!(errors[0].contains(part), "{flags:?}: {text}");
     }
+}
+
+#[test]
+fn decks_of_problems_are_verified() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/inputs/");
+    for (deck, problem, element) in [("elasticity", "elasticity", "hex27"), ("tet10", "poisson", "tet10")] {
+        let path = format!("{root}{deck}.toml");
+        // The orders that the comments state.
+        let [coarse, fine] = ["9", "17"].map(|nodes| {
+            let (code, text, report) = run(&["--input", &path, "--nodes", nodes, "--device", "cpu", "--quiet"]);
+            assert_eq!(code, 0, "{deck}: {text}");
+            assert_eq!((&report["problem"]["name"], &report["mesh"]["element"]), (&problem.into(), &element.into()));
+            report
+        });
+        let ratio = number(&coarse, "error_l2") / number(&fine, "error_l2");
+        assert!((6.5..9.5).contains(&ratio), "{deck}: {ratio}");
+        // All that is counted of the heat problem is counted.
+        let phases = fine["phases"].as_array().unwrap();
+        let counted = |name: &str, key: &str| {
+            let phase = phases.iter().find(|phase| phase["name"] == name).unwrap_or_else(|| panic!("{name}"));
+            assert!(phase[key].as_f64().is_some_and(|number| number > 0.0), "{deck}: {name}: {key}: {}", phase[key]);
+        };
+        for (name, keys) in [
+            ("graph", &["bytes"][..]),
+            ("fill", &["bytes", "flops"]),
+            ("cg", &["bytes", "flops"]),
+            ("total", &["flops"]),
+        ] {
+            keys.iter().for_each(|key| counted(name, key));
+        }
+    }
+}
+
+#[test]
+fn two_reports_of_one_problem_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let write = |name: &str, problem: &str| {
+        let flags = ["--problem", problem, "--element", "tet10", "--nodes", "9", "--device", "cpu", "--report"];
+        let (code, out, err) = program::run("minifenl", &[&flags[..], &[&path(name)]].concat());
+        assert_eq!(code, 0, "{out}{err}");
+    };
+    write("a.json", "elasticity");
+    write("b.json", "elasticity");
+    write("c.json", "poisson");
+    let (code, out, err) =
+        program::run("minifenl", &["compare", &path("a.json"), &path("b.json"), "--fail-above", "1000"]);
+    assert!(code == 0 && ["fill", "cg", "total"].iter().all(|phase| out.contains(phase)), "{code}: {out}{err}");
+    let (code, out, err) =
+        program::run("minifenl", &["compare", &path("a.json"), &path("c.json"), "--fail-above", "1000"]);
+    assert!(code != 0, "reports of different problems: {out}{err}");
 }
 
 /// A mesh of 3 nodes along an edge is too coarse to verify anything, and one of 2 has nothing to solve.

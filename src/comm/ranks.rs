@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process, for tests: all collectives and exchanges, with sums in an order that a seed draws.
 
-use super::{Communicator, Exchange, Map};
+use super::{Communicator, Exchange, Map, Message};
 use crate::Result;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -91,6 +91,23 @@ impl Communicator for Rank {
     }
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
         Ok(self.gather(mine).concat())
+    }
+    fn send_all(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
+        // Every rank brings all its messages, as receiver, length and numbers, and takes its own.
+        let flat = |(to, numbers): &Message| [*to as u64, numbers.len() as u64].into_iter().chain(numbers.clone());
+        let mine: Vec<f64> =
+            messages.iter().flat_map(|message| flat(message).map(f64::from_bits).collect::<Vec<_>>()).collect();
+        let mut received = Vec::new();
+        for (from, brought) in self.gather(&mine).into_iter().enumerate() {
+            let mut numbers = brought.into_iter().map(f64::to_bits);
+            while let (Some(to), Some(len)) = (numbers.next(), numbers.next()) {
+                let message: Vec<u64> = numbers.by_ref().take(len as usize).collect();
+                if to as usize == self.rank {
+                    received.push((from, message));
+                }
+            }
+        }
+        Ok(received)
     }
     fn barrier(&self) {
         self.shared.barrier.wait();

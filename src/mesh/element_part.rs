@@ -163,6 +163,11 @@ fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, V
     Ok((nodes, table))
 }
 
+/// Returns the grid points per cell and axis, and the points of each element of a cell, from the cell's lowest.
+pub(crate) fn cell_elements(element: ElementType) -> (u64, Vec<Vec<[u64; 3]>>) {
+    (degree(element) as u64, shapes(element))
+}
+
 /// The grid points of each element of a cell, from the cell's lowest.
 fn shapes(element: ElementType) -> Vec<Vec<[u64; 3]>> {
     let units = unit_nodes(element);

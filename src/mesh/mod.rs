@@ -55,6 +55,8 @@ pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
 pub use element_box::ElementBox;
 pub use element_part::ElementPart;
+#[cfg(feature = "cli")]
+pub(crate) use element_part::cell_elements;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

@@ -24,6 +24,8 @@ pub struct Sizes {
 pub struct Shape {
     /// Nodes.
     pub nodes: u64,
+    /// Points of the cubature rule.
+    pub points: u64,
     /// Unknowns per node.
     pub dofs: u64,
     /// Bytes of a position in a row of unknowns.
@@ -32,7 +34,7 @@ pub struct Shape {
 
 impl Shape {
     /// Trilinear hexahedra with one unknown per node.
-    pub const HEX8: Shape = Shape { nodes: 8, dofs: 1, position: 1 };
+    pub const HEX8: Shape = Shape { nodes: 8, points: 8, dofs: 1, position: 1 };
 
     /// Bytes of the node ids, and of the positions, of an element of `per_node` rows per node.
     fn tables(&self, per_node: u64) -> [u64; 2] {
@@ -111,6 +113,15 @@ pub fn fill_gather(s: Sizes, element_flops: u64, stored: u64) -> Cost {
     fill_of(s, Shape::HEX8, 8, element_flops, stored)
 }
 
+/// Flops of an element's matrix and residual by the general kernel, at each point: coordinates and Jacobian 24 per node, gradients 15 per
+/// node, fields 8 per node and unknown, slopes times the basis 28 per node and pair of unknowns, sums of the matrix 8 per pair of rows and
+/// of the residual 8 per row. The equation itself is not counted, nor that symmetric matrices need half of the sums.
+pub fn element_flops(shape: Shape) -> u64 {
+    let Shape { nodes, points, dofs, .. } = shape;
+    let rows = dofs * nodes;
+    points * ((24 + 15) * nodes + 8 * rows + 28 * dofs * rows + 8 * rows * rows + 8 * rows)
+}
+
 /// A fill of elements of any shape, that moves `sum` bytes per value and residual: 24 with scatter and colour, 8 with gather. Sizes are
 /// those of the nodes.
 pub fn fill_of(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -> Cost {
@@ -155,13 +166,22 @@ mod tests {
     #[test]
     fn costs_of_other_shapes_equal_those_by_hand() {
         // A node with the neighbours of a hexahedron's, and elements of 20 nodes with 3 unknowns each.
-        let shape = Shape { nodes: 20, dofs: 3, position: 2 };
+        let shape = Shape { nodes: 20, points: 27, dofs: 3, position: 2 };
         let nodes = 80 + (108 + 16) + (80 + 2 * 400) + 108;
         let expansion = (108 + 16 + 80 + 800) + (9 * 108 + 8 * 4 + 240 + 2 * 3600);
         assert_eq!(graph_of(NODE, shape).bytes, nodes + expansion);
         let inputs = 80 + 2 * 3600 + 24 + 24;
         assert_eq!(fill_of(NODE, shape, 8, 5, 100), Cost { bytes: inputs + 8 * (243 + 3) + 100, flops: 5 });
         assert_eq!(fill_of(Sizes { ghosts: 2, ..NODE }, shape, 24, 0, 0).bytes, inputs + 2 * 48 + 24 * 246);
+    }
+
+    #[test]
+    fn flops_of_an_element_equal_those_by_hand() {
+        // Per point: 156 before the fields, 32 and 32 for fields and residual, 112 slopes times basis, 128 of the matrix.
+        let tet4 = Shape { nodes: 4, points: 4, dofs: 1, position: 1 };
+        assert_eq!(element_flops(tet4), 4 * (156 + 32 + 112 + 128 + 32));
+        // Nine times as many slopes and entries, three times as many fields and rows.
+        assert_eq!(element_flops(Shape { dofs: 3, ..tet4 }), 4 * (156 + 3 * 32 + 9 * 112 + 9 * 128 + 3 * 32));
     }
 
     #[test]

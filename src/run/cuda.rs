@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::deck::Choice;
-use super::forecast::{self, Choices, Forecast, Sizes};
+use super::forecast::{self, Choices, Forecast, ModelSizes, Sizes};
 use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
 use crate::comm::{Communicator, equal_on_node};
@@ -50,6 +50,10 @@ impl Job for Cuda {
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
         forecast::on_gpu(sizes, choices)
+    }
+
+    fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast {
+        forecast::model_on_gpu(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {

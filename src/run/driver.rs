@@ -2,18 +2,16 @@
 
 use super::bandwidth::bandwidth;
 use super::deck::Chosen;
-use super::forecast::{Choices, Sizes};
+use super::fits::fits;
 use super::model::{ModelSolution, model_solution_on};
-use super::problem::expected;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::{Keep, OnHost, ReportOnly, Solution};
 use super::steps::{alone, fix_order, here, newton, wait_limit};
-use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, summary};
+use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, phase_costs, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::mesh::BoxPart;
-use crate::solve::CgVariant;
-use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
+use crate::space::{HostSpace, MemorySpace, Threads};
 use crate::{Error, Result, graph};
 use std::cell::RefCell;
 
@@ -121,7 +119,7 @@ pub fn solution_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<Solution<S::Memory>> {
-    let (start, phases) = (Start::now(), Phases::default());
+    let (start, phases) = (Start::now(comm), Phases::default());
     if deck.is_model() {
         agree(comm, Err(not_the_box(deck)))?;
     }
@@ -167,7 +165,7 @@ pub fn solution_on<S: Job>(
         space.fence().map(|()| graph)
     });
     let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
-    summary::graph_phases(&phases, &graph);
+    phase_costs::graph_phases(&phases, &graph);
     let (nnz, map_stats) = (graph.crs.nnz(), graph.map_stats);
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
@@ -181,13 +179,13 @@ pub fn solution_on<S: Job>(
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     let mut temperature = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    summary::box_costs(&phases, &mesh, nnz, &problem, deck);
+    phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
 
     // 4. Newton.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
     // The format is final.
-    summary::box_costs(&phases, &mesh, nnz, &problem, deck);
+    phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
     let format = problem.format().clone();
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
@@ -198,33 +196,12 @@ pub fn solution_on<S: Job>(
     let peak = agree(comm, space.peak_bytes())?;
     let tables = agree(comm, summary::Tables::of_box(space, &mesh, deck, &exact))?;
     let triad = bandwidth(space, deck, comm, seconds)?;
-    let provenance = provenance(space, deck, comm)?;
+    let provenance = provenance(space, deck, comm, &start)?;
     let (transport, date) = (links.transport(), start.date());
     let run = summary::Run { deck, comm, transport, tables, map_stats, date, seconds, provenance, space, format };
     let judge = |spacing: f64| summary::heat(space, comm, &mesh, &temperature, &exact, &newton.info, spacing);
     let report = summary::report(run, &newton, judge, &phases, peak, triad).map_err(|error| alone(error, comm))?;
     Ok(Solution { mesh, field: temperature, report })
-}
-
-/// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
-/// where a GPU works.
-fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<u64> {
-    let sizes = Sizes::of(part);
-    let forecast = S::forecast(&sizes, &choices::<S>(deck, threads, sizes.owned));
-    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
-    Ok(forecast.peak())
-}
-
-/// The choices on which the memory of a run depends.
-pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices {
-    Choices {
-        graph: deck.graph.strategy,
-        fill: deck.fill.strategy.or(S::STRATEGY),
-        kernel: deck.element_kernel(),
-        storage: expected::<S>(deck, rows),
-        variant: deck.cg.variant.or(CgVariant::default()),
-        threads: threads as u64,
-    }
 }
 
 #[cfg(test)]

@@ -6,13 +6,17 @@
 mod table;
 
 use super::deck::Chosen;
-use super::driver::{choices, device};
-use super::forecast::{Choices, Forecast, Sizes};
+use super::driver::device;
+use super::fits::{forecast, forecast_model};
+use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
+use super::problem::Case;
 use super::{Deck, Job, Progress};
+#[cfg(doc)]
+use crate::Error;
+use crate::Result;
 use crate::comm::{Communicator, agree, default_threads, failing};
 use crate::mesh::BoxPart;
 use crate::space::{FreeMemory, Serial, Threads};
-use crate::{Error, Result};
 
 /// Sizes and memory of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +34,14 @@ pub struct RankForecast {
 /// The forecast of a run.
 #[derive(Clone, Debug)]
 pub struct DryRun {
-    /// Nodes of the whole box along x, y, z.
-    pub nodes: [u64; 3],
+    /// Points of the grid of the whole box along x, y, z.
+    pub points: [u64; 3],
+    /// Nodes of the whole box.
+    pub nodes: u64,
+    /// Elements of the whole box.
+    pub elements: u64,
+    /// Problem and element, unless it is heat on `hex8`.
+    pub problem: Option<String>,
     /// Ranks.
     pub ranks: usize,
     /// Threads of each rank.
@@ -54,10 +64,6 @@ pub struct DryRun {
 /// Ranks whose settings, version or build differ, and bad input, as [`solve`](super::solve). A run that does not fit is not an
 /// error here; [`DryRun::check`] makes it one.
 pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<DryRun> {
-    if deck.is_model() {
-        let why = format!("--dry-run: the forecast is for problem heat on hex8, and this is {}", deck.described());
-        return agree(comm, Err(Error::Invalid(why)));
-    }
     let chosen = device(deck, comm)?;
     let threads = || deck.run.threads.unwrap_or_else(|| default_threads(comm));
     match chosen {
@@ -92,18 +98,34 @@ fn of_ranks<S: Job>(
     free: Option<u64>,
 ) -> Result<DryRun> {
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let spec = deck.spec(nodes);
-    let part = agree(comm, spec.and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size())))?;
-    let sizes = Sizes::of(&part);
-    let choices = choices::<S>(deck, threads, sizes.owned);
-    let forecast = S::forecast(&sizes, &choices);
+    let spec = agree(comm, deck.spec(nodes))?;
+    let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
+    agree(comm, deck.check_matrix::<S>())?;
+    let case = Case::new(deck, &spec);
+    let (sizes, choices, forecast) = match deck.is_model() {
+        true => forecast_model::<S>(&part, &case, deck, threads),
+        false => forecast::<S>(&part, deck, threads),
+    };
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
     let own = RankForecast { rank: comm.rank(), sizes, forecast, free: free.map(|free| [free, on_host]) };
     let is_unknown = failing(comm, own.free.is_none()).is_some();
     let fits = failing(comm, own.check(comm).is_err()).is_none();
     let largest = largest(comm, &own);
     let (ranks, fits) = (comm.size(), (!is_unknown).then_some(fits));
-    Ok(DryRun { nodes: nodes.edges(), ranks, threads, device, choices, largest, fits, own })
+    let [global_nodes, global_elements] = ModelSizes::whole(&spec, deck.mesh.element);
+    Ok(DryRun {
+        points: nodes.edges(),
+        nodes: global_nodes,
+        elements: global_elements,
+        problem: deck.is_model().then(|| deck.described()),
+        ranks,
+        threads,
+        device,
+        choices,
+        largest,
+        fits,
+        own,
+    })
 }
 
 impl RankForecast {

@@ -25,6 +25,12 @@
 //! other ranks). Slices that are assembled directly keep nothing of the graph. W is E, or the elements of a step and the reach of a
 //! row. `tests/resources` compares these numbers with measured peaks.
 
+mod model;
+mod model_sizes;
+
+pub use model::{on_gpu as model_on_gpu, on_host as model_on_host};
+pub use model_sizes::ModelSizes;
+
 use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;
 use crate::mesh::BoxPart;

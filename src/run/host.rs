@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::clock::Clock;
-use super::forecast::{self, Choices, Forecast, Sizes};
+use super::forecast::{self, Choices, Forecast, ModelSizes, Sizes};
 use crate::comm::Communicator;
 use crate::space::{FreeMemory, HostSpace, peak_bytes};
 use crate::{Result, blas};
@@ -19,6 +19,10 @@ impl<S: HostSpace> Job for S {
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
         forecast::on_host(sizes, choices)
+    }
+
+    fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast {
+        forecast::model_on_host(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {

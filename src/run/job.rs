@@ -3,7 +3,7 @@
 
 use super::Deck;
 use super::clock::Clock;
-use super::forecast::{Choices, Forecast, Sizes};
+use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
 use super::provenance::GpuReport;
 use crate::Result;
 use crate::comm::{Communicator, Connect};
@@ -48,6 +48,9 @@ pub trait Job:
 
     /// Returns the memory that a run with these sizes and choices needs.
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast;
+
+    /// Returns the memory that a run on elements of any type needs.
+    fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast;
 
     /// Largest number of bytes in use at once so far.
     ///

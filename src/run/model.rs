@@ -2,13 +2,14 @@
 
 use super::bandwidth::bandwidth;
 use super::cost::{Shape, Sizes};
+use super::fits::fits_model;
 use super::problem::Setting;
 use super::problem::{Case, Elements, ModelProblem, OnElements, on_host};
 use super::provenance::{Start, provenance};
 use super::report::ProblemReport;
 use super::steps::{Ended, alone, fix_order, here, newton, wait_limit};
 use super::summary::{self, Judged, Tables};
-use super::{Deck, Job, Phases, Progress, Report};
+use super::{Deck, Job, Phases, Progress, Report, phase_costs};
 use crate::comm::{Communicator, Links, agree};
 use crate::mesh::{BoxPart, ElementPart};
 use crate::solve::Reason;
@@ -41,7 +42,7 @@ pub fn model_solution_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<ModelSolution> {
-    let (start, phases, here) = (Start::now(), Phases::default(), here(comm));
+    let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -53,15 +54,17 @@ pub fn model_solution_on<S: Job>(
     let spec = agree(comm, deck.spec(nodes))?;
     let box_part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
     agree(comm, deck.check_matrix::<S>())?;
+    let free = agree(comm, space.free_bytes(comm))?;
+    let case = Case::new(deck, &spec);
+    let needed = agree(comm, fits_model::<S>(&box_part, &case, deck, comm, space.threads(), free))?;
     comm.enter_phase("connections between ranks");
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
-    let case = Case::new(deck, &spec);
     if !S::SYNCHRONOUS {
         // Neither compilation nor what earlier runs left falls into the phases below.
         let load = || space.load_kernels(deck).and_then(|()| space.load_model(&case.model, deck.mesh.element));
         agree(comm, phases.time("kernels", load))?;
-        agree(comm, space.reserve(0))?;
+        agree(comm, phases.time("memory", || space.reserve(needed)))?;
     }
     // The host makes the elements, and a GPU copies them.
     let began = Instant::now();
@@ -81,7 +84,7 @@ pub fn model_solution_on<S: Job>(
     let dofs = case.model.dofs();
     let graph = phases.time("graph", || {
         let nodes = graph::build(space, &elements.elem_node, owned, deck.graph.strategy)?;
-        summary::graph_phases(&phases, &nodes);
+        phase_costs::graph_phases(&phases, &nodes);
         let map_stats = nodes.map_stats;
         let graph = space.dof_graph(nodes, dofs)?;
         space.fence().map(|()| (graph, map_stats))
@@ -106,15 +109,16 @@ pub fn model_solution_on<S: Job>(
     let mut field = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
     let (elems, nnz) = (part.elem_node.elem_count() as u64, (nnz / (dofs * dofs)) as u64);
     let sizes = Sizes { owned: owned as u64, ghosts: part.map.ghost_count() as u64, elems, nnz };
-    let shape = Shape { nodes: part.elem_node.nodes_per_elem() as u64, dofs: dofs as u64, position };
-    summary::model_costs(&phases, sizes, shape, &problem, deck);
+    let points = deck.mesh.element.rule().points.len() as u64;
+    let shape = Shape { nodes: part.elem_node.nodes_per_elem() as u64, points, dofs: dofs as u64, position };
+    phase_costs::model_costs(&phases, sizes, shape, &problem, deck);
 
     // 4. Newton; one step for a linear problem.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut field), progress)?;
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
-    summary::model_costs(&phases, sizes, shape, &problem, deck);
+    phase_costs::model_costs(&phases, sizes, shape, &problem, deck);
     let format = problem.format().clone();
     drop(problem);
 
@@ -136,7 +140,7 @@ pub fn model_solution_on<S: Job>(
         kernel: deck.element_kernel(),
     };
     let triad = bandwidth(space, deck, comm, seconds)?;
-    let provenance = provenance(space, deck, comm)?;
+    let provenance = provenance(space, deck, comm, &start)?;
     let (transport, date) = (links.transport(), start.date());
     let run = summary::Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format };
     let report = summary::report(run, &newton, |_| Ok(judged), &phases, peak, triad);

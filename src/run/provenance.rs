@@ -12,6 +12,7 @@ pub(super) use machine::driver_release;
 pub use machine::{GpuReport, MachineReport};
 pub use placement::PlacementReport;
 
+use super::program::Others;
 use super::{Deck, Job};
 use crate::Result;
 use crate::comm::Communicator;
@@ -37,6 +38,9 @@ pub struct ProvenanceReport {
     pub build: BuildReport,
     /// Host, cores and device of the ranks; ranks with the same ones are one entry.
     pub placement: Vec<PlacementReport>,
+    /// Hardware threads that other programs kept busy during the run, on average, on the host where they were most; null where that is
+    /// not known.
+    pub other_programs: Option<f64>,
 }
 
 /// How the program was made.
@@ -85,24 +89,27 @@ impl Default for BuildReport {
 }
 
 /// The start of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Start {
     wall: SystemTime,
     clock: Instant,
+    others: Option<Others>,
 }
 
 impl Start {
-    pub fn now() -> Self {
-        Start { wall: SystemTime::now(), clock: Instant::now() }
+    /// Reads the clocks; for one rank also the counters of its cores, for more ranks those of all cores.
+    pub fn now(comm: &dyn Communicator) -> Self {
+        let others = if comm.size() == 1 { Others::on_allowed_cores() } else { Others::start() };
+        Start { wall: SystemTime::now(), clock: Instant::now(), others }
     }
 
     /// Seconds since the start.
-    pub fn seconds(self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         self.clock.elapsed().as_secs_f64()
     }
 
     /// The date of the start in UTC, as `2026-11-22T13:00:05Z`.
-    pub fn date(self) -> String {
+    pub fn date(&self) -> String {
         date::rfc3339(self.wall)
     }
 }
@@ -111,7 +118,13 @@ impl Start {
 ///
 /// # Errors
 /// Those of [`Communicator::all_gather`].
-pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator) -> Result<ProvenanceReport> {
+pub(super) fn provenance<S: Job>(
+    space: &S,
+    deck: &Deck,
+    comm: &dyn Communicator,
+    start: &Start,
+) -> Result<ProvenanceReport> {
+    let other_programs = Others::used_on_hosts(start.others.as_ref(), comm);
     let mut deck = deck.clone();
     // JSON holds text only.
     for path in [&mut deck.run.report, &mut deck.run.append].into_iter().flatten() {
@@ -130,6 +143,7 @@ pub(super) fn provenance<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator
         mpi: Communicator::library_version(comm),
         build: BuildReport::new(),
         placement: placement::gather(comm, &own)?,
+        other_programs,
     })
 }
 /// The command line; of the program only its name, since its folder differs from machine to machine.

@@ -21,7 +21,8 @@ mod tests;
 pub use compared::{Compared, Promise};
 
 use super::deck::{Chosen, Preset};
-use super::driver::{choices, device, pool};
+use super::driver::{device, pool};
+use super::fits::choices;
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::{Deck, Job, Progress};
@@ -95,7 +96,7 @@ pub fn strategies_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<StrategyStudy> {
-    let (rounds, start) = (rounds.max(1), Start::now());
+    let (rounds, start) = (rounds.max(1), Start::now(comm));
     progress.phase("mesh");
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let spec = agree(comm, deck.spec(nodes))?;
@@ -118,7 +119,7 @@ pub fn strategies_on<S: Job>(
     Ok(StrategyStudy {
         version: env!("CARGO_PKG_VERSION"),
         date: start.date(),
-        provenance: provenance(space, deck, comm)?,
+        provenance: provenance(space, deck, comm, &start)?,
         device: space.device(),
         ranks: comm.size(),
         threads: space.threads(),

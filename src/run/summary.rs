@@ -1,6 +1,6 @@
 //! From what a run measured to its report: sums and maxima over the ranks.
 
-use super::problem::{ChosenFormat, Discrete, Problem};
+use super::problem::ChosenFormat;
 use super::provenance::ProvenanceReport;
 use super::report::{
     HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport,
@@ -8,15 +8,15 @@ use super::report::{
 };
 use super::steps::Ended;
 use super::verdict::{Evidence, Solved, Verdict};
-use super::{Analytic, Deck, HeatProblem, Job, Phases, Report, cost};
+use super::{Analytic, Deck, Job, Phases, Report};
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport};
-use crate::graph::{Graph, MapCounts, MapStats};
+use crate::graph::{MapCounts, MapStats};
 use crate::mesh::{BoxSpec, Mesh};
 use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo};
 use crate::space::{Array, MemorySpace};
 use crate::sparse::Precision;
-use crate::{Result, element, fill};
+use crate::{Result, fill};
 
 /// The verdict on a run whose solves were not to converge.
 const NOT_ASKED: &str = "not asked: the number of CG iterations was given";
@@ -91,82 +91,6 @@ pub(super) struct Run<'a, S: Job> {
     pub provenance: ProvenanceReport,
     /// Storage of the matrix.
     pub format: ChosenFormat,
-}
-
-/// Books the steps of the graph under their names.
-pub(super) fn graph_phases<M: MemorySpace>(phases: &Phases, graph: &Graph<M>) {
-    graph.step_times.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
-}
-
-/// Sets what a call of each phase moves and computes on this rank of the box of hexahedra.
-pub(super) fn box_costs<S: Job>(
-    phases: &Phases,
-    mesh: &Mesh<S::Memory>,
-    nnz: usize,
-    problem: &HeatProblem<'_, S>,
-    deck: &Deck,
-) {
-    let sizes = cost::Sizes {
-        owned: mesh.map.owned_count() as u64,
-        ghosts: mesh.map.ghost_count() as u64,
-        elems: mesh.elem_count() as u64,
-        nnz: nnz as u64,
-    };
-    let element_flops = match deck.element_kernel() {
-        fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,
-        fill::Kernel::Contraction => fill::ContractionKernel::FLOPS as u64,
-    };
-    let fill = match deck.fill.strategy.or(S::STRATEGY) {
-        fill::Strategy::Gather => cost::fill_gather(sizes, element_flops, problem.stored_bytes()),
-        fill::Strategy::Scatter | fill::Strategy::Colour => {
-            cost::fill_scatter(sizes, element_flops, problem.stored_bytes())
-        }
-    };
-    phases.set_cost("graph", cost::graph(sizes));
-    phases.set_cost("graph/scan", cost::graph_scan(sizes));
-    phases.set_cost("fill", fill);
-    solver_costs(phases, sizes, problem, deck);
-}
-
-/// Sets the bytes of the graph and of the assembly of a model on this rank, whose nodes have these sizes. Flops of its equation are not
-/// counted.
-pub(super) fn model_costs<S: Job, D: Discrete<S>>(
-    phases: &Phases,
-    nodes: cost::Sizes,
-    shape: cost::Shape,
-    problem: &Problem<'_, S, D>,
-    deck: &Deck,
-) {
-    let sum = if deck.fill.strategy.or(S::STRATEGY) == fill::Strategy::Gather { 8 } else { 24 };
-    phases.set_cost("graph", cost::graph_of(nodes, shape));
-    phases.set_cost("graph/scan", cost::graph_scan(nodes));
-    phases.set_cost("fill", cost::fill_of(nodes, shape, sum, 0, problem.stored_bytes()));
-    let cost::Shape { dofs, .. } = shape;
-    let cost::Sizes { owned, ghosts, elems, nnz } = nodes;
-    let unknowns = cost::Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz: dofs * dofs * nnz };
-    solver_costs(phases, unknowns, problem, deck);
-}
-
-/// Sets what a call of each phase of the solver moves and computes: rows are unknowns.
-pub(super) fn solver_costs<S: Job, D: Discrete<S>>(
-    phases: &Phases,
-    sizes: cost::Sizes,
-    problem: &Problem<'_, S, D>,
-    deck: &Deck,
-) {
-    // In the format of the matrix: fewer bytes than CRS where columns are not stored.
-    let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
-    let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
-    for (name, cost) in [
-        ("boundary", cost::boundary(problem.boundary_entries() as u64)),
-        ("spmv", product),
-        ("halo", halo),
-        ("ghosts", halo),
-        ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, sizes)),
-        ("format", cost::format(sizes)),
-    ] {
-        phases.set_cost(name, cost);
-    }
 }
 
 /// Largest and root-mean-square error against the exact solution, each relative to the exact solution's own.

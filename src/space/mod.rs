@@ -55,7 +55,7 @@ pub use loops::{ItemFn, Joiner, Loops};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
-pub use remap::{mirror, remap};
+pub use remap::{Remap, mirror, remap};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub(crate) use view::check_apart;

@@ -1,14 +1,29 @@
 //! Copies between views of any strides, which changes the layout, and mirrors of arrays on the host.
 //!
 //! Shapes: `from [i0, i1, ...]` -> `to [i0, i1, ...]`, 1 to 4 or more indices. Cost: each item is read and written once; rows along the
-//! fastest index of `to` are written in order, and read with the stride of `from`.
+//! fastest index of `to` are written in order, and read with the stride of `from`; a GPU (`cuda/remap.rs`) turns tiles of 32 x 32 items
+//! where the fastest indices differ.
 
-use super::{Array, HostSpace, Item, Layout, MemorySpace, View, ViewMut, check_apart};
+use super::{Array, ExecutionSpace, HostSpace, Item, Layout, MemorySpace, Strided, View, ViewMut, check_apart};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// Copies a view to another one of the same extents. The result does not depend on the number of threads.
+/// A space that copies between views of its memory.
+pub trait Remap: ExecutionSpace {
+    /// Copies as [`remap`].
+    ///
+    /// # Errors
+    /// As there.
+    fn remap<T: Item, const R: usize>(
+        &self,
+        from: &<Self::Memory as MemorySpace>::View<'_, T, R>,
+        to: &mut <Self::Memory as MemorySpace>::ViewMut<'_, T, R>,
+    ) -> Result<()>;
+}
+
+/// Copies a view to another one of the same extents, on any space; on a GPU views have at most 6 indices of an extent above 1, or 5 with
+/// items of several words. The result does not depend on the number of threads.
 ///
 /// ```
 /// use minifenl::space::{Layout, Serial, View, ViewMut, remap};
@@ -20,53 +35,101 @@ use std::borrow::Cow;
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] for other extents, [`Error::Invalid`] if two items of `to` may share their place.
-pub fn remap<S: HostSpace, T: Item, const R: usize>(
+/// [`Error::Shape`] for other extents, [`Error::Invalid`] if two items of `to` may share their place or a GPU does not take so many
+/// indices; a device's failure.
+pub fn remap<S: Remap, T: Item, const R: usize>(
     space: &S,
-    from: &View<'_, T, R>,
-    to: &mut ViewMut<'_, T, R>,
+    from: &<S::Memory as MemorySpace>::View<'_, T, R>,
+    to: &mut <S::Memory as MemorySpace>::ViewMut<'_, T, R>,
 ) -> Result<()> {
-    let (extents, strides, steps) = (from.extents(), to.strides(), from.strides());
-    if to.extents() != extents {
-        let (actual, expected) = (to.extents().to_vec(), extents.to_vec());
-        return Err(Error::Shape { operation: "remap", array: "to", actual, expected });
-    }
-    check_apart(extents, strides)?;
-    if extents.contains(&0) {
-        return Ok(());
-    }
-    // Indices in the order of `to` in memory, the slowest first.
-    let mut order: [usize; R] = std::array::from_fn(|d| d);
-    order.sort_by_key(|&d| std::cmp::Reverse((strides[d], extents[d])));
-    let Some((&fastest, slower)) = order.split_last() else {
-        to.data_mut()[0] = from.data()[0];
-        return Ok(());
-    };
-    let (row, stride, step) = (extents[fastest], strides[fastest], steps[fastest]);
-    let rows = slower.iter().map(|&d| extents[d]).product::<usize>();
-    // Positions of the first item of a row in both arrays.
-    let starts = |mut number: usize| {
-        slower.iter().rev().fold((0, 0), |(read, write), &d| {
-            let index = number % extents[d];
-            number /= extents[d];
-            (read + index * steps[d], write + index * strides[d])
-        })
-    };
-    let copy = |number: usize, out: &mut [T]| {
-        let first = starts(number).0;
-        for i in 0..row {
-            out[i * stride] = from.data()[first + i * step];
+    space.remap(from, to)
+}
+
+/// The indices of two views in the order of the second one in memory.
+pub(super) struct Order<const R: usize> {
+    /// Indices, the slowest first.
+    order: [usize; R],
+    extents: [usize; R],
+    from: [usize; R],
+    to: [usize; R],
+}
+
+impl<const R: usize> Order<R> {
+    /// The order for a copy; refuses views between which there is none.
+    pub fn of(from: &impl Strided<R>, to: &impl Strided<R>) -> Result<Self> {
+        let extents = from.extents();
+        if to.extents() != extents {
+            let (actual, expected) = (to.extents().to_vec(), extents.to_vec());
+            return Err(Error::Shape { operation: "remap", array: "to", actual, expected });
         }
-    };
-    if [Layout::Left, Layout::Right].into_iter().any(|layout| to.is_packed(layout)) {
-        // Rows lie one behind the other.
-        space.for_each(to.data_mut()[..rows * row].par_chunks_mut(row).enumerate(), |(number, out)| copy(number, out));
-        return Ok(());
+        let (from, to) = (from.strides(), to.strides());
+        check_apart(extents, to)?;
+        let mut order: [usize; R] = std::array::from_fn(|d| d);
+        order.sort_by_key(|&d| std::cmp::Reverse((to[d], extents[d])));
+        Ok(Order { order, extents, from, to })
     }
-    for number in 0..rows {
-        copy(number, &mut to.data_mut()[starts(number).1..]);
+}
+
+#[cfg(feature = "cuda")]
+impl<const R: usize> Order<R> {
+    /// The fastest indices of both views among those of more than one item, if they are two.
+    fn fastest(&self) -> Option<[usize; 2]> {
+        let longer = || self.order.iter().copied().filter(|&d| self.extents[d] > 1);
+        let (of_to, of_from) = (longer().next_back()?, longer().min_by_key(|&d| self.from[d])?);
+        (of_to != of_from).then_some([of_from, of_to])
     }
-    Ok(())
+
+    /// Whether the fastest indices of both views differ and have at least these extents.
+    pub fn is_turned(&self, least: [usize; 2]) -> bool {
+        self.fastest().is_some_and(|both| (0..2).all(|k| self.extents[both[k]] >= least[k]))
+    }
+
+    /// Extent and strides of each index, the slowest of `to` first; if turned, the fastest index of `from` stands before the last.
+    pub fn indices(&self, is_turned: bool) -> Vec<[usize; 3]> {
+        let last = self.fastest().filter(|_| is_turned);
+        let others = self.order.iter().copied().filter(|d| last.is_none_or(|last| !last.contains(d)));
+        let all = others.chain(last.into_iter().flatten());
+        all.map(|d| [self.extents[d], self.from[d], self.to[d]]).collect()
+    }
+}
+
+impl<S: HostSpace> Remap for S {
+    fn remap<T: Item, const R: usize>(&self, from: &View<'_, T, R>, to: &mut ViewMut<'_, T, R>) -> Result<()> {
+        let Order { order, extents, from: steps, to: strides } = Order::of(from, to)?;
+        if extents.contains(&0) {
+            return Ok(());
+        }
+        let Some((&fastest, slower)) = order.split_last() else {
+            to.data_mut()[0] = from.data()[0];
+            return Ok(());
+        };
+        let (row, stride, step) = (extents[fastest], strides[fastest], steps[fastest]);
+        let rows = slower.iter().map(|&d| extents[d]).product::<usize>();
+        // Positions of the first item of a row in both arrays.
+        let starts = |mut number: usize| {
+            slower.iter().rev().fold((0, 0), |(read, write), &d| {
+                let index = number % extents[d];
+                number /= extents[d];
+                (read + index * steps[d], write + index * strides[d])
+            })
+        };
+        let copy = |number: usize, out: &mut [T]| {
+            let first = starts(number).0;
+            for i in 0..row {
+                out[i * stride] = from.data()[first + i * step];
+            }
+        };
+        if [Layout::Left, Layout::Right].into_iter().any(|layout| to.is_packed(layout)) {
+            // Rows lie one behind the other.
+            let pieces = to.data_mut()[..rows * row].par_chunks_mut(row).enumerate();
+            self.for_each(pieces, |(number, out)| copy(number, out));
+            return Ok(());
+        }
+        for number in 0..rows {
+            copy(number, &mut to.data_mut()[starts(number).1..]);
+        }
+        Ok(())
+    }
 }
 
 /// Returns the items of an array on the host: the array itself if it is there, else a copy.
@@ -80,8 +143,8 @@ pub fn remap<S: HostSpace, T: Item, const R: usize>(
 /// ```
 ///
 /// # Errors
-/// Those of [`download`](super::ExecutionSpace::download).
-pub fn mirror<'a, S: super::ExecutionSpace, T: Item>(space: &S, array: &'a Array<S, T>) -> Result<Cow<'a, [T]>> {
+/// Those of [`download`](ExecutionSpace::download).
+pub fn mirror<'a, S: ExecutionSpace, T: Item>(space: &S, array: &'a Array<S, T>) -> Result<Cow<'a, [T]>> {
     match S::Memory::on_host(S::Memory::slice(array)) {
         Some(items) => Ok(Cow::Borrowed(items)),
         None => space.download(array).map(Cow::Owned),

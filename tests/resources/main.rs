@@ -5,6 +5,7 @@
 
 #![allow(missing_docs, unsafe_code)]
 
+mod models;
 #[cfg(feature = "cuda")]
 mod on_gpu;
 

@@ -3,9 +3,11 @@
 #[path = "../common/gpu.rs"]
 mod gpu;
 
+use super::models::{self, Case};
 use super::{alone, deck, measured, part};
-use minifenl::run::deck::Choice;
-use minifenl::run::forecast::{Choices, STAGES, Sizes, on_gpu};
+use minifenl::element::ElementType;
+use minifenl::run::deck::{Choice, ProblemKind};
+use minifenl::run::forecast::{Choices, STAGES, Sizes, model_on_gpu, on_gpu};
 use minifenl::solve::CgVariant;
 use minifenl::space::ExecutionSpace;
 use minifenl::sparse::Format;
@@ -55,6 +57,47 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
     }
     println!("GPU: forecast / measured is {:.3} to {:.3}", worst[0], worst[1]);
     assert!(low.is_empty() && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.95 to 1.15: {low:#?}");
+}
+
+#[test]
+fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
+    let _alone = alone();
+    let Some(space) = gpu::gpu("forecasts_of_models_on_a_gpu_are_the_measured_peaks") else { return };
+    let (scalar, system) = ([65; 3], [41; 3]);
+    let mut cases = Vec::new();
+    let mut add = |problem, element, points, graph, fill, format: Format| {
+        let (kernel, variant) = (fill::Kernel::Contraction, CgVariant::default());
+        let choices = Choices { graph, fill, kernel, storage: format.into(), variant, threads: 1 };
+        cases.push(Case { problem, element, points, choices });
+    };
+    let (gather, graph) = (fill::Strategy::Gather, graph::Strategy::Gather);
+    for (element, _) in ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3) {
+        add(ProblemKind::Poisson, element, scalar, graph, gather, Format::Pattern);
+        add(ProblemKind::Elasticity, element, system, graph, gather, Format::Crs);
+    }
+    for graph in [graph::Strategy::Map, graph::Strategy::Sort] {
+        add(ProblemKind::Heat, ElementType::Tet10, scalar, graph, gather, Format::Crs);
+    }
+    for fill in [fill::Strategy::Scatter, fill::Strategy::Colour] {
+        add(ProblemKind::Diffusion, ElementType::Wedge6, scalar, graph, fill, Format::Crs);
+    }
+    add(ProblemKind::Elasticity, ElementType::Hex27, [49; 3], graph, gather, Format::Sell);
+    let mut worst = [1.0f64; 2];
+    for case in &cases {
+        let device = space.device().clone();
+        space.fence().unwrap();
+        let base = device.used_bytes().unwrap();
+        let peak = || {
+            space.fence().unwrap();
+            device.peak_bytes().unwrap() - base
+        };
+        let measured = models::measured(&space, &case.deck(), &|| device.reset_peak().unwrap(), &peak);
+        let forecast = model_on_gpu(&case.sizes(), &case.choices).stages.map(|stage| stage.bytes);
+        let [least, most] = case.compare(forecast, measured);
+        worst = [worst[0].min(least), worst[1].max(most)];
+    }
+    println!("GPU: {} runs of 4 stages: forecast / measured is {:.3} to {:.3}", cases.len(), worst[0], worst[1]);
+    assert!(worst[0] >= 0.9 && worst[1] <= 1.15, "forecast / measured is {worst:?}, expected 0.9 to 1.15");
 }
 
 #[test]

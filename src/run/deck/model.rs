@@ -80,12 +80,6 @@ impl Deck {
                 self.described()
             ));
         }
-        if self.is_model() && self.run.vtk.is_some() {
-            return refuse(format!(
-                "run.vtk (--vtk): files for VTK hold problem heat on hex8, and this is {}; leave it out",
-                self.described()
-            ));
-        }
         if kind == ProblemKind::Minife && (self.mesh.size != [1.0; 3] || self.mesh.nodes_per_rank.is_some()) {
             return refuse(
                 "problem.kind (--problem): minife: its box is the unit cube; give mesh.nodes (--nodes) and leave out mesh.size (--size)"

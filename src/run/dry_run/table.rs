@@ -6,8 +6,12 @@ use crate::run::report::{columns, count};
 impl DryRun {
     /// The forecast as text. The last line begins with FITS, TOO LARGE or UNKNOWN.
     pub fn table(&self) -> String {
-        let ([x, y, z], largest, with) = (self.nodes, &self.largest, &self.choices);
-        let (nodes, elements) = (x * y * z, (x - 1) * (y - 1) * (z - 1));
+        let ([x, y, z], largest, with) = (self.points, &self.largest, &self.choices);
+        let (nodes, elements) = (self.nodes, self.elements);
+        let (equals, problem) = match &self.problem {
+            None => ("=", String::new()),
+            Some(problem) => ("points,", format!("problem     {problem}\n")),
+        };
         let format = if self.is_on_cpu() { String::new() } else { format!(", format {}", with.storage.format) };
         let sizes = &largest.sizes;
         let who = if self.ranks > 1 {
@@ -17,7 +21,7 @@ impl DryRun {
         };
         let mut text = format!(
             "minifenl {}: forecast of a run (--dry-run); nothing is solved\n\
-             mesh        {x} x {y} x {z} = {nodes} nodes, {elements} elements\n\
+             {problem}mesh        {x} x {y} x {z} {equals} {nodes} nodes, {elements} elements\n\
              parallel    {} x {} on {}\n\
              strategies  graph {}, fill {}, kernel {}{format}\n\
              part        {who}\n            \

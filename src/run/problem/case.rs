@@ -88,12 +88,14 @@ impl Case {
         }
     }
 
+    /// Whether boundary conditions fix the nodes of all faces, or those of zmin and zmax.
+    pub fn fixes_all_faces(&self) -> bool {
+        self.kind != ProblemKind::Heat
+    }
+
     /// Whether boundary conditions fix a node on these faces.
     pub fn fixes(&self, faces: u8) -> bool {
-        match self.kind {
-            ProblemKind::Heat => Face::ZMin.is_in(faces) || Face::ZMax.is_in(faces),
-            _ => faces != 0,
-        }
+        if self.fixes_all_faces() { faces != 0 } else { Face::ZMin.is_in(faces) || Face::ZMax.is_in(faces) }
     }
 
     /// The given value at a fixed node. On the edges of xmax miniFE imposes 1 last.

@@ -10,6 +10,8 @@ use crate::sparse::Precision;
 pub(super) const WIDTH: usize = 80;
 /// Columns of the names of lines.
 const INDENT: usize = 12;
+/// Hardware threads of other programs above which the table says so, as the scaling study does.
+const BUSY: f64 = 0.5;
 
 /// A line `name  part, part, ...`, continued below its first part where it is too long.
 pub(super) fn line(name: &str, parts: impl IntoIterator<Item = String>) -> String {
@@ -98,6 +100,9 @@ impl Report {
         parts.extend(sockets.map(|sockets| count(sockets as u64, "socket")));
         parts.extend(memory_bytes.map(gib));
         let mut text = line("machine", parts);
+        if let Some(used) = provenance.other_programs.filter(|used| *used > BUSY) {
+            text += &line("busy", [format!("other programs used {used:.1} hardware threads: times may be too long")]);
+        }
         if let Some(GpuReport { driver, cuda, nvrtc, memory_bytes, .. }) = &provenance.gpu {
             let [driver, nvrtc] = [driver, nvrtc].map(|text| text.as_deref().unwrap_or("unknown"));
             let versions = [format!("driver {driver}"), format!("CUDA {cuda}"), format!("NVRTC {nvrtc}")];
@@ -128,4 +133,17 @@ fn short(commit: &str) -> String {
     let (hash, rest) = commit.split_at(commit.find('-').unwrap_or(commit.len()));
     let is_hash = hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hash { format!("{}{rest}", &hash[..12]) } else { commit.into() }
+}
+
+#[test]
+fn a_busy_machine_is_named() {
+    let mut report = super::tests::sample();
+    for (used, line) in [
+        (None, None),
+        (Some(0.4), None),
+        (Some(1.26), Some("busy        other programs used 1.3 hardware threads: times may be too long")),
+    ] {
+        report.provenance.other_programs = used;
+        assert_eq!(report.header().lines().find(|line| line.starts_with("busy")), line);
+    }
 }

@@ -73,6 +73,7 @@ pub(super) fn sample() -> Report {
             mpi: None,
             build: Default::default(),
             placement: vec![],
+            other_programs: None,
         },
         pair_map: None,
         phases: vec![

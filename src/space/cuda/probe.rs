@@ -5,6 +5,7 @@ use super::library;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{result, sys};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Oldest driver that has every function that we call, as 1000 major + 10 minor.
@@ -29,6 +30,20 @@ pub struct DeviceInfo {
     pub driver: i32,
 }
 
+/// The message where there is neither a driver nor a GPU.
+pub const NO_GPU: &str = "this machine has no NVIDIA GPU: run on the cpu";
+
+/// Returns whether this machine has a device of NVIDIA: files of its driver, or a PCI device with its vendor's number.
+fn has_nvidia_device(root: &Path) -> bool {
+    const VENDOR: &str = "0x10de";
+    if ["proc/driver/nvidia", "dev/nvidiactl", "dev/dxg"].iter().any(|file| root.join(file).exists()) {
+        return true;
+    }
+    let devices = std::fs::read_dir(root.join("sys/bus/pci/devices")).into_iter().flatten().flatten();
+    let vendors = devices.filter_map(|device| std::fs::read_to_string(device.path().join("vendor")).ok());
+    vendors.into_iter().any(|vendor| vendor.trim() == VENDOR)
+}
+
 /// Initialises the driver once per process and returns its version.
 fn driver() -> Result<i32> {
     static DRIVER: OnceLock<Result<i32, String>> = OnceLock::new();
@@ -37,7 +52,10 @@ fn driver() -> Result<i32> {
         let unusable = if unsafe { sys::is_culib_present() } {
             library::lacking(&["libcuda.so", "libcuda.so.1"], &["cuInit", "cuDriverGetVersion"])
         } else {
-            let absent = "no CUDA driver (libcuda.so.1): install NVIDIA's driver, or run on the cpu";
+            let absent = match has_nvidia_device(Path::new("/")) {
+                true => "no CUDA driver (libcuda.so.1): install NVIDIA's driver, or run on the cpu",
+                false => NO_GPU,
+            };
             let broken = library::broken(&["libcuda.so.1", "libcuda.so"]).ok_or(absent)?;
             Some(broken)
         };
@@ -100,4 +118,23 @@ fn info(ordinal: i32, driver: i32) -> Result<DeviceInfo> {
         memory: unsafe { result::device::total_mem(device) }.or_device("cuDeviceTotalMem")? as u64,
         driver,
     })
+}
+
+#[test]
+fn a_device_is_found_by_its_driver_or_its_vendor() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    assert!(!has_nvidia_device(root.path()));
+    write("sys/bus/pci/devices/0000:00:01.0/vendor", "0x8086\n");
+    write("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
+    assert!(!has_nvidia_device(root.path()));
+    write("sys/bus/pci/devices/0000:00:03.0/vendor", "0x10de\n");
+    assert!(has_nvidia_device(root.path()));
+    let other = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(other.path().join("proc/driver/nvidia")).unwrap();
+    assert!(has_nvidia_device(other.path()));
 }

@@ -1,12 +1,13 @@
 //! Starts the runs of a study that are not on disk yet.
 
 use super::cores::Cores;
-use super::others::{self, Others};
+use super::others;
 use super::plan::{Kind, Point, Study, file};
 use super::record::Record;
-use minifenl::run::program::StatusLine;
+use minifenl::run::program::{Others, StatusLine};
 use minifenl::space::allowed_cores;
 use minifenl::{Error, Result, files};
+use std::io::{IsTerminal, Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -91,7 +92,7 @@ fn size(study: &Study, nodes: [u64; 3]) -> Option<String> {
     })
 }
 
-/// Runs what is missing in `folder` and shows the time left. A failed run does not end the study, unless the first two fail alike.
+/// Runs what is missing in `folder` and shows the time left: on a terminal in one line, in a log in a line per run. A failed run does not end the study, unless the first two fail alike.
 ///
 /// # Errors
 /// [`Error::File`] if the folder cannot be written, [`Error::Invalid`] if the launcher cannot be started.
@@ -109,7 +110,12 @@ pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Fail
     let (mut line, start, mut failures) = (StatusLine::on_stderr(true), Instant::now(), Vec::new());
     for (done, &(point, repeat)) in missing.iter().enumerate() {
         let left = time_left(&missing, done, start.elapsed().as_secs_f64());
-        line.put(&format!("{}/{} left {left}  {point}, run {repeat}", done + 1, missing.len()), "");
+        let progress = format!("{}/{} left {left}  {point}, run {repeat}", done + 1, missing.len());
+        line.put(&progress, "");
+        if !stderr().is_terminal() {
+            // A log, which is followed while the study runs.
+            let _ = writeln!(stderr(), "{progress}");
+        }
         if let Err(reason) = run_one(study, launcher, folder, point, repeat)? {
             failures.push(Failure { point, repeat, reason });
         }

@@ -1,0 +1,68 @@
+//! Whether a run fits into the memory, before it allocates: the forecast for its part, settings and space.
+
+use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
+use super::problem::{Case, expected};
+use super::{Deck, Job};
+use crate::Result;
+use crate::comm::Communicator;
+use crate::mesh::BoxPart;
+use crate::solve::CgVariant;
+use crate::space::FreeMemory;
+
+/// A part's numbers, for a table; the choices; and the memory.
+pub(super) type Forecasted = (Sizes, Choices, Forecast);
+
+/// Forecasts the heat problem on `hex8`.
+pub(super) fn forecast<S: Job>(part: &BoxPart, deck: &Deck, threads: usize) -> Forecasted {
+    let sizes = Sizes::of(part);
+    let choices = choices::<S>(deck, threads, sizes.owned);
+    (sizes, choices, S::forecast(&sizes, &choices))
+}
+
+/// Forecasts any other problem.
+pub(super) fn forecast_model<S: Job>(part: &BoxPart, case: &Case, deck: &Deck, threads: usize) -> Forecasted {
+    let sizes = ModelSizes::of(part, deck.mesh.element, case.model.dofs(), case.fixes_all_faces());
+    let choices = choices::<S>(deck, threads, sizes.dofs * sizes.of_nodes.owned);
+    (sizes.of_nodes, choices, S::model_forecast(&sizes, &choices))
+}
+
+/// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
+/// where a GPU works.
+pub(super) fn fits<S: Job>(
+    part: &BoxPart,
+    deck: &Deck,
+    comm: &dyn Communicator,
+    threads: usize,
+    free: u64,
+) -> Result<u64> {
+    checked(&forecast::<S>(part, deck, threads).2, comm, free)
+}
+
+/// [`fits`] for any other problem.
+pub(super) fn fits_model<S: Job>(
+    part: &BoxPart,
+    case: &Case,
+    deck: &Deck,
+    comm: &dyn Communicator,
+    threads: usize,
+    free: u64,
+) -> Result<u64> {
+    checked(&forecast_model::<S>(part, case, deck, threads).2, comm, free)
+}
+
+fn checked(forecast: &Forecast, comm: &dyn Communicator, free: u64) -> Result<u64> {
+    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
+    Ok(forecast.peak())
+}
+
+/// The choices on which the memory of a run depends.
+pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices {
+    Choices {
+        graph: deck.graph.strategy,
+        fill: deck.fill.strategy.or(S::STRATEGY),
+        kernel: deck.element_kernel(),
+        storage: expected::<S>(deck, rows),
+        variant: deck.cg.variant.or(CgVariant::default()),
+        threads: threads as u64,
+    }
+}

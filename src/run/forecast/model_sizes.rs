@@ -1,0 +1,263 @@
+//! Numbers of a rank's elements of any type, on which the memory of a run depends, without a mesh.
+//!
+//! Points of the grid are alike if they lie alike in their cells, to the ends of the box and to the ends of the part; one of each kind is
+//! looked at and counted as often as it occurs. Time and memory do not grow with the mesh.
+
+use super::Sizes;
+use crate::element::ElementType;
+use crate::mesh::{BoxPart, BoxSpec, cell_elements};
+use std::collections::BTreeMap;
+
+/// Numbers of a part, of nodes as in [`Sizes`], and the shape of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelSizes {
+    /// Numbers of nodes, elements and the graph of nodes. `sent` is taken to be the number of ghosts; `layer` counts elements;
+    /// `cleared` counts pairs of different nodes; `irregular` is 0.
+    pub of_nodes: Sizes,
+    /// Nodes of an element.
+    pub nodes: u64,
+    /// Unknowns of a node.
+    pub dofs: u64,
+    /// Entries of the longest row.
+    pub longest: u64,
+    /// Entries, if all rows of a line of nodes along x had those of its longest.
+    pub padded: u64,
+    /// Most elements around a node.
+    pub around: u64,
+    /// Points of the grid that the part owns, nodes or not.
+    pub points: u64,
+    /// Elements of all cells that the part looks at.
+    pub listed: u64,
+}
+
+/// How a point lies along an axis: in its cell, to both ends of the box, to both ends of the part.
+type Place = (u64, u64, u64, i64, i64);
+
+/// The points of an axis by kind: one of them, and how many they are.
+fn kinds(degree: u64, points: u64, [low, high]: [u64; 2]) -> Vec<(u64, u64)> {
+    let near = degree + 1;
+    let mut kinds: BTreeMap<Place, (u64, u64)> = BTreeMap::new();
+    for i in low.saturating_sub(degree)..points.min(high + degree) {
+        let clip = |distance: i64| distance.clamp(-(near as i64), near as i64);
+        let (from_low, to_high) = (i as i64 - low as i64, high as i64 - 1 - i as i64);
+        let place = (i % degree, i.min(near), (points - 1 - i).min(near), clip(from_low), clip(to_high));
+        kinds.entry(place).or_insert((i, 0)).1 += 1;
+    }
+    kinds.into_values().collect()
+}
+
+/// The box and its elements.
+struct Lattice {
+    degree: u64,
+    points: [u64; 3],
+    low: [u64; 3],
+    high: [u64; 3],
+    /// Points of each element of a cell, from the cell's lowest.
+    shapes: Vec<Vec<[u64; 3]>>,
+    has_gaps: bool,
+    fixes_all_faces: bool,
+}
+
+impl Lattice {
+    fn owns(&self, point: [u64; 3]) -> bool {
+        (0..3).all(|axis| (self.low[axis]..self.high[axis]).contains(&point[axis]))
+    }
+
+    fn is_node(&self, point: [u64; 3]) -> bool {
+        !self.has_gaps || point.iter().filter(|&&index| index % 2 == 1).count() <= 1
+    }
+
+    fn is_fixed(&self, point: [u64; 3]) -> bool {
+        let at_end = |axis: usize| point[axis] == 0 || point[axis] + 1 == self.points[axis];
+        if self.fixes_all_faces { (0..3).any(at_end) } else { at_end(2) }
+    }
+
+    /// The neighbours of a node, itself among them, and the number of its elements.
+    fn neighbours(&self, point: [u64; 3], found: &mut Vec<[u64; 3]>) -> u64 {
+        found.clear();
+        let mut elements = 0;
+        let cells = |axis: usize| {
+            let last = (self.points[axis] - 1) / self.degree - 1;
+            point[axis].saturating_sub(1) / self.degree..=(point[axis] / self.degree).min(last)
+        };
+        for (z, y, x) in cells(2).flat_map(|z| cells(1).flat_map(move |y| cells(0).map(move |x| (z, y, x)))) {
+            let origin = [x, y, z].map(|cell| self.degree * cell);
+            for shape in &self.shapes {
+                let of_box = |at: &[u64; 3]| [0, 1, 2].map(|axis| origin[axis] + at[axis]);
+                if shape.iter().any(|at| of_box(at) == point) {
+                    elements += 1;
+                    found.extend(shape.iter().map(of_box));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        elements
+    }
+
+    /// Elements with an owned node, and all elements of the cells that have an owned point.
+    fn elements(&self) -> [u64; 2] {
+        let masks = [0, 1, 2].map(|axis| {
+            let mut masks: BTreeMap<Vec<bool>, u64> = BTreeMap::new();
+            let around = self.low[axis].saturating_sub(self.degree).div_ceil(self.degree);
+            let end = ((self.points[axis] - 1) / self.degree).min((self.high[axis] - 1) / self.degree + 1);
+            for cell in around..end {
+                let is_owned = |at| (self.low[axis]..self.high[axis]).contains(&(self.degree * cell + at));
+                *masks.entry((0..=self.degree).map(is_owned).collect()).or_default() += 1;
+            }
+            masks
+        });
+        let (mut owned, mut all) = (0, 0);
+        for (x, nx) in &masks[0] {
+            for (y, ny) in &masks[1] {
+                for (z, nz) in &masks[2] {
+                    let cells = nx * ny * nz;
+                    all += cells * self.shapes.len() as u64;
+                    let has_one = |shape: &&Vec<[u64; 3]>| {
+                        shape.iter().any(|at| x[at[0] as usize] && y[at[1] as usize] && z[at[2] as usize])
+                    };
+                    owned += cells * self.shapes.iter().filter(has_one).count() as u64;
+                }
+            }
+        }
+        [owned, all]
+    }
+}
+
+impl ModelSizes {
+    /// Returns the numbers of nodes and elements of the whole box.
+    pub fn whole(spec: &BoxSpec, element: ElementType) -> [u64; 2] {
+        let ((degree, shapes), points) = (cell_elements(element), spec.nodes());
+        let cells = points.map(|points| (points - 1) / degree);
+        // Corners of cells, and midpoints of their edges.
+        let even = points.map(|points| points.div_ceil(2));
+        let nodes = match element {
+            ElementType::Hex20 => {
+                let corners: u64 = even.iter().product();
+                corners + (0..3).map(|axis| corners / even[axis] * (points[axis] - even[axis])).sum::<u64>()
+            }
+            _ => points.iter().product(),
+        };
+        [nodes, cells.iter().product::<u64>() * shapes.len() as u64]
+    }
+
+    /// Returns the numbers of a part for elements of a type with `dofs` unknowns per node, fixed on all faces or on those of z.
+    pub fn of(part: &BoxPart, element: ElementType, dofs: usize, fixes_all_faces: bool) -> Self {
+        let (degree, shapes) = cell_elements(element);
+        let (owned, points) = (part.owned(), part.spec().nodes());
+        let (low, high) = (owned.low, owned.high);
+        let has_gaps = element == ElementType::Hex20;
+        let lattice = Lattice { degree, points, low, high, shapes, has_gaps, fixes_all_faces };
+        let [elems, listed] = lattice.elements();
+        let along = [0, 1].map(|axis| (high[axis] - low[axis]).div_ceil(degree));
+        let mut of_nodes = Sizes {
+            owned: 0,
+            ghosts: 0,
+            elems,
+            layer: [along[0] * lattice.shapes.len() as u64, along[1]],
+            nnz: 0,
+            corners: 0,
+            sent: 0,
+            fixed: 0,
+            cleared: 0,
+            irregular: 0,
+        };
+        let (mut longest, mut padded, mut around) = (0, 0, 0);
+        let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| kinds(degree, points[axis], [low[axis], high[axis]]));
+        let mut neighbours = Vec::new();
+        for &(z, nz) in &along_z {
+            for &(y, ny) in &along_y {
+                let (mut nodes_of_line, mut longest_of_line) = (0, 0);
+                for &(x, nx) in &along_x {
+                    let point = [x, y, z];
+                    if !lattice.is_node(point) {
+                        continue;
+                    }
+                    let (count, elements) = (nx * ny * nz, lattice.neighbours(point, &mut neighbours));
+                    if !lattice.owns(point) {
+                        of_nodes.ghosts += count * u64::from(neighbours.iter().any(|&other| lattice.owns(other)));
+                        continue;
+                    }
+                    let (is_fixed, entries) = (lattice.is_fixed(point), neighbours.len() as u64);
+                    let clears = |other: &&[u64; 3]| **other != point && (is_fixed || lattice.is_fixed(**other));
+                    of_nodes.owned += count;
+                    of_nodes.nnz += count * entries;
+                    of_nodes.corners += count * elements;
+                    of_nodes.fixed += count * u64::from(is_fixed);
+                    of_nodes.cleared += count * neighbours.iter().filter(clears).count() as u64;
+                    nodes_of_line += nx;
+                    longest_of_line = entries.max(longest_of_line);
+                    around = elements.max(around);
+                }
+                padded += ny * nz * nodes_of_line * longest_of_line;
+                longest = longest_of_line.max(longest);
+            }
+        }
+        of_nodes.sent = of_nodes.ghosts;
+        ModelSizes {
+            of_nodes,
+            nodes: element.nodes() as u64,
+            dofs: dofs as u64,
+            longest,
+            padded,
+            around,
+            points: owned.count(),
+            listed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+    use crate::graph::{Strategy, build};
+    use crate::mesh::{CoordinateMap, ElementPart, Face};
+    use crate::space::Serial;
+
+    #[test]
+    fn sizes_are_those_of_the_elements_and_their_graph() {
+        for (element, name) in ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3) {
+            let spec = BoxSpec::new([9, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
+            for (ranks, fixes_all_faces) in [(1, true), (1, false), (2, true), (5, false), (8, true)] {
+                on_ranks(ranks, |comm| {
+                    let box_part = BoxPart::new(&spec, comm.rank(), ranks).unwrap();
+                    let sizes = ModelSizes::of(&box_part, element, 1, fixes_all_faces);
+                    let part = ElementPart::new(comm, element, &box_part).unwrap();
+                    let rows = part.map.owned_count();
+                    let graph = build(&Serial, &part.elem_node, rows, Strategy::Sort).unwrap();
+                    let is_fixed = |node: usize| match fixes_all_faces {
+                        true => part.node_faces[node] != 0,
+                        false => [Face::ZMin, Face::ZMax].iter().any(|face| face.is_in(part.node_faces[node])),
+                    };
+                    let columns = |row: usize| graph.crs.row(row).iter().map(|&column| column as usize);
+                    let cleared =
+                        |row: usize| columns(row).filter(|&c| c != row && (is_fixed(row) || is_fixed(c))).count();
+                    let mut corners = vec![0; rows];
+                    for &node in part.elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows) {
+                        corners[node as usize] += 1;
+                    }
+                    let expected = Sizes {
+                        owned: rows as u64,
+                        ghosts: part.map.ghost_count() as u64,
+                        elems: part.elem_node.elem_count() as u64,
+                        nnz: graph.crs.nnz() as u64,
+                        corners: corners.iter().sum::<u64>(),
+                        fixed: (0..rows).filter(|&row| is_fixed(row)).count() as u64,
+                        cleared: (0..rows).map(cleared).sum::<usize>() as u64,
+                        ..sizes.of_nodes
+                    };
+                    assert_eq!(sizes.of_nodes, expected, "{name}, rank {} of {ranks}", comm.rank());
+                    assert_eq!(sizes.longest, graph.crs.longest_row() as u64, "{name}");
+                    assert_eq!(sizes.around, corners.into_iter().max().unwrap_or(0), "{name}");
+                    assert_eq!(
+                        ModelSizes::whole(&spec, element),
+                        [part.map.global_count(), part.global_elem_count()],
+                        "{name}"
+                    );
+                    assert!(sizes.padded >= sizes.of_nodes.nnz && sizes.listed >= sizes.of_nodes.elems, "{name}");
+                });
+            }
+        }
+    }
+}
