@@ -71,10 +71,13 @@ impl Job for Cuda {
 /// launch.
 fn launches(deck: &Deck, file: &str) -> bool {
     match file {
-        "space" | "graph" | "dirichlet" | "fill" | "places" | "blas" | "halo" | "cg" | "cg_at_once" => true,
+        "space" | "graph" | "blas" | "halo" | "cg" => true,
         "mesh" | "heat" => !deck.is_model(),
-        "dofs" => deck.problem.kind.dofs() > 1,
         "colour" => deck.fill.strategy == Choice::Given(fill::Strategy::Colour),
+        // The others serve graph and matrix, but for the vectors of CG's variants.
+        "dirichlet" | "fill" | "places" | "cg_at_once" => deck.has_matrix(),
+        "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric" if !deck.has_matrix() => false,
+        "dofs" => deck.problem.kind.dofs() > 1,
         "graph_map" => deck.graph.strategy == graph::Strategy::Map,
         "sparse" => deck.matrix.format == Choice::Given(Format::Crs),
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,

@@ -23,8 +23,9 @@
 //! elements per thread, 576 bytes each, or 576 E where windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph,
 //! where gather built 128 N for 4 Z, and 8 Z values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to
 //! other ranks). Slices that are assembled directly keep nothing of the graph. W is E, or the elements of a step and the reach of a
-//! row. `tests/resources` compares these numbers with measured peaks.
+//! row. Without a matrix, see `matrix_free`. `tests/resources` compares these numbers with measured peaks.
 
+use super::deck::Operator;
 use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;
 use crate::mesh::BoxPart;
@@ -122,6 +123,8 @@ pub struct Choices {
     pub kernel: fill::Kernel,
     /// Storage of the matrix.
     pub storage: MatrixStorage,
+    /// What CG multiplies by.
+    pub operator: Operator,
     /// Variant of CG.
     pub variant: CgVariant,
     /// Threads of the rank.
@@ -187,6 +190,9 @@ const MATRIX: u64 = 576;
 
 /// Returns the forecast for threads of the host.
 pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
+    if choices.operator == Operator::MatrixFree {
+        return matrix_free::on_host(sizes, choices);
+    }
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local + 4 * sent;
@@ -257,6 +263,9 @@ fn matrices(threads: u64, sizes: &Sizes) -> [u64; 2] {
 
 /// Returns the forecast for a GPU.
 pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
+    if choices.operator == Operator::MatrixFree {
+        return matrix_free::on_gpu(sizes, choices);
+    }
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, irregular, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local;
@@ -323,5 +332,6 @@ fn window_on_gpu(sizes: &Sizes) -> u64 {
     if step >= sizes.elems || reach >= step.max(sizes.elems / 8) { sizes.elems } else { sizes.elems.min(step + reach) }
 }
 
+mod matrix_free;
 #[cfg(test)]
 mod tests;

@@ -89,8 +89,8 @@ pub(super) struct Run<'a, S: Job> {
     /// How long it took on this rank.
     pub seconds: f64,
     pub provenance: ProvenanceReport,
-    /// Storage of the matrix.
-    pub format: ChosenFormat,
+    /// Storage of the matrix, if there is one.
+    pub format: Option<ChosenFormat>,
 }
 
 /// Books the steps of the graph under their names.
@@ -154,12 +154,11 @@ pub(super) fn solver_costs<S: Job, D: Discrete<S>>(
     problem: &Problem<'_, S, D>,
     deck: &Deck,
 ) {
-    // In the format of the matrix: fewer bytes than CRS where columns are not stored.
-    let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
+    let (product_name, product) = problem.product_cost(sizes);
     let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
     for (name, cost) in [
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
-        ("spmv", product),
+        (product_name, product),
         ("halo", halo),
         ("ghosts", halo),
         ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, sizes)),
@@ -360,9 +359,10 @@ pub(super) fn report<S: Job>(
             fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: tables.kernel,
             cg: cg_name(deck, newton),
+            operator: deck.cg.operator,
             halo: (comm.size() > 1).then(|| transport.to_string()),
-            format: format.format,
-            format_reason: format.reason,
+            format: format.as_ref().map(|chosen| chosen.format),
+            format_reason: format.map_or("no matrix".into(), |chosen| chosen.reason),
             matrix_values: deck.matrix.values,
         },
         newton_iterations: newton.info.steps.len(),

@@ -37,7 +37,7 @@ mod reason;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
-    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, FusedSlot, FusedSteps,
+    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator, FusedSlot, FusedSteps,
     Identity, Jacobi, LinearOperator, LinearSystem, MatrixOperator, OperatorFn, OperatorTimes, PipelinedVectors,
     PreconditionedVectors, Preconditioner, PreconditionerFn, Quotient, SingleVectors, SolveInfo, Symmetry,
     TrueResidual, cg, operator_fn, preconditioner_fn, symmetry, true_residual,

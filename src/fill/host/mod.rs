@@ -19,6 +19,7 @@ mod heat;
 mod kernel;
 mod locality;
 mod model;
+mod operator;
 mod pattern;
 mod pool;
 mod scatter;
@@ -26,12 +27,14 @@ mod seam;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod volumes;
 mod window;
 
 pub use block::BlockFill;
 pub use dyn_fill::DynFill;
 pub use element_fn::{ElementFn, element_fn};
 pub use heat::HostHeatAssembly;
+pub use operator::HostOperator;
 pub use kernel::{
     ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, EquationScratch, FusedKernel,
 };
