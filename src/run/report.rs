@@ -21,13 +21,13 @@ pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
 use super::Deck;
-use super::deck::{ProblemKind, by_name};
+use super::deck::{Operator, ProblemKind, by_name};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
 use crate::sparse::{Format, Precision};
 use crate::{Error, fill, graph};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Version of the keys of a report, as `docs/report.schema.json` lists them; it grows when one changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;

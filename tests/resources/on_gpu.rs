@@ -4,7 +4,7 @@
 mod gpu;
 
 use super::{alone, deck, measured, part};
-use minifenl::run::deck::Choice;
+use minifenl::run::deck::{Choice, Operator};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_gpu};
 use minifenl::solve::CgVariant;
 use minifenl::space::ExecutionSpace;

@@ -1,6 +1,6 @@
 //! What CG multiplies by: an assembled matrix, or the elements.
 
-use super::{Choice, Deck};
+use super::Deck;
 use crate::space::named_choice;
 use crate::sparse::Precision;
 use crate::{Error, Result};
@@ -49,6 +49,7 @@ impl Deck {
 
 #[test]
 fn settings_of_a_matrix_are_refused_without_one() {
+    use super::Choice;
     use crate::fill::Kernel;
     use crate::sparse::Format;
     let mut deck = Deck::default();

@@ -16,6 +16,8 @@ mod discrete;
 mod format_tests;
 mod heat;
 mod linear;
+#[cfg(test)]
+mod matrix_free_tests;
 mod model;
 
 pub use auto_format::ChosenFormat;
