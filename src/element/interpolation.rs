@@ -82,7 +82,8 @@ impl Interpolation {
     /// `[p][m][4]`; the weights; the order.
     pub fn numbers(&self) -> Vec<f64> {
         let nodes = self.edge();
-        let line = self.line.iter().flat_map(|of| of[..nodes].iter().flat_map(|row| row[..nodes].iter().copied()));
+        let line =
+            self.line.iter().flat_map(move |of| of[..nodes].iter().flat_map(move |row| row[..nodes].iter().copied()));
         let table = self.table.iter().flatten().flatten().copied();
         line.chain(table).chain(self.weights.iter().copied()).chain(self.order.iter().map(|&m| m as f64)).collect()
     }
@@ -170,27 +171,43 @@ fn back<N: Number, const L: usize>(line: &[[f64; EDGE]; EDGE], i: usize, item: i
 }
 
 #[inline(always)]
-fn forward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 2], nodal: &[N], out: &mut [AtPoint<N>]) {
+fn forward<N: Number, const L: usize>(
+    [values, slopes]: &[[[f64; EDGE]; EDGE]; 2],
+    nodal: &[N],
+    out: &mut [AtPoint<N>],
+) {
     let zero = N::from(0.0);
     // Functions of x applied; then of y. The letters say which axis is differentiated.
     let (mut b, mut d): (Cube<N, L>, Cube<N, L>) = ([[[zero; L]; L]; L], [[[zero; L]; L]; L]);
-    for (k, j, q) in cube::<L>() {
-        let item = |i: usize| nodal[(k * L + j) * L + i];
-        (b[k][j][q], d[k][j][q]) = (at::<N, L>(values, q, item), at::<N, L>(slopes, q, item));
+    for k in 0..L {
+        for j in 0..L {
+            for q in 0..L {
+                let item = |i: usize| nodal[(k * L + j) * L + i];
+                (b[k][j][q], d[k][j][q]) = (at::<N, L>(values, q, item), at::<N, L>(slopes, q, item));
+            }
+        }
     }
     let mut by_y: [Cube<N, L>; 3] = [[[[zero; L]; L]; L]; 3];
-    for (k, r, q) in cube::<L>() {
-        by_y[0][k][r][q] = at::<N, L>(values, r, |j| d[k][j][q]);
-        by_y[1][k][r][q] = at::<N, L>(slopes, r, |j| b[k][j][q]);
-        by_y[2][k][r][q] = at::<N, L>(values, r, |j| b[k][j][q]);
+    for k in 0..L {
+        for r in 0..L {
+            for q in 0..L {
+                by_y[0][k][r][q] = at::<N, L>(values, r, |j| d[k][j][q]);
+                by_y[1][k][r][q] = at::<N, L>(slopes, r, |j| b[k][j][q]);
+                by_y[2][k][r][q] = at::<N, L>(values, r, |j| b[k][j][q]);
+            }
+        }
     }
-    for (s, r, q) in cube::<L>() {
-        out[(s * L + r) * L + q] = [
-            at::<N, L>(values, s, |k| by_y[0][k][r][q]),
-            at::<N, L>(values, s, |k| by_y[1][k][r][q]),
-            at::<N, L>(slopes, s, |k| by_y[2][k][r][q]),
-            at::<N, L>(values, s, |k| by_y[2][k][r][q]),
-        ];
+    for s in 0..L {
+        for r in 0..L {
+            for q in 0..L {
+                out[(s * L + r) * L + q] = [
+                    at::<N, L>(values, s, |k| by_y[0][k][r][q]),
+                    at::<N, L>(values, s, |k| by_y[1][k][r][q]),
+                    at::<N, L>(slopes, s, |k| by_y[2][k][r][q]),
+                    at::<N, L>(values, s, |k| by_y[2][k][r][q]),
+                ];
+            }
+        }
     }
 }
 
@@ -198,28 +215,34 @@ fn forward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 2
 fn backward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 2], at: &[AtPoint<N>], out: &mut [N]) {
     let zero = N::from(0.0);
     let mut by_z: [Cube<N, L>; 3] = [[[[zero; L]; L]; L]; 3];
-    for (k, r, q) in cube::<L>() {
-        let of = |term: usize| move |s: usize| at[(s * L + r) * L + q][term];
-        by_z[0][k][r][q] = back::<N, L>(values, k, of(0), zero);
-        by_z[1][k][r][q] = back::<N, L>(values, k, of(1), zero);
-        by_z[2][k][r][q] = back::<N, L>(values, k, of(3), back::<N, L>(slopes, k, of(2), zero));
+    for k in 0..L {
+        for r in 0..L {
+            for q in 0..L {
+                let of = |term: usize| move |s: usize| at[(s * L + r) * L + q][term];
+                by_z[0][k][r][q] = back::<N, L>(values, k, of(0), zero);
+                by_z[1][k][r][q] = back::<N, L>(values, k, of(1), zero);
+                by_z[2][k][r][q] = back::<N, L>(values, k, of(3), back::<N, L>(slopes, k, of(2), zero));
+            }
+        }
     }
     let (mut b, mut d): (Cube<N, L>, Cube<N, L>) = ([[[zero; L]; L]; L], [[[zero; L]; L]; L]);
-    for (k, j, q) in cube::<L>() {
-        d[k][j][q] = back::<N, L>(values, j, |r| by_z[0][k][r][q], zero);
-        let value = back::<N, L>(values, j, |r| by_z[2][k][r][q], zero);
-        b[k][j][q] = back::<N, L>(slopes, j, |r| by_z[1][k][r][q], value);
+    for k in 0..L {
+        for j in 0..L {
+            for q in 0..L {
+                d[k][j][q] = back::<N, L>(values, j, |r| by_z[0][k][r][q], zero);
+                let value = back::<N, L>(values, j, |r| by_z[2][k][r][q], zero);
+                b[k][j][q] = back::<N, L>(slopes, j, |r| by_z[1][k][r][q], value);
+            }
+        }
     }
-    for (k, j, i) in cube::<L>() {
-        let value = back::<N, L>(values, i, |q| b[k][j][q], zero);
-        out[(k * L + j) * L + i] = back::<N, L>(slopes, i, |q| d[k][j][q], value);
+    for k in 0..L {
+        for j in 0..L {
+            for i in 0..L {
+                let value = back::<N, L>(values, i, |q| b[k][j][q], zero);
+                out[(k * L + j) * L + i] = back::<N, L>(slopes, i, |q| d[k][j][q], value);
+            }
+        }
     }
-}
-
-/// All places of a cube, the last index fastest.
-#[inline(always)]
-fn cube<const L: usize>() -> impl Iterator<Item = (usize, usize, usize)> {
-    (0..L * L * L).map(|at| (at / (L * L), at / L % L, at % L))
 }
 
 #[cfg(test)]

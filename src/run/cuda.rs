@@ -1,7 +1,7 @@
 //! The main job on a GPU.
 
 use super::clock::Clock;
-use super::deck::Choice;
+use super::deck::{Choice, Operator};
 use super::forecast::{self, Choices, Forecast, Sizes};
 use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
@@ -49,7 +49,10 @@ impl Job for Cuda {
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        forecast::on_gpu(sizes, choices)
+        match choices.operator {
+            Operator::Assembled => forecast::on_gpu(sizes, choices),
+            Operator::MatrixFree => forecast::matrix_free::on_gpu(sizes, choices),
+        }
     }
 
     fn peak_bytes(&self) -> Result<u64> {

@@ -203,7 +203,13 @@ pub struct CgDeck {
 
 impl Default for CgDeck {
     fn default() -> Self {
-        CgDeck { tolerance: None, max_iterations: 10_000, iterations: None, variant: Choice::default(), operator: Operator::default() }
+        CgDeck {
+            tolerance: None,
+            max_iterations: 10_000,
+            iterations: None,
+            variant: Choice::default(),
+            operator: Operator::default(),
+        }
     }
 }
 

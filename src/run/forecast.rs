@@ -188,11 +188,8 @@ impl Forecast {
 /// Bytes of a hexahedron's matrix and residual.
 const MATRIX: u64 = 576;
 
-/// Returns the forecast for threads of the host.
+/// Returns the forecast for threads of the host, of a run with a matrix.
 pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
-    if choices.operator == Operator::MatrixFree {
-        return matrix_free::on_host(sizes, choices);
-    }
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local + 4 * sent;
@@ -261,11 +258,8 @@ fn matrices(threads: u64, sizes: &Sizes) -> [u64; 2] {
     }
 }
 
-/// Returns the forecast for a GPU.
+/// Returns the forecast for a GPU, of a run with a matrix.
 pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
-    if choices.operator == Operator::MatrixFree {
-        return matrix_free::on_gpu(sizes, choices);
-    }
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, irregular, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local;
@@ -332,6 +326,6 @@ fn window_on_gpu(sizes: &Sizes) -> u64 {
     if step >= sizes.elems || reach >= step.max(sizes.elems / 8) { sizes.elems } else { sizes.elems.min(step + reach) }
 }
 
-mod matrix_free;
+pub mod matrix_free;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::clock::Clock;
+use super::deck::Operator;
 use super::forecast::{self, Choices, Forecast, Sizes};
 use crate::comm::Communicator;
 use crate::space::{FreeMemory, HostSpace, peak_bytes};
@@ -18,7 +19,10 @@ impl<S: HostSpace> Job for S {
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        forecast::on_host(sizes, choices)
+        match choices.operator {
+            Operator::Assembled => forecast::on_host(sizes, choices),
+            Operator::MatrixFree => forecast::matrix_free::on_host(sizes, choices),
+        }
     }
 
     fn peak_bytes(&self) -> Result<u64> {

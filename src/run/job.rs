@@ -14,16 +14,7 @@ use crate::solve::{CgSteps, MatrixOperator};
 
 /// A space on which the main job runs.
 pub trait Job:
-    MeshSpace
-    + BuildGraph
-    + Assemble
-    + AssembleModel
-    + ApplyModel
-    + Boundary
-    + MatrixOperator
-    + CgSteps
-    + Connect
-    + Clock
+    MeshSpace + BuildGraph + Assemble + AssembleModel + ApplyModel + Boundary + MatrixOperator + CgSteps + Connect + Clock
 {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;

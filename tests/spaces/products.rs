@@ -5,11 +5,11 @@ use minifenl::element::equations::{
     Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
 use minifenl::fill::{ApplyModel, Assemble, AssembleModel, Boundary, FieldOn, StoredSystem, Strategy};
+use minifenl::graph;
 use minifenl::mesh::ElementBox;
+use minifenl::solve::MatrixOperator;
 use minifenl::space::{ExecutionSpace, MemorySpace, Serial, Threads};
 use minifenl::sparse::{Format, Formats, Product};
-use minifenl::solve::MatrixOperator;
-use minifenl::graph;
 
 /// A model on distorted elements whose last nodes are ghosts.
 pub struct Case {
@@ -104,9 +104,7 @@ impl Case {
         space
             .linearise(&mut operator, coords, S::Memory::slice(&unknowns), S::Memory::slice_mut(&mut residual))
             .unwrap();
-        space
-            .apply_model(&mut operator, coords, S::Memory::slice(&x), S::Memory::slice_mut(&mut y), None)
-            .unwrap();
+        space.apply_model(&mut operator, coords, S::Memory::slice(&x), S::Memory::slice_mut(&mut y), None).unwrap();
         let cost = S::apply_cost(&operator);
         assert!(cost.flops > 0 && cost.bytes > 8 * self.rows() as u64, "{}: {cost:?}", self.name);
         [space.download(&y).unwrap(), space.download(&residual).unwrap()]

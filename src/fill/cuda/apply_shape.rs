@@ -21,7 +21,8 @@ impl ApplyShape {
     pub fn new(element: ElementType, dofs: usize) -> Self {
         let (nodes, points) = (element.nodes(), element.rule().weights.len());
         if dofs == 1 && nodes <= LARGEST_ALONE {
-            return ApplyShape { nodes, points, edge: 0, group: 0 };
+            let edge = Interpolation::new(element).edge();
+            return ApplyShape { nodes, points, edge, group: 0 };
         }
         let most = THREADS / nodes.max(points);
         let group = 1 << most.max(1).ilog2();

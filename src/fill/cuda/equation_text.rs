@@ -83,7 +83,7 @@ impl<const D: usize> EquationText<D> {
             parameters: equation.parameters(),
             has_slopes: E::METHODS.contains(&"slopes"),
             has_derivative: E::METHODS.contains(&"derivative"),
-            is_tangent: depends_on_unknowns(equation),
+            is_tangent: depends_on_unknowns::<E, D>(equation),
             symmetric,
             nonzero,
             flux,
@@ -117,11 +117,7 @@ impl<const D: usize> EquationText<D> {
     #[must_use]
     pub fn with_jacobian(self, jacobian: Jacobian) -> Self {
         let by_hand = jacobian == Jacobian::Analytic;
-        EquationText {
-            has_slopes: self.has_slopes && by_hand,
-            has_derivative: self.has_derivative && by_hand,
-            ..self
-        }
+        EquationText { has_slopes: self.has_slopes && by_hand, has_derivative: self.has_derivative && by_hand, ..self }
     }
 
     /// States that element matrices are symmetric, so that half of each is computed.

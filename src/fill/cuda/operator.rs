@@ -67,11 +67,15 @@ struct Stated {
 }
 
 impl Stated {
-    fn of<E: Equation<D> + DeviceText + Copy, const D: usize>(equation: E, model: &Model, element: ElementType) -> Self {
-        let is_tangent = depends_on_unknowns(&equation);
-        let text = EquationText::of(&equation).with_jacobian(model.jacobian);
+    fn of<E: Equation<D> + DeviceText + Copy, const D: usize>(
+        equation: E,
+        model: &Model,
+        element: ElementType,
+    ) -> Self {
+        let is_tangent = depends_on_unknowns::<E, D>(&equation);
+        let text = EquationText::<D>::of(&equation).with_jacobian(model.jacobian);
         let part = if is_tangent { Part::Tangent } else { Part::Linear };
-        let flops = product_flops(&WithJacobian { equation, jacobian: model.jacobian }, part, element);
+        let flops = product_flops::<_, D>(&WithJacobian { equation, jacobian: model.jacobian }, part, element);
         let front = text.apply_front(ApplyShape::new(element, D));
         Stated { front, parameters: text.parameters_on_device(), is_tangent, flops }
     }

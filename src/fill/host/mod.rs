@@ -34,10 +34,10 @@ pub use block::BlockFill;
 pub use dyn_fill::DynFill;
 pub use element_fn::{ElementFn, element_fn};
 pub use heat::HostHeatAssembly;
-pub use operator::HostOperator;
 pub use kernel::{
     ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, EquationScratch, FusedKernel,
 };
+pub use operator::HostOperator;
 
 use super::{Parts, Strategy};
 use crate::Result;

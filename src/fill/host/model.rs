@@ -78,7 +78,12 @@ impl<S: HostSpace> AssembleModel for S {
         system: &StoredSystem<S>,
     ) -> Result<Box<dyn ModelFill<S>>> {
         let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
-        check_length("model_assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
+        check_length(
+            "model_assembly",
+            "elem_node (nodes per element)",
+            on.elem_node.nodes_per_elem(),
+            on.element.nodes(),
+        )?;
         macro_rules! of_element {
             ($equation:expr, $dofs:literal, $nodes:literal, $all:literal, $points:literal) => {
                 Ok(Box::new(OfElement::<_, $dofs, $nodes, $all> {

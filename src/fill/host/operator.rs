@@ -202,8 +202,7 @@ impl<E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> O
         let fixed = fixed.as_chunks::<D>().0;
         let u = if part == Part::Tangent { unknowns.as_chunks::<D>().0 } else { x };
         let mask = masked.then_some(fixed);
-        let batch =
-            Batch { equation: &*equation, part, interpolation, elem_node, coords, fields: [x, u], mask };
+        let batch = Batch { equation: &*equation, part, interpolation, elem_node, coords, fields: [x, u], mask };
         let own = |node: usize, c: usize| if masked { x[node][c] } else { 0.0 };
         if let Method::Gather(lists, vectors) = method {
             space.for_each(vectors.par_chunks_mut(BLOCK * NN * D).enumerate(), |(block, vectors)| {
@@ -309,8 +308,8 @@ impl<S: HostSpace> ApplyModel for S {
         macro_rules! of_element {
             ($equation:expr, $dofs:literal, $nodes:literal, $all:literal, $points:literal) => {{
                 let equation = $equation;
-                let part = if depends_on_unknowns(&equation) { Part::Tangent } else { Part::Linear };
-                let flops = product_flops(&equation, part, element);
+                let part = if depends_on_unknowns::<_, $dofs>(&equation) { Part::Tangent } else { Part::Linear };
+                let flops = product_flops::<_, $dofs>(&equation, part, element);
                 let kept = if part == Part::Tangent { fixed.len() } else { 0 };
                 Ok(HostOperator(Box::new(OfElement::<_, $dofs, $nodes, $points> {
                     equation,

@@ -14,8 +14,7 @@ impl DryRun {
         let (strategies, entries) = match with.operator {
             Operator::MatrixFree => (format!("operator matrix-free, fill {}", with.fill), String::new()),
             Operator::Assembled => {
-                let entries =
-                    if sizes.nnz == 1 { ", 1 entry".into() } else { format!(", {} entries", sizes.nnz) };
+                let entries = if sizes.nnz == 1 { ", 1 entry".into() } else { format!(", {} entries", sizes.nnz) };
                 let strategies = format!("graph {}, fill {}, kernel {}{format}", with.graph, with.fill, with.kernel);
                 (strategies, entries + " of the matrix")
             }

@@ -13,7 +13,8 @@
 use super::{Choices, Forecast, Sizes};
 use crate::fill::Strategy;
 
-pub(super) fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
+/// Returns the forecast for threads of the host.
+pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     let &Sizes { owned, ghosts, elems, corners, sent, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local + 4 * sent;
@@ -28,7 +29,8 @@ pub(super) fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     Forecast::new(owned, [mesh, mesh, tables + meanwhile.max(vectors), tables + vectors + 8 * local + 16 * owned], 0)
 }
 
-pub(super) fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
+/// Returns the forecast for a GPU.
+pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let &Sizes { owned, ghosts, elems, corners, sent, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local;

@@ -1,12 +1,12 @@
 //! What distinguishes one problem from another, and what all are built from.
 
+use crate::Result;
 use crate::comm::{Links, Map};
 use crate::element::equations::Model;
 use crate::fill::{FieldOn, StoredSystem, Strategy};
 use crate::run::clock::Clock;
 use crate::run::{Deck, Job, Phases, Progress};
 use crate::space::{Array, Slice};
-use crate::Result;
 
 /// The data that every problem is built from.
 #[derive(Clone, Copy)]
@@ -60,13 +60,7 @@ pub trait Discrete<S: Job> {
     ///
     /// # Errors
     /// As [`fixed`](Self::fixed).
-    fn assembly(
-        &self,
-        space: &S,
-        deck: &Deck,
-        strategy: Strategy,
-        system: &StoredSystem<S>,
-    ) -> Result<Self::Assembly>;
+    fn assembly(&self, space: &S, deck: &Deck, strategy: Strategy, system: &StoredSystem<S>) -> Result<Self::Assembly>;
 
     /// Overwrites the system's values with the Jacobian at `unknowns`, whose ghosts are fresh, and `residual` with the residual.
     ///

@@ -99,7 +99,10 @@ fn auto_takes_the_fewest_bytes_for_large_matrices() {
     let large = deck(ProblemKind::Heat, [41, 40, 41], "none");
     let chosen = run(&large, Choice::Auto, Precision::F64);
     let strategies = &chosen.strategies;
-    assert_eq!((strategies.format, &*strategies.format_reason), (Some(Format::Symmetric), "fewest bytes of those that suit"));
+    assert_eq!(
+        (strategies.format, &*strategies.format_reason),
+        (Some(Format::Symmetric), "fewest bytes of those that suit")
+    );
     assert!(chosen.verified);
     let format = chosen.phases.iter().find(|phase| phase.name == "format").unwrap();
     assert_eq!(format.calls, chosen.history.len() as u64 - 1);

@@ -5,7 +5,7 @@ use super::discrete::{Discrete, Marks, Setting, step};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::Halo;
-use crate::fill::{ApplyCost, Strategy, StoredSystem};
+use crate::fill::{ApplyCost, StoredSystem, Strategy};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::run::cost::{Cost, Sizes, spmv};
@@ -158,9 +158,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     pub fn product_cost(&self, sizes: Sizes) -> Cost {
         match self {
             // In the format of the matrix: fewer bytes than CRS where columns are not stored.
-            Linear::Matrix(stored) => {
-                Cost { bytes: S::operator(&stored.system.matrix).bytes() as u64, ..spmv(sizes) }
-            }
+            Linear::Matrix(stored) => Cost { bytes: S::operator(&stored.system.matrix).bytes() as u64, ..spmv(sizes) },
             Linear::Elements(operator) => {
                 let ApplyCost { bytes, flops } = S::apply_cost(operator);
                 Cost { bytes, flops }

@@ -27,17 +27,17 @@ pub use discrete::{Discrete, Setting};
 pub use heat::{HeatProblem, ProblemInput};
 pub(super) use model::{Elements, ModelProblem, OnElements, on_host};
 
+use super::Job;
 use super::clock::Clock;
 use super::cost::{Cost, Sizes};
 use super::deck::Choice;
-use super::Job;
+use crate::Result;
 use crate::comm::{Halo, agree};
 use crate::graph::Graph;
 use crate::solve::{
     CgWorkspace, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
-use crate::Result;
 use discrete::{Marks, step};
 use linear::Linear;
 
