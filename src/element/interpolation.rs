@@ -151,23 +151,24 @@ fn by_axis(positions: &[[f64; 3]]) -> Vec<usize> {
 /// One item for each node or point of the cube, `[z][y][x]`.
 type Cube<N, const L: usize> = [[[N; L]; L]; L];
 
-/// Returns sum_i of line[q][i] times `item(i)`.
+/// Returns sum_i of line[i] items[i]. Written without closures, which LLVM may leave behind as functions for other processors.
 #[inline(always)]
-fn at<N: Number, const L: usize>(line: &[[f64; EDGE]; EDGE], q: usize, item: impl Fn(usize) -> N) -> N {
-    let mut sum = N::from(line[q][0]) * item(0);
+fn dot<N: Number, const L: usize>(line: &[f64; EDGE], items: &[N; L]) -> N {
+    let mut sum = N::from(line[0]) * items[0];
     for i in 1..L {
-        sum = N::from(line[q][i]).times_plus(item(i), sum);
+        sum = N::from(line[i]).times_plus(items[i], sum);
     }
     sum
 }
 
-/// Returns sum_q of line[q][i] times `item(q)`, plus `sum`.
+/// The transpose: adds the sums over q of line[q][i] items[q] to out[i].
 #[inline(always)]
-fn back<N: Number, const L: usize>(line: &[[f64; EDGE]; EDGE], i: usize, item: impl Fn(usize) -> N, mut sum: N) -> N {
-    for q in 0..L {
-        sum = N::from(line[q][i]).times_plus(item(q), sum);
+fn add<N: Number, const L: usize>(line: &[[f64; EDGE]; EDGE], items: &[N; L], out: &mut [N; L]) {
+    for i in 0..L {
+        for q in 0..L {
+            out[i] = N::from(line[q][i]).times_plus(items[q], out[i]);
+        }
     }
-    sum
 }
 
 #[inline(always)]
@@ -177,34 +178,49 @@ fn forward<N: Number, const L: usize>(
     out: &mut [AtPoint<N>],
 ) {
     let zero = N::from(0.0);
-    // Functions of x applied; then of y. The letters say which axis is differentiated.
+    // Along x: values and derivatives; then along y: derivative by x, by y, value; then along z. Lines are gathered first.
     let (mut b, mut d): (Cube<N, L>, Cube<N, L>) = ([[[zero; L]; L]; L], [[[zero; L]; L]; L]);
     for k in 0..L {
         for j in 0..L {
+            let mut line = [zero; L];
+            for i in 0..L {
+                line[i] = nodal[(k * L + j) * L + i];
+            }
             for q in 0..L {
-                let item = |i: usize| nodal[(k * L + j) * L + i];
-                (b[k][j][q], d[k][j][q]) = (at::<N, L>(values, q, item), at::<N, L>(slopes, q, item));
+                b[k][j][q] = dot(&values[q], &line);
+                d[k][j][q] = dot(&slopes[q], &line);
             }
         }
     }
     let mut by_y: [Cube<N, L>; 3] = [[[[zero; L]; L]; L]; 3];
     for k in 0..L {
-        for r in 0..L {
-            for q in 0..L {
-                by_y[0][k][r][q] = at::<N, L>(values, r, |j| d[k][j][q]);
-                by_y[1][k][r][q] = at::<N, L>(slopes, r, |j| b[k][j][q]);
-                by_y[2][k][r][q] = at::<N, L>(values, r, |j| b[k][j][q]);
+        for q in 0..L {
+            let (mut value, mut slope) = ([zero; L], [zero; L]);
+            for j in 0..L {
+                value[j] = b[k][j][q];
+                slope[j] = d[k][j][q];
+            }
+            for r in 0..L {
+                by_y[0][k][r][q] = dot(&values[r], &slope);
+                by_y[1][k][r][q] = dot(&slopes[r], &value);
+                by_y[2][k][r][q] = dot(&values[r], &value);
             }
         }
     }
-    for s in 0..L {
-        for r in 0..L {
-            for q in 0..L {
+    for r in 0..L {
+        for q in 0..L {
+            let mut lines = [[zero; L]; 3];
+            for k in 0..L {
+                for term in 0..3 {
+                    lines[term][k] = by_y[term][k][r][q];
+                }
+            }
+            for s in 0..L {
                 out[(s * L + r) * L + q] = [
-                    at::<N, L>(values, s, |k| by_y[0][k][r][q]),
-                    at::<N, L>(values, s, |k| by_y[1][k][r][q]),
-                    at::<N, L>(slopes, s, |k| by_y[2][k][r][q]),
-                    at::<N, L>(values, s, |k| by_y[2][k][r][q]),
+                    dot(&values[s], &lines[0]),
+                    dot(&values[s], &lines[1]),
+                    dot(&slopes[s], &lines[2]),
+                    dot(&values[s], &lines[2]),
                 ];
             }
         }
@@ -215,31 +231,48 @@ fn forward<N: Number, const L: usize>(
 fn backward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 2], at: &[AtPoint<N>], out: &mut [N]) {
     let zero = N::from(0.0);
     let mut by_z: [Cube<N, L>; 3] = [[[[zero; L]; L]; L]; 3];
-    for k in 0..L {
-        for r in 0..L {
-            for q in 0..L {
-                let of = |term: usize| move |s: usize| at[(s * L + r) * L + q][term];
-                by_z[0][k][r][q] = back::<N, L>(values, k, of(0), zero);
-                by_z[1][k][r][q] = back::<N, L>(values, k, of(1), zero);
-                by_z[2][k][r][q] = back::<N, L>(values, k, of(3), back::<N, L>(slopes, k, of(2), zero));
+    for r in 0..L {
+        for q in 0..L {
+            let (mut lines, mut sums) = ([[zero; L]; 4], [[zero; L]; 3]);
+            for s in 0..L {
+                for term in 0..4 {
+                    lines[term][s] = at[(s * L + r) * L + q][term];
+                }
+            }
+            add(values, &lines[0], &mut sums[0]);
+            add(values, &lines[1], &mut sums[1]);
+            add(slopes, &lines[2], &mut sums[2]);
+            add(values, &lines[3], &mut sums[2]);
+            for k in 0..L {
+                for term in 0..3 {
+                    by_z[term][k][r][q] = sums[term][k];
+                }
             }
         }
     }
-    let (mut b, mut d): (Cube<N, L>, Cube<N, L>) = ([[[zero; L]; L]; L], [[[zero; L]; L]; L]);
     for k in 0..L {
-        for j in 0..L {
-            for q in 0..L {
-                d[k][j][q] = back::<N, L>(values, j, |r| by_z[0][k][r][q], zero);
-                let value = back::<N, L>(values, j, |r| by_z[2][k][r][q], zero);
-                b[k][j][q] = back::<N, L>(slopes, j, |r| by_z[1][k][r][q], value);
+        let (mut value, mut slope): ([[N; L]; L], [[N; L]; L]) = ([[zero; L]; L], [[zero; L]; L]);
+        for q in 0..L {
+            let (mut lines, mut sums) = ([[zero; L]; 3], [[zero; L]; 2]);
+            for r in 0..L {
+                for term in 0..3 {
+                    lines[term][r] = by_z[term][k][r][q];
+                }
+            }
+            add(values, &lines[0], &mut sums[0]);
+            add(slopes, &lines[1], &mut sums[1]);
+            add(values, &lines[2], &mut sums[1]);
+            for j in 0..L {
+                slope[j][q] = sums[0][j];
+                value[j][q] = sums[1][j];
             }
         }
-    }
-    for k in 0..L {
         for j in 0..L {
+            let mut sums = [zero; L];
+            add(slopes, &slope[j], &mut sums);
+            add(values, &value[j], &mut sums);
             for i in 0..L {
-                let value = back::<N, L>(values, i, |q| b[k][j][q], zero);
-                out[(k * L + j) * L + i] = back::<N, L>(slopes, i, |q| d[k][j][q], value);
+                out[(k * L + j) * L + i] = sums[i];
             }
         }
     }
