@@ -106,6 +106,7 @@ fn all_flags_together_replace_a_deck() {
     expected.insert("problem.kind".into(), "\"heat\"".into());
     expected.insert("mesh.element".into(), "\"hex8\"".into());
     expected.insert("fill.jacobian".into(), "\"analytic\"".into());
+    expected.insert("cg.operator".into(), "\"assembled\"".into());
     assert_eq!(dumped(&all), expected);
     // The program itself, too.
     let (code, out, err) = program::run("minifenl", &[&all[..], &["--dump-deck"]].concat());

@@ -10,7 +10,7 @@ use minifenl::comm::Transport;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, ProblemKind, RowLanes};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, Operator, Preset, ProblemKind, RowLanes};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
 use minifenl::sparse::{Format, Precision};
@@ -113,6 +113,9 @@ pub struct Args {
     /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
+    /// What CG multiplies by: assembled (a stored matrix), matrix-free (the elements; no matrix or graph is stored) [default: assembled]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Operator>(Operator::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    operator: Option<Operator>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
@@ -212,6 +215,7 @@ impl Args {
         set(&mut deck.cg.max_iterations, self.cg_max);
         deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);
         set(&mut deck.cg.variant, self.cg_variant);
+        set(&mut deck.cg.operator, self.operator);
         set(&mut deck.matrix.format, self.format);
         set(&mut deck.matrix.values, self.matrix);
         set(&mut deck.matrix.lanes, self.lanes);

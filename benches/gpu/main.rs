@@ -15,6 +15,7 @@ mod clock;
 mod formats;
 mod groups;
 mod peers;
+mod products;
 mod rows;
 
 use clap::Parser;
@@ -43,7 +44,7 @@ struct Args {
     /// Nodes along the edges of the boxes
     #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256])]
     sizes: Vec<usize>,
-    /// Stages: vector, spmv, cg, graph, fill, equation (on a GPU only), start
+    /// Stages: vector, spmv, cg, graph, fill, equation (on a GPU only), start; matrix-free (only if given)
     #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill", "equation", "start"].map(String::from))]
     stages: Vec<String>,
     /// Items of the vectors
@@ -63,6 +64,11 @@ struct Args {
 impl Args {
     fn has(&self, stage: &str) -> bool {
         self.stages.iter().any(|given| given == stage)
+    }
+
+    /// Whether no other stage is measured, which need a matrix on the host.
+    fn is_matrix_free(&self) -> bool {
+        self.stages.iter().all(|given| given == "matrix-free")
     }
 }
 
@@ -91,6 +97,12 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
     // Always: the copy is what the others are compared with.
     groups::vectors(host, table, args.items.unwrap_or(1 << 25))?;
     for &edge in &args.sizes {
+        if args.has("matrix-free") {
+            products::all(host, table, edge)?;
+        }
+        if args.is_matrix_free() {
+            continue;
+        }
         let case = Case::new(host, edge)?;
         if args.has("spmv") {
             let expected = product(host, &case)?;
@@ -126,6 +138,12 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
         peers::vectors(peers, table, items)?;
     }
     for &edge in &args.sizes {
+        if args.has("matrix-free") {
+            products::all(space, table, edge)?;
+        }
+        if args.is_matrix_free() {
+            continue;
+        }
         let case = Case::new(host, edge)?;
         let (matrix, expected) = (case.matrix.upload(space)?, product(host, &case)?);
         if args.has("spmv") {

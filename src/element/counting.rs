@@ -1,4 +1,4 @@
-//! A number type that counts its operations, so that documented flop counts are measured.
+//! A number type that counts its operations, so that documented and reported flop counts are measured.
 
 use crate::space::lanes::Number;
 use std::cell::Cell;
@@ -7,8 +7,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 thread_local!(static FLOPS: Cell<usize> = const { Cell::new(0) });
 
 /// An `f64` that counts one operation per sum, difference, product and quotient. A sign change is free.
-#[derive(Clone, Copy)]
-struct Counted(f64);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted(pub f64);
 
 macro_rules! counted_functions {
     ($($name:ident),*) => {
@@ -48,7 +48,8 @@ macro_rules! counted {
 }
 counted!(Add add +, Sub sub -, Mul mul *, Div div /);
 
-fn count<R>(work: impl FnOnce() -> R) -> usize {
+/// Returns the operations of `work`.
+pub(super) fn count<R>(work: impl FnOnce() -> R) -> usize {
     FLOPS.set(0);
     let _ = work();
     FLOPS.get()

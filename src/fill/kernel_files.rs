@@ -19,7 +19,9 @@ pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Element matrices of any equation; compiled for an equation and the sizes of its elements.
 pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh");
-/// The same on trilinear hexahedra, by contractions on tensor cores; compiled for an equation.
+/// The Jacobian of any equation times a vector, by elements; compiled for an equation and its elements.
+pub static APPLY: KernelFile = kernel_file!("apply", "device.cuh");
+/// The same as `EQUATION` on trilinear hexahedra, by contractions on tensor cores; compiled for an equation.
 pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "device.cuh", "dmma.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.

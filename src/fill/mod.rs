@@ -47,6 +47,7 @@ mod host;
 mod kernel_files;
 mod model;
 mod norms;
+mod operator;
 mod parts;
 mod same_graph;
 mod stored_system;
@@ -59,17 +60,18 @@ pub use coo::{
 pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 #[cfg(feature = "cuda")]
 pub use cuda::{
-    ContractionWorkset, CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, ElementMatrices,
-    EquationInput, EquationText,
+    ContractionWorkset, CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, CudaModelOperator,
+    ElementMatrices, EquationInput, EquationText,
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     BlockFill, ContractionKernel, DynFill, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel,
-    EquationScratch, Fill, FusedKernel, HostHeatAssembly, element_fn,
+    EquationScratch, Fill, FusedKernel, HostHeatAssembly, HostOperator, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use model::{AssembleModel, FieldErrors, FieldOn, Sample};
+pub use operator::{ApplyCost, ApplyModel};
 pub use parts::{Parts, Wanted};
 pub use stored_system::StoredSystem;
 

@@ -1,7 +1,7 @@
 //! The main job on a GPU.
 
 use super::clock::Clock;
-use super::deck::Choice;
+use super::deck::{Choice, Operator};
 use super::forecast::{self, Choices, Forecast, ModelSizes, Sizes};
 use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
@@ -49,11 +49,17 @@ impl Job for Cuda {
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        forecast::on_gpu(sizes, choices)
+        match choices.operator {
+            Operator::Assembled => forecast::on_gpu(sizes, choices),
+            Operator::MatrixFree => forecast::matrix_free::on_gpu(sizes, choices),
+        }
     }
 
     fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast {
-        forecast::model_on_gpu(sizes, choices)
+        match choices.operator {
+            Operator::Assembled => forecast::model_on_gpu(sizes, choices),
+            Operator::MatrixFree => forecast::matrix_free::model_on_gpu(sizes, choices),
+        }
     }
 
     fn peak_bytes(&self) -> Result<u64> {
@@ -75,10 +81,13 @@ impl Job for Cuda {
 /// launch.
 fn launches(deck: &Deck, file: &str) -> bool {
     match file {
-        "space" | "graph" | "dirichlet" | "fill" | "places" | "blas" | "halo" | "cg" | "cg_at_once" => true,
+        "space" | "graph" | "blas" | "halo" | "cg" => true,
         "mesh" | "heat" => !deck.is_model(),
-        "dofs" => deck.problem.kind.dofs() > 1,
         "colour" => deck.fill.strategy == Choice::Given(fill::Strategy::Colour),
+        // The others serve graph and matrix, but for the vectors of CG's variants.
+        "dirichlet" | "fill" | "places" | "cg_at_once" => deck.has_matrix(),
+        "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric" if !deck.has_matrix() => false,
+        "dofs" => deck.problem.kind.dofs() > 1,
         "graph_map" => deck.graph.strategy == graph::Strategy::Map,
         "sparse" => deck.matrix.format == Choice::Given(Format::Crs),
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,

@@ -10,6 +10,7 @@ mod kind;
 mod lanes;
 mod model;
 mod nodes;
+mod operator;
 mod parse;
 mod preset;
 mod shape;
@@ -22,6 +23,7 @@ pub use device::{Chosen, Device};
 pub use kind::ProblemKind;
 pub use lanes::RowLanes;
 pub use nodes::Nodes;
+pub use operator::Operator;
 pub use preset::Preset;
 
 use crate::comm::Transport;
@@ -194,11 +196,20 @@ pub struct CgDeck {
     /// Variant; `auto` is classic CG, or one launch for a small system on a GPU.
     #[serde(with = "by_name")]
     pub variant: Choice<CgVariant>,
+    /// What the solution multiplies by: a stored matrix or the elements.
+    #[serde(with = "by_name")]
+    pub operator: Operator,
 }
 
 impl Default for CgDeck {
     fn default() -> Self {
-        CgDeck { tolerance: None, max_iterations: 10_000, iterations: None, variant: Choice::default() }
+        CgDeck {
+            tolerance: None,
+            max_iterations: 10_000,
+            iterations: None,
+            variant: Choice::default(),
+            operator: Operator::default(),
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use super::solution::{Keep, OnHost, ReportOnly, Solution};
 use super::steps::{alone, fix_order, here, newton, wait_limit};
 use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, phase_costs, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
+use crate::element::Analytic;
+use crate::element::equations::{Model, ModelEquation, Scalar};
 use crate::mesh::BoxPart;
 use crate::space::{HostSpace, MemorySpace, Threads};
 use crate::{Error, Result, graph};
@@ -142,7 +144,15 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Neither falls into the phases below.
-        agree(comm, phases.time("kernels", || space.load_kernels(deck)))?;
+        let operator = |exact: Analytic| {
+            let equation = ModelEquation::Scalar(Scalar::Heat(exact.heat()));
+            space.load_operator(&Model { equation, jacobian: deck.fill.jacobian }, deck.mesh.element)
+        };
+        let load = || {
+            space.load_kernels(deck)?;
+            if deck.has_matrix() { Ok(()) } else { operator(deck.exact(comm.size() as u64)?) }
+        };
+        agree(comm, phases.time("kernels", load))?;
         // One large mapping costs less than many.
         agree(comm, phases.time("memory", || space.reserve(needed)))?;
     }
@@ -153,20 +163,26 @@ pub fn solution_on<S: Job>(
     });
     let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", here)))?;
 
-    // 2. The graph of the matrix.
-    progress.phase("graph");
-    comm.enter_phase("graph");
-    // Ranks start the graph together: its time should not include waiting for the slowest mesh.
-    comm.barrier();
-    let rows = mesh.map.owned_count();
-    let graph = phases.time("graph", || {
-        let graph = graph::build(space, &mesh.elem_node, rows, deck.graph.strategy)?;
-        // Launches return at once on a GPU; the phase ends when their work has.
-        space.fence().map(|()| graph)
-    });
-    let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
-    phase_costs::graph_phases(&phases, &graph);
-    let (nnz, map_stats) = (graph.crs.nnz(), graph.map_stats);
+    // 2. The graph of the matrix, if there is one.
+    let graph = if deck.has_matrix() {
+        progress.phase("graph");
+        comm.enter_phase("graph");
+        // Ranks start the graph together: its time should not include waiting for the slowest mesh.
+        comm.barrier();
+        let rows = mesh.map.owned_count();
+        let graph = phases.time("graph", || {
+            let graph = graph::build(space, &mesh.elem_node, rows, deck.graph.strategy)?;
+            // Launches return at once on a GPU; the phase ends when their work has.
+            space.fence().map(|()| graph)
+        });
+        let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
+        phase_costs::graph_phases(&phases, &graph);
+        Some(graph)
+    } else {
+        None
+    };
+    let nnz = graph.as_ref().map_or(0, |graph| graph.crs.nnz());
+    let map_stats = graph.as_ref().and_then(|graph| graph.map_stats);
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     comm.enter_phase("set-up");
@@ -174,7 +190,10 @@ pub fn solution_on<S: Job>(
     let problem = phases.time("setup", || {
         let heat = exact.heat();
         let input = ProblemInput { deck, links: &links, mesh: &mesh, heat, phases: &phases, progress };
-        let problem = HeatProblem::new(space, input, graph)?;
+        let problem = match graph {
+            Some(graph) => HeatProblem::new(space, input, graph)?,
+            None => HeatProblem::new_matrix_free(space, input)?,
+        };
         space.fence().map(|()| problem)
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
@@ -186,7 +205,7 @@ pub fn solution_on<S: Job>(
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
     // The format is final.
     phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
-    let format = problem.format().clone();
+    let format = problem.format().cloned();
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 
@@ -209,7 +228,6 @@ mod tests {
     use super::*;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
-    use crate::element::Analytic;
     use crate::run::deck::{Nodes, Preset};
     use crate::run::{Device, Silent};
 

@@ -62,6 +62,7 @@ pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
         storage: expected::<S>(deck, rows),
+        operator: deck.cg.operator,
         variant: deck.cg.variant.or(CgVariant::default()),
         threads: threads as u64,
     }

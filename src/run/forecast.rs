@@ -23,14 +23,16 @@
 //! elements per thread, 576 bytes each, or 576 E where windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph,
 //! where gather built 128 N for 4 Z, and 8 Z values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to
 //! other ranks). Slices that are assembled directly keep nothing of the graph. W is E, or the elements of a step and the reach of a
-//! row. `tests/resources` compares these numbers with measured peaks.
+//! row. Without a matrix, see `matrix_free`. `tests/resources` compares these numbers with measured peaks.
 
+pub mod matrix_free;
 mod model;
 mod model_sizes;
 
 pub use model::{on_gpu as model_on_gpu, on_host as model_on_host};
 pub use model_sizes::ModelSizes;
 
+use super::deck::Operator;
 use crate::comm::Communicator;
 use crate::graph::Strategy as Graph;
 use crate::mesh::BoxPart;
@@ -128,6 +130,8 @@ pub struct Choices {
     pub kernel: fill::Kernel,
     /// Storage of the matrix.
     pub storage: MatrixStorage,
+    /// What CG multiplies by.
+    pub operator: Operator,
     /// Variant of CG.
     pub variant: CgVariant,
     /// Threads of the rank.
@@ -191,7 +195,7 @@ impl Forecast {
 /// Bytes of a hexahedron's matrix and residual.
 const MATRIX: u64 = 576;
 
-/// Returns the forecast for threads of the host.
+/// Returns the forecast for threads of the host, of a run with a matrix.
 pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, .. } = sizes;
     let local = owned + ghosts;
@@ -261,7 +265,7 @@ fn matrices(threads: u64, sizes: &Sizes) -> [u64; 2] {
     }
 }
 
-/// Returns the forecast for a GPU.
+/// Returns the forecast for a GPU, of a run with a matrix.
 pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, irregular, .. } = sizes;
     let local = owned + ghosts;

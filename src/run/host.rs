@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::clock::Clock;
+use super::deck::Operator;
 use super::forecast::{self, Choices, Forecast, ModelSizes, Sizes};
 use crate::comm::Communicator;
 use crate::space::{FreeMemory, HostSpace, peak_bytes};
@@ -18,11 +19,17 @@ impl<S: HostSpace> Job for S {
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        forecast::on_host(sizes, choices)
+        match choices.operator {
+            Operator::Assembled => forecast::on_host(sizes, choices),
+            Operator::MatrixFree => forecast::matrix_free::on_host(sizes, choices),
+        }
     }
 
     fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast {
-        forecast::model_on_host(sizes, choices)
+        match choices.operator {
+            Operator::Assembled => forecast::model_on_host(sizes, choices),
+            Operator::MatrixFree => forecast::matrix_free::model_on_host(sizes, choices),
+        }
     }
 
     fn peak_bytes(&self) -> Result<u64> {

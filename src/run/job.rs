@@ -7,14 +7,14 @@ use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
 use super::provenance::GpuReport;
 use crate::Result;
 use crate::comm::{Communicator, Connect};
-use crate::fill::{Assemble, AssembleModel, Boundary};
+use crate::fill::{ApplyModel, Assemble, AssembleModel, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
 use crate::solve::{CgSteps, MatrixOperator};
 
 /// A space on which the main job runs.
 pub trait Job:
-    MeshSpace + BuildGraph + Assemble + AssembleModel + Boundary + MatrixOperator + CgSteps + Connect + Clock
+    MeshSpace + BuildGraph + Assemble + AssembleModel + ApplyModel + Boundary + MatrixOperator + CgSteps + Connect + Clock
 {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;

@@ -62,7 +62,13 @@ pub fn model_solution_on<S: Job>(
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Neither compilation nor what earlier runs left falls into the phases below.
-        let load = || space.load_kernels(deck).and_then(|()| space.load_model(&case.model, deck.mesh.element));
+        let load = || {
+            space.load_kernels(deck)?;
+            match deck.has_matrix() {
+                true => space.load_model(&case.model, deck.mesh.element),
+                false => space.load_operator(&case.model, deck.mesh.element),
+            }
+        };
         agree(comm, phases.time("kernels", load))?;
         agree(comm, phases.time("memory", || space.reserve(needed)))?;
     }
@@ -76,21 +82,27 @@ pub fn model_solution_on<S: Job>(
     let elements = agree(comm, elements.map_err(|error| error.in_stage("mesh", here)))?;
     phases.add_call("mesh", began.elapsed().as_secs_f64());
 
-    // 2. The graph of the matrix: that of the nodes, expanded to unknowns.
-    progress.phase("graph");
-    comm.enter_phase("graph");
-    comm.barrier();
+    // 2. The graph of the matrix, if there is one: that of the nodes, expanded to unknowns.
     let owned = part.map.owned_count();
     let dofs = case.model.dofs();
-    let graph = phases.time("graph", || {
-        let nodes = graph::build(space, &elements.elem_node, owned, deck.graph.strategy)?;
-        phase_costs::graph_phases(&phases, &nodes);
-        let map_stats = nodes.map_stats;
-        let graph = space.dof_graph(nodes, dofs)?;
-        space.fence().map(|()| (graph, map_stats))
-    });
-    let (graph, map_stats) = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
-    let (nnz, position) = (graph.crs.nnz(), graph.elem.position_bytes());
+    let (graph, map_stats) = if deck.has_matrix() {
+        progress.phase("graph");
+        comm.enter_phase("graph");
+        comm.barrier();
+        let graph = phases.time("graph", || {
+            let nodes = graph::build(space, &elements.elem_node, owned, deck.graph.strategy)?;
+            phase_costs::graph_phases(&phases, &nodes);
+            let map_stats = nodes.map_stats;
+            let graph = space.dof_graph(nodes, dofs)?;
+            space.fence().map(|()| (graph, map_stats))
+        });
+        let (graph, map_stats) = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
+        (Some(graph), map_stats)
+    } else {
+        (None, None)
+    };
+    let nnz = graph.as_ref().map_or(0, |graph| graph.crs.nnz());
+    let position = graph.as_ref().map_or(0, |graph| graph.elem.position_bytes());
 
     // 3. Assembly, boundary conditions, matrix and solver.
     comm.enter_phase("set-up");
@@ -102,7 +114,10 @@ pub fn model_solution_on<S: Job>(
             Setting { deck, links: &links, phases: &phases, progress },
             OnElements { elements: &elements, case: &case, map },
         );
-        let problem = ModelProblem::of(space, setting, discrete, graph)?;
+        let problem = match graph {
+            Some(graph) => ModelProblem::of(space, setting, discrete, graph)?,
+            None => ModelProblem::matrix_free(space, setting, discrete)?,
+        };
         space.fence().map(|()| problem)
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
@@ -119,7 +134,7 @@ pub fn model_solution_on<S: Job>(
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     phase_costs::model_costs(&phases, sizes, shape, &problem, deck);
-    let format = problem.format().clone();
+    let format = problem.format().cloned();
     drop(problem);
 
     // 5. Errors, bandwidth, report.

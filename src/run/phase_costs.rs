@@ -68,12 +68,15 @@ pub(super) fn solver_costs<S: Job, D: Discrete<S>>(
     problem: &Problem<'_, S, D>,
     deck: &Deck,
 ) {
-    // In the format of the matrix: fewer bytes than CRS where columns are not stored.
-    let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
+    let (product_name, product) = problem.product_cost(sizes);
+    if !deck.has_matrix() {
+        // The residual reads and writes what a product does. Its operations are not counted.
+        phases.set_cost("fill", cost::Cost { flops: 0, ..product });
+    }
     let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
     for (name, cost) in [
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
-        ("spmv", product),
+        (product_name, product),
         ("halo", halo),
         ("ghosts", halo),
         ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, sizes)),

@@ -21,13 +21,13 @@ pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
 use super::Deck;
-use super::deck::{ProblemKind, by_name};
+use super::deck::{Operator, ProblemKind, by_name};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
 use crate::sparse::{Format, Precision};
 use crate::{Error, fill, graph};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Version of the keys of a report, as `docs/report.schema.json` lists them; it grows when one changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -192,16 +192,24 @@ pub struct StrategiesReport {
     pub kernel: fill::Kernel,
     /// Of CG: the variant, or "pipelined, one launch".
     pub cg: String,
+    /// What CG multiplies by. Without a matrix no graph is built.
+    #[serde(with = "by_name")]
+    pub operator: Operator,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
-    /// Storage format of the matrix for products.
-    #[serde(with = "by_name")]
-    pub format: Format,
-    /// Why: "asked for", or what `auto` found.
+    /// Storage format of the matrix for products; null without a matrix.
+    #[serde(serialize_with = "name_or_null")]
+    pub format: Option<Format>,
+    /// Why: "asked for", or what `auto` found; "no matrix" without one.
     pub format_reason: String,
     /// Type of the stored values that products read.
     #[serde(with = "by_name")]
     pub matrix_values: Precision,
+}
+
+/// Writes a name, or null.
+fn name_or_null<T: std::fmt::Display, S: Serializer>(name: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    name.as_ref().map(ToString::to_string).serialize(serializer)
 }
 
 /// The pair map of graph strategy `map`, over all ranks. Counts that a GPU does not keep are null.

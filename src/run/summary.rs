@@ -89,8 +89,8 @@ pub(super) struct Run<'a, S: Job> {
     /// How long it took on this rank.
     pub seconds: f64,
     pub provenance: ProvenanceReport,
-    /// Storage of the matrix.
-    pub format: ChosenFormat,
+    /// Storage of the matrix, if there is one.
+    pub format: Option<ChosenFormat>,
 }
 
 /// Largest and root-mean-square error against the exact solution, each relative to the exact solution's own.
@@ -284,9 +284,10 @@ pub(super) fn report<S: Job>(
             fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: tables.kernel,
             cg: cg_name(deck, newton),
+            operator: deck.cg.operator,
             halo: (comm.size() > 1).then(|| transport.to_string()),
-            format: format.format,
-            format_reason: format.reason,
+            format: format.as_ref().map(|chosen| chosen.format),
+            format_reason: format.map_or("no matrix".into(), |chosen| chosen.reason),
             matrix_values: deck.matrix.values,
         },
         newton_iterations: newton.info.steps.len(),

@@ -37,10 +37,10 @@ mod reason;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
-    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, FusedSlot, FusedSteps,
-    Identity, Jacobi, LinearOperator, LinearSystem, MatrixOperator, OperatorFn, OperatorTimes, PipelinedVectors,
-    PreconditionedVectors, Preconditioner, PreconditionerFn, Quotient, SingleVectors, SolveInfo, Symmetry,
-    TrueResidual, cg, operator_fn, preconditioner_fn, symmetry, true_residual,
+    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
+    FusedSlot, FusedSteps, Identity, Jacobi, LinearOperator, LinearSystem, MatrixOperator, OperatorFn, OperatorTimes,
+    PipelinedVectors, PreconditionedVectors, Preconditioner, PreconditionerFn, Quotient, SingleVectors, SolveInfo,
+    Symmetry, TrueResidual, cg, operator_fn, preconditioner_fn, symmetry, true_residual,
 };
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_into};
 pub use reason::Reason;

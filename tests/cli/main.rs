@@ -111,6 +111,7 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
         ("--fill", "auto scatter gather colour"),
         ("--kernel", "auto contraction fused"),
         ("--cg-variant", "auto classic single-reduction pipelined"),
+        ("--operator", "assembled matrix-free"),
         ("--device", "auto cpu cuda"),
         ("--format", "auto crs sell pattern symmetric"),
         ("--color", "auto always never"),

@@ -22,8 +22,8 @@ const fn setting(
 }
 
 /// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance,
-/// problems have no temperatures, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
-const ALONE: [&str; 5] = ["--nodes-per-rank", "--cg-iterations", "--problem", "--element", "--jacobian"];
+/// problems have no temperatures, operators no formats, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
+const ALONE: [&str; 6] = ["--nodes-per-rank", "--cg-iterations", "--problem", "--element", "--jacobian", "--operator"];
 
 /// All settings but those that contradict others.
 pub fn together() -> impl Iterator<Item = &'static Setting> {
@@ -31,7 +31,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 32] = [
+pub const SETTINGS: [Setting; 33] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -51,6 +51,7 @@ pub const SETTINGS: [Setting; 32] = [
     setting("--cg-max", "cg.max_iterations", ("44", "44"), ("77", "77")),
     setting("--cg-iterations", "cg.iterations", ("55", "55"), ("66", "66")),
     setting("--cg-variant", "cg.variant", ("pipelined", "\"pipelined\""), ("classic", "\"classic\"")),
+    setting("--operator", "cg.operator", ("matrix-free", "\"matrix-free\""), ("assembled", "\"assembled\"")),
     setting("--device", "run.device", ("cuda:3", "\"cuda:3\""), ("cpu", "\"cpu\"")),
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("sell", "\"sell\"")),
     setting("--matrix", "matrix.values", ("f32", "\"f32\""), ("f64", "\"f64\"")),

@@ -18,12 +18,13 @@ fn equation_sources() -> Vec<(String, String)> {
         let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3);
         let source = |(element, _): (ElementType, _)| {
             let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
-            (format!("equation ({name}, {element})"), source)
+            let apply = (format!("apply ({name}, {element})"), text.apply_source(element));
+            [(format!("equation ({name}, {element})"), source), apply]
         };
         let hex8 = ElementType::Hex8;
         let contraction = text.contraction_source(&Basis::new(hex8).at(&hex8.rule()));
         let contraction = contraction.map(|source| (format!("contraction ({name})"), source));
-        elements.map(source).chain(contraction).collect()
+        elements.flat_map(source).chain(contraction).collect()
     }
     let heat = EquationText::of(&Heat::new(1.0));
     let full = EquationText::<1>::from_cuda(Heat::NAME, Heat::TEXT, heat.parameters()).with_slopes();
@@ -54,15 +55,16 @@ fn equations_do_not_spill() {
     }
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
-    // Eight equations on six elements; contractions of the six that are scalar and symmetric.
-    assert_eq!(sources.len(), 8 * 6 + 6);
+    // Eight equations on six elements, assembled and applied; contractions of the six that are scalar and symmetric.
+    assert_eq!(sources.len(), 2 * 8 * 6 + 6);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
             let kernels = compiled(&target, COUNTED.0, &ptxas, name, text);
-            // One kernel that does all or two, and the one that compares; one contraction.
+            // One kernel that does all or two, and the one that compares; one contraction; Jacobian, residual and two of sums.
             let expected = match name.starts_with("contraction") {
                 true => 1,
+                false if name.starts_with("apply") => 4,
                 false if text.contains("#define FUSED 1") => 2,
                 false => 3,
             };

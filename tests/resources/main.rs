@@ -12,7 +12,7 @@ mod on_gpu;
 use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
 use minifenl::element::equations::Heat;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
-use minifenl::run::deck::{Choice, Nodes};
+use minifenl::run::deck::{Choice, Nodes, Operator};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
 use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
@@ -141,6 +141,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
         fill,
         kernel: fill::Kernel::Fused,
         storage: Format::Crs.into(),
+        operator: Operator::Assembled,
         variant: CgVariant::default(),
         threads,
     };

@@ -6,7 +6,7 @@ mod gpu;
 use super::models::{self, Case};
 use super::{alone, deck, measured, part};
 use minifenl::element::ElementType;
-use minifenl::run::deck::{Choice, ProblemKind};
+use minifenl::run::deck::{Choice, Operator, ProblemKind};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, model_on_gpu, on_gpu};
 use minifenl::solve::CgVariant;
 use minifenl::space::ExecutionSpace;
@@ -31,8 +31,15 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
     }
     let (mut worst, mut low) = ([1.0f64; 2], Vec::new());
     for (nodes, rank, ranks, graph, fill, kernel, format) in cases {
-        let choices =
-            Choices { graph, fill, kernel, storage: format.into(), variant: CgVariant::default(), threads: 1 };
+        let choices = Choices {
+            graph,
+            fill,
+            kernel,
+            storage: format.into(),
+            operator: Operator::Assembled,
+            variant: CgVariant::default(),
+            threads: 1,
+        };
         let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
         deck.matrix.format = Choice::Given(format);
         let forecast = on_gpu(&Sizes::of(&part), &choices).stages.map(|stage| stage.bytes);
@@ -123,8 +130,15 @@ fn a_gpu_holds_a_node_in_580_bytes() {
     // The last case is a part with other ranks on both sides of two axes.
     for (format, limit) in [(Format::Pattern, 580.0), (Format::Crs, 620.0)] {
         for (nodes, rank, ranks) in [([192, 192, 200], 0, 1), ([400, 400, 360], 5, 8), ([640, 640, 165], 4, 9)] {
-            let choices =
-                Choices { graph, fill, kernel, storage: format.into(), variant: CgVariant::default(), threads: 1 };
+            let choices = Choices {
+                graph,
+                fill,
+                kernel,
+                storage: format.into(),
+                operator: Operator::Assembled,
+                variant: CgVariant::default(),
+                threads: 1,
+            };
             let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
             deck.matrix.format = Choice::Given(format);
             let sizes = Sizes::of(&part);

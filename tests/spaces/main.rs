@@ -14,6 +14,7 @@ mod functions;
 #[path = "../common/gpu.rs"]
 mod gpu;
 mod host;
+mod products;
 mod references;
 mod slices;
 mod views;
@@ -41,6 +42,7 @@ mod cuda {
     mod graph;
     mod groups;
     mod loops;
+    mod matrix_free;
     mod mesh;
     mod model;
     mod references;

@@ -25,6 +25,11 @@ mod written_once {
             let (zero, one) = (N::from(0.0), N::from(1.0));
             [[[[one, zero, zero, zero], [zero, one, zero, zero], [zero, zero, one, zero], [zero; 4]]]]
         }
+
+        #[inline(always)]
+        fn derivative<N: Number>(&self, _: [N; 3], _: [Field<N>; 1], [v]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            [Weak { flux: v.grad, source: N::from(0.0) }]
+        }
     }
 
     /// -div(k(x) grad u) = f(x) with k = 1 + (x . direction)^2, and f such that u = x . x solves it:
@@ -81,6 +86,13 @@ mod written_once {
             let (zero, t) = (N::from(0.0), along(self.direction, x));
             let k = N::from(1.0) + t * t;
             [[[[k, zero, zero, zero], [zero, k, zero, zero], [zero, zero, k, zero], [zero; 4]]]]
+        }
+
+        #[inline(always)]
+        fn derivative<N: Number>(&self, x: [N; 3], _: [Field<N>; 1], [v]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let t = along(self.direction, x);
+            let k = N::from(1.0) + t * t;
+            [Weak { flux: v.grad.map(|slope| k * slope), source: N::from(0.0) }]
         }
     }
 }

@@ -44,6 +44,20 @@ mod written_once {
             };
             array::from_fn(|c| array::from_fn(|d| array::from_fn(|a| array::from_fn(|b| entry(c, d, a, b)))))
         }
+
+        /// The stress of v: the equation is linear.
+        #[inline(always)]
+        fn derivative<N: Number>(&self, _: [N; 3], _: [Field<N>; 3], v: [Field<N>; 3]) -> [Weak<N>; 3] {
+            let (lambda, mu) = (N::from(self.lambda), N::from(self.mu));
+            let pressure = lambda * (v[0].grad[0] + v[1].grad[1] + v[2].grad[2]);
+            array::from_fn(|c| {
+                let stress = |axis: usize| {
+                    let shear = mu * (v[c].grad[axis] + v[axis].grad[c]);
+                    if c == axis { pressure + shear } else { shear }
+                };
+                Weak { flux: [stress(0), stress(1), stress(2)], source: N::from(0.0) }
+            })
+        }
     }
 
     /// Linear elasticity whose force is such that u = amplitude times [`Wave`](super::super::Wave) solves it:
@@ -85,6 +99,11 @@ mod written_once {
         #[inline(always)]
         fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; 3]) -> [[Slope<N>; 3]; 3] {
             self.body().slopes(x, u)
+        }
+
+        #[inline(always)]
+        fn derivative<N: Number>(&self, x: [N; 3], u: [Field<N>; 3], v: [Field<N>; 3]) -> [Weak<N>; 3] {
+            self.body().derivative(x, u, v)
         }
     }
 }

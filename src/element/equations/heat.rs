@@ -32,6 +32,12 @@ mod written_once {
                 [zero, zero, zero, u.value + u.value],
             ]]]
         }
+
+        #[inline(always)]
+        fn derivative<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1], [v]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let k = N::from(self.conductivity);
+            [Weak { flux: v.grad.map(|slope| k * slope), source: N::from(2.0) * u.value * v.value }]
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where the derivatives of an equation come from: stated by hand, or dual numbers of flux and source.
 
+use super::weak::along;
 use super::{Equation, Field, Slope, Weak, automatic};
 use crate::space::lanes::Number;
 
@@ -51,6 +52,14 @@ impl<E: Equation<D>, const D: usize> Equation<D> for WithJacobian<E> {
         match self.jacobian {
             Jacobian::Analytic => self.equation.slopes(x, u),
             Jacobian::Ad => automatic(&self.equation, x, u),
+        }
+    }
+
+    #[inline(always)]
+    fn derivative<N: Number>(&self, x: [N; 3], u: [Field<N>; D], v: [Field<N>; D]) -> [Weak<N>; D] {
+        match self.jacobian {
+            Jacobian::Analytic => self.equation.derivative(x, u, v),
+            Jacobian::Ad => along(&automatic(&self.equation, x, u), v),
         }
     }
 }

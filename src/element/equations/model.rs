@@ -32,6 +32,15 @@ impl Equation<1> for Scalar {
             Scalar::Wave(equation) => equation.slopes(x, u),
         }
     }
+
+    #[inline(always)]
+    fn derivative<N: Number>(&self, x: [N; 3], u: [Field<N>; 1], v: [Field<N>; 1]) -> [Weak<N>; 1] {
+        match self {
+            Scalar::Heat(equation) => equation.derivative(x, u, v),
+            Scalar::Poisson(equation) => equation.derivative(x, u, v),
+            Scalar::Wave(equation) => equation.derivative(x, u, v),
+        }
+    }
 }
 
 /// An equation of 1 or 3 unknowns per node.

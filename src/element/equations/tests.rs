@@ -30,6 +30,15 @@ fn check<E: Equation<D>, const D: usize>(equation: &E, x: [f64; 3], at: &[f64]) 
             prop_assert!((quotient - dual).abs() < 1e-7 * (1.0 + dual.abs()), "{c} {d} {i} {j}: {quotient} {dual}");
         }
     }
+    // In a direction: a product with the derivatives by duals.
+    let direction: Vec<f64> = at.iter().map(|value| 0.7 - 0.3 * value).collect();
+    let found = numbers(equation.derivative(x, fields::<D>(at), fields::<D>(&direction)));
+    for (c, i) in (0..D).flat_map(|c| (0..4).map(move |i| (c, i))) {
+        let terms = (0..D).flat_map(|d| (0..4).map(move |j| (d, j)));
+        let expected: f64 = terms.map(|(d, j)| by_duals[c][d][i][j] * direction[4 * d + j]).sum();
+        let found = found[4 * c + i];
+        prop_assert!((found - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{c} {i}: {found} {expected}");
+    }
     Ok(())
 }
 

@@ -50,7 +50,7 @@ impl Colour {
     }
 
     /// Returns the size of each colour and its part of the list.
-    fn parts(&self) -> impl Iterator<Item = (usize, Argument)> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = (usize, Argument)> {
         self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
     }
 

@@ -1,11 +1,12 @@
 //! An equation as text for a GPU, and the text that stands in front of `kernels/equation.cu` and `kernels/fill_contraction.cu` for
 //! it and an element.
 
+use super::apply_shape::ApplyShape;
 use super::element_shape::{ElementShape, is_standard};
 use crate::Result;
 use crate::element::equations::{Equation, Field, Jacobian, Slope, Weak};
-use crate::element::{BasisTables, ElementType};
-use crate::fill::kernel_files::{EQUATION, FILL_CONTRACTION};
+use crate::element::{BasisTables, ElementType, depends_on_unknowns};
+use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION};
 use crate::space::DeviceText;
 use std::array;
 use std::fmt::Write;
@@ -24,6 +25,9 @@ pub struct EquationText<const D: usize> {
     text: String,
     parameters: Vec<f64>,
     has_slopes: bool,
+    has_derivative: bool,
+    /// Whether the derivative depends on the unknowns.
+    is_tangent: bool,
     symmetric: bool,
     /// Of each pair c, d of components: bits 4 i + j of the derivatives that are not zero.
     nonzero: [[u16; D]; D],
@@ -78,6 +82,8 @@ impl<const D: usize> EquationText<D> {
             text: E::TEXT.into(),
             parameters: equation.parameters(),
             has_slopes: E::METHODS.contains(&"slopes"),
+            has_derivative: E::METHODS.contains(&"derivative"),
+            is_tangent: depends_on_unknowns::<E, D>(equation),
             symmetric,
             nonzero,
             flux,
@@ -93,6 +99,8 @@ impl<const D: usize> EquationText<D> {
             text: text.into(),
             parameters: parameters.to_vec(),
             has_slopes: false,
+            has_derivative: false,
+            is_tangent: true,
             symmetric: false,
             nonzero: [[u16::MAX; D]; D],
             flux: Flux { isotropic: false, linear: false },
@@ -108,7 +116,8 @@ impl<const D: usize> EquationText<D> {
     /// With [`Jacobian::Ad`], derivatives follow by dual numbers also where the text has `slopes`.
     #[must_use]
     pub fn with_jacobian(self, jacobian: Jacobian) -> Self {
-        EquationText { has_slopes: self.has_slopes && jacobian == Jacobian::Analytic, ..self }
+        let by_hand = jacobian == Jacobian::Analytic;
+        EquationText { has_slopes: self.has_slopes && by_hand, has_derivative: self.has_derivative && by_hand, ..self }
     }
 
     /// States that element matrices are symmetric, so that half of each is computed.
@@ -171,6 +180,21 @@ impl<const D: usize> EquationText<D> {
         let (statement, Flux { isotropic, linear }) = (self.statement(), self.flux);
         let front = || format!("{statement}constexpr bool ISOTROPIC = {isotropic}, LINEAR = {linear};\n");
         (D == 1 && self.symmetric && is_standard(ElementType::Hex8, tables)).then(front)
+    }
+
+    /// Returns the CUDA C++ of the products without a matrix, for an element type.
+    pub fn apply_source(&self, element: ElementType) -> String {
+        APPLY.source(&self.apply_front(ApplyShape::new(element, D)))
+    }
+
+    /// Returns what stands in front of the products, as [`apply_source`](Self::apply_source).
+    pub(super) fn apply_front(&self, shape: ApplyShape) -> String {
+        let ApplyShape { nodes, points, edge, group } = shape;
+        let (statement, by_hand, tangent) = (self.statement(), self.has_derivative, self.is_tangent);
+        format!(
+            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {D};\n\
+             constexpr bool HAS_DERIVATIVE = {by_hand}, TANGENT = {tangent};\n#define EDGE {edge}\n#define GROUP {group}\n"
+        )
     }
 
     /// Returns the equation and what is known of its derivatives.

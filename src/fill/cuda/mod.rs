@@ -1,4 +1,4 @@
-//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,colour,equation}.cu`.
+//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,colour,equation,apply}.cu`.
 //!
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
@@ -10,6 +10,7 @@
 //! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
 //! they may also be read from memory. With contractions, `Scatter` and `Colour` store all element matrices first: 352 bytes per element.
 
+mod apply_shape;
 mod colour;
 mod contraction;
 mod dirichlet;
@@ -20,6 +21,7 @@ mod equation_text;
 mod gather;
 mod heat;
 mod model;
+mod operator;
 mod places;
 mod scatter;
 mod system;
@@ -31,6 +33,7 @@ pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;
 pub use heat::CudaHeatAssembly;
 pub use model::CudaModelAssembly;
+pub use operator::CudaModelOperator;
 pub use system::{ElementMatrices, EquationInput};
 
 use super::same_graph::{check_copy, check_elements};

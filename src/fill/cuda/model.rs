@@ -61,7 +61,7 @@ impl Kernels {
 }
 
 /// Returns the basis at the points of an element's rule.
-fn volume(element: ElementType) -> Result<BasisTables> {
+pub(super) fn volume(element: ElementType) -> Result<BasisTables> {
     if element.dim() != 3 {
         let message = format!("model_assembly: {element} has 2 dimensions, expected an element of 3");
         return Err(Error::Invalid(message));

@@ -19,6 +19,7 @@ mod heat;
 mod kernel;
 mod locality;
 mod model;
+mod operator;
 mod pattern;
 mod pool;
 mod scatter;
@@ -26,6 +27,7 @@ mod seam;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod volumes;
 mod window;
 
 pub use block::BlockFill;
@@ -35,6 +37,7 @@ pub use heat::HostHeatAssembly;
 pub use kernel::{
     ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, EquationScratch, FusedKernel,
 };
+pub use operator::HostOperator;
 
 use super::{Parts, Strategy};
 use crate::Result;

@@ -1,7 +1,8 @@
-//! Assembly of the program's equations on host memory: the only place that lists element types with their numbers of nodes.
+//! Assembly of the program's equations on host memory.
 
 use super::Fill;
 use super::kernel::EquationKernel;
+use super::volumes::on_volume;
 use crate::element::equations::{Equation, Model, ModelEquation, WithJacobian};
 use crate::element::{Basis, BasisTables, ElementType};
 use crate::error::check_length;
@@ -62,24 +63,6 @@ impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, cons
     }
 }
 
-/// Makes the assembly of an equation on the element types that are listed with their nodes and dofs.
-macro_rules! on_elements {
-    ($space:ident, $strategy:ident, $system:ident, $on:ident, $jacobian:ident, $equation:expr, $dofs:literal:
-     $($element:ident $nodes:literal $all:literal),*) => {{
-        let (crs, elem) = ($system.matrix.assembled().graph().clone(), $system.places.clone());
-        check_length("model_assembly", "elem_node (nodes per element)", $on.elem_node.nodes_per_elem(), $on.element.nodes())?;
-        match $on.element {
-            $(ElementType::$element => Ok(Box::new(OfElement::<_, $dofs, $nodes, $all> {
-                equation: WithJacobian { equation: $equation, jacobian: $jacobian },
-                tables: Basis::new($on.element).at(&$on.element.rule()),
-                elem_node: $on.elem_node.clone(),
-                fill: Fill::prepare($space, $strategy, crs, elem)?,
-            })),)*
-            ElementType::Tri3 | ElementType::Quad4 => Err(two_dimensional($on.element)),
-        }
-    }};
-}
-
 impl<S: HostSpace> AssembleModel for S {
     type ModelAssembly = Box<dyn ModelFill<S>>;
 
@@ -94,13 +77,24 @@ impl<S: HostSpace> AssembleModel for S {
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<S>,
     ) -> Result<Box<dyn ModelFill<S>>> {
-        let jacobian = model.jacobian;
-        match model.equation {
-            ModelEquation::Scalar(equation) => on_elements!(self, strategy, system, on, jacobian, equation, 1:
-                Hex8 8 8, Hex20 20 20, Hex27 27 27, Tet4 4 4, Tet10 10 10, Wedge6 6 6),
-            ModelEquation::Elastic(equation) => on_elements!(self, strategy, system, on, jacobian, equation, 3:
-                Hex8 8 24, Hex20 20 60, Hex27 27 81, Tet4 4 12, Tet10 10 30, Wedge6 6 18),
+        let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
+        check_length(
+            "model_assembly",
+            "elem_node (nodes per element)",
+            on.elem_node.nodes_per_elem(),
+            on.element.nodes(),
+        )?;
+        macro_rules! of_element {
+            ($equation:expr, $dofs:literal, $nodes:literal, $all:literal, $points:literal) => {
+                Ok(Box::new(OfElement::<_, $dofs, $nodes, $all> {
+                    equation: $equation,
+                    tables: Basis::new(on.element).at(&on.element.rule()),
+                    elem_node: on.elem_node.clone(),
+                    fill: Fill::prepare(self, strategy, crs, elem)?,
+                }))
+            };
         }
+        on_volume!(model, on.element, of_element, Err(two_dimensional("model_assembly", on.element)))
     }
 
     fn assemble_model(
@@ -134,6 +128,7 @@ impl<S: HostSpace> AssembleModel for S {
     }
 }
 
-fn two_dimensional(element: ElementType) -> Error {
-    Error::Invalid(format!("model_assembly: {element} has 2 dimensions, expected an element of 3"))
+/// Refuses an element that has no volume.
+pub(super) fn two_dimensional(name: &'static str, element: ElementType) -> Error {
+    Error::Invalid(format!("{name}: {element} has 2 dimensions, expected an element of 3"))
 }

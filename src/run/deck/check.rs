@@ -26,6 +26,7 @@ impl Deck {
             );
         }
         self.check_model()?;
+        self.check_operator()?;
         if let Some(edge) = self.mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
             return refuse("mesh.size", "--size", edge, "give positive numbers");
         }

@@ -1,6 +1,7 @@
 //! The forecast for people, at most 80 columns wide for boxes of up to 10^9 nodes per rank.
 
 use super::DryRun;
+use crate::run::deck::Operator;
 use crate::run::report::{columns, count};
 
 impl DryRun {
@@ -14,6 +15,14 @@ impl DryRun {
         };
         let format = if self.is_on_cpu() { String::new() } else { format!(", format {}", with.storage.format) };
         let sizes = &largest.sizes;
+        let (strategies, entries) = match with.operator {
+            Operator::MatrixFree => (format!("operator matrix-free, fill {}", with.fill), String::new()),
+            Operator::Assembled => {
+                let entries = if sizes.nnz == 1 { ", 1 entry".into() } else { format!(", {} entries", sizes.nnz) };
+                let strategies = format!("graph {}, fill {}, kernel {}{format}", with.graph, with.fill, with.kernel);
+                (strategies, entries + " of the matrix")
+            }
+        };
         let who = if self.ranks > 1 {
             format!("rank {} of {}, the one that needs the most memory", largest.rank, self.ranks)
         } else {
@@ -23,21 +32,17 @@ impl DryRun {
             "minifenl {}: forecast of a run (--dry-run); nothing is solved\n\
              {problem}mesh        {x} x {y} x {z} {equals} {nodes} nodes, {elements} elements\n\
              parallel    {} x {} on {}\n\
-             strategies  graph {}, fill {}, kernel {}{format}\n\
+             strategies  {strategies}\n\
              part        {who}\n            \
              {}, {}\n            \
-             {}, {} of the matrix\n\n",
+             {}{entries}\n\n",
             env!("CARGO_PKG_VERSION"),
             count(self.ranks as u64, "rank"),
             count(self.threads as u64, "thread"),
             self.device,
-            with.graph,
-            with.fill,
-            with.kernel,
             count(sizes.owned, "node"),
             count(sizes.ghosts, "ghost"),
             count(sizes.elems, "element"),
-            if sizes.nnz == 1 { "1 entry".into() } else { format!("{} entries", sizes.nnz) },
         );
         let stages = largest.forecast.stages.iter().map(|stage| (stage.name, stage.bytes));
         let staging = (largest.forecast.staging > 0).then_some(("mesh, on the host", largest.forecast.staging));

@@ -108,9 +108,9 @@ fn item(values: Precision) -> u64 {
 }
 
 /// Bytes that the host needs at most to make the elements, and what stays of them.
-fn elements(of: &Of, model: &ModelSizes) -> [u64; 2] {
-    let Sizes { owned, ghosts, elems, sent, .. } = of.sizes;
-    let (local, table) = (owned + ghosts, 4 * of.n * elems);
+pub(super) fn elements(model: &ModelSizes) -> [u64; 2] {
+    let Sizes { owned, ghosts, elems, sent, .. } = model.of_nodes;
+    let (local, table) = (owned + ghosts, 4 * model.nodes * elems);
     let kept = table + 33 * local + 4 * sent;
     let slots = |items: u64| (items * 8).div_ceil(7).next_power_of_two();
     // A list that doubles until it has N ids, beside the half as large one before; then the directory.
@@ -119,7 +119,7 @@ fn elements(of: &Of, model: &ModelSizes) -> [u64; 2] {
     // A table that grows for the ghosts.
     let numbers = 17 * if ghosts == 0 { slots(owned) } else { slots(owned) + slots(2 * owned) };
     let numbered = 8 * local + table + (table + 12 * owned).max(33 * local + 4 * sent);
-    [8 * of.n * model.listed + 8 * model.points + numbers + directory.max(numbered), kept]
+    [8 * model.nodes * model.listed + 8 * model.points + numbers + directory.max(numbered), kept]
 }
 
 /// Returns the forecast for threads of the host.
@@ -127,7 +127,7 @@ pub fn on_host(model: &ModelSizes, choices: &Choices) -> Forecast {
     let of = Of::new(model);
     let Sizes { owned, ghosts, elems, nnz, corners, sent, .. } = of.sizes;
     let (n, local) = (of.n, owned + ghosts);
-    let [making, kept] = elements(&of, model);
+    let [making, kept] = elements(model);
     let mesh = kept + 4 * n * elems + 24 * local;
     let pattern = 8 * owned + 4 * nnz;
     let built = match choices.graph {
@@ -255,7 +255,7 @@ pub fn on_gpu(model: &ModelSizes, choices: &Choices) -> Forecast {
     let vectors = choices.variant.bytes(of.rows, of.columns) + 12 * of.d * sent;
     let setup = conditions.max(layout).max(assembly + meanwhile.max(vectors));
     let solve = tables + assembly + later + work(&of) + vectors + 8 * of.columns + 16 * of.rows;
-    let staging = elements(&of, model)[0].max(elements(&of, model)[1] + 16 * of.columns);
+    let staging = elements(model)[0].max(elements(model)[1] + 16 * of.columns);
     Forecast::new(owned, [mesh, mesh + graph, tables + setup, solve], staging)
 }
 

@@ -41,7 +41,7 @@ fn no_storage_changes_an_error_and_the_true_residual_shows_rounded_values() {
                 let what = format!("{kind} {map} {format} {values}");
                 assert!(report.verified, "{what}: {:?}", report.verdict);
                 let strategies = &report.strategies;
-                assert_eq!((strategies.format, strategies.matrix_values), (format, values));
+                assert_eq!((strategies.format, strategies.matrix_values), (Some(format), values));
                 assert_eq!(strategies.format_reason, "asked for");
                 for (found, expected) in [(report.error_max, plain.error_max), (report.error_l2, plain.error_l2)] {
                     assert!((found / expected - 1.0).abs() < 5e-4, "{what}: {found:e}, {expected:e}");
@@ -94,12 +94,15 @@ fn auto_takes_the_fewest_bytes_for_large_matrices() {
     let small = run(&deck(ProblemKind::Heat, [12; 3], "none"), Choice::Auto, Precision::F64);
     assert_eq!(
         (small.strategies.format, &*small.strategies.format_reason),
-        (Format::Crs, "a rank has at most 32768 rows")
+        (Some(Format::Crs), "a rank has at most 32768 rows")
     );
     let large = deck(ProblemKind::Heat, [41, 40, 41], "none");
     let chosen = run(&large, Choice::Auto, Precision::F64);
     let strategies = &chosen.strategies;
-    assert_eq!((strategies.format, &*strategies.format_reason), (Format::Symmetric, "fewest bytes of those that suit"));
+    assert_eq!(
+        (strategies.format, &*strategies.format_reason),
+        (Some(Format::Symmetric), "fewest bytes of those that suit")
+    );
     assert!(chosen.verified);
     let format = chosen.phases.iter().find(|phase| phase.name == "format").unwrap();
     assert_eq!(format.calls, chosen.history.len() as u64 - 1);

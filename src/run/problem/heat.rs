@@ -3,8 +3,9 @@
 use super::{Discrete, Problem, Setting};
 use crate::Result;
 use crate::comm::{Links, Map};
-use crate::element::equations::Heat;
-use crate::fill::{self, HeatInput, StoredSystem};
+use crate::element::ElementType;
+use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
+use crate::fill::{self, FieldOn, HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
 use crate::run::{Deck, Job, Phases, Progress};
@@ -58,6 +59,15 @@ impl<'a, S: Job> HeatProblem<'a, S> {
         let ProblemInput { deck, links, mesh, heat, phases, progress } = input;
         Problem::of(space, Setting { deck, links, phases, progress }, HeatBox { mesh, heat }, graph)
     }
+
+    /// As [`new`](Self::new), without a matrix: the Jacobian is applied by elements.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn new_matrix_free(space: &'a S, input: ProblemInput<'a, S>) -> Result<Self> {
+        let ProblemInput { deck, links, mesh, heat, phases, progress } = input;
+        Problem::matrix_free(space, Setting { deck, links, phases, progress }, HeatBox { mesh, heat })
+    }
 }
 
 impl<S: Job> Discrete<S> for HeatBox<'_, S> {
@@ -69,6 +79,15 @@ impl<S: Job> Discrete<S> for HeatBox<'_, S> {
 
     fn interior_rows(&self) -> usize {
         self.mesh.interior_count()
+    }
+
+    fn model(&self) -> Model {
+        Model { equation: ModelEquation::Scalar(Scalar::Heat(self.heat)), jacobian: Jacobian::Analytic }
+    }
+
+    fn on(&self) -> FieldOn<'_, S::Memory> {
+        let node_coord = S::Memory::slice(&self.mesh.node_coord);
+        FieldOn { element: ElementType::Hex8, elem_node: &self.mesh.elem_node, node_coord }
     }
 
     fn fixed(&self, space: &S) -> Result<Array<S, u8>> {

@@ -5,35 +5,41 @@
 //! solve      J's values in the storage format -> CG: J delta = F -> true residual
 //! finish     symmetry of the last J
 //! ```
+//! Without a matrix (`linear.rs`) only the residual is assembled, and J is applied by elements.
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
 mod auto_format;
 mod brick;
 mod case;
+mod discrete;
 #[cfg(test)]
 mod format_tests;
 mod heat;
+mod linear;
+#[cfg(test)]
+mod matrix_free_tests;
 mod model;
 
 pub use auto_format::ChosenFormat;
 pub(super) use auto_format::expected;
 pub(super) use case::Case;
+pub use discrete::{Discrete, Setting};
 pub use heat::{HeatProblem, ProblemInput};
 pub(super) use model::{Elements, ModelProblem, OnElements, on_host};
 
+use super::Job;
 use super::clock::Clock;
+use super::cost::{Cost, Sizes};
 use super::deck::Choice;
-use super::{Deck, Job, Phases, Progress};
-use crate::comm::{Halo, Links, Map, agree};
-use crate::fill::StoredSystem;
+use crate::Result;
+use crate::comm::{Halo, agree};
 use crate::graph::Graph;
 use crate::solve::{
-    CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry,
-    true_residual,
+    CgWorkspace, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::Product;
-use crate::{Result, fill};
+use discrete::{Marks, step};
+use linear::Linear;
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
@@ -41,90 +47,12 @@ const TIMED_PRODUCTS: usize = 20;
 /// Seeds of the two vectors of the test for symmetry.
 const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 
-/// The data that every problem is built from.
-#[derive(Clone, Copy)]
-pub struct Setting<'a, S: Job> {
-    /// The settings.
-    pub deck: &'a Deck,
-    /// The connections to the other ranks.
-    pub links: &'a Links<'a, S>,
-    /// Receives the times.
-    pub phases: &'a Phases,
-    /// Receives progress.
-    pub progress: &'a dyn Progress,
-}
-
-impl<S: Job> std::fmt::Debug for Setting<'_, S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setting").field("deck", self.deck).finish_non_exhaustive()
-    }
-}
-
-/// What distinguishes a problem on this rank's mesh: unknowns, conditions and assembly. Vectors hold owned unknowns, then ghosts.
-pub trait Discrete<S: Job> {
-    /// Tables of the assembly.
-    type Assembly;
-
-    /// Returns the owners of the unknowns.
-    fn map(&self) -> &Map;
-
-    /// Returns how many leading rows read no ghost.
-    fn interior_rows(&self) -> usize;
-
-    /// Returns 1 for each unknown that the boundary conditions fix, 0 for the others.
-    ///
-    /// # Errors
-    /// Lack of memory, or a device's failure; here and below.
-    fn fixed(&self, space: &S) -> Result<Array<S, u8>>;
-
-    /// Returns the unknowns at the start: boundary values, zero elsewhere.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn start(&self, space: &S, deck: &Deck) -> Result<Array<S, f64>>;
-
-    /// Prepares the assembly for a system.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn assembly(
-        &self,
-        space: &S,
-        deck: &Deck,
-        strategy: fill::Strategy,
-        system: &StoredSystem<S>,
-    ) -> Result<Self::Assembly>;
-
-    /// Overwrites the system's values with the Jacobian at `unknowns`, whose ghosts are fresh, and `residual` with the residual.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn assemble(
-        &self,
-        space: &S,
-        assembly: &mut Self::Assembly,
-        unknowns: &Slice<S, f64>,
-        system: &mut StoredSystem<S>,
-        residual: &mut Slice<S, f64>,
-    ) -> Result<()>;
-
-    /// Returns the bytes of element matrices that an assembly writes to memory and reads back.
-    fn stored_bytes(assembly: &Self::Assembly) -> u64;
-
-    /// Writes pseudo-random numbers, functions of `seed` and the unknown's global id, to the owned items of a vector.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn scatter_by_id(&self, space: &S, seed: u64, vector: &mut Slice<S, f64>) -> Result<()>;
-}
-
 /// A problem with its matrix and working memory, reused by all Newton steps.
 pub struct Problem<'a, S: Job, D: Discrete<S>> {
     space: &'a S,
     input: Setting<'a, S>,
     discrete: D,
-    assembly: D::Assembly,
-    system: StoredSystem<S>,
+    linear: Linear<S, D>,
     rows: usize,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
@@ -132,25 +60,6 @@ pub struct Problem<'a, S: Job, D: Discrete<S>> {
     marks: Marks<S>,
     /// The linear solve that ended Newton's iteration.
     stopped: Option<SolveInfo>,
-    chosen: ChosenFormat,
-    /// Whether `chosen` is final.
-    is_chosen: bool,
-}
-
-/// Phase, calls, begin and end of each piece of work.
-type Marks<S> = Vec<(&'static str, u64, <S as Clock>::Mark, <S as Clock>::Mark)>;
-
-/// Does `work` between two marks, without waiting.
-fn step<S: Job, R>(
-    space: &S,
-    marks: &mut Marks<S>,
-    phase: &'static str,
-    work: impl FnOnce() -> Result<R>,
-) -> Result<R> {
-    let before = space.mark()?;
-    let result = work()?;
-    marks.push((phase, 1, before, space.mark()?));
-    Ok(result)
 }
 
 impl<S: Job, D: Discrete<S>> std::fmt::Debug for Problem<'_, S, D> {
@@ -166,28 +75,33 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn of(space: &'a S, input: Setting<'a, S>, discrete: D, graph: Graph<S::Memory>) -> Result<Self> {
+        Self::with(space, input, discrete, |discrete, marks| Linear::matrix(space, input, discrete, graph, marks))
+    }
+
+    /// As [`of`](Self::of), without a matrix and its graph: the Jacobian is applied by elements.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn matrix_free(space: &'a S, input: Setting<'a, S>, discrete: D) -> Result<Self> {
+        Self::with(space, input, discrete, |discrete, marks| Linear::elements(space, input, discrete, marks))
+    }
+
+    fn with(
+        space: &'a S,
+        input: Setting<'a, S>,
+        discrete: D,
+        linear: impl FnOnce(&D, &mut Marks<S>) -> Result<Linear<S, D>>,
+    ) -> Result<Self> {
         let Setting { deck, links, .. } = input;
-        let columns = discrete.map().local_count();
-        let strategy = deck.fill.strategy.or(S::STRATEGY);
-        let (rows, storage) = (graph.crs.rows(), deck.storage::<S>());
+        let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
         let halo = links.halo(space, discrete.map())?;
         marks.push(("setup/halo", 1, before, space.mark()?));
-        let conditions = step(space, &mut marks, "setup/boundary", || {
-            let fixed = discrete.fixed(space)?;
-            space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
-        })?;
-        let mut system =
-            step(space, &mut marks, "setup/format", || space.stored_system(strategy, storage, graph, conditions))?;
-        if let Some(lanes) = deck.matrix.lanes.given() {
-            S::set_lanes(&mut system.matrix, lanes);
-        }
         let mut problem = Problem {
-            assembly: step(space, &mut marks, "setup/fill", || discrete.assembly(space, deck, strategy, &system))?,
+            linear: linear(&discrete, &mut marks)?,
             discrete,
-            system,
             rows,
             halo,
             workspace: step(space, &mut marks, "setup/cg", || match deck.cg.variant {
@@ -196,8 +110,6 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
             })?,
             marks,
             stopped: None,
-            chosen: ChosenFormat::before::<S>(deck),
-            is_chosen: false,
             space,
             input,
         };
@@ -228,7 +140,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
 
     /// Number of entries that the boundary conditions write.
     pub fn boundary_entries(&self) -> usize {
-        self.system.conditions.len()
+        self.linear.boundary_entries()
     }
 
     /// Bytes that a halo exchange sends.
@@ -236,19 +148,19 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         self.halo.bytes_sent()
     }
 
-    /// Returns the storage format of the matrix and why it was chosen.
-    pub fn format(&self) -> &ChosenFormat {
-        &self.chosen
+    /// Returns the storage format of the matrix and why it was chosen; `None` without a matrix.
+    pub fn format(&self) -> Option<&ChosenFormat> {
+        self.linear.format()
     }
 
-    /// Bytes that a product with the matrix has to move.
-    pub fn product_bytes(&self) -> u64 {
-        S::operator(&self.system.matrix).bytes() as u64
+    /// Returns what a product with the Jacobian has to move and compute, and the name of its phase. Sizes are those of the unknowns.
+    pub fn product_cost(&self, sizes: Sizes) -> (&'static str, Cost) {
+        (self.linear.phase(), self.linear.product_cost(sizes))
     }
 
     /// Bytes of element matrices that an assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        D::stored_bytes(&self.assembly)
+        self.linear.stored_bytes()
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve
@@ -262,7 +174,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
             let (x, mut y): (Array<S, f64>, Array<S, f64>) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
             let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
-                self.timed("spmv", |this| S::operator(&this.system.matrix).multiply(this.space, x, y))?;
+                self.timed(self.linear.phase(), |this| this.linear.multiply(this.space, &this.discrete, x, y))?;
             }
         }
         let symmetry = self.timed("verify", Self::symmetry)?;
@@ -270,12 +182,14 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         Ok(symmetry)
     }
 
-    /// The symmetry of the matrix as CG sees it: in its storage format, with boundary conditions and halo.
+    /// The symmetry of the Jacobian as CG sees it: in its storage format, with boundary conditions and halo.
     fn symmetry(&mut self) -> Result<Symmetry> {
         let (discrete, links, space) = (&self.discrete, self.input.links, self.space);
-        space.update(&mut self.system.matrix)?;
-        let matrix = S::operator(&self.system.matrix);
-        let mut operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(discrete.interior_rows()))?;
+        if let Linear::Matrix(stored) = &mut self.linear {
+            space.update(&mut stored.system.matrix)?;
+        }
+        let interior = links.apart(discrete.interior_rows());
+        let mut operator = self.linear.operator(discrete, &mut self.halo, interior, false)?;
         symmetry(space, &mut operator, links, &mut self.workspace, |which, vector| {
             discrete.scatter_by_id(space, SEEDS[which], vector)
         })
@@ -312,31 +226,17 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
         if S::SYNCHRONOUS || !self.halo.is_empty() {
             self.timed("ghosts", |this| this.halo.update(this.space, unknowns))?;
         }
-        self.timed("fill", |this| {
-            this.discrete.assemble(this.space, &mut this.assembly, unknowns, &mut this.system, residual)
-        })?;
-        self.timed("boundary", |this| {
-            let StoredSystem { matrix, conditions, .. } = &mut this.system;
-            this.space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), residual)
-        })
+        self.linear.assemble(self.space, &self.discrete, unknowns, residual, &mut self.marks)
     }
 
     fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
         let Setting { deck, links, phases, progress } = self.input;
         let interior = self.discrete.interior_rows();
-        let (space, before) = (self.space, self.space.mark()?);
-        if !self.is_chosen {
-            let chosen = auto_format::choose(space, &mut self.system.matrix, self.rows, deck, links.comm())?;
-            self.chosen = chosen.unwrap_or_else(|| self.chosen.clone());
-            self.is_chosen = true;
-        }
-        if space.update(&mut self.system.matrix)? {
-            self.marks.push(("format", 1, before, space.mark()?));
-        }
+        let space = self.space;
+        self.linear.update(space, self.input, self.rows, &mut self.marks)?;
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
-        let matrix = S::operator(&self.system.matrix);
-        let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(interior))?;
+        let operator = self.linear.operator(&self.discrete, &mut self.halo, links.apart(interior), false)?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         let params = deck.cg_params();
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
@@ -350,15 +250,15 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
         let (times, solved) = (system.operator.times(), space.mark()?);
         drop(system);
         // With the values that were assembled, whatever CG's products read.
-        let matrix = S::assembled(&self.system.matrix);
-        let operator = DistributedOperator::new(matrix, &mut self.halo, links.apart(interior))?;
+        let operator = self.linear.operator(&self.discrete, &mut self.halo, links.apart(interior), true)?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         info.recomputed = Some(true_residual(space, &mut system, delta, &mut self.workspace)?);
         drop(system);
         if let Some(times) = times {
-            phases.add("spmv", times.calls, times.spmv.as_secs_f64());
+            let product = self.linear.phase();
+            phases.add(product, times.calls, times.spmv.as_secs_f64());
             phases.add("halo", times.calls, times.halo.as_secs_f64());
-            ["spmv", "halo"].iter().for_each(|part| phases.nest(part, "cg"));
+            [product, "halo"].iter().for_each(|part| phases.nest(part, "cg"));
         }
         // The true residual was read from the device, so the marks are passed and reading them waits for little.
         let end = space.mark()?;

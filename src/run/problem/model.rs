@@ -3,6 +3,7 @@
 use super::{Case, Discrete, Problem};
 use crate::Result;
 use crate::comm::{Communicator, Map};
+use crate::element::equations::Model;
 use crate::fill::{self, FieldErrors, FieldOn, StoredSystem};
 use crate::mesh::{ElemNode, ElementPart};
 use crate::run::deck::ProblemKind;
@@ -97,6 +98,14 @@ impl<S: Job> Discrete<S> for OnElements<'_, S> {
 
     fn interior_rows(&self) -> usize {
         self.case.model.dofs() * self.elements.part.interior_count()
+    }
+
+    fn model(&self) -> Model {
+        self.case.model
+    }
+
+    fn on(&self) -> FieldOn<'_, S::Memory> {
+        self.elements.on()
     }
 
     fn fixed(&self, space: &S) -> Result<Array<S, u8>> {

@@ -62,16 +62,20 @@ impl Report {
         let device = format!("{ranks} x {threads} on {}", self.device);
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
-        let strategies = [
-            format!("graph {}", with.graph),
-            format!("fill {}", with.fill),
-            format!("kernel {}", with.kernel),
-            format!("CG {}", with.cg),
-            match with.matrix_values {
-                Precision::F64 => format!("format {}", with.format),
-                values => format!("format {}, {values}", with.format),
-            },
-        ];
+        let (fill, cg) = (format!("fill {}", with.fill), format!("CG {}", with.cg));
+        let strategies = match with.format {
+            None => vec![format!("operator {}", with.operator), fill, cg],
+            Some(format) => vec![
+                format!("graph {}", with.graph),
+                fill,
+                format!("kernel {}", with.kernel),
+                cg,
+                match with.matrix_values {
+                    Precision::F64 => format!("format {format}"),
+                    values => format!("format {format}, {values}"),
+                },
+            ],
+        };
         let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));
         text += &line("strategies", strategies.into_iter().chain(halo));
         text + &self.origin()

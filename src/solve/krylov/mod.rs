@@ -9,6 +9,7 @@ mod checks;
 #[cfg(feature = "cuda")]
 mod device;
 mod distributed;
+mod elements;
 mod function;
 mod host;
 mod preconditioner;
@@ -19,6 +20,7 @@ pub use cg::{
 };
 pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
+pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 

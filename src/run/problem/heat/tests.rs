@@ -35,9 +35,11 @@ fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
         assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
         // A column of a free row in the middle of the box.
         let row = 9 * 8 * 3 + 9 * 4 + 4;
-        let entry = problem.system.matrix.assembled().graph().row_range(row).start;
-        assert_ne!(problem.system.matrix.assembled().graph().entries()[entry] as usize, row);
-        problem.system.matrix.assembled_mut().parts_mut().1[entry] += 1e-3;
+        let Linear::Matrix(stored) = &mut problem.linear else { panic!("no matrix") };
+        let matrix = &mut stored.system.matrix;
+        let entry = matrix.assembled().graph().row_range(row).start;
+        assert_ne!(matrix.assembled().graph().entries()[entry] as usize, row);
+        matrix.assembled_mut().parts_mut().1[entry] += 1e-3;
         let broken = problem.finish().unwrap();
         assert!(broken.departure > 1e-8, "{broken:?}");
     });

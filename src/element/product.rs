@@ -1,0 +1,188 @@
+//! Residual of an element, and its Jacobian times a vector, without the matrix.
+//!
+//! ```text
+//! v -> grad v, v at the points       interpolation, by axes for hex8 and hex27
+//! (flux, source)_c                   F: the equation; J v: its derivative in the direction v
+//! y = sum_p w det J sum_k g_k (inverse^T flux, source)_k
+//! ```
+//! Shapes: nodes in the order of [`Interpolation::order`]; `coords [axis][m]`, vectors `[c][m]`. Generic over the number, so that a lane
+//! may hold an element. The geometry is computed in every call.
+
+use super::ElementType;
+use super::basis::DIM;
+use super::counting::{Counted, count};
+use super::equations::{Equation, Field, Weak};
+use super::geometry;
+use super::interpolation::{AtPoint, Interpolation};
+use crate::space::lanes::Number;
+
+/// What is computed of an equation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The residual at `v`.
+    Residual,
+    /// The Jacobian times `v`, of an equation whose derivative does not depend on the unknowns.
+    Linear,
+    /// The Jacobian at `u` times `v`.
+    Tangent,
+}
+
+/// Fields at the points of an element, as working memory: coordinates, v, u.
+#[derive(Clone, Debug)]
+pub struct FieldsAtPoints<N, const D: usize, const NP: usize> {
+    x: [[AtPoint<N>; NP]; DIM],
+    v: [[AtPoint<N>; NP]; D],
+    u: [[AtPoint<N>; NP]; D],
+}
+
+impl<N: Number, const D: usize, const NP: usize> FieldsAtPoints<N, D, NP> {
+    /// All zero.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let field = [[N::from(0.0); 4]; NP];
+        FieldsAtPoints { x: [field; DIM], v: [field; D], u: [field; D] }
+    }
+}
+
+/// Overwrites `out` with a part of an equation on an element. `u` is read for [`Part::Tangent`] only.
+#[inline(always)]
+pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
+    (equation, part): (&E, Part),
+    interpolation: &Interpolation,
+    coords: &[[N; NN]; DIM],
+    [v, u]: [&[[N; NN]; D]; 2],
+    at: &mut FieldsAtPoints<N, D, NP>,
+    out: &mut [[N; NN]; D],
+) {
+    for axis in 0..DIM {
+        interpolation.interpolate(&coords[axis], &mut at.x[axis]);
+    }
+    for c in 0..D {
+        interpolation.interpolate(&v[c], &mut at.v[c]);
+        if part == Part::Tangent {
+            interpolation.interpolate(&u[c], &mut at.u[c]);
+        }
+    }
+    for (p, &weight) in interpolation.weights().iter().enumerate().take(NP) {
+        let jacobian = [0, 1, 2].map(|axis| [at.x[axis][p][0], at.x[axis][p][1], at.x[axis][p][2]]);
+        let x = [at.x[0][p][3], at.x[1][p][3], at.x[2][p][3]];
+        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
+        let measure = determinant * N::from(weight);
+        let v = fields(&at.v, p, &inverse);
+        let weak: [Weak<N>; D] = match part {
+            Part::Residual => equation.weak(x, v),
+            // The derivative does not read what it is taken at.
+            Part::Linear => equation.derivative(x, v, v),
+            Part::Tangent => equation.derivative(x, fields(&at.u, p, &inverse), v),
+        };
+        for c in 0..D {
+            for b in 0..DIM {
+                at.v[c][p][b] = measure * geometry::dot(inverse[b], weak[c].flux);
+            }
+            at.v[c][p][DIM] = measure * weak[c].source;
+        }
+    }
+    for c in 0..D {
+        interpolation.collect(&at.v[c], &mut out[c]);
+    }
+}
+
+/// Values and physical gradients of a field at a point.
+#[inline(always)]
+fn fields<N: Number, const D: usize, const NP: usize>(
+    at: &[[AtPoint<N>; NP]; D],
+    p: usize,
+    inverse: &[[N; DIM]; DIM],
+) -> [Field<N>; D] {
+    let mut fields = [Field { grad: [N::from(0.0); DIM], value: N::from(0.0) }; D];
+    for c in 0..D {
+        let [a, b, e, value] = at[c][p];
+        for axis in 0..DIM {
+            let column = [inverse[0][axis], inverse[1][axis], inverse[2][axis]];
+            fields[c].grad[axis] = geometry::dot(column, [a, b, e]);
+        }
+        fields[c].value = value;
+    }
+    fields
+}
+
+/// Returns whether the derivative of an equation depends on the unknowns, by its values at some points: values of a
+/// [`Number`] are not compared, so an equation has no branches on them.
+pub fn depends_on_unknowns<E: Equation<D>, const D: usize>(equation: &E) -> bool {
+    let noise = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 500.0 - 1.0;
+    let field = |k: usize| Field { grad: [noise(k), noise(k + 1), noise(k + 2)], value: 1.5 + noise(k + 3) };
+    (0..8).any(|sample| {
+        let at = 100 * sample;
+        let x = [noise(at), noise(at + 1), noise(at + 2)];
+        let of = |k: usize| -> [Field<f64>; D] { std::array::from_fn(|c| field(at + k + 5 * c)) };
+        equation.derivative(x, of(10), of(50)) != equation.derivative(x, of(30), of(50))
+    })
+}
+
+/// Returns the operations of [`element_vector`] on an element, counted.
+pub(crate) fn product_flops<E: Equation<D>, const D: usize>(equation: &E, part: Part, element: ElementType) -> usize {
+    match element {
+        ElementType::Hex8 => counted::<E, D, 8, 8>(equation, part, element),
+        ElementType::Hex20 => counted::<E, D, 20, 27>(equation, part, element),
+        ElementType::Hex27 => counted::<E, D, 27, 27>(equation, part, element),
+        ElementType::Tet4 => counted::<E, D, 4, 4>(equation, part, element),
+        ElementType::Tet10 => counted::<E, D, 10, 14>(equation, part, element),
+        ElementType::Wedge6 => counted::<E, D, 6, 6>(equation, part, element),
+        ElementType::Tri3 | ElementType::Quad4 => 0,
+    }
+}
+
+fn counted<E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
+    equation: &E,
+    part: Part,
+    element: ElementType,
+) -> usize {
+    let one = Counted(1.0);
+    let (coords, v) = ([[one; NN]; DIM], [[one; NN]; D]);
+    let (mut at, mut out) = (FieldsAtPoints::<Counted, D, NP>::zero(), [[one; NN]; D]);
+    let interpolation = Interpolation::new(element);
+    count(|| element_vector((equation, part), &interpolation, &coords, [&v, &v], &mut at, &mut out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::equations::{Diffusion, Elasticity, Heat, Poisson};
+    use crate::element::testing::distorted_hex;
+    use crate::element::{ElementType, HEX8_NODES, reference};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the matrix of the reference, which sums over the points in plain loops.
+        #[test]
+        fn products_are_those_of_the_matrix(coords in distorted_hex(), values in prop::collection::vec(0.5..2.0f64, 16)) {
+            let of = Interpolation::new(ElementType::Hex8);
+            let at_place = |place: usize| of.order()[place];
+            let by_axis: [[f64; 8]; 3] = std::array::from_fn(|a| std::array::from_fn(|m| coords[at_place(m)][a]));
+            let [v, u] = [0, 8].map(|first| [std::array::from_fn::<f64, 8, _>(|m| values[first + at_place(m)])]);
+            let unknown: [f64; HEX8_NODES] = std::array::from_fn(|m| values[8 + m]);
+            let (mut at, mut out) = (FieldsAtPoints::<f64, 1, 8>::zero(), [[f64::NAN; 8]]);
+            let heat = Heat::new(1.7);
+            let (residual, matrix) = reference(coords, unknown, &heat);
+            element_vector((&heat, Part::Tangent), &of, &by_axis, [&v, &u], &mut at, &mut out);
+            for place in 0..8 {
+                let m = at_place(place);
+                let expected: f64 = (0..8).map(|n| matrix[m][n] * values[n]).sum();
+                prop_assert!((out[0][place] - expected).abs() < 1e-12 * (1.0 + expected.abs()));
+            }
+            element_vector((&heat, Part::Residual), &of, &by_axis, [&u, &u], &mut at, &mut out);
+            for place in 0..8 {
+                let expected = residual[at_place(place)];
+                prop_assert!((out[0][place] - expected).abs() < 1e-12 * (1.0 + expected.abs()));
+            }
+        }
+    }
+
+    #[test]
+    fn only_nonlinear_equations_depend_on_their_unknowns() {
+        assert!(depends_on_unknowns(&Heat::new(1.0)));
+        assert!(!depends_on_unknowns(&Poisson { load: 1.0 }));
+        assert!(!depends_on_unknowns(&Diffusion { direction: [1.0, 0.5, 0.0] }));
+        assert!(!depends_on_unknowns(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0; 3] }));
+    }
+}

@@ -1,0 +1,238 @@
+//! The Jacobian of a model by elements on a GPU; launches `kernels/apply.cu`, which is compiled for equation and element. Twin of the
+//! host's operator.
+//!
+//! ```text
+//! up to 8 nodes, one unknown   one thread per element
+//! others                       blocks of elements, one thread per point or node; hex8 and hex27 axis by axis
+//! ```
+//! `Scatter` adds with hardware additions, `Colour` launches once per colour, `Gather` stores element vectors, 8 bytes per dof of an
+//! element, which one thread per row sums. An application only enqueues work, so it may be part of a CUDA graph.
+
+use super::EquationText;
+use super::apply_shape::{ApplyShape, THREADS};
+use super::colour::Colour;
+use super::model::volume;
+use super::system::blocks;
+use crate::blas::Reductions;
+use crate::element::equations::{Equation, Model, ModelEquation, Scalar, WithJacobian};
+use crate::element::{ElementType, Part, depends_on_unknowns, product_flops};
+use crate::error::{check_at_least, check_length};
+use crate::fill::kernel_files::APPLY;
+use crate::fill::operator::ApplySizes;
+use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
+use crate::graph::NodeElem;
+use crate::mesh::ElemNode;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::{DeviceText, ExecutionSpace};
+use crate::{Error, Result};
+
+/// How element vectors are summed, as in the kernels.
+const HOW_SCATTER: u32 = 0;
+const HOW_COLOUR: u32 = 1;
+const HOW_STORE: u32 = 2;
+
+#[derive(Debug)]
+enum Method {
+    Scatter,
+    Colour(Colour),
+    /// Lists of each node's slots, and the element vectors `[m dofs + c][elem]`.
+    Gather(NodeElem<CudaMemory>, CudaArray<f64>),
+}
+
+/// The Jacobian of a model on a GPU.
+#[derive(Debug)]
+pub struct CudaModelOperator {
+    front: String,
+    shape: ApplyShape,
+    parameters: CudaArray<f64>,
+    numbers: CudaArray<f64>,
+    elem_node: ElemNode<CudaMemory>,
+    dofs: usize,
+    owned: usize,
+    strategy: Strategy,
+    method: Method,
+    /// `[node][component]`, owned and ghosts.
+    fixed: CudaArray<u8>,
+    /// u of J(u) if J depends on it.
+    unknowns: Option<CudaArray<f64>>,
+    flops: usize,
+}
+
+/// What the operator needs of an equation.
+struct Stated {
+    front: String,
+    parameters: Vec<f64>,
+    is_tangent: bool,
+    flops: usize,
+}
+
+impl Stated {
+    fn of<E: Equation<D> + DeviceText + Copy, const D: usize>(
+        equation: E,
+        model: &Model,
+        element: ElementType,
+    ) -> Self {
+        let is_tangent = depends_on_unknowns::<E, D>(&equation);
+        let text = EquationText::<D>::of(&equation).with_jacobian(model.jacobian);
+        let part = if is_tangent { Part::Tangent } else { Part::Linear };
+        let flops = product_flops::<_, D>(&WithJacobian { equation, jacobian: model.jacobian }, part, element);
+        let front = text.apply_front(ApplyShape::new(element, D));
+        Stated { front, parameters: text.parameters_on_device(), is_tangent, flops }
+    }
+
+    fn of_model(model: &Model, element: ElementType) -> Self {
+        match model.equation {
+            ModelEquation::Scalar(Scalar::Heat(equation)) => Self::of::<_, 1>(equation, model, element),
+            ModelEquation::Scalar(Scalar::Poisson(equation)) => Self::of::<_, 1>(equation, model, element),
+            ModelEquation::Scalar(Scalar::Wave(equation)) => Self::of::<_, 1>(equation, model, element),
+            ModelEquation::Elastic(equation) => Self::of::<_, 3>(equation, model, element),
+        }
+    }
+}
+
+impl CudaModelOperator {
+    /// Overwrites `y` with the sums of element vectors, of the Jacobian or of the residual.
+    fn sum(
+        &mut self,
+        space: &Cuda,
+        is_residual: bool,
+        node_coord: &CudaArray<[f64; 3]>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        stop: Argument,
+    ) -> Result<()> {
+        const NAME: &str = "model operator";
+        let local = self.elem_node.node_count();
+        let rows = self.dofs * self.owned;
+        check_at_least(NAME, "node_coord", node_coord.len(), local)?;
+        check_at_least(NAME, "x", x.len(), self.dofs * local)?;
+        check_at_least(NAME, "y", y.len(), rows)?;
+        // Fixed unknowns have their own x, or 0 in a residual.
+        let own = if is_residual { Argument::NULL } else { x.into() };
+        let vectors = match &mut self.method {
+            Method::Gather(_, vectors) => Argument::from(&mut *vectors),
+            Method::Scatter | Method::Colour(_) => {
+                let arguments = arguments![rows as u64, &self.fixed, own, stop, &mut *y];
+                let grid = Grid::cover(rows, THREADS as u32);
+                space.launch_specialised(&APPLY, &self.front, "apply_begin", grid, arguments)?;
+                Argument::NULL
+            }
+        };
+        let elems = self.elem_node.elem_count();
+        let u = self.unknowns.as_ref().map_or(Argument::NULL, Argument::from);
+        let name = if is_residual { "apply_residual" } else { "apply_jacobian" };
+        let launch = |count: usize, list: Argument, how: u32, y: &mut CudaArray<f64>| {
+            #[rustfmt::skip]
+            let arguments = arguments![
+                count as u64, elems as u64, self.owned as u64, how, list, self.elem_node.nodes(), node_coord, &self.fixed, x, u,
+                &self.parameters, &self.numbers, stop, y, vectors,
+            ];
+            let grid = match self.shape.group {
+                0 => Grid::cover(count, THREADS as u32),
+                group => Grid::new(blocks(count.div_ceil(group))?, THREADS as u32),
+            };
+            space.launch_specialised(&APPLY, &self.front, name, grid, arguments)
+        };
+        match &self.method {
+            Method::Scatter => launch(elems, Argument::NULL, HOW_SCATTER, y),
+            Method::Colour(colour) => colour.parts().try_for_each(|(count, list)| launch(count, list, HOW_COLOUR, y)),
+            Method::Gather(lists, vectors) => {
+                launch(elems, Argument::NULL, HOW_STORE, y)?;
+                #[rustfmt::skip]
+                let arguments = arguments![
+                    rows as u64, elems as u64, lists.row_map(), lists.slots_array(), &self.fixed, own, vectors, stop, y,
+                ];
+                let grid = Grid::cover(rows, THREADS as u32);
+                space.launch_specialised(&APPLY, &self.front, "apply_gather", grid, arguments)
+            }
+        }
+    }
+}
+
+impl ApplyModel for Cuda {
+    type ModelOperator = CudaModelOperator;
+
+    fn load_operator(&self, model: &Model, element: ElementType) -> Result<()> {
+        self.load_specialised(&APPLY, &Stated::of_model(model, element).front)
+    }
+
+    fn model_operator(
+        &self,
+        strategy: Strategy,
+        model: &Model,
+        on: FieldOn<'_, CudaMemory>,
+        owned: usize,
+        fixed: CudaArray<u8>,
+    ) -> Result<CudaModelOperator> {
+        const NAME: &str = "model_operator";
+        let FieldOn { element, elem_node, .. } = on;
+        let (dofs, local, elems) = (model.dofs(), elem_node.node_count(), elem_node.elem_count());
+        volume(element)?;
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), element.nodes())?;
+        check_at_least(NAME, "elem_node", elem_node.nodes().len(), elems * element.nodes())?;
+        check_length(NAME, "fixed", fixed.len(), dofs * local)?;
+        check_at_least(NAME, "elem_node (its nodes)", local, owned)?;
+        if elem_node.has_repeats() {
+            let advice = "an element has a node several times, which hosts accept: expected different nodes on a GPU";
+            return Err(Error::Invalid(format!("{NAME}: {advice}")));
+        }
+        let shape = ApplyShape::new(element, dofs);
+        let Stated { front, parameters, is_tangent, flops } = Stated::of_model(model, element);
+        let method = match strategy {
+            Strategy::Scatter => Method::Scatter,
+            Strategy::Colour => Method::Colour(Colour::new(self, elem_node)?),
+            Strategy::Gather => {
+                let vectors = self.unfilled(dofs * element.nodes() * elems)?;
+                Method::Gather(NodeElem::on_device(self, elem_node, owned)?, vectors)
+            }
+        };
+        Ok(CudaModelOperator {
+            front,
+            shape,
+            parameters: self.upload(&parameters)?,
+            numbers: self.upload(&shape.numbers(element))?,
+            elem_node: elem_node.clone(),
+            dofs,
+            owned,
+            strategy,
+            method,
+            unknowns: if is_tangent { Some(self.zeros(dofs * local)?) } else { None },
+            fixed,
+            flops,
+        })
+    }
+
+    fn linearise(
+        &self,
+        operator: &mut CudaModelOperator,
+        node_coord: &CudaArray<[f64; 3]>,
+        unknowns: &CudaArray<f64>,
+        residual: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        check_at_least("linearise", "unknowns", unknowns.len(), operator.fixed.len())?;
+        if let Some(kept) = &mut operator.unknowns {
+            self.copy_items(operator.fixed.len(), unknowns, kept)?;
+        }
+        operator.sum(self, true, node_coord, unknowns, residual, Argument::NULL)
+    }
+
+    fn apply_model(
+        &self,
+        operator: &mut CudaModelOperator,
+        node_coord: &CudaArray<[f64; 3]>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: Option<&Reductions<Cuda>>,
+    ) -> Result<()> {
+        let stop = sums.map_or(Argument::NULL, Reductions::stop_argument);
+        operator.sum(self, false, node_coord, x, y, stop)
+    }
+
+    fn apply_cost(operator: &CudaModelOperator) -> ApplyCost {
+        let (elem_node, reads_unknowns) = (&operator.elem_node, operator.unknowns.is_some());
+        let CudaModelOperator { dofs, owned, strategy, flops, shape, .. } = *operator;
+        let (elems, local) = (elem_node.elem_count(), elem_node.node_count());
+        let sizes = ApplySizes { elems, nodes: shape.nodes, dofs, owned, local, reads_unknowns };
+        ApplyCost { bytes: sizes.bytes(strategy), flops: (elems * flops) as u64 }
+    }
+}

@@ -1,0 +1,257 @@
+//! The linear operator of a problem: an assembled matrix in its storage format, or the elements themselves (`--operator matrix-free`).
+
+use super::auto_format::{self, ChosenFormat};
+use super::discrete::{Discrete, Marks, Setting, step};
+use crate::Result;
+use crate::blas::Reductions;
+use crate::comm::Halo;
+use crate::fill::{ApplyCost, StoredSystem, Strategy};
+use crate::graph::Graph;
+use crate::run::Job;
+use crate::run::cost::{Cost, Sizes, spmv};
+use crate::solve::{DistributedOperator, ElementOperator, LinearOperator, OperatorTimes};
+use crate::space::{MemorySpace, Slice};
+use crate::sparse::Product;
+
+/// A matrix with its assembly.
+pub(super) struct Stored<S: Job, D: Discrete<S>> {
+    assembly: D::Assembly,
+    pub system: StoredSystem<S>,
+    chosen: ChosenFormat,
+    /// Whether `chosen` is final.
+    is_chosen: bool,
+}
+
+/// Where J comes from.
+pub(super) enum Linear<S: Job, D: Discrete<S>> {
+    /// It is assembled and stored.
+    Matrix(Box<Stored<S, D>>),
+    /// It is applied by elements.
+    Elements(S::ModelOperator),
+}
+
+impl<S: Job, D: Discrete<S>> Linear<S, D> {
+    /// Prepares conditions, matrix and assembly. Takes the graph of this rank's rows.
+    pub fn matrix(
+        space: &S,
+        input: Setting<'_, S>,
+        discrete: &D,
+        graph: Graph<S::Memory>,
+        marks: &mut Marks<S>,
+    ) -> Result<Self> {
+        let deck = input.deck;
+        let (strategy, storage) = (Self::strategy(input), deck.storage::<S>());
+        let conditions = step(space, marks, "setup/boundary", || {
+            let fixed = discrete.fixed(space)?;
+            space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
+        })?;
+        let mut system =
+            step(space, marks, "setup/format", || space.stored_system(strategy, storage, graph, conditions))?;
+        if let Some(lanes) = deck.matrix.lanes.given() {
+            S::set_lanes(&mut system.matrix, lanes);
+        }
+        let assembly = step(space, marks, "setup/fill", || discrete.assembly(space, deck, strategy, &system))?;
+        let chosen = ChosenFormat::before::<S>(deck);
+        Ok(Linear::Matrix(Box::new(Stored { assembly, system, chosen, is_chosen: false })))
+    }
+
+    /// Prepares the elements.
+    pub fn elements(space: &S, input: Setting<'_, S>, discrete: &D, marks: &mut Marks<S>) -> Result<Self> {
+        let fixed = step(space, marks, "setup/boundary", || discrete.fixed(space))?;
+        let model = discrete.model();
+        let owned = discrete.map().owned_count() / model.dofs();
+        let strategy = Self::strategy(input);
+        let prepare = || space.model_operator(strategy, &model, discrete.on(), owned, fixed);
+        Ok(Linear::Elements(step(space, marks, "setup/fill", prepare)?))
+    }
+
+    fn strategy(input: Setting<'_, S>) -> Strategy {
+        input.deck.fill.strategy.or(S::STRATEGY)
+    }
+
+    /// The name of the phase of products.
+    pub fn phase(&self) -> &'static str {
+        match self {
+            Linear::Matrix(_) => "spmv",
+            Linear::Elements(_) => "apply",
+        }
+    }
+
+    /// Computes residual and Jacobian at the unknowns, whose ghosts are fresh.
+    pub fn assemble(
+        &mut self,
+        space: &S,
+        discrete: &D,
+        unknowns: &Slice<S, f64>,
+        residual: &mut Slice<S, f64>,
+        marks: &mut Marks<S>,
+    ) -> Result<()> {
+        match self {
+            Linear::Matrix(stored) => {
+                let Stored { assembly, system, .. } = &mut **stored;
+                step(space, marks, "fill", || discrete.assemble(space, assembly, unknowns, system, residual))?;
+                step(space, marks, "boundary", || {
+                    let StoredSystem { matrix, conditions, .. } = system;
+                    space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), residual)
+                })
+            }
+            Linear::Elements(operator) => {
+                step(space, marks, "fill", || space.linearise(operator, discrete.on().node_coord, unknowns, residual))
+            }
+        }
+    }
+
+    /// Chooses the format before the first solve, and copies the assembled values to it. All ranks call it together.
+    pub fn update(&mut self, space: &S, input: Setting<'_, S>, rows: usize, marks: &mut Marks<S>) -> Result<()> {
+        let Linear::Matrix(stored) = self else { return Ok(()) };
+        let before = space.mark()?;
+        if !stored.is_chosen {
+            let chosen = auto_format::choose(space, &mut stored.system.matrix, rows, input.deck, input.links.comm())?;
+            stored.chosen = chosen.unwrap_or_else(|| stored.chosen.clone());
+            stored.is_chosen = true;
+        }
+        if space.update(&mut stored.system.matrix)? {
+            marks.push(("format", 1, before, space.mark()?));
+        }
+        Ok(())
+    }
+
+    /// The operator with the exchange of its ghosts. With `assembled`, values are those that were assembled where products read rounded
+    /// ones. The first `interior` rows read no ghost.
+    pub fn operator<'a>(
+        &'a mut self,
+        discrete: &'a D,
+        halo: &'a mut Halo<S>,
+        interior: usize,
+        assembled: bool,
+    ) -> Result<AnyOperator<'a, S>> {
+        Ok(match self {
+            Linear::Matrix(stored) => {
+                let matrix = &stored.system.matrix;
+                let matrix = if assembled { S::assembled(matrix) } else { S::operator(matrix) };
+                AnyOperator::Matrix(DistributedOperator::new(matrix, halo, interior)?)
+            }
+            Linear::Elements(operator) => {
+                let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
+                AnyOperator::Elements(ElementOperator::new(operator, discrete.on().node_coord, halo, sizes))
+            }
+        })
+    }
+
+    /// y = J x with fresh ghosts of x, for measurements.
+    pub fn multiply(&mut self, space: &S, discrete: &D, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+        match self {
+            Linear::Matrix(stored) => S::operator(&stored.system.matrix).multiply(space, x, y),
+            Linear::Elements(operator) => space.apply_model(operator, discrete.on().node_coord, x, y, None),
+        }
+    }
+
+    /// Number of entries that the boundary conditions write.
+    pub fn boundary_entries(&self) -> usize {
+        match self {
+            Linear::Matrix(stored) => stored.system.conditions.len(),
+            Linear::Elements(_) => 0,
+        }
+    }
+
+    /// What a product moves and computes. Sizes are those of the unknowns.
+    pub fn product_cost(&self, sizes: Sizes) -> Cost {
+        match self {
+            // In the format of the matrix: fewer bytes than CRS where columns are not stored.
+            Linear::Matrix(stored) => Cost { bytes: S::operator(&stored.system.matrix).bytes() as u64, ..spmv(sizes) },
+            Linear::Elements(operator) => {
+                let ApplyCost { bytes, flops } = S::apply_cost(operator);
+                Cost { bytes, flops }
+            }
+        }
+    }
+
+    /// Bytes of element matrices that an assembly writes to memory and reads back.
+    pub fn stored_bytes(&self) -> u64 {
+        match self {
+            Linear::Matrix(stored) => D::stored_bytes(&stored.assembly),
+            Linear::Elements(_) => 0,
+        }
+    }
+
+    /// The storage format of the matrix and why it was chosen; `None` without a matrix.
+    pub fn format(&self) -> Option<&ChosenFormat> {
+        match self {
+            Linear::Matrix(stored) => Some(&stored.chosen),
+            Linear::Elements(_) => None,
+        }
+    }
+}
+
+/// Either operator.
+pub(super) enum AnyOperator<'a, S: Job> {
+    Matrix(DistributedOperator<'a, S, S::Operator<'a>>),
+    Elements(ElementOperator<'a, S>),
+}
+
+impl<S: Job> AnyOperator<'_, S> {
+    /// Times since the operator was created; `None` on a space whose launches return before their kernels are done.
+    pub fn times(&self) -> Option<OperatorTimes> {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.times(),
+            AnyOperator::Elements(elements) => elements.times(),
+        }
+    }
+}
+
+impl<S: Job> LinearOperator<S> for AnyOperator<'_, S> {
+    fn rows(&self) -> usize {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.rows(),
+            AnyOperator::Elements(elements) => elements.rows(),
+        }
+    }
+
+    fn columns(&self) -> usize {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.columns(),
+            AnyOperator::Elements(elements) => elements.columns(),
+        }
+    }
+
+    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.apply(space, x, y),
+            AnyOperator::Elements(elements) => elements.apply(space, x, y),
+        }
+    }
+
+    fn apply_dot(
+        &mut self,
+        space: &S,
+        x: &mut Slice<S, f64>,
+        y: &mut Slice<S, f64>,
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()> {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.apply_dot(space, x, y, sums, slot),
+            AnyOperator::Elements(elements) => elements.apply_dot(space, x, y, sums, slot),
+        }
+    }
+
+    fn is_recordable(&self) -> bool {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.is_recordable(),
+            AnyOperator::Elements(elements) => elements.is_recordable(),
+        }
+    }
+
+    fn cg_at_once(
+        &mut self,
+        space: &S,
+        x: &mut Slice<S, f64>,
+        r: &mut Slice<S, f64>,
+        sums: &mut Reductions<S>,
+    ) -> Result<bool> {
+        match self {
+            AnyOperator::Matrix(matrix) => matrix.cg_at_once(space, x, r, sums),
+            AnyOperator::Elements(_) => Ok(false),
+        }
+    }
+}
