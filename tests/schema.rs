@@ -49,6 +49,7 @@ fn reports_of_runs_are_valid() {
         &["--problem", "elasticity", "--element", "tet10", "--nodes", "5x7x5"],
         &["--problem", "minife", "--element", "hex20", "--nodes", "9"],
         &["--nodes", "9x9x2", "--deterministic", "--cg-variant", "pipelined"],
+        &["--operator", "matrix-free"],
     ] {
         let value = serde_json::from_str(&report("r.json", flags)).unwrap();
         assert_eq!(schema.faults(&value), "", "{flags:?}");
