@@ -51,7 +51,7 @@ impl Communicator for Noting<'_> {
         Ok(mine.to_vec())
     }
     fn barrier(&self) {}
-    fn enter_phase(&self, name: &'static str) {
+    fn enter_phase(&self, name: &str) {
         let mut phases = self.phases.borrow_mut();
         if let Some((_, peak)) = phases.last_mut() {
             *peak = (self.peak)();

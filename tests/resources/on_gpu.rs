@@ -74,7 +74,8 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
     let mut cases = Vec::new();
     let mut add = |problem, element, points, graph, fill, format: Format| {
         let (kernel, variant) = (fill::Kernel::Contraction, CgVariant::default());
-        let choices = Choices { graph, fill, kernel, storage: format.into(), variant, threads: 1 };
+        let choices =
+            Choices { graph, fill, kernel, storage: format.into(), operator: Operator::Assembled, variant, threads: 1 };
         cases.push(Case { problem, element, points, choices });
     };
     let (gather, graph) = (fill::Strategy::Gather, graph::Strategy::Gather);
