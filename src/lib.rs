@@ -71,7 +71,7 @@ pub use minifenl_device::device;
 /// Returns the CUDA kernel files of all modules, without those that are compiled for the sizes of a call.
 #[cfg(feature = "cuda")]
 pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
-    let mut files = vec![&space::cuda::SPACE, &space::cuda::REMAP];
+    let mut files = vec![&space::cuda::SPACE, &space::cuda::remap::REMAP];
     files.extend(blas::KERNEL_FILES);
     files.extend(comm::KERNEL_FILES);
     files.extend(contraction::KERNEL_FILES);

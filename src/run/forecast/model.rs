@@ -139,7 +139,7 @@ pub fn on_host(model: &ModelSizes, choices: &Choices) -> Forecast {
         }
         Graph::Map => {
             let upper = elems * n * (n + 1) / 2;
-            let slots = grown((14 * owned).min(upper) * 7 / 6, nnz.div_ceil(2) + owned.div_ceil(2));
+            let slots = grown(model, (14 * owned).min(upper) * 7 / 6, upper);
             (4 * owned + 8 * slots + pattern).max(pattern + of.positions)
         }
         Graph::DashMap => {
@@ -169,12 +169,16 @@ pub fn on_host(model: &ModelSizes, choices: &Choices) -> Forecast {
     Forecast::new(owned, [making.max(mesh), mesh + graph, tables + setup, tables + solve], 0)
 }
 
-/// The slots of a set of pairs that starts with `slots` and grows until it has room for `pairs`.
-fn grown(mut slots: u64, pairs: u64) -> u64 {
-    while slots < pairs {
-        slots += (pairs - slots).max(slots / 2).max(1);
+/// The slots of a set of pairs that begins with `slots`, each row with its share. Where rows differ much, two attempts fail: the next
+/// one has half as many slots more, or as many more as inserts failed. About three of four do if all pairs are more than the slots.
+fn grown(model: &ModelSizes, slots: u64, inserts: u64) -> u64 {
+    let Sizes { owned, nnz, .. } = model.of_nodes;
+    if model.longest <= TABLE {
+        return slots;
     }
-    slots
+    let failed = if (nnz + owned) / 2 > slots { inserts / 4 * 3 } else { 0 };
+    let second = slots + failed.max(slots / 2);
+    second + second / 2
 }
 
 /// Bytes of the element matrices that a host's gather keeps in the set-up and in the solve, as for the box of hexahedra.
@@ -213,7 +217,7 @@ pub fn on_gpu(model: &ModelSizes, choices: &Choices) -> Forecast {
         }
         Graph::Map => {
             let upper = elems * n * (n + 1) / 2;
-            let slots = grown((16 * owned).min(upper + upper / 4), (nnz + owned) / 2);
+            let slots = grown(model, (16 * owned).min(upper + upper / 4), upper);
             (4 * nnz, (8 * slots + 12 * owned + 4 * nnz).max(8 * owned + 4 * nnz + of.positions))
         }
         Graph::Sort | Graph::DashMap => {
