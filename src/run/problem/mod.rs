@@ -327,9 +327,14 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
         let (space, before) = (self.space, self.space.mark()?);
         if !self.is_chosen {
             let chosen = auto_format::choose(space, &mut self.system.matrix, self.rows, deck, links.comm())?;
-            self.chosen = chosen.unwrap_or_else(|| self.chosen.clone());
             self.is_chosen = true;
+            if let Some(chosen) = chosen {
+                self.chosen = chosen;
+                // Its copy of the values is up to date.
+                self.marks.push(("setup/format", 1, before, space.mark()?));
+            }
         }
+        let before = space.mark()?;
         if space.update(&mut self.system.matrix)? {
             self.marks.push(("format", 1, before, space.mark()?));
         }

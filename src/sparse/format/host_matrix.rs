@@ -23,6 +23,8 @@ const IRREGULAR: usize = 4;
 pub struct HostMatrix {
     crs: CrsMatrix,
     copy: Copied,
+    /// Whether the copy has the assembled values, and whether entries that share a place were equal then.
+    copied: Option<bool>,
 }
 
 /// What products read in place of the assembled matrix.
@@ -41,7 +43,7 @@ impl HostMatrix {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; those of [`HostSlices::new`].
     pub fn new<S: HostSpace>(space: &S, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
         let copy = Copied::new(space, storage, &graph)?;
-        Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy })
+        Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
     }
 
     /// Returns the matrix that assembly writes.
@@ -56,6 +58,7 @@ impl HostMatrix {
 
     /// Returns the matrix that assembly writes, writable.
     pub fn assembled_mut(&mut self) -> &mut CrsMatrix {
+        self.copied = None;
         &mut self.crs
     }
 
@@ -144,8 +147,11 @@ impl<S: HostSpace> Formats for S {
     type Matrix = HostMatrix;
 
     fn update(&self, matrix: &mut HostMatrix) -> Result<bool> {
-        let HostMatrix { crs, copy } = matrix;
-        copy.update(self, crs)?;
+        let HostMatrix { crs, copy, copied } = matrix;
+        if copied.is_some() {
+            return Ok(false);
+        }
+        *copied = Some(copy.update(self, crs)?);
         Ok(!matches!(copy, Copied::Nothing))
     }
 
@@ -156,13 +162,13 @@ impl<S: HostSpace> Formats for S {
     const CHOICES: &'static [Format] = &[Format::Symmetric, Format::Pattern];
 
     fn store(&self, matrix: &mut HostMatrix, storage: MatrixStorage) -> Result<bool> {
-        let stored = Copied::new(self, storage, matrix.crs.graph()).and_then(|mut copy| {
-            let suits = copy.update(self, &matrix.crs)? && copy.is_regular();
-            Ok((copy, suits))
-        });
-        let (copy, suits) = unsuited(stored, (Copied::Nothing, false))?;
-        if suits {
-            matrix.copy = copy;
+        let copy = unsuited(Copied::new(self, storage, matrix.crs.graph()).map(Some), None)?;
+        let Some(copy) = copy.filter(Copied::is_regular) else { return Ok(false) };
+        (matrix.copy, matrix.copied) = (copy, None);
+        let is_exact = self.update(matrix).map(|_| matrix.copied == Some(true));
+        let suits = unsuited(is_exact, false)?;
+        if !suits {
+            matrix.copy = Copied::Nothing;
         }
         Ok(suits)
     }
@@ -173,7 +179,7 @@ impl<S: HostSpace> Formats for S {
     }
 
     fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {
-        matrix.crs.values_mut()
+        matrix.assembled_mut().values_mut()
     }
 }
 

@@ -140,7 +140,7 @@ impl<V: HostValue> Rows<'_, V> {
 
 /// 32 items of an array.
 #[inline(always)]
-fn vector<T>(array: &[T], first: usize) -> &[T; SLICE] {
+pub(super) fn vector<T>(array: &[T], first: usize) -> &[T; SLICE] {
     const { assert!(SLICE == 32) };
     array[first..].first_chunk().expect("slices lie inside their arrays")
 }
