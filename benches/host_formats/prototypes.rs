@@ -127,9 +127,10 @@ impl<const C: usize, I: Column> Sell<C, I> {
     }
 }
 
-// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions. With AVX-512 the compiler
+// uses gathers, which made every product slower (EPYC, Zen 5).
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn sell_rows<const C: usize, I: Column>(a: &Sell<C, I>, first: usize, x: &[f64], y: &mut [f64]) {
     for chunk in first / C..(first + y.len()).div_ceil(C) {
         let entries = a.starts[chunk]..a.starts[chunk + 1];
@@ -182,7 +183,7 @@ impl ShortCrs {
 }
 
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn short_rows(a: &ShortCrs, first: usize, x: &[f64], y: &mut [f64]) {
     for (group, y) in y.chunks_mut(GROUP).enumerate() {
         let first = first + group * GROUP;

@@ -188,7 +188,7 @@ pub fn solution_on<S: Job>(
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
     // The format is final.
     summary::box_costs(&phases, &mesh, nnz, &problem, deck);
-    let format = problem.format().clone();
+    let format = problem.format();
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 

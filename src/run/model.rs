@@ -115,7 +115,7 @@ pub fn model_solution_on<S: Job>(
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     summary::model_costs(&phases, sizes, shape, &problem, deck);
-    let format = problem.format().clone();
+    let format = problem.format();
     drop(problem);
 
     // 5. Errors, bandwidth, report.

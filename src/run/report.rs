@@ -199,6 +199,8 @@ pub struct StrategiesReport {
     pub format: Format,
     /// Why: "asked for", or what `auto` found.
     pub format_reason: String,
+    /// Bytes that a product moves per row, vectors included.
+    pub format_bytes_per_row: f64,
     /// Type of the stored values that products read.
     #[serde(with = "by_name")]
     pub matrix_values: Precision,

@@ -315,7 +315,7 @@ pub(super) fn report<S: Job>(
     let (owned, ghosts, neighbours) = (tables.owned as f64, tables.ghosts as f64, tables.neighbours as f64);
     let mut largest = [-owned, owned, ghosts, neighbours, tables.spacing, seconds];
     let mut triads = [triad.unwrap_or(0.0)];
-    let mut sums = [tables.elems, peak];
+    let mut sums = [tables.elems, peak, format.bytes];
     comm.all_max(&mut largest);
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
@@ -363,6 +363,7 @@ pub(super) fn report<S: Job>(
             halo: (comm.size() > 1).then(|| transport.to_string()),
             format: format.format,
             format_reason: format.reason,
+            format_bytes_per_row: sums[2] as f64 / (nodes * tables.problem.components as u64) as f64,
             matrix_values: deck.matrix.values,
         },
         newton_iterations: newton.info.steps.len(),

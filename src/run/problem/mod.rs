@@ -236,9 +236,9 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         self.halo.bytes_sent()
     }
 
-    /// Returns the storage format of the matrix and why it was chosen.
-    pub fn format(&self) -> &ChosenFormat {
-        &self.chosen
+    /// Returns the storage format of the matrix, why it was chosen and what its products move.
+    pub fn format(&self) -> ChosenFormat {
+        ChosenFormat { bytes: self.product_bytes(), ..self.chosen.clone() }
     }
 
     /// Bytes that a product with the matrix has to move.

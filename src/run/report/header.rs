@@ -69,6 +69,7 @@ impl Report {
                 Precision::F64 => format!("format {}", with.format),
                 values => format!("format {}, {values}", with.format),
             },
+            format!("{:.0} bytes per row", with.format_bytes_per_row),
         ];
         let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));
         text += &line("strategies", strategies.into_iter().chain(halo));

@@ -37,6 +37,7 @@ pub(super) fn sample() -> Report {
             halo: None,
             format: crate::sparse::Format::Crs,
             format_reason: "asked for".into(),
+            format_bytes_per_row: 332.0,
             matrix_values: crate::sparse::Precision::F64,
         },
         newton_iterations: 1,

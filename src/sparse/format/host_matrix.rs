@@ -2,7 +2,7 @@
 //!
 //! | format | products read, f64 | with f32 values |
 //! |---|---|---|
-//! | `crs`, `sell` | the assembled matrix | its graph and rounded values |
+//! | `crs` | the assembled matrix | its graph and rounded values |
 //! | `pattern`, `symmetric` | slices | slices of rounded values |
 
 use super::stored_value::{StoredValue, first_fault, not_stored};
@@ -40,7 +40,7 @@ impl HostMatrix {
     /// Returns a matrix of a graph, with arbitrary values until it is assembled.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; those of [`HostSlices::new`].
+    /// [`Error::OutOfMemory`] where the memory cannot be had; [`Error::Invalid`] for [`Format::Sell`]; those of [`HostSlices::new`].
     pub fn new<S: HostSpace>(space: &S, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
         let copy = Copied::new(space, storage, &graph)?;
         Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
@@ -82,10 +82,9 @@ impl Copied {
     fn new<S: HostSpace>(space: &S, storage: MatrixStorage, graph: &Arc<CrsGraph>) -> Result<Self> {
         let symmetric = storage.format == Format::Symmetric;
         Ok(match (storage.format, storage.values) {
-            (Format::Crs | Format::Sell, Precision::F64) => Copied::Nothing,
-            (Format::Crs | Format::Sell, Precision::F32) => {
-                Copied::Single(CrsMatrix::unfilled_on(space, graph.clone())?)
-            }
+            (Format::Crs, Precision::F64) => Copied::Nothing,
+            (Format::Crs, Precision::F32) => Copied::Single(CrsMatrix::unfilled_on(space, graph.clone())?),
+            (Format::Sell, _) => return Err(sell_refused()),
             (Format::Pattern | Format::Symmetric, Precision::F64) => {
                 Copied::Slices(HostSlices::new(space, graph, symmetric)?)
             }
@@ -116,6 +115,12 @@ impl Copied {
         };
         IRREGULAR * listed <= rows
     }
+}
+
+fn sell_refused() -> Error {
+    Error::Invalid(
+        "matrix.format (--format) sell: a GPU's format; on the cpu choose one of auto, crs, pattern, symmetric".into(),
+    )
 }
 
 /// Replaces the refusals that a storage may have by another value.
@@ -173,9 +178,9 @@ impl<S: HostSpace> Formats for S {
         Ok(suits)
     }
 
-    /// All storages.
-    fn check_storage(_: MatrixStorage) -> Result<()> {
-        Ok(())
+    /// All storages but SELL, whose prototypes were no faster than CRS.
+    fn check_storage(storage: MatrixStorage) -> Result<()> {
+        if storage.format == Format::Sell { Err(sell_refused()) } else { Ok(()) }
     }
 
     fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {

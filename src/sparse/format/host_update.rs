@@ -98,9 +98,10 @@ fn not_symmetric(a: &CrsMatrix, pair: usize) -> Error {
 }
 
 /// Stores the slices of a piece, whose values begin at `base`, and compares those whose partners lie in it.
-// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions. With AVX-512 the compiler
+// would turn rows by gathers, which are slower than loads.
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn store_piece<V: StoredValue>(
     this: Update<'_>,
     slices: Range<usize>,
@@ -128,7 +129,7 @@ fn store_piece<V: StoredValue>(
 
 /// Compares the slices of a piece whose partners lie in another one.
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn compare_piece<V: StoredValue>(
     this: Update<'_>,
     slices: Range<usize>,
@@ -332,5 +333,5 @@ fn mirrored<V: StoredValue>(values: &[V], base: usize, [one, two]: [usize; 2], o
     let turned = offset.rem_euclid(SLICE as i32) as usize;
     let split = SLICE - turned;
     let (one, two) = (vector(values, one + turned - base), vector(values, two - split - base));
-    std::array::from_fn(|lane| if lane < split { one[lane] } else { two[lane] })
+    V::joined(one, two, split)
 }
