@@ -62,12 +62,7 @@ fn candidates<'a>(space: &'a Threads, a: &CrsMatrix) -> Result<Vec<Candidate<'a>
         let bytes = Product::<Threads>::bytes(&matrix.view()) - vectors;
         all.push((format.to_string(), bytes, Box::new(move |x, y| matrix.view().multiply(space, x, y))));
     }
-    fn add<'a>(
-        all: &mut Vec<Candidate<'a>>,
-        name: &str,
-        bytes: usize,
-        work: impl Fn(&[f64], &mut [f64]) + 'a,
-    ) {
+    fn add<'a>(all: &mut Vec<Candidate<'a>>, name: &str, bytes: usize, work: impl Fn(&[f64], &mut [f64]) + 'a) {
         let work = move |x: &[f64], y: &mut [f64]| {
             work(x, y);
             Ok(())

@@ -17,7 +17,9 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Threads, allowed_cores};
-use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product};
+use minifenl::sparse::{
+    CrsGraph, CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product,
+};
 use std::sync::Arc;
 use std::time::Instant;
 

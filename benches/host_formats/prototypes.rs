@@ -4,7 +4,7 @@
 //! SELL-C     chunks of C rows, sorted by length in windows of 256 rows and padded to the longest of the chunk; 12 bytes per entry
 //! 16 bits    column - base of the chunk or of 32 rows, if all rows of the matrix allow it; 10 bytes per entry
 //! ```
-//! x at 16-bit columns is read through an array of 65536 items, so that the compiler drops the bounds check and may use gathers.
+//! x at 16-bit columns is read through an array of 65536 items, so that the compiler drops the bounds check.
 
 use minifenl::space::{HostSpace, Threads};
 use minifenl::sparse::{CrsGraph, CrsMatrix};

@@ -59,7 +59,6 @@ pub(super) struct HostLayout {
     pub len: usize,
     /// Rows in slices without a table.
     pub listed: usize,
-    pub ahead: usize,
 }
 
 impl HostLayout {
@@ -129,7 +128,7 @@ impl HostLayout {
             let table = |own: u32| if own == LISTED { LISTED } else { global[own as usize] };
             slices.extend(own.into_iter().map(|own| Slice { table: table(own), ..Slice::default() }));
         }
-        Ok(HostLayout { slices, tables, offsets, links: Vec::new(), len: 0, listed: 0, ahead: std::env::var("HF_AHEAD").map_or(0, |a| a.parse().unwrap()) })
+        Ok(HostLayout { slices, tables, offsets, links: Vec::new(), len: 0, listed: 0 })
     }
 
     /// The offsets of a table.

@@ -10,8 +10,8 @@ use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
 use crate::space::prefetch;
-use crate::sparse::spmv::row_sum;
 use crate::sparse::CrsGraph;
+use crate::sparse::spmv::row_sum;
 use multiversion::multiversion;
 
 /// Distance of the software prefetch, in values of a slice.
@@ -106,12 +106,6 @@ impl<V: StoredValue> Rows<'_, V> {
                 let turned = offset.rem_euclid(SLICE as i32) as usize;
                 let split = SLICE - turned;
                 let (one, two) = (vector(self.values, one + turned), vector(self.values, two - split));
-                if self.layout.ahead > 0 {
-                    let line = 64 / size_of::<V>();
-                    for part in 0..SLICE / line {
-                        prefetch(self.values, place.start.wrapping_sub(link[1]) + self.layout.ahead + part * line);
-                    }
-                }
                 let values = V::joined(one, two, split);
                 for i in 0..SLICE {
                     sums[i] += values[i].into() * x[i];

@@ -10,7 +10,6 @@
 //! entry, columns only of rows that lack an offset of their table, and writes the stored values.
 
 use super::host_layout::{HostLayout, Table};
-use super::host_rows::vector;
 use super::host_unions::{LISTED, SLICE, WIDEST};
 use super::stored_value::{StoredValue, not_stored};
 use crate::space::{HostSpace, even_bounds, prefetch, split_at};
@@ -20,23 +19,21 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Relative difference of two mirrored entries that counts as rounding of an assembly, in units of the row's largest value.
-const ROUNDING: f64 = 1e-13;
 /// Rows that are turned together.
 const LANES: usize = 8;
 /// Distance of the software prefetch, in values of CRS.
 const AHEAD: usize = 2048;
 
 /// The values of a slice, by offset and row.
-type Turned = [[f64; SLICE]; WIDEST];
+pub(super) type Turned = [[f64; SLICE]; WIDEST];
 
 /// What a piece finds.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+pub(super) struct Found {
     /// Whether all compared pairs are equal.
-    is_exact: bool,
+    pub is_exact: bool,
     /// First entry, row times columns plus column, that differs from its mirror image by more than rounding.
-    unequal: usize,
+    pub unequal: usize,
     /// First entry that the type of the stored values cannot hold.
     unheld: usize,
     /// End of the slices that are to be compared once all values are stored.
@@ -47,9 +44,9 @@ const NOTHING: Found = Found { is_exact: true, unequal: usize::MAX, unheld: usiz
 
 /// Where the values go to, and where they come from.
 #[derive(Clone, Copy, Debug)]
-struct Update<'a> {
-    layout: &'a HostLayout,
-    a: &'a CrsMatrix,
+pub(super) struct Update<'a> {
+    pub layout: &'a HostLayout,
+    pub a: &'a CrsMatrix,
     symmetric: bool,
 }
 
@@ -88,6 +85,7 @@ pub(super) fn update<V: StoredValue, S: HostSpace>(
     }
 }
 
+/// The error for a pair: row times columns plus column.
 fn not_symmetric(a: &CrsMatrix, pair: usize) -> Error {
     let (row, column) = (pair / a.graph().columns(), pair % a.graph().columns());
     let [lower, upper] = [(row, column), (column, row)].map(|(i, j)| a.get(i, j as u32).unwrap_or(0.0));
@@ -151,7 +149,7 @@ fn compare_piece<V: StoredValue>(
 }
 
 impl Update<'_> {
-    fn rows(&self, slice: usize) -> Range<usize> {
+    pub(super) fn rows(&self, slice: usize) -> Range<usize> {
         slice * SLICE..self.a.graph().rows().min((slice + 1) * SLICE)
     }
 
@@ -240,98 +238,4 @@ impl Update<'_> {
             }
         }
     }
-
-    /// Records a pair that is not equal.
-    #[inline(always)]
-    fn judge<V: StoredValue>(
-        &self,
-        row: usize,
-        column: usize,
-        lower: f64,
-        upper: V,
-        largest: impl FnOnce() -> f64,
-        found: &mut Found,
-    ) {
-        if V::rounded(lower).into() != upper.into() {
-            found.is_exact = false;
-            let limit = ROUNDING * largest() + V::EPSILON * lower.abs();
-            if (lower - upper.into()).abs() > limit {
-                found.unequal = found.unequal.min(row * self.a.graph().columns() + column);
-            }
-        }
-    }
-
-    /// The mirrored offsets of a slice, by index, and where their values begin in the first and in the second slice that each leads to.
-    #[inline(always)]
-    fn partners(&self, slice: usize, table: Table) -> impl Iterator<Item = (usize, [usize; 2])> {
-        let place = self.layout.slices[slice];
-        let offsets = 0..self.layout.offsets(table).len();
-        let mirrored = offsets.filter(move |k| table.mirrored >> k & 1 == 1);
-        let links = &self.layout.links[place.links as usize..];
-        mirrored.zip(links).map(move |(k, link)| (k, link.map(|link| place.start.wrapping_sub(link))))
-    }
-
-    /// Whether vectors of all values that a slice mirrors lie in a range.
-    #[inline(always)]
-    fn is_inside(&self, slice: usize, table: Table, range: &Range<usize>) -> bool {
-        self.partners(slice, table).all(|(_, [one, two])| {
-            one >= range.start && two >= range.start + SLICE && one.max(two) + 2 * SLICE <= range.end
-        })
-    }
-
-    /// Compares the entries of a slice below the diagonal with their partners, all among `values`, which begin at `base`.
-    #[inline(always)]
-    fn compare<V: StoredValue>(
-        &self,
-        slice: usize,
-        table: Table,
-        turned: &Turned,
-        base: usize,
-        values: &[V],
-        found: &mut Found,
-    ) {
-        let (offsets, rows) = (self.layout.offsets(table), self.rows(slice));
-        let mut differs = [0u64; SLICE];
-        for (k, partners) in self.partners(slice, table) {
-            let upper = mirrored(values, base, partners, offsets[k]);
-            for lane in 0..SLICE {
-                differs[lane] |= u64::from(V::rounded(turned[k][lane]).into() != upper[lane].into());
-            }
-        }
-        // Rows behind the matrix may lead to values of ghost columns.
-        if differs[..rows.len()].iter().any(|&differs| differs != 0) {
-            for (k, partners) in self.partners(slice, table) {
-                let upper = mirrored(values, base, partners, offsets[k]);
-                for (lane, row) in rows.clone().enumerate() {
-                    let column = (row as i64 + i64::from(offsets[k])).max(0) as usize;
-                    self.judge(row, column, turned[k][lane], upper[lane], || largest(turned, lane, offsets), found);
-                }
-            }
-        }
-        // Entries that lead to slices without a table.
-        let lower = offsets.partition_point(|&offset| offset < 0);
-        for k in (0..lower).filter(|k| table.mirrored >> k & 1 == 0) {
-            for (lane, row) in rows.clone().enumerate() {
-                if let Ok(column) = usize::try_from(row as i64 + i64::from(offsets[k])) {
-                    let upper = V::rounded(self.a.get(column, row as u32).unwrap_or(0.0));
-                    self.judge(row, column, turned[k][lane], upper, || largest(turned, lane, offsets), found);
-                }
-            }
-        }
-    }
-}
-
-/// The largest value of a row of a slice.
-fn largest(turned: &Turned, lane: usize, offsets: &[i32]) -> f64 {
-    turned[..offsets.len()].iter().fold(0.0, |largest, values| largest.max(values[lane].abs()))
-}
-
-/// The values that an offset below the diagonal mirrors: the first rows' are the last ones of a slice, the others' the first ones of the
-/// next slice.
-#[inline(always)]
-fn mirrored<V: StoredValue>(values: &[V], base: usize, [one, two]: [usize; 2], offset: i32) -> [V; SLICE] {
-    let turned = offset.rem_euclid(SLICE as i32) as usize;
-    let split = SLICE - turned;
-    let (one, two) = (vector(values, one + turned - base), vector(values, two - split - base));
-    V::joined(one, two, split)
 }

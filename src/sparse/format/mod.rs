@@ -17,6 +17,7 @@ mod host_matrix;
 mod host_refusals;
 mod host_rows;
 mod host_slices;
+mod host_symmetry;
 #[cfg(test)]
 mod host_tests;
 mod host_unions;

@@ -34,9 +34,7 @@ macro_rules! joined {
                 masks
             };
             let masks = &MASKS[SLICE - split..][..SLICE];
-            std::array::from_fn(|i| {
-                Self::from_bits((one[i].to_bits() & masks[i]) | (two[i].to_bits() & !masks[i]))
-            })
+            std::array::from_fn(|i| Self::from_bits((one[i].to_bits() & masks[i]) | (two[i].to_bits() & !masks[i])))
         }
     };
 }
