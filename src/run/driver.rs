@@ -205,7 +205,7 @@ pub fn solution_on<S: Job>(
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
     // The format is final.
     phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
-    let format = problem.format().cloned();
+    let format = problem.format();
     // Frees the matrix before the triad allocates its arrays.
     drop(problem);
 

@@ -241,6 +241,7 @@ fn copied(storage: MatrixStorage, owned: u64, nnz: u64) -> u64 {
     };
     // Places of slices; symmetric ones with a quarter of all possible links.
     match (storage.format, storage.values) {
+        // Hosts refuse SELL.
         (Format::Crs | Format::Sell, Precision::F64) => 0,
         (Format::Crs | Format::Sell, Precision::F32) => bytes * nnz,
         (Format::Pattern, _) => bytes * 27 * owned + owned / 2,

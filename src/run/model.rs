@@ -134,7 +134,7 @@ pub fn model_solution_on<S: Job>(
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     phase_costs::model_costs(&phases, sizes, shape, &problem, deck);
-    let format = problem.format().cloned();
+    let format = problem.format();
     drop(problem);
 
     // 5. Errors, bandwidth, report.

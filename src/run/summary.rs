@@ -239,11 +239,12 @@ pub(super) fn report<S: Job>(
     let (owned, ghosts, neighbours) = (tables.owned as f64, tables.ghosts as f64, tables.neighbours as f64);
     let mut largest = [-owned, owned, ghosts, neighbours, tables.spacing, seconds];
     let mut triads = [triad.unwrap_or(0.0)];
-    let mut sums = [tables.elems, peak];
+    let mut sums = [tables.elems, peak, format.as_ref().map_or(0, |chosen| chosen.bytes)];
     comm.all_max(&mut largest);
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
     let triad = triad.map(|_| triads[0]);
+    let rows_of_all = nodes * tables.problem.components as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", seconds);
     let mut rows = phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x));
@@ -287,6 +288,7 @@ pub(super) fn report<S: Job>(
             operator: deck.cg.operator,
             halo: (comm.size() > 1).then(|| transport.to_string()),
             format: format.as_ref().map(|chosen| chosen.format),
+            format_bytes_per_row: format.as_ref().map(|_| sums[2] as f64 / rows_of_all as f64),
             format_reason: format.map_or("no matrix".into(), |chosen| chosen.reason),
             matrix_values: deck.matrix.values,
         },

@@ -1,4 +1,4 @@
-//! Real ranks: this program starts itself under `mpirun` with 1, 2, 3, 4 and 8 ranks and checks how each run ends.
+//! Real ranks: this program starts itself under `mpirun` with 1, 2, 3, 4 and 8 ranks and checks results and how each run ends.
 //!
 //! ```text
 //! cargo test --features mpi --test mpi            all cases
@@ -9,6 +9,7 @@
 #[path = "../common/coo.rs"]
 mod coo;
 mod ends;
+mod formats;
 mod halos;
 mod messages;
 #[path = "../common/mpirun.rs"]
@@ -54,6 +55,7 @@ const CASES: &[Case] = &[
     },
     Case { name: "coo", ranks: &[1, 2, 3, 4, 8], rank: coo::sums_on_ranks, ended_well: all_well },
     Case { name: "coo_plans", ranks: &[1, 2, 3], rank: coo::plans_equal_those_of_one_rank, ended_well: all_well },
+    Case { name: "storages", ranks: &[2, 4], rank: formats::storages, ended_well: all_well },
     Case { name: "two_owners", ranks: &[2, 3], rank: messages::two_owners, ended_well: messages::two_owners_named },
     Case { name: "limited", ranks: &[1, 2, 3, 4, 8], rank: limited, ended_well: all_well },
     Case { name: "rank_order", ranks: &[1, 2, 3, 4, 8], rank: rank_order, ended_well: all_well },

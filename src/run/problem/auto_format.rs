@@ -24,6 +24,8 @@ pub struct ChosenFormat {
     pub format: Format,
     /// The reason.
     pub reason: String,
+    /// Bytes that a product moves on this rank, vectors included.
+    pub bytes: u64,
 }
 
 impl ChosenFormat {
@@ -33,7 +35,7 @@ impl ChosenFormat {
             Choice::Given(_) => "asked for",
             Choice::Auto => "default of the device",
         };
-        ChosenFormat { format: deck.storage::<S>().format, reason: reason.into() }
+        ChosenFormat { format: deck.storage::<S>().format, reason: reason.into(), bytes: 0 }
     }
 }
 
@@ -57,7 +59,7 @@ pub(super) fn choose<S: Job>(
     if deck.matrix.format != Choice::Auto || S::CHOICES.is_empty() {
         return Ok(None);
     }
-    let chosen = |format, reason| Ok(Some(ChosenFormat { format, reason }));
+    let chosen = |format, reason| Ok(Some(ChosenFormat { format, reason, bytes: 0 }));
     let mut fewest = [-(rows as f64)];
     comm.all_max(&mut fewest);
     if -fewest[0] <= SMALL as f64 {

@@ -107,9 +107,14 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         let before = space.mark()?;
         if !stored.is_chosen {
             let chosen = auto_format::choose(space, &mut stored.system.matrix, rows, input.deck, input.links.comm())?;
-            stored.chosen = chosen.unwrap_or_else(|| stored.chosen.clone());
             stored.is_chosen = true;
+            if let Some(chosen) = chosen {
+                stored.chosen = chosen;
+                // Its copy of the values is up to date.
+                marks.push(("setup/format", 1, before, space.mark()?));
+            }
         }
+        let before = space.mark()?;
         if space.update(&mut stored.system.matrix)? {
             marks.push(("format", 1, before, space.mark()?));
         }
@@ -174,10 +179,13 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         }
     }
 
-    /// The storage format of the matrix and why it was chosen; `None` without a matrix.
-    pub fn format(&self) -> Option<&ChosenFormat> {
+    /// The storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
+    pub fn format(&self) -> Option<ChosenFormat> {
         match self {
-            Linear::Matrix(stored) => Some(&stored.chosen),
+            Linear::Matrix(stored) => {
+                let bytes = S::operator(&stored.system.matrix).bytes() as u64;
+                Some(ChosenFormat { bytes, ..stored.chosen.clone() })
+            }
             Linear::Elements(_) => None,
         }
     }

@@ -147,8 +147,8 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         self.halo.bytes_sent()
     }
 
-    /// Returns the storage format of the matrix and why it was chosen; `None` without a matrix.
-    pub fn format(&self) -> Option<&ChosenFormat> {
+    /// Returns the storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
+    pub fn format(&self) -> Option<ChosenFormat> {
         self.linear.format()
     }
 

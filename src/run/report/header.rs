@@ -74,6 +74,7 @@ impl Report {
                     Precision::F64 => format!("format {format}"),
                     values => format!("format {format}, {values}"),
                 },
+                format!("{:.0} bytes per row", with.format_bytes_per_row.unwrap_or(0.0)),
             ],
         };
         let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));

@@ -38,6 +38,7 @@ pub(super) fn sample() -> Report {
             halo: None,
             format: Some(crate::sparse::Format::Crs),
             format_reason: "asked for".into(),
+            format_bytes_per_row: Some(332.0),
             matrix_values: crate::sparse::Precision::F64,
         },
         newton_iterations: 1,

@@ -7,8 +7,7 @@ use crate::space::named_choice;
 pub enum Format {
     /// The CRS arrays themselves: 12 bytes per entry, no set-up.
     Crs,
-    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line. A host multiplies in
-    /// CRS instead.
+    /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line. On GPUs only.
     Sell,
     /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
     /// pattern. Vectors have to be finite.

@@ -10,10 +10,10 @@
 //! 32 values are in one or two slices, whose places (links) are kept relative to the slice's start. Other entries below the diagonal,
 //! and those of ghost columns, are stored as they are. Cost: one pass over the entries, in parallel over blocks of slices.
 
-use super::host_unions::{BLOCK, Found, LISTED, SLICE, unions};
-use crate::Result;
+use super::host_unions::{BLOCK, Found, LISTED, SLICE, count_sides, unions};
 use crate::space::{HostSpace, try_reserve};
 use crate::sparse::CrsGraph;
+use crate::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -65,7 +65,8 @@ impl HostLayout {
     /// Lays out a graph.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
+    /// [`Error::OutOfMemory`] where the memory cannot be had; [`Error::Invalid`] for the symmetric form of a graph with different numbers of
+    /// entries below and above its diagonal.
     pub fn new<S: HostSpace>(space: &S, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
         let count = graph.rows().div_ceil(SLICE);
         let mut found = vec![Found::default(); count.div_ceil(BLOCK)];
@@ -75,7 +76,12 @@ impl HostLayout {
         } else {
             found.iter_mut().enumerate().for_each(|(block, found)| {
                 found.slices = vec![LISTED; BLOCK.min(count - block * BLOCK)];
+                let first = block * BLOCK * SLICE;
+                count_sides(graph, first..graph.rows().min(first + BLOCK * SLICE), &[], &mut found.sides);
             });
+        }
+        if symmetric {
+            check_balance(&found)?;
         }
         let mut layout = HostLayout::of_unions(found, count)?;
         if symmetric {
@@ -108,7 +114,7 @@ impl HostLayout {
         let (mut ids, mut tables, mut offsets) = (HashMap::new(), Vec::new(), Vec::new());
         let mut slices = Vec::new();
         try_reserve("slices of the matrix", &mut slices, count)?;
-        for Found { unions, slices: own } in found {
+        for Found { unions, slices: own, .. } in found {
             let global: Vec<u32> = unions
                 .into_iter()
                 .map(|union| {
@@ -213,4 +219,16 @@ impl HostLayout {
         let at = self.offsets(table).binary_search(&offset);
         at.map_or(ZEROS, |at| slice.start + SLICE * table.stored_before(at))
     }
+}
+
+/// Refuses a graph whose owned columns have different numbers of entries below and above the diagonal.
+fn check_balance(found: &[Found]) -> Result<()> {
+    let [below, above] = [0, 1].map(|side| found.iter().map(|found| found.sides[side]).sum::<u64>());
+    if below == above {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "matrix.format (--format) symmetric: the matrix is not symmetric: {below} entries below the diagonal, {above} above it; \
+         choose crs or pattern"
+    )))
 }

@@ -2,7 +2,7 @@
 //!
 //! | format | products read, f64 | with f32 values |
 //! |---|---|---|
-//! | `crs`, `sell` | the assembled matrix | its graph and rounded values |
+//! | `crs` | the assembled matrix | its graph and rounded values |
 //! | `pattern`, `symmetric` | slices | slices of rounded values |
 
 use super::stored_value::{StoredValue, first_fault, not_stored};
@@ -23,6 +23,8 @@ const IRREGULAR: usize = 4;
 pub struct HostMatrix {
     crs: CrsMatrix,
     copy: Copied,
+    /// Whether the copy has the assembled values, and whether entries that share a place were equal then.
+    copied: Option<bool>,
 }
 
 /// What products read in place of the assembled matrix.
@@ -38,10 +40,10 @@ impl HostMatrix {
     /// Returns a matrix of a graph, with arbitrary values until it is assembled.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; those of [`HostSlices::new`].
+    /// [`Error::OutOfMemory`] where the memory cannot be had; [`Error::Invalid`] for [`Format::Sell`]; those of [`HostSlices::new`].
     pub fn new<S: HostSpace>(space: &S, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
         let copy = Copied::new(space, storage, &graph)?;
-        Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy })
+        Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
     }
 
     /// Returns the matrix that assembly writes.
@@ -56,6 +58,7 @@ impl HostMatrix {
 
     /// Returns the matrix that assembly writes, writable.
     pub fn assembled_mut(&mut self) -> &mut CrsMatrix {
+        self.copied = None;
         &mut self.crs
     }
 
@@ -79,10 +82,9 @@ impl Copied {
     fn new<S: HostSpace>(space: &S, storage: MatrixStorage, graph: &Arc<CrsGraph>) -> Result<Self> {
         let symmetric = storage.format == Format::Symmetric;
         Ok(match (storage.format, storage.values) {
-            (Format::Crs | Format::Sell, Precision::F64) => Copied::Nothing,
-            (Format::Crs | Format::Sell, Precision::F32) => {
-                Copied::Single(CrsMatrix::unfilled_on(space, graph.clone())?)
-            }
+            (Format::Crs, Precision::F64) => Copied::Nothing,
+            (Format::Crs, Precision::F32) => Copied::Single(CrsMatrix::unfilled_on(space, graph.clone())?),
+            (Format::Sell, _) => return Err(sell_refused()),
             (Format::Pattern | Format::Symmetric, Precision::F64) => {
                 Copied::Slices(HostSlices::new(space, graph, symmetric)?)
             }
@@ -115,6 +117,12 @@ impl Copied {
     }
 }
 
+fn sell_refused() -> Error {
+    Error::Invalid(
+        "matrix.format (--format) sell: a GPU's format; on the cpu choose one of auto, crs, pattern, symmetric".into(),
+    )
+}
+
 /// Replaces the refusals that a storage may have by another value.
 fn unsuited<T>(result: Result<T>, other: T) -> Result<T> {
     match result {
@@ -144,8 +152,11 @@ impl<S: HostSpace> Formats for S {
     type Matrix = HostMatrix;
 
     fn update(&self, matrix: &mut HostMatrix) -> Result<bool> {
-        let HostMatrix { crs, copy } = matrix;
-        copy.update(self, crs)?;
+        let HostMatrix { crs, copy, copied } = matrix;
+        if copied.is_some() {
+            return Ok(false);
+        }
+        *copied = Some(copy.update(self, crs)?);
         Ok(!matches!(copy, Copied::Nothing))
     }
 
@@ -156,24 +167,24 @@ impl<S: HostSpace> Formats for S {
     const CHOICES: &'static [Format] = &[Format::Symmetric, Format::Pattern];
 
     fn store(&self, matrix: &mut HostMatrix, storage: MatrixStorage) -> Result<bool> {
-        let stored = Copied::new(self, storage, matrix.crs.graph()).and_then(|mut copy| {
-            let suits = copy.update(self, &matrix.crs)? && copy.is_regular();
-            Ok((copy, suits))
-        });
-        let (copy, suits) = unsuited(stored, (Copied::Nothing, false))?;
-        if suits {
-            matrix.copy = copy;
+        let copy = unsuited(Copied::new(self, storage, matrix.crs.graph()).map(Some), None)?;
+        let Some(copy) = copy.filter(Copied::is_regular) else { return Ok(false) };
+        (matrix.copy, matrix.copied) = (copy, None);
+        let is_exact = self.update(matrix).map(|_| matrix.copied == Some(true));
+        let suits = unsuited(is_exact, false)?;
+        if !suits {
+            matrix.copy = Copied::Nothing;
         }
         Ok(suits)
     }
 
-    /// All storages.
-    fn check_storage(_: MatrixStorage) -> Result<()> {
-        Ok(())
+    /// All storages but SELL, whose prototypes were no faster than CRS.
+    fn check_storage(storage: MatrixStorage) -> Result<()> {
+        if storage.format == Format::Sell { Err(sell_refused()) } else { Ok(()) }
     }
 
     fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {
-        matrix.crs.values_mut()
+        matrix.assembled_mut().values_mut()
     }
 }
 

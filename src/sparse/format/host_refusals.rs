@@ -112,3 +112,18 @@ fn storages_that_do_not_suit_leave_the_matrix_as_it_is() {
     let mut matrix = stored(&Serial, &unequal, (Format::Crs, Precision::F64));
     assert!(Serial.store(&mut matrix, Format::Pattern.into()).unwrap());
 }
+
+#[test]
+fn sell_is_refused_with_what_is_accepted() {
+    let a = on(box_columns([5, 4, 3], 0), 60, whole);
+    for values in [Precision::F64, Precision::F32] {
+        let storage = MatrixStorage { format: Format::Sell, values };
+        for refused in [
+            HostMatrix::new(&Serial, storage, a.graph().clone()).map(drop),
+            <Threads as Formats>::check_storage(storage),
+        ] {
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains("--format") && message.contains("auto, crs, pattern, symmetric"), "{message}");
+        }
+    }
+}

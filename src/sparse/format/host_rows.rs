@@ -8,9 +8,10 @@
 
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE};
+use super::stored_value::StoredValue;
 use crate::space::prefetch;
+use crate::sparse::CrsGraph;
 use crate::sparse::spmv::row_sum;
-use crate::sparse::{CrsGraph, HostValue};
 use multiversion::multiversion;
 
 /// Distance of the software prefetch, in values of a slice.
@@ -30,7 +31,7 @@ pub(super) struct Rows<'a, V> {
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
-pub(super) fn multiply<V: HostValue>(a: Rows<'_, V>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]) {
+pub(super) fn multiply<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]) {
     for (i, y) in y.chunks_mut(SLICE).enumerate() {
         let sums = a.slice(first / SLICE + i, x);
         // beta = 0 must not read y, which may hold NaN.
@@ -45,7 +46,7 @@ pub(super) fn multiply<V: HostValue>(a: Rows<'_, V>, first: usize, x: &[f64], fa
 /// y = A x over the rows from `first`, a multiple of 32, on; returns their share of x.y.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
-pub(super) fn multiply_dot<V: HostValue>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
+pub(super) fn multiply_dot<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
     let mut dots = [0.0; WAYS];
     let x_rows = &x[first..first + y.len()];
     for (i, (y, x_rows)) in y.chunks_mut(SLICE).zip(x_rows.chunks(SLICE)).enumerate() {
@@ -59,7 +60,7 @@ pub(super) fn multiply_dot<V: HostValue>(a: Rows<'_, V>, first: usize, x: &[f64]
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
-impl<V: HostValue> Rows<'_, V> {
+impl<V: StoredValue> Rows<'_, V> {
     /// The products of a slice's rows; rows behind the matrix are 0.
     #[inline(always)]
     fn slice(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
@@ -105,9 +106,9 @@ impl<V: HostValue> Rows<'_, V> {
                 let turned = offset.rem_euclid(SLICE as i32) as usize;
                 let split = SLICE - turned;
                 let (one, two) = (vector(self.values, one + turned), vector(self.values, two - split));
+                let values = V::joined(one, two, split);
                 for i in 0..SLICE {
-                    let value: f64 = if i < split { one[i] } else { two[i] }.into();
-                    sums[i] += value * x[i];
+                    sums[i] += values[i].into() * x[i];
                 }
             } else {
                 let values = vector(self.values, at);
@@ -140,7 +141,7 @@ impl<V: HostValue> Rows<'_, V> {
 
 /// 32 items of an array.
 #[inline(always)]
-fn vector<T>(array: &[T], first: usize) -> &[T; SLICE] {
+pub(super) fn vector<T>(array: &[T], first: usize) -> &[T; SLICE] {
     const { assert!(SLICE == 32) };
     array[first..].first_chunk().expect("slices lie inside their arrays")
 }

@@ -13,7 +13,7 @@ pub(super) const LISTED: u32 = u32::MAX;
 /// Slices that are laid out by one task.
 pub(super) const BLOCK: usize = 128;
 /// Most offsets of a table.
-const WIDEST: usize = 40;
+pub(super) const WIDEST: usize = 40;
 
 /// What one task finds.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub(super) struct Found {
     pub unions: Vec<Vec<i32>>,
     /// Union of each slice, or [`LISTED`].
     pub slices: Vec<u32>,
+    /// Numbers of entries of owned columns below and above the diagonal.
+    pub sides: [u64; 2],
 }
 
 /// The unions of the slices of a block.
@@ -32,11 +34,12 @@ pub(super) fn unions(graph: &CrsGraph, block: usize) -> Found {
         let rows = first..graph.rows().min(first + SLICE);
         if last != LISTED && covers_exactly(&found.unions[last as usize], graph, rows.clone()) {
             found.slices.push(last);
+            count_sides(graph, rows, &found.unions[last as usize], &mut found.sides);
             continue;
         }
         let longest = rows.clone().map(|row| graph.row_range(row).len()).max().unwrap_or(0);
         union.clear();
-        for row in rows {
+        for row in rows.clone() {
             merge(&union, graph.row(row), row, &mut merged);
             std::mem::swap(&mut union, &mut merged);
             // Wider unions stay wide.
@@ -52,8 +55,27 @@ pub(super) fn unions(graph: &CrsGraph, block: usize) -> Found {
             });
         }
         found.slices.push(last);
+        count_sides(graph, rows, if last == LISTED { &[] } else { &union }, &mut found.sides);
     }
     found
+}
+
+/// Adds the numbers of entries of owned columns below and above the diagonal, in rows whose offsets are some of a table's or, if the table
+/// is empty, any.
+pub(super) fn count_sides(graph: &CrsGraph, rows: Range<usize>, table: &[i32], sides: &mut [u64; 2]) {
+    let before = table.partition_point(|&offset| offset < 0);
+    let behind = table.len() - table.partition_point(|&offset| offset <= 0);
+    for row in rows {
+        let columns = graph.row(row);
+        let is_owned = columns.last().is_some_and(|&column| (column as usize) < graph.rows());
+        let [below, above] = if columns.len() == table.len() && is_owned {
+            [before, behind]
+        } else {
+            let end = |column: usize| columns.partition_point(|&other| (other as usize) < column);
+            [end(row), end(graph.rows()) - end(row + 1)]
+        };
+        *sides = [sides[0] + below as u64, sides[1] + above as u64];
+    }
 }
 
 /// Whether a table is the union of these rows.

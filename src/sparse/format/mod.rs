@@ -17,9 +17,11 @@ mod host_matrix;
 mod host_refusals;
 mod host_rows;
 mod host_slices;
+mod host_symmetry;
 #[cfg(test)]
 mod host_tests;
 mod host_unions;
+mod host_update;
 #[cfg(feature = "cuda")]
 mod row_layout;
 #[cfg(feature = "cuda")]
@@ -107,8 +109,8 @@ pub trait Formats: Blas {
     /// A matrix in a storage format, whose values are assembled.
     type Matrix: std::fmt::Debug;
 
-    /// Copies assembled values into the format, 16 bytes per entry. Returns false where values are assembled in the format, so
-    /// that nothing was copied.
+    /// Copies assembled values into the format, at most 16 bytes per entry. Returns false where values are assembled in the format or were
+    /// copied since the last assembly, so that nothing was copied.
     ///
     /// # Errors
     /// A failure of the device, if there is one.

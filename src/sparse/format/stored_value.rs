@@ -1,5 +1,6 @@
 //! Types that the stored values of a matrix on a host may have: the assembled f64, or those rounded to f32.
 
+use super::host_unions::SLICE;
 use crate::Error;
 use crate::sparse::{CrsMatrix, HostValue};
 
@@ -13,6 +14,29 @@ pub trait StoredValue: HostValue {
 
     /// Whether a rounded value has full precision: neither overflow nor underflow. Infinity and NaN stay what they are.
     fn holds(value: f64, rounded: Self) -> bool;
+
+    /// The first `split` items of `one` and the others of `two`. By bits, since the compiler turns a choice of items into gathers.
+    #[doc(hidden)]
+    fn joined(one: &[Self; SLICE], two: &[Self; SLICE], split: usize) -> [Self; SLICE];
+}
+
+/// `joined` of a type with `u64` or `u32` bits.
+macro_rules! joined {
+    ($bits:ty) => {
+        #[inline(always)]
+        fn joined(one: &[Self; SLICE], two: &[Self; SLICE], split: usize) -> [Self; SLICE] {
+            static MASKS: [$bits; 2 * SLICE] = {
+                let (mut masks, mut i) = ([0; 2 * SLICE], 0);
+                while i < SLICE {
+                    masks[i] = <$bits>::MAX;
+                    i += 1;
+                }
+                masks
+            };
+            let masks = &MASKS[SLICE - split..][..SLICE];
+            std::array::from_fn(|i| Self::from_bits((one[i].to_bits() & masks[i]) | (two[i].to_bits() & !masks[i])))
+        }
+    };
 }
 
 impl StoredValue for f64 {
@@ -27,6 +51,8 @@ impl StoredValue for f64 {
     fn holds(_: f64, _: Self) -> bool {
         true
     }
+
+    joined!(u64);
 }
 
 impl StoredValue for f32 {
@@ -41,6 +67,8 @@ impl StoredValue for f32 {
     fn holds(value: f64, rounded: Self) -> bool {
         rounded.is_normal() || value == 0.0 || !value.is_finite()
     }
+
+    joined!(u32);
 }
 
 /// The first entry among the faults of blocks.

@@ -1,8 +1,14 @@
 //! Products and CG on a host in every storage: ns per row, bytes per row and their share of a triad measured in the same run.
 //!
-//! `cargo bench --bench host_formats -- [NODES]...`, by default boxes of 32^3, 64^3 and 100^3 nodes, on 1 thread and on all cores. The
-//! matrix is a 27-point operator whose values differ. Rounds visit all storages in turn; the table has their medians. Products are checked
+//! ```text
+//! cargo bench --bench host_formats -- [NODES]...      boxes of NODES^3 nodes, by default 32, 64 and 100: a 27-point operator
+//! cargo bench --bench host_formats -- irregular       tetrahedra, hex27, elasticity: also formats that the library does not have
+//! ```
+//! On 1 thread and on all cores. Values differ. Rounds visit all storages in turn; the table has their medians. Products are checked
 //! against sums over the entries before they are timed; sprs and nalgebra-sparse multiply the same CRS matrix on 1 thread.
+
+mod irregular;
+mod prototypes;
 
 use minifenl::Result;
 use minifenl::blas::{Reductions, triad, triad_length};
@@ -11,17 +17,25 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product};
+use minifenl::sparse::{
+    CrsGraph, CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product,
+};
+use std::sync::Arc;
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
 const ITERATIONS: usize = 20;
 
-/// A symmetric matrix on the graph of a box, diagonally dominant.
-fn matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
+/// The 27-point operator of a box.
+fn box_matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
     let spec = BoxSpec::unit([m; 3], CoordinateMap::None)?;
     let mesh = Mesh::new(space, BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
     let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), Strategy::default())?.crs;
+    Ok(on(graph))
+}
+
+/// A symmetric matrix on a graph, diagonally dominant where rows have up to 27 entries.
+fn on(graph: Arc<CrsGraph>) -> CrsMatrix {
     let mut a = CrsMatrix::zero(graph.clone());
     let (_, values) = a.parts_mut();
     for row in 0..graph.rows() {
@@ -31,7 +45,7 @@ fn matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
             values[entry] = if column == row { 27.0 } else { -1.0 - 1e-3 * (pair % 11) as f64 };
         }
     }
-    Ok(a)
+    a
 }
 
 /// One row of the table: what is timed, set-up and update in seconds, bytes of a product.
@@ -39,7 +53,7 @@ struct Row {
     name: String,
     matrix: HostMatrix,
     setup: f64,
-    update: f64,
+    update: Vec<f64>,
     product: Vec<f64>,
     iteration: Vec<f64>,
 }
@@ -55,6 +69,22 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
+/// Sums over the entries.
+fn product(a: &CrsMatrix, x: &[f64]) -> Vec<f64> {
+    let graph = a.graph();
+    let row = |row| graph.row_range(row).map(|e| a.values()[e] * x[graph.entries()[e] as usize]).sum();
+    (0..graph.rows()).map(row).collect()
+}
+
+fn check(name: &str, y: &[f64], expected: &[f64]) {
+    let difference = y
+        .iter()
+        .zip(expected)
+        .map(|(y, e)| (y - e).abs())
+        .fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a });
+    assert!(difference < if name.ends_with("f32") { 1e-4 } else { 1e-10 }, "{name}: {difference:e}");
+}
+
 fn rows(space: &Threads, a: &CrsMatrix) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (values, _) in Precision::ALL {
@@ -62,34 +92,25 @@ fn rows(space: &Threads, a: &CrsMatrix) -> Result<Vec<Row>> {
             let storage = MatrixStorage { format, values };
             let (setup, mut matrix) = seconds(|| HostMatrix::new(space, storage, a.graph().clone()))?;
             matrix.assembled_mut().parts_mut().1.copy_from_slice(a.values());
-            // The first update also touches its pages for the first time.
             space.update(&mut matrix)?;
-            let (update, _) = seconds(|| space.update(&mut matrix))?;
             let name = format!("{format} {values}");
-            rows.push(Row { name, matrix, setup, update, product: vec![], iteration: vec![] });
+            rows.push(Row { name, matrix, setup, update: vec![], product: vec![], iteration: vec![] });
         }
     }
     Ok(rows)
 }
 
 fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
-    let a = matrix(space, m)?;
+    let a = box_matrix(space, m)?;
     let n = a.graph().rows();
     let mut table = rows(space, &a)?;
     let (x, mut y): (Vec<f64>, _) = ((0..n).map(|i| (i as f64 * 0.3).sin()).collect(), vec![0.0; n]);
-    let expected: Vec<f64> = (0..n)
-        .map(|row| a.graph().row_range(row).map(|e| a.values()[e] * x[a.graph().entries()[e] as usize]).sum())
-        .collect();
+    let expected = product(&a, &x);
     let mut sums = Reductions::new(space, n, 2)?;
     for row in &table {
         y.fill(f64::NAN);
         row.matrix.view().multiply_dot(space, 0..n, &x, &mut y, &mut sums, 1)?;
-        let difference = y
-            .iter()
-            .zip(&expected)
-            .map(|(y, e)| (y - e).abs())
-            .fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a });
-        assert!(difference < if row.name.ends_with("f32") { 1e-4 } else { 1e-11 }, "{}: {difference:e}", row.name);
+        check(&row.name, &y, &expected);
     }
     let sprs = a.as_sprs();
     let offsets = a.graph().row_map().iter().map(|&o| o as usize).collect();
@@ -102,6 +123,9 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
     for _ in 0..ROUNDS {
         bandwidth.push(triad(space, triad_length(1).min(1 << 25))?.median);
         for row in &mut table {
+            // Marks the values as changed.
+            row.matrix.assembled_mut();
+            row.update.push(seconds(|| space.update(&mut row.matrix))?.0);
             let view: HostStored<'_> = row.matrix.view();
             row.product.push(seconds(|| view.multiply_dot(space, 0..n, &x, &mut y, &mut sums, 1))?.0);
             let mut solution = vec![0.0; n];
@@ -134,7 +158,7 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
             1e-9 * bytes / product / bandwidth,
             1e9 * iteration / n as f64,
             row.setup / product,
-            row.update / product,
+            median(&mut row.update) / product,
         );
     }
     for (name, times) in ["sprs", "nalgebra-sparse"].iter().zip(&mut peers).filter(|(_, times)| !times.is_empty()) {
@@ -144,13 +168,17 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let sizes: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let sizes = if sizes.is_empty() { vec![32, 64, 100] } else { sizes };
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let sizes: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let sizes = if words.is_empty() { vec![32, 64, 100] } else { sizes };
     let mut counts = vec![1, allowed_cores()];
     counts.dedup();
     for threads in counts {
         let space = Threads::new(threads)?;
         sizes.iter().try_for_each(|&m| compare(&space, threads, m))?;
+        if words.is_empty() || words.iter().any(|word| word == "irregular") {
+            irregular::compare(&space, threads)?;
+        }
     }
     Ok(())
 }

@@ -1,0 +1,46 @@
+//! Whole runs on real ranks in every storage of the matrix, whose parts have columns of ghosts.
+
+use minifenl::Result;
+use minifenl::comm::Communicator;
+use minifenl::run::deck::{Choice, Nodes, ProblemKind};
+use minifenl::run::{Deck, Device, Report, Silent, solve_on};
+use minifenl::space::Threads;
+use minifenl::sparse::{Format, Precision};
+
+/// Uneven parts: rows of several slices without ghosts, and slices that only some rows with ghosts fill.
+const NODES: [u64; 3] = [15, 14, 21];
+
+fn run(comm: &dyn Communicator, kind: ProblemKind, format: Format, values: Precision) -> Result<Report> {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.device, deck.problem.kind) = (Some(Nodes::new(NODES)?), Device::Cpu, kind);
+    (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
+    deck.run.deterministic = true;
+    // Two threads share the slices of a rank.
+    solve_on(&Threads::new(2)?, &deck, comm, &Silent)
+}
+
+/// Every storage finds the solution of CRS, and f64 values after as many iterations, but one. The symmetric halves have the bits of `pattern`.
+pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
+    for kind in [ProblemKind::Heat, ProblemKind::Poisson] {
+        let crs = run(comm, kind, Format::Crs, Precision::F64)?;
+        assert!(crs.verified && crs.partition.ghosts > 0, "{kind}: {:?}", crs.verdict);
+        let mut bits = Vec::new();
+        for format in [Format::Pattern, Format::Symmetric] {
+            for values in [Precision::F64, Precision::F32] {
+                let report = run(comm, kind, format, values)?;
+                let what = format!("{kind} {format} {values} on {} ranks", comm.size());
+                assert!(report.verified, "{what}: {:?}", report.verdict);
+                let (found, expected) = (report.cg_iterations, crs.cg_iterations);
+                let (tolerance, spare) = if values == Precision::F64 { (1e-6, 1) } else { (5e-4, expected / 20 + 1) };
+                assert!(found.abs_diff(expected) <= spare, "{what}: {found} iterations, {expected} in CRS");
+                for (found, expected) in [(report.error_max, crs.error_max), (report.error_l2, crs.error_l2)] {
+                    assert!((found / expected - 1.0).abs() < tolerance, "{what}: {found:e}, {expected:e}");
+                }
+                let history = report.history.iter().flat_map(|step| [step.residual, step.cg_residual]);
+                bits.push(history.map(f64::to_bits).collect::<Vec<_>>());
+            }
+        }
+        assert_eq!((&bits[0], &bits[1]), (&bits[2], &bits[3]), "{kind}");
+    }
+    Ok(())
+}
