@@ -202,7 +202,7 @@ pub struct StrategiesReport {
     pub format: Option<Format>,
     /// Why: "asked for", or what `auto` found; "no matrix" without one.
     pub format_reason: String,
-    /// Bytes that a product moves per row, vectors included; `None` without a matrix.
+    /// Bytes that a product moves per row, vectors included; null without a matrix.
     pub format_bytes_per_row: Option<f64>,
     /// Type of the stored values that products read.
     #[serde(with = "by_name")]
