@@ -210,18 +210,18 @@ pub fn solution_on<S: Job>(
 /// where a GPU works.
 fn fits<S: Job>(part: &BoxPart, deck: &Deck, comm: &dyn Communicator, threads: usize, free: u64) -> Result<u64> {
     let sizes = Sizes::of(part);
-    let forecast = S::forecast(&sizes, &choices::<S>(deck, threads, sizes.owned));
+    let forecast = S::forecast(&sizes, &choices::<S>(deck, threads, &sizes));
     forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
     Ok(forecast.peak())
 }
 
 /// The choices on which the memory of a run depends.
-pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices {
+pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: &Sizes) -> Choices {
     Choices {
         graph: deck.graph.strategy,
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
-        storage: expected::<S>(deck, rows),
+        storage: expected::<S>(deck, [sizes.owned, sizes.nnz]),
         variant: deck.cg.variant.or(CgVariant::default()),
         threads: threads as u64,
     }

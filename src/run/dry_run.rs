@@ -95,7 +95,7 @@ fn of_ranks<S: Job>(
     let spec = deck.spec(nodes);
     let part = agree(comm, spec.and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size())))?;
     let sizes = Sizes::of(&part);
-    let choices = choices::<S>(deck, threads, sizes.owned);
+    let choices = choices::<S>(deck, threads, &sizes);
     let forecast = S::forecast(&sizes, &choices);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
     let own = RankForecast { rank: comm.rank(), sizes, forecast, free: free.map(|free| [free, on_host]) };

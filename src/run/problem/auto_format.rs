@@ -1,6 +1,7 @@
 //! The storage format of a run: the one that was asked for, or the choice of `auto`.
 //!
 //! ```text
+//! halves, on a space that takes them symmetric before assembly: a symmetric equation, and many short rows on every rank
 //! no choice on this space            its own format
 //! a rank with few rows               the same: the values stay in cache
 //! otherwise, in the first solve      the first of the space's choices that suits the matrix of every rank; if none does, the space's own
@@ -8,11 +9,11 @@
 //! Choices are in the order of the bytes that they move, fewest first. Nothing is timed: a product of some rows finds them in a cache,
 //! and that of all rows costs more than it tells.
 
-use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::run::deck::Choice;
 use crate::run::{Deck, Job};
 use crate::sparse::{Format, Formats, MatrixStorage};
+use crate::{Error, Result};
 
 /// Most rows of a rank for which `auto` tries nothing: there the set-up costs what the products save.
 const SMALL: u64 = 1 << 15;
@@ -26,21 +27,43 @@ pub struct ChosenFormat {
     pub reason: String,
 }
 
-impl ChosenFormat {
-    /// What is known before the matrix is assembled.
-    pub(super) fn before<S: Formats>(deck: &Deck) -> Self {
-        let reason = match deck.matrix.format {
-            Choice::Given(_) => "asked for",
-            Choice::Auto => "default of the device",
-        };
-        ChosenFormat { format: deck.storage::<S>().format, reason: reason.into() }
+/// Chooses the format in which the matrix is assembled, for a rank with so many rows and entries. All ranks call it together.
+///
+/// # Errors
+/// [`Error::Invalid`] for halves of a matrix that is not symmetric.
+pub(super) fn before<S: Formats>(
+    deck: &Deck,
+    is_symmetric: bool,
+    [rows, entries]: [usize; 2],
+    comm: &dyn Communicator,
+) -> Result<ChosenFormat> {
+    let default = deck.storage::<S>().format;
+    let chosen = |format, reason: &str| Ok(ChosenFormat { format, reason: reason.into() });
+    if let Choice::Given(format) = deck.matrix.format {
+        if format == Format::Symmetric && !is_symmetric {
+            let this = deck.described();
+            let why = format!(
+                "matrix.format (--format): symmetric: the matrix of problem {this} is not; choose another format"
+            );
+            return Err(Error::Invalid(why));
+        }
+        return chosen(format, "asked for");
     }
+    let Some(suits) = S::HALVES.filter(|_| is_symmetric) else { return chosen(default, "default of the device") };
+    let mut refused = [f64::from(u8::from(!suits(rows, entries)))];
+    comm.all_max(&mut refused);
+    if refused[0] == 0.0 {
+        return chosen(Format::Symmetric, "symmetric equation, many short rows");
+    }
+    chosen(default, "a rank has few rows, or long ones")
 }
 
-/// The storage that a run is expected to use, for forecasts of memory.
-pub(in crate::run) fn expected<S: Formats>(deck: &Deck, rows: u64) -> MatrixStorage {
+/// The storage that a run of a symmetric equation is expected to use, for forecasts of memory.
+pub(in crate::run) fn expected<S: Formats>(deck: &Deck, [rows, entries]: [u64; 2]) -> MatrixStorage {
     let storage = deck.storage::<S>();
+    let in_halves = |suits: fn(usize, usize) -> bool| suits(rows as usize, entries as usize);
     match (deck.matrix.format, S::CHOICES.first()) {
+        (Choice::Auto, _) if S::HALVES.is_some_and(in_halves) => MatrixStorage { format: Format::Symmetric, ..storage },
         (Choice::Auto, Some(&format)) if rows > SMALL => MatrixStorage { format, ..storage },
         _ => storage,
     }

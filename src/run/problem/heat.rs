@@ -3,7 +3,7 @@
 use super::{Discrete, Problem, Setting};
 use crate::Result;
 use crate::comm::{Links, Map};
-use crate::element::equations::Heat;
+use crate::element::equations::{Heat, is_symmetric};
 use crate::fill::{self, HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
@@ -69,6 +69,10 @@ impl<S: Job> Discrete<S> for HeatBox<'_, S> {
 
     fn interior_rows(&self) -> usize {
         self.mesh.interior_count()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        is_symmetric(&self.heat)
     }
 
     fn fixed(&self, space: &S) -> Result<Array<S, u8>> {

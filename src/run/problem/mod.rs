@@ -32,7 +32,7 @@ use crate::solve::{
     true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::Product;
+use crate::sparse::{MatrixStorage, Product};
 use crate::{Result, fill};
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
@@ -70,6 +70,9 @@ pub trait Discrete<S: Job> {
 
     /// Returns how many leading rows read no ghost.
     fn interior_rows(&self) -> usize;
+
+    /// Returns whether the Jacobian is symmetric.
+    fn is_symmetric(&self) -> bool;
 
     /// Returns 1 for each unknown that the boundary conditions fix, 0 for the others.
     ///
@@ -169,7 +172,10 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         let Setting { deck, links, .. } = input;
         let columns = discrete.map().local_count();
         let strategy = deck.fill.strategy.or(S::STRATEGY);
-        let (rows, storage) = (graph.crs.rows(), deck.storage::<S>());
+        let (rows, entries) = (graph.crs.rows(), graph.crs.nnz());
+        // Equations and settings are the same on all ranks, and so is a refusal.
+        let chosen = auto_format::before::<S>(deck, discrete.is_symmetric(), [rows, entries], links.comm())?;
+        let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
@@ -196,7 +202,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
             })?,
             marks,
             stopped: None,
-            chosen: ChosenFormat::before::<S>(deck),
+            chosen,
             is_chosen: false,
             space,
             input,

@@ -99,6 +99,10 @@ impl<S: Job> Discrete<S> for OnElements<'_, S> {
         self.case.model.dofs() * self.elements.part.interior_count()
     }
 
+    fn is_symmetric(&self) -> bool {
+        self.case.model.is_symmetric()
+    }
+
     fn fixed(&self, space: &S) -> Result<Array<S, u8>> {
         let faces = &self.elements.part.node_faces;
         space.upload(&self.of_nodes("fixed unknowns", |node| [u8::from(self.case.fixes(faces[node])); 3])?)

@@ -28,6 +28,8 @@ mod slice_layout;
 mod sliced_ell;
 mod stored_value;
 
+#[cfg(any(feature = "cli", feature = "cuda"))]
+pub(crate) use choice::SMALL_ON_GPU;
 pub use choice::{Format, MatrixStorage, Precision};
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
@@ -119,6 +121,9 @@ pub trait Formats: Blas {
 
     /// The format that `auto` selects on this space.
     const FORMAT: Format;
+
+    /// Whether `auto` stores a symmetric matrix in halves before its values are known, by a rank's rows and entries. None: never.
+    const HALVES: Option<fn(usize, usize) -> bool> = None;
 
     /// The formats among which `auto` chooses once the values of a large matrix are known. Products in them give the same bits. None:
     /// `auto` is [`FORMAT`](Self::FORMAT).
