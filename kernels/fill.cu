@@ -49,11 +49,6 @@ template <class Position> INLINE bool is_none(u32 place) { return place == Posit
 // Eight positions, read in loads of eight bytes.
 template <class Position> struct EightPositions {
     u64 words[sizeof(Position)];
-    // Sets all of them to none.
-    __device__ __forceinline__ void clear() {
-#pragma unroll
-        for (int w = 0; w < int(sizeof(Position)); w++) words[w] = ~0ull;
-    }
     __device__ __forceinline__ void load(const Position* positions, u64 slot) {
 #pragma unroll
         for (int w = 0; w < int(sizeof(Position)); w++) {
@@ -104,9 +99,10 @@ INLINE double sum_eight(u64 slot, u64 end, const Elements& stored, const Values<
     return sum;
 }
 
-// Sums the slots of one row of symmetric elements of eight nodes, less the entries that other rows store: these are not read, so that
-// the halves of all rows read each entry of an element matrix once. The positions say which, and therefore come first: those of AHEAD
-// slots, then the terms of FLIGHT slots at once. Returns the residual.
+// Sums the slots of one row of symmetric elements of eight nodes, less the entries that other rows store. In their place it reads the
+// element's diagonal, which it needs anyhow: no load waits in a branch, and all rows together read each entry of an element matrix
+// once. The positions say which, and therefore come first: those of AHEAD slots, then the terms of FLIGHT slots at once. Returns the
+// residual.
 template <class Position, int SHIFT>
 INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, const u32* slots,
                          const Position* positions, double* row) {
@@ -119,26 +115,27 @@ INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values
         for (int a = 0; a < AHEAD; a++) from[a] = slot + a < end ? __ldg(slots + slot + a) : ~0u;
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            if (from[a] == ~0u) place[a].clear();
-            else place[a].load(positions, from[a]);
+            if (from[a] != ~0u) place[a].load(positions, from[a]);
         }
 #pragma unroll
         for (int first = 0; first < AHEAD; first += FLIGHT) {
             double terms[FLIGHT][NN], term[FLIGHT];
 #pragma unroll
             for (int f = 0; f < FLIGHT; f++) {
+                if (from[first + f] == ~0u) continue;
                 u32 i = from[first + f] % NN;
                 u64 column = stored.column(from[first + f] / NN);
-                term[f] = from[first + f] == ~0u ? 0.0 : __ldg(stored.residuals + (i * stored.capacity + column));
+                term[f] = __ldg(stored.residuals + (i * stored.capacity + column));
 #pragma unroll
                 for (int j = 0; j < NN; j++) {
-                    u32 low = least(i, u32(j)), high = most(i, u32(j)), entry = low * (2 * NN + 1 - low) / 2 + high - low;
-                    bool is_other = is_none<Position>(place[first + f].get(j));
-                    terms[f][j] = is_other ? 0.0 : __ldg(stored.matrices + (entry * stored.capacity + column));
+                    u32 of = is_none<Position>(place[first + f].get(j)) ? i : j;
+                    u32 low = least(i, of), high = most(i, of), entry = low * (2 * NN + 1 - low) / 2 + high - low;
+                    terms[f][j] = __ldg(stored.matrices + (entry * stored.capacity + column));
                 }
             }
 #pragma unroll
             for (int f = 0; f < FLIGHT; f++) {
+                if (from[first + f] == ~0u) continue;
                 sum += term[f];
 #pragma unroll
                 for (int j = 0; j < NN; j++) {

@@ -98,3 +98,49 @@ pub(super) fn choose<S: Job>(
     agree(comm, space.store(matrix, storage(S::FORMAT)))?;
     chosen(S::FORMAT, "irregular or not symmetric".into())
 }
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
+    use crate::space::{Cuda, Serial};
+
+    fn chosen(deck: &Deck, is_symmetric: bool, sizes: [usize; 2]) -> ChosenFormat {
+        before::<Cuda>(deck, is_symmetric, sizes, &Solo).unwrap()
+    }
+
+    #[test]
+    fn a_gpu_takes_halves_of_large_symmetric_matrices_with_short_rows() {
+        let (mut deck, many) = (Deck::default(), (1 << 17) + 1);
+        for (is_symmetric, sizes, format) in [
+            (true, [many, 27 * many], Format::Symmetric),
+            (true, [many, 40 * many + 1], Format::Pattern),
+            (true, [many - 1, 27 * many], Format::Pattern),
+            (false, [many, 27 * many], Format::Pattern),
+        ] {
+            assert_eq!(chosen(&deck, is_symmetric, sizes).format, format, "{is_symmetric}, {sizes:?}");
+            let forecast = expected::<Cuda>(&deck, sizes.map(|size| size as u64)).format;
+            assert!(forecast == format || !is_symmetric);
+        }
+        assert_eq!(before::<Serial>(&deck, true, [many, 27 * many], &Solo).unwrap().format, Format::Crs);
+        deck.matrix.format = Choice::Given(Format::Sell);
+        assert_eq!(chosen(&deck, true, [many, 27 * many]).format, Format::Sell);
+        deck.matrix.format = Choice::Given(Format::Symmetric);
+        assert_eq!(chosen(&deck, true, [1, 1]).format, Format::Symmetric);
+        let refused = before::<Cuda>(&deck, false, [1, 1], &Solo).unwrap_err().to_string();
+        assert!(refused.contains("--format): symmetric: the matrix of problem heat on hex8 is not"), "{refused}");
+    }
+
+    #[test]
+    fn one_rank_with_few_rows_decides_for_all() {
+        let of_rank = |few: usize| {
+            on_ranks(3, |comm| {
+                let rows = if comm.rank() == few { 1000 } else { 1 << 18 };
+                before::<Cuda>(&Deck::default(), true, [rows, 27 * rows], comm).unwrap().format
+            })
+        };
+        assert_eq!(of_rank(3), [Format::Symmetric; 3]);
+        assert_eq!(of_rank(1), [Format::Pattern; 3]);
+    }
+}

@@ -247,6 +247,12 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         &self.chosen
     }
 
+    /// Number of values that an assembly writes, of a matrix with so many entries.
+    pub fn assembled_entries(&self, entries: u64) -> u64 {
+        // Without padding, and of symmetric halves each pair once.
+        entries.min(S::assembled_len(&self.system.matrix) as u64)
+    }
+
     /// Bytes that a product with the matrix has to move.
     pub fn product_bytes(&self) -> u64 {
         S::operator(&self.system.matrix).bytes() as u64

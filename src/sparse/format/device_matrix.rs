@@ -181,6 +181,10 @@ impl Formats for Cuda {
         matrix.lanes = Some(lanes);
     }
 
+    fn assembled_len(matrix: &DeviceMatrix) -> usize {
+        matrix.values().len()
+    }
+
     fn values_mut(matrix: &mut DeviceMatrix) -> &mut CudaArray<f64> {
         matrix.assembled().1
     }

@@ -172,6 +172,10 @@ impl<S: HostSpace> Formats for S {
         Ok(())
     }
 
+    fn assembled_len(matrix: &HostMatrix) -> usize {
+        matrix.crs.values().len()
+    }
+
     fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {
         matrix.crs.values_mut()
     }

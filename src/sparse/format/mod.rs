@@ -150,6 +150,9 @@ pub trait Formats: Blas {
     /// in formats without a choice.
     fn set_lanes(_matrix: &mut Self::Matrix, _lanes: Lanes) {}
 
+    /// Returns the number of values that assembly writes, padding included.
+    fn assembled_len(matrix: &Self::Matrix) -> usize;
+
     /// Returns the values that assembly writes, in their order in memory.
     fn values_mut(matrix: &mut Self::Matrix) -> &mut Array<Self, f64>;
 }
