@@ -43,6 +43,9 @@ template <int SHIFT> struct Values {
     __device__ __forceinline__ u64 step(u32 place) const { return u64(place) << bits(); }
 };
 
+// Whether a position is none: a matrix in symmetric halves stores the entry in another row.
+template <class Position> INLINE bool is_none(u32 place) { return place == Position(~0u); }
+
 // Eight positions, read in loads of eight bytes.
 template <class Position> struct EightPositions {
     u64 words[sizeof(Position)];
@@ -96,6 +99,55 @@ INLINE double sum_eight(u64 slot, u64 end, const Elements& stored, const Values<
     return sum;
 }
 
+// Sums the slots of one row of symmetric elements of eight nodes, less the entries that other rows store. In their place it reads the
+// element's diagonal, which it needs anyhow: no load waits in a branch, and all rows together read each entry of an element matrix
+// once. The positions say which, and therefore come first: those of AHEAD slots, then the terms of FLIGHT slots at once. Returns the
+// residual.
+template <class Position, int SHIFT>
+INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, const u32* slots,
+                         const Position* positions, double* row) {
+    constexpr int NN = 8, FLIGHT = sizeof(Position) < 4 ? 4 : 2, AHEAD = sizeof(Position) == 1 ? 8 : FLIGHT;
+    double sum = 0;
+    for (; slot < end; slot += AHEAD) {
+        EightPositions<Position> place[AHEAD];
+        u32 from[AHEAD];
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++) from[a] = slot + a < end ? __ldg(slots + slot + a) : ~0u;
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++) {
+            if (from[a] != ~0u) place[a].load(positions, from[a]);
+        }
+#pragma unroll
+        for (int first = 0; first < AHEAD; first += FLIGHT) {
+            double terms[FLIGHT][NN], term[FLIGHT];
+#pragma unroll
+            for (int f = 0; f < FLIGHT; f++) {
+                if (from[first + f] == ~0u) continue;
+                u32 i = from[first + f] % NN;
+                u64 column = stored.column(from[first + f] / NN);
+                term[f] = __ldg(stored.residuals + (i * stored.capacity + column));
+#pragma unroll
+                for (int j = 0; j < NN; j++) {
+                    u32 of = is_none<Position>(place[first + f].get(j)) ? i : j;
+                    u32 low = least(i, of), high = most(i, of), entry = low * (2 * NN + 1 - low) / 2 + high - low;
+                    terms[f][j] = __ldg(stored.matrices + (entry * stored.capacity + column));
+                }
+            }
+#pragma unroll
+            for (int f = 0; f < FLIGHT; f++) {
+                if (from[first + f] == ~0u) continue;
+                sum += term[f];
+#pragma unroll
+                for (int j = 0; j < NN; j++) {
+                    u32 at = place[first + f].get(j);
+                    if (!is_none<Position>(at)) row[u32(layout.step(at))] += terms[f][j];
+                }
+            }
+        }
+    }
+    return sum;
+}
+
 // Sums the slots of one row for any number of nodes, with the `team` lanes of a row side by side along its columns and FLIGHT loads
 // of each in flight, of one slot or several. All lanes of a warp call it together. Column nn stands for the residual, which lane nn %
 // team returns.
@@ -135,7 +187,7 @@ INLINE double sum_any(u64 slot, u64 end, const Elements& stored, const Values<SH
 #pragma unroll
         for (u32 f = 0; f < FLIGHT; f++) {
             if (column[f] == nn) sum += terms[f];
-            else if (column[f] != ~0u) row[u32(layout.step(place[f]))] += terms[f];
+            else if (column[f] != ~0u && !is_none<Position>(place[f])) row[u32(layout.step(place[f]))] += terms[f];
             // Another lane may hold the same column in the next slot.
             __syncwarp();
         }
@@ -155,7 +207,8 @@ INLINE double sum_long(u64 slot, u64 end, const Elements& stored, const Values<S
         for (u32 j = lane_index(); j < nn; j += WARP) {
             u64 entry = symmetric ? packed(nn, i, j) : u64(i) * nn + j;
             double term = __ldg(stored.matrices + (entry * stored.capacity + column));
-            row[layout.step(__ldg(positions + (u64(from) * nn + j)))] += term;
+            u32 place = __ldg(positions + (u64(from) * nn + j));
+            if (!is_none<Position>(place)) row[layout.step(place)] += term;
         }
         // Another lane may hold the same column in the next slot.
         __syncwarp();
@@ -181,8 +234,8 @@ INLINE void gather_long(u64 first, u64 last, u32 nn, bool symmetric, const Eleme
 // One thread per row. The rows of a block are summed in shared memory, in the layout of the matrix, and stored once. If the
 // rows of a block together exceed `room`, they are summed in device memory. Elements ascend in each row and additions are not
 // fused, so the result has the same bits as the host's gather. The blocks of rows are blocks[0..gridDim.x], or all of them
-// without a list.
-template <class Position, bool SYMMETRIC, int SHIFT>
+// without a list. HALVES: some entries may have no place in their row.
+template <class Position, bool SYMMETRIC, bool HALVES, int SHIFT>
 INLINE void gather(u64 rows, u32 nn, u32 room, const Elements& stored, const Values<SHIFT>& layout, const u32* blocks,
                    const u64* slot_map, const u32* slots, const Position* positions, double* values, double* residual) {
     extern __shared__ double sums[];
@@ -195,7 +248,8 @@ INLINE void gather(u64 rows, u32 nn, u32 room, const Elements& stored, const Val
     if (row < last) {
         u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
         double* own = sums + u32(layout.first(row) - begin);
-        residual[row] = sum_eight<Position, SYMMETRIC>(slot, end, stored, layout, slots, positions, own);
+        if constexpr (HALVES) residual[row] = sum_halves(slot, end, stored, layout, slots, positions, own);
+        else residual[row] = sum_eight<Position, SYMMETRIC>(slot, end, stored, layout, slots, positions, own);
     }
     __syncthreads();
     // Streaming stores: the values are not read again in this kernel.
@@ -244,22 +298,24 @@ INLINE void gather_any(u64 rows, u32 nn, u32 room, bool symmetric, const Element
 // Four blocks per multiprocessor leave 128 registers per thread, enough for the loads of four slots at once. With more
 // warps and fewer loads each, element matrices are evicted before neighbouring rows use them, and are read from device
 // memory again (measured). The usual case, hexahedra and short rows, has a kernel for each layout.
-#define GATHER(name, Position, SYMMETRIC, SHIFT)                                                                           \
+#define GATHER(name, Position, SYMMETRIC, HALVES, SHIFT)                                                                           \
     KERNEL __launch_bounds__(ROWS, 4)                                                                                      \
         name(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* blocks,              \
              const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
              const double* residuals, double* values, double* residual) {                                                  \
-        gather<Position, SYMMETRIC>(rows, nn, room, Elements{base, capacity, matrices, residuals},                         \
-                                    Values<SHIFT>{shift, starts}, blocks, slot_map, slots, positions, values, residual);   \
+        gather<Position, SYMMETRIC, HALVES>(rows, nn, room, Elements{base, capacity, matrices, residuals},                 \
+                                            Values<SHIFT>{shift, starts}, blocks, slot_map, slots, positions, values,      \
+                                            residual);                                                                     \
     }
-GATHER(gather_symmetric8_u8, u8, true, 0)
-GATHER(gather_symmetric8_u16, u16, true, -1)
-GATHER(gather_symmetric8_u32, u32, true, -1)
-GATHER(sliced_symmetric8_u8, u8, true, 5)
-GATHER(gather_full8_u8, u8, false, 0)
-GATHER(gather_full8_u16, u16, false, -1)
-GATHER(gather_full8_u32, u32, false, -1)
-GATHER(sliced_full8_u8, u8, false, 5)
+GATHER(gather_symmetric8_u8, u8, true, false, 0)
+GATHER(gather_symmetric8_u16, u16, true, true, -1)
+GATHER(gather_symmetric8_u32, u32, true, true, -1)
+GATHER(sliced_symmetric8_u8, u8, true, false, 5)
+GATHER(halved_symmetric8_u8, u8, true, true, 5)
+GATHER(gather_full8_u8, u8, false, false, 0)
+GATHER(gather_full8_u16, u16, false, false, -1)
+GATHER(gather_full8_u32, u32, false, false, -1)
+GATHER(sliced_full8_u8, u8, false, false, 5)
 // Four blocks of 256 threads with 64 registers each.
 #define GATHER_ANY(name, Position)                                                                                         \
     KERNEL __launch_bounds__(TEAM * ROWS, 4)                                                                                \

@@ -1,25 +1,68 @@
 // Turns positions in rows of CRS into places in rows of slices; launched by src/fill/cuda/places.rs. Value `place` of a row is
 // at slice_offsets[slice] + 32 place + row % 32. In slices with listed columns, places are positions; in slices with a table
-// they are the column's position in it, which differs in rows that lack some of the table's offsets.
+// they are the column's position in it, which differs in rows that lack some of the table's offsets. In symmetric halves, entries that
+// other rows store have no place, NONE.
 
 constexpr u32 THREADS = 256;
 
-// positions[slot, j] = place of node j of the slot's element in the row of the slot's node. One thread per slot; most slots
-// belong to rows with all offsets of their table and are left as they are.
+// The table of a slice: stored offsets, ascending, then the mirrored entries, see slices_symmetric.cu.
+struct Table {
+    const int* offsets;
+    u32 width, mirrored;
+    __device__ __forceinline__ Table(const int* tables, u64 word, u32 width)
+        : offsets(tables + (word & TABLE)), width(width), mirrored(u32(word >> MIRRORED)) {}
+    // Returns the place of a stored offset, `width` for any other.
+    __device__ __forceinline__ u32 place(i64 offset) const {
+        u32 at = place_of(offset, offsets, width);
+        return at < width && __ldg(offsets + at) == offset ? at : width;
+    }
+    // Returns the distance from the slice's values to those of the slice that stores a row's mirrored entry.
+    __device__ __forceinline__ int distance(i64 offset, u64 row) const {
+        const int* mirrors = offsets + width;
+        u32 at = 0, left = mirrored;
+        while (left > 0) {
+            u32 half = left / 2;
+            if (__ldg(mirrors + MIRROR * (at + half)) < offset) at += half + 1, left -= half + 1;
+            else left = half;
+        }
+        bool second = row % SLICE + u32(offset) % SLICE >= SLICE;
+        return __ldg(mirrors + MIRROR * at + 1 + second);
+    }
+};
+
+// positions[slot, j] = place of node j of the slot's element in the row of the slot's node. One thread per slot. In tables without
+// mirrored entries most rows have all offsets, and their positions are left as they are.
 template <class Position>
 INLINE void places(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64* row_map, const u64* slice_offsets,
                    const u64* words, const int* offsets, Position* positions) {
+    constexpr Position NONE = Position(~0u);
     u64 slot = thread_index();
     if (slot >= slots) return;
     u32 row = __ldg(elem_node + slot);
     if (row >= rows) return;
     u64 slice = row / WARP, word = __ldg(words + slice);
-    u32 width = u32((__ldg(slice_offsets + slice + 1) - __ldg(slice_offsets + slice)) / WARP);
-    if (word & LISTED || __ldg(row_map + row + 1) - __ldg(row_map + row) == width) return;
+    if (word & LISTED) return;
+    Table table(offsets, word, u32((__ldg(slice_offsets + slice + 1) - __ldg(slice_offsets + slice)) / WARP));
+    bool whole = __ldg(row_map + row + 1) - __ldg(row_map + row) == table.width + table.mirrored;
+    if (whole && table.mirrored == 0) return;
+    // A row with all offsets whose mirrored ones are the first.
+    bool ordered = whole && table.width > 0 && __ldg(table.offsets) >= 0;
     const u32* nodes = elem_node + slot / nn * nn;
-    for (u32 j = 0; j < nn; j++) {
-        positions[slot * nn + j] = Position(place_of(i64(__ldg(nodes + j)) - i64(row), offsets + word, width));
+    auto place = [&](u32 j, u32 position) {
+        if (ordered) return position < table.mirrored ? NONE : Position(position - table.mirrored);
+        u32 at = table.place(i64(__ldg(nodes + j)) - i64(row));
+        return at < table.width ? Position(at) : NONE;
+    };
+    if (sizeof(Position) == 1 && nn == 8) {
+        // The eight positions of a slot in one access.
+        u64* of_slot = (u64*)positions + slot;
+        u64 old = *of_slot, word = 0;
+#pragma unroll
+        for (u32 j = 0; j < 8; j++) word |= u64(u8(place(j, u8(old >> 8 * j)))) << 8 * j;
+        *of_slot = word;
+        return;
     }
+    for (u32 j = 0; j < nn; j++) positions[slot * nn + j] = place(j, positions[slot * nn + j]);
 }
 #define PLACES(name, Position)                                                                                              \
     KERNEL __launch_bounds__(THREADS)                                                                                       \
@@ -31,7 +74,7 @@ PLACES(places_u8, u8)
 PLACES(places_u16, u16)
 PLACES(places_u32, u32)
 
-// list[i] = index in the slices of the value that is entry list[i] of CRS.
+// list[i] = index in the slices of the value that is entry list[i] of CRS: for a mirrored entry, that of its partner.
 KERNEL __launch_bounds__(THREADS) listed_places(u64 count, u64 rows, const u64* row_map, const u32* entries,
                                                 const u64* slice_offsets, const u64* words, const int* offsets, u64* list) {
     u64 i = thread_index();
@@ -44,7 +87,16 @@ KERNEL __launch_bounds__(THREADS) listed_places(u64 count, u64 rows, const u64* 
         else above = middle;
     }
     u64 slice = row / WARP, word = __ldg(words + slice), begin = __ldg(slice_offsets + slice);
-    u32 width = u32((__ldg(slice_offsets + slice + 1) - begin) / WARP), place = u32(entry - __ldg(row_map + row));
-    if (!(word & LISTED)) place = place_of(i64(__ldg(entries + entry)) - i64(row), offsets + word, width);
+    u32 place = u32(entry - __ldg(row_map + row));
+    if (!(word & LISTED)) {
+        Table table(offsets, word, u32((__ldg(slice_offsets + slice + 1) - begin) / WARP));
+        u32 column = __ldg(entries + entry);
+        i64 offset = i64(column) - i64(row);
+        place = table.place(offset);
+        if (place == table.width) {
+            list[i] = begin + i64(table.distance(offset, row)) * WARP + column % WARP;
+            return;
+        }
+    }
     list[i] = begin + u64(place) * WARP + row % WARP;
 }

@@ -85,9 +85,20 @@ KERNEL __launch_bounds__(THREADS) slice_patterns(u64 rows, u64 hash_mask, const 
         u32 longest = own.length;
 #pragma unroll
         for (int step = WARP / 2; step > 0; step /= 2) longest = most(longest, __shfl_xor_sync(ALL_LANES, longest, step));
-        u32 next = 0, width = 0;
-        // Lane l keeps the offsets l and l + 32.
-        int low = 0, high = 0, mine = own.length > 0 ? int(own.columns[0] - row) : FAR;
+        // Lane l keeps the offsets l and l + 32: first those of the slice's first row, in case all rows have them.
+        const u32* columns = (const u32*)__shfl_sync(ALL_LANES, u64(own.columns), 0);
+        u32 next = 0, width = __shfl_sync(ALL_LANES, own.length, 0);
+        int low = lane < width ? int(columns[lane] - u32(slice * SLICE)) : 0;
+        int high = lane + WARP < least(width, u32(WIDEST)) ? int(columns[lane + WARP] - u32(slice * SLICE)) : 0;
+        bool differs = own.length != width || width > WIDEST;
+        if (__any_sync(ALL_LANES, differs)) width = 0;
+        for (u32 k = 0; k < width; k++) {
+            differs |= int(own.columns[k] - row) != __shfl_sync(ALL_LANES, k < WARP ? low : high, k % WARP);
+        }
+        differs = __any_sync(ALL_LANES, differs);
+        if (differs) width = 0;
+        // Otherwise their union, in ascending order.
+        int mine = differs && own.length > 0 ? int(own.columns[0] - row) : FAR;
         for (int first; (first = least_of_warp(mine)) != FAR; width++) {
             if (width == WIDEST) {
                 width = WIDEST + 1;
@@ -113,12 +124,15 @@ struct Partners {
     i64 first, second;
     __device__ Partners(u64 slice, int offset) : first((i64(slice * SLICE) + offset) >> 5), second(first + (offset & SLICE - 1 ? 1 : 0)) {}
 };
-// Returns the position of an offset in the union of a slice; -1 if it is not there or the slice has no table.
-INLINE int position_in(i64 slice, int offset, const u64* keys, const int* unions) {
+// Returns the position of an offset in the union of a slice, first looked for `from_end` offsets before the last one; -1 if it is not
+// there or the slice has no table.
+INLINE int position_in(i64 slice, int offset, u32 from_end, const u64* keys, const int* unions) {
     u64 key = slice < 0 ? NO_KEY : __ldg(keys + slice);
     if (key == NO_KEY) return -1;
     const int* own = unions + slice * WIDEST;
-    u32 width = u32(key & LENGTH), k = place_of(offset, own, width);
+    u32 width = u32(key & LENGTH);
+    if (from_end < width && __ldg(own + width - 1 - from_end) == offset) return int(width - 1 - from_end);
+    u32 k = place_of(offset, own, width);
     return k < width && __ldg(own + k) == offset ? int(k) : -1;
 }
 INLINE u32 bits_below(u64 mask, u32 k) { return u32(__popcll(mask & (1ull << k) - 1)); }
@@ -135,7 +149,7 @@ KERNEL __launch_bounds__(THREADS) slice_mirrors(u64 slices, const u64* keys, con
             bool mirrored = offset < 0;
             if (mirrored) {
                 Partners in(slice, offset);
-                mirrored = position_in(in.first, -offset, keys, unions) >= 0 && position_in(in.second, -offset, keys, unions) >= 0;
+                mirrored = position_in(in.first, -offset, k, keys, unions) >= 0 && position_in(in.second, -offset, k, keys, unions) >= 0;
             }
             mask |= u64(__ballot_sync(ALL_LANES, mirrored)) << part;
         }
@@ -157,8 +171,8 @@ KERNEL __launch_bounds__(THREADS) slice_chains(u64 slices, u64 hash_mask, int ne
         int least_far = FAR;
         auto put = [&](u32 at, int number) { out[at] = number, hash += hash_of(at, LONGEST, number); };
         // Distance to the values of the opposite offset in a slice of partners.
-        auto distance = [&](i64 from, int offset) {
-            u32 k = u32(position_in(from, -offset, keys, unions));
+        auto distance = [&](i64 from, int offset, u32 from_end) {
+            u32 k = u32(position_in(from, -offset, from_end, keys, unions));
             return int(i64(__ldg(slice_starts + from) + k - bits_below(__ldg(masks + from), k)) - i64(__ldg(slice_starts + slice)));
         };
         for (u32 k = lane_index(); k < width; k += WARP) {
@@ -168,7 +182,7 @@ KERNEL __launch_bounds__(THREADS) slice_chains(u64 slices, u64 hash_mask, int ne
             if (mask >> k & 1) {
                 Partners in(slice, offset);
                 u32 at = stored + MIRROR * before;
-                put(at, offset), put(at + 1, distance(in.first, offset)), put(at + 2, distance(in.second, offset));
+                put(at, offset), put(at + 1, distance(in.first, offset, k)), put(at + 2, distance(in.second, offset, k));
             } else {
                 put(k - before, offset);
             }
@@ -229,15 +243,20 @@ KERNEL __launch_bounds__(THREADS) slice_counts(u64 slices, const u64* keys, cons
     added_columns[slice] = listed ? lengths[slice] : 0;
 }
 
-// sizes[MISSES] += number of offsets that differ from the owner's. One thread per offset.
+// sizes[MISSES] += number of offsets that differ from the owner's. One warp per slice.
 KERNEL __launch_bounds__(THREADS) slice_compare(u64 slices, u32 widest, const u64* keys, const u32* owners, const int* unions,
                                                 u64* sizes) {
-    u64 item = thread_index(), slice = item / widest;
-    u32 k = u32(item % widest);
-    if (slice >= slices) return;
-    u64 key = __ldg(keys + slice);
-    if (key == NO_KEY || k >= (key & LENGTH)) return;
-    if (unions[item] != __ldg(unions + u64(__ldg(owners + slice)) * widest + k)) atomicAdd(sizes + MISSES, 1ull);
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        u64 key = __ldg(keys + slice), owner = __ldg(owners + slice);
+        if (key == NO_KEY || owner == slice) continue;
+        const int *own = unions + slice * widest, *others = unions + owner * widest;
+        u32 misses = 0;
+        for (u32 k = lane_index(); k < (key & LENGTH); k += WARP) misses += __ldg(own + k) != __ldg(others + k);
+        if (__any_sync(ALL_LANES, misses > 0)) {
+            misses = warp_sum(misses);
+            if (lane_index() == 0) atomicAdd(sizes + MISSES, u64(misses));
+        }
+    }
 }
 
 // slice_offsets, on entry the scan of the lengths: times 32. words: index of the table of a slice's owner, from the scan of
@@ -259,14 +278,16 @@ KERNEL __launch_bounds__(THREADS) slice_words(u64 slices, const u64* keys, const
     }
 }
 
-// offsets = the tables, one of each owner. One thread per offset of a union.
+// offsets = the tables, one of each owner. One warp per slice.
 KERNEL __launch_bounds__(THREADS) slice_tables(u64 slices, u32 widest, const u64* keys, const u32* owners, const int* unions,
                                                const u64* words, int* offsets) {
-    u64 item = thread_index(), slice = item / widest;
-    u32 k = u32(item % widest);
-    if (slice >= slices || __ldg(owners + slice) != slice) return;
-    u64 key = __ldg(keys + slice);
-    if (key != NO_KEY && k < (key & LENGTH)) offsets[(__ldg(words + slice) & TABLE) + k] = unions[item];
+    for (u64 slice = thread_index() / WARP; slice < slices; slice += thread_count() / WARP) {
+        if (__ldg(owners + slice) != slice) continue;
+        u64 key = __ldg(keys + slice);
+        if (key == NO_KEY) continue;
+        int* table = offsets + (__ldg(words + slice) & TABLE);
+        for (u32 k = lane_index(); k < (key & LENGTH); k += WARP) table[k] = unions[slice * widest + k];
+    }
 }
 
 // columns = those of the slices that list them. One warp per slice.
@@ -284,9 +305,9 @@ KERNEL __launch_bounds__(THREADS) slice_columns(u64 rows, const u64* row_map, co
     }
 }
 
-// *usual = the most frequent table of THREADS slices, drawn by a hash, if it fits. One block.
+// *usual = the most frequent table of THREADS slices, drawn by a hash, if it fits; behind it, the two numbers of slice_chains. One block.
 KERNEL __launch_bounds__(THREADS) slice_usual(u64 slices, const u64* slice_offsets, const u64* words, const int* offsets,
-                                              u64* numbers) {
+                                              const int* near, u64* numbers) {
     __shared__ u64 drawn[THREADS];
     __shared__ u32 best;
     const u32 k = threadIdx.x;
@@ -307,6 +328,7 @@ KERNEL __launch_bounds__(THREADS) slice_usual(u64 slices, const u64* slice_offse
     const u32 mirrored = listed ? 0 : u32(word >> MIRRORED);
     const bool fits = !listed && width <= MOST_STORED && mirrored <= MOST_MIRRORED;
     const int* table = offsets + (word & TABLE);
+    if (k < 2) ((int*)(&usual + 1))[k] = near[k];
     if (k == 0) usual.word = fits ? word : NO_WORD, usual.width = width, usual.mirrored = mirrored;
     if (k < MOST_STORED) usual.stored[k] = fits && k < width ? table[k] : 0;
     if (k < MOST_MIRRORED) {

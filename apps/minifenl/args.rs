@@ -119,7 +119,7 @@ pub struct Args {
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
-    /// Storage format of the matrix: auto, crs, sell (GPU), pattern, symmetric [default: auto: pattern on a GPU, fewest bytes on a host]
+    /// Storage format of the matrix: auto, crs, sell (GPU), pattern, symmetric [default: auto: fewest bytes that suit]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
     /// Type of the matrix values that products read: f64, f32 [default: f64]

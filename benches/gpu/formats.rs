@@ -4,10 +4,14 @@ use crate::clock::median;
 use crate::groups::{self, Case};
 use crate::rows::Table;
 use minifenl::Result;
+use minifenl::fill::{Boundary, StoredSystem};
+use minifenl::graph;
+use minifenl::mesh::{Face, Mesh, MeshSpace};
+use minifenl::run::clock::Timing;
 use minifenl::solve::CgVariant;
-use minifenl::space::Cuda;
 use minifenl::space::cuda::CudaMemory;
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Product, Storage};
+use minifenl::space::{Cuda, ExecutionSpace};
+use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Formats, MatrixStorage, Precision, Product, Storage};
 
 /// Variants of CG beside the classic one.
 pub const ONE_REDUCTION: [(CgVariant, &str); 2] =
@@ -49,6 +53,36 @@ pub fn all<V: DeviceValue>(
             let row = format!("{name}, {cg_name}");
             groups::cg_iteration(space, table, case, &row, Some(variant), &mut stored)?;
         }
+    }
+    Ok(())
+}
+
+/// What a format costs a run that assembles in it: layout, and places of elements and conditions, once; rounding after each assembly.
+pub fn set_ups(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory>) -> Result<()> {
+    for (format, name) in Format::ALL.into_iter().filter(|&(format, _)| format != Format::Crs) {
+        let mut seconds = Vec::new();
+        let mut system = |storage: MatrixStorage| {
+            let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
+            let fixed = space.on_faces(mesh, [Face::ZMin, Face::ZMax])?;
+            let conditions = space.dirichlet(&graph.crs, &fixed)?;
+            let before = space.record()?;
+            let system = StoredSystem::new(space, storage, true, graph, conditions)?;
+            seconds.push(space.record()?.since(&before)?.as_secs_f64());
+            Ok::<_, minifenl::Error>(system)
+        };
+        for _ in 0..5 {
+            system(format.into())?;
+        }
+        let mut rounded = system(MatrixStorage { format, values: Precision::F32 })?;
+        seconds.truncate(5);
+        seconds.sort_by(f64::total_cmp);
+        let timing = Timing { seconds: seconds[2], samples: 5 };
+        table.add(case.row("format", format!("{name}, set-up of a run"), timing, 0));
+        // Values as an assembly leaves them: rounding refuses what is too large.
+        let len = Cuda::values_mut(&mut rounded.matrix).len();
+        *Cuda::values_mut(&mut rounded.matrix) = space.zeros(len)?;
+        let values = median(space, || space.update(&mut rounded.matrix).map(drop))?;
+        table.add(case.row("format", format!("{name}, f32, values of a run"), values, 0));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use minifenl::solve::{
     CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearOperator, LinearSystem, NonlinearProblem, cg,
 };
 use minifenl::space::{MemorySpace, Slice, Threads, zeroed};
-use minifenl::sparse::CrsMatrix;
+use minifenl::sparse::{CrsMatrix, Format};
 use minifenl::{Error, Result, fill};
 
 /// A box of twisted hexahedra, a matrix and a vector, on the host.
@@ -168,7 +168,8 @@ pub fn graphs<S: BuildGraph + Clock>(space: &S, table: &mut Table, case: &Case, 
     Ok(())
 }
 
-/// Every strategy and element kernel: matrix and residual, boundary conditions included.
+/// Every strategy and element kernel: matrix and residual, boundary conditions included; in the space's own format and, by the strategy
+/// that assembles in halves, in these.
 pub fn fills<S: Job + Clock>(
     space: &S,
     table: &mut Table,
@@ -177,9 +178,14 @@ pub fn fills<S: Job + Clock>(
     graph: &Graph<S::Memory>,
 ) -> Result<()> {
     for (strategy, name) in fill::Strategy::ALL {
-        for (kernel, kernel_name) in fill::Kernel::ALL {
+        let halves = S::HALVES.filter(|_| strategy == S::STRATEGY).map(|_| (Format::Symmetric, ", symmetric"));
+        let formats = [Some((S::FORMAT, "")), halves];
+        let kernels = fill::Kernel::ALL.into_iter();
+        let variants = kernels.flat_map(|kernel| formats.into_iter().flatten().map(move |format| (kernel, format)));
+        for ((kernel, kernel_name), (format, suffix)) in variants {
             let mut deck = Deck::default();
             (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), Choice::Given(kernel));
+            deck.matrix.format = Choice::Given(format);
             let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
             let (phases, heat) = (Phases::default(), exact.heat());
             let input = ProblemInput {
@@ -193,7 +199,7 @@ pub fn fills<S: Job + Clock>(
             let mut problem = match HeatProblem::new(space, input, graph.clone()) {
                 Ok(problem) => problem,
                 Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
-                    table.note(format!("fill {name} {kernel_name} on {}: {error}", space.label()));
+                    table.note(format!("fill {name} {kernel_name}{suffix} on {}: {error}", space.label()));
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -205,7 +211,7 @@ pub fn fills<S: Job + Clock>(
             let cost = if strategy == fill::Strategy::Gather { cost::fill_gather } else { cost::fill_scatter }(
                 case.sizes, 0, 0,
             );
-            table.add(case.row("fill", format!("{name} {kernel_name}"), timing, cost.bytes));
+            table.add(case.row("fill", format!("{name} {kernel_name}{suffix}"), timing, cost.bytes));
         }
     }
     Ok(())

@@ -164,6 +164,9 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
             groups::fills(space, table, &case, &mesh, &graph)?;
             worksets(space, table, &case, &mesh)?;
         }
+        if args.has("spmv") {
+            formats::set_ups(space, table, &case, &mesh)?;
+        }
         if args.has("equation") {
             equations(space, table, edge)?;
         }

@@ -104,16 +104,12 @@ impl Strategy {
 
 crate::space::named_choice!(Strategy, "fill strategy");
 
-/// Most rows of a system that a GPU assembles in CRS in every format: CG solves small systems in one launch, which reads CRS.
-#[cfg(any(feature = "cli", feature = "cuda"))]
-const SMALL: usize = 1 << 17;
-
 #[cfg(any(feature = "cli", feature = "cuda"))]
 impl Strategy {
     /// Returns whether a GPU assembles a system of `rows` rows in slices. The additions of other strategies than `Gather` go to
     /// neighbouring columns together, which are adjacent in CRS only.
     pub(crate) fn assembles_in_slices(self, rows: usize) -> bool {
-        self == Strategy::Gather && rows > SMALL
+        self == Strategy::Gather && rows > crate::sparse::SMALL_ON_GPU
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Index type for positions in a row. [`NONE`](Position::NONE) marks a row that this rank does not own.
 pub trait Position: Item + Send + Sync {
-    /// Mark of an element row whose node is not owned.
+    /// Mark of an element row whose node is not owned, and of entries that another row of a symmetric matrix stores.
     const NONE: Self;
     /// Converts a position, which must fit.
     fn new(position: usize) -> Self;

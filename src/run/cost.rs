@@ -134,9 +134,9 @@ pub fn boundary(entries: u64) -> Cost {
     Cost { bytes: 16 * entries, flops: 0 }
 }
 
-/// Values copied from CRS into another format: 8 per entry read, 8 written.
-pub fn format(s: Sizes) -> Cost {
-    Cost { bytes: 16 * s.nnz, flops: 0 }
+/// Values copied into the format that products read: of each entry 8 read, and the `item` bytes of a stored value written.
+pub fn format(entries: u64, item: u64) -> Cost {
+    Cost { bytes: (8 + item) * entries, flops: 0 }
 }
 
 /// One exchange: `sent` items packed (read, written) and sent, ghosts received.
@@ -188,6 +188,6 @@ mod tests {
     fn ghosts_cost_reads_only() {
         assert_eq!(spmv(Sizes { ghosts: 10, ..NODE }).bytes - spmv(NODE).bytes, 80);
         assert_eq!(halo(3, Sizes { ghosts: 2, ..NODE }).bytes, 88);
-        assert_eq!((boundary(10).bytes, format(NODE).bytes), (160, 432));
+        assert_eq!((boundary(10).bytes, format(27, 8).bytes, format(14, 4).bytes), (160, 432, 168));
     }
 }

@@ -92,7 +92,7 @@ fn launches(deck: &Deck, file: &str) -> bool {
         "sparse" => deck.matrix.format == Choice::Given(Format::Crs),
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,
         "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),
-        "slices_symmetric" => deck.matrix.format == Choice::Given(Format::Symmetric),
+        "slices_symmetric" => deck.matrix.format.or(Format::Symmetric) == Format::Symmetric,
         "cg_fused" => matches!(deck.cg.variant, Choice::Given(variant) if variant != CgVariant::Classic),
         _ => false,
     }

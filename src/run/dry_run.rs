@@ -139,9 +139,9 @@ impl RankForecast {
 
     /// Its numbers in a fixed order.
     fn numbers(&mut self) -> Vec<&mut u64> {
-        let Sizes { owned, ghosts, elems, layer: [x, y], nnz, corners, sent, fixed, cleared, irregular } =
+        let Sizes { owned, ghosts, elems, layer: [x, y], nnz, corners, sent, fixed, cleared, listed, padded } =
             &mut self.sizes;
-        let mut numbers = vec![owned, ghosts, elems, x, y, nnz, corners, sent, fixed, cleared, irregular];
+        let mut numbers = vec![owned, ghosts, elems, x, y, nnz, corners, sent, fixed, cleared, listed, padded];
         let Forecast { stages, staging, nodes } = &mut self.forecast;
         numbers.extend([staging, nodes]);
         numbers.extend(stages.iter_mut().map(|stage| &mut stage.bytes));

@@ -15,14 +15,15 @@ pub(super) type Forecasted = (Sizes, Choices, Forecast);
 /// Forecasts the heat problem on `hex8`.
 pub(super) fn forecast<S: Job>(part: &BoxPart, deck: &Deck, threads: usize) -> Forecasted {
     let sizes = Sizes::of(part);
-    let choices = choices::<S>(deck, threads, sizes.owned);
+    let choices = choices::<S>(deck, threads, [sizes.owned, sizes.nnz]);
     (sizes, choices, S::forecast(&sizes, &choices))
 }
 
 /// Forecasts any other problem.
 pub(super) fn forecast_model<S: Job>(part: &BoxPart, case: &Case, deck: &Deck, threads: usize) -> Forecasted {
     let sizes = ModelSizes::of(part, deck.mesh.element, case.model.dofs(), case.fixes_all_faces());
-    let choices = choices::<S>(deck, threads, sizes.dofs * sizes.of_nodes.owned);
+    let d = sizes.dofs;
+    let choices = choices::<S>(deck, threads, [d * sizes.of_nodes.owned, d * d * sizes.of_nodes.nnz]);
     (sizes.of_nodes, choices, S::model_forecast(&sizes, &choices))
 }
 
@@ -55,13 +56,13 @@ fn checked(forecast: &Forecast, comm: &dyn Communicator, free: u64) -> Result<u6
     Ok(forecast.peak())
 }
 
-/// The choices on which the memory of a run depends.
-pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, rows: u64) -> Choices {
+/// The choices on which the memory of a run with so many rows and entries depends.
+pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: [u64; 2]) -> Choices {
     Choices {
         graph: deck.graph.strategy,
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
-        storage: expected::<S>(deck, rows),
+        storage: expected::<S>(deck, sizes),
         operator: deck.cg.operator,
         variant: deck.cg.variant.or(CgVariant::default()),
         threads: threads as u64,

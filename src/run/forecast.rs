@@ -61,13 +61,15 @@ pub struct Sizes {
     pub fixed: u64,
     /// Entries of the matrix that the boundary conditions clear.
     pub cleared: u64,
-    /// Bytes, at most, of padding and columns in slices at ends of the interior and outside of it, where ids do not follow the
-    /// lines of the box.
-    pub irregular: u64,
+    /// Rows, at most, of slices that list their columns: at ends of the interior and outside of it, where ids do not follow the lines
+    /// of the box.
+    pub listed: u64,
+    /// Rows, at most, of slices whose tables have 9 offsets more, at ends of lines beside other ranks.
+    pub padded: u64,
 }
 
 impl Sizes {
-    /// Returns the numbers of a part. All of them are exact, but for `irregular`, which is a bound.
+    /// Returns the numbers of a part. All of them are exact, but for `listed` and `padded`, which are bounds.
     pub fn of(part: &BoxPart) -> Self {
         let (owned, whole) = (part.owned(), part.spec().nodes());
         let counts = owned.counts();
@@ -93,10 +95,10 @@ impl Sizes {
         let shell = owned.count() - interior.count();
         let is_cut = interior.low[0] > owned.low[0] || interior.high[0] < owned.high[0];
         let ends = if is_cut { (SLICE * lines * layers).min(interior.count()) } else { 0 };
-        let irregular = match () {
-            () if shell == 0 => 0,
-            () if line < SLICE => LISTED * owned.count(),
-            () => PADDED * ends + LISTED * (shell + 3 * SLICE * layers).min(owned.count()),
+        let (listed, padded) = match () {
+            () if shell == 0 => (0, 0),
+            () if line < SLICE => (owned.count(), 0),
+            () => ((shell + 3 * SLICE * layers).min(owned.count()), ends),
         };
         Sizes {
             owned: owned.count(),
@@ -108,16 +110,29 @@ impl Sizes {
             sent: part.neighbours().iter().map(|neighbour| neighbour.send.count()).sum(),
             fixed,
             cleared,
-            irregular,
+            listed,
+            padded,
+        }
+    }
+
+    /// Values of the slices of a GPU, and bytes of their tables and columns.
+    fn slices(&self, format: Format) -> [u64; 2] {
+        let &Sizes { owned, listed, padded, .. } = self;
+        let tables = owned / 2;
+        match format {
+            Format::Crs => [0; 2],
+            Format::Sell => [27 * owned, 4 * 27 * owned + tables],
+            Format::Pattern => [27 * owned + MORE * padded, 4 * 27 * listed + tables],
+            // Rows that list their columns have all entries.
+            Format::Symmetric => [14 * owned + 13 * listed + MORE * padded, 4 * 27 * listed + tables],
         }
     }
 }
 
 /// Rows of a slice.
 const SLICE: u64 = 32;
-/// Bytes of a row's listed columns, and of 9 values more than 27.
-const LISTED: u64 = 4 * 27;
-const PADDED: u64 = 8 * 9;
+/// Offsets of ends of lines beside other ranks, beyond those of all rows.
+const MORE: u64 = 9;
 
 /// Choices on which the memory depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,7 +283,7 @@ fn matrices(threads: u64, sizes: &Sizes) -> [u64; 2] {
 
 /// Returns the forecast for a GPU, of a run with a matrix.
 pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
-    let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, irregular, .. } = sizes;
+    let &Sizes { owned, ghosts, elems, nnz, corners, sent, fixed, cleared, .. } = sizes;
     let local = owned + ghosts;
     let mesh = 32 * elems + 25 * local;
     let positions = 64 * elems;
@@ -285,21 +300,19 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
         Graph::Sort | Graph::DashMap => (4 * nnz, (1072 * elems).max(512 * elems + 20 * owned + 4 * nnz + positions)),
     };
     let pattern = 8 * owned + entries;
-    let item = match choices.storage.values {
-        Precision::F64 => 8,
-        Precision::F32 => 4,
-    };
-    // What products read besides or instead of the assembled CRS matrix.
-    let slices = match choices.storage.format {
-        Format::Crs if item == 8 => 0,
-        Format::Crs => item * nnz,
-        Format::Sell => (item + 4) * 27 * owned + owned / 2,
-        Format::Pattern => item * 27 * owned + irregular + owned / 2,
-        Format::Symmetric => item * 14 * owned + irregular + owned / 2,
-    };
-    // The graph stays with a matrix in CRS; slices are copied from one unless they are assembled directly.
+    // What products read besides or instead of the assembled values, in f32 a rounded copy. The graph stays with a matrix in CRS; slices
+    // are copied from one unless they are assembled directly.
+    let MatrixStorage { format, values: precision } = choices.storage;
+    let [sliced, layout] = sizes.slices(format);
     let is_direct = choices.storage.holds_assembled_slices() && choices.fill.assembles_in_slices(owned as usize);
-    let (values, kept_pattern) = if is_direct { (slices, 0) } else { (8 * nnz + slices, 8 * owned + 4 * nnz) };
+    let (assembled, kept_pattern) = if is_direct { (sliced, 0) } else { (nnz, 8 * owned + 4 * nnz) };
+    let copied = match precision {
+        Precision::F64 if is_direct => 0,
+        Precision::F64 => 8 * sliced,
+        Precision::F32 if format == Format::Crs => 4 * nnz,
+        Precision::F32 => 4 * sliced,
+    };
+    let values = 8 * assembled + copied + layout;
     let is_fused = choices.kernel == fill::Kernel::Fused;
     let (kept, meanwhile, later) = match choices.fill {
         fill::Strategy::Gather => (8 * owned + 4 * corners, 4 * owned + 4 * corners, SYMMETRIC * window_on_gpu(sizes)),

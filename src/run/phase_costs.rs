@@ -6,6 +6,7 @@ use crate::graph::Graph;
 use crate::mesh::Mesh;
 use crate::solve::CgVariant;
 use crate::space::MemorySpace;
+use crate::sparse::Precision;
 use crate::{element, fill};
 
 /// Books the steps of the graph under their names.
@@ -31,10 +32,11 @@ pub(super) fn box_costs<S: Job>(
         fill::Kernel::Fused => element::MOMENTS_FLOPS as u64,
         fill::Kernel::Contraction => fill::ContractionKernel::FLOPS as u64,
     };
+    let written = cost::Sizes { nnz: problem.assembled_entries(sizes.nnz), ..sizes };
     let fill = match deck.fill.strategy.or(S::STRATEGY) {
-        fill::Strategy::Gather => cost::fill_gather(sizes, element_flops, problem.stored_bytes()),
+        fill::Strategy::Gather => cost::fill_gather(written, element_flops, problem.stored_bytes()),
         fill::Strategy::Scatter | fill::Strategy::Colour => {
-            cost::fill_scatter(sizes, element_flops, problem.stored_bytes())
+            cost::fill_scatter(written, element_flops, problem.stored_bytes())
         }
     };
     phases.set_cost("graph", cost::graph(sizes));
@@ -54,9 +56,10 @@ pub(super) fn model_costs<S: Job, D: Discrete<S>>(
     let sum = if deck.fill.strategy.or(S::STRATEGY) == fill::Strategy::Gather { 8 } else { 24 };
     phases.set_cost("graph", cost::graph_of(nodes, shape));
     phases.set_cost("graph/scan", cost::graph_scan(nodes));
-    phases.set_cost("fill", cost::fill_of(nodes, shape, sum, cost::element_flops(shape), problem.stored_bytes()));
     let cost::Shape { dofs, .. } = shape;
     let cost::Sizes { owned, ghosts, elems, nnz } = nodes;
+    let written = cost::Sizes { nnz: problem.assembled_entries(dofs * dofs * nnz) / (dofs * dofs), ..nodes };
+    phases.set_cost("fill", cost::fill_of(written, shape, sum, cost::element_flops(shape), problem.stored_bytes()));
     let unknowns = cost::Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz: dofs * dofs * nnz };
     solver_costs(phases, unknowns, problem, deck);
 }
@@ -74,13 +77,17 @@ pub(super) fn solver_costs<S: Job, D: Discrete<S>>(
         phases.set_cost("fill", cost::Cost { flops: 0, ..product });
     }
     let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
+    let item = match deck.matrix.values {
+        Precision::F64 => 8,
+        Precision::F32 => 4,
+    };
     for (name, cost) in [
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
         (product_name, product),
         ("halo", halo),
         ("ghosts", halo),
         ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, sizes)),
-        ("format", cost::format(sizes)),
+        ("format", cost::format(problem.assembled_entries(sizes.nnz), item)),
     ] {
         phases.set_cost(name, cost);
     }

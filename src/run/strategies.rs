@@ -107,7 +107,7 @@ pub fn strategies_on<S: Job>(
         space.check_folding(&mesh).map(|()| mesh)
     });
     let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", None)))?;
-    let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), 0);
+    let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), [sizes.owned, sizes.nnz]);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
     progress.phase("graph");
     let mut strategies = graphs::measure(&study)?;

@@ -42,6 +42,8 @@ pub(crate) use diagonal::inverse_of_diagonal;
 pub use dof_map::{DofMap, DofOrder};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
+#[cfg(any(feature = "cli", feature = "cuda"))]
+pub(crate) use format::SMALL_ON_GPU;
 #[cfg(feature = "cuda")]
 pub(crate) use format::stored;
 #[cfg(feature = "cuda")]

@@ -23,6 +23,7 @@ mod elasticity;
 mod heat;
 mod jacobian;
 mod model;
+mod symmetry;
 mod wave;
 mod weak;
 
@@ -32,6 +33,9 @@ pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;
 pub use jacobian::{Jacobian, WithJacobian};
 pub use model::{Model, ModelEquation, Scalar};
+pub(crate) use symmetry::is_symmetric;
+#[cfg(feature = "cuda")]
+pub(crate) use symmetry::sample_point;
 pub use wave::Wave;
 pub use weak::{Equation, Field, Slope, Weak, automatic};
 

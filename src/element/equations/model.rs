@@ -1,5 +1,7 @@
 //! The equations that the program solves, chosen at run time.
 
+#[cfg(feature = "cli")]
+use super::is_symmetric;
 use super::{Equation, Field, Heat, Jacobian, Poisson, Slope, WaveDiffusion, WaveElasticity, Weak};
 use crate::space::lanes::Number;
 
@@ -67,6 +69,15 @@ impl Model {
         match self.equation {
             ModelEquation::Scalar(_) => 1,
             ModelEquation::Elastic(_) => 3,
+        }
+    }
+
+    /// Returns whether the matrix is symmetric.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_symmetric(&self) -> bool {
+        match &self.equation {
+            ModelEquation::Scalar(equation) => is_symmetric(equation),
+            ModelEquation::Elastic(equation) => is_symmetric(equation),
         }
     }
 }

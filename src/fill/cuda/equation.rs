@@ -11,14 +11,14 @@
 //! element compiles the kernels, in about a second, unless the cache on disk has them.
 
 use super::element_shape::ElementShape;
-use super::equation_text::{EquationText, sample_point};
+use super::equation_text::EquationText;
 use super::gather::Arrays;
 use super::system::{EquationInput, SystemView, blocks};
 use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
 use super::{CudaFill, ElementMatrices, Method};
 use crate::element::BasisTables;
-use crate::element::equations::Equation;
+use crate::element::equations::{Equation, sample_point};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
 use crate::space::ExecutionSpace;
@@ -235,6 +235,10 @@ impl CudaFill {
         check_at_least(name, "elem_node", elem_node.nodes().len(), elem_node.elem_count() * shape.nodes)?;
         check_at_least(name, "node_coord", input.node_coord.len(), elem_node.node_count())?;
         check_at_least(name, "solution", input.solution.len(), D * elem_node.node_count())?;
+        if system.layout.halves && !shape.symmetric {
+            let expected = "expected an equation with symmetric element matrices, or the format pattern";
+            return Err(Error::Invalid(format!("{name}: a matrix in the format symmetric: {expected}")));
+        }
         let sizes = [shape.entries(), shape.rows()];
         if let Method::Gather(gather) = &mut self.method {
             return gather

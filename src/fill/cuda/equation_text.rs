@@ -4,11 +4,10 @@
 use super::apply_shape::ApplyShape;
 use super::element_shape::{ElementShape, is_standard};
 use crate::Result;
-use crate::element::equations::{Equation, Field, Jacobian, Slope, Weak};
+use crate::element::equations::{Equation, Field, Jacobian, Slope, Weak, is_symmetric, sample_point};
 use crate::element::{BasisTables, ElementType, depends_on_unknowns};
 use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION};
 use crate::space::DeviceText;
-use std::array;
 use std::fmt::Write;
 
 /// Terms at a point: three axes and the value.
@@ -61,7 +60,7 @@ impl<const D: usize> EquationText<D> {
     /// that are zero, or equal by symmetry, at four points are so everywhere, and alike a flux that is linear: values of a `Number` are
     /// not compared, so an equation has no branches on them.
     pub fn of<E: Equation<D> + DeviceText>(equation: &E) -> Self {
-        let (mut symmetric, mut nonzero) = (true, [[0; D]; D]);
+        let mut nonzero = [[0; D]; D];
         let mut flux = Flux { isotropic: true, linear: true };
         for sample in 0..SAMPLES {
             let (x, u) = sample_point(sample);
@@ -72,9 +71,7 @@ impl<const D: usize> EquationText<D> {
             }
             let entries = (0..D * D * TERMS * TERMS).map(|k| [k / 16 / D, k / 16 % D, k / 4 % 4, k % 4]);
             for [c, d, i, j] in entries {
-                let (slope, transposed) = (slopes[c][d][i][j], slopes[d][c][j][i]);
-                nonzero[c][d] |= u16::from(slope != 0.0) << (TERMS * i + j);
-                symmetric &= (slope - transposed).abs() <= 1e-12 * (slope.abs() + transposed.abs());
+                nonzero[c][d] |= u16::from(slopes[c][d][i][j] != 0.0) << (TERMS * i + j);
             }
         }
         EquationText {
@@ -84,7 +81,7 @@ impl<const D: usize> EquationText<D> {
             has_slopes: E::METHODS.contains(&"slopes"),
             has_derivative: E::METHODS.contains(&"derivative"),
             is_tangent: depends_on_unknowns::<E, D>(equation),
-            symmetric,
+            symmetric: is_symmetric(equation),
             nonzero,
             flux,
         }
@@ -225,17 +222,6 @@ fn mapped_terms(bits: u16) -> u32 {
         axes(i).for_each(|k| axes(j).for_each(|l| mapped |= 1 << (TERMS * k + l)));
     }
     mapped
-}
-
-/// A point with gradients and values without a pattern; coordinates and values are positive.
-pub(super) fn sample_point<const D: usize>(sample: usize) -> ([f64; 3], [Field<f64>; D]) {
-    let noise = |k: usize| {
-        let bits = ((sample * 64 + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (bits >> 11) as f64 / (1u64 << 53) as f64
-    };
-    let field =
-        |c: usize| Field { grad: array::from_fn(|a| 2.0 * noise(3 + 4 * c + a) - 1.0), value: 0.5 + noise(6 + 4 * c) };
-    (array::from_fn(noise), array::from_fn(field))
 }
 
 #[cfg(test)]

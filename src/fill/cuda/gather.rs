@@ -147,13 +147,16 @@ impl Gather {
         list: Argument,
         count: Option<usize>,
     ) -> Result<()> {
-        let RowLayout { rows, starts, shift, .. } = system.layout;
+        let RowLayout { rows, starts, shift, halves, .. } = system.layout;
         let (nn, (positions, kind)) = (system.nodes_per_elem(), system.positions());
-        let names = match (nn, elements.symmetric, shift) {
-            (HEX8_NODES, true, 0) => ["gather_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
-            (HEX8_NODES, true, _) => ["sliced_symmetric8_u8", "gather_symmetric8_u16", "gather_symmetric8_u32"],
-            (HEX8_NODES, false, 0) => ["gather_full8_u8", "gather_full8_u16", "gather_full8_u32"],
-            (HEX8_NODES, false, _) => ["sliced_full8_u8", "gather_full8_u16", "gather_full8_u32"],
+        let symmetric = |of_u8| [of_u8, "gather_symmetric8_u16", "gather_symmetric8_u32"];
+        let full = |of_u8| [of_u8, "gather_full8_u16", "gather_full8_u32"];
+        let names = match (nn, elements.symmetric, shift, halves) {
+            (HEX8_NODES, true, 0, _) => symmetric("gather_symmetric8_u8"),
+            (HEX8_NODES, true, _, false) => symmetric("sliced_symmetric8_u8"),
+            (HEX8_NODES, true, _, true) => symmetric("halved_symmetric8_u8"),
+            (HEX8_NODES, false, 0, _) => full("gather_full8_u8"),
+            (HEX8_NODES, false, ..) => full("sliced_full8_u8"),
             _ => ["gather_any_u8", "gather_any_u16", "gather_any_u32"],
         };
         let threads = if nn == HEX8_NODES { ROWS } else { TEAM * ROWS };

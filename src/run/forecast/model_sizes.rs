@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelSizes {
     /// Numbers of nodes, elements and the graph of nodes. `sent` is taken to be the number of ghosts; `layer` counts elements;
-    /// `cleared` counts pairs of different nodes; `irregular` is 0.
+    /// `cleared` counts pairs of different nodes; `listed` and `padded` are 0.
     pub of_nodes: Sizes,
     /// Nodes of an element.
     pub nodes: u64,
@@ -160,7 +160,8 @@ impl ModelSizes {
             sent: 0,
             fixed: 0,
             cleared: 0,
-            irregular: 0,
+            listed: 0,
+            padded: 0,
         };
         let (mut longest, mut padded, mut around) = (0, 0, 0);
         let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| kinds(degree, points[axis], [low[axis], high[axis]]));

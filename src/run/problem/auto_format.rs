@@ -1,6 +1,7 @@
 //! The storage format of a run: the one that was asked for, or the choice of `auto`.
 //!
 //! ```text
+//! halves, on a space that takes them symmetric before assembly: a symmetric equation, and many short rows on every rank
 //! no choice on this space            its own format
 //! a rank with few rows               the same: the values stay in cache
 //! otherwise, in the first solve      the first of the space's choices that suits the matrix of every rank; if none does, the space's own
@@ -8,11 +9,11 @@
 //! Choices are in the order of the bytes that they move, fewest first. Nothing is timed: a product of some rows finds them in a cache,
 //! and that of all rows costs more than it tells.
 
-use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::run::deck::Choice;
 use crate::run::{Deck, Job};
 use crate::sparse::{Format, Formats, MatrixStorage};
+use crate::{Error, Result};
 
 /// Most rows of a rank for which `auto` tries nothing: there the set-up costs what the products save.
 const SMALL: u64 = 1 << 15;
@@ -28,21 +29,43 @@ pub struct ChosenFormat {
     pub bytes: u64,
 }
 
-impl ChosenFormat {
-    /// What is known before the matrix is assembled.
-    pub(super) fn before<S: Formats>(deck: &Deck) -> Self {
-        let reason = match deck.matrix.format {
-            Choice::Given(_) => "asked for",
-            Choice::Auto => "default of the device",
-        };
-        ChosenFormat { format: deck.storage::<S>().format, reason: reason.into(), bytes: 0 }
+/// Chooses the format in which the matrix is assembled, for a rank with so many rows and entries. All ranks call it together.
+///
+/// # Errors
+/// [`Error::Invalid`] for halves of a matrix that is not symmetric.
+pub(super) fn before<S: Formats>(
+    deck: &Deck,
+    is_symmetric: bool,
+    [rows, entries]: [usize; 2],
+    comm: &dyn Communicator,
+) -> Result<ChosenFormat> {
+    let default = deck.storage::<S>().format;
+    let chosen = |format, reason: &str| Ok(ChosenFormat { format, reason: reason.into(), bytes: 0 });
+    if let Choice::Given(format) = deck.matrix.format {
+        if format == Format::Symmetric && !is_symmetric {
+            let this = deck.described();
+            let why = format!(
+                "matrix.format (--format): symmetric: the matrix of problem {this} is not; choose another format"
+            );
+            return Err(Error::Invalid(why));
+        }
+        return chosen(format, "asked for");
     }
+    let Some(suits) = S::HALVES.filter(|_| is_symmetric) else { return chosen(default, "default of the device") };
+    let mut refused = [f64::from(u8::from(!suits(rows, entries)))];
+    comm.all_max(&mut refused);
+    if refused[0] == 0.0 {
+        return chosen(Format::Symmetric, "symmetric equation, many short rows");
+    }
+    chosen(default, "a rank has few rows, or long ones")
 }
 
-/// The storage that a run is expected to use, for forecasts of memory.
-pub(in crate::run) fn expected<S: Formats>(deck: &Deck, rows: u64) -> MatrixStorage {
+/// The storage that a run of a symmetric equation is expected to use, for forecasts of memory.
+pub(in crate::run) fn expected<S: Formats>(deck: &Deck, [rows, entries]: [u64; 2]) -> MatrixStorage {
     let storage = deck.storage::<S>();
+    let in_halves = |suits: fn(usize, usize) -> bool| suits(rows as usize, entries as usize);
     match (deck.matrix.format, S::CHOICES.first()) {
+        (Choice::Auto, _) if S::HALVES.is_some_and(in_halves) => MatrixStorage { format: Format::Symmetric, ..storage },
         (Choice::Auto, Some(&format)) if rows > SMALL => MatrixStorage { format, ..storage },
         _ => storage,
     }
@@ -76,4 +99,50 @@ pub(super) fn choose<S: Job>(
     }
     agree(comm, space.store(matrix, storage(S::FORMAT)))?;
     chosen(S::FORMAT, "irregular or not symmetric".into())
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
+    use crate::space::{Cuda, Serial};
+
+    fn chosen(deck: &Deck, is_symmetric: bool, sizes: [usize; 2]) -> ChosenFormat {
+        before::<Cuda>(deck, is_symmetric, sizes, &Solo).unwrap()
+    }
+
+    #[test]
+    fn a_gpu_takes_halves_of_large_symmetric_matrices_with_short_rows() {
+        let (mut deck, many) = (Deck::default(), (1 << 17) + 1);
+        for (is_symmetric, sizes, format) in [
+            (true, [many, 27 * many], Format::Symmetric),
+            (true, [many, 40 * many + 1], Format::Pattern),
+            (true, [many - 1, 27 * many], Format::Pattern),
+            (false, [many, 27 * many], Format::Pattern),
+        ] {
+            assert_eq!(chosen(&deck, is_symmetric, sizes).format, format, "{is_symmetric}, {sizes:?}");
+            let forecast = expected::<Cuda>(&deck, sizes.map(|size| size as u64)).format;
+            assert!(forecast == format || !is_symmetric);
+        }
+        assert_eq!(before::<Serial>(&deck, true, [many, 27 * many], &Solo).unwrap().format, Format::Crs);
+        deck.matrix.format = Choice::Given(Format::Sell);
+        assert_eq!(chosen(&deck, true, [many, 27 * many]).format, Format::Sell);
+        deck.matrix.format = Choice::Given(Format::Symmetric);
+        assert_eq!(chosen(&deck, true, [1, 1]).format, Format::Symmetric);
+        let refused = before::<Cuda>(&deck, false, [1, 1], &Solo).unwrap_err().to_string();
+        assert!(refused.contains("--format): symmetric: the matrix of problem heat on hex8 is not"), "{refused}");
+    }
+
+    #[test]
+    fn one_rank_with_few_rows_decides_for_all() {
+        let of_rank = |few: usize| {
+            on_ranks(3, |comm| {
+                let rows = if comm.rank() == few { 1000 } else { 1 << 18 };
+                before::<Cuda>(&Deck::default(), true, [rows, 27 * rows], comm).unwrap().format
+            })
+        };
+        assert_eq!(of_rank(3), [Format::Symmetric; 3]);
+        assert_eq!(of_rank(1), [Format::Pattern; 3]);
+    }
 }

@@ -45,6 +45,9 @@ pub trait Discrete<S: Job> {
     /// Returns how many leading rows read no ghost.
     fn interior_rows(&self) -> usize;
 
+    /// Returns whether the Jacobian is symmetric.
+    fn is_symmetric(&self) -> bool;
+
     /// Returns the equation, for an operator without a matrix.
     fn model(&self) -> Model;
 

@@ -4,7 +4,7 @@ use super::{Discrete, Problem, Setting};
 use crate::Result;
 use crate::comm::{Links, Map};
 use crate::element::ElementType;
-use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
+use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar, is_symmetric};
 use crate::fill::{self, FieldOn, HeatInput, StoredSystem};
 use crate::graph::Graph;
 use crate::mesh::{Face, Mesh};
@@ -79,6 +79,10 @@ impl<S: Job> Discrete<S> for HeatBox<'_, S> {
 
     fn interior_rows(&self) -> usize {
         self.mesh.interior_count()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        is_symmetric(&self.heat)
     }
 
     fn model(&self) -> Model {

@@ -11,7 +11,7 @@ use crate::run::Job;
 use crate::run::cost::{Cost, Sizes, spmv};
 use crate::solve::{DistributedOperator, ElementOperator, LinearOperator, OperatorTimes};
 use crate::space::{MemorySpace, Slice};
-use crate::sparse::Product;
+use crate::sparse::{MatrixStorage, Product};
 
 /// A matrix with its assembly.
 pub(super) struct Stored<S: Job, D: Discrete<S>> {
@@ -40,7 +40,11 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         marks: &mut Marks<S>,
     ) -> Result<Self> {
         let deck = input.deck;
-        let (strategy, storage) = (Self::strategy(input), deck.storage::<S>());
+        let strategy = Self::strategy(input);
+        // Equations and settings are the same on all ranks, and so is a refusal.
+        let sizes = [graph.crs.rows(), graph.crs.nnz()];
+        let chosen = auto_format::before::<S>(deck, discrete.is_symmetric(), sizes, input.links.comm())?;
+        let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
         let conditions = step(space, marks, "setup/boundary", || {
             let fixed = discrete.fixed(space)?;
             space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
@@ -51,7 +55,6 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
             S::set_lanes(&mut system.matrix, lanes);
         }
         let assembly = step(space, marks, "setup/fill", || discrete.assembly(space, deck, strategy, &system))?;
-        let chosen = ChosenFormat::before::<S>(deck);
         Ok(Linear::Matrix(Box::new(Stored { assembly, system, chosen, is_chosen: false })))
     }
 
@@ -168,6 +171,15 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
                 let ApplyCost { bytes, flops } = S::apply_cost(operator);
                 Cost { bytes, flops }
             }
+        }
+    }
+
+    /// Number of values that an assembly writes, of a matrix with so many entries.
+    pub fn assembled_entries(&self, entries: u64) -> u64 {
+        match self {
+            // Without padding, and of symmetric halves each pair once.
+            Linear::Matrix(stored) => entries.min(S::assembled_len(&stored.system.matrix) as u64),
+            Linear::Elements(_) => 0,
         }
     }
 

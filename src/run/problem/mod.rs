@@ -157,6 +157,11 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         (self.linear.phase(), self.linear.product_cost(sizes))
     }
 
+    /// Number of values that an assembly writes, of a matrix with so many entries.
+    pub fn assembled_entries(&self, entries: u64) -> u64 {
+        self.linear.assembled_entries(entries)
+    }
+
     /// Bytes of element matrices that an assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
         self.linear.stored_bytes()

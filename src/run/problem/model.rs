@@ -100,6 +100,10 @@ impl<S: Job> Discrete<S> for OnElements<'_, S> {
         self.case.model.dofs() * self.elements.part.interior_count()
     }
 
+    fn is_symmetric(&self) -> bool {
+        self.case.model.is_symmetric()
+    }
+
     fn model(&self) -> Model {
         self.case.model
     }

@@ -64,10 +64,14 @@ impl From<Format> for MatrixStorage {
     }
 }
 
+/// Most rows of a system that a GPU assembles in CRS in every format: CG solves small systems in one launch, which reads CRS.
+#[cfg(any(feature = "cli", feature = "cuda"))]
+pub(crate) const SMALL_ON_GPU: usize = 1 << 17;
+
 #[cfg(any(feature = "cli", feature = "cuda"))]
 impl MatrixStorage {
-    /// Whether a GPU's slices hold every assembled value, so that assembly can write to them.
+    /// Whether a GPU's slices hold the assembled values, so that assembly can write to them.
     pub(crate) fn holds_assembled_slices(self) -> bool {
-        matches!(self.format, Format::Sell | Format::Pattern) && self.values == Precision::F64
+        self.format != Format::Crs
     }
 }

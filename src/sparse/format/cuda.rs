@@ -156,13 +156,18 @@ impl Cuda {
     /// # Errors
     /// [`Error::Shape`] for another number of entries.
     pub fn to_single(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
-        self.to_single_counting(a, single, Argument::NULL)
+        self.to_single_counting(a.values(), single.parts_mut().1, Argument::NULL)
     }
 
     /// [`to_single`](Self::to_single) that refuses values too large for f32; the host waits.
     pub(super) fn round(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
+        self.to_single_refusing(a.values(), single.parts_mut().1)
+    }
+
+    /// Rounds values, and refuses those too large for f32; the host waits.
+    pub(super) fn to_single_refusing(&self, values: &CudaArray<f64>, single: &mut CudaArray<f32>) -> Result<()> {
         let mut overflows = self.zeros::<u64>(1)?;
-        self.to_single_counting(a, single, (&mut overflows).into())?;
+        self.to_single_counting(values, single, (&mut overflows).into())?;
         let mut found = [0];
         self.read(&overflows, &mut found)?;
         verdict([found[0], 0, 0])
@@ -202,16 +207,10 @@ impl Cuda {
         Ok(times)
     }
 
-    fn to_single_counting(
-        &self,
-        a: &CrsMatrix<f64, CudaMemory>,
-        single: &mut CrsMatrix<f32, CudaMemory>,
-        overflows: Argument,
-    ) -> Result<()> {
-        let (from, (_, to)) = (a.values(), single.parts_mut());
+    fn to_single_counting(&self, from: &CudaArray<f64>, to: &mut CudaArray<f32>, overflows: Argument) -> Result<()> {
         check_length("to_single", "single", to.len(), from.len())?;
-        let arguments = arguments![from.len() as u64, from, to, overflows];
-        self.launch(&SLICES, "to_single", Grid::cover(from.len(), 256), arguments)
+        let grid = Grid::cover(from.len(), 256);
+        self.launch(&SLICES, "to_single", grid, arguments![from.len() as u64, from, to, overflows])
     }
 }
 

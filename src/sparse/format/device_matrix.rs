@@ -3,13 +3,17 @@
 //! | made for | assembly writes | products read | kept besides the values |
 //! |---|---|---|---|
 //! | format `crs` | CRS | CRS | columns and row offsets |
-//! | `sell` and `pattern`, directly | slices | slices | tables, and columns of slices without one |
-//! | other formats | CRS | slices | CRS columns and row offsets, and the values in CRS |
-//! | values in f32 | CRS in f64 | CRS or slices in f32 | the same |
+//! | other formats, directly | slices | slices | tables, and columns of slices without one |
+//! | other formats, copied | CRS | slices | CRS columns and row offsets, and the values in CRS |
+//! | values in f32 | the same, in f64 | a rounded copy, in the same format | the same, and the values in f64 |
 //!
 //! Assembly into slices needs no CRS values and, once the positions of element matrices are places in the slices, no CRS graph. It
-//! saves 216 bytes of values and 136 bytes of graph per node of a box.
+//! saves 216 bytes of values and 136 bytes of graph per node of a box. In symmetric halves it writes each pair of entries once, above the
+//! diagonal; entries of the lower half have no place. Values in f32 are half as many bytes again, since the true residual of a solve reads the
+//! assembled ones.
 
+use super::choice::SMALL_ON_GPU;
+use super::slice_layout::WIDEST;
 use super::{DeviceOperator, Format, Formats, MatrixStorage, Precision, RowLayout, SlicedEll, Stored};
 use crate::Result;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
@@ -32,6 +36,8 @@ enum Kind {
     Both(CrsMatrix<f64, CudaMemory>, SlicedEll<f64>),
     /// Assembled in CRS and rounded.
     Single(CrsMatrix<f64, CudaMemory>, Rounded),
+    /// Assembled in slices and rounded.
+    SingleSlices(SlicedEll<f64>, SlicedEll<f32>),
 }
 
 /// A matrix in single precision.
@@ -42,8 +48,8 @@ enum Rounded {
 }
 
 impl DeviceMatrix {
-    /// Returns a matrix of a graph, with arbitrary values until it is assembled. With `direct`, `sell` and `pattern` are
-    /// assembled in slices.
+    /// Returns a matrix of a graph, with arbitrary values until it is assembled. With `direct`, formats other than
+    /// `crs` are assembled in slices; in `symmetric` the assembly has to be that of a symmetric matrix.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; those of [`Formats::check_storage`].
@@ -51,16 +57,22 @@ impl DeviceMatrix {
         Cuda::check_storage(storage)?;
         let format = storage.format;
         let crs = || CrsMatrix::unfilled_on(space, graph.clone());
+        let direct = direct && storage.holds_assembled_slices();
         let kind = match format {
             Format::Crs if storage.values == Precision::F32 => {
                 let single = CrsMatrix::from_parts(graph.clone(), space.unfilled(graph.nnz())?);
                 Kind::Single(crs()?, Rounded::Crs(single))
             }
+            _ if storage.values == Precision::F32 && direct => {
+                let slices = SlicedEll::new(space, format, graph)?;
+                let rounded = SlicedEll::like(space, &slices)?;
+                Kind::SingleSlices(slices, rounded)
+            }
             _ if storage.values == Precision::F32 => {
                 Kind::Single(crs()?, Rounded::Slices(SlicedEll::new(space, format, graph)?))
             }
             Format::Crs => Kind::Crs(crs()?),
-            _ if direct && storage.holds_assembled_slices() => Kind::Slices(SlicedEll::new(space, format, graph)?),
+            _ if direct => Kind::Slices(SlicedEll::new(space, format, graph)?),
             _ => Kind::Both(crs()?, SlicedEll::new(space, format, graph)?),
         };
         Ok(DeviceMatrix { kind, lanes: None })
@@ -70,7 +82,9 @@ impl DeviceMatrix {
     pub fn operator(&self) -> DeviceOperator<'_> {
         match &self.kind {
             Kind::Single(_, Rounded::Crs(crs)) => DeviceOperator::Single(Stored::of_crs(crs).with_lanes(self.lanes)),
-            Kind::Single(_, Rounded::Slices(slices)) => DeviceOperator::Single(Stored::of_slices(slices)),
+            Kind::Single(_, Rounded::Slices(slices)) | Kind::SingleSlices(_, slices) => {
+                DeviceOperator::Single(Stored::of_slices(slices))
+            }
             _ => DeviceOperator::Double(self.view()),
         }
     }
@@ -80,7 +94,7 @@ impl DeviceMatrix {
     pub fn view(&self) -> Stored<'_> {
         match &self.kind {
             Kind::Crs(crs) | Kind::Single(crs, _) => Stored::of_crs(crs).with_lanes(self.lanes),
-            Kind::Slices(slices) => Stored::of_slices(slices),
+            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => Stored::of_slices(slices),
             Kind::Both(crs, slices) => Stored::of_both(crs, slices),
         }
     }
@@ -89,15 +103,27 @@ impl DeviceMatrix {
     pub fn values(&self) -> &CudaArray<f64> {
         match &self.kind {
             Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => crs.values(),
-            Kind::Slices(slices) => slices.values(),
+            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => slices.values(),
         }
     }
 
     /// Returns the slices if assembly writes to them.
-    pub(crate) fn assembled_slices(&mut self) -> Option<&mut SlicedEll<f64>> {
-        match &mut self.kind {
-            Kind::Slices(slices) => Some(slices),
+    pub(crate) fn assembled_slices(&self) -> Option<&SlicedEll<f64>> {
+        match &self.kind {
+            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => Some(slices),
             Kind::Crs(_) | Kind::Both(..) | Kind::Single(..) => None,
+        }
+    }
+
+    /// Releases the graph of slices that assembly writes to.
+    pub(crate) fn release_graph(&mut self, space: &Cuda) -> Result<()> {
+        match &mut self.kind {
+            Kind::Slices(slices) => slices.release_graph(space),
+            Kind::SingleSlices(slices, rounded) => {
+                slices.release_graph(space)?;
+                rounded.release_graph(space)
+            }
+            Kind::Crs(_) | Kind::Both(..) | Kind::Single(..) => Ok(()),
         }
     }
 
@@ -105,7 +131,7 @@ impl DeviceMatrix {
     pub(crate) fn layout(&self) -> RowLayout<'_> {
         match &self.kind {
             Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => RowLayout::of_graph(crs.graph()),
-            Kind::Slices(slices) => slices.layout(),
+            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => slices.layout(),
         }
     }
 
@@ -116,7 +142,7 @@ impl DeviceMatrix {
                 let (graph, values) = crs.parts_mut();
                 (RowLayout::of_graph(graph), values)
             }
-            Kind::Slices(slices) => slices.assembled(),
+            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => slices.assembled(),
         }
     }
 }
@@ -128,6 +154,7 @@ impl Formats for Cuda {
         match &mut matrix.kind {
             Kind::Crs(_) | Kind::Slices(_) => Ok(false),
             Kind::Both(crs, slices) => slices.update(self, crs).map(|()| true),
+            Kind::SingleSlices(slices, rounded) => rounded.round_slices(self, slices).map(|()| true),
             Kind::Single(crs, Rounded::Slices(slices)) => slices.round(self, crs).map(|()| true),
             Kind::Single(crs, Rounded::Crs(single)) => self.round(crs, single).map(|()| true),
         }
@@ -136,6 +163,11 @@ impl Formats for Cuda {
     const FORMATS: &'static [Format] = &[Format::Crs, Format::Sell, Format::Pattern, Format::Symmetric];
 
     const FORMAT: Format = Format::Pattern;
+
+    // Tables have at most so many entries per row, and lists no halves. Small systems are copied from CRS, and the halves of a copy are
+    // checked.
+    const HALVES: Option<fn(usize, usize) -> bool> =
+        Some(|rows, entries| rows > SMALL_ON_GPU && entries <= rows.saturating_mul(WIDEST));
 
     fn check_storage(_: MatrixStorage) -> Result<()> {
         Ok(())
@@ -147,6 +179,10 @@ impl Formats for Cuda {
 
     fn set_lanes(matrix: &mut DeviceMatrix, lanes: Lanes) {
         matrix.lanes = Some(lanes);
+    }
+
+    fn assembled_len(matrix: &DeviceMatrix) -> usize {
+        matrix.values().len()
     }
 
     fn values_mut(matrix: &mut DeviceMatrix) -> &mut CudaArray<f64> {

@@ -183,6 +183,10 @@ impl<S: HostSpace> Formats for S {
         if storage.format == Format::Sell { Err(sell_refused()) } else { Ok(()) }
     }
 
+    fn assembled_len(matrix: &HostMatrix) -> usize {
+        matrix.crs.values().len()
+    }
+
     fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {
         matrix.assembled_mut().values_mut()
     }

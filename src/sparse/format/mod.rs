@@ -30,6 +30,8 @@ mod slice_layout;
 mod sliced_ell;
 mod stored_value;
 
+#[cfg(any(feature = "cli", feature = "cuda"))]
+pub(crate) use choice::SMALL_ON_GPU;
 pub use choice::{Format, MatrixStorage, Precision};
 #[cfg(feature = "cuda")]
 pub use cuda::{Storage, Stored};
@@ -122,6 +124,9 @@ pub trait Formats: Blas {
     /// The format that `auto` selects on this space.
     const FORMAT: Format;
 
+    /// Whether `auto` stores a symmetric matrix in halves before its values are known, by a rank's rows and entries. None: never.
+    const HALVES: Option<fn(usize, usize) -> bool> = None;
+
     /// The formats among which `auto` chooses once the values of a large matrix are known. Products in them give the same bits. None:
     /// `auto` is [`FORMAT`](Self::FORMAT).
     const CHOICES: &'static [Format] = &[];
@@ -146,6 +151,9 @@ pub trait Formats: Blas {
     /// Sets the number of threads that share a row of products; by default it follows from the mean length of a row. Changes nothing
     /// in formats without a choice.
     fn set_lanes(_matrix: &mut Self::Matrix, _lanes: Lanes) {}
+
+    /// Returns the number of values that assembly writes, padding included.
+    fn assembled_len(matrix: &Self::Matrix) -> usize;
 
     /// Returns the values that assembly writes, in their order in memory.
     fn values_mut(matrix: &mut Self::Matrix) -> &mut Array<Self, f64>;

@@ -10,6 +10,8 @@ pub(crate) struct RowLayout<'a> {
     pub rows: usize,
     pub starts: &'a CudaArray<u64>,
     pub shift: u32,
+    /// Whether rows lack the entries that other rows store, of a symmetric matrix.
+    pub halves: bool,
     /// Number of values, padding included.
     pub len: usize,
 }
@@ -17,7 +19,7 @@ pub(crate) struct RowLayout<'a> {
 impl<'a> RowLayout<'a> {
     /// The layout of a matrix in CRS.
     pub fn of_graph(graph: &'a CrsGraph<CudaMemory>) -> Self {
-        RowLayout { rows: graph.rows(), starts: graph.row_map(), shift: 0, len: graph.nnz() }
+        RowLayout { rows: graph.rows(), starts: graph.row_map(), shift: 0, halves: false, len: graph.nnz() }
     }
 
     /// Number of starts that the layout needs.

@@ -8,8 +8,8 @@
 //! For symmetric halves, before the owners: which offsets of each union are mirrored, and tables with the distances to the values of
 //! their partners, which then have the keys.
 //!
-//! The host reads four numbers, once; for halves also two distances and a table. Meanwhile the layout takes about 250 bytes per slice, for halves 750. The
-//! result is the same in every run.
+//! The host reads four numbers, once; for halves then two distances and a table. Meanwhile the layout takes about 250 bytes per slice,
+//! for halves 750. The result is the same in every run.
 
 use crate::Result;
 use crate::space::ExecutionSpace;
@@ -20,7 +20,7 @@ use crate::sparse::kernel_files::SLICE_LAYOUT;
 /// As in the kernels: threads per block, rows per slice, longest table.
 const THREADS: u32 = 256;
 const SLICE: usize = 32;
-const WIDEST: usize = 40;
+pub(super) const WIDEST: usize = 40;
 /// Longest table with mirrored entries.
 const LONGEST: usize = 3 * WIDEST;
 /// Least offset to a row of another line of a mesh.
@@ -38,6 +38,7 @@ pub(super) enum Columns {
 }
 
 /// The arrays that describe the slices, see [`SlicedEll`](super::SlicedEll).
+#[derive(Debug)]
 pub(super) struct SliceLayout {
     pub slice_offsets: CudaArray<u64>,
     pub words: CudaArray<u64>,
@@ -52,7 +53,8 @@ pub(super) struct SliceLayout {
 }
 
 /// A table by value: `Usual` in the kernels.
-pub(super) type Usual = [u64; 29];
+pub(super) type Usual = [u64; USUAL];
+const USUAL: usize = 29;
 
 /// Distances, in slices, of slices whose rows are neighbours in other directions than their own. A tile, the slices of a block, is
 /// `WARPS` slices a stride apart, with a plane of `WARPS` strides; or half as many, in each of two neighbouring planes.
@@ -104,6 +106,8 @@ struct Patterns {
     unions: CudaArray<i32>,
     widest: usize,
     masks: Option<CudaArray<u64>>,
+    /// Distances to the rows of the next line and the next plane of a mesh.
+    near: Option<CudaArray<i32>>,
 }
 
 /// Numbers that the host reads: values, offsets, listed columns, offsets that differ from those of the slice's owner.
@@ -123,10 +127,9 @@ impl SliceLayout {
         let (mut keys, mut unions) = (space.unfilled::<u64>(slices)?, space.unfilled::<i32>(slices * WIDEST)?);
         let arguments = arguments![rows, hash_mask, row_map, graph.entries(), &mut lengths, &mut keys, &mut unions];
         space.launch(&SLICE_LAYOUT, "slice_patterns", grid, arguments)?;
-        let mut patterns = Patterns { lengths, keys, unions, widest: WIDEST, masks: None };
-        let mut walk = Walk::PLAIN;
+        let mut patterns = Patterns { lengths, keys, unions, widest: WIDEST, masks: None, near: None };
         if columns == Columns::Halves {
-            (patterns, walk) = patterns.halved(space, hash_mask)?;
+            patterns = patterns.halved(space, hash_mask)?;
         }
         let layout = match Self::of_tables(space, graph, &patterns, true)? {
             Some(layout) => layout,
@@ -134,18 +137,23 @@ impl SliceLayout {
             None => Self::of_tables(space, graph, &patterns, false)?
                 .ok_or_else(|| crate::Error::Device("slices: a table differs from its own slice".into()))?,
         };
-        let usual = if columns == Columns::Halves { layout.usual(space)? } else { [u64::MAX; 29] };
-        Ok(SliceLayout { walk, usual, ..layout })
+        match patterns.near {
+            Some(near) => layout.walked(space, &near),
+            None => Ok(layout),
+        }
     }
 
-    /// Returns the table that most of some slices have.
-    fn usual(&self, space: &Cuda) -> Result<Usual> {
-        let (mut there, mut usual) = (space.zeros::<u64>(29)?, [0; 29]);
-        let slices = self.words.len() as u64;
-        let arguments = arguments![slices, &self.slice_offsets, &self.words, &self.offsets, &mut there];
+    /// Adds the walk over the slices, and the table that most of some slices have.
+    fn walked(self, space: &Cuda, near: &CudaArray<i32>) -> Result<Self> {
+        let slices = self.words.len();
+        let (mut there, mut found) = (space.zeros::<u64>(USUAL + 1)?, [0; USUAL + 1]);
+        let arguments = arguments![slices as u64, &self.slice_offsets, &self.words, &self.offsets, near, &mut there];
         space.launch(&SLICE_LAYOUT, "slice_usual", Grid::new(1, THREADS), arguments)?;
-        space.read(&there, &mut usual)?;
-        Ok(usual)
+        space.read(&there, &mut found)?;
+        let mut usual = [0; USUAL];
+        usual.copy_from_slice(&found[..USUAL]);
+        let near = found[USUAL];
+        Ok(SliceLayout { walk: Walk::new(slices, [near as i32, (near >> 32) as i32]), usual, ..self })
     }
 
     /// All slices list their columns.
@@ -165,7 +173,7 @@ impl SliceLayout {
     /// Slices have tables where their pattern suits; with `share`, those of one key have one table. Returns `None` if the unions of
     /// such slices differ.
     fn of_tables(space: &Cuda, graph: &CrsGraph<CudaMemory>, patterns: &Patterns, share: bool) -> Result<Option<Self>> {
-        let Patterns { lengths, keys, unions, widest, masks } = patterns;
+        let Patterns { lengths, keys, unions, widest, masks, .. } = patterns;
         let slices = lengths.len();
         let (count, per_slice) = (slices as u64, Grid::cover(slices, THREADS));
         let (mut owners, mut added_offsets) = (space.unfilled::<u32>(slices)?, space.unfilled::<u32>(slices)?);
@@ -178,10 +186,10 @@ impl SliceLayout {
             count, keys, lengths, table_owners, places, &mut owners, &mut added_offsets, &mut added_columns,
         ];
         space.launch(&SLICE_LAYOUT, "slice_counts", per_slice, arguments)?;
-        let per_offset = Grid::cover(slices * widest, THREADS);
+        let warps = Grid::cover(slices * SLICE, THREADS);
         let widest = *widest as u32;
         let arguments = arguments![count, widest, keys, &owners, unions, &mut sizes];
-        space.launch(&SLICE_LAYOUT, "slice_compare", per_offset, arguments)?;
+        space.launch(&SLICE_LAYOUT, "slice_compare", warps, arguments)?;
         let (mut slice_offsets, _) = space.scan(slices, lengths)?;
         let ((table_starts, _), (list_starts, _)) =
             (space.scan(slices, &added_offsets)?, space.scan(slices, &added_columns)?);
@@ -198,7 +206,7 @@ impl SliceLayout {
         }
         let tables = |words: &CudaArray<u64>, offsets: &mut CudaArray<i32>| {
             let arguments = arguments![count, widest, keys, &owners, unions, words, offsets];
-            space.launch(&SLICE_LAYOUT, "slice_tables", per_offset, arguments)
+            space.launch(&SLICE_LAYOUT, "slice_tables", warps, arguments)
         };
         Self::filled(space, graph, slice_offsets, words, read, tables).map(Some)
     }
@@ -241,14 +249,14 @@ impl SliceLayout {
             columns,
             len: len as usize,
             walk: Walk::PLAIN,
-            usual: [u64::MAX; 29],
+            usual: [u64::MAX; USUAL],
         })
     }
 }
 
 impl Patterns {
-    /// Returns the patterns of slices that store each pair of symmetric entries once, and the walk over them.
-    fn halved(mut self, space: &Cuda, hash_mask: u64) -> Result<(Self, Walk)> {
+    /// Returns the patterns of slices that store each pair of symmetric entries once.
+    fn halved(mut self, space: &Cuda, hash_mask: u64) -> Result<Self> {
         let slices = self.lengths.len();
         let (count, grid) = (slices as u64, Grid::cover(slices * SLICE, THREADS));
         let mut masks = space.unfilled::<u64>(slices)?;
@@ -262,10 +270,8 @@ impl Patterns {
             count, hash_mask, NEAREST, &self.keys, &self.unions, &masks, &starts, &mut keys, &mut chains, &mut near,
         ];
         space.launch(&SLICE_LAYOUT, "slice_chains", grid, arguments)?;
-        let mut offsets = [0; 2];
-        space.read(&near, &mut offsets)?;
-        let walk = Walk::new(slices, offsets);
-        Ok((Patterns { lengths: self.lengths, keys, unions: chains, widest: LONGEST, masks: Some(masks) }, walk))
+        let (masks, near) = (Some(masks), Some(near));
+        Ok(Patterns { lengths: self.lengths, keys, unions: chains, widest: LONGEST, masks, near })
     }
 }
 

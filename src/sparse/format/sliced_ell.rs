@@ -14,12 +14,13 @@
 //! In [`Format::Symmetric`] a slice with a table does not store the entries below the diagonal that are mirrored: both slices of the
 //! partner rows store the opposite offset, so the entries are read there. Its table, behind the stored offsets, has three numbers per
 //! mirrored entry: offset, and the distance to the values in either slice of partners, in units of 32 values; bits 40..62 of its word
-//! are their number. The value above the diagonal counts. Symmetry is checked at each [`update`](SlicedEll::update).
+//! are their number. The value above the diagonal counts. Symmetry is checked at each [`update`](SlicedEll::update); a matrix that is
+//! assembled in halves is symmetric as far as its element matrices are.
 //!
 //! All are exact. The order in which a row is summed depends on its slice and, in `symmetric`, on whether its table is the one of most
 //! slices. A padded entry of a table multiplies some item of x by zero, so x must be finite.
 
-use super::slice_layout::{Columns, SliceLayout, Usual, Walk};
+use super::slice_layout::{Columns, SliceLayout};
 use super::{Format, RowLayout};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
@@ -44,13 +45,8 @@ const WARPS: u32 = 4;
 pub struct SlicedEll<V: DeviceValue> {
     graph: Arc<CrsGraph<CudaMemory>>,
     stored: Columns,
-    slice_offsets: CudaArray<u64>,
-    words: CudaArray<u64>,
-    offsets: CudaArray<i32>,
-    columns: CudaArray<u32>,
+    layout: Arc<SliceLayout>,
     values: CudaArray<V>,
-    walk: Walk,
-    usual: Box<Usual>,
     /// What an update finds: values too large, partners that differ, entries above the diagonal less those below.
     faults: CudaArray<u64>,
 }
@@ -96,21 +92,17 @@ impl<V: DeviceValue> SlicedEll<V> {
             Format::Symmetric if small => Columns::Halves,
             _ => Columns::Lists,
         };
-        let layout = SliceLayout::new(space, graph, stored, mask)?;
-        let SliceLayout { slice_offsets, words, offsets, columns, len, walk, usual } = layout;
-        let (values, faults, graph) = (space.unfilled(len)?, space.unfilled(3)?, graph.clone());
-        Ok(SlicedEll {
-            graph,
-            stored,
-            slice_offsets,
-            words,
-            offsets,
-            columns,
-            values,
-            walk,
-            usual: Box::new(usual),
-            faults,
-        })
+        Self::of_layout(space, graph.clone(), stored, Arc::new(SliceLayout::new(space, graph, stored, mask)?))
+    }
+
+    fn of_layout(
+        space: &Cuda,
+        graph: Arc<CrsGraph<CudaMemory>>,
+        stored: Columns,
+        layout: Arc<SliceLayout>,
+    ) -> Result<Self> {
+        let (values, faults) = (space.unfilled(layout.len)?, space.unfilled(3)?);
+        Ok(SlicedEll { graph, stored, layout, values, faults })
     }
 
     /// Copies the layout to the host.
@@ -118,11 +110,12 @@ impl<V: DeviceValue> SlicedEll<V> {
     /// # Errors
     /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when the device fails.
     pub fn arrays(&self, space: &Cuda) -> Result<SliceArrays> {
+        let SliceLayout { slice_offsets, words, offsets, columns, .. } = &*self.layout;
         Ok(SliceArrays {
-            slice_offsets: space.download(&self.slice_offsets)?,
-            words: space.download(&self.words)?,
-            offsets: space.download(&self.offsets)?,
-            columns: space.download(&self.columns)?,
+            slice_offsets: space.download(slice_offsets)?,
+            words: space.download(words)?,
+            offsets: space.download(offsets)?,
+            columns: space.download(columns)?,
         })
     }
 
@@ -151,8 +144,8 @@ impl<V: DeviceValue> SlicedEll<V> {
             (true, false, "f32") => ("update_halves_f32", "asymmetries_f32", 2.4e-7),
             (true, ..) => ("update_halves_f64", "asymmetries_f64", 1e-12),
         };
-        let Self { slice_offsets, words, offsets, values, faults, .. } = self;
-        let (slice_offsets, words, offsets, from) = (&*slice_offsets, &*words, &*offsets, a.values());
+        let Self { layout, values, faults, .. } = self;
+        let (SliceLayout { slice_offsets, words, offsets, .. }, from) = (&**layout, a.values());
         space.fill_bytes(faults, 0)?;
         // One warp per slice.
         let grid = Grid { threads: WARPS * SLICE as u32, ..Grid::cover(words.len(), WARPS) };
@@ -184,7 +177,8 @@ impl<V: DeviceValue> SlicedEll<V> {
         check_at_least("spmv", "x", x.len(), columns)?;
         check_at_least("spmv", "y", y.len(), rows)?;
         let name = V::SLICED[self.stored as usize][update(alpha, beta)];
-        let Self { slice_offsets, words, offsets, columns: listed, values, walk, .. } = self;
+        let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
+            (&self.values, &*self.layout);
         let grid = Grid::new(self.tiles(rows), THREADS);
         let (rows, columns, walk) = (rows as u64, columns as u64, walk.word());
         #[rustfmt::skip]
@@ -211,7 +205,8 @@ impl<V: DeviceValue> SlicedEll<V> {
         check_dot((self.graph.rows(), columns, SLICE), &rows, x, y, sums, slot)?;
         let name = V::SLICED_DOT[self.stored as usize];
         let grid = space.product_grid(self.file(), name, self.tiles(rows.len()))?;
-        let Self { slice_offsets, words, offsets, columns: listed, values, walk, .. } = self;
+        let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
+            (&self.values, &*self.layout);
         let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
         let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
         let ranks = ranks_of_whole(&rows, self.graph.rows(), sums);
@@ -241,7 +236,8 @@ impl<V: DeviceValue> SlicedEll<V> {
         // The grid of the plain product, so that the partial sums are the same.
         let which = self.stored as usize;
         let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(rows))?;
-        let Self { slice_offsets, words, offsets, columns: listed, values, walk, .. } = self;
+        let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
+            (&self.values, &*self.layout);
         let (interior, rows, columns) = (interior as u64, rows as u64, columns as u64);
         let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
         let (ghosts, Reductions { partials, scalars, .. }) = (&exchange.table, sums);
@@ -264,19 +260,20 @@ impl<V: DeviceValue> SlicedEll<V> {
             return space.launch(&SLICES, name, grid, arguments);
         }
         let mut arguments = arguments.to_vec();
-        arguments.push(Argument::of_struct(&self.usual));
+        arguments.push(Argument::of_struct(&self.layout.usual));
         space.launch(&SLICES_SYMMETRIC, name, grid, &mut arguments)
     }
 
     /// Returns the number of tiles of `rows` rows, a tile for a block at a time. In halves, tiles that end beyond the rows may be empty.
     fn tiles(&self, rows: usize) -> usize {
-        self.walk.tiles(rows.div_ceil(SLICE))
+        self.layout.walk.tiles(rows.div_ceil(SLICE))
     }
 
     /// Returns the bytes of the matrix that one product reads.
     pub fn bytes(&self) -> usize {
-        let words = if self.stored == Columns::Lists { 0 } else { self.words.bytes() };
-        self.values.bytes() + self.columns.bytes() + self.slice_offsets.bytes() + words + self.offsets.bytes()
+        let SliceLayout { slice_offsets, words, offsets, columns, .. } = &*self.layout;
+        let words = if self.stored == Columns::Lists { 0 } else { words.bytes() };
+        self.values.bytes() + columns.bytes() + slice_offsets.bytes() + words + offsets.bytes()
     }
 
     /// Returns the numbers of rows and columns.
@@ -291,18 +288,21 @@ impl<V: DeviceValue> SlicedEll<V> {
 
     /// Returns the layout of the values.
     pub(super) fn layout(&self) -> RowLayout<'_> {
-        RowLayout { rows: self.graph.rows(), starts: &self.slice_offsets, shift: SHIFT, len: self.values.len() }
+        let halves = self.stored == Columns::Halves;
+        let starts = &self.layout.slice_offsets;
+        RowLayout { rows: self.graph.rows(), starts, shift: SHIFT, halves, len: self.values.len() }
     }
 
     /// Returns the layout of the values, and the values writable.
     pub(super) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<V>) {
-        let Self { graph, slice_offsets: starts, values, .. } = self;
-        (RowLayout { rows: graph.rows(), starts, shift: SHIFT, len: values.len() }, values)
+        let Self { graph, layout, values, stored, .. } = self;
+        let (starts, halves) = (&layout.slice_offsets, *stored == Columns::Halves);
+        (RowLayout { rows: graph.rows(), starts, shift: SHIFT, halves, len: values.len() }, values)
     }
 
     /// Returns the slices' offsets, words and tables.
     pub(crate) fn tables(&self) -> (&CudaArray<u64>, &CudaArray<u64>, &CudaArray<i32>) {
-        (&self.slice_offsets, &self.words, &self.offsets)
+        (&self.layout.slice_offsets, &self.layout.words, &self.layout.offsets)
     }
 
     /// Releases the graph: products need only its sizes. No [`update`](Self::update) is possible after this.
@@ -315,11 +315,25 @@ impl<V: DeviceValue> SlicedEll<V> {
 
     /// Returns the number of entries including padding, and the number of those with listed columns.
     pub fn entries(&self) -> (usize, usize) {
-        (self.values.len(), self.columns.len())
+        (self.values.len(), self.layout.columns.len())
     }
 }
 
 impl SlicedEll<f32> {
+    /// Returns a matrix in the slices of another one, whose layout it shares. Its values are arbitrary until the first
+    /// [`round_slices`](Self::round_slices).
+    pub(super) fn like(space: &Cuda, of: &SlicedEll<f64>) -> Result<Self> {
+        Self::of_layout(space, of.graph.clone(), of.stored, of.layout.clone())
+    }
+
+    /// Rounds the values of the matrix that it was made [`like`](Self::like). Moves 12 bytes per value; the host waits.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for finite values that are too large for f32.
+    pub(super) fn round_slices(&mut self, space: &Cuda, of: &SlicedEll<f64>) -> Result<()> {
+        space.to_single_refusing(&of.values, &mut self.values)
+    }
+
     /// [`update`](Self::update) with the values of a matrix in f64, rounded. The host waits.
     ///
     /// # Errors

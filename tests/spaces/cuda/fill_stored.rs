@@ -1,14 +1,14 @@
 //! Windows of element matrices, and assembly straight into a storage format, on a GPU.
 
 use super::fill::{TAIL, Tables, cubes, hub, mesh};
-use super::{gpu, wave};
+use super::{difference, gpu, wave};
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
     Assemble, Boundary, CudaFill, CudaHeatAssembly, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy,
 };
 use minifenl::mesh::ElemNode;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
-use minifenl::sparse::{CrsMatrix, Format, Formats, SlicedEll};
+use minifenl::sparse::{CrsMatrix, DeviceOperator, Format, Formats, MatrixStorage, Precision, SlicedEll};
 
 /// Values and residual by `Gather` with windows of `step` elements, and the number of element matrices that it stores.
 fn windowed(
@@ -59,14 +59,14 @@ fn windows_of_any_length_give_the_same_bits() {
 /// Jacobian and residual by `Gather` with boundary conditions, in a storage format.
 fn stored(
     space: &Cuda,
-    (format, direct, kernel, step): (Format, bool, Kernel, usize),
+    (storage, direct, kernel, step): (MatrixStorage, bool, Kernel, usize),
     tables: &Tables,
     (coord, temperature): (&CudaArray<[f64; 3]>, &CudaArray<f64>),
     fixed: &CudaArray<u8>,
 ) -> (StoredSystem<Cuda>, Vec<f64>) {
     let graph = &tables.on_device;
     let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
-    let mut system = StoredSystem::new(space, format.into(), direct, graph.clone(), conditions).unwrap();
+    let mut system = StoredSystem::new(space, storage, direct, graph.clone(), conditions).unwrap();
     let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, &system).unwrap();
     let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
     let input = HeatInput { node_coord: coord, temperature, heat: Heat::new(2.5) };
@@ -79,7 +79,8 @@ fn stored(
         let StoredSystem { matrix, conditions, .. } = &mut system;
         space.apply_dirichlet(conditions, Cuda::values_mut(matrix), &mut residual).unwrap();
     }
-    assert_eq!(space.update(&mut system.matrix).unwrap(), !direct && format != Format::Crs);
+    let is_copied = !direct && storage.format != Format::Crs || storage.values == Precision::F32;
+    assert_eq!(space.update(&mut system.matrix).unwrap(), is_copied);
     (system, space.download(&residual).unwrap())
 }
 
@@ -94,10 +95,10 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
     let graph = &tables.on_device.crs;
     for (kernel, kernel_name) in Kernel::ALL {
         let given = (&coord, &temperature);
-        let (crs, residual) = stored(space, (Format::Crs, false, kernel, elems), tables, given, &fixed);
+        let (crs, residual) = stored(space, (Format::Crs.into(), false, kernel, elems), tables, given, &fixed);
         let mut matrix = CrsMatrix::zeros_on(space, graph.clone()).unwrap();
         *matrix.parts_mut().1 = crs.matrix.values().clone();
-        for (format, format_name) in [(Format::Sell, "sell"), (Format::Pattern, "pattern")] {
+        for (format, format_name) in Format::ALL.into_iter().filter(|&(format, _)| format != Format::Crs) {
             let mut slices = SlicedEll::new(space, format, graph).unwrap();
             slices.update(space, &matrix).unwrap();
             let expected = space.download(slices.values()).unwrap();
@@ -107,7 +108,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
             for (direct, step) in [(false, elems), (true, elems), (true, 700)] {
                 let name = format!("{name}, {kernel_name}, {format_name}, direct: {direct}, {step} elements");
                 let given = (&coord, &temperature);
-                let (found, its) = stored(space, (format, direct, kernel, step), tables, given, &fixed);
+                let (found, its) = stored(space, (format.into(), direct, kernel, step), tables, given, &fixed);
                 assert!(its == residual, "{name}: another residual");
                 if direct {
                     assert!(space.download(found.matrix.values()).unwrap() == expected, "{name}: other values");
@@ -115,6 +116,23 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
                 }
                 found.matrix.view().spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
                 assert!(space.download(&y).unwrap() == product, "{name}: another product");
+            }
+            let mut single = SlicedEll::<f32>::new(space, format, graph).unwrap();
+            single.round(space, &matrix).unwrap();
+            single.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+            let rounded = space.download(&y).unwrap();
+            assert!(rounded != product, "{name}, {format_name}: rounding changes nothing");
+            for direct in [false, true] {
+                let (name, given) = (format!("{name}, {format_name}, f32, direct: {direct}"), (&coord, &temperature));
+                let storage = MatrixStorage { format, values: Precision::F32 };
+                let (found, _) = stored(space, (storage, direct, kernel, 700), tables, given, &fixed);
+                let DeviceOperator::Single(operator) = found.matrix.operator() else { panic!("{name}: f64") };
+                operator.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+                assert!(space.download(&y).unwrap() == rounded, "{name}: another product");
+                // The true residual is that of the values as assembled, which a direct assembly keeps in the same format.
+                found.matrix.view().spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+                let found = space.download(&y).unwrap();
+                assert!(if direct { found == product } else { difference(&found, &product) < 1e-13 }, "{name}");
             }
         }
     }
@@ -145,7 +163,41 @@ fn assembly_in_slices_equals_crs_and_a_copy() {
     check_stored(&space, "hub", &Tables::new(&space, elem_node, rows), &coords);
     let graph = &Tables::new(&space, cubes(9, 1), 1000).on_device;
     let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
-    let system = StoredSystem::new(&space, Format::Pattern.into(), true, graph.clone(), free).unwrap();
-    let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, &system).unwrap_err().to_string();
-    assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
+    for format in [Format::Pattern, Format::Symmetric] {
+        let system = StoredSystem::new(&space, format.into(), true, graph.clone(), free.clone()).unwrap();
+        let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, &system).unwrap_err().to_string();
+        assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
+    }
+}
+
+/// Each value of the halves is, to the bit, that of an entry above the diagonal in the format `pattern`, and each is there once.
+#[test]
+fn halves_are_the_upper_entries_of_the_pattern() {
+    let Some(space) = gpu("halves_are_the_upper_entries_of_the_pattern") else { return };
+    for (nodes, rank, ranks, share) in [([64, 20, 9], 0, 1, 0.6), ([128, 41, 42], 1, 2, 0.9)] {
+        let mesh = mesh(nodes, rank, ranks);
+        let rows = mesh.map.owned_count();
+        let tables = Tables::new(&space, mesh.elem_node.clone(), rows);
+        let coord = space.upload(&mesh.node_coord).unwrap();
+        let temperature = space.upload(&wave(mesh.node_coord.len(), 0.7)).unwrap();
+        let fixed: Vec<u8> = (0..tables.graph.crs.columns()).map(|node| u8::from(node % 13 == 0)).collect();
+        let fixed = space.upload(&fixed).unwrap();
+        let values = |format: Format| {
+            let given = (&coord, &temperature);
+            let (system, _) = stored(&space, (format.into(), true, Kernel::Fused, 700), &tables, given, &fixed);
+            let mut values = space.download(system.matrix.values()).unwrap();
+            values.retain(|value| *value != 0.0);
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let (halves, pattern) = (values(Format::Symmetric), values(Format::Pattern));
+        let found = halves.len() as f64 / pattern.len() as f64;
+        assert!(halves.len() > rows && found < share, "{nodes:?}: {} of {}", halves.len(), pattern.len());
+        let mut at = 0;
+        for value in halves {
+            at += pattern[at..].iter().take_while(|other| **other < value).count();
+            assert!(pattern.get(at) == Some(&value), "{nodes:?}: {value:e} is no entry");
+            at += 1;
+        }
+    }
 }

@@ -123,9 +123,13 @@ fn a_deterministic_problem_has_the_same_bits_twice() {
 #[test]
 fn large_problems_are_assembled_in_slices_and_windows() {
     let Some(space) = gpu("large_problems_are_assembled_in_slices_and_windows") else { return };
-    for (problem, element, nodes) in
-        [(ProblemKind::Elasticity, ElementType::Hex27, 57), (ProblemKind::Heat, ElementType::Tet10, 53)]
-    {
+    for (problem, element, nodes, chosen) in [
+        (ProblemKind::Elasticity, ElementType::Hex27, 57, Format::Pattern),
+        (ProblemKind::Heat, ElementType::Tet10, 53, Format::Symmetric),
+        (ProblemKind::Diffusion, ElementType::Tet4, 53, Format::Symmetric),
+        (ProblemKind::Poisson, ElementType::Wedge6, 53, Format::Symmetric),
+        (ProblemKind::Poisson, ElementType::Hex8, 53, Format::Symmetric),
+    ] {
         let mut deck = deck(problem, element, nodes);
         (deck.newton.tolerance, deck.cg.tolerance) = (1e-10, Some(1e-10));
         (deck.fill.strategy, deck.matrix.format) = (Choice::Given(fill::Strategy::Colour), Choice::Given(Format::Crs));
@@ -138,6 +142,8 @@ fn large_problems_are_assembled_in_slices_and_windows() {
             let field = difference(&found.field, &expected.field);
             assert!(field < 1e-6, "{problem} on {element}, {name}: fields differ by {field:e}");
         }
+        deck.matrix.format = Choice::Auto;
+        assert_eq!(solved(&space, &deck).report.strategies.format, Some(chosen), "{problem} on {element}");
     }
 }
 

@@ -236,6 +236,7 @@ fn problems_agree_in_every_format() {
             (Format::Pattern, fill::Strategy::Colour),
             (Format::Symmetric, fill::Strategy::Gather),
             (Format::Symmetric, fill::Strategy::Scatter),
+            (Format::Symmetric, fill::Strategy::Colour),
         ] {
             let found = solved(format, strategy);
             assert_eq!(found.newton_iterations, expected.newton_iterations, "{nodes:?}, {format}, {strategy}");
@@ -243,6 +244,33 @@ fn problems_agree_in_every_format() {
             let difference = found.cg_iterations.abs_diff(expected.cg_iterations);
             assert!(difference <= found.newton_iterations, "{nodes:?}, {format}, {strategy}: {difference}");
             assert!((found.error_l2 / expected.error_l2 - 1.0).abs() < 1e-6, "{nodes:?}, {format}, {strategy}");
+            // Assembled where products read them, there is nothing to copy.
+            let is_direct = strategy == fill::Strategy::Gather && nodes[0] == 60;
+            let copies = found.phases.iter().any(|phase| phase.name == "format");
+            assert_eq!(copies, !is_direct, "{nodes:?}, {format}, {strategy}");
+        }
+    }
+}
+
+/// `auto` is `symmetric` for many rows, with the bits of the choice; `pattern` for few, which CG solves in one launch.
+#[cfg(feature = "cli")]
+#[test]
+fn auto_stores_large_symmetric_matrices_in_halves() {
+    use minifenl::run::deck::{Choice, Nodes};
+    use minifenl::run::{Deck, Silent, solve_on};
+    use minifenl::sparse::Precision;
+
+    let Some(space) = gpu("auto_stores_large_symmetric_matrices_in_halves") else { return };
+    for (nodes, expected) in [([60, 51, 49], Format::Symmetric), ([30, 21, 19], Format::Pattern)] {
+        for values in [Precision::F64, Precision::F32] {
+            let mut deck = Deck::default();
+            (deck.mesh.nodes, deck.matrix.values) = (Nodes::new(nodes).ok(), values);
+            let found = solve_on(&space, &deck, &Solo, &Silent).unwrap();
+            deck.matrix.format = Choice::Given(expected);
+            let given = solve_on(&space, &deck, &Solo, &Silent).unwrap();
+            assert!(found.verified, "{nodes:?}, {values}: {:?}", found.verdict);
+            assert_eq!(found.strategies.format, Some(expected), "{nodes:?}, {values}");
+            assert_eq!((found.history, found.error_l2), (given.history, given.error_l2), "{nodes:?}, {values}");
         }
     }
 }

@@ -1,0 +1,68 @@
+//! Whether the element matrices of an equation are symmetric.
+
+use super::{Equation, Field};
+use std::array;
+
+/// Points at which derivatives are compared.
+const SAMPLES: usize = 4;
+/// Largest difference of two derivatives that are equal but for rounding, relative to their sum.
+const ROUNDING: f64 = 1e-12;
+
+/// Returns whether the derivatives of an equation are symmetric at four points. Values of a `Number` are not compared, so an equation
+/// has no branches on them: what holds at points without a pattern holds everywhere, and element matrices are symmetric.
+pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool {
+    (0..SAMPLES).all(|sample| {
+        let (x, u) = sample_point(sample);
+        let slopes = equation.slopes(x, u);
+        let mut entries = (0..D * D * 16).map(|k| [k / 16 / D, k / 16 % D, k / 4 % 4, k % 4]);
+        entries.all(|[c, d, i, j]| {
+            let (slope, transposed) = (slopes[c][d][i][j], slopes[d][c][j][i]);
+            (slope - transposed).abs() <= ROUNDING * (slope.abs() + transposed.abs())
+        })
+    })
+}
+
+/// A point with gradients and values without a pattern; coordinates and values are positive.
+pub(crate) fn sample_point<const D: usize>(sample: usize) -> ([f64; 3], [Field<f64>; D]) {
+    let noise = |k: usize| {
+        let bits = ((sample * 64 + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let field =
+        |c: usize| Field { grad: array::from_fn(|a| 2.0 * noise(3 + 4 * c + a) - 1.0), value: 0.5 + noise(6 + 4 * c) };
+    (array::from_fn(noise), array::from_fn(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::equations::{Elasticity, Heat, Poisson, Weak};
+    use crate::space::lanes::Number;
+
+    /// -laplace(u) + c du/dx = 0.
+    struct Advection(f64);
+
+    impl Equation<1> for Advection {
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            [Weak { flux: u.grad, source: N::from(self.0) * u.grad[0] }]
+        }
+    }
+
+    /// Two unknowns, the first of which drives the second.
+    struct OneWay(f64);
+
+    impl Equation<2> for OneWay {
+        fn weak<N: Number>(&self, _: [N; 3], [u, v]: [Field<N>; 2]) -> [Weak<N>; 2] {
+            let driven = Weak { flux: v.grad, source: N::from(self.0) * u.value };
+            [Weak { flux: u.grad, source: u.value }, driven]
+        }
+    }
+
+    #[test]
+    fn symmetric_equations_are_told_from_others() {
+        assert!(is_symmetric(&Heat::new(2.5)) && is_symmetric(&Poisson { load: 3.0 }));
+        assert!(is_symmetric(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0, 2.0, 3.0] }));
+        assert!(is_symmetric(&Advection(0.0)) && !is_symmetric(&Advection(1e-3)));
+        assert!(is_symmetric(&OneWay(0.0)) && !is_symmetric(&OneWay(1.0)));
+    }
+}
