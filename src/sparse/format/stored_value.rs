@@ -34,7 +34,12 @@ macro_rules! joined {
                 masks
             };
             let masks = &MASKS[SLICE - split..][..SLICE];
-            std::array::from_fn(|i| Self::from_bits((one[i].to_bits() & masks[i]) | (two[i].to_bits() & !masks[i])))
+            // A loop: a closure would be compiled without the instructions of the caller.
+            let mut joined = [0.0; SLICE];
+            for i in 0..SLICE {
+                joined[i] = Self::from_bits((one[i].to_bits() & masks[i]) | (two[i].to_bits() & !masks[i]));
+            }
+            joined
         }
     };
 }
