@@ -8,7 +8,7 @@ use minifenl::fill::{ApplyModel, Assemble, AssembleModel, Boundary, FieldOn, Sto
 use minifenl::graph;
 use minifenl::mesh::ElementBox;
 use minifenl::solve::MatrixOperator;
-use minifenl::space::{ExecutionSpace, MemorySpace, Serial, Threads};
+use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::{Format, Formats, Product};
 
 /// A model on distorted elements whose last nodes are ghosts.

@@ -62,7 +62,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 22] = [
+const VALUES: [(&str, &[&str], &[&str]); 23] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (

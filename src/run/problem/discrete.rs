@@ -9,7 +9,6 @@ use crate::run::{Deck, Job, Phases, Progress};
 use crate::space::{Array, Slice};
 
 /// The data that every problem is built from.
-#[derive(Clone, Copy)]
 pub struct Setting<'a, S: Job> {
     /// The settings.
     pub deck: &'a Deck,
@@ -20,6 +19,15 @@ pub struct Setting<'a, S: Job> {
     /// Receives progress.
     pub progress: &'a dyn Progress,
 }
+
+// Derived implementations would demand that spaces are `Copy`.
+impl<S: Job> Clone for Setting<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Job> Copy for Setting<'_, S> {}
 
 impl<S: Job> std::fmt::Debug for Setting<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

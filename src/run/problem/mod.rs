@@ -28,7 +28,6 @@ pub use heat::{HeatProblem, ProblemInput};
 pub(super) use model::{Elements, ModelProblem, OnElements, on_host};
 
 use super::Job;
-use super::clock::Clock;
 use super::cost::{Cost, Sizes};
 use super::deck::Choice;
 use crate::Result;

@@ -5,6 +5,7 @@ use crate::comm::Solo;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
 use crate::run::Silent;
+use crate::run::problem::linear::Linear;
 use crate::solve::NonlinearProblem;
 use crate::space::Serial;
 
