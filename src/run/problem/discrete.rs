@@ -20,6 +20,7 @@ pub struct Setting<'a, S: Job> {
     pub progress: &'a dyn Progress,
 }
 
+// Derived implementations would demand that spaces are `Copy`.
 impl<S: Job> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
         *self
