@@ -3,7 +3,7 @@
 use minifenl::Result;
 use minifenl::comm::Communicator;
 use minifenl::run::deck::{Choice, Nodes, ProblemKind};
-use minifenl::run::{Deck, Device, Report, Silent, solve_on};
+use minifenl::run::{Deck, Device, Report, Silent, model_solution_on, solve_on};
 use minifenl::space::Threads;
 use minifenl::sparse::{Format, Precision};
 
@@ -16,7 +16,11 @@ fn run(comm: &dyn Communicator, kind: ProblemKind, format: Format, values: Preci
     (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
     deck.run.deterministic = true;
     // Two threads share the slices of a rank.
-    solve_on(&Threads::new(2)?, &deck, comm, &Silent)
+    let space = Threads::new(2)?;
+    match kind {
+        ProblemKind::Heat => solve_on(&space, &deck, comm, &Silent),
+        _ => Ok(model_solution_on(&space, &deck, comm, &Silent)?.report),
+    }
 }
 
 /// Every storage finds the solution of CRS, and f64 values after as many iterations, but one. The symmetric halves have the bits of `pattern`.
