@@ -23,7 +23,8 @@ fn run(comm: &dyn Communicator, kind: ProblemKind, format: Format, values: Preci
     }
 }
 
-/// Every storage finds the solution of CRS, each solve after as many iterations, but one. The symmetric halves have the bits of `pattern`.
+/// Every storage finds the solution of CRS, each solve after as many iterations, but one. For the heat equation
+/// the symmetric halves have the bits of `pattern`.
 pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
     for kind in [ProblemKind::Heat, ProblemKind::Poisson] {
         let crs = run(comm, kind, Format::Crs, Precision::F64)?;
@@ -47,7 +48,10 @@ pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
                 bits.push(history.map(f64::to_bits).collect::<Vec<_>>());
             }
         }
-        assert_eq!((&bits[0], &bits[1]), (&bits[2], &bits[3]), "{kind}");
+        // Other matrices are symmetric to rounding only, and both entries of a pair become the upper one.
+        if kind == ProblemKind::Heat {
+            assert_eq!((&bits[0], &bits[1]), (&bits[2], &bits[3]), "{kind}");
+        }
     }
     Ok(())
 }
