@@ -3,7 +3,7 @@
 use minifenl::Result;
 use minifenl::comm::Communicator;
 use minifenl::run::deck::{Choice, Nodes, ProblemKind};
-use minifenl::run::{Deck, Device, Report, Silent, solve_on};
+use minifenl::run::{Deck, Device, Report, Silent, model_solution_on, solve_on};
 use minifenl::space::Threads;
 use minifenl::sparse::{Format, Precision};
 
@@ -16,10 +16,15 @@ fn run(comm: &dyn Communicator, kind: ProblemKind, format: Format, values: Preci
     (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
     deck.run.deterministic = true;
     // Two threads share the slices of a rank.
-    solve_on(&Threads::new(2)?, &deck, comm, &Silent)
+    let space = Threads::new(2)?;
+    match kind {
+        ProblemKind::Heat => solve_on(&space, &deck, comm, &Silent),
+        _ => Ok(model_solution_on(&space, &deck, comm, &Silent)?.report),
+    }
 }
 
-/// Every storage finds the solution of CRS, and f64 values after as many iterations, but one. The symmetric halves have the bits of `pattern`.
+/// Every storage finds the solution of CRS, each solve after as many iterations, but one. For the heat equation
+/// the symmetric halves have the bits of `pattern`.
 pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
     for kind in [ProblemKind::Heat, ProblemKind::Poisson] {
         let crs = run(comm, kind, Format::Crs, Precision::F64)?;
@@ -30,9 +35,12 @@ pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
                 let report = run(comm, kind, format, values)?;
                 let what = format!("{kind} {format} {values} on {} ranks", comm.size());
                 assert!(report.verified, "{what}: {:?}", report.verdict);
-                let (found, expected) = (report.cg_iterations, crs.cg_iterations);
-                let (tolerance, spare) = if values == Precision::F64 { (1e-6, 1) } else { (5e-4, expected / 20 + 1) };
-                assert!(found.abs_diff(expected) <= spare, "{what}: {found} iterations, {expected} in CRS");
+                // The true residual of rounded values may ask for another solve.
+                let (tolerance, of) = match values {
+                    Precision::F64 => (1e-6, [report.cg_iterations, crs.cg_iterations]),
+                    Precision::F32 => (5e-4, [&report, &crs].map(|report| report.history[0].cg_iterations)),
+                };
+                assert!(of[0].abs_diff(of[1]) <= 1, "{what}: {} iterations, {} in CRS", of[0], of[1]);
                 for (found, expected) in [(report.error_max, crs.error_max), (report.error_l2, crs.error_l2)] {
                     assert!((found / expected - 1.0).abs() < tolerance, "{what}: {found:e}, {expected:e}");
                 }
@@ -40,7 +48,10 @@ pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
                 bits.push(history.map(f64::to_bits).collect::<Vec<_>>());
             }
         }
-        assert_eq!((&bits[0], &bits[1]), (&bits[2], &bits[3]), "{kind}");
+        // Other matrices are symmetric to rounding only, and both entries of a pair become the upper one.
+        if kind == ProblemKind::Heat {
+            assert_eq!((&bits[0], &bits[1]), (&bits[2], &bits[3]), "{kind}");
+        }
     }
     Ok(())
 }
