@@ -224,7 +224,7 @@ fn a_dry_run_of_a_model_prints_its_forecast_and_refuses_what_does_not_fit() {
     let output = run("601");
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{output:?}");
-    assert!(error.contains("error: stage `mesh`") && error.contains("bytes) are free"), "{error}");
+    assert!(error.contains("error: stage `graph`") && error.contains("bytes) are free"), "{error}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("\nTOO LARGE: peak "), "{output:?}");
     let flags: Vec<&str> = flags.split(' ').filter(|flag| *flag != "--dry-run").chain(["--nodes", "601"]).collect();
     let output = Command::new(assert_cmd::cargo::cargo_bin("minifenl")).args(&flags).output().unwrap();
