@@ -159,10 +159,7 @@ pub(super) fn solver_costs<S: Job, D: Discrete<S>>(
     // In the format of the matrix: fewer bytes than CRS where columns are not stored.
     let product = cost::Cost { bytes: problem.product_bytes(), ..cost::spmv(sizes) };
     let halo = cost::halo(problem.halo_bytes() as u64 / 8, sizes);
-    let item = match deck.matrix.values {
-        Precision::F64 => 8,
-        Precision::F32 => 4,
-    };
+    let item = if deck.matrix.values == Precision::F64 { 8 } else { 4 };
     for (name, cost) in [
         ("boundary", cost::boundary(problem.boundary_entries() as u64)),
         ("spmv", product),
