@@ -23,6 +23,7 @@ mod elasticity;
 mod heat;
 mod jacobian;
 mod model;
+#[cfg(any(feature = "cli", feature = "cuda"))]
 mod symmetry;
 mod wave;
 mod weak;
@@ -33,6 +34,7 @@ pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;
 pub use jacobian::{Jacobian, WithJacobian};
 pub use model::{Model, ModelEquation, Scalar};
+#[cfg(any(feature = "cli", feature = "cuda"))]
 pub(crate) use symmetry::is_symmetric;
 #[cfg(feature = "cuda")]
 pub(crate) use symmetry::sample_point;
