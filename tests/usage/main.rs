@@ -87,7 +87,7 @@ const VALUES: [(&str, &[&str], &[&str]); 23] = [
     ("--newton-max", &["1", "10"], COUNTS),
     ("--cg-tolerance", &["1e-8", "0.999"], TOLERANCES),
     ("--cg-max", &["1", "2000"], COUNTS),
-    ("--operator", &["assembled", "matrix-free"], &["matrix", "Assembled", "auto", "-1"]),
+    ("--operator", &["assembled"], &["matrix", "Assembled", "auto", "-1"]),
     ("--cg-variant", &["auto", "classic", "single-reduction", "pipelined"], &["gear", "pipeline", "Classic", "-1"]),
     (
         "--device",

@@ -53,7 +53,7 @@ fn failed_runs_are_named_and_have_code_3() {
     let failed = scaling(&[&study[..], &["--launcher", "env RANKS={ranks}"]].concat());
     let said = String::from_utf8_lossy(&failed.stderr);
     assert_eq!(failed.status.code(), Some(3), "{said}");
-    let expected = "1/1 left -  1 rank x 1 thread, run 1\nfailed: 1 rank x 1 thread, run 1: no report, exit code 1: error: made to fail\n";
+    let expected = "1/1 failed  1 rank x 1 thread, run 1\nfailed: 1 rank x 1 thread, run 1: no report, exit code 1: error: made to fail\n";
     assert_eq!(said, expected);
     std::fs::remove_file(root.path().join("broken")).unwrap();
     // A launcher that starts each rank on its own.

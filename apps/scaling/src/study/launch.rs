@@ -92,7 +92,8 @@ fn size(study: &Study, nodes: [u64; 3]) -> Option<String> {
     })
 }
 
-/// Runs what is missing in `folder` and shows the time left: on a terminal in one line, in a log in a line per run. A failed run does not end the study, unless the first two fail alike.
+/// Runs what is missing in `folder`. Shows the time left in one line of a terminal; a log gets a line per run. A failed run does not
+/// end the study, unless the first two fail alike.
 ///
 /// # Errors
 /// [`Error::File`] if the folder cannot be written, [`Error::Invalid`] if the launcher cannot be started.
@@ -110,13 +111,14 @@ pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Fail
     let (mut line, start, mut failures) = (StatusLine::on_stderr(true), Instant::now(), Vec::new());
     for (done, &(point, repeat)) in missing.iter().enumerate() {
         let left = time_left(&missing, done, start.elapsed().as_secs_f64());
-        let progress = format!("{}/{} left {left}  {point}, run {repeat}", done + 1, missing.len());
-        line.put(&progress, "");
+        line.put(&format!("{}/{} left {left}  {point}, run {repeat}", done + 1, missing.len()), "");
+        let ended = run_one(study, launcher, folder, point, repeat)?;
         if !stderr().is_terminal() {
             // A log, which is followed while the study runs.
-            let _ = writeln!(stderr(), "{progress}");
+            let how = if ended.is_ok() { "done" } else { "failed" };
+            let _ = writeln!(stderr(), "{}/{} {how}  {point}, run {repeat}", done + 1, missing.len());
         }
-        if let Err(reason) = run_one(study, launcher, folder, point, repeat)? {
+        if let Err(reason) = ended {
             failures.push(Failure { point, repeat, reason });
         }
         if is_hopeless(done + 1, &failures) {
