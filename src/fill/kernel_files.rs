@@ -3,7 +3,7 @@
 use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Scatter and gather of element matrices.
-pub static FILL: KernelFile = kernel_file!("fill");
+pub static FILL: KernelFile = kernel_file!("fill", "fill_sums.cuh");
 /// The heat equation on hexahedra, fused with scatter, gather or colouring; its analytic solution.
 pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
 /// Colouring of elements.
@@ -18,9 +18,12 @@ pub static COO: KernelFile = kernel_file!("coo");
 pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Element matrices of any equation; compiled for an equation and the sizes of its elements.
-pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh");
+pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh"; "equation_point.cuh", "equation_tiles.cuh");
 /// The Jacobian of any equation times a vector, by elements; compiled for an equation and its elements.
-pub static APPLY: KernelFile = kernel_file!("apply", "device.cuh");
+pub static APPLY: KernelFile = kernel_file!(
+    "apply", "device.cuh";
+    "apply_point.cuh", "apply_trilinear.cuh", "apply_alone.cuh", "apply_blocks.cuh"
+);
 /// The same as `EQUATION` on trilinear hexahedra, by contractions on tensor cores; compiled for an equation.
 pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "device.cuh", "dmma.cuh");
 

@@ -1,0 +1,153 @@
+// What the kernels of equation.cu share: tables of the basis, and the equation at a point.
+
+constexpr int TERMS = 4, DIM = 3, ROWS = NODES * DOFS, THREADS = 128;
+// Blocks of nodes; nodes behind the last one have g = 0.
+constexpr int BLOCKS = (NODES + BLOCK - 1) / BLOCK, PADDED = BLOCKS * BLOCK;
+// Numbers of C and W at a point.
+[[maybe_unused]] constexpr int ITEMS = DOFS * DOFS * TERMS * TERMS + DOFS * TERMS;
+// Blocks that tiles consist of: of nodes, or layers.
+constexpr int PARTS = LAYERS > 0 ? LAYERS : BLOCKS;
+constexpr int BLOCK_PAIRS = SYMMETRIC ? PARTS * (PARTS + 1) / 2 : PARTS * PARTS;
+[[maybe_unused]] constexpr int TILES = DOFS * DOFS * BLOCK_PAIRS;
+
+using Point = Array<double, DIM>;
+using Fields = Array<Field<double>, DOFS>;
+
+// g_k(m) at the points, then the weights of the points; the same in memory.
+struct Tables {
+    double basis[POINTS][PADDED][TERMS];
+    double weights[POINTS];
+};
+
+INLINE void load_tables(Tables& tables, const double* from) {
+    for (u32 i = threadIdx.x; i < sizeof(Tables) / sizeof(double); i += blockDim.x) ((double*)&tables)[i] = __ldg(from + i);
+    __syncthreads();
+}
+
+// Whether the derivative may differ from zero.
+__device__ constexpr bool has(int c, int d, int i, int j) { return nonzero(DOFS * c + d) >> (TERMS * i + j) & 1; }
+// Whether C[k, j] may differ from zero for a pair of components; the map mixes the axes.
+__device__ constexpr bool has_any(int k, int j) { return MAPPED >> (TERMS * k + j) & 1; }
+
+INLINE u64 packed(u64 i, u64 j) { return SYMMETRIC ? i * (2 * ROWS + 1 - i) / 2 + j - i : i * ROWS + j; }
+
+INLINE void cross(const double (&a)[DIM], const double (&b)[DIM], double (&out)[DIM]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// C_cd from the derivative; inverse[b][a] = d xi_b / d x_a.
+INLINE void transform(int c, int d, const Slope<double>& slope, const double (&inverse)[DIM][DIM], double measure,
+                      double (&out)[TERMS][TERMS]) {
+#pragma unroll
+    for (int b = 0; b < DIM; b++) {
+        double row[TERMS] = {}, column = 0;
+#pragma unroll
+        for (int a = 0; a < DIM; a++) {
+#pragma unroll
+            for (int j = 0; j < TERMS; j++) {
+                if (has(c, d, a, j)) row[j] += inverse[b][a] * slope[a][j];
+            }
+            if (has(c, d, DIM, a)) column += inverse[b][a] * slope[DIM][a];
+        }
+#pragma unroll
+        for (int e = SYMMETRIC && c == d ? b : 0; e < DIM; e++) {
+            double sum = 0;
+#pragma unroll
+            for (int a = 0; a < DIM; a++) {
+                if (has(c, d, 0, a) || has(c, d, 1, a) || has(c, d, 2, a)) sum += row[a] * inverse[e][a];
+            }
+            out[b][e] = measure * sum;
+            if (SYMMETRIC && c == d) out[e][b] = out[b][e];
+        }
+        out[b][DIM] = measure * row[DIM];
+        out[DIM][b] = measure * column;
+    }
+    out[DIM][DIM] = has(c, d, DIM, DIM) ? measure * slope[DIM][DIM] : 0;
+}
+
+// Evaluates the equation at point p of an element, whose coordinates and unknowns nodal(m, x, u) gives. Calls
+// put_weak(c, W_c) and put_slope(c, d, C_cd).
+template <class Nodal, class PutWeak, class PutSlope>
+INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nodal nodal, PutWeak put_weak, PutSlope put_slope) {
+    // columns[b][a] = d x_a / d xi_b
+    double columns[DIM][DIM] = {}, slope[DOFS][DIM] = {};
+    Point x = {};
+    Fields u = {};
+#pragma unroll(NODES <= 10 ? NODES : 3)
+    for (int m = 0; m < NODES; m++) {
+        double coords[DIM], unknowns[DOFS];
+        nodal(m, coords, unknowns);
+        const double(&g)[TERMS] = tables.basis[p][m];
+#pragma unroll
+        for (int a = 0; a < DIM; a++) {
+            x[a] += coords[a] * g[DIM];
+#pragma unroll
+            for (int b = 0; b < DIM; b++) columns[b][a] += coords[a] * g[b];
+        }
+#pragma unroll
+        for (int c = 0; c < DOFS; c++) {
+            u[c].value += unknowns[c] * g[DIM];
+#pragma unroll
+            for (int b = 0; b < DIM; b++) slope[c][b] += unknowns[c] * g[b];
+        }
+    }
+    double inverse[DIM][DIM];
+    cross(columns[1], columns[2], inverse[0]);
+    cross(columns[2], columns[0], inverse[1]);
+    cross(columns[0], columns[1], inverse[2]);
+    double determinant = columns[0][0] * inverse[0][0] + columns[0][1] * inverse[0][1] + columns[0][2] * inverse[0][2];
+    double reciprocal = 1 / determinant, measure = determinant * tables.weights[p];
+#pragma unroll
+    for (int b = 0; b < DIM; b++)
+#pragma unroll
+        for (int a = 0; a < DIM; a++) inverse[b][a] *= reciprocal;
+#pragma unroll
+    for (int c = 0; c < DOFS; c++)
+#pragma unroll
+        for (int a = 0; a < DIM; a++) {
+            u[c].grad[a] = inverse[0][a] * slope[c][0] + inverse[1][a] * slope[c][1] + inverse[2][a] * slope[c][2];
+        }
+    Array<Weak<double>, DOFS> weak = equation.weak(x, u);
+#pragma unroll
+    for (int c = 0; c < DOFS; c++) {
+        double out[TERMS];
+        const auto& flux = weak[c].flux;
+#pragma unroll
+        for (int b = 0; b < DIM; b++) {
+            out[b] = measure * (inverse[b][0] * flux[0] + inverse[b][1] * flux[1] + inverse[b][2] * flux[2]);
+        }
+        out[DIM] = measure * weak[c].source;
+        put_weak(c, out);
+    }
+    each_slope<DOFS, HAS_SLOPES>(equation, x, u, [&](int c, int d, const Slope<double>& slope) {
+        double out[TERMS][TERMS];
+        transform(c, d, slope, inverse, measure, out);
+        put_slope(c, d, out);
+    });
+}
+
+// t_k = sum_j C[k, j] g_j
+INLINE void apply(const double (&slope)[TERMS][TERMS], const double (&g)[TERMS], double (&out)[TERMS]) {
+#pragma unroll
+    for (int k = 0; k < TERMS; k++) {
+        out[k] = 0;
+#pragma unroll
+        for (int j = 0; j < TERMS; j++) {
+            if (has_any(k, j)) out[k] += slope[k][j] * g[j];
+        }
+    }
+}
+
+INLINE double dot(const double (&g)[TERMS], const double (&t)[TERMS], double sum) {
+#pragma unroll
+    for (int k = 0; k < TERMS; k++) sum += g[k] * t[k];
+    return sum;
+}
+
+// The value of p, which the compiler cannot know: what is read again from shared memory takes no registers meanwhile.
+INLINE int read_again(int p) {
+    asm volatile("" : "+r"(p));
+    return p;
+}
