@@ -6,8 +6,8 @@
 //! a rank with few rows               the same: the values stay in cache
 //! otherwise, in the first solve      the first of the space's choices that suits the matrix of every rank; if none does, the space's own
 //! ```
-//! Choices are in the order of the bytes that they move, fewest first. Nothing is timed: a product of some rows finds them in a cache,
-//! and that of all rows costs more than it tells.
+//! Choices are in the order of the bytes that they move, fewest first. Nothing is timed: products in CRS round otherwise than those of
+//! slices, so the bits of a run, which do not depend on its threads, would depend on a clock.
 
 use crate::comm::{Communicator, agree};
 use crate::run::deck::Choice;
