@@ -171,6 +171,13 @@ fn add<N: Number, const L: usize>(line: &[[f64; EDGE]; EDGE], items: &[N; L], ou
     }
 }
 
+/// Hides an index from the compiler where an edge has three nodes. It would vectorise the loop over the index, by gathers and scatters of
+/// numbers that already fill a register, and unroll it to more code than an instruction cache holds.
+#[inline(always)]
+fn hidden<const L: usize>(index: usize) -> usize {
+    if L < EDGE { index } else { std::hint::black_box(index).min(L - 1) }
+}
+
 #[inline(always)]
 fn forward<N: Number, const L: usize>(
     [values, slopes]: &[[[f64; EDGE]; EDGE]; 2],
@@ -181,12 +188,14 @@ fn forward<N: Number, const L: usize>(
     // Along x: values and derivatives; then along y: derivative by x, by y, value; then along z. Lines are gathered first.
     let (mut b, mut d): (Cube<N, L>, Cube<N, L>) = ([[[zero; L]; L]; L], [[[zero; L]; L]; L]);
     for k in 0..L {
+        let k = hidden::<L>(k);
         for j in 0..L {
             let mut line = [zero; L];
             for i in 0..L {
                 line[i] = nodal[(k * L + j) * L + i];
             }
             for q in 0..L {
+                let q = hidden::<L>(q);
                 b[k][j][q] = dot(&values[q], &line);
                 d[k][j][q] = dot(&slopes[q], &line);
             }
@@ -194,6 +203,7 @@ fn forward<N: Number, const L: usize>(
     }
     let mut by_y: [Cube<N, L>; 3] = [[[[zero; L]; L]; L]; 3];
     for k in 0..L {
+        let k = hidden::<L>(k);
         for q in 0..L {
             let (mut value, mut slope) = ([zero; L], [zero; L]);
             for j in 0..L {
@@ -201,6 +211,7 @@ fn forward<N: Number, const L: usize>(
                 slope[j] = d[k][j][q];
             }
             for r in 0..L {
+                let r = hidden::<L>(r);
                 by_y[0][k][r][q] = dot(&values[r], &slope);
                 by_y[1][k][r][q] = dot(&slopes[r], &value);
                 by_y[2][k][r][q] = dot(&values[r], &value);
@@ -208,6 +219,7 @@ fn forward<N: Number, const L: usize>(
         }
     }
     for r in 0..L {
+        let r = hidden::<L>(r);
         for q in 0..L {
             let mut lines = [[zero; L]; 3];
             for k in 0..L {
@@ -216,6 +228,7 @@ fn forward<N: Number, const L: usize>(
                 }
             }
             for s in 0..L {
+                let s = hidden::<L>(s);
                 out[(s * L + r) * L + q] = [
                     dot(&values[s], &lines[0]),
                     dot(&values[s], &lines[1]),
@@ -232,7 +245,9 @@ fn backward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 
     let zero = N::from(0.0);
     let mut by_z: [Cube<N, L>; 3] = [[[[zero; L]; L]; L]; 3];
     for r in 0..L {
+        let r = hidden::<L>(r);
         for q in 0..L {
+            let q = hidden::<L>(q);
             let (mut lines, mut sums) = ([[zero; L]; 4], [[zero; L]; 3]);
             for s in 0..L {
                 for term in 0..4 {
@@ -251,8 +266,10 @@ fn backward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 
         }
     }
     for k in 0..L {
+        let k = hidden::<L>(k);
         let (mut value, mut slope): ([[N; L]; L], [[N; L]; L]) = ([[zero; L]; L], [[zero; L]; L]);
         for q in 0..L {
+            let q = hidden::<L>(q);
             let (mut lines, mut sums) = ([[zero; L]; 3], [[zero; L]; 2]);
             for r in 0..L {
                 for term in 0..3 {
@@ -268,6 +285,7 @@ fn backward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 
             }
         }
         for j in 0..L {
+            let j = hidden::<L>(j);
             let mut sums = [zero; L];
             add(slopes, &slope[j], &mut sums);
             add(values, &value[j], &mut sums);

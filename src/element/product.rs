@@ -54,14 +54,11 @@ pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize
     at: &mut FieldsAtPoints<N, D, NP>,
     out: &mut [[N; NN]; D],
 ) {
-    for axis in 0..DIM {
-        interpolation.interpolate(&coords[axis], &mut at.x[axis]);
-    }
-    for c in 0..D {
-        interpolation.interpolate(&v[c], &mut at.v[c]);
-        if part == Part::Tangent {
-            interpolation.interpolate(&u[c], &mut at.u[c]);
-        }
+    let read = if part == Part::Tangent { D } else { 0 };
+    let given = coords.iter().zip(&mut at.x).chain(v.iter().zip(&mut at.v)).chain(u[..read].iter().zip(&mut at.u));
+    // One loop, so that its body, which is long, is compiled once.
+    for (nodal, at) in given {
+        interpolation.interpolate(nodal, at);
     }
     for (p, &weight) in interpolation.weights().iter().enumerate().take(NP) {
         let jacobian = [0, 1, 2].map(|axis| [at.x[axis][p][0], at.x[axis][p][1], at.x[axis][p][2]]);
@@ -82,7 +79,7 @@ pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize
             at.v[c][p][DIM] = measure * weak[c].source;
         }
     }
-    for c in 0..D {
+    for c in 0..std::hint::black_box(D).min(D) {
         interpolation.collect(&at.v[c], &mut out[c]);
     }
 }
