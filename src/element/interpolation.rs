@@ -171,8 +171,8 @@ fn add<N: Number, const L: usize>(line: &[[f64; EDGE]; EDGE], items: &[N; L], ou
     }
 }
 
-/// Hides an index from the compiler where an edge has three nodes. It would vectorise the loop over the index, by gathers and scatters of
-/// numbers that already fill a register, and unroll it to more code than an instruction cache holds.
+/// Hides an index from the compiler where an edge has three nodes. LLVM would vectorise a loop over a known index by gathers and scatters,
+/// though each number already fills a register, and would unroll it to more code than an instruction cache holds.
 #[inline(always)]
 fn hidden<const L: usize>(index: usize) -> usize {
     if L < EDGE { index } else { std::hint::black_box(index).min(L - 1) }

@@ -56,7 +56,7 @@ pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize
 ) {
     let read = if part == Part::Tangent { D } else { 0 };
     let given = coords.iter().zip(&mut at.x).chain(v.iter().zip(&mut at.v)).chain(u[..read].iter().zip(&mut at.u));
-    // One loop, so that its body, which is long, is compiled once.
+    // One loop over all fields: its body is long and is compiled once.
     for (nodal, at) in given {
         interpolation.interpolate(nodal, at);
     }
@@ -79,6 +79,7 @@ pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize
             at.v[c][p][DIM] = measure * weak[c].source;
         }
     }
+    // The hidden bound keeps this loop rolled, for the same reason.
     for c in 0..std::hint::black_box(D).min(D) {
         interpolation.collect(&at.v[c], &mut out[c]);
     }
