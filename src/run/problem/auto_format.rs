@@ -29,7 +29,8 @@ pub struct ChosenFormat {
     pub bytes: u64,
 }
 
-/// Chooses the format in which the matrix is assembled, for a rank with so many rows and entries. All ranks call it together.
+/// Chooses the format in which the matrix is assembled, for a rank with so many rows and entries, and says whether this is final:
+/// if not, [`choose`] follows. All ranks call it together.
 ///
 /// # Errors
 /// [`Error::Invalid`] for halves of a matrix that is not symmetric.
@@ -38,9 +39,9 @@ pub(super) fn before<S: Formats>(
     is_symmetric: bool,
     [rows, entries]: [usize; 2],
     comm: &dyn Communicator,
-) -> Result<ChosenFormat> {
+) -> Result<(ChosenFormat, bool)> {
     let default = deck.storage::<S>().format;
-    let chosen = |format, reason: &str| Ok(ChosenFormat { format, reason: reason.into(), bytes: 0 });
+    let chosen = |format, reason: &str| Ok((ChosenFormat { format, reason: reason.into(), bytes: 0 }, true));
     if let Choice::Given(format) = deck.matrix.format {
         if format == Format::Symmetric && !is_symmetric {
             let this = deck.described();
@@ -50,6 +51,14 @@ pub(super) fn before<S: Formats>(
             return Err(Error::Invalid(why));
         }
         return chosen(format, "asked for");
+    }
+    if !S::CHOICES.is_empty() {
+        let mut fewest = [-(rows as f64)];
+        comm.all_max(&mut fewest);
+        if -fewest[0] <= SMALL as f64 {
+            return chosen(default, &format!("a rank has at most {SMALL} rows"));
+        }
+        return chosen(default, "not chosen yet").map(|(chosen, _)| (chosen, false));
     }
     let Some(suits) = S::HALVES.filter(|_| is_symmetric) else { return chosen(default, "default of the device") };
     let mut refused = [f64::from(u8::from(!suits(rows, entries)))];
@@ -71,34 +80,25 @@ pub(in crate::run) fn expected<S: Formats>(deck: &Deck, [rows, entries]: [u64; 2
     }
 }
 
-/// Chooses a format for an assembled matrix and stores it so; `None` where nothing is to be chosen. All ranks call it together.
+/// Chooses a format for an assembled matrix and stores it so. All ranks call it together.
 pub(super) fn choose<S: Job>(
     space: &S,
     matrix: &mut S::Matrix,
-    rows: usize,
     deck: &Deck,
     comm: &dyn Communicator,
-) -> Result<Option<ChosenFormat>> {
-    if deck.matrix.format != Choice::Auto || S::CHOICES.is_empty() {
-        return Ok(None);
-    }
-    let chosen = |format, reason| Ok(Some(ChosenFormat { format, reason, bytes: 0 }));
-    let mut fewest = [-(rows as f64)];
-    comm.all_max(&mut fewest);
-    if -fewest[0] <= SMALL as f64 {
-        return chosen(S::FORMAT, format!("a rank has at most {SMALL} rows"));
-    }
+) -> Result<ChosenFormat> {
+    let chosen = |format, reason: &str| Ok(ChosenFormat { format, reason: reason.into(), bytes: 0 });
     let storage = |format| MatrixStorage { format, values: deck.matrix.values };
     for &format in S::CHOICES {
         let stored = agree(comm, space.store(matrix, storage(format)))?;
         let mut refused = [f64::from(u8::from(!stored))];
         comm.all_max(&mut refused);
         if refused[0] == 0.0 {
-            return chosen(format, "fewest bytes of those that suit".into());
+            return chosen(format, "fewest bytes of those that suit");
         }
     }
     agree(comm, space.store(matrix, storage(S::FORMAT)))?;
-    chosen(S::FORMAT, "irregular or not symmetric".into())
+    chosen(S::FORMAT, "irregular or not symmetric")
 }
 
 #[cfg(all(test, feature = "cuda"))]
@@ -109,7 +109,7 @@ mod tests {
     use crate::space::{Cuda, Serial};
 
     fn chosen(deck: &Deck, is_symmetric: bool, sizes: [usize; 2]) -> ChosenFormat {
-        before::<Cuda>(deck, is_symmetric, sizes, &Solo).unwrap()
+        before::<Cuda>(deck, is_symmetric, sizes, &Solo).unwrap().0
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             let forecast = expected::<Cuda>(&deck, sizes.map(|size| size as u64)).format;
             assert!(forecast == format || !is_symmetric);
         }
-        assert_eq!(before::<Serial>(&deck, true, [many, 27 * many], &Solo).unwrap().format, Format::Crs);
+        assert_eq!(before::<Serial>(&deck, true, [many, 27 * many], &Solo).unwrap().0.format, Format::Crs);
         deck.matrix.format = Choice::Given(Format::Sell);
         assert_eq!(chosen(&deck, true, [many, 27 * many]).format, Format::Sell);
         deck.matrix.format = Choice::Given(Format::Symmetric);
@@ -139,7 +139,7 @@ mod tests {
         let of_rank = |few: usize| {
             on_ranks(3, |comm| {
                 let rows = if comm.rank() == few { 1000 } else { 1 << 18 };
-                before::<Cuda>(&Deck::default(), true, [rows, 27 * rows], comm).unwrap().format
+                before::<Cuda>(&Deck::default(), true, [rows, 27 * rows], comm).unwrap().0.format
             })
         };
         assert_eq!(of_rank(3), [Format::Symmetric; 3]);

@@ -43,7 +43,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         let strategy = Self::strategy(input);
         // Equations and settings are the same on all ranks, and so is a refusal.
         let sizes = [graph.crs.rows(), graph.crs.nnz()];
-        let chosen = auto_format::before::<S>(deck, discrete.is_symmetric(), sizes, input.links.comm())?;
+        let (chosen, is_chosen) = auto_format::before::<S>(deck, discrete.is_symmetric(), sizes, input.links.comm())?;
         let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
         let conditions = step(space, marks, "setup/boundary", || {
             let fixed = discrete.fixed(space)?;
@@ -55,7 +55,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
             S::set_lanes(&mut system.matrix, lanes);
         }
         let assembly = step(space, marks, "setup/fill", || discrete.assembly(space, deck, strategy, &system))?;
-        Ok(Linear::Matrix(Box::new(Stored { assembly, system, chosen, is_chosen: false })))
+        Ok(Linear::Matrix(Box::new(Stored { assembly, system, chosen, is_chosen })))
     }
 
     /// Prepares the elements.
@@ -105,20 +105,19 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     }
 
     /// Chooses the format before the first solve, and copies the assembled values to it. All ranks call it together.
-    pub fn update(&mut self, space: &S, input: Setting<'_, S>, rows: usize, marks: &mut Marks<S>) -> Result<()> {
+    ///
+    /// Both are the phase `format`: the time of `setup` is over by then.
+    pub fn update(&mut self, space: &S, input: Setting<'_, S>, marks: &mut Marks<S>) -> Result<()> {
         let Linear::Matrix(stored) = self else { return Ok(()) };
         let before = space.mark()?;
-        if !stored.is_chosen {
-            let chosen = auto_format::choose(space, &mut stored.system.matrix, rows, input.deck, input.links.comm())?;
+        let chooses = !stored.is_chosen;
+        if chooses {
+            stored.chosen = auto_format::choose(space, &mut stored.system.matrix, input.deck, input.links.comm())?;
             stored.is_chosen = true;
-            if let Some(chosen) = chosen {
-                stored.chosen = chosen;
-                // Its copy of the values is up to date.
-                marks.push(("setup/format", 1, before, space.mark()?));
-            }
         }
-        let before = space.mark()?;
-        if space.update(&mut stored.system.matrix)? {
+        // Copies nothing where the choice has left the values up to date.
+        let copies = space.update(&mut stored.system.matrix)?;
+        if chooses || copies {
             marks.push(("format", 1, before, space.mark()?));
         }
         Ok(())

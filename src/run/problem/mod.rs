@@ -237,7 +237,7 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
         let Setting { deck, links, phases, progress } = self.input;
         let interior = self.discrete.interior_rows();
         let space = self.space;
-        self.linear.update(space, self.input, self.rows, &mut self.marks)?;
+        self.linear.update(space, self.input, &mut self.marks)?;
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
         let operator = self.linear.operator(&self.discrete, &mut self.halo, links.apart(interior), false)?;
