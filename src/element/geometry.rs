@@ -66,10 +66,10 @@ pub fn transform<N: Number, const NN: usize>(
 ) -> [[N; DIM]; NN] {
     let mut transformed = [[N::from(0.0); DIM]; NN];
     for (out, gradient) in transformed.iter_mut().zip(gradients) {
-        let gradient = gradient.map(N::from);
-        for a in 0..DIM {
-            out[a] = dot([inverse[0][a], inverse[1][a], inverse[2][a]], gradient);
-        }
+        // A hidden address keeps LLVM from vectorising over the nodes by scatters.
+        let gradient = std::hint::black_box(gradient).map(N::from);
+        let along = |a: usize| dot([inverse[0][a], inverse[1][a], inverse[2][a]], gradient);
+        *out = [along(0), along(1), along(2)];
     }
     transformed
 }

@@ -118,6 +118,8 @@ impl Interpolation {
                 *nodal = [N::from(0.0); NN];
                 for (at, table) in at.iter().zip(&self.table) {
                     for (nodal, g) in nodal.iter_mut().zip(table) {
+                        // A hidden address keeps LLVM from vectorising over the nodes by gathers and scatters.
+                        let g = std::hint::black_box(g);
                         for k in 0..4 {
                             *nodal = at[k].times_plus(N::from(g[k]), *nodal);
                         }

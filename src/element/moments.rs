@@ -326,25 +326,32 @@ fn add_sign_of<N: Number>(index: usize, value: N, term: N) -> N {
 /// only.
 #[inline(always)]
 fn columns<N: Number>(coords: &[[N; DIM]; HEX8_NODES]) -> [[[[N; DIM]; 2]; 2]; DIM] {
+    // Not a loop over the components: LLVM would vectorise it by scatters to every third element.
+    let [x, y, z] = [component(coords, 0), component(coords, 1), component(coords, 2)];
     let mut columns = [[[[N::from(0.0); DIM]; 2]; 2]; DIM];
-    for c in 0..DIM {
-        // The edges along an axis, by their first nodes, in the order of the two other axes.
-        macro_rules! column {
-            ($axis:literal: $($p:literal $q:literal)*) => {{
-                let [e00, e10, e01, e11] = [$(coords[$q][c] - coords[$p][c]),*];
-                let face = on_face([[e00, e01], [e10, e11]], linear, linear);
-                for a in 0..2 {
-                    for b in 0..2 {
-                        columns[$axis][a][b][c] = face[a][b];
-                    }
-                }
-            }};
+    for axis in 0..DIM {
+        for a in 0..2 {
+            for b in 0..2 {
+                columns[axis][a][b] = [x[axis][a][b], y[axis][a][b], z[axis][a][b]];
+            }
         }
-        column!(0: 0 1 3 2 4 5 7 6);
-        column!(1: 0 3 1 2 4 7 5 6);
-        column!(2: 0 4 1 5 3 7 2 6);
     }
     columns
+}
+
+/// Returns one component of the columns of J, `[column][first, second axis]`.
+#[inline(always)]
+fn component<N: Number>(coords: &[[N; DIM]; HEX8_NODES], c: usize) -> [[[N; 2]; 2]; DIM] {
+    // The edges along an axis from node p to node q, in the order of the two other axes.
+    let column = |edges: [[usize; 2]; 4]| {
+        let [e00, e10, e01, e11] = edges.map(|[p, q]| coords[q][c] - coords[p][c]);
+        on_face([[e00, e01], [e10, e11]], linear, linear)
+    };
+    [
+        column([[0, 1], [3, 2], [4, 5], [7, 6]]),
+        column([[0, 3], [1, 2], [4, 7], [5, 6]]),
+        column([[0, 4], [1, 5], [3, 7], [2, 6]]),
+    ]
 }
 
 #[cfg(test)]

@@ -73,10 +73,9 @@ pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize
             Part::Tangent => equation.derivative(x, fields(&at.u, p, &inverse), v),
         };
         for c in 0..D {
-            for b in 0..DIM {
-                at.v[c][p][b] = measure * geometry::dot(inverse[b], weak[c].flux);
-            }
-            at.v[c][p][DIM] = measure * weak[c].source;
+            let along = |b: usize| measure * geometry::dot(inverse[b], weak[c].flux);
+            // Not a loop: LLVM would vectorise it by scatters.
+            at.v[c][p] = [along(0), along(1), along(2), measure * weak[c].source];
         }
     }
     // The hidden bound keeps this loop rolled, for the same reason.
