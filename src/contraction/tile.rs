@@ -72,7 +72,8 @@ pub trait Sink<V> {
     fn put(&mut self, l: usize, r: usize, sum: V);
 }
 
-/// Computes all outputs `[L, R] = [fields_left, fields_right]`: full tiles first, then the outputs at the edges one by one.
+/// Computes all outputs `[L, R] = [fields_left, fields_right]`: full tiles first, then the edges in bands of two fields and of one. Each
+/// output is the same sum, in the same order, in any tile.
 #[inline(always)]
 pub fn tiles<V: Accumulator, const BL: usize, const BR: usize>(
     [fields_left, fields_right, count]: [usize; 3],
@@ -80,20 +81,101 @@ pub fn tiles<V: Accumulator, const BL: usize, const BR: usize>(
     right: &impl Source<V>,
     out: &mut impl Sink<V>,
 ) {
-    let (whole_left, whole_right) = (fields_left / BL * BL, fields_right / BR * BR);
-    for l in (0..whole_left).step_by(BL) {
-        for r in (0..whole_right).step_by(BR) {
-            let sums = tile::<V, BL, BR>(count, (l, left), (r, right));
-            for i in 0..BL {
-                for j in 0..BR {
-                    out.put(l + i, r + j, sums[i][j]);
-                }
-            }
+    let mut l = 0;
+    while l + BL <= fields_left {
+        band::<V, BL, BR>([fields_right, count], (l, left), right, out);
+        l += BL;
+    }
+    while l + 2 <= fields_left {
+        band::<V, 2, BR>([fields_right, count], (l, left), right, out);
+        l += 2;
+    }
+    if l < fields_left {
+        band::<V, 1, BR>([fields_right, count], (l, left), right, out);
+    }
+}
+
+/// Computes the outputs of `BL` left fields.
+#[inline(always)]
+fn band<V: Accumulator, const BL: usize, const BR: usize>(
+    [fields, count]: [usize; 2],
+    left: (usize, &impl Source<V>),
+    right: &impl Source<V>,
+    out: &mut impl Sink<V>,
+) {
+    let mut r = 0;
+    while r + BR <= fields {
+        put::<V, BL, BR>(count, left, (r, right), out);
+        r += BR;
+    }
+    while r + 2 <= fields {
+        put::<V, BL, 2>(count, left, (r, right), out);
+        r += 2;
+    }
+    if r < fields {
+        put::<V, BL, 1>(count, left, (r, right), out);
+    }
+}
+
+/// Hands the sums of a block to `out`.
+#[inline(always)]
+fn put<V: Accumulator, const BL: usize, const BR: usize>(
+    count: usize,
+    left: (usize, &impl Source<V>),
+    right: (usize, &impl Source<V>),
+    out: &mut impl Sink<V>,
+) {
+    let sums = tile::<V, BL, BR>(count, left, right);
+    for i in 0..BL {
+        for j in 0..BR {
+            out.put(left.0 + i, right.0 + j, sums[i][j]);
         }
     }
-    for l in 0..fields_left {
-        for r in if l < whole_left { whole_right } else { 0 }..fields_right {
-            out.put(l, r, tile::<V, 1, 1>(count, (l, left), (r, right))[0][0]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Whole(u32);
+
+    impl Source<f64> for Whole {
+        fn at(&self, f: usize, k: usize) -> f64 {
+            f64::from((self.0 * (f as u32 + 3) * (k as u32 + 5)) % 17) - 8.0
+        }
+    }
+
+    /// Outputs of `R` fields on the right, and how often each was given.
+    struct Outputs(Vec<(f64, u32)>, usize);
+
+    impl Sink<f64> for Outputs {
+        fn put(&mut self, l: usize, r: usize, sum: f64) {
+            let Outputs(outputs, fields) = self;
+            let (old, times) = outputs[l * *fields + r];
+            outputs[l * *fields + r] = (old + sum, times + 1);
+        }
+    }
+
+    #[test]
+    fn every_output_of_every_size_is_the_plain_sum_and_given_once() {
+        for [fields_left, fields_right] in (0..=11).flat_map(|l| (0..=11).map(move |r| [l, r])) {
+            for count in [0, 1, 7] {
+                let (left, right) = (Whole(7), Whole(11));
+                let run = |tiles: &dyn Fn(&mut Outputs)| {
+                    let mut out = Outputs(vec![(0.0, 0); fields_left * fields_right], fields_right);
+                    tiles(&mut out);
+                    out.0
+                };
+                let sizes = [fields_left, fields_right, count];
+                let expected: Vec<(f64, u32)> = (0..fields_left * fields_right)
+                    .map(|at| (at / fields_right, at % fields_right))
+                    .map(|(l, r)| ((0..count).map(|k| left.at(l, k) * right.at(r, k)).sum::<f64>() + 0.0, 1))
+                    .collect();
+                assert_eq!(run(&|out| tiles::<f64, 4, 4>(sizes, &left, &right, out)), expected, "{sizes:?}");
+                assert_eq!(run(&|out| tiles::<f64, 4, 2>(sizes, &left, &right, out)), expected, "{sizes:?}");
+                assert_eq!(run(&|out| tiles::<f64, 2, 2>(sizes, &left, &right, out)), expected, "{sizes:?}");
+                assert_eq!(run(&|out| tiles::<f64, 3, 3>(sizes, &left, &right, out)), expected, "{sizes:?}");
+            }
         }
     }
 }
