@@ -34,10 +34,10 @@ pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;
 pub use jacobian::{Jacobian, WithJacobian};
 pub use model::{Model, ModelEquation, Scalar};
-#[cfg(any(feature = "cli", feature = "cuda"))]
-pub(crate) use symmetry::is_symmetric;
 #[cfg(feature = "cuda")]
 pub(crate) use symmetry::sample_point;
+#[cfg(any(feature = "cli", feature = "cuda"))]
+pub(crate) use symmetry::{has_value_terms, is_symmetric};
 pub use wave::Wave;
 pub use weak::{Equation, Field, Slope, Weak, automatic};
 

@@ -1,4 +1,4 @@
-//! Whether the element matrices of an equation are symmetric.
+//! Whether the element matrices of an equation are symmetric, and whether they have terms of values.
 
 use super::{Equation, Field};
 use std::array;
@@ -19,6 +19,16 @@ pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool
             let (slope, transposed) = (slopes[c][d][i][j], slopes[d][c][j][i]);
             (slope - transposed).abs() <= ROUNDING * (slope.abs() + transposed.abs())
         })
+    })
+}
+
+/// Returns whether a derivative by a value, or one of a source, is not zero at one of these points: otherwise element matrices are products
+/// of gradients alone.
+pub(crate) fn has_value_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
+    (0..SAMPLES).any(|sample| {
+        let (x, u) = sample_point(sample);
+        let slopes = equation.slopes(x, u);
+        slopes.as_flattened().iter().any(|slope| (0..4).any(|k| slope[k][3] != 0.0 || slope[3][k] != 0.0))
     })
 }
 
@@ -59,10 +69,15 @@ mod tests {
     }
 
     #[test]
-    fn symmetric_equations_are_told_from_others() {
+    fn symmetric_equations_and_those_of_gradients_are_told_from_others() {
         assert!(is_symmetric(&Heat::new(2.5)) && is_symmetric(&Poisson { load: 3.0 }));
         assert!(is_symmetric(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0, 2.0, 3.0] }));
         assert!(is_symmetric(&Advection(0.0)) && !is_symmetric(&Advection(1e-3)));
         assert!(is_symmetric(&OneWay(0.0)) && !is_symmetric(&OneWay(1.0)));
+        assert!(
+            has_value_terms(&Heat::new(2.5)) && has_value_terms(&Advection(1e-3)) && !has_value_terms(&Advection(0.0))
+        );
+        assert!(!has_value_terms(&Poisson { load: 3.0 }) && has_value_terms(&OneWay(1.0)));
+        assert!(!has_value_terms(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0, 2.0, 3.0] }));
     }
 }

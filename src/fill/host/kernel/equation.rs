@@ -8,11 +8,12 @@
 //! ```
 //! The four values of k are Intrepid's FieldFieldVector and FieldFieldScalar in one. Elements lie side by side in vector lanes.
 //! Dof `D m + c` of an element is component c at node m. Cost per element of NN nodes and NP points: 2 D^2 NN^2 4 NP operations
-//! in the contraction, about 4 D^2 8 NN NP before it.
+//! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
+//! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
 use super::{ElementBatch, ElementKernel};
 use crate::contraction::tile::{Sink, Source, tiles};
-use crate::element::equations::{Equation, Field, Slope};
+use crate::element::equations::{Equation, Field, Slope, has_value_terms, is_symmetric};
 use crate::element::{BasisTables, DIM, geometry};
 use crate::error::check_length;
 use crate::mesh::ElemNode;
@@ -35,13 +36,13 @@ pub struct EquationKernel<'a, E, const D: usize, const NN: usize, const ND: usiz
     node_coord: &'a [[f64; DIM]],
     /// `[node][component]`.
     solution: &'a [[f64; D]],
+    /// Terms of the contraction at a point.
+    terms: usize,
+    symmetric: bool,
 }
 
 /// A number of each element of a part of a batch, as it is kept between loops.
 type Plain = Lanes<false, f64, WIDTH>;
-/// `[term, node]` at a point.
-type Fields<const NN: usize> = [[Plain; NN]; TERMS];
-
 /// The equation at a point, times w det J.
 #[derive(Clone, Debug)]
 struct AtPoint<const D: usize> {
@@ -50,10 +51,12 @@ struct AtPoint<const D: usize> {
 }
 
 /// Working memory of a thread, one item per point.
+///
+/// Operands of the contraction are `[(point, term)][node]`.
 #[derive(Debug)]
 pub struct EquationScratch<const NN: usize, const D: usize> {
-    left: Vec<Fields<NN>>,
-    right: Vec<Fields<NN>>,
+    left: Vec<[Plain; NN]>,
+    right: Vec<[Plain; NN]>,
     points: Vec<AtPoint<D>>,
 }
 
@@ -78,7 +81,8 @@ impl<'a, E: Equation<D>, const D: usize, const NN: usize, const ND: usize> Equat
         if ND != D * NN {
             return Err(Error::Invalid(format!("{NAME}: {ND} dofs per element, expected {D} x {NN}")));
         }
-        Ok(EquationKernel { equation, tables, elem_node, node_coord, solution })
+        let (terms, symmetric) = (if has_value_terms(equation) { TERMS } else { DIM }, is_symmetric(equation));
+        Ok(EquationKernel { equation, tables, elem_node, node_coord, solution, terms, symmetric })
     }
 }
 
@@ -93,7 +97,7 @@ impl<E: Equation<D>, const D: usize, const NN: usize, const ND: usize> ElementKe
 
     fn scratch(&self) -> EquationScratch<NN, D> {
         let (points, zero) = (self.tables.weights.len(), Plain::ZERO);
-        let fields = vec![[[zero; NN]; TERMS]; points];
+        let fields = vec![[zero; NN]; self.terms * points];
         let point = AtPoint { weak: [[zero; TERMS]; D], slopes: [[[[zero; TERMS]; TERMS]; D]; D] };
         EquationScratch { left: fields.clone(), right: fields, points: vec![point; points] }
     }
@@ -137,25 +141,31 @@ fn batch<
     out: &mut ElementBatch<ND>,
 ) {
     let EquationScratch { left, right, points } = scratch;
-    let sums = TERMS * left.len();
+    let sizes = [NN, NN, left.len()];
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
         at_points::<FUSED, E, D, NN, ND>(kernel, first, elems.end, left, points);
         for c in 0..D {
-            for d in 0..D {
-                for (p, point) in points.iter().enumerate() {
-                    scale::<FUSED, NN>(&left[p], &point.slopes[c][d], &mut right[p]);
+            for d in if kernel.symmetric { c } else { 0 }..D {
+                let slopes = points.iter().map(|point| &point.slopes[c][d]);
+                match kernel.terms {
+                    DIM => scale::<FUSED, DIM, NN>(left, slopes, right),
+                    _ => scale::<FUSED, TERMS, NN>(left, slopes, right),
                 }
                 let (rows, columns) = (Terms::<FUSED, NN>(left), Terms::<FUSED, NN>(right));
-                let mut block = Block { out: &mut out.matrix, lanes: lanes.clone(), dofs: D, component: [c, d] };
-                tiles::<Lanes<FUSED, f64, WIDTH>, BL, BR>([NN, NN, sums], &rows, &columns, &mut block);
+                let (lanes, mirrored) = (lanes.clone(), kernel.symmetric);
+                let mut block = Block { out: &mut out.matrix, lanes, dofs: D, component: [c, d], mirrored };
+                let upper = mirrored && c == d;
+                tiles::<Lanes<FUSED, f64, WIDTH>, BL, BR>(sizes, upper, &rows, &columns, &mut block);
             }
             for m in 0..NN {
                 let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-                for (left, point) in left.iter().zip(points.iter()) {
-                    for k in 0..TERMS {
-                        sum = Lanes(left[k][m].0).mul_add(Lanes(point.weak[c][k].0), sum);
+                for (p, point) in points.iter().enumerate() {
+                    for k in 0..DIM {
+                        sum = Lanes(left[kernel.terms * p + k][m].0).mul_add(Lanes(point.weak[c][k].0), sum);
                     }
+                    let phi = Lanes::splat(kernel.tables.values[NN * p + m]);
+                    sum = phi.mul_add(Lanes(point.weak[c][DIM].0), sum);
                 }
                 out.residual[D * m + c][lanes.clone()].copy_from_slice(&sum.0);
             }
@@ -170,7 +180,7 @@ fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize,
     kernel: &EquationKernel<'_, E, D, NN, ND>,
     first: usize,
     end: usize,
-    left: &mut [Fields<NN>],
+    left: &mut [[Plain; NN]],
     points: &mut [AtPoint<D>],
 ) {
     let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
@@ -189,7 +199,7 @@ fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize,
     }
     let BasisTables { values, gradients, weights, .. } = kernel.tables;
     let (values, gradients) = (values.as_chunks::<NN>().0, gradients.as_chunks::<NN>().0);
-    for p in 0..weights.len() {
+    for (p, left) in left.chunks_exact_mut(kernel.terms).enumerate() {
         let (phi, reference) = (&values[p], &gradients[p]);
         let jacobian = geometry::jacobian(&coords, reference);
         let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
@@ -200,9 +210,11 @@ fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize,
             let value = Lanes::splat(phi[m]);
             for axis in 0..DIM {
                 x[axis] = coords[m][axis].mul_add(value, x[axis]);
-                left[p][axis][m] = Lanes(physical[m][axis].0);
+                left[axis][m] = Lanes(physical[m][axis].0);
             }
-            left[p][DIM][m] = Lanes(value.0);
+            if let Some(left) = left.get_mut(DIM) {
+                left[m] = Lanes(value.0);
+            }
             for c in 0..D {
                 u[c].value = nodal[m][c].mul_add(value, u[c].value);
                 for axis in 0..DIM {
@@ -221,27 +233,34 @@ fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize,
     }
 }
 
-/// right[k, n] = sum_j slopes[k, j] left[j, n]
+/// right[(p, k), n] = sum_j slopes[p][k, j] left[(p, j), n]
 #[inline(always)]
-fn scale<const FUSED: bool, const NN: usize>(left: &Fields<NN>, slopes: &Slope<Plain>, right: &mut Fields<NN>) {
-    for k in 0..TERMS {
-        for n in 0..NN {
-            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-            for j in 0..TERMS {
-                sum = Lanes(left[j][n].0).mul_add(Lanes(slopes[k][j].0), sum);
+fn scale<'a, const FUSED: bool, const K: usize, const NN: usize>(
+    left: &[[Plain; NN]],
+    slopes: impl Iterator<Item = &'a Slope<Plain>>,
+    right: &mut [[Plain; NN]],
+) {
+    let points = left.as_chunks::<K>().0.iter().zip(right.as_chunks_mut::<K>().0).zip(slopes);
+    for ((left, right), slopes) in points {
+        for k in 0..K {
+            for n in 0..NN {
+                let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+                for j in 0..K {
+                    sum = Lanes(left[j][n].0).mul_add(Lanes(slopes[k][j].0), sum);
+                }
+                right[k][n] = Lanes(sum.0);
             }
-            right[k][n] = Lanes(sum.0);
         }
     }
 }
 
 /// An operand of the contraction, `[(point, term), node]`.
-struct Terms<'a, const FUSED: bool, const NN: usize>(&'a [Fields<NN>]);
+struct Terms<'a, const FUSED: bool, const NN: usize>(&'a [[Plain; NN]]);
 
 impl<const FUSED: bool, const NN: usize> Source<Lanes<FUSED, f64, WIDTH>> for Terms<'_, FUSED, NN> {
     #[inline(always)]
     fn at(&self, f: usize, k: usize) -> Lanes<FUSED, f64, WIDTH> {
-        Lanes(self.0[k / TERMS][k % TERMS][f].0)
+        Lanes(self.0[k][f].0)
     }
 }
 
@@ -251,13 +270,22 @@ struct Block<'a, const ND: usize> {
     lanes: Range<usize>,
     dofs: usize,
     component: [usize; 2],
+    /// Whether entries are stored with their mirror images, and those below the diagonal ignored.
+    mirrored: bool,
 }
 
 impl<const FUSED: bool, const ND: usize> Sink<Lanes<FUSED, f64, WIDTH>> for Block<'_, ND> {
     #[inline(always)]
     fn put(&mut self, m: usize, n: usize, sum: Lanes<FUSED, f64, WIDTH>) {
         let [c, d] = self.component;
-        self.out[self.dofs * m + c][self.dofs * n + d][self.lanes.clone()].copy_from_slice(&sum.0);
+        let (row, column) = (self.dofs * m + c, self.dofs * n + d);
+        if self.mirrored {
+            if c == d && m > n {
+                return;
+            }
+            self.out[column][row][self.lanes.clone()].copy_from_slice(&sum.0);
+        }
+        self.out[row][column][self.lanes.clone()].copy_from_slice(&sum.0);
     }
 }
 
