@@ -115,7 +115,8 @@ pub fn fill_gather(s: Sizes, element_flops: u64, stored: u64) -> Cost {
 
 /// Flops of an element's matrix and residual by the general kernel, at each point: coordinates and Jacobian 24 per node, gradients 15 per
 /// node, fields 8 per node and unknown, slopes times the basis 28 per node and pair of unknowns, sums of the matrix 8 per pair of rows and
-/// of the residual 8 per row. The equation itself is not counted, nor that symmetric matrices need half of the sums.
+/// of the residual 8 per row. The equation itself is not counted, nor what kernels save: half of the sums of a symmetric matrix, and a
+/// quarter of those of an equation without terms of values.
 pub fn element_flops(shape: Shape) -> u64 {
     let Shape { nodes, points, dofs, .. } = shape;
     let rows = dofs * nodes;

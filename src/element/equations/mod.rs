@@ -23,7 +23,6 @@ mod elasticity;
 mod heat;
 mod jacobian;
 mod model;
-#[cfg(any(feature = "cli", feature = "cuda"))]
 mod symmetry;
 mod wave;
 mod weak;
@@ -36,7 +35,6 @@ pub use jacobian::{Jacobian, WithJacobian};
 pub use model::{Model, ModelEquation, Scalar};
 #[cfg(feature = "cuda")]
 pub(crate) use symmetry::sample_point;
-#[cfg(any(feature = "cli", feature = "cuda"))]
 pub(crate) use symmetry::{has_value_terms, is_symmetric};
 pub use wave::Wave;
 pub use weak::{Equation, Field, Slope, Weak, automatic};
