@@ -1,9 +1,10 @@
 //! Element matrices against the integral in plain loops, for every element type and equation.
 
 use super::*;
-use crate::element::equations::{Diffusion, Elasticity, Heat, Jacobian, Poisson, WithJacobian};
+use crate::element::equations::{Diffusion, Elasticity, Heat, Jacobian, Poisson, Weak, WithJacobian};
 use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{Basis, ElementType, reference};
+use crate::space::lanes::Number;
 use proptest::prelude::*;
 
 /// Numbers in -0.5..0.5 without a pattern.
@@ -106,21 +107,34 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
     }
 }
 
-fn check_all<const NN: usize, const N3: usize>(element: ElementType) {
+/// Two unknowns, neither symmetric nor of gradients alone.
+#[derive(Clone, Copy)]
+struct Driven;
+
+impl Equation<2> for Driven {
+    fn weak<N: Number>(&self, _: [N; 3], [u, v]: [Field<N>; 2]) -> [Weak<N>; 2] {
+        let [a, b] = [0.3, 0.7].map(N::from);
+        let flux = [v.grad[0] + a * u.grad[1], v.grad[1], v.grad[2] - b * u.value];
+        [Weak { flux: u.grad, source: b * u.grad[0] }, Weak { flux, source: u.value * v.value }]
+    }
+}
+
+fn check_all<const NN: usize, const N2: usize, const N3: usize>(element: ElementType) {
     check::<_, 1, NN, NN>(&Heat::new(1.7), element);
     check::<_, 1, NN, NN>(&Poisson { load: 0.5 }, element);
     check::<_, 1, NN, NN>(&Diffusion { direction: [0.5, 1.0, -0.25] }, element);
+    check::<_, 2, NN, N2>(&Driven, element);
     check::<_, 3, NN, N3>(&Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, 0.0, -1.0] }, element);
 }
 
 #[test]
 fn element_matrices_are_the_integrals() {
-    check_all::<8, 24>(ElementType::Hex8);
-    check_all::<20, 60>(ElementType::Hex20);
-    check_all::<27, 81>(ElementType::Hex27);
-    check_all::<4, 12>(ElementType::Tet4);
-    check_all::<10, 30>(ElementType::Tet10);
-    check_all::<6, 18>(ElementType::Wedge6);
+    check_all::<8, 16, 24>(ElementType::Hex8);
+    check_all::<20, 40, 60>(ElementType::Hex20);
+    check_all::<27, 54, 81>(ElementType::Hex27);
+    check_all::<4, 8, 12>(ElementType::Tet4);
+    check_all::<10, 20, 30>(ElementType::Tet10);
+    check_all::<6, 12, 18>(ElementType::Wedge6);
 }
 
 proptest! {
