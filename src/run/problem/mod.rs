@@ -96,7 +96,8 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
-        let halo = links.halo(space, discrete.map())?;
+        // What follows has collective calls of its own: no rank may enter it alone.
+        let halo = agree(links.comm(), links.halo(space, discrete.map()))?;
         marks.push(("setup/halo", 1, before, space.mark()?));
         let mut problem = Problem {
             linear: linear(&discrete, &mut marks)?,
