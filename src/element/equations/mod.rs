@@ -23,6 +23,7 @@ mod elasticity;
 mod heat;
 mod jacobian;
 mod model;
+mod residue;
 mod symmetry;
 mod wave;
 mod weak;
