@@ -55,7 +55,7 @@ pub use interpolation::{AtPoint, Interpolation};
 pub use moments::{SymmetricSink, moments};
 pub use polynomials::{Basis, BasisTables};
 pub(crate) use product::product_flops;
-pub use product::{FieldsAtPoints, Part, depends_on_unknowns, element_vector};
+pub use product::{FieldsAtPoints, Part, element_vector};
 pub use reference::{integrate, reference};
 pub use rules::Rule;
 

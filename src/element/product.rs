@@ -103,19 +103,6 @@ fn fields<N: Number, const D: usize, const NP: usize>(
     fields
 }
 
-/// Returns whether the derivative of an equation depends on the unknowns, by its values at some points: values of a
-/// [`Number`] are not compared, so an equation has no branches on them.
-pub fn depends_on_unknowns<E: Equation<D>, const D: usize>(equation: &E) -> bool {
-    let noise = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 500.0 - 1.0;
-    let field = |k: usize| Field { grad: [noise(k), noise(k + 1), noise(k + 2)], value: 1.5 + noise(k + 3) };
-    (0..8).any(|sample| {
-        let at = 100 * sample;
-        let x = [noise(at), noise(at + 1), noise(at + 2)];
-        let of = |k: usize| -> [Field<f64>; D] { std::array::from_fn(|c| field(at + k + 5 * c)) };
-        equation.derivative(x, of(10), of(50)) != equation.derivative(x, of(30), of(50))
-    })
-}
-
 /// Returns the operations of [`element_vector`] on an element, counted.
 pub(crate) fn product_flops<E: Equation<D>, const D: usize>(equation: &E, part: Part, element: ElementType) -> usize {
     match element {
@@ -144,7 +131,7 @@ fn counted<E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::equations::{Diffusion, Elasticity, Heat, Poisson};
+    use crate::element::equations::Heat;
     use crate::element::testing::distorted_hex;
     use crate::element::{ElementType, HEX8_NODES, reference};
     use proptest::prelude::*;
@@ -173,13 +160,5 @@ mod tests {
                 prop_assert!((out[0][place] - expected).abs() < 1e-12 * (1.0 + expected.abs()));
             }
         }
-    }
-
-    #[test]
-    fn only_nonlinear_equations_depend_on_their_unknowns() {
-        assert!(depends_on_unknowns(&Heat::new(1.0)));
-        assert!(!depends_on_unknowns(&Poisson { load: 1.0 }));
-        assert!(!depends_on_unknowns(&Diffusion { direction: [1.0, 0.5, 0.0] }));
-        assert!(!depends_on_unknowns(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0; 3] }));
     }
 }

@@ -24,7 +24,7 @@ mod heat;
 mod jacobian;
 mod model;
 mod residue;
-mod symmetry;
+mod structure;
 mod wave;
 mod weak;
 
@@ -34,9 +34,10 @@ pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;
 pub use jacobian::{Jacobian, WithJacobian};
 pub use model::{Model, ModelEquation, Scalar};
+pub use structure::depends_on_unknowns;
 #[cfg(feature = "cuda")]
-pub(crate) use symmetry::sample_point;
-pub(crate) use symmetry::{has_value_terms, is_symmetric};
+pub(crate) use structure::{Flux, nonzero_terms};
+pub(crate) use structure::{has_value_terms, is_symmetric};
 pub use wave::Wave;
 pub use weak::{Equation, Field, Slope, Weak, automatic};
 

@@ -18,13 +18,14 @@ use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
 use super::{CudaFill, ElementMatrices, Method};
 use crate::element::BasisTables;
-use crate::element::equations::{Equation, sample_point};
+use crate::element::equations::{Equation, Field};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsMatrix, RowLayout};
 use crate::{Error, Result};
+use std::array;
 use std::ops::Range;
 
 /// Threads per block, as in the kernels.
@@ -168,7 +169,7 @@ impl<const D: usize> CudaEquationKernel<D> {
     pub fn difference<E: Equation<D>>(&self, space: &Cuda, equation: &E) -> Result<f64> {
         let samples: Vec<_> = (0..SAMPLES).map(sample_point::<D>).collect();
         let x: Vec<f64> = samples.iter().flat_map(|(x, _)| *x).collect();
-        let field = |u: &crate::element::equations::Field<f64>| [u.grad[0], u.grad[1], u.grad[2], u.value];
+        let field = |u: &Field<f64>| [u.grad[0], u.grad[1], u.grad[2], u.value];
         let u: Vec<f64> = samples.iter().flat_map(|(_, u)| u.iter().flat_map(field)).collect();
         let (x, u) = (space.upload(&x)?, space.upload(&u)?);
         let (mut weak, mut slopes) =
@@ -183,6 +184,16 @@ impl<const D: usize> CudaEquationKernel<D> {
         let expected_slopes: Vec<f64> = expected_slopes.flatten().flatten().flatten().collect();
         Ok(larger(relative(&weak, &expected_weak), relative(&slopes, &expected_slopes)))
     }
+}
+
+/// A point with gradients and values without a pattern; coordinates and values are positive.
+fn sample_point<const D: usize>(sample: usize) -> ([f64; 3], [Field<f64>; D]) {
+    let noise = |k: usize| {
+        let bits = ((sample * 64 + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let grad = |c: usize| array::from_fn(|a| 2.0 * noise(3 + 4 * c + a) - 1.0);
+    (array::from_fn(noise), array::from_fn(|c| Field { grad: grad(c), value: 0.5 + noise(6 + 4 * c) }))
 }
 
 /// The larger number, or NaN if one is.

@@ -4,8 +4,8 @@
 use super::apply_shape::ApplyShape;
 use super::element_shape::{ElementShape, is_standard};
 use crate::Result;
-use crate::element::equations::{Equation, Field, Jacobian, Slope, Weak, is_symmetric, sample_point};
-use crate::element::{BasisTables, ElementType, depends_on_unknowns};
+use crate::element::equations::{Equation, Flux, Jacobian, depends_on_unknowns, is_symmetric, nonzero_terms};
+use crate::element::{BasisTables, ElementType};
 use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION};
 use crate::space::DeviceText;
 use std::fmt::Write;
@@ -14,8 +14,6 @@ use std::fmt::Write;
 const TERMS: usize = 4;
 /// Bits of the derivatives of the flux by the value.
 const COUPLING: u16 = 1 << 3 | 1 << 7 | 1 << 11;
-/// Points at which the derivatives of an equation are looked at.
-const SAMPLES: usize = 4;
 
 /// An equation of `D` unknowns per node in CUDA C++.
 #[derive(Clone, Debug)]
@@ -33,57 +31,20 @@ pub struct EquationText<const D: usize> {
     flux: Flux,
 }
 
-/// What is known of the flux of an equation of one unknown.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Flux {
-    /// Its derivative by the gradient is a multiple of the unit matrix.
-    isotropic: bool,
-    /// It is this derivative times the gradient.
-    linear: bool,
-}
-
-impl Flux {
-    /// Looks at one point.
-    fn at_point(u: Field<f64>, weak: Weak<f64>, slope: Slope<f64>) -> Self {
-        let axes = || (0..9).map(|k| (k / 3, k % 3));
-        let isotropic = axes().all(|(i, j)| slope[i][j] == if i == j { slope[0][0] } else { 0.0 });
-        let linear = (0..3).all(|i| {
-            let terms = || (0..3).map(|j| slope[i][j] * u.grad[j]);
-            (weak.flux[i] - terms().sum::<f64>()).abs() <= 1e-12 * terms().map(f64::abs).sum::<f64>()
-        });
-        Flux { isotropic, linear }
-    }
-}
-
 impl<const D: usize> EquationText<D> {
-    /// Takes the text of an equation that is written in Rust, in a module with the attribute [`device`](crate::device). Derivatives
-    /// that are zero, or equal by symmetry, at four points are so everywhere, and alike a flux that is linear: values of a `Number` are
-    /// not compared, so an equation has no branches on them.
+    /// Takes the text of an equation that is written in Rust, in a module with the attribute [`device`](crate::device). Which
+    /// derivatives are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic.
     pub fn of<E: Equation<D> + DeviceText>(equation: &E) -> Self {
-        let mut nonzero = [[0; D]; D];
-        let mut flux = Flux { isotropic: true, linear: true };
-        for sample in 0..SAMPLES {
-            let (x, u) = sample_point(sample);
-            let (weak, slopes) = (equation.weak(x, u), equation.slopes(x, u));
-            if let (&[u], &[weak], [[slope]]) = (&u[..], &weak[..], slopes.each_ref().map(|of| &of[..]).as_slice()) {
-                let found = Flux::at_point(u, weak, *slope);
-                flux = Flux { isotropic: flux.isotropic && found.isotropic, linear: flux.linear && found.linear };
-            }
-            let entries = (0..D * D * TERMS * TERMS).map(|k| [k / 16 / D, k / 16 % D, k / 4 % 4, k % 4]);
-            for [c, d, i, j] in entries {
-                nonzero[c][d] |= u16::from(slopes[c][d][i][j] != 0.0) << (TERMS * i + j);
-            }
-        }
         EquationText {
             name: E::NAME.into(),
             text: E::TEXT.into(),
             parameters: equation.parameters(),
             has_slopes: E::METHODS.contains(&"slopes"),
             has_derivative: E::METHODS.contains(&"derivative"),
-            is_tangent: depends_on_unknowns::<E, D>(equation),
+            is_tangent: depends_on_unknowns(equation),
             symmetric: is_symmetric(equation),
-            nonzero,
-            flux,
+            nonzero: nonzero_terms(equation),
+            flux: Flux::of(equation),
         }
     }
 
@@ -100,7 +61,7 @@ impl<const D: usize> EquationText<D> {
             is_tangent: true,
             symmetric: false,
             nonzero: [[u16::MAX; D]; D],
-            flux: Flux { isotropic: false, linear: false },
+            flux: Flux::UNKNOWN,
         }
     }
 

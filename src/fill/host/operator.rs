@@ -8,10 +8,8 @@ use super::model::two_dimensional;
 use super::scatter::Scatter;
 use super::volumes::on_volume;
 use crate::blas::{Blas, Reductions};
-use crate::element::equations::{Equation, Model, ModelEquation, WithJacobian};
-use crate::element::{
-    DIM, ElementType, FieldsAtPoints, Interpolation, Part, depends_on_unknowns, element_vector, product_flops,
-};
+use crate::element::equations::{Equation, Model, ModelEquation, WithJacobian, depends_on_unknowns};
+use crate::element::{DIM, ElementType, FieldsAtPoints, Interpolation, Part, element_vector, product_flops};
 use crate::error::{check_at_least, check_length};
 use crate::fill::operator::ApplySizes;
 use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
