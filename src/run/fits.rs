@@ -8,6 +8,7 @@ use crate::comm::Communicator;
 use crate::mesh::BoxPart;
 use crate::solve::CgVariant;
 use crate::space::FreeMemory;
+use crate::sparse::RowShape;
 
 /// A part's numbers, for a table; the choices; and the memory.
 pub(super) type Forecasted = (Sizes, Choices, Forecast);
@@ -15,15 +16,15 @@ pub(super) type Forecasted = (Sizes, Choices, Forecast);
 /// Forecasts the heat problem on `hex8`.
 pub(super) fn forecast<S: Job>(part: &BoxPart, deck: &Deck, threads: usize) -> Forecasted {
     let sizes = Sizes::of(part);
-    let choices = choices::<S>(deck, threads, [sizes.owned, sizes.nnz]);
+    let choices = choices::<S>(deck, threads, shape([sizes.owned, sizes.nnz, sizes.nnz, LONGEST]));
     (sizes, choices, S::forecast(&sizes, &choices))
 }
 
 /// Forecasts any other problem.
 pub(super) fn forecast_model<S: Job>(part: &BoxPart, case: &Case, deck: &Deck, threads: usize) -> Forecasted {
     let sizes = ModelSizes::of(part, deck.mesh.element, case.model.dofs(), case.fixes_all_faces());
-    let d = sizes.dofs;
-    let choices = choices::<S>(deck, threads, [d * sizes.of_nodes.owned, d * d * sizes.of_nodes.nnz]);
+    let (d, Sizes { owned, nnz, .. }) = (sizes.dofs, sizes.of_nodes);
+    let choices = choices::<S>(deck, threads, shape([d * owned, d * d * nnz, d * d * sizes.padded, d * sizes.longest]));
     (sizes.of_nodes, choices, S::model_forecast(&sizes, &choices))
 }
 
@@ -56,13 +57,22 @@ fn checked(forecast: &Forecast, comm: &dyn Communicator, free: u64) -> Result<u6
     Ok(forecast.peak())
 }
 
-/// The choices on which the memory of a run with so many rows and entries depends.
-pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: [u64; 2]) -> Choices {
+/// Entries of the longest row of the box of hexahedra.
+pub(super) const LONGEST: u64 = 27;
+
+/// The rows of a symmetric matrix: their number, entries, entries of slices, entries of the longest row.
+pub(super) fn shape(numbers: [u64; 4]) -> RowShape {
+    let [rows, entries, padded, longest] = numbers.map(|number| number as usize);
+    RowShape { rows, entries, padded, longest, is_symmetric: true }
+}
+
+/// The choices on which the memory of a run with such rows depends.
+pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, shape: RowShape) -> Choices {
     Choices {
         graph: deck.graph.strategy,
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
-        storage: expected::<S>(deck, sizes),
+        storage: expected::<S>(deck, shape),
         operator: deck.cg.operator,
         variant: deck.cg.variant.or(CgVariant::default()),
         threads: threads as u64,

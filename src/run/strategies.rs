@@ -22,7 +22,7 @@ pub use compared::{Compared, Promise};
 
 use super::deck::{Chosen, Preset};
 use super::driver::{device, pool};
-use super::fits::choices;
+use super::fits::{LONGEST, choices, shape};
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::{Deck, Job, Progress};
@@ -107,7 +107,8 @@ pub fn strategies_on<S: Job>(
         space.check_folding(&mesh).map(|()| mesh)
     });
     let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", None)))?;
-    let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), [sizes.owned, sizes.nnz]);
+    let papers =
+        choices::<S>(&Preset::Seeds.deck()?, space.threads(), shape([sizes.owned, sizes.nnz, sizes.nnz, LONGEST]));
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
     progress.phase("graph");
     let mut strategies = graphs::measure(&study)?;

@@ -46,9 +46,12 @@ pub(crate) use format::RowLayout;
 pub(crate) use format::SMALL_ON_GPU;
 #[cfg(feature = "cuda")]
 pub(crate) use format::stored;
+pub use format::{
+    ByRows, Format, Formats, HostMatrix, HostSlices, HostStored, MatrixStorage, Precision, Product, RowShape,
+    StoredValue,
+};
 #[cfg(feature = "cuda")]
 pub use format::{DeviceMatrix, DeviceOperator, SliceArrays, SlicedEll, Storage, Stored};
-pub use format::{Format, Formats, HostMatrix, HostSlices, HostStored, MatrixStorage, Precision, Product, StoredValue};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use market::{MarketValue, read_matrix_market, read_matrix_market_as, write_matrix_market};

@@ -1,18 +1,17 @@
 //! The storage format of a run: the one that was asked for, or the choice of `auto`.
 //!
 //! ```text
-//! halves, on a space that takes them symmetric before assembly: a symmetric equation, and many short rows on every rank
-//! no choice on this space            its own format
-//! a rank with few rows               the same: the values stay in cache
+//! a space that decides by rows       before assembly: the format that suits the rows of every rank; where ranks differ, its own
+//! a rank with few rows               the space's own: the values stay in cache
 //! otherwise, in the first solve      the first of the space's choices that suits the matrix of every rank; if none does, the space's own
 //! ```
-//! Choices are in the order of the bytes that they move, fewest first. Nothing is timed: products in CRS round otherwise than those of
+//! A GPU decides by rows, and threads by values. Choices are in the order of the bytes that they move, fewest first. Nothing is timed: products in CRS round otherwise than those of
 //! slices, so the bits of a run, which do not depend on its threads, would depend on a clock.
 
 use crate::comm::{Communicator, agree};
 use crate::run::deck::Choice;
 use crate::run::{Deck, Job};
-use crate::sparse::{Format, Formats, MatrixStorage};
+use crate::sparse::{Format, Formats, MatrixStorage, RowShape};
 use crate::{Error, Result};
 
 /// Most rows of a rank for which `auto` tries nothing: there the set-up costs what the products save.
@@ -29,21 +28,20 @@ pub struct ChosenFormat {
     pub bytes: u64,
 }
 
-/// Chooses the format in which the matrix is assembled, for a rank with so many rows and entries, and says whether this is final:
-/// if not, [`choose`] follows. All ranks call it together.
+/// Chooses the format in which the matrix is assembled, for a rank with such rows, and says whether this is final: if not,
+/// [`choose`] follows. All ranks call it together.
 ///
 /// # Errors
 /// [`Error::Invalid`] for halves of a matrix that is not symmetric.
 pub(super) fn before<S: Formats>(
     deck: &Deck,
-    is_symmetric: bool,
-    [rows, entries]: [usize; 2],
+    shape: RowShape,
     comm: &dyn Communicator,
 ) -> Result<(ChosenFormat, bool)> {
     let default = deck.storage::<S>().format;
     let chosen = |format, reason: &str| Ok((ChosenFormat { format, reason: reason.into(), bytes: 0 }, true));
     if let Choice::Given(format) = deck.matrix.format {
-        if format == Format::Symmetric && !is_symmetric {
+        if format == Format::Symmetric && !shape.is_symmetric {
             let this = deck.described();
             let why = format!(
                 "matrix.format (--format): symmetric: the matrix of problem {this} is not; choose another format"
@@ -52,30 +50,27 @@ pub(super) fn before<S: Formats>(
         }
         return chosen(format, "asked for");
     }
-    if !S::CHOICES.is_empty() {
-        let mut fewest = [-(rows as f64)];
-        comm.all_max(&mut fewest);
-        if -fewest[0] <= SMALL as f64 {
-            return chosen(default, &format!("a rank has at most {SMALL} rows"));
-        }
-        return chosen(default, "not chosen yet").map(|(chosen, _)| (chosen, false));
+    if let Some(by_rows) = S::BY_ROWS {
+        let (format, reason) = by_rows(shape);
+        let code = f64::from(format as u8);
+        let mut ends = [code, -code];
+        comm.all_max(&mut ends);
+        return if ends[0] == -ends[1] { chosen(format, reason) } else { chosen(default, "rows differ between ranks") };
     }
-    let Some(suits) = S::HALVES.filter(|_| is_symmetric) else { return chosen(default, "default of the device") };
-    let mut refused = [f64::from(u8::from(!suits(rows, entries)))];
-    comm.all_max(&mut refused);
-    if refused[0] == 0.0 {
-        return chosen(Format::Symmetric, "symmetric equation, many short rows");
+    let mut fewest = [-(shape.rows as f64)];
+    comm.all_max(&mut fewest);
+    if -fewest[0] <= SMALL as f64 {
+        return chosen(default, &format!("a rank has at most {SMALL} rows"));
     }
-    chosen(default, "a rank has few rows, or long ones")
+    chosen(default, "not chosen yet").map(|(chosen, _)| (chosen, false))
 }
 
-/// The storage that a run of a symmetric equation is expected to use, for forecasts of memory.
-pub(in crate::run) fn expected<S: Formats>(deck: &Deck, [rows, entries]: [u64; 2]) -> MatrixStorage {
+/// The storage that a run is expected to use, for forecasts of memory.
+pub(in crate::run) fn expected<S: Formats>(deck: &Deck, shape: RowShape) -> MatrixStorage {
     let storage = deck.storage::<S>();
-    let in_halves = |suits: fn(usize, usize) -> bool| suits(rows as usize, entries as usize);
-    match (deck.matrix.format, S::CHOICES.first()) {
-        (Choice::Auto, _) if S::HALVES.is_some_and(in_halves) => MatrixStorage { format: Format::Symmetric, ..storage },
-        (Choice::Auto, Some(&format)) if rows > SMALL => MatrixStorage { format, ..storage },
+    match (deck.matrix.format, S::BY_ROWS, S::CHOICES.first()) {
+        (Choice::Auto, Some(by_rows), _) => MatrixStorage { format: by_rows(shape).0, ..storage },
+        (Choice::Auto, None, Some(&format)) if shape.rows as u64 > SMALL => MatrixStorage { format, ..storage },
         _ => storage,
     }
 }
@@ -108,29 +103,40 @@ mod tests {
     use crate::comm::ranks::on_ranks;
     use crate::space::{Cuda, Serial};
 
-    fn chosen(deck: &Deck, is_symmetric: bool, sizes: [usize; 2]) -> ChosenFormat {
-        before::<Cuda>(deck, is_symmetric, sizes, &Solo).unwrap().0
+    /// Rows with so many entries on average and at most, of which slices pad `more` in percent.
+    fn shape(is_symmetric: bool, rows: usize, [each, longest]: [usize; 2], more: usize) -> RowShape {
+        let entries = rows * each;
+        RowShape { rows, entries, padded: entries + entries * more / 100, longest, is_symmetric }
+    }
+
+    fn chosen(deck: &Deck, shape: RowShape) -> Format {
+        before::<Cuda>(deck, shape, &Solo).unwrap().0.format
     }
 
     #[test]
-    fn a_gpu_takes_halves_of_large_symmetric_matrices_with_short_rows() {
+    fn a_gpu_takes_halves_of_many_short_rows_and_crs_of_long_uneven_ones() {
         let (mut deck, many) = (Deck::default(), (1 << 17) + 1);
-        for (is_symmetric, sizes, format) in [
-            (true, [many, 27 * many], Format::Symmetric),
-            (true, [many, 40 * many + 1], Format::Pattern),
-            (true, [many - 1, 27 * many], Format::Pattern),
-            (false, [many, 27 * many], Format::Pattern),
+        for (shape, format) in [
+            (shape(true, many, [27, 27], 1), Format::Symmetric),
+            (shape(true, many, [27, 40], 40), Format::Symmetric),
+            (shape(true, many - 1, [27, 27], 1), Format::Pattern),
+            (shape(false, many, [27, 40], 40), Format::Pattern),
+            // Poisson on tet10; elasticity on hex8 and on hex20; diffusion on hex27.
+            (shape(true, many, [27, 65], 30), Format::Crs),
+            (shape(true, many, [81, 81], 2), Format::Pattern),
+            (shape(true, many, [150, 243], 17), Format::Crs),
+            (shape(false, 1000, [64, 125], 30), Format::Crs),
         ] {
-            assert_eq!(chosen(&deck, is_symmetric, sizes).format, format, "{is_symmetric}, {sizes:?}");
-            let forecast = expected::<Cuda>(&deck, sizes.map(|size| size as u64)).format;
-            assert!(forecast == format || !is_symmetric);
+            assert_eq!(chosen(&deck, shape), format, "{shape:?}");
+            assert_eq!(expected::<Cuda>(&deck, shape).format, format, "{shape:?}");
         }
-        assert_eq!(before::<Serial>(&deck, true, [many, 27 * many], &Solo).unwrap().0.format, Format::Crs);
+        let usual = shape(true, many, [27, 27], 0);
+        assert_eq!(before::<Serial>(&deck, usual, &Solo).unwrap().0.format, Format::Crs);
         deck.matrix.format = Choice::Given(Format::Sell);
-        assert_eq!(chosen(&deck, true, [many, 27 * many]).format, Format::Sell);
+        assert_eq!(chosen(&deck, usual), Format::Sell);
         deck.matrix.format = Choice::Given(Format::Symmetric);
-        assert_eq!(chosen(&deck, true, [1, 1]).format, Format::Symmetric);
-        let refused = before::<Cuda>(&deck, false, [1, 1], &Solo).unwrap_err().to_string();
+        assert_eq!(chosen(&deck, shape(true, 1, [1, 1], 0)), Format::Symmetric);
+        let refused = before::<Cuda>(&deck, shape(false, 1, [1, 1], 0), &Solo).unwrap_err().to_string();
         assert!(refused.contains("--format): symmetric: the matrix of problem heat on hex8 is not"), "{refused}");
     }
 
@@ -139,7 +145,7 @@ mod tests {
         let of_rank = |few: usize| {
             on_ranks(3, |comm| {
                 let rows = if comm.rank() == few { 1000 } else { 1 << 18 };
-                before::<Cuda>(&Deck::default(), true, [rows, 27 * rows], comm).unwrap().0.format
+                before::<Cuda>(&Deck::default(), shape(true, rows, [27, 27], 1), comm).unwrap().0.format
             })
         };
         assert_eq!(of_rank(3), [Format::Symmetric; 3]);

@@ -4,7 +4,7 @@ use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, Setting, step};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::comm::Halo;
+use crate::comm::{Halo, agree};
 use crate::fill::{ApplyCost, StoredSystem, Strategy};
 use crate::graph::Graph;
 use crate::run::Job;
@@ -42,8 +42,8 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         let deck = input.deck;
         let strategy = Self::strategy(input);
         // Equations and settings are the same on all ranks, and so is a refusal.
-        let sizes = [graph.crs.rows(), graph.crs.nnz()];
-        let (chosen, is_chosen) = auto_format::before::<S>(deck, discrete.is_symmetric(), sizes, input.links.comm())?;
+        let shape = agree(input.links.comm(), space.row_shape(&graph.crs, discrete.is_symmetric()))?;
+        let (chosen, is_chosen) = auto_format::before::<S>(deck, shape, input.links.comm())?;
         let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
         let conditions = step(space, marks, "setup/boundary", || {
             let fixed = discrete.fixed(space)?;

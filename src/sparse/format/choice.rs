@@ -64,6 +64,24 @@ impl From<Format> for MatrixStorage {
     }
 }
 
+/// The rows of a matrix, by which a format is chosen before the values are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowShape {
+    /// Rows.
+    pub rows: usize,
+    /// Entries.
+    pub entries: usize,
+    /// Entries of slices of 32 rows, padded to the longest of each.
+    pub padded: usize,
+    /// Entries of the longest row.
+    pub longest: usize,
+    /// Whether the values will be symmetric.
+    pub is_symmetric: bool,
+}
+
+/// A choice by rows, and why.
+pub type ByRows = fn(RowShape) -> (Format, &'static str);
+
 /// Most rows of a system that a GPU assembles in CRS in every format: CG solves small systems in one launch, which reads CRS.
 #[cfg(any(feature = "cli", feature = "cuda"))]
 pub(crate) const SMALL_ON_GPU: usize = 1 << 17;

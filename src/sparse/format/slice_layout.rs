@@ -13,7 +13,7 @@
 
 use crate::Result;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, Offsets, arguments};
 use crate::sparse::CrsGraph;
 use crate::sparse::kernel_files::SLICE_LAYOUT;
 
@@ -117,13 +117,12 @@ impl SliceLayout {
     /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects; rows and columns are below 2^31
     /// then.
     pub(super) fn new(space: &Cuda, graph: &CrsGraph<CudaMemory>, columns: Columns, hash_mask: u64) -> Result<Self> {
+        if columns == Columns::Lists {
+            return Self::of_lists(space, graph, &Self::lengths(space, graph)?);
+        }
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled::<u32>(slices)?;
         let (grid, row_map) = (Grid::cover(slices * SLICE, THREADS), graph.row_map());
-        if columns == Columns::Lists {
-            space.launch(&SLICE_LAYOUT, "slice_lengths", grid, arguments![rows, row_map, &mut lengths])?;
-            return Self::of_lists(space, graph, &lengths);
-        }
         let (mut keys, mut unions) = (space.unfilled::<u64>(slices)?, space.unfilled::<i32>(slices * WIDEST)?);
         let arguments = arguments![rows, hash_mask, row_map, graph.entries(), &mut lengths, &mut keys, &mut unions];
         space.launch(&SLICE_LAYOUT, "slice_patterns", grid, arguments)?;
@@ -141,6 +140,22 @@ impl SliceLayout {
             Some(near) => layout.walked(space, &near),
             None => Ok(layout),
         }
+    }
+
+    /// Returns the entries of each slice's longest row.
+    fn lengths(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<CudaArray<u32>> {
+        let (rows, slices) = (graph.rows(), graph.rows().div_ceil(SLICE));
+        let mut lengths = space.unfilled(slices)?;
+        let arguments = arguments![rows as u64, graph.row_map(), &mut lengths];
+        space.launch(&SLICE_LAYOUT, "slice_lengths", Grid::cover(slices * SLICE, THREADS), arguments)?;
+        Ok(lengths)
+    }
+
+    /// Returns the entries of the slices of a graph, padding included, and those of its longest row.
+    pub(super) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
+        let lengths = Self::lengths(space, graph)?;
+        let Offsets { total, longest, .. } = space.offsets(lengths.len(), &lengths)?;
+        Ok([SLICE * total, longest])
     }
 
     /// Adds the walk over the slices, and the table that most of some slices have.

@@ -34,7 +34,7 @@ impl Lanes {
     pub fn of(entries: f64) -> Self {
         let longest = [(3.0, Lanes::One), (8.0, Lanes::Two), (18.0, Lanes::Four), (48.0, Lanes::Eight)];
         let fits = longest.into_iter().find(|&(longest, _)| entries <= longest);
-        fits.map_or(if entries <= 96.0 { Lanes::Sixteen } else { Lanes::Warp }, |(_, lanes)| lanes)
+        fits.map_or(if entries <= 192.0 { Lanes::Sixteen } else { Lanes::Warp }, |(_, lanes)| lanes)
     }
 
     /// Returns the number of threads.

@@ -124,8 +124,8 @@ fn a_deterministic_problem_has_the_same_bits_twice() {
 fn large_problems_are_assembled_in_slices_and_windows() {
     let Some(space) = gpu("large_problems_are_assembled_in_slices_and_windows") else { return };
     for (problem, element, nodes, chosen) in [
-        (ProblemKind::Elasticity, ElementType::Hex27, 57, Format::Pattern),
-        (ProblemKind::Heat, ElementType::Tet10, 53, Format::Symmetric),
+        (ProblemKind::Elasticity, ElementType::Hex27, 57, Format::Crs),
+        (ProblemKind::Heat, ElementType::Tet10, 53, Format::Crs),
         (ProblemKind::Diffusion, ElementType::Tet4, 53, Format::Symmetric),
         (ProblemKind::Poisson, ElementType::Wedge6, 53, Format::Symmetric),
         (ProblemKind::Poisson, ElementType::Hex8, 53, Format::Symmetric),
