@@ -14,7 +14,8 @@
 //! solve    always     8 d L + 16 d N
 //! ```
 //! On a GPU the host makes the elements first: that is the staging. Element matrices are stored in halves there, of all elements or, with
-//! gather, of a window. Slices with rows of more than 40 offsets list their columns. `tests/resources` compares with measured peaks.
+//! gather, of a window. Slices with rows of more than 40 offsets list their columns; on hosts, slices of nodes with more than 40 neighbours.
+//! `tests/resources` compares with measured peaks.
 
 use super::{Choices, Forecast, Graph, ModelSizes, Sizes};
 use crate::fill;
@@ -89,13 +90,13 @@ impl Of {
         if self.d == 1 { of_nodes } else { of_nodes.max(kept + expanded) }
     }
 
-    /// Bytes of slices whose rows have `longest` entries, or `padded` with those of lines.
+    /// Bytes of slices whose rows, or nodes, have `longest` entries; or `listed` where these have no tables.
     fn slices(&self, storage: MatrixStorage, model: &ModelSizes, listed: u64) -> u64 {
         let item = item(storage.values);
         match storage.format {
-            Format::Pattern | Format::Symmetric if self.d > 1 || model.longest > TABLE => listed,
-            Format::Symmetric => item * model.longest.div_ceil(2) * self.rows + 2 * self.rows,
-            _ => item * model.longest * self.rows + self.rows / 2,
+            Format::Pattern | Format::Symmetric if model.longest > TABLE => listed,
+            Format::Symmetric => item * self.d * model.longest.div_ceil(2) * self.rows + 2 * self.rows,
+            _ => item * self.d * model.longest * self.rows + self.rows / 2,
         }
     }
 }
@@ -237,7 +238,10 @@ pub fn on_gpu(model: &ModelSizes, choices: &Choices) -> Forecast {
         Format::Crs if item == 8 => 0,
         Format::Crs => item * of.nnz,
         Format::Sell => (item + 4) * padded + of.rows / 2,
-        Format::Pattern | Format::Symmetric => of.slices(storage, model, (item + 4) * padded + of.rows / 2),
+        Format::Pattern | Format::Symmetric => {
+            let listed = (item + 4) * padded + of.rows / 2;
+            if of.d > 1 { listed } else { of.slices(storage, model, listed) }
+        }
     };
     let is_direct = storage.holds_assembled_slices() && choices.fill.assembles_in_slices(of.rows as usize);
     let (values, kept_pattern) = if is_direct { (slices, 0) } else { (8 * of.nnz + slices, 8 * of.rows + 4 * of.nnz) };

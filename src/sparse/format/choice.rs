@@ -10,7 +10,7 @@ pub enum Format {
     /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line. On GPUs only.
     Sell,
     /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
-    /// pattern. Vectors have to be finite.
+    /// pattern. On hosts slices of 32 nodes, where each has 2 or 3 unknowns. Vectors have to be finite.
     #[default]
     Pattern,
     /// The slices of `pattern` with each pair of entries (i, j) and (j, i) stored once: 4 bytes per entry. The matrix has to be

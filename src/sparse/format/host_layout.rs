@@ -10,6 +10,7 @@
 //! 32 values are in one or two slices, whose places (links) are kept relative to the slice's start. Other entries below the diagonal,
 //! and those of ghost columns, are stored as they are. Cost: one pass over the entries, in parallel over blocks of slices.
 
+use super::host_blocks::{dofs, of_nodes};
 use super::host_unions::{BLOCK, Found, LISTED, SLICE, count_sides, unions};
 use crate::space::{HostSpace, try_reserve};
 use crate::sparse::CrsGraph;
@@ -42,20 +43,22 @@ pub(super) struct Table {
 
 impl Table {
     /// Number of offsets before `at` that are stored.
-    fn stored_before(&self, at: usize) -> usize {
+    pub fn stored_before(&self, at: usize) -> usize {
         at - (self.mirrored & ((1 << at) - 1)).count_ones() as usize
     }
 }
 
-/// Where the values of a matrix lie.
+/// Where the values of a matrix lie. Slices are of rows or, with several unknowns per node, of nodes: see [`host_blocks`](super::host_blocks).
 #[derive(Clone, Debug)]
 pub(super) struct HostLayout {
+    /// Unknowns of a node.
+    pub dofs: usize,
     pub slices: Vec<Slice>,
     pub tables: Vec<Table>,
     pub offsets: Vec<i32>,
     /// Distances from a slice's start back to the values of the first and of the second slice that an offset leads to.
     pub links: Vec<[usize; 2]>,
-    /// Number of values with padding.
+    /// Number of places with padding, each of `dofs`^2 values.
     pub len: usize,
     /// Rows in slices without a table.
     pub listed: usize,
@@ -68,6 +71,16 @@ impl HostLayout {
     /// [`Error::OutOfMemory`] where the memory cannot be had; [`Error::Invalid`] for the symmetric form of a graph with different numbers of
     /// entries below and above its diagonal.
     pub fn new<S: HostSpace>(space: &S, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
+        match dofs(space, graph) {
+            1 => HostLayout::of_rows(space, graph, symmetric),
+            dofs => {
+                let layout = HostLayout::of_rows(space, &of_nodes(space, graph, dofs)?, symmetric)?;
+                Ok(HostLayout { dofs, listed: dofs * layout.listed, ..layout })
+            }
+        }
+    }
+
+    fn of_rows<S: HostSpace>(space: &S, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
         let count = graph.rows().div_ceil(SLICE);
         let mut found = vec![Found::default(); count.div_ceil(BLOCK)];
         // Offsets have 31 bits.
@@ -128,7 +141,7 @@ impl HostLayout {
             let table = |own: u32| if own == LISTED { LISTED } else { global[own as usize] };
             slices.extend(own.into_iter().map(|own| Slice { table: table(own), ..Slice::default() }));
         }
-        Ok(HostLayout { slices, tables, offsets, links: Vec::new(), len: 0, listed: 0 })
+        Ok(HostLayout { dofs: 1, slices, tables, offsets, links: Vec::new(), len: 0, listed: 0 })
     }
 
     /// The offsets of a table.

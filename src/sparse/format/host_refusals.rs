@@ -1,6 +1,6 @@
 //! What storages on hosts refuse, and what `auto` leaves alone.
 
-use super::host_tests::{box_columns, on, product, random_columns, stored, whole};
+use super::host_tests::{box_columns, of_unknowns, on, product, random_columns, stored, whole};
 use super::*;
 use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
@@ -46,6 +46,49 @@ fn halves_refuse_what_is_not_symmetric_and_say_where() {
     let mut slices = HostSlices::<f64>::new(&Serial, unpaired.graph(), true).unwrap();
     let refused = slices.update(&Serial, &unpaired).unwrap_err().to_string();
     assert!(refused.contains("not symmetric: entry (500, 499) is 0e0, entry (499, 500) is 2e0"), "{refused}");
+}
+
+/// Entries of blocks on the diagonal and beside it, where all others are those of a symmetric matrix.
+#[test]
+fn halves_of_blocks_refuse_what_is_not_symmetric() {
+    let mut irregular = box_columns([13, 17, 7], 0);
+    for row in (600..700u32).step_by(3) {
+        let other = row * 7 % 1547;
+        irregular[row as usize].insert(other);
+        irregular[other as usize].insert(row);
+    }
+    for (columns, d) in [(box_columns([13, 17, 7], 0), 3), (box_columns([13, 17, 7], 0), 2), (irregular, 3)] {
+        let rows = 1547 * d as usize;
+        let a = on(of_unknowns(&columns, d), rows, whole);
+        let near = |node: u32, other: u32, [c, e]: [u32; 2]| ((d * node + c) as usize, d * other + e);
+        let last = d - 1;
+        for (row, column) in [
+            near(1, 0, [0, 0]),
+            near(0, 1, [last, 0]),
+            near(800, 799, [0, last]),
+            near(800, 800, [last, 0]),
+            near(800, 800, [0, 1]),
+            near(1546, 1546, [1, 0]),
+            near(1546, 1545, [1, last]),
+            near(700, 465, [last, 1]),
+            near(465, 700, [0, last]),
+            near(630, 631, [1, 1]),
+        ] {
+            for threads in [1, 3] {
+                let space = Threads::new(threads).unwrap();
+                let mut changed = a.clone();
+                let place = a.graph().row_range(row).start + a.graph().row(row).binary_search(&column).unwrap();
+                changed.parts_mut().1[place] += 1e-6;
+                let mut slices = HostSlices::<f64>::new(&space, a.graph(), true).unwrap();
+                let message = slices.update(&space, &changed).unwrap_err().to_string();
+                let pair = format!("({}, {})", row.max(column as usize), row.min(column as usize));
+                assert!(message.contains("not symmetric") && message.contains(&pair), "{d}: {pair}: {message}");
+                changed.parts_mut().1[place] = a.values()[place].next_up();
+                assert_eq!(slices.update(&space, &changed), Ok(false));
+                assert_eq!(slices.update(&space, &a), Ok(true));
+            }
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! A product and a sum per term, each rounded, one after the other: the order does not depend on what is mirrored, nor on the processor.
 //! Rows of a listed slice are summed as in CRS.
 
+use super::host_blocks;
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
@@ -15,7 +16,7 @@ use crate::sparse::spmv::row_sum;
 use multiversion::multiversion;
 
 /// Distance of the software prefetch, in values of a slice.
-const AHEAD: usize = 2048;
+pub(super) const AHEAD: usize = 2048;
 /// Sums of x.y of neighbouring rows that are kept apart.
 const WAYS: usize = 8;
 
@@ -32,14 +33,24 @@ pub(super) struct Rows<'a, V> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
 pub(super) fn multiply<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]) {
+    match a.layout.dofs {
+        3 => return host_blocks::multiply::<V, 3>(a, first, x, factors, y),
+        2 => return host_blocks::multiply::<V, 2>(a, first, x, factors, y),
+        _ => {}
+    }
     for (i, y) in y.chunks_mut(SLICE).enumerate() {
-        let sums = a.slice(first / SLICE + i, x);
-        // beta = 0 must not read y, which may hold NaN.
-        match factors {
-            [1.0, 0.0] => y.copy_from_slice(&sums[..y.len()]),
-            [alpha, 0.0] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum),
-            [alpha, beta] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum + beta * *y),
-        }
+        put(&a.slice(first / SLICE + i, x)[..y.len()], factors, y);
+    }
+}
+
+/// y = alpha sums + beta y.
+#[inline(always)]
+pub(super) fn put(sums: &[f64], factors: [f64; 2], y: &mut [f64]) {
+    // beta = 0 must not read y, which may hold NaN.
+    match factors {
+        [1.0, 0.0] => y.copy_from_slice(sums),
+        [alpha, 0.0] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum),
+        [alpha, beta] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum + beta * *y),
     }
 }
 
@@ -49,11 +60,21 @@ pub(super) fn multiply<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], 
 pub(super) fn multiply_dot<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
     let mut dots = [0.0; WAYS];
     let x_rows = &x[first..first + y.len()];
-    for (i, (y, x_rows)) in y.chunks_mut(SLICE).zip(x_rows.chunks(SLICE)).enumerate() {
-        let sums = a.slice(first / SLICE + i, x);
-        y.copy_from_slice(&sums[..y.len()]);
-        for (x, sums) in x_rows.chunks(WAYS).zip(sums.chunks(WAYS)) {
-            dots.iter_mut().zip(x.iter().zip(sums)).for_each(|(dot, (x, sum))| *dot += x * sum);
+    if a.layout.dofs > 1 {
+        match a.layout.dofs {
+            2 => host_blocks::multiply::<V, 2>(a, first, x, [1.0, 0.0], y),
+            _ => host_blocks::multiply::<V, 3>(a, first, x, [1.0, 0.0], y),
+        }
+        for (x, y) in x_rows.chunks(WAYS).zip(y.chunks(WAYS)) {
+            dots.iter_mut().zip(x.iter().zip(y)).for_each(|(dot, (x, y))| *dot += x * y);
+        }
+    } else {
+        for (i, (y, x_rows)) in y.chunks_mut(SLICE).zip(x_rows.chunks(SLICE)).enumerate() {
+            let sums = a.slice(first / SLICE + i, x);
+            y.copy_from_slice(&sums[..y.len()]);
+            for (x, sums) in x_rows.chunks(WAYS).zip(sums.chunks(WAYS)) {
+                dots.iter_mut().zip(x.iter().zip(sums)).for_each(|(dot, (x, sum))| *dot += x * sum);
+            }
         }
     }
     let [a, b, c, d, e, f, g, h] = dots;

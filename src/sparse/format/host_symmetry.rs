@@ -5,7 +5,7 @@
 use super::host_layout::Table;
 use super::host_rows::vector;
 use super::host_unions::SLICE;
-use super::host_update::{Found, Turned, Update};
+use super::host_update::{Found, Pair, Turned, Update};
 use super::stored_value::StoredValue;
 use std::ops::Range;
 
@@ -15,25 +15,19 @@ const ROUNDING: f64 = 1e-13;
 impl Update<'_> {
     /// Records a pair that is not equal.
     #[inline(always)]
-    pub(super) fn judge<V: StoredValue>(
-        &self,
-        row: usize,
-        column: usize,
-        lower: f64,
-        upper: V,
-        largest: impl FnOnce() -> f64,
-        found: &mut Found,
-    ) {
+    pub(super) fn judge<V: StoredValue>(&self, row: usize, column: usize, lower: f64, upper: V, found: &mut Found) {
         if V::rounded(lower).into() != upper.into() {
             found.is_exact = false;
-            let limit = ROUNDING * largest() + V::EPSILON * lower.abs();
+            let values = &self.a.values()[self.a.graph().row_range(row)];
+            let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+            let limit = ROUNDING * largest + V::EPSILON * lower.abs();
             if (lower - upper.into()).abs() > limit {
                 found.unequal = found.unequal.min(row * self.a.graph().columns() + column);
             }
         }
     }
 
-    /// The mirrored offsets of a slice, by index, and where their values begin in the first and in the second slice that each leads to.
+    /// The mirrored offsets of a slice, by index, and where their places begin in the first and in the second slice that each leads to.
     #[inline(always)]
     fn partners(&self, slice: usize, table: Table) -> impl Iterator<Item = (usize, [usize; 2])> {
         let place = self.layout.slices[slice];
@@ -46,56 +40,69 @@ impl Update<'_> {
     /// Whether vectors of all values that a slice mirrors lie in a range.
     #[inline(always)]
     pub(super) fn is_inside(&self, slice: usize, table: Table, range: &Range<usize>) -> bool {
+        let unit = self.layout.unit();
         self.partners(slice, table).all(|(_, [one, two])| {
-            one >= range.start && two >= range.start + SLICE && one.max(two) + 2 * SLICE <= range.end
+            let [one, two] = [unit * one, unit * two];
+            one >= range.start && two >= range.start + SLICE && one.max(two) + (unit + 1) * SLICE <= range.end
         })
     }
 
-    /// Compares the entries of a slice below the diagonal with their partners, all among `values`, which begin at `base`.
+    /// Compares the entries of a slice below the diagonal with their partners, all among `values`, which begin at `base`: those of one pair
+    /// of unknowns.
     #[inline(always)]
     pub(super) fn compare<V: StoredValue>(
         &self,
         slice: usize,
         table: Table,
+        [c, d]: Pair,
         turned: &Turned,
         base: usize,
         values: &[V],
         found: &mut Found,
     ) {
-        let (offsets, rows) = (self.layout.offsets(table), self.rows(slice));
+        let (offsets, nodes, dofs) = (self.layout.offsets(table), self.nodes(slice), self.layout.dofs);
+        let (unit, transposed) = (self.layout.unit(), (dofs * d + c) * SLICE);
+        let partners = || {
+            let values_at = move |place: usize| unit * place + transposed;
+            self.partners(slice, table).map(move |(k, places)| (k, places.map(values_at)))
+        };
         let mut differs = [0u64; SLICE];
-        for (k, partners) in self.partners(slice, table) {
+        for (k, partners) in partners() {
             let upper = mirrored(values, base, partners, offsets[k]);
             for lane in 0..SLICE {
                 differs[lane] |= u64::from(V::rounded(turned[k][lane]).into() != upper[lane].into());
             }
         }
         // Rows behind the matrix may lead to values of ghost columns.
-        if differs[..rows.len()].iter().any(|&differs| differs != 0) {
-            for (k, partners) in self.partners(slice, table) {
+        if differs[..nodes.len()].iter().any(|&differs| differs != 0) {
+            for (k, partners) in partners() {
                 let upper = mirrored(values, base, partners, offsets[k]);
-                for (lane, row) in rows.clone().enumerate() {
-                    let column = (row as i64 + i64::from(offsets[k])).max(0) as usize;
-                    self.judge(row, column, turned[k][lane], upper[lane], || largest(turned, lane, offsets), found);
+                for (lane, node) in nodes.clone().enumerate() {
+                    let other = (node as i64 + i64::from(offsets[k])).max(0) as usize;
+                    self.judge(dofs * node + c, dofs * other + d, turned[k][lane], upper[lane], found);
                 }
+            }
+        }
+        // Blocks on the diagonal are stored whole.
+        if let Some(k) = offsets.binary_search(&0).ok().filter(|_| d < c) {
+            let first = unit * (self.layout.slices[slice].start + SLICE * table.stored_before(k)) + transposed;
+            let upper = vector(values, first - base);
+            for (lane, node) in nodes.clone().enumerate() {
+                self.judge(dofs * node + c, dofs * node + d, turned[k][lane], upper[lane], found);
             }
         }
         // Entries that lead to slices without a table.
         let lower = offsets.partition_point(|&offset| offset < 0);
         for k in (0..lower).filter(|k| table.mirrored >> k & 1 == 0) {
-            for (lane, row) in rows.clone().enumerate() {
-                if let Ok(column) = usize::try_from(row as i64 + i64::from(offsets[k])) {
+            for (lane, node) in nodes.clone().enumerate() {
+                if let Ok(other) = usize::try_from(node as i64 + i64::from(offsets[k])) {
+                    let (row, column) = (dofs * node + c, dofs * other + d);
                     let upper = V::rounded(self.a.get(column, row as u32).unwrap_or(0.0));
-                    self.judge(row, column, turned[k][lane], upper, || largest(turned, lane, offsets), found);
+                    self.judge(row, column, turned[k][lane], upper, found);
                 }
             }
         }
     }
-}
-
-/// The largest value of a row of a slice.
-fn largest(turned: &Turned, lane: usize, offsets: &[i32]) -> f64 {
-    turned[..offsets.len()].iter().fold(0.0, |largest, values| largest.max(values[lane].abs()))
 }
 
 /// The values that an offset below the diagonal mirrors: the first rows' are the last ones of a slice, the others' the first ones of the

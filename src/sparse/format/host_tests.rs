@@ -54,6 +54,12 @@ pub(super) fn random_columns(rows: usize, pairs: usize) -> Vec<BTreeSet<u32>> {
     columns
 }
 
+/// The same of nodes with `d` unknowns each.
+pub(super) fn of_unknowns(columns: &[BTreeSet<u32>], d: u32) -> Vec<BTreeSet<u32>> {
+    let of_node = |columns: &BTreeSet<u32>| columns.iter().flat_map(|m| d * m..d * (m + 1)).collect::<BTreeSet<_>>();
+    columns.iter().flat_map(|columns| std::iter::repeat_n(of_node(columns), d as usize)).collect()
+}
+
 /// Patterns with symmetric owned parts: boxes with lines shorter and longer than a slice, ghosts, no pattern at all, empty rows, one row,
 /// no rows, rows of thousands of entries, a band over several chunks, a regular part beside an irregular one.
 fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, CrsMatrix)> {
@@ -75,6 +81,8 @@ fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, Cr
     gaps[99].remove(&100);
     gaps[200].remove(&199);
     let box_of = |edges: [usize; 3], ghosts| on(box_columns(edges, ghosts), edges.iter().product(), value);
+    let blocks_of =
+        |columns: &[BTreeSet<u32>], nodes: usize, d: u32| on(of_unknowns(columns, d), nodes * d as usize, value);
     vec![
         ("box", box_of([13, 17, 7], 0)),
         ("long lines", box_of([70, 9, 8], 0)),
@@ -86,6 +94,11 @@ fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, Cr
         ("no row", on(vec![], 0, value)),
         ("arrow", on(arrow, 3000, value)),
         ("band", on(band(2 * 4096 + 77), 2 * 4096 + 77, value)),
+        ("blocks of 3", blocks_of(&box_columns([13, 17, 7], 0), 13 * 17 * 7, 3)),
+        ("blocks of 2", blocks_of(&box_columns([40, 9, 8], 0), 40 * 9 * 8, 2)),
+        ("blocks and ghosts", blocks_of(&box_columns([21, 19, 13], 57), 21 * 19 * 13, 3)),
+        ("mixed blocks", blocks_of(&mixed, 5400, 3)),
+        ("random blocks", blocks_of(&random_columns(377, 900), 377, 2)),
         ("mixed", on(mixed, 5400, value)),
     ]
 }
@@ -167,7 +180,9 @@ fn halves_change_no_bit_and_stay_near_the_sums_of_crs() {
 
 #[test]
 fn slices_multiply_with_every_alpha_and_beta() {
-    for (name, a) in matrices(whole).into_iter().filter(|(name, _)| ["box", "mixed", "some ghosts"].contains(name)) {
+    for (name, a) in
+        matrices(whole).into_iter().filter(|(name, _)| ["box", "mixed", "some ghosts", "mixed blocks"].contains(name))
+    {
         let rows = a.graph().rows();
         let x: Vec<f64> = (0..a.graph().columns()).map(|i| (i * 31 % 101) as f64 - 50.0).collect();
         for symmetric in [false, true] {
@@ -197,6 +212,14 @@ fn boxes_have_tables_and_halves_and_random_graphs_have_none() {
         (bytes as f64 / 64000.0).round() as usize
     };
     let found = STORAGES.map(bytes);
+    let blocks = on(of_unknowns(&box_columns([20, 20, 20], 0), 3), 24000, whole);
+    let of_blocks = STORAGES.map(|storage| Product::<Serial>::bytes(&stored(&Serial, &blocks, storage).view()) / 24000);
+    // 27 and 14 blocks of 3 x 3 values; rows at the faces have fewer entries, but not the tables.
+    assert!(
+        of_blocks[0] > 890 && (640..670).contains(&of_blocks[1]) && (325..350).contains(&of_blocks[2]),
+        "{of_blocks:?}"
+    );
+    assert!((320..335).contains(&of_blocks[4]) && (168..182).contains(&of_blocks[5]), "{of_blocks:?}");
     assert_eq!(found[0], 332);
     assert!((217..=235).contains(&found[1]) && (122..=132).contains(&found[2]), "{found:?}");
     assert!((115..=126).contains(&found[4]) && (68..=76).contains(&found[5]), "{found:?}");

@@ -1,7 +1,7 @@
 //! Values of matrices in slices, taken from a matrix in CRS in one pass.
 //!
 //! ```text
-//! turned     row r of a slice -> turned[k][r], offsets k of its table; absent entries are 0
+//! turned     row r of a slice -> turned[k][r], offsets k of its table; absent entries are 0; with D unknowns per node, D x D times
 //! stored     values <- turned[k]         offsets that the table stores
 //! compared   turned[k] = values          offsets that it mirrors: entry (i, j) with the stored (j, i)
 //! ```
@@ -50,6 +50,12 @@ pub(super) struct Update<'a> {
     symmetric: bool,
 }
 
+/// Unknowns of a row's node and of its columns' nodes; 0, 0 in slices of rows.
+pub(super) type Pair = [usize; 2];
+
+/// Most unknowns of a node.
+const DOFS: usize = 3;
+
 /// Stores the values of `a`, a matrix on the graph of the layout. In the symmetric form returns whether all pairs are equal.
 ///
 /// # Errors
@@ -63,7 +69,7 @@ pub(super) fn update<V: StoredValue, S: HostSpace>(
 ) -> Result<bool> {
     let this = Update { layout, a, symmetric };
     let slices = even_bounds(layout.slices.len(), space.concurrency(), 1);
-    let inner = slices[1..slices.len() - 1].iter().map(|&slice| layout.slices[slice].start);
+    let inner = slices[1..slices.len() - 1].iter().map(|&slice| layout.unit() * layout.slices[slice].start);
     let places: Vec<usize> = [0].into_iter().chain(inner).chain([values.len()]).collect();
     let mut found = vec![NOTHING; slices.len() - 1];
     let pieces = split_at(values, places.iter().copied());
@@ -107,18 +113,25 @@ fn store_piece<V: StoredValue>(
     values: &mut [V],
     found: &mut Found,
 ) {
-    let mut turned = [[0.0; SLICE]; WIDEST];
+    let mut turned = [[[0.0; SLICE]; WIDEST]; DOFS];
     for slice in slices {
         let place = this.layout.slices[slice];
+        let start = this.layout.unit() * place.start - base;
         if place.table == LISTED {
-            this.store_list(slice, &mut values[place.start - base..], found);
+            this.store_list(slice, &mut values[start..], found);
             continue;
         }
         let table = this.layout.tables[place.table as usize];
-        this.turn(slice, table, &mut turned);
-        this.store(slice, table, &turned, &mut values[place.start - base..], found);
+        for c in 0..this.layout.dofs {
+            this.turn(slice, table, c, &mut turned);
+            for d in 0..this.layout.dofs {
+                this.store(slice, table, [c, d], &turned[d], &mut values[start..], found);
+            }
+        }
         if this.symmetric && this.is_inside(slice, table, &(base..base + values.len())) {
-            this.compare(slice, table, &turned, base, values, found);
+            // A slice of rows is turned already.
+            let is_turned = this.layout.dofs == 1;
+            this.compare_slice(slice, table, (&mut turned, is_turned), base, values, found);
         } else {
             found.open = slice + 1;
         }
@@ -135,66 +148,100 @@ fn compare_piece<V: StoredValue>(
     values: &[V],
     found: &mut Found,
 ) {
-    let mut turned = [[0.0; SLICE]; WIDEST];
+    let mut turned = [[[0.0; SLICE]; WIDEST]; DOFS];
     for slice in slices {
         let place = this.layout.slices[slice];
         if place.table != LISTED {
             let table = this.layout.tables[place.table as usize];
             if !this.is_inside(slice, table, &own) {
-                this.turn(slice, table, &mut turned);
-                this.compare(slice, table, &turned, 0, values, found);
+                this.compare_slice(slice, table, (&mut turned, false), 0, values, found);
             }
         }
     }
 }
 
 impl Update<'_> {
-    pub(super) fn rows(&self, slice: usize) -> Range<usize> {
-        slice * SLICE..self.a.graph().rows().min((slice + 1) * SLICE)
+    /// The nodes of a slice, or its rows where each is one.
+    pub(super) fn nodes(&self, slice: usize) -> Range<usize> {
+        slice * SLICE..(self.a.graph().rows() / self.layout.dofs).min((slice + 1) * SLICE)
     }
 
-    /// Sorts the values of a slice with a table by offset.
+    /// All rows of a slice.
+    fn rows(&self, slice: usize) -> Range<usize> {
+        let Range { start, end } = self.nodes(slice);
+        self.layout.dofs * start..self.layout.dofs * end
+    }
+
+    /// Compares all entries of a slice with a table that are below the diagonal.
     #[inline(always)]
-    fn turn(&self, slice: usize, table: Table, turned: &mut Turned) {
-        let offsets = self.layout.offsets(table);
-        let (graph, values, rows) = (self.a.graph(), self.a.values(), self.rows(slice));
-        let mut spread = [[0.0; WIDEST]; LANES];
+    fn compare_slice<V: StoredValue>(
+        &self,
+        slice: usize,
+        table: Table,
+        (turned, is_turned): (&mut [Turned; DOFS], bool),
+        base: usize,
+        values: &[V],
+        found: &mut Found,
+    ) {
+        for c in 0..self.layout.dofs {
+            if !is_turned {
+                self.turn(slice, table, c, turned);
+            }
+            for d in 0..self.layout.dofs {
+                self.compare(slice, table, [c, d], &turned[d], base, values, found);
+            }
+        }
+    }
+
+    /// Sorts the values of a slice with a table by offset: those of one unknown of the rows' nodes, and of each of the columns'.
+    #[inline(always)]
+    fn turn(&self, slice: usize, table: Table, c: usize, turned: &mut [Turned; DOFS]) {
+        let (offsets, dofs) = (self.layout.offsets(table), self.layout.dofs);
+        let (graph, values, nodes) = (self.a.graph(), self.a.values(), self.nodes(slice));
+        let mut spread = [[0.0; DOFS * WIDEST]; LANES];
         for first in (0..SLICE).step_by(LANES) {
             let mut lanes: [&[f64]; LANES] = [&[]; LANES];
             for (lane, (own, spread)) in lanes.iter_mut().zip(&mut spread).enumerate() {
-                let row = rows.start + first + lane;
-                let entries = if row < rows.end { graph.row_range(row) } else { 0..0 };
-                if entries.len() == offsets.len() {
+                let node = nodes.start + first + lane;
+                let entries = if node < nodes.end { graph.row_range(dofs * node + c) } else { 0..0 };
+                if entries.len() == dofs * offsets.len() {
                     *own = &values[entries];
                 } else {
-                    *spread = [0.0; WIDEST];
+                    *spread = [0.0; DOFS * WIDEST];
                     let mut k = 0;
-                    for entry in entries {
-                        let offset = graph.entries()[entry].wrapping_sub(row as u32) as i32;
+                    for first in entries.step_by(dofs) {
+                        let offset = (graph.entries()[first] / dofs as u32).wrapping_sub(node as u32) as i32;
                         while offsets[k] != offset {
                             k += 1;
                         }
-                        spread[k] = values[entry];
+                        spread[dofs * k..][..dofs].copy_from_slice(&values[first..first + dofs]);
                     }
                     *own = &*spread;
                 }
             }
-            let next = graph.row_map()[rows.end.min(rows.start + first)] as usize + AHEAD;
+            let next = graph.row_map()[dofs * nodes.end.min(nodes.start + first)] as usize + AHEAD;
             (0..offsets.len()).for_each(|line| prefetch(values, next + LANES * line));
-            let lanes = lanes.map(|lane| &lane[..offsets.len()]);
-            for (k, turned) in turned.iter_mut().enumerate().take(offsets.len()) {
-                for lane in 0..LANES {
-                    turned[first + lane] = lanes[lane][k];
-                }
+            match dofs {
+                1 => turn_lanes::<1>(&lanes, offsets.len(), first, turned),
+                2 => turn_lanes::<2>(&lanes, offsets.len(), first, turned),
+                _ => turn_lanes::<3>(&lanes, offsets.len(), first, turned),
             }
         }
     }
 
     /// Stores the offsets that the table of a slice stores.
     #[inline(always)]
-    fn store<V: StoredValue>(&self, slice: usize, table: Table, turned: &Turned, out: &mut [V], found: &mut Found) {
-        let offsets = self.layout.offsets(table);
-        let mut out = out.as_chunks_mut::<SLICE>().0.iter_mut();
+    fn store<V: StoredValue>(
+        &self,
+        slice: usize,
+        table: Table,
+        [c, d]: Pair,
+        turned: &Turned,
+        out: &mut [V],
+        found: &mut Found,
+    ) {
+        let (offsets, dofs) = (self.layout.offsets(table), self.layout.dofs);
+        let mut out = out.as_chunks_mut::<SLICE>().0.iter_mut().skip(dofs * c + d).step_by(dofs * dofs);
         let mut is_held = true;
         for (k, turned) in turned.iter().enumerate().take(offsets.len()) {
             if table.mirrored >> k & 1 == 0
@@ -210,7 +257,7 @@ impl Update<'_> {
             let graph = self.a.graph();
             let is_unheld = |row: usize, entry: usize| {
                 let value = self.a.values()[entry];
-                let offset = graph.entries()[entry].wrapping_sub(row as u32) as i32;
+                let offset = (graph.entries()[entry] / dofs as u32).wrapping_sub((row / dofs) as u32) as i32;
                 let is_stored = offsets.binary_search(&offset).is_ok_and(|k| table.mirrored >> k & 1 == 0);
                 is_stored && !V::holds(value, V::rounded(value))
             };
@@ -231,10 +278,22 @@ impl Update<'_> {
         }
         for row in if self.symmetric { rows } else { 0..0 } {
             let (columns, values) = (graph.row(row), &values[graph.row_range(row)]);
-            let largest = || values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
             for (&column, &lower) in columns.iter().zip(values).take_while(|(column, _)| (**column as usize) < row) {
                 let upper = V::rounded(self.a.get(column as usize, row as u32).unwrap_or(0.0));
-                self.judge(row, column as usize, lower, upper, largest, found);
+                self.judge(row, column as usize, lower, upper, found);
+            }
+        }
+    }
+}
+
+/// Sorts the values of `LANES` rows with `offsets` entries of `D` values by entry.
+#[inline(always)]
+fn turn_lanes<const D: usize>(lanes: &[&[f64]; LANES], offsets: usize, first: usize, turned: &mut [Turned; DOFS]) {
+    let lanes = lanes.map(|lane| &lane[..D * offsets]);
+    for (d, turned) in turned.iter_mut().enumerate().take(D) {
+        for (k, turned) in turned.iter_mut().enumerate().take(offsets) {
+            for lane in 0..LANES {
+                turned[first + lane] = lanes[lane][D * k + d];
             }
         }
     }

@@ -11,6 +11,7 @@ mod device_matrix;
 #[cfg(feature = "cuda")]
 mod device_operator;
 mod host;
+mod host_blocks;
 mod host_layout;
 mod host_matrix;
 #[cfg(test)]
