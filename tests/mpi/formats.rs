@@ -26,7 +26,7 @@ fn run(comm: &dyn Communicator, kind: ProblemKind, format: Format, values: Preci
 /// Every storage finds the solution of CRS, each solve after as many iterations, but one. For the heat equation
 /// the symmetric halves have the bits of `pattern`.
 pub(super) fn storages(comm: &dyn Communicator) -> Result<()> {
-    for kind in [ProblemKind::Heat, ProblemKind::Poisson] {
+    for kind in [ProblemKind::Heat, ProblemKind::Poisson, ProblemKind::Elasticity] {
         let crs = run(comm, kind, Format::Crs, Precision::F64)?;
         assert!(crs.verified && crs.partition.ghosts > 0, "{kind}: {:?}", crs.verdict);
         let mut bits = Vec::new();

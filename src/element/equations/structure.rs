@@ -12,7 +12,7 @@ use std::array;
 /// Bits of derivatives by a value, or of a source.
 const VALUE_TERMS: u16 = 0b1111_1000_1000_1000;
 
-/// Returns of each pair c, d of components the bits 4 i + j of the derivatives that are not zero everywhere.
+/// Returns, for each pair (c, d) of components, a mask of the derivatives that are not zero everywhere: bit 4 i + j.
 pub(crate) fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
     let is_nonzero = |value: Residue| u16::from(value != Residue::ZERO);
     let bits = |slope: Slope<Residue>| (0..16).map(|k| is_nonzero(slope[k / 4][k % 4]) << k).sum();
@@ -41,7 +41,7 @@ pub fn depends_on_unknowns<E: Equation<D>, const D: usize>(equation: &E) -> bool
     along(1) != along(2)
 }
 
-/// What is known of the flux of an equation of one unknown; of more, nothing is.
+/// What is known of the flux of an equation of one unknown; [`UNKNOWN`](Flux::UNKNOWN) for systems.
 #[cfg(feature = "cuda")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flux {
@@ -56,7 +56,7 @@ impl Flux {
     /// Nothing is known.
     pub const UNKNOWN: Flux = Flux { isotropic: false, linear: false };
 
-    /// Looks at an equation.
+    /// Classifies the flux of an equation.
     pub fn of<E: Equation<D>, const D: usize>(equation: &E) -> Self {
         let u: [Field<Residue>; D] = fields(1);
         let (weak, slopes) = (equation.weak(place(), u), slopes(equation));
@@ -74,12 +74,12 @@ fn slopes<E: Equation<D>, const D: usize>(equation: &E) -> [[Slope<Residue>; D];
     equation.slopes(place(), fields(1))
 }
 
-/// Coordinates without a pattern.
+/// Pseudo-random coordinates.
 fn place() -> [Residue; 3] {
     array::from_fn(|k| Residue::noise(k as u64, 7))
 }
 
-/// Gradients and values without a pattern, of points 1, 2, ...
+/// Pseudo-random gradients and values, of points 1, 2, ...
 fn fields<const D: usize>(point: u64) -> [Field<Residue>; D] {
     let noise = |k: usize| Residue::noise(k as u64, 7 + point);
     array::from_fn(|c| Field { grad: array::from_fn(|a| noise(4 * c + a)), value: noise(4 * c + 3) })

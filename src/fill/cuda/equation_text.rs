@@ -33,7 +33,8 @@ pub struct EquationText<const D: usize> {
 
 impl<const D: usize> EquationText<D> {
     /// Takes the text of an equation that is written in Rust, in a module with the attribute [`device`](crate::device). Which
-    /// derivatives are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic.
+    /// derivatives are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic: `slopes` by hand have to combine
+    /// constants as `weak` does, or the kernels compute more than they have to.
     pub fn of<E: Equation<D> + DeviceText>(equation: &E) -> Self {
         EquationText {
             name: E::NAME.into(),

@@ -90,7 +90,7 @@ impl Of {
         if self.d == 1 { of_nodes } else { of_nodes.max(kept + expanded) }
     }
 
-    /// Bytes of slices whose rows, or nodes, have `longest` entries; or `listed` where these have no tables.
+    /// Bytes of slices: those of tables with `longest` entries per node or, where slices have no tables, `listed`.
     fn slices(&self, storage: MatrixStorage, model: &ModelSizes, listed: u64) -> u64 {
         let item = item(storage.values);
         match storage.format {

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! a space that decides by rows       before assembly: the format that suits the rows of every rank; where ranks differ, its own
-//! a rank with few rows               the space's own: the values stay in cache
+//! no choice on this space            its own
+//! a rank with few rows               its own: the values stay in cache
 //! otherwise, in the first solve      the first of the space's choices that suits the matrix of every rank; if none does, the space's own
 //! ```
-//! A GPU decides by rows, and threads by values. Choices are in the order of the bytes that they move, fewest first. Nothing is timed: products in CRS round otherwise than those of
-//! slices, so the bits of a run, which do not depend on its threads, would depend on a clock.
+//! A GPU decides by rows, and threads by values. Choices are in the order of the bytes that they move, fewest first. Nothing is timed:
+//! products in CRS round otherwise than those of slices, so the bits of a run, which do not depend on its threads, would depend on a
+//! clock; and two runs on a busy machine could not be compared.
 
 use crate::comm::{Communicator, agree};
 use crate::run::deck::Choice;
@@ -28,20 +30,21 @@ pub struct ChosenFormat {
     pub bytes: u64,
 }
 
-/// Chooses the format in which the matrix is assembled, for a rank with such rows, and says whether this is final: if not,
-/// [`choose`] follows. All ranks call it together.
+/// Chooses the format in which the matrix is assembled, and says whether this is final: if not, [`choose`] follows. `shape` returns the rows of
+/// this rank; it is called only if no format was given. All ranks call this together.
 ///
 /// # Errors
-/// [`Error::Invalid`] for halves of a matrix that is not symmetric.
+/// [`Error::Invalid`] for halves of a matrix that is not symmetric; an error of `shape`, on all ranks.
 pub(super) fn before<S: Formats>(
     deck: &Deck,
-    shape: RowShape,
+    is_symmetric: bool,
+    shape: impl FnOnce() -> Result<RowShape>,
     comm: &dyn Communicator,
 ) -> Result<(ChosenFormat, bool)> {
     let default = deck.storage::<S>().format;
     let chosen = |format, reason: &str| Ok((ChosenFormat { format, reason: reason.into(), bytes: 0 }, true));
     if let Choice::Given(format) = deck.matrix.format {
-        if format == Format::Symmetric && !shape.is_symmetric {
+        if format == Format::Symmetric && !is_symmetric {
             let this = deck.described();
             let why = format!(
                 "matrix.format (--format): symmetric: the matrix of problem {this} is not; choose another format"
@@ -50,12 +53,16 @@ pub(super) fn before<S: Formats>(
         }
         return chosen(format, "asked for");
     }
+    let shape = agree(comm, shape())?;
     if let Some(by_rows) = S::BY_ROWS {
         let (format, reason) = by_rows(shape);
         let code = f64::from(format as u8);
         let mut ends = [code, -code];
         comm.all_max(&mut ends);
         return if ends[0] == -ends[1] { chosen(format, reason) } else { chosen(default, "rows differ between ranks") };
+    }
+    if S::CHOICES.is_empty() {
+        return chosen(default, "default of the device");
     }
     let mut fewest = [-(shape.rows as f64)];
     comm.all_max(&mut fewest);
@@ -65,7 +72,8 @@ pub(super) fn before<S: Formats>(
     chosen(default, "not chosen yet").map(|(chosen, _)| (chosen, false))
 }
 
-/// The storage that a run is expected to use, for forecasts of memory.
+/// The storage that a run is expected to use, for forecasts of memory. Ranks that would choose differently are not foreseen, and padding is
+/// that of whole lines of nodes: just above or below the limit of padding, the run may choose another format.
 pub(in crate::run) fn expected<S: Formats>(deck: &Deck, shape: RowShape) -> MatrixStorage {
     let storage = deck.storage::<S>();
     match (deck.matrix.format, S::BY_ROWS, S::CHOICES.first()) {
@@ -110,7 +118,7 @@ mod tests {
     }
 
     fn chosen(deck: &Deck, shape: RowShape) -> Format {
-        before::<Cuda>(deck, shape, &Solo).unwrap().0.format
+        before::<Cuda>(deck, shape.is_symmetric, || Ok(shape), &Solo).unwrap().0.format
     }
 
     #[test]
@@ -131,12 +139,12 @@ mod tests {
             assert_eq!(expected::<Cuda>(&deck, shape).format, format, "{shape:?}");
         }
         let usual = shape(true, many, [27, 27], 0);
-        assert_eq!(before::<Serial>(&deck, usual, &Solo).unwrap().0.format, Format::Crs);
+        assert_eq!(before::<Serial>(&deck, true, || Ok(usual), &Solo).unwrap().0.format, Format::Crs);
         deck.matrix.format = Choice::Given(Format::Sell);
         assert_eq!(chosen(&deck, usual), Format::Sell);
         deck.matrix.format = Choice::Given(Format::Symmetric);
         assert_eq!(chosen(&deck, shape(true, 1, [1, 1], 0)), Format::Symmetric);
-        let refused = before::<Cuda>(&deck, shape(false, 1, [1, 1], 0), &Solo).unwrap_err().to_string();
+        let refused = before::<Cuda>(&deck, false, || unreachable!(), &Solo).unwrap_err().to_string();
         assert!(refused.contains("--format): symmetric: the matrix of problem heat on hex8 is not"), "{refused}");
     }
 
@@ -145,7 +153,7 @@ mod tests {
         let of_rank = |few: usize| {
             on_ranks(3, |comm| {
                 let rows = if comm.rank() == few { 1000 } else { 1 << 18 };
-                before::<Cuda>(&Deck::default(), shape(true, rows, [27, 27], 1), comm).unwrap().0.format
+                before::<Cuda>(&Deck::default(), true, || Ok(shape(true, rows, [27, 27], 1)), comm).unwrap().0.format
             })
         };
         assert_eq!(of_rank(3), [Format::Symmetric; 3]);

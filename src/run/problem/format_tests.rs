@@ -3,7 +3,7 @@
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
 use crate::run::deck::{Choice, Nodes, ProblemKind};
-use crate::run::{Deck, Device, Report, Silent, solve, solve_on};
+use crate::run::{Deck, Device, Report, Silent, model_solution_on, solve, solve_on};
 use crate::space::Threads;
 use crate::sparse::{Format, Precision};
 
@@ -67,13 +67,19 @@ fn no_storage_changes_an_error_and_the_true_residual_shows_rounded_values() {
 #[test]
 fn ranks_with_ghosts_solve_in_every_storage() {
     // Rows without ghosts, more than a block of them, come first.
-    let mut deck = deck(ProblemKind::Heat, [18, 17, 33], "none");
-    let mut expected: Option<f64> = None;
-    for format in FORMATS {
-        for values in [Precision::F64, Precision::F32] {
+    for mut deck in [deck(ProblemKind::Heat, [18, 17, 33], "none"), deck(ProblemKind::Elasticity, [18, 17, 57], "none")]
+    {
+        let mut expected: Option<f64> = None;
+        for (format, values) in
+            FORMATS.into_iter().flat_map(|format| [Precision::F64, Precision::F32].map(|values| (format, values)))
+        {
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
             let of_rank = on_ranks_that_add(3, 2, |comm| {
-                let report = solve_on(&Threads::new(2).unwrap(), &deck, comm, &Silent).unwrap();
+                let space = Threads::new(2).unwrap();
+                let report = match deck.is_model() {
+                    true => model_solution_on(&space, &deck, comm, &Silent).unwrap().report,
+                    false => solve_on(&space, &deck, comm, &Silent).unwrap(),
+                };
                 assert!(report.verified, "{format} {values}: {:?}", report.verdict);
                 report.error_l2
             });
@@ -110,6 +116,13 @@ fn auto_takes_the_fewest_bytes_for_large_matrices() {
     let bytes = strategies.format_bytes_per_row.unwrap();
     assert!((124.0..134.0).contains(&bytes), "{bytes}");
     assert_eq!(bits(&chosen), bits(&run(&large, Choice::Given(Format::Pattern), Precision::F64)));
+    // Blocks of unknowns, too.
+    let elastic = deck(ProblemKind::Elasticity, [23, 22, 23], "none");
+    let chosen = run(&elastic, Choice::Auto, Precision::F64);
+    assert_eq!(chosen.strategies.format, Some(Format::Symmetric));
+    let bytes = chosen.strategies.format_bytes_per_row.unwrap();
+    assert!((325.0..370.0).contains(&bytes), "{bytes}");
+    assert_eq!(bits(&chosen), bits(&run(&elastic, Choice::Given(Format::Pattern), Precision::F64)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, Setting, step};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::comm::{Halo, agree};
+use crate::comm::Halo;
 use crate::fill::{ApplyCost, StoredSystem, Strategy};
 use crate::graph::Graph;
 use crate::run::Job;
@@ -41,9 +41,10 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     ) -> Result<Self> {
         let deck = input.deck;
         let strategy = Self::strategy(input);
+        let is_symmetric = discrete.is_symmetric();
+        let shape = || space.row_shape(&graph.crs, is_symmetric);
         // Equations and settings are the same on all ranks, and so is a refusal.
-        let shape = agree(input.links.comm(), space.row_shape(&graph.crs, discrete.is_symmetric()))?;
-        let (chosen, is_chosen) = auto_format::before::<S>(deck, shape, input.links.comm())?;
+        let (chosen, is_chosen) = auto_format::before::<S>(deck, is_symmetric, shape, input.links.comm())?;
         let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
         let conditions = step(space, marks, "setup/boundary", || {
             let fixed = discrete.fixed(space)?;

@@ -83,7 +83,8 @@ impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for Distri
     ) -> Result<()> {
         let rows = self.matrix.extents().0;
         // A block of rows has one partial sum. Split between blocks, the product sums in the order of an undivided one.
-        let whole = self.interior / A::ROW_BLOCK * A::ROW_BLOCK;
+        let block = self.matrix.row_block();
+        let whole = self.interior / block * block;
         let split = if self.interior == rows { rows } else { whole };
         let mut clock = Instant::now();
         let mut elapsed = || std::mem::replace(&mut clock, Instant::now()).elapsed();

@@ -10,7 +10,7 @@ pub enum Format {
     /// Slices of 32 rows, padded to the longest (SELL-32): 12 bytes per entry, every load is a full cache line. On GPUs only.
     Sell,
     /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
-    /// pattern. On hosts slices of 32 nodes, where each has 2 or 3 unknowns. Vectors have to be finite.
+    /// pattern. On hosts, nodes with 2 or 3 unknowns take the place of rows. Vectors have to be finite.
     #[default]
     Pattern,
     /// The slices of `pattern` with each pair of entries (i, j) and (j, i) stored once: 4 bytes per entry. The matrix has to be
@@ -79,7 +79,7 @@ pub struct RowShape {
     pub is_symmetric: bool,
 }
 
-/// A choice by rows, and why.
+/// Selects a format from the shape of the rows, with the reason.
 pub type ByRows = fn(RowShape) -> (Format, &'static str);
 
 /// Most rows of a system that a GPU assembles in CRS in every format: CG solves small systems in one launch, which reads CRS.

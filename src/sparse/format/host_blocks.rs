@@ -1,67 +1,19 @@
-//! Matrices with several unknowns per node on a host: rows and columns in groups of D that share their pattern.
+//! Matrices with D unknowns per node on a host: the D rows of a node have the same columns, and these form whole nodes.
 //!
 //! ```text
-//! row D n + c, column D m + d    one entry (n, m) of the graph of nodes, with D x D values
-//! slice                          32 nodes; tables, links and places are those of the graph of nodes
+//! row D n + c, column D m + d    entry (n, m) of the graph of nodes, with D x D values
+//! slice                          32 nodes; tables, links and places are made for the graph of nodes
 //! values of stored entry k       D x D vectors [c][d] of 32 values
 //! ```
-//! A mirrored entry is read as the transposed block. Rows are summed in the order of their columns, as in slices of single rows.
+//! A mirrored entry is read as the transposed block. Rows are summed in the order of their columns, as in slices of single rows. A
+//! slice that two calls share is computed twice: for D = 3, where a call has 4096 rows, 2 % of a product.
 
-use super::host_layout::{HostLayout, Table};
+use super::host_layout::Table;
 use super::host_rows::{AHEAD, Rows, put, vector};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
-use crate::space::{HostSpace, even_bounds, prefetch, split_at, try_zeroed};
-use crate::sparse::CrsGraph;
+use crate::space::prefetch;
 use crate::sparse::spmv::row_sum;
-use crate::{Result, RowOffset};
-use rayon::prelude::*;
-
-/// Returns how many unknowns each node has, if the rows of a graph are those of nodes: 3, 2 or 1. Reads columns up to the first that
-/// tells.
-pub(super) fn dofs<S: HostSpace>(space: &S, graph: &CrsGraph) -> usize {
-    let is_blocked = |d: usize| {
-        let fits = graph.nnz() > 0 && graph.rows().is_multiple_of(d) && graph.columns().is_multiple_of(d);
-        fits && is_node(graph, d, 0) && {
-            let nodes = graph.rows() / d;
-            let mut pieces = vec![true; nodes.div_ceil(S::CHUNK)];
-            space.for_each(pieces.par_iter_mut().enumerate(), |(piece, is_blocked)| {
-                let first = piece * S::CHUNK;
-                *is_blocked = (first..nodes.min(first + S::CHUNK)).all(|node| is_node(graph, d, node));
-            });
-            pieces.into_iter().all(|is_blocked| is_blocked)
-        }
-    };
-    [3, 2].into_iter().find(|&d| is_blocked(d)).unwrap_or(1)
-}
-
-/// Whether the rows of a node have the same columns, and these are those of nodes.
-fn is_node(graph: &CrsGraph, d: usize, node: usize) -> bool {
-    let columns = graph.row(d * node);
-    columns.len().is_multiple_of(d)
-        && (1..d).all(|c| graph.row(d * node + c) == columns)
-        && columns
-            .chunks_exact(d)
-            .all(|of| of[0].is_multiple_of(d as u32) && of.iter().zip(of[0]..).all(|(&column, next)| column == next))
-}
-
-/// Returns the graph of the nodes of a graph with `d` unknowns per node.
-///
-/// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-pub(super) fn of_nodes<S: HostSpace>(space: &S, graph: &CrsGraph, d: usize) -> Result<CrsGraph> {
-    let nodes = graph.rows() / d;
-    // The rows of a node are as long as each other.
-    let begins = |node: usize| graph.row_map()[d * node] / (d * d) as RowOffset;
-    let mut entries = try_zeroed("columns of nodes", graph.nnz() / (d * d))?;
-    let bounds = even_bounds(nodes, space.concurrency(), 1);
-    let pieces = split_at(&mut entries, bounds.iter().map(|&node| begins(node) as usize));
-    space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(piece, bounds)| {
-        let columns = (bounds[0]..bounds[1]).flat_map(|node| graph.row(d * node).iter().step_by(d));
-        piece.iter_mut().zip(columns).for_each(|(node, &column)| *node = column / d as u32);
-    });
-    Ok(CrsGraph::trusted((0..=nodes).map(begins).collect(), entries, graph.columns() / d))
-}
 
 /// y = alpha A x + beta y over the rows from `first` on: one for each item of y.
 #[inline(always)]
@@ -195,55 +147,4 @@ fn listed<V: StoredValue, const D: usize>(a: Rows<'_, V>, slice: usize, x: &[f64
         at += columns.len();
     }
     sums
-}
-
-impl HostLayout {
-    /// Values of each entry of the graph that is laid out: D^2.
-    #[inline(always)]
-    pub fn unit(&self) -> usize {
-        self.dofs * self.dofs
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::host_tests::{box_columns, of_unknowns, on, whole};
-    use super::*;
-    use crate::space::Threads;
-
-    #[test]
-    fn unknowns_of_nodes_are_found_only_if_all_rows_are_in_groups() {
-        let space = Threads::new(2).unwrap();
-        let found = |columns, width| dofs(&space, on(columns, width, whole).graph());
-        let nodes = box_columns([30, 20, 15], 0);
-        assert_eq!(found(nodes.clone(), 9000), 1);
-        for d in [2, 3] {
-            let (all, width) = (of_unknowns(&nodes, d), 9000 * d as usize);
-            assert_eq!(found(all.clone(), width), d as usize);
-            assert_eq!(found(of_unknowns(&nodes, 2 * d), 2 * width), if d == 2 { 2 } else { 3 });
-            // One row, or the columns of one node, differ; a column more or less than nodes have.
-            let (mut one_row, mut one_node) = (all.clone(), all.clone());
-            one_row[width - 1].pop_first();
-            one_node[width - d as usize..].iter_mut().for_each(|columns| {
-                columns.pop_first();
-                columns.insert(0);
-            });
-            assert_eq!((found(one_row, width), found(one_node, width)), (1, 1));
-            assert_eq!(found(all.clone(), width + 1), 1);
-            assert_eq!(found(all[..width - 1].to_vec(), width), 1);
-        }
-        assert_eq!(found(vec![Default::default(); 6], 6), 1);
-    }
-
-    #[test]
-    fn graphs_of_nodes_are_those_of_which_the_unknowns_were_made() {
-        let (nodes, space) = (box_columns([30, 20, 15], 57), Threads::new(3).unwrap());
-        for d in [2, 3] {
-            let all = on(of_unknowns(&nodes, d), 9000 * d as usize, whole);
-            let expected = on(nodes.clone(), 9000, whole);
-            let found = of_nodes(&space, all.graph(), d as usize).unwrap();
-            assert!(found.row_map() == expected.graph().row_map() && found.entries() == expected.graph().entries());
-            assert_eq!(found.columns(), 9000);
-        }
-    }
 }

@@ -1,4 +1,5 @@
-//! Layout of a pattern in slices of 32 rows for products on a host.
+//! Layout of a pattern in slices of 32 rows for products on a host; of 32 nodes where these have several unknowns, see
+//! [`host_blocks`](super::host_blocks). The table below is that of single rows.
 //!
 //! ```text
 //! table of a slice   union of column - row over its rows, ascending; equal slices share it
@@ -10,7 +11,7 @@
 //! 32 values are in one or two slices, whose places (links) are kept relative to the slice's start. Other entries below the diagonal,
 //! and those of ghost columns, are stored as they are. Cost: one pass over the entries, in parallel over blocks of slices.
 
-use super::host_blocks::{dofs, of_nodes};
+use super::host_nodes::{dofs, of_nodes};
 use super::host_unions::{BLOCK, Found, LISTED, SLICE, count_sides, unions};
 use crate::space::{HostSpace, try_reserve};
 use crate::sparse::CrsGraph;
@@ -120,6 +121,12 @@ impl HostLayout {
             layout.link(space);
         }
         Ok(layout)
+    }
+
+    /// Values of each place: D^2 of D unknowns per node.
+    #[inline(always)]
+    pub fn unit(&self) -> usize {
+        self.dofs * self.dofs
     }
 
     /// Gives equal unions one table.

@@ -207,6 +207,15 @@ enum Stored<'a> {
 impl<S: HostSpace> Product<S> for HostStored<'_> {
     const ROW_BLOCK: usize = S::CHUNK;
 
+    // The rows of a slice of nodes read the same columns, where some multiply them by 0. Slices lie in such blocks.
+    fn row_block(&self) -> usize {
+        match self.0 {
+            Stored::Crs(_) | Stored::Single(_) => S::CHUNK,
+            Stored::Slices(a) => a.dofs() * S::CHUNK,
+            Stored::SingleSlices(a) => a.dofs() * S::CHUNK,
+        }
+    }
+
     fn extents(&self) -> (usize, usize) {
         match self.0 {
             Stored::Crs(a) => Product::<S>::extents(&a),

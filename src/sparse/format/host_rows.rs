@@ -1,24 +1,20 @@
-//! Products of blocks of rows in slices on a host, with whole vectors of x at each offset of a table: no gather.
+//! Products of the rows of a slice on a host, with whole vectors of x at each offset of a table: no gather.
 //!
 //! ```text
 //! y[r] = sum over the table's offsets o, ascending, of a(r, r + o) x[r + o]
 //! ```
 //! A product and a sum per term, each rounded, one after the other: the order does not depend on what is mirrored, nor on the processor.
-//! Rows of a listed slice are summed as in CRS.
+//! Rows of a listed slice are summed as in CRS. Slices of nodes with several unknowns are in [`host_blocks`](super::host_blocks).
 
-use super::host_blocks;
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
 use crate::space::prefetch;
 use crate::sparse::CrsGraph;
 use crate::sparse::spmv::row_sum;
-use multiversion::multiversion;
 
 /// Distance of the software prefetch, in values of a slice.
 pub(super) const AHEAD: usize = 2048;
-/// Sums of x.y of neighbouring rows that are kept apart.
-const WAYS: usize = 8;
 
 /// A matrix in slices.
 #[derive(Clone, Copy, Debug)]
@@ -26,21 +22,6 @@ pub(super) struct Rows<'a, V> {
     pub graph: &'a CrsGraph,
     pub layout: &'a HostLayout,
     pub values: &'a [V],
-}
-
-/// y = alpha A x + beta y over the rows from `first`, a multiple of 32, on: one for each item of y.
-// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
-pub(super) fn multiply<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]) {
-    match a.layout.dofs {
-        3 => return host_blocks::multiply::<V, 3>(a, first, x, factors, y),
-        2 => return host_blocks::multiply::<V, 2>(a, first, x, factors, y),
-        _ => {}
-    }
-    for (i, y) in y.chunks_mut(SLICE).enumerate() {
-        put(&a.slice(first / SLICE + i, x)[..y.len()], factors, y);
-    }
 }
 
 /// y = alpha sums + beta y.
@@ -54,37 +35,10 @@ pub(super) fn put(sums: &[f64], factors: [f64; 2], y: &mut [f64]) {
     }
 }
 
-/// y = A x over the rows from `first`, a multiple of 32, on; returns their share of x.y.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
-pub(super) fn multiply_dot<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
-    let mut dots = [0.0; WAYS];
-    let x_rows = &x[first..first + y.len()];
-    if a.layout.dofs > 1 {
-        match a.layout.dofs {
-            2 => host_blocks::multiply::<V, 2>(a, first, x, [1.0, 0.0], y),
-            _ => host_blocks::multiply::<V, 3>(a, first, x, [1.0, 0.0], y),
-        }
-        for (x, y) in x_rows.chunks(WAYS).zip(y.chunks(WAYS)) {
-            dots.iter_mut().zip(x.iter().zip(y)).for_each(|(dot, (x, y))| *dot += x * y);
-        }
-    } else {
-        for (i, (y, x_rows)) in y.chunks_mut(SLICE).zip(x_rows.chunks(SLICE)).enumerate() {
-            let sums = a.slice(first / SLICE + i, x);
-            y.copy_from_slice(&sums[..y.len()]);
-            for (x, sums) in x_rows.chunks(WAYS).zip(sums.chunks(WAYS)) {
-                dots.iter_mut().zip(x.iter().zip(sums)).for_each(|(dot, (x, sum))| *dot += x * sum);
-            }
-        }
-    }
-    let [a, b, c, d, e, f, g, h] = dots;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
-}
-
 impl<V: StoredValue> Rows<'_, V> {
     /// The products of a slice's rows; rows behind the matrix are 0.
     #[inline(always)]
-    fn slice(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
+    pub fn slice(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
         let place = self.layout.slices[slice];
         if place.table == LISTED {
             return self.listed(slice, x);

@@ -5,11 +5,12 @@
 //! update     values <- those of a matrix in CRS, rounded to V       8 bytes per entry read, one stored entry written
 //!            symmetric: a(i, j) = a(j, i) is checked                in the same pass
 //! product    27 entries per row in f64: 232 bytes per row, symmetric 128; with f32 values 124 and 72
-//!            3 unknowns per node, 81 entries: 664, 358; 346, 196
+//!            3 unknowns per node, 81 entries per row: 664, symmetric 352; with f32 values 340 and 184
 //! ```
 
 use super::host_layout::{FRONT, HostLayout};
-use super::host_rows::{self, Rows};
+use super::host_multiply::{multiply, multiply_dot};
+use super::host_rows::Rows;
 use super::host_unions::{LISTED, SLICE};
 use super::host_update;
 use super::stored_value::StoredValue;
@@ -44,7 +45,7 @@ impl<V: StoredValue> HostSlices<V> {
     }
 
     /// Takes the values of a matrix on the same graph. Returns whether each pair of mirrored entries was exactly equal; where they differ
-    /// by rounding, both become the upper one.
+    /// by rounding, both become the upper one, but not in slices without a table nor between the unknowns of one node, which are stored whole.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a matrix of another graph, for a value that the type cannot hold, and in the symmetric form for a matrix
@@ -68,7 +69,7 @@ impl<V: StoredValue> HostSlices<V> {
         self.check("spmv", x, y)?;
         let rows = self.rows();
         space.for_each(y[..self.graph.rows()].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            host_rows::multiply(rows, block * S::CHUNK, x, [alpha, beta], y);
+            multiply(rows, block * S::CHUNK, x, [alpha, beta], y);
         });
         Ok(())
     }
@@ -89,7 +90,7 @@ impl<V: StoredValue> HostSlices<V> {
         self.check("spmv_dot", x, y)?;
         let matrix = self.rows();
         crate::sparse::spmv::dot_of_blocks(space, self.graph.rows(), rows, x, y, sums, slot, |first, y| {
-            host_rows::multiply_dot(matrix, first, x, y)
+            multiply_dot(matrix, first, x, y)
         })
     }
 
@@ -121,6 +122,11 @@ impl<V: StoredValue> HostSlices<V> {
     /// Returns the number of rows in slices without a table.
     pub fn listed_rows(&self) -> usize {
         self.layout.listed
+    }
+
+    /// Returns the number of unknowns of a node whose values lie together, 1 in slices of single rows.
+    pub fn dofs(&self) -> usize {
+        self.layout.dofs
     }
 
     /// Returns the numbers of rows and columns.

@@ -88,6 +88,7 @@ fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, Cr
         ("long lines", box_of([70, 9, 8], 0)),
         ("ghosts", box_of([21, 19, 13], 21 * 19)),
         ("some ghosts", box_of([21, 19, 13], 57)),
+        ("long ghosts", box_of([41, 19, 13], 41 * 19)),
         ("random", on(random_columns(777, 4000), 777, value)),
         ("empty rows", on(gaps, 500, value)),
         ("one row", on(vec![[0].into()], 1, value)),
@@ -96,7 +97,8 @@ fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, Cr
         ("band", on(band(2 * 4096 + 77), 2 * 4096 + 77, value)),
         ("blocks of 3", blocks_of(&box_columns([13, 17, 7], 0), 13 * 17 * 7, 3)),
         ("blocks of 2", blocks_of(&box_columns([40, 9, 8], 0), 40 * 9 * 8, 2)),
-        ("blocks and ghosts", blocks_of(&box_columns([21, 19, 13], 57), 21 * 19 * 13, 3)),
+        // The first row that reads a ghost is 16395, in the slice of row 16384.
+        ("blocks and ghosts", blocks_of(&box_columns([21, 19, 15], 99), 21 * 19 * 15, 3)),
         ("mixed blocks", blocks_of(&mixed, 5400, 3)),
         ("random blocks", blocks_of(&random_columns(377, 900), 377, 2)),
         ("mixed", on(mixed, 5400, value)),
@@ -145,6 +147,29 @@ fn every_storage_multiplies_every_matrix_on_any_number_of_threads_and_in_ranges(
                     assert!(y == expected && sums.scalars == [0.0, dot], "{name} {storage:?} {bounds:?}");
                 }
             }
+        }
+    }
+}
+
+/// Rows that read no ghost are computed before the ghosts have come, whatever these hold.
+#[test]
+fn rows_before_a_block_with_ghosts_do_not_read_them() {
+    for (name, a) in matrices(whole).into_iter().filter(|(name, _)| ["long ghosts", "blocks and ghosts"].contains(name))
+    {
+        let (rows, columns) = (a.graph().rows(), a.graph().columns());
+        let mut x: Vec<f64> = (0..columns).map(|i| (i * 31 % 101) as f64 - 50.0).collect();
+        let expected = product(&a, &x);
+        x[rows..].fill(f64::NAN);
+        let reads_ghosts = |row: usize| a.graph().row(row).iter().any(|&column| column as usize >= rows);
+        let interior = (0..rows).find(|&row| reads_ghosts(row)).unwrap();
+        for storage in STORAGES {
+            let matrix = stored(&Serial, &a, storage);
+            let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&Serial, rows, 1).unwrap());
+            let block = Product::<Serial>::row_block(&matrix.view());
+            let before = interior / block * block;
+            assert!(before > 0, "{name} {storage:?}: {interior} rows are less than a block");
+            matrix.view().multiply_dot(&Serial, 0..before, &x, &mut y, &mut sums, 0).unwrap();
+            assert!(y[..before] == expected[..before], "{name} {storage:?}");
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Values of matrices in slices, taken from a matrix in CRS in one pass.
 //!
 //! ```text
-//! turned     row r of a slice -> turned[k][r], offsets k of its table; absent entries are 0; with D unknowns per node, D x D times
+//! turned     row r of a slice -> turned[k][r], offsets k of its table; absent entries are 0; with D unknowns per node, one array
+//!            for each pair of an unknown of the rows and one of the columns
 //! stored     values <- turned[k]         offsets that the table stores
 //! compared   turned[k] = values          offsets that it mirrors: entry (i, j) with the stored (j, i)
 //! ```
 //! The slices are divided into one piece per thread. A piece compares a slice as soon as it is stored, while its values and the mirrored ones,
 //! a plane of a box apart, are in cache; slices whose partners lie in the piece before are compared at the end. Cost: reads 8 bytes per
-//! entry, columns only of rows that lack an offset of their table, and writes the stored values.
+//! entry, columns only of rows that lack an offset of their table, and writes the stored values. Values of blocks are read again from
+//! the cache to be compared.
 
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE, WIDEST};
@@ -50,7 +52,7 @@ pub(super) struct Update<'a> {
     symmetric: bool,
 }
 
-/// Unknowns of a row's node and of its columns' nodes; 0, 0 in slices of rows.
+/// Unknown of a row in its node and of a column in its node; 0, 0 in slices of rows.
 pub(super) type Pair = [usize; 2];
 
 /// Most unknowns of a node.
@@ -207,7 +209,7 @@ impl Update<'_> {
                 if entries.len() == dofs * offsets.len() {
                     *own = &values[entries];
                 } else {
-                    *spread = [0.0; DOFS * WIDEST];
+                    spread[..dofs * offsets.len()].fill(0.0);
                     let mut k = 0;
                     for first in entries.step_by(dofs) {
                         let offset = (graph.entries()[first] / dofs as u32).wrapping_sub(node as u32) as i32;

@@ -14,6 +14,8 @@ mod host;
 mod host_blocks;
 mod host_layout;
 mod host_matrix;
+mod host_multiply;
+mod host_nodes;
 #[cfg(test)]
 mod host_refusals;
 mod host_rows;
@@ -60,6 +62,12 @@ use std::ops::Range;
 pub trait Product<S: Blas> {
     /// Number of rows whose products share one partial sum. Ranges of [`multiply_dot`](Self::multiply_dot) start at a multiple.
     const ROW_BLOCK: usize;
+
+    /// Rows at whose multiples a product may be divided into rows that read no ghost and others: a multiple of
+    /// [`ROW_BLOCK`](Self::ROW_BLOCK).
+    fn row_block(&self) -> usize {
+        Self::ROW_BLOCK
+    }
 
     /// Rows and columns.
     fn extents(&self) -> (usize, usize);

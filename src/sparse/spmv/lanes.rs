@@ -30,7 +30,7 @@ impl Lanes {
         (Lanes::Warp, "32"),
     ];
 
-    /// The choice for rows of `entries` entries on average: about four entries per thread.
+    /// The choice for rows of `entries` entries on average: three to six entries per thread, up to 12 of 16 threads.
     pub fn of(entries: f64) -> Self {
         let longest = [(3.0, Lanes::One), (8.0, Lanes::Two), (18.0, Lanes::Four), (48.0, Lanes::Eight)];
         let fits = longest.into_iter().find(|&(longest, _)| entries <= longest);

@@ -97,7 +97,11 @@ fn wrong_results_of_the_host_are_named_and_not_timed() {
         let mistake = MISTAKES.iter().find(|(name, _)| *name == row.variant);
         let is_as_expected = match mistake {
             Some((_, says)) => row.checked.starts_with("wrong: ") && row.checked.contains(says) && row.timing.is_none(),
-            None => row.checked == "yes" && row.timing.is_some_and(|(_, samples)| samples >= 3),
+            // On a busy machine a first call may take so long that there is no second.
+            None => {
+                let is_sampled = |(seconds, samples)| samples >= 3 || samples == 1 && seconds > 4.0 * effort.seconds;
+                row.checked == "yes" && row.timing.is_some_and(is_sampled)
+            }
         };
         assert!(is_as_expected, "{} {}: {}", row.case.kernel, row.variant, row.checked);
         assert_eq!(row.roofline.is_some(), mistake.is_none());
@@ -105,7 +109,8 @@ fn wrong_results_of_the_host_are_named_and_not_timed() {
     let calls = wrong.0.lock().unwrap();
     let count = |name: &str| calls.iter().filter(|called| **called == name).count();
     MISTAKES.iter().for_each(|(name, _)| assert_eq!(count(name), 6, "{name} is called once in each case"));
-    assert!(count(RIGHT) >= 6 * 4);
+    let right = table.rows.iter().filter(|row| row.variant == RIGHT);
+    assert!(count(RIGHT) >= right.filter_map(|row| row.timing).map(|(_, samples)| samples).sum());
     // In the table, too, a wrong result has no time, no rate and no speedup.
     let text = table.csv();
     assert_eq!(
