@@ -3,7 +3,7 @@
 use crate::args::commands::Compare;
 use minifenl::run::compare::{Comparison, read};
 use minifenl::run::program::{self, Exit};
-use std::io::{Write, stderr, stdout};
+use std::io::stdout;
 
 /// Prints the comparison; with a limit, also the phases above it.
 pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
@@ -17,7 +17,7 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
         );
     }
     if !comparison.verified[1] {
-        let _ = writeln!(stderr(), "error: B is not verified");
+        crate::look::say("error: B is not verified");
         return Ok(Exit::NotVerified);
     }
     let above = comparison.above(limit);
@@ -27,7 +27,7 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
     });
     let said: Vec<String> = said.collect();
     if !said.is_empty() {
-        let _ = writeln!(stderr(), "error: above {limit} times as long as in A: {}", said.join(", "));
+        crate::look::say(&format!("error: above {limit} times as long as in A: {}", said.join(", ")));
         return Ok(Exit::Slower);
     }
     Ok(Exit::Done)

@@ -2,7 +2,7 @@
 
 use minifenl::run::program::{Colour, Tone, has_colours, paint};
 use std::ffi::OsString;
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;
 
 /// How much the program says besides its result.
@@ -40,6 +40,11 @@ impl Look {
     pub fn colours_output(self) -> bool {
         has_colours(self.colour, stdout().is_terminal())
     }
+}
+
+/// Writes a line to standard error in one call. Standard error has no buffer: in pieces, the lines of ranks and of a launcher mix.
+pub fn say(line: &str) {
+    let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// The word before an error.

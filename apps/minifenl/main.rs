@@ -38,7 +38,7 @@ use minifenl::run::{
 };
 use progress::Terminal;
 use startup::Startup;
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
@@ -160,7 +160,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         let tell = |text: &str| {
             // A status line may be open.
             let start = if stderr().is_terminal() { "\n" } else { "" };
-            let _ = writeln!(stderr(), "{start}{} {text}", look::error());
+            look::say(&format!("{start}{} {text}", look::error()));
         };
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }
@@ -195,7 +195,7 @@ fn together<T>(comm: &dyn Communicator, result: anyhow::Result<T>) -> Result<T, 
     match result {
         Err(error) if failing.lowest == comm.rank() => {
             let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
-            let _ = writeln!(stderr(), "{} {rank}{}", look::error(), printable(&format!("{error:#}")));
+            look::say(&format!("{} {rank}{}", look::error(), printable(&format!("{error:#}"))));
             Err(Exit::before_work(error.as_ref()))
         }
         // The others end with 0, so that the launcher neither ends the rank that speaks nor hides its code.
@@ -209,7 +209,7 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
     let rank = comm::launched_rank().unwrap_or(0);
     thread::sleep(Duration::from_secs(2 * rank.min(10) as u64));
     let name = if rank == 0 { String::new() } else { format!("rank {rank}: ") };
-    let _ = writeln!(stderr(), "{} {name}{}", look::error(), printable(&format!("{error:#}")));
+    look::say(&format!("{} {name}{}", look::error(), printable(&format!("{error:#}"))));
     Exit::before_work(error.as_ref())
 }
 
@@ -249,15 +249,15 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     };
     let appended = table.map_or(Ok(()), |table| table.append(&report));
     if let Err(error) = &appended {
-        let _ = writeln!(stderr(), "{} {error}", look::error());
+        look::say(&format!("{} {error}", look::error()));
         // The row is on stderr, so that it can be added by hand.
-        let _ = writeln!(stderr(), "{}", report.csv_row());
+        look::say(&report.csv_row());
     }
     if let Some(Err(lost)) = file.map(|file| file.write(&report)) {
-        let _ = writeln!(stderr(), "{} {lost}", look::error());
+        look::say(&format!("{} {lost}", look::error()));
         if lost.copy.is_none() {
             // The last place that is left: the log of the job.
-            let _ = writeln!(stderr(), "{}", serde_json::to_string(&report)?);
+            look::say(&serde_json::to_string(&report)?);
         }
         return Ok(Exit::Failed);
     }
@@ -289,7 +289,7 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
     if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
         return Exit::Done;
     }
-    let _ = writeln!(stderr(), "{} {}{}", look::error(), rank_of(comm, error), printable(&format!("{error:#}")));
+    look::say(&format!("{} {}{}", look::error(), rank_of(comm, error), printable(&format!("{error:#}"))));
     match Exit::during_work(error.as_ref()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,

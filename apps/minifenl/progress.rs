@@ -5,7 +5,7 @@ use crate::look::{self, Look, Volume};
 use minifenl::run::Progress;
 use minifenl::run::program::{StatusLine, TimeLeft, clock};
 use std::cell::RefCell;
-use std::io::{Stderr, Write, stderr};
+use std::io::Stderr;
 use std::time::{Duration, Instant};
 
 /// Least time between two lines about CG with --verbose.
@@ -49,7 +49,7 @@ impl Terminal {
     /// Keeps a line with --verbose.
     fn tell(&self, text: &str) {
         if self.is_first && self.volume == Volume::Verbose {
-            let _ = writeln!(stderr(), "{:9.3} s  {text}", self.start.elapsed().as_secs_f64());
+            look::say(&format!("{:9.3} s  {text}", self.start.elapsed().as_secs_f64()));
         }
     }
 }
@@ -89,7 +89,7 @@ impl Progress for Terminal {
     fn notice(&self, text: &str) {
         self.line.borrow_mut().clear();
         if self.is_first && self.volume != Volume::Quiet {
-            let _ = writeln!(stderr(), "{} {text}", look::note());
+            look::say(&format!("{} {text}", look::note()));
         }
     }
 

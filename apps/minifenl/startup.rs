@@ -1,7 +1,6 @@
 //! Limits the start of the ranks: a rank that never reaches MPI's start would let the others wait there for ever.
 
 use minifenl::comm::launched_rank;
-use std::io::{Write, stderr};
 use std::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -35,7 +34,7 @@ fn wait(receiver: &Receiver<()>, limit: Duration, rank: usize) {
         let seconds = limit.as_secs_f64();
         let text =
             format!("rank {rank} waited for {seconds} s (run.timeout, --timeout): other ranks have not started MPI");
-        let _ = writeln!(stderr(), "{} {text}", crate::look::error());
+        crate::look::say(&format!("{} {text}", crate::look::error()));
         process::exit(1);
     }
 }

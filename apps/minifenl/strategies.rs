@@ -7,7 +7,6 @@ use minifenl::error::printable;
 use minifenl::files::OutputFile;
 use minifenl::run::program::Exit;
 use minifenl::run::{Deck, strategies};
-use std::io::{Write, stderr};
 
 /// Measures, prints the table and writes the numbers; exit code 3 when a result or a promise about bits is wrong.
 pub fn run(deck: &Deck, rounds: usize, comm: &dyn Communicator) -> anyhow::Result<Exit> {
@@ -18,7 +17,7 @@ pub fn run(deck: &Deck, rounds: usize, comm: &dyn Communicator) -> anyhow::Resul
     if let Some(file) = file {
         let json = serde_json::to_string_pretty(&study)? + "\n";
         if let Err(lost) = file.write_or_copy(json.as_bytes()) {
-            let _ = writeln!(stderr(), "error: {}", printable(&lost.to_string()));
+            crate::look::say(&format!("error: {}", printable(&lost.to_string())));
             return Ok(Exit::Failed);
         }
     }

@@ -31,10 +31,7 @@ pub(super) fn multiply_dot<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f6
     let mut dots = [0.0; WAYS];
     let x_rows = &x[first..first + y.len()];
     if a.layout.dofs > 1 {
-        match a.layout.dofs {
-            2 => host_blocks::multiply::<V, 2>(a, first, x, [1.0, 0.0], y),
-            _ => host_blocks::multiply::<V, 3>(a, first, x, [1.0, 0.0], y),
-        }
+        multiply(a, first, x, [1.0, 0.0], y);
         for (x, y) in x_rows.chunks(WAYS).zip(y.chunks(WAYS)) {
             dots.iter_mut().zip(x.iter().zip(y)).for_each(|(dot, (x, y))| *dot += x * y);
         }
