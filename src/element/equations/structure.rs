@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Two unknowns, the first of which drives the second.
+    /// Two unknowns u and v: the source of v is a multiple of u, that of u is u.
     struct OneWay(f64);
 
     impl Equation<2> for OneWay {

@@ -111,7 +111,7 @@ mod tests {
     use crate::comm::ranks::on_ranks;
     use crate::space::{Cuda, Serial};
 
-    /// Rows with so many entries on average and at most, of which slices pad `more` in percent.
+    /// A matrix whose rows have `each` entries on average and at most `longest`; slices pad the entries by `more` percent.
     fn shape(is_symmetric: bool, rows: usize, [each, longest]: [usize; 2], more: usize) -> RowShape {
         let entries = rows * each;
         RowShape { rows, entries, padded: entries + entries * more / 100, longest, is_symmetric }

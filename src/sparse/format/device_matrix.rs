@@ -167,8 +167,7 @@ impl Formats for Cuda {
     const FORMAT: Format = Format::Pattern;
 
     // Tables have at most so many entries per row, and lists no halves. Small systems are copied from CRS, and the halves of a copy are
-    // checked. Lists move 12 bytes per entry, as CRS, whose CG iterations take 4 to 25 % more time
-    // per byte.
+    // checked. Lists move 12 bytes per entry, as CRS does; a CG iteration in CRS takes 4 to 25 % more time per byte.
     const BY_ROWS: Option<ByRows> = Some(|shape| {
         let RowShape { rows, entries, padded, longest, is_symmetric } = shape;
         match (longest > WIDEST, entries <= rows.saturating_mul(WIDEST)) {
