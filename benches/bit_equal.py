@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares two builds of minifenl bit by bit: residual history, iteration counts, errors, partition.
 
-    python3 benches/bit_equal.py OLD NEW
+    python3 benches/bit_equal.py OLD NEW            compares two programs
+    python3 benches/bit_equal.py OLD --record FILE  records the results of one; FILE.json then stands for OLD
 
-OLD and NEW are programs built with MPI, on one machine. The cases cover decks, maps, strategies, element kernels, 1 to 8 ranks and 1 to
-8 threads on the CPU. `scatter` runs on one thread only, since its sums have no fixed order on several. Fields that only one of the
+OLD and NEW are programs built with MPI, on one machine. The cases cover decks, problems, element types, formats, operators, maps,
+strategies, element kernels, 1 to 8 ranks and 1 to 8 threads on the CPU. `scatter` runs on one thread only, since its sums have no fixed order on several. Fields that only one of the
 reports has are left out, and so are verdict and bound. Exit code 1 if a case differs.
 """
 import itertools, json, os, subprocess, sys, tempfile
@@ -52,14 +53,33 @@ def cases():
         yield ranks, ["--nodes", "18", "--graph", graph, "--fill", "scatter", "--threads", "1"]
     for threads in range(1, 9):
         yield 1, ["--nodes", "24", "--threads", str(threads)]
+    for ranks, storage, values, operator in itertools.product((1, 2, 4), ("crs", "pattern", "symmetric"), ("f64", "f32"), (1, 2)):
+        yield ranks, ["--nodes", "37x21x25", "--format", storage, "--matrix", values, "--threads", str(operator)]
+    for problem, element, ranks, operator in itertools.product(
+            ("heat", "poisson", "diffusion", "elasticity"), ("hex8", "hex20", "hex27", "tet4", "tet10", "wedge6"), (1, 3),
+            ("assembled", "matrix-free")):
+        yield ranks, ["--problem", problem, "--element", element, "--nodes", "9x11x13", "--map", "twist:0.4", "--operator", operator, "--threads", "2"]
+    for problem, element, fill, graph in itertools.product(
+            ("poisson", "elasticity"), ("hex8", "hex27", "tet10"), ("gather", "colour"), ("map", "dashmap", "gather", "sort")):
+        yield 2, ["--problem", problem, "--element", element, "--nodes", "9", "--fill", fill, "--graph", graph, "--threads", "1"]
+    for element, storage, variant in itertools.product(
+            ("hex8", "tet4"), ("crs", "pattern", "symmetric"), ("classic", "single-reduction")):
+        yield 2, ["--problem", "elasticity", "--element", element, "--nodes", "13", "--format", storage, "--cg-variant", variant, "--threads", "1"]
+    for jacobian, problem in itertools.product(("analytic", "ad"), ("heat", "diffusion", "elasticity")):
+        yield 1, ["--problem", problem, "--element", "tet10", "--nodes", "9", "--jacobian", jacobian, "--threads", "2"]
+    yield 1, ["--problem", "minife", "--nodes", "17", "--threads", "2"]
 
 
 def main():
     old, new = sys.argv[1:3]
+    if new == "--record":
+        Path(sys.argv[3]).write_text(json.dumps([run(old, *case) for case in cases()]))
+        return False
+    recorded = iter(json.loads(Path(old).read_text())) if old.endswith(".json") else None
     count, different = 0, 0
     for ranks, flags in cases():
         count += 1
-        before, after = run(old, ranks, flags), run(new, ranks, flags)
+        before, after = next(recorded) if recorded else run(old, ranks, flags), run(new, ranks, flags)
         before, after = (before[0], shared(before[1], after[1])), (after[0], shared(after[1], before[1]))
         if before != after:
             different += 1
