@@ -1,9 +1,9 @@
 //! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
 
+use super::share::Share;
 use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory, start};
 use crate::error::check_at_least;
 use crate::{Error, Result};
-use rayon::iter::plumbing::{Producer, ProducerCallback};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -16,10 +16,19 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     /// Items per piece of a vector kernel, and per partial sum: 32 KiB of `f64` per array.
     const CHUNK: usize = 4096;
 
+    /// Returns the threads of the space; `None` stands for the calling thread.
+    fn pool(&self) -> Option<&rayon::ThreadPool>;
+
     /// Calls `f` once per item, in any order and on any thread of the space, and returns when all calls have returned.
     fn for_each<I>(&self, items: I, f: impl Fn(I::Item) + Send + Sync)
     where
-        I: IndexedParallelIterator;
+        I: IndexedParallelIterator,
+    {
+        let len = items.len();
+        // One thread or one item leaves nothing to share: the calling thread takes the items in order.
+        let pool = self.pool().filter(|pool| pool.current_num_threads() > 1 && len > 1);
+        items.with_producer(Share { pool, len, f });
+    }
 
     /// Calls `f` once per item as [`for_each`](Self::for_each) and returns one of the errors, if there are any.
     ///
@@ -39,10 +48,17 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     }
 
     /// Returns the number of threads that `for_each` may use at once.
-    fn concurrency(&self) -> usize;
+    fn concurrency(&self) -> usize {
+        self.pool().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
 
     /// Sorts keys in ascending order.
-    fn sort(&self, keys: &mut [u64]);
+    fn sort(&self, keys: &mut [u64]) {
+        match self.pool() {
+            None => keys.sort_unstable(),
+            Some(pool) => pool.install(|| keys.par_sort_unstable()),
+        }
+    }
 
     /// Returns the number of partial sums that a reduction over `len` items stores.
     fn partials(len: usize) -> usize {
@@ -132,45 +148,14 @@ pub fn allowed_cores() -> usize {
 }
 
 impl HostSpace for Serial {
-    fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
-        // A producer is rayon's sequential iterator. Driving it directly keeps Serial free of any thread pool.
-        items.with_producer(InOrder(f));
-    }
-
-    fn sort(&self, keys: &mut [u64]) {
-        keys.sort_unstable();
-    }
-
-    fn concurrency(&self) -> usize {
-        1
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        None
     }
 }
 
 impl HostSpace for Threads {
-    fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
-        // Nothing to share: avoids the hand-over to the pool.
-        if self.pool.current_num_threads() == 1 || items.len() <= 1 {
-            return Serial.for_each(items, f);
-        }
-        self.pool.install(|| items.for_each(f));
-    }
-
-    fn sort(&self, keys: &mut [u64]) {
-        self.pool.install(|| keys.par_sort_unstable());
-    }
-
-    fn concurrency(&self) -> usize {
-        self.pool.current_num_threads()
-    }
-}
-
-/// Drains a rayon iterator on the calling thread, first item first, without entering a pool.
-struct InOrder<F>(F);
-
-impl<T, F: Fn(T)> ProducerCallback<T> for InOrder<F> {
-    type Output = ();
-    fn callback<P: Producer<Item = T>>(self, producer: P) {
-        producer.into_iter().for_each(self.0);
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        Some(&self.pool)
     }
 }
 

@@ -39,6 +39,7 @@ mod memory;
 mod prefetch;
 mod remap;
 mod scan;
+mod share;
 mod start;
 mod step_times;
 mod view;
