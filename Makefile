@@ -60,8 +60,9 @@ $(CUDA):
 $(CUDA)/bin/nvdisasm: | $(CUDA)
 	target/tools/cuda/bin/pip install -q --no-deps nvidia-cuda-nvdisasm==$(NVDISASM_VERSION)
 
-# Every test runs once: all of both packages without MPI, those that need MPI or faults on purpose, and the models of the
-# lock-free code. A test that lacks a GPU adds a line to the file MINIFENL_SKIPPED.
+# Every test runs once, with one set of features, so that nothing is compiled twice; `make lint` compiles the other sets. A test that
+# lacks a GPU adds a line to the file MINIFENL_SKIPPED.
+TESTED := minifenl/mpi,minifenl/faults,minifenl-scaling/mpi
 test mutants: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
 test mutants: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
 test mutants: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
@@ -70,9 +71,7 @@ test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
 test: setup $(CUDA)/bin/nvdisasm $(MESHIO) ## every test, and how many passed, failed and were skipped
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@failed=0; \
-	cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
-	cargo test --workspace --features minifenl/mpi,minifenl/faults --no-fail-fast --test mpi --test gpus --test job --test hosts --test ranks --test faults --test partition_faults 2>&1 | tee -a target/test.log || failed=1; \
-	cargo test -p minifenl-scaling --features mpi --test scaling 2>&1 | tee -a target/test.log || failed=1; \
+	cargo test --workspace --features $(TESTED) --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
 	$(MESHIO)/bin/python tests/vtk.py target/debug/minifenl mpirun 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/faer cargo test --manifest-path tests/faer/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
@@ -183,15 +182,15 @@ KEEP ?=
 SANCOV := -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
 fuzz: ## coverage-guided fuzzing of every reader (SECONDS=60 per target, TARGETS="deck crs", KEEP=yes extends the corpus)
 	RUSTFLAGS="--cfg fuzzing $(SANCOV)" CARGO_TARGET_DIR=target/fuzz \
-	    cargo build --release --manifest-path tests/fuzz/guided/Cargo.toml --target $(HOST)
+	    cargo build --release --manifest-path tests/library/fuzz/guided/Cargo.toml --target $(HOST)
 	@for target in $(TARGETS); do \
 	    mkdir -p target/fuzz/found/$$target; log=target/fuzz/$$target.log; \
 	    export MINIFENL_FUZZ_TARGET=$$target; fuzz=target/fuzz/$(HOST)/release/minifenl-fuzz; \
-	    $$fuzz target/fuzz/found/$$target tests/fuzz/corpus/$$target -max_total_time=$(SECONDS) -max_len=1024 \
+	    $$fuzz target/fuzz/found/$$target tests/library/fuzz/corpus/$$target -max_total_time=$(SECONDS) -max_len=1024 \
 	        -rss_limit_mb=2048 -timeout=10 -artifact_prefix=target/fuzz/failed-$$target- -print_final_stats=1 > $$log 2>&1 || \
 	        { tail -20 $$log; echo "$$target failed: the input is target/fuzz/failed-$$target-*"; exit 1; }; \
 	    echo "$$target: $$(sed -n 's/^stat::number_of_executed_units: *//p' $$log) executions, $$(ls target/fuzz/found/$$target | wc -l) inputs found"; \
-	    if [ -n "$(KEEP)" ]; then $$fuzz -merge=1 -max_len=1024 tests/fuzz/corpus/$$target target/fuzz/found/$$target >> $$log 2>&1; fi; \
+	    if [ -n "$(KEEP)" ]; then $$fuzz -merge=1 -max_len=1024 tests/library/fuzz/corpus/$$target target/fuzz/found/$$target >> $$log 2>&1; fi; \
 	done
 
 models: ## every order of threads through the lock-free insert, the claims of rows and the sums at seams (loom)
@@ -237,7 +236,6 @@ coverage: export LLVM_PROFDATA ?= llvm-profdata-$(LLVM)
 endif
 coverage: setup $(CUDA)/bin/nvdisasm $(CURDIR)/target/tools/bin/cargo-llvm-cov ## line and region coverage of all tests, per module
 	cargo llvm-cov clean --workspace
-	cargo llvm-cov test --no-report --workspace
-	cargo llvm-cov test --no-report --features mpi --test mpi --test gpus --test job
+	cargo llvm-cov test --no-report --workspace --features $(TESTED)
 	cargo llvm-cov report --failure-mode all --json --summary-only --output-path target/coverage.json
 	tests/coverage.py target/coverage.json

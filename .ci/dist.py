@@ -4,11 +4,11 @@
     { cargo test --workspace --no-run --message-format=json; cargo bench --bench gpu --no-run --message-format=json; } |
         .ci/dist.py FOLDER NAME=PROGRAM...
 
-The folder is made anew. Tests that read the repository's sources or start an MPI themselves stay here.
+The folder is made anew. Tests that read the repository's files or start an MPI themselves stay here.
 """
 import json, os, shutil, subprocess, sys, tarfile
 
-LEFT_OUT = {"layers", "mpi", "gpus", "job", "fuzz"}
+LEFT_OUT = {"layers", "library", "mpi", "gpus", "ranks"}
 
 
 def strip(path):

@@ -41,7 +41,7 @@
 //!
 //! `auto` chooses by measured times (`src/contraction/auto.csv`), and by a rule if no similar case was measured;
 //! `auto-in-order` chooses among the variants that return the bits of `flat`. The first call of a specialised variant with new
-//! sizes compiles its kernel, in about half a second, and keeps it on disk. (`tests/kernels_compile` compiles 579 kernels in
+//! sizes compiles its kernel, in about half a second, and keeps it on disk. (`tests/spaces/kernels_compile` compiles 579 kernels in
 //! 127 s on two cores.)
 //!
 //! ```

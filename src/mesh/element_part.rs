@@ -196,7 +196,7 @@ mod tests {
         [3, 2, 4].map(|cells| cells * degree(element) as u64 + 1)
     }
 
-    /// The elements of all ranks, by the places of their nodes, against those of the box in one piece. tests/problems.rs solves on ranks.
+    /// The elements of all ranks, by the places of their nodes, against those of the box in one piece. tests/program/problems.rs solves on ranks.
     #[test]
     fn ranks_have_together_the_elements_of_the_whole_box() {
         for element in TYPES {

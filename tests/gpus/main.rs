@@ -7,8 +7,6 @@
 //! ```
 
 mod messages;
-#[path = "../common/mpirun.rs"]
-mod mpirun;
 mod solves;
 
 use minifenl::blas::Reductions;
@@ -73,7 +71,7 @@ fn run_cases(word: &str) -> ExitCode {
 
 /// One run on some ranks, ended by force when it hangs.
 fn run(case: &str, ranks: usize) -> String {
-    let mut run = mpirun::mpirun(ranks)
+    let mut run = support::mpirun(ranks)
         .arg(std::env::current_exe().expect("this program"))
         .env(CASE, case)
         .stdin(Stdio::null())

@@ -6,21 +6,17 @@
 //! ```
 //! Without arguments from `mpirun` it is the runner; under `mpirun`, with a case's name in MINIFENL_MPI_CASE, a rank.
 
-#[path = "../common/coo.rs"]
+#[path = "../library/coo/on_ranks.rs"]
 mod coo;
 mod ends;
 mod formats;
 mod halos;
 mod messages;
-#[path = "../common/mpirun.rs"]
-mod mpirun;
-#[path = "../common/partitioned.rs"]
+#[path = "../library/partition/partitioned.rs"]
 mod partitioned;
 #[allow(dead_code)]
 #[path = "../../examples/partitioned_mesh.rs"]
 mod partitioned_mesh;
-#[path = "../common/random.rs"]
-mod random;
 
 use minifenl::comm::{Communicator, agree, default_threads, started_by_mpirun, world};
 use minifenl::{Error, Result};
@@ -116,7 +112,7 @@ fn run_cases(word: &str) -> ExitCode {
 
 /// One run of this program on some ranks, ended by force when it hangs.
 fn run(case: &str, ranks: usize) -> std::io::Result<Output> {
-    let mut run = mpirun::mpirun(ranks)
+    let mut run = support::mpirun(ranks)
         .arg(std::env::current_exe()?)
         .env(CASE, case)
         .env("OMPI_MCA_rmaps_base_oversubscribe", "1")

@@ -1,7 +1,7 @@
 //! Messages that nobody expects, and parts of meshes numbered by them.
 
 use super::halos::{check_ring, ring_map, value};
-use super::{PATIENCE, all_well, limit, partitioned, random};
+use super::{PATIENCE, all_well, limit, partitioned};
 #[cfg(feature = "faults")]
 use minifenl::Error;
 use minifenl::Result;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The list of a round that a rank sends to another: rounds differ in senders, lengths, and values.
 pub(super) fn message(round: usize, from: usize, to: usize) -> Vec<Vec<u64>> {
-    let mut random = random::Random::new((1 + round * 10_007 + from * 101 + to) as u64);
+    let mut random = support::Random::new((1 + round * 10_007 + from * 101 + to) as u64);
     // Long lists need the receiver's buffer before they travel.
     let lengths = [0, 1, 20, 100_000 / (1 + from)];
     let lists = random.below(4).saturating_sub(1);

@@ -1,22 +1,24 @@
 //! Memory of a GPU: forecasts against measured peaks, bytes per node, reserved memory.
 
-#[path = "../common/gpu.rs"]
-mod gpu;
-
 use super::models::{self, Case};
 use super::{alone, deck, measured, part};
 use minifenl::element::ElementType;
 use minifenl::run::deck::{Choice, Operator, ProblemKind};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, model_on_gpu, on_gpu};
 use minifenl::solve::CgVariant;
+use minifenl::space::Cuda;
 use minifenl::space::ExecutionSpace;
 use minifenl::sparse::Format;
 use minifenl::{Error, fill, graph};
 
+fn gpu(test: &str) -> Option<Cuda> {
+    support::or_skip(test, Cuda::new(0), "MINIFENL_NEEDS_GPU")
+}
+
 #[test]
 fn forecasts_on_a_gpu_are_the_measured_peaks() {
     let _alone = alone();
-    let Some(space) = gpu::gpu("forecasts_on_a_gpu_are_the_measured_peaks") else { return };
+    let Some(space) = gpu("forecasts_on_a_gpu_are_the_measured_peaks") else { return };
     let mut cases = Vec::new();
     for graph in [graph::Strategy::Gather, graph::Strategy::Map, graph::Strategy::Sort] {
         for (fill, _) in fill::Strategy::ALL {
@@ -69,7 +71,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
 #[test]
 fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
     let _alone = alone();
-    let Some(space) = gpu::gpu("forecasts_of_models_on_a_gpu_are_the_measured_peaks") else { return };
+    let Some(space) = gpu("forecasts_of_models_on_a_gpu_are_the_measured_peaks") else { return };
     let (scalar, system) = ([65; 3], [41; 3]);
     let mut cases = Vec::new();
     let mut add = |problem, element, points, graph, fill, format: Format| {
@@ -113,7 +115,7 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
 #[test]
 fn an_array_that_does_not_fit_is_an_error_and_loses_no_memory() {
     let _alone = alone();
-    let Some(space) = gpu::gpu("an_array_that_does_not_fit_is_an_error_and_loses_no_memory") else { return };
+    let Some(space) = gpu("an_array_that_does_not_fit_is_an_error_and_loses_no_memory") else { return };
     let device = space.device().clone();
     let (before, total) = device.memory().unwrap();
     let error = space.zeros::<f64>(total as usize / 4).unwrap_err();
@@ -127,7 +129,7 @@ fn an_array_that_does_not_fit_is_an_error_and_loses_no_memory() {
 #[test]
 fn a_gpu_holds_a_node_in_510_bytes() {
     let _alone = alone();
-    let Some(space) = gpu::gpu("a_gpu_holds_a_node_in_510_bytes") else { return };
+    let Some(space) = gpu("a_gpu_holds_a_node_in_510_bytes") else { return };
     let (graph, fill, kernel) = (graph::Strategy::Gather, fill::Strategy::Gather, fill::Kernel::Fused);
     let mut above = Vec::new();
     // The last case is a part with other ranks on both sides of two axes.
@@ -172,7 +174,7 @@ fn a_gpu_holds_a_node_in_510_bytes() {
 #[test]
 fn reserved_memory_serves_later_arrays() {
     let _alone = alone();
-    let Some(space) = gpu::gpu("reserved_memory_serves_later_arrays") else { return };
+    let Some(space) = gpu("reserved_memory_serves_later_arrays") else { return };
     let device = space.device().clone();
     device.reset_peak().unwrap();
     let (used, free) = (device.used_bytes().unwrap(), device.memory().unwrap().0);

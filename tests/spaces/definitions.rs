@@ -3,7 +3,6 @@
 //! Node ids come from [`BoxPart`], which is tested node by node; element matrices from `element::reference`, which is tested
 //! by automatic differentiation. Tables, chunks, batches, strategies and boundary conditions are what is tested here.
 
-use super::wave::wave;
 use minifenl::element::{equations::Heat, reference};
 use minifenl::fill::{ContractionKernel, Dirichlet, ElementKernel, Elements, Fill, FusedKernel, Strategy};
 use minifenl::graph;
@@ -11,6 +10,7 @@ use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::space::{Serial, Threads};
 use minifenl::sparse::CrsMatrix;
 use std::collections::BTreeMap;
+use support::wave;
 
 const CORNERS: [[u64; 3]; 8] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
 const NODES: [u64; 3] = [23, 22, 19];

@@ -1,7 +1,6 @@
 //! Every operation on every execution space against `Serial`, which is the specification: the same bits where they are
 //! promised, a bound on the rounding where they are not. Sizes are ragged on purpose.
 
-use super::wave::wave;
 use minifenl::blas::{Blas, Reductions};
 use minifenl::element::equations::Heat;
 use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
@@ -10,6 +9,7 @@ use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
 use minifenl::space::{ExecutionSpace, HostSpace, Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsMatrix, Spmv};
+use support::wave;
 
 fn spaces() -> Vec<Threads> {
     [1, 2, 3, 7].map(|threads| Threads::new(threads).unwrap()).into()

@@ -5,21 +5,18 @@
 mod cg_steps;
 mod definitions;
 #[cfg(feature = "cuda")]
-#[path = "../common/equations.rs"]
 mod equations;
 #[cfg(feature = "cuda")]
-#[path = "../common/functions.rs"]
 mod functions;
-#[cfg(feature = "cuda")]
-#[path = "../common/gpu.rs"]
-mod gpu;
 mod host;
+#[cfg(feature = "cuda")]
+mod kernels_compile;
 mod products;
 mod references;
 mod slices;
+#[cfg(feature = "cuda")]
+mod text;
 mod views;
-#[path = "../common/wave.rs"]
-mod wave;
 
 // What a shared test file of the library calls `crate::space`.
 #[cfg(feature = "cuda")]
@@ -54,8 +51,12 @@ mod cuda {
 
     use super::equations;
     use super::functions;
-    pub use super::gpu::gpu;
-    pub use super::wave::wave;
+    pub use support::wave;
+
+    /// Returns the first GPU. Without one the test is skipped; with `MINIFENL_NEEDS_GPU` set it fails.
+    pub fn gpu(test: &str) -> Option<minifenl::space::Cuda> {
+        support::or_skip(test, minifenl::space::Cuda::new(0), "MINIFENL_NEEDS_GPU")
+    }
 
     /// Largest difference, relative to the largest expected value; NaN where one is.
     pub fn difference(found: &[f64], expected: &[f64]) -> f64 {

@@ -1,7 +1,6 @@
 //! Operations of hosts take slices: parts of longer vectors, arrays and vectors alike. Each result equals that of vectors of its own, and
 //! nothing outside the parts is written.
 
-use super::wave::wave;
 use minifenl::blas::{Blas, Reductions};
 use minifenl::comm::{Halo, Map, Solo};
 use minifenl::fill::Dirichlet;
@@ -13,6 +12,7 @@ use minifenl::solve::{
 use minifenl::space::{Serial, Threads};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Spmv};
 use std::sync::Arc;
+use support::wave;
 
 /// A chunk and a part of the next one.
 const N: usize = 4096 + 1234;

@@ -1,9 +1,10 @@
 //! What the unit tests share with the integration tests: the GPU, and where the recorded sweeps are.
 
-#[path = "../../../tests/common/gpu.rs"]
-mod gpu;
-#[path = "../../../tests/common/root.rs"]
-mod root;
+use minifenl::space::Cuda;
 
-pub use gpu::gpu;
-pub use root::root;
+pub use support::root;
+
+/// Returns the first GPU, or skips the test.
+pub fn gpu(test: &str) -> Option<Cuda> {
+    support::or_skip(test, Cuda::new(0), "MINIFENL_NEEDS_GPU")
+}

@@ -87,7 +87,7 @@ fn threads_and_ranks_do_not_change_the_answer() {
             };
             let [one, three] = [1, 3].map(|threads| run(&Threads::new(threads).unwrap()));
             assert_eq!(one.history, three.history, "{kind} on {element}, {strategy}");
-            // Elements of other types need messages, which ranks on threads do not have: tests/problems.rs runs them.
+            // Elements of other types need messages, which ranks on threads do not have: tests/program/problems.rs runs them.
             for ranks in [2, 5].into_iter().filter(|_| !deck.is_model()) {
                 let of_ranks = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &Silent).unwrap());
                 check(&format!("{kind} on {element}, {strategy}, {ranks} ranks"), &of_ranks[0], &one);

@@ -1,13 +1,10 @@
 //! Fuzzes what the program reads, decks of sweeps and tables, with fixed seeds: mutations of the decks and tables of this
 //! repository, shortened. No panic, messages of one line, and a table that is read is written and read back.
 
-#[path = "../../../../tests/fuzz/mutate.rs"]
-mod mutate;
-
 use super::{NoPeers, SweepDeck, Table};
 use crate::testing::root;
-use mutate::Mutator;
 use std::path::PathBuf;
+use support::Mutator;
 
 /// Mutations of decks and of tables: some seconds each.
 const RUNS: [u32; 2] = [40_000, 20_000];

@@ -1,0 +1,14 @@
+//! The library as its callers see it, without the program: sums by index pairs, files, partitions, elements, convergence, and readers
+//! of foreign data.
+
+#![allow(missing_docs, missing_debug_implementations, unsafe_code)]
+
+mod convergence;
+mod coo;
+mod element_types;
+#[cfg(all(feature = "cli", feature = "num-complex", feature = "sprs"))]
+mod fuzz;
+mod market;
+mod memory;
+mod partition;
+mod thread_ranks;

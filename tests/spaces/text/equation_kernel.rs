@@ -1,0 +1,310 @@
+//! The kernels of `kernels/equation.cu` and `kernels/fill_contraction.cu` compute the element matrices of the host's `EquationKernel`.
+//! Without a GPU: the compiler of the host compiles their text. A loop takes the place of blocks and threads; for contractions, 32
+//! threads are the lanes of a warp, and a function the tensor cores.
+
+use crate::equations::{Bratu, Layered};
+use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
+use minifenl::element::{Basis, ElementType};
+use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText};
+use minifenl::mesh::ElemNode;
+use minifenl::space::DeviceText;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[minifenl::device]
+mod energy {
+    use minifenl::element::equations::{Equation, Field, Weak};
+    use minifenl::space::lanes::Number;
+
+    /// The minimum of the energy (1 + u^2) (1 + |grad u|^2)^2: symmetric derivatives without zeros, and a flux that is not linear.
+    #[derive(Debug)]
+    pub struct Energy {}
+
+    impl Equation<1> for Energy {
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [a, b, c] = u.grad;
+            let one = N::from(1.0);
+            let (stretch, weight) = (one + a * a + b * b + c * c, one + u.value * u.value);
+            let k = N::from(4.0) * weight * stretch;
+            [Weak { flux: [k * a, k * b, k * c], source: N::from(2.0) * u.value * stretch * stretch }]
+        }
+    }
+}
+
+/// Elements, as many as a batch of the host has; columns in front of theirs and behind them are not written.
+const ELEMS: usize = 5;
+const BEFORE: usize = 2;
+const CAPACITY: usize = 8;
+
+const PRELUDE: &str = r#"
+#include <math.h>
+#include <stdio.h>
+#include <vector>
+#define __device__
+#define __global__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(threads)
+#define KERNEL static void
+#define INLINE static inline
+typedef unsigned int u32;
+typedef unsigned long long u64;
+struct { u32 x; } blockIdx, blockDim = {1}, threadIdx;
+static u64 thread_index() { return blockIdx.x; }
+static void __syncthreads() {}
+template <class T> static T least(T a, T b) { return b < a ? b : a; }
+template <class T> static T __ldg(const T* from) { return *from; }
+static void __stcs(double* to, double value) { *to = value; }
+"#;
+/// A warp; blocks have one.
+const WARP: &str = r#"
+#include <barrier>
+#include <math.h>
+#include <stdio.h>
+#include <thread>
+#include <vector>
+#define __device__
+#define __global__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define KERNEL static void
+#define INLINE static inline
+typedef unsigned int u32;
+typedef unsigned long long u64;
+constexpr u32 ALL_LANES = ~0u;
+constexpr int WARP = 32;
+struct Index { u32 x; };
+struct uint2 { u32 x, y; };
+struct double2 { double x, y; };
+static thread_local Index threadIdx;
+static Index blockIdx, blockDim = {WARP}, gridDim = {2};
+static std::barrier<> all(WARP);
+static double lanes[2][WARP][2];
+static u32 lane_index() { return threadIdx.x; }
+static u64 thread_index() { return blockIdx.x * WARP + threadIdx.x; }
+static u64 thread_count() { return gridDim.x * WARP; }
+static void __syncthreads() { all.arrive_and_wait(); }
+template <class T> static T least(T a, T b) { return b < a ? b : a; }
+template <class T> static T __ldg(const T* from) { return *from; }
+template <class T> static void __stcs(T* to, T value) { *to = value; }
+static double __shfl_xor_sync(u32, double value, int across) {
+    lanes[0][lane_index()][0] = value;
+    all.arrive_and_wait();
+    double found = lanes[0][lane_index() ^ across][0];
+    all.arrive_and_wait();
+    return found;
+}
+// Rows of a, columns of b: lane 4 g + t has terms t and t + 4 of the g-th one, and the outputs (g, 2 t) and (g, 2 t + 1).
+static void product(double (&c)[2], const double* a, const double* b, int count) {
+    u32 lane = lane_index();
+    for (int v = 0; v < count; v++) lanes[0][lane][v] = a[v], lanes[1][lane][v] = b[v];
+    all.arrive_and_wait();
+    for (int j = 0; j < 2; j++) {
+        for (int k = 0; k < 4 * count; k++) {
+            c[j] += lanes[0][lane / 4 * 4 + k % 4][k / 4] * lanes[1][(lane % 4 * 2 + j) * 4 + k % 4][k / 4];
+        }
+    }
+    all.arrive_and_wait();
+}
+static void multiply(double (&c)[2], double (&d)[2], const double (&a)[2], const double (&e)[2], const double (&b)[2]) {
+    product(c, a, b, 2), product(d, e, b, 2);
+}
+static void multiply_half(double (&c)[2], double (&d)[2], double a, double e, double b) { product(c, &a, &b, 1), product(d, &e, &b, 1); }
+"#;
+const WARP_MAIN: &str = r#"
+int main() {
+    auto numbers = [](size_t count) {
+        std::vector<double> all(count);
+        if (fread(all.data(), 8, count, stdin) != count) all.clear();
+        return all;
+    };
+    std::vector<double> nodes = numbers(COUNT * NODES), coords = numbers(COUNT * NODES * AXES), solution = numbers(COUNT * NODES);
+    std::vector<double> parameters = numbers(PARAMETERS);
+    std::vector<u32> elem_node(nodes.begin(), nodes.end());
+    std::vector<double> matrices(NODES * NODES * CAPACITY, NAN), residuals(NODES * CAPACITY, NAN);
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) {
+        std::vector<std::thread> lanes;
+        for (u32 lane = 0; lane < WARP; lane++) {
+            lanes.emplace_back([&, lane] {
+                threadIdx.x = lane;
+                contract_equation(COUNT, BEFORE, CAPACITY, elem_node.data(), coords.data(), solution.data(), parameters.data(),
+                                  matrices.data(), residuals.data());
+            });
+        }
+        for (auto& lane : lanes) lane.join();
+    }
+    fwrite(matrices.data(), 8, matrices.size(), stdout);
+    fwrite(residuals.data(), 8, residuals.size(), stdout);
+}
+"#;
+/// The approximate reciprocal of a GPU, and one for a host.
+const RECIPROCAL: [&str; 2] = [r#"asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));"#, "r = float(1 / x);"];
+const MAIN: &str = r#"
+static std::vector<double> numbers(size_t count) {
+    std::vector<double> all(count);
+    if (fread(all.data(), 8, count, stdin) != count) all.clear();
+    return all;
+}
+int main() {
+    std::vector<double> nodes = numbers(COUNT * NODES), coords = numbers(COUNT * NODES * DIM);
+    std::vector<double> solution = numbers(COUNT * ROWS), parameters = numbers(PARAMETERS);
+    std::vector<double> tables = numbers(NUMBERS);
+    std::vector<u32> elem_node(nodes.begin(), nodes.end());
+    const double* from = tables.data();
+    std::vector<double> matrices(ROWS * ROWS * CAPACITY, NAN), residuals(ROWS * CAPACITY, NAN);
+#if FUSED
+    for (blockIdx.x = 0; blockIdx.x < COUNT + 1; blockIdx.x++) {
+        store_equation(COUNT, BEFORE, CAPACITY, elem_node.data(), coords.data(), solution.data(), parameters.data(), from,
+                       matrices.data(), residuals.data());
+    }
+#else
+    u64 cells = COUNT + 1;
+    std::vector<double> work(cells * ITEMS * POINTS, NAN);
+    for (blockIdx.x = 0; blockIdx.x < COUNT / GROUP + 2; blockIdx.x++) {
+        equation_points(COUNT, cells, elem_node.data(), coords.data(), solution.data(), parameters.data(), from, work.data());
+    }
+    for (blockIdx.x = 0; blockIdx.x < TILES + DOFS; blockIdx.x++) {
+        for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++) {
+            equation_tiles(COUNT, cells, BEFORE, CAPACITY, from, work.data(), matrices.data(), residuals.data());
+        }
+    }
+#endif
+    fwrite(matrices.data(), 8, matrices.size(), stdout);
+    fwrite(residuals.data(), 8, residuals.size(), stdout);
+}
+"#;
+
+/// Numbers in -0.5..0.5 without a pattern.
+fn noise(k: usize) -> f64 {
+    (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x632b_e59b_d9b4_e019) as f64 / u64::MAX as f64 - 0.5
+}
+
+/// What the kernels write, compiled as C++: matrices and residuals.
+fn run(compiler: &str, name: &str, program: &str, input: &[f64]) -> Vec<f64> {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |file: &str| folder.path().join(file);
+    std::fs::write(at("kernels.cpp"), program).unwrap();
+    let mut command = Command::new(compiler);
+    let command = command.args(["-std=c++20", "-pthread", "-O0", "-w", "-o"]).arg(at("kernels")).arg(at("kernels.cpp"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let program: &Path = &at("kernels");
+    let mut running = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let bytes: Vec<u8> = input.iter().flat_map(|x| x.to_ne_bytes()).collect();
+    let mut stdin = running.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
+    let output = running.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    output.stdout.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
+}
+
+/// Distorted elements that share no node, with random unknowns.
+fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
+    compiler: &str,
+    equation: &E,
+    element: ElementType,
+) {
+    let (name, nodes) = (format!("{} on {element}", E::NAME), ELEMS * NN);
+    let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), NN, nodes).unwrap();
+    let (mut coords, mut nodal) = (vec![[0.0; 3]; nodes], vec![[0.0; D]; nodes]);
+    for (elem, table) in elem_node.iter().enumerate() {
+        for (m, &node) in table.iter().enumerate() {
+            let xi = element.reference_nodes()[m];
+            coords[node as usize] = std::array::from_fn(|a| xi[a] + elem as f64 + 0.2 * noise(3 * node as usize + a));
+            nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
+        }
+    }
+    let tables = Basis::new(element).at(&element.rule());
+    let text = EquationText::of(equation);
+    let source = text.source(&tables).unwrap();
+    // The common header is CUDA's alone; the prelude states what of it the kernels need.
+    let (_, kernels) = source.split_once("#line 1 \"device.cuh\"").unwrap();
+    let numbers = text.tables(&tables).unwrap();
+    let sizes = format!(
+        "constexpr u32 COUNT = {ELEMS}, BEFORE = {BEFORE}, CAPACITY = {CAPACITY}, PARAMETERS = {}, NUMBERS = {};\n",
+        text.parameters().len(),
+        numbers.len()
+    );
+    let input = [
+        elem_node.iter().flatten().map(|&node| f64::from(node)).collect(),
+        coords.as_flattened().to_vec(),
+        nodal.as_flattened().to_vec(),
+        text.parameters().to_vec(),
+        numbers,
+    ];
+    let mut programs = vec![(name.clone(), [PRELUDE, kernels, &sizes, MAIN].concat())];
+    if let Some(source) = text.contraction_source(&tables) {
+        let (_, source) = source.split_once("#line 1 \"element.cuh\"").unwrap();
+        let (headers, rest) = source.split_once("#line 1 \"dmma.cuh\"").unwrap();
+        let (_, kernel) = rest.split_once("#line 1").unwrap();
+        let [of_gpu, of_host] = RECIPROCAL;
+        assert!(kernel.contains(of_gpu));
+        let kernel = kernel.replace(of_gpu, of_host);
+        programs
+            .push((format!("{name}, contraction"), [WARP, headers, "#line 1", &kernel, &sizes, WARP_MAIN].concat()));
+    }
+    assert_eq!(programs.len(), if D == 1 && element == ElementType::Hex8 { 2 } else { 1 }, "{name}");
+    let kernel = EquationKernel::<E, D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    let mut expected = Box::new(ElementBatch::<ND>::ZERO);
+    kernel.evaluate(0..ELEMS, &mut kernel.scratch(), &mut expected);
+    let ElementBatch { matrix, residual } = &*expected;
+    let largest = |all: &[f64]| all.iter().fold(0.0f64, |max, x| max.max(x.abs()));
+    let scale = largest(matrix.as_flattened().as_flattened()).max(largest(residual.as_flattened()));
+    for (name, program) in programs {
+        let found = run(compiler, &name, &program, &input.concat());
+        assert_eq!(found.len(), (ND * ND + ND) * CAPACITY, "{name}");
+        let (matrices, residuals) = found.split_at(ND * ND * CAPACITY);
+        let mut compared = 0;
+        for column in 0..CAPACITY {
+            let elem = column.checked_sub(BEFORE).filter(|&elem| elem < ELEMS);
+            let mut compare = |what: &str, i: usize, j: usize, found: f64, expected: &[f64]| match elem {
+                Some(elem) => {
+                    let difference = (found - expected[elem]).abs();
+                    assert!(
+                        difference < 1e-13 * scale,
+                        "{name}, element {elem}, {what} {i} {j}: {found}, {}",
+                        expected[elem]
+                    );
+                    compared += 1;
+                }
+                None => assert!(found.is_nan(), "{name}: column {column} of {what} {i} {j} is written"),
+            };
+            let (mut entries, full) = (0.., !text.is_symmetric());
+            for (i, j) in (0..ND).flat_map(|i| (0..ND).map(move |j| (i, j))).filter(|(i, j)| full || i <= j) {
+                let entry = entries.next().unwrap_or(0);
+                compare("matrix", i, j, matrices[entry * CAPACITY + column], &matrix[i][j]);
+            }
+            (0..ND).for_each(|i| compare("residual", i, 0, residuals[i * CAPACITY + column], &residual[i]));
+        }
+        let entries = if text.is_symmetric() { ND * (ND + 1) / 2 } else { ND * ND };
+        assert_eq!(compared, ELEMS * (entries + ND), "{name}");
+    }
+}
+
+#[test]
+fn kernels_compute_the_element_matrices_of_the_host() {
+    let compiler = std::env::var("CXX").unwrap_or("c++".into());
+    let works = Command::new(&compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !works.is_ok_and(|status| status.success()) {
+        println!("skipped: no C++ compiler `{compiler}` (CXX may name one)");
+        return;
+    }
+    // In one kernel.
+    check::<_, 1, 8, 8>(&compiler, &Heat::new(1.7), ElementType::Hex8);
+    check::<_, 1, 8, 8>(&compiler, &Diffusion { direction: [0.5, 1.0, -0.25] }, ElementType::Hex8);
+    check::<_, 1, 8, 8>(&compiler, &Bratu { lambda: 1.3 }, ElementType::Hex8);
+    check::<_, 1, 8, 8>(&compiler, &energy::Energy {}, ElementType::Hex8);
+    check::<_, 1, 6, 6>(&compiler, &Bratu { lambda: 1.3 }, ElementType::Wedge6);
+    // In two, with one tile and with several.
+    let elasticity = Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, 0.0, -1.0] };
+    check::<_, 3, 8, 24>(&compiler, &elasticity, ElementType::Hex8);
+    check::<_, 3, 10, 30>(&compiler, &elasticity, ElementType::Tet10);
+    check::<_, 1, 27, 27>(&compiler, &Diffusion { direction: [0.5, 1.0, -0.25] }, ElementType::Hex27);
+    let layered = Layered { weights: [1.5, 0.0, 0.25], mix: [[1.0, 0.5], [0.25, 2.0]], limit: 20.0 };
+    check::<_, 2, 20, 40>(&compiler, &layered, ElementType::Hex20);
+    // In layers: symmetric with one unknown above, with several, and not symmetric.
+    check::<_, 3, 27, 81>(&compiler, &elasticity, ElementType::Hex27);
+    check::<_, 2, 27, 54>(&compiler, &layered, ElementType::Hex27);
+}

@@ -1,0 +1,12 @@
+//! Shared by the tests of all packages: starting programs, random numbers, skipped tests. The crate does not use minifenl, so that
+//! unit tests of the library can use it without compiling the library twice.
+
+mod mutate;
+mod programs;
+mod random;
+mod skip;
+
+pub use mutate::Mutator;
+pub use programs::{json, mpirun, root, run};
+pub use random::{Random, wave};
+pub use skip::{or_skip, skip};

@@ -1,0 +1,39 @@
+//! Programs of this workspace, started as a user would, and the files that they read and write.
+
+use assert_cmd::Command;
+use std::path::{Path, PathBuf};
+
+/// Runs a program and returns its exit code, stdout and stderr.
+///
+/// # Panics
+/// If the program does not start, is killed, or prints no UTF-8.
+pub fn run(program: &str, args: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin(program).unwrap().args(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// Returns `mpirun` with a number of ranks, to which the program is added. Runs also as root and on fewer cores than ranks.
+pub fn mpirun(ranks: usize) -> std::process::Command {
+    let mut command = std::process::Command::new("mpirun");
+    command.args(["--oversubscribe", "-n", &ranks.to_string()]);
+    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+    command
+}
+
+/// Reads a JSON file.
+///
+/// # Panics
+/// If there is no such file, or it is not JSON.
+pub fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Returns the folder that holds `inputs/` and `docs/`: the repository, or a folder made by `make dist`.
+///
+/// # Panics
+/// If a test runs neither under cargo nor in such a folder.
+pub fn root() -> PathBuf {
+    let package = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap());
+    package.ancestors().find(|folder| folder.join("inputs/contractions").is_dir()).unwrap().into()
+}
