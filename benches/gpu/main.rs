@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo bench --bench gpu -- --json gpu.json
 //! cargo bench --bench gpu -- --device cpu --sizes 16,32,64,128 --json cpu.json
-//! python3 benches/plot.py gpu.json cpu.json --out docs/results/bandwidth
+//! python3 benches/plot.py gpu.json cpu.json --out bandwidth
 //! ```
 //! Times are medians, on a GPU between events of its stream. GB/s are bytes by the formulas of `run::cost` over time: the
 //! same bytes for every variant of a stage, so that a format that moves fewer can pass the copy. A peer's product is

@@ -2,13 +2,9 @@
 //!
 //! ```text
 //! cargo bench --bench host_formats -- [NODES]...      boxes of NODES^3 nodes, by default 32, 64 and 100: a 27-point operator
-//! cargo bench --bench host_formats -- irregular       tetrahedra, hex27, elasticity: also formats that the library does not have
 //! ```
 //! On 1 thread and on all cores. Values differ. Rounds visit all storages in turn; the table has their medians. Products are checked
 //! against sums over the entries before they are timed; sprs and nalgebra-sparse multiply the same CRS matrix on 1 thread.
-
-mod irregular;
-mod prototypes;
 
 use minifenl::Result;
 use minifenl::blas::{Reductions, triad, triad_length};
@@ -17,25 +13,17 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Threads, allowed_cores};
-use minifenl::sparse::{
-    CrsGraph, CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product,
-};
-use std::sync::Arc;
+use minifenl::sparse::{CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product};
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
 const ITERATIONS: usize = 20;
 
-/// The 27-point operator of a box.
+/// Returns a symmetric, diagonally dominant 27-point operator on a box.
 fn box_matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
     let spec = BoxSpec::unit([m; 3], CoordinateMap::None)?;
     let mesh = Mesh::new(space, BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
     let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), Strategy::default())?.crs;
-    Ok(on(graph))
-}
-
-/// A symmetric matrix on a graph, diagonally dominant where rows have up to 27 entries.
-fn on(graph: Arc<CrsGraph>) -> CrsMatrix {
     let mut a = CrsMatrix::zero(graph.clone());
     let (_, values) = a.parts_mut();
     for row in 0..graph.rows() {
@@ -45,7 +33,7 @@ fn on(graph: Arc<CrsGraph>) -> CrsMatrix {
             values[entry] = if column == row { 27.0 } else { -1.0 - 1e-3 * (pair % 11) as f64 };
         }
     }
-    a
+    Ok(a)
 }
 
 /// One row of the table: what is timed, set-up and update in seconds, bytes of a product.
@@ -168,17 +156,13 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let sizes: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
-    let sizes = if words.is_empty() { vec![32, 64, 100] } else { sizes };
+    let sizes: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { vec![32, 64, 100] } else { sizes };
     let mut counts = vec![1, allowed_cores()];
     counts.dedup();
     for threads in counts {
         let space = Threads::new(threads)?;
         sizes.iter().try_for_each(|&m| compare(&space, threads, m))?;
-        if words.is_empty() || words.iter().any(|word| word == "irregular") {
-            irregular::compare(&space, threads)?;
-        }
     }
     Ok(())
 }
