@@ -9,7 +9,7 @@
 //! 1  Cuda::new        loads driver and runtime compiler; an error says what is missing
 //! 2  graph, fill      on the threads of the host
 //! 3  upload           matrix and right-hand side
-//! 4  Storage          per-slice offset patterns, the fastest format for the matrix of a grid
+//! 4  Storage          per-slice offset patterns; columns are not stored
 //! 5  cg               the same call as on the host; the solution comes back by download
 //! ```
 

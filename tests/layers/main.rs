@@ -3,6 +3,7 @@
 
 #![allow(missing_docs)]
 mod circles;
+mod paths;
 mod tokens;
 mod tree;
 
@@ -140,7 +141,7 @@ fn entangled(sources: &[Source]) -> Vec<String> {
 fn unowned(kernels: &[Source], owners: &[(String, Vec<Token>)]) -> Vec<String> {
     let mut faults = Vec::new();
     for (kernel, _) in kernels {
-        // `kernel_file!("name", "header.cuh")`, or `include_str!` of a path.
+        // `kernel_file!("name", "common.cuh")`, or `include_str!` of a path.
         let names = |text: &str| {
             kernel == text || kernel.strip_suffix(".cu") == Some(text) || text.ends_with(&format!("kernels/{kernel}"))
         };

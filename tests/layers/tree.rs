@@ -37,7 +37,7 @@ enum Target {
 /// All modules of a crate.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// Names of the files below the root, such as `solve/cg.rs`.
+    /// Names of the files below the root, such as `solve/newton.rs`.
     pub files: Vec<String>,
     modules: BTreeMap<Vec<String>, Module>,
 }

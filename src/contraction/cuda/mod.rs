@@ -1,4 +1,4 @@
-//! The nine contractions on a GPU: launches of `kernels/contraction*.cu`.
+//! The nine contractions on a GPU: launches of `contraction*.cu`.
 //!
 //! ```text
 //! call -> Work (sizes, strides) -> Variant (the selected one, or Auto's choice) -> Launch (kernel, grid)
