@@ -3,8 +3,8 @@
 
     make plot JSON="gpu.json cpu.json" OUT=docs/results/bandwidth
 
-One panel per phase, both axes logarithmic: GB/s of SpMV and CG by the formulas of run::cost, after Hoemmen and Edwards 2014, slide 12,
-with rates in place of times; Mnodes/s of fill and graph, whose variants move different numbers of bytes. Short dashes: the copy bandwidth, or
+One panel per measured phase, both axes logarithmic: GB/s of SpMV and CG by the formulas of run::cost, after Hoemmen and Edwards 2014, slide 12,
+with rates in place of times; Mnodes/s of fill and graph, and of all phases if rows have no bytes. Short dashes: the copy bandwidth, or
 the nodes per second whose fewest bytes a copy moves. Dashed: CPU. Colours and markers are those of apps/figure/src/styles.csv. Writes OUT.svg and
 OUT.png (192 pixels per inch).
 """
@@ -41,9 +41,14 @@ def styles(names):
     return found
 
 
+def is_copied(row):
+    """Whether a row's rate is in GB/s."""
+    return row["what"] in COPIED and "gb_per_s" in row
+
+
 def rate(row):
     """GB/s, or millions of nodes per second."""
-    return row["gb_per_s"] if row["what"] in COPIED else row["size"] / row["median_ms"] / 1e3
+    return row["gb_per_s"] if is_copied(row) else row["size"] / row["median_ms"] / 1e3
 
 
 def series(report, what, best):
@@ -61,7 +66,7 @@ def limit(report, what):
     """The copy: GB/s, or Mnodes/s by the variant that moves the fewest bytes; (nodes, rate)."""
     copy, fewest = report["copy_gb_per_s"], {}
     for row in report["rows"]:
-        if row["what"] == what:
+        if row["what"] == what and "bytes" in row:
             fewest[row["size"]] = min(row["bytes"], fewest.get(row["size"], row["bytes"]))
     return [(size, copy if what in COPIED else 1e3 * copy * size / count) for size, count in sorted(fewest.items())]
 
@@ -114,10 +119,16 @@ def beside(axis, ends):
 def draw(reports, best):
     plt.rcParams.update({"font.size": 8.5, "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False,
                          "svg.hashsalt": "minifenl", "axes.axisbelow": True, "font.family": "DejaVu Sans"})
-    figure, axes = plt.subplots(2, 2, figsize=(14, 7.6), sharex=True, sharey="row")
-    figure.subplots_adjust(left=0.055, right=0.835, top=0.86, bottom=0.07, wspace=0.76, hspace=0.2)
+    rows = [row for report in reports for row in report["rows"]]
+    panels = [panel for panel in PANELS if any(row["what"] == panel[0] for row in rows)] or PANELS
+    down, across = -(-len(panels) // 2), min(len(panels), 2)
+    width, height = 1 + 6.5 * across, 3.8 * down
+    figure, axes = plt.subplots(down, across, figsize=(width, height), sharex=True, sharey="row", squeeze=False)
+    figure.subplots_adjust(left=0.77 / width, right=1 - 2.3 / width, top=1 - 1.06 / height, bottom=0.53 / height, wspace=0.76, hspace=0.2)
+    for axis in axes.flat[len(panels):]:
+        axis.set_visible(False)
     words, todo, sizes = [], [], []
-    for axis, (what, title) in zip(axes.flat, PANELS):
+    for axis, (what, title) in zip(axes.flat, panels):
         lines = [(report, variant, points) for report in reports for variant, points in series(report, what, best).items()]
         names = [variant.split(",")[0] for _, variant, _ in lines]
         ends = []
@@ -133,7 +144,8 @@ def draw(reports, best):
             if points := limit(report, what):
                 (line,) = axis.plot(*zip(*points), color="#222222", linewidth=1, linestyle=(0, (2, 2)))
                 ends.append((*points[-1], f"{device(report)}: copy", line))
-        axis.set(xscale="log", yscale="log", ylabel="GB/s" if what in COPIED else "Mnodes/s")
+        is_bytes = any(is_copied(row) for row in rows if row["what"] == what)
+        axis.set(xscale="log", yscale="log", ylabel="GB/s" if is_bytes else "Mnodes/s")
         axis.set_title(title, loc="left")
         axis.tick_params(labelbottom=True, labelleft=True)
         axis.grid(alpha=0.25, linewidth=0.5)
@@ -145,9 +157,10 @@ def draw(reports, best):
     for axis, ends in todo:
         beside(axis, ends)
     title = f"Rates at {min(sizes):,} to {max(sizes):,} nodes" if sizes else "Rates: nothing was measured"
-    figure.text(0.02, 0.962, title, fontsize=12)
-    figure.text(0.02, 0.931, f"{source(reports)}. Dashed: CPU; short dashes: copy bandwidth of the same run.")
-    return figure, title, f"Four line charts over the number of nodes: {'; '.join(words)}."
+    figure.text(0.02, 1 - 0.29 / height, title, fontsize=12)
+    dashes = ". Dashed: CPU; short dashes: copy bandwidth of the same run." if any("bytes" in row for row in rows) else "."
+    figure.text(0.02, 1 - 0.53 / height, f"{source(reports)}{dashes}")
+    return figure, title, f"Line charts over the number of nodes: {'; '.join(words)}."
 
 
 def main():

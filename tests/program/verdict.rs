@@ -91,7 +91,7 @@ fn folded_meshes_are_refused_by_name() {
     }
 }
 
-/// The default run, as published in README.md and docs/report.md.
+/// The default run, as published in docs/report.md.
 #[test]
 fn the_default_run_has_its_known_numbers() {
     let (code, out, err, report) = run("");
