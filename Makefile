@@ -9,7 +9,7 @@ MESHIO_VERSION := 5.3.5
 MESHIO := target/tools/meshio-$(MESHIO_VERSION)
 TYPOS_VERSION := 1.52.0
 MATPLOTLIB_VERSION := 3.11.2
-# NVRTC, ptxas and nvdisasm from NVIDIA's wheels: kernels are compiled, counted and looked into without a GPU.
+# NVRTC, ptxas and nvdisasm from NVIDIA's wheels: kernels are compiled and inspected without a GPU.
 CUDA_VERSION := 13.0.88
 NVDISASM_VERSION := 13.5.37
 CUDA := target/tools/cuda-$(CUDA_VERSION)
