@@ -1,10 +1,10 @@
 //! Parallel assembly and solution of finite-element linear systems: on threads, on a GPU, and on MPI ranks of threads.
 //!
-//! One straight line leads from a mesh to a solution, and every stage of it is a public primitive: connectivity in, graph
-//! out ([`graph::build`]); element matrices in, matrix out ([`fill::Fill`]); products ([`sparse::Spmv`]) and conjugate
-//! gradients ([`solve::cg()`]) on it. The program `minifenl` walks the same line for a nonlinear heat problem on a box.
+//! The steps from a mesh to a solution are public functions: [`graph::build`] makes a graph from element-node tables,
+//! [`fill::Fill`] sums element matrices, [`sparse::Spmv`] multiplies, and [`solve::cg()`] solves. The program `minifenl` applies them
+//! to problems on a box.
 //!
-//! Nothing below `run` knows of boxes. Here -u'' = 1 on a line, u = 0 at both ends:
+//! This example solves -u'' = 1 on a line with u = 0 at both ends:
 //!
 //! ```
 //! use minifenl::comm::Solo;
@@ -31,11 +31,11 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! `examples/` has a mesh of tetrahedra, a mesh of several element types, elasticity, an equation of one's own, time steps that
-//! refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` says what each call costs.
+//! `examples/` has a mesh of tetrahedra, a mesh of several element types, elasticity, your own equation, time steps that
+//! refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` states the cost of each call.
 //!
-//! Features: `cli` (default) has [`run`] and the program, `cuda` (default) has `space::Cuda`, which looks for driver and
-//! runtime compiler when it is asked for; `mpi` has `comm::Mpi`. `sprs`, `num-complex` and `dashmap` (default) add matrices from and
+//! Features: `cli` (default) enables the module [`run`] and the program; `cuda` (default) enables `space::Cuda`, which loads driver and
+//! runtime compiler when it is created; `mpi` enables `comm::Mpi`. `sprs`, `num-complex` and `dashmap` (default) add matrices from and
 //! to sprs, complex values, and the graph strategy of that name. Results are the same bits for any number of threads, unless
 //! an item's documentation says otherwise.
 

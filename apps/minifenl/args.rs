@@ -20,23 +20,23 @@ use std::path::PathBuf;
 const ABOUT: &str = "\
 Parallel finite-element assembly and solution, measured.
 
-Solves -K laplace(T) + T^2 = 0 on a box of trilinear hexahedra, T given at zmin and zmax and no flux elsewhere, by Newton's \
-method with conjugate gradients, and compares the answer with the analytic solution. Or another problem (--problem) on other \
-elements (--element).";
+Solves a problem on a box by Newton's method and conjugate gradients and compares the answer with an exact solution. The default is \
+-K laplace(T) + T^2 = 0 on trilinear hexahedra, with T given at zmin and zmax and no flux elsewhere; --problem and --element select \
+others.";
 
 const EXAMPLES: &str = "\
 Examples:
-  minifenl                                    64 nodes an edge, all cores
+  minifenl                                    64 nodes per edge, all cores
   minifenl --nodes 64x48x32 --map twist:0.5   non-affine elements
   minifenl --problem elasticity --element tet10 --nodes 33
                                               another equation and element
   minifenl --preset seeds                     the papers' algorithms
   minifenl --input inputs/twist.toml --triad  a deck; fractions of the triad
-  minifenl strategies --nodes 64              every strategy, compared
-  minifenl compare a.json b.json              the times of two reports
+  minifenl strategies --nodes 64              all strategies, compared
+  minifenl compare a.json b.json              two reports, phase by phase
   minifenl --nodes 256 --device cuda:1        the second GPU, or an error
-  mpirun -n 2 minifenl --nodes 256            a GPU each if there are 2
-  mpirun -n 4 minifenl --nodes 400 --dry-run  the memory that it would need
+  mpirun -n 2 minifenl --nodes 256            one GPU per rank if there are 2
+  mpirun -n 4 minifenl --nodes 400 --dry-run  memory forecast, no run
   mpirun -n 4 minifenl --nodes 64             4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48    the box grows with the ranks
 
@@ -47,19 +47,19 @@ Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that f
 #[command(version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Args {
-    /// What to do instead of a run
+    /// Command instead of a run
     #[command(subcommand)]
     pub command: Option<Command>,
     /// Deck (TOML) with the settings; flags override it
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,
-    /// Algorithms, which other flags override: fast (the default), or seeds (concurrent map of node pairs, atomic scatter-add, contractions, CRS)
+    /// Set of algorithms; other flags override it: fast (the default), or seeds (concurrent map of node pairs, atomic scatter-add, contractions, CRS)
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, conflicts_with = "input", value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_hint = ValueHint::Other)]
     nodes: Option<Nodes>,
-    /// Nodes along the edges of each rank's share (weak scaling)
+    /// Nodes per rank along the edges of its box (weak scaling)
     #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes", value_hint = ValueHint::Other)]
     nodes_per_rank: Option<Nodes>,
     /// Problem: heat, poisson, diffusion, elasticity, minife [default: heat]
@@ -89,7 +89,7 @@ pub struct Args {
     /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
-    /// Element kernel: auto, contraction, fused (of heat on hex8, where auto selects it) [default: auto]
+    /// Element kernel: auto, contraction, fused (heat on hex8 only) [default: auto: fused where it exists]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<Choice<fill::Kernel>>,
     /// Derivatives of the equation: analytic (by hand), ad (dual numbers of the residual at each point) [default: analytic]
@@ -107,25 +107,25 @@ pub struct Args {
     /// Largest number of CG iterations per Newton step [default: 10000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_max: Option<usize>,
-    /// Exactly N CG iterations per Newton step, whatever the residual; the result is not judged (as in miniFE and HPCG)
+    /// Do exactly N CG iterations per Newton step; the result is not judged (as in miniFE and HPCG)
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_iterations: Option<usize>,
     /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
-    /// What CG multiplies by: assembled (a stored matrix), matrix-free (the elements; no matrix or graph is stored) [default: assembled]
+    /// Operator of CG: assembled (a stored matrix), matrix-free (products by elements, no matrix or graph) [default: assembled]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Operator>(Operator::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     operator: Option<Operator>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
-    /// Storage format of the matrix: auto, crs, sell (GPU), pattern, symmetric [default: auto: fewest bytes that suit]
+    /// Storage format of the matrix: auto, crs, sell (GPU), pattern, symmetric [default: auto: by size and symmetry]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
     /// Type of the matrix values that products read: f64, f32 [default: f64]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Precision>(Precision::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     matrix: Option<Precision>,
-    /// Threads that share a row of a product with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
+    /// Threads per row in products with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = named::<RowLanes>(["auto", "warp", "1", "2", "4", "8", "16", "32"]), hide_possible_values = true)]
     lanes: Option<RowLanes>,
     /// Let several ranks use one GPU
@@ -134,13 +134,13 @@ pub struct Args {
     /// Transport between ranks: auto, mpi (CPU); peer, nccl, staged, mpi-device (GPUs) [default: auto]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Transport>>(Transport::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     halo: Option<Choice<Transport>>,
-    /// Give the same bits for the same number of ranks, whatever the transport and the threads
+    /// Give the same bits for the same number of ranks, with any transport and number of threads
     #[arg(long)]
     deterministic: bool,
     /// Threads per rank [default: the cores allowed to the rank]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     threads: Option<usize>,
-    /// End the job if a rank waits longer for other ranks [default: no limit]
+    /// Limit for waiting on other ranks; then the job ends [default: no limit]
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     timeout: Option<f64>,
     /// Write the report as JSON, or as YAML if FILE ends with .yaml; - is the standard output (the table goes to stderr)
@@ -188,7 +188,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// The deck (or the default one) with the flags laid over it, checked.
+    /// Returns the checked deck with the flags applied.
     pub fn deck(&self) -> minifenl::Result<Deck> {
         let preset = || self.preset.unwrap_or_default().deck();
         let mut deck = self.input.as_deref().map_or_else(preset, Deck::read)?;

@@ -59,7 +59,7 @@ pub struct Reductions<S: Blas> {
     pub stop: Option<usize>,
     /// How the kernels of a device add each sum over the ranks before they store it
     /// ([`AllReduce::attach`](crate::comm::AllReduce::attach)); `None`: sums are this rank's.
-    /// Only while the connections live from which it came.
+    /// Valid only while its [`Links`](crate::comm::Links) lives.
     pub ranks: Option<Arc<Array<S, u64>>>,
 }
 

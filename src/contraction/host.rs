@@ -10,9 +10,8 @@
 //! | `hex8.rs` | packed, 8 x 8 fields, K = 8, 24 or 72 | right fields of one cell |
 //! | `dots.rs` | as `rows.rs`, one field in an operand | terms of one sum |
 //!
-//! A cell's result does not depend on the number of threads or cells. This file removes ranks and spaces, which the kernels
-//! do not know, and shares cells among threads.
-//! Limits: Cells are shared among threads only if the output is packed, and with [`Layout::Left`] only if all three arrays
+//! A cell's result does not depend on the number of threads or cells. This file erases array order and space
+//! and shares cells among threads. Cells are shared among threads only if the output is packed, and with [`Layout::Left`] only if all three arrays
 //! have it; otherwise one thread computes all of them.
 
 use super::cells::BLOCK;

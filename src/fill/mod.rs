@@ -183,7 +183,7 @@ pub trait Assemble: Formats {
     /// Prepares a strategy and an element kernel for a system, which was made for the same strategy.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes,
+    /// [`Error::Shape`](crate::Error::Shape) when elements do not have 8 nodes,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn heat_assembly(
         &self,

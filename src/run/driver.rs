@@ -143,7 +143,7 @@ pub fn solution_on<S: Job>(
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
-        // Neither falls into the phases below.
+        // Compilation and allocation are timed separately.
         let operator = |exact: Analytic| {
             let equation = ModelEquation::Scalar(Scalar::Heat(exact.heat()));
             space.load_operator(&Model { equation, jacobian: deck.fill.jacobian }, deck.mesh.element)

@@ -87,7 +87,7 @@ impl ContractionWorkset {
     /// keeps the order of the terms.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when elements have not 8 nodes, when `elems` exceeds the table, or when an
+    /// [`Error::Shape`](crate::Error::Shape) when elements do not have 8 nodes, when `elems` exceeds the table, or when an
     /// array is shorter than the table requires.
     pub fn evaluate(
         &mut self,

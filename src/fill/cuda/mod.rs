@@ -118,7 +118,7 @@ impl CudaFill {
     /// The first call with `Gather` allocates a window of element matrices, 352 bytes each.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables or elements have not 8 nodes,
+    /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables or elements do not have 8 nodes,
     /// [`Error::Invalid`](crate::Error::Invalid) when the matrix is not on the graph of the plan or a copy,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn assemble_heat(

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Items before the first slice: the second half is the zeros that absent values are read as.
+/// Items before the first slice; the second half is zero padding, read for missing partners.
 pub(super) const FRONT: usize = 2 * SLICE;
 /// Items behind the last slice, which vectors of values may overlap.
 const BACK: usize = SLICE;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Rows of a slice.
 pub(super) const SLICE: usize = 32;
-/// Table of a slice without one.
+/// Sentinel: the slice has no offset table.
 pub(super) const LISTED: u32 = u32::MAX;
 /// Slices that are laid out by one task.
 pub(super) const BLOCK: usize = 128;

@@ -96,7 +96,7 @@ pub trait Product<S: Blas> {
     ) -> Result<()>;
 
     /// [`multiply_dot`](Self::multiply_dot) over all rows, and the exchange of x's ghosts: the product sends the items of x that other
-    /// ranks read, and waits for its ghosts before the rows from `interior` on, which alone read them. Stopped, it does neither: all
+    /// ranks read, and waits for its ghosts before the rows from `interior` on, which alone read them. Does nothing after convergence: all
     /// ranks stop at the same product. Returns false, and does nothing, where products exchange no ghosts.
     ///
     /// # Errors
