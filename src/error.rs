@@ -204,7 +204,7 @@ impl std::fmt::Display for FoldPlace {
 }
 
 impl Error {
-    /// Returns true if all ranks meet this error at the same time, because sums over all ranks decide it.
+    /// Returns whether all ranks meet this error together, because all-reduces decide it.
     pub fn is_collective(&self) -> bool {
         matches!(
             self,

@@ -88,7 +88,7 @@ mod armed {
 
     static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-    /// Replaces the plan, sets all counts to zero, and returns how many calls failed under the former plan.
+    /// Replaces the plan, resets all counts, and returns the calls that failed before.
     pub fn set(plan: Option<Plan>) -> u64 {
         let new = State { plan, kills: false, counted: [0; Kind::ALL.len()], fired: 0 };
         let mut state = STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

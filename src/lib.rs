@@ -68,7 +68,7 @@ pub use error::{Error, FoldPlace, Result};
 #[cfg(feature = "cuda")]
 pub use minifenl_device::device;
 
-/// Returns the CUDA kernel files of all modules, without those that are compiled for the sizes of a call.
+/// Returns all CUDA kernel files except those compiled for the sizes of a call.
 #[cfg(feature = "cuda")]
 pub fn kernel_files() -> Vec<&'static space::cuda::KernelFile> {
     let mut files = vec![&space::cuda::SPACE, &space::cuda::remap::REMAP];

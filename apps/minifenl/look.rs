@@ -57,7 +57,7 @@ pub fn note() -> String {
     paint("note:", Tone::Note, has_colours(Look::get().colour, stderr().is_terminal()))
 }
 
-/// Finds --color in a command line that has a mistake, so that the message and the help have the colours asked for.
+/// Finds `--color` in an invalid command line, so that messages use it.
 pub fn colour_of(words: impl IntoIterator<Item = OsString>) -> Colour {
     let mut words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
     let mut colour = Colour::Auto;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// Least time between two lines about CG with --verbose.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Rewrites one line with the residual of CG and the time that is left, and keeps a line per Newton step; silent where stderr is no
-/// terminal. With --verbose all lines are kept, each with the seconds since the start.
+/// Rewrites one line with CG's residual and the time left; silent where stderr is no terminal. With --verbose all
+/// lines are kept, each with the seconds since the start.
 pub struct Terminal {
     is_first: bool,
     volume: Volume,

@@ -12,7 +12,7 @@ pub struct Startup {
 }
 
 impl Startup {
-    /// Ends this process with one line and code 1 unless all ranks have started within `limit`.
+    /// Ends the process with code 1 unless all ranks start within `limit`.
     pub fn watch(limit: Option<Duration>) -> Self {
         let (Some(limit), Some(rank)) = (limit, launched_rank()) else { return Startup { _running: None } };
         let (sender, receiver) = channel();

@@ -1,4 +1,4 @@
-//! Vector operations (BLAS level 1) on every space, with the STREAM triad and the peak rates that bound them.
+//! Vector operations (BLAS level 1), the STREAM triad and peak rates, on every space.
 //!
 //! Every sum is taken over blocks of fixed length, each block in order, and the blocks' partial sums in order: one rank
 //! gives the same bits for any number of threads. Sums stay in the memory of the space ([`Reductions`]); only
@@ -57,9 +57,8 @@ pub struct Reductions<S: Blas> {
     pub scalars: Array<S, f64>,
     /// Slot of the scalar that switches operations off; `None`: they always run.
     pub stop: Option<usize>,
-    /// How the kernels of a device add each sum over the ranks before they store it
-    /// ([`AllReduce::attach`](crate::comm::AllReduce::attach)); `None`: sums are this rank's.
-    /// Valid only while its [`Links`](crate::comm::Links) lives.
+    /// How device kernels add each sum over the ranks ([`AllReduce::attach`](crate::comm::AllReduce::attach));
+    /// `None`: sums are this rank's. Valid only while its [`Links`](crate::comm::Links) lives.
     pub ranks: Option<Arc<Array<S, u64>>>,
 }
 

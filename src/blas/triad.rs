@@ -18,9 +18,8 @@ pub struct Triad {
     pub median: f64,
 }
 
-/// Returns the items per array for which each array of all `processes` on this machine takes 4 times the last-level cache
-/// in total, so that caches do not raise the result. The total is at least 64 MiB and at most a sixteenth of the free
-/// memory.
+/// Returns the items per array that make caches negligible: 4 times the last-level cache over all `processes`. The
+/// total is at least 64 MiB and at most a sixteenth of the free memory.
 pub fn triad_length(processes: usize) -> usize {
     let cache = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size").ok();
     let kib = cache.and_then(|text| text.trim().trim_end_matches('K').parse::<u64>().ok()).unwrap_or(32 << 10);

@@ -1,4 +1,4 @@
-//! A [`Map`] from any partition that is given as global ids, such as that of a mesh which METIS has cut for another program.
+//! Makes a [`Map`] from any partition given as global ids, such as one by METIS.
 //!
 //! ```text
 //! rank 0 owns 70, 10, 40  uses 10, 50, 20, 10  local 0, 1, 2 = ids 70, 10, 40     ghosts 3, 4 = ids 20, 50

@@ -58,7 +58,7 @@ impl<S: Staging> Halo<S> {
         Ok(InFlight { halo: self, done: false })
     }
 
-    /// The exchange for a kernel that itself sends items and waits for ghosts, if the transport has one; it replaces
+    /// Returns the exchange for kernels that send items and await ghosts themselves, if any; it replaces
     /// [`begin`](Self::begin) and [`finish`](InFlight::finish).
     pub fn peer(&self) -> Option<&S::PeerExchange> {
         if self.is_empty() { None } else { self.exchange.peer() }
@@ -77,7 +77,7 @@ impl<S: Staging> Halo<S> {
         self.sent == 0 && self.ghosts == 0
     }
 
-    /// Whether an exchange only enqueues work on the space, so that it may be part of a recorded CUDA graph.
+    /// Returns whether an exchange only enqueues work, so that a CUDA graph may record it.
     pub fn is_recordable(&self) -> bool {
         self.is_empty() || self.exchange.is_recordable()
     }
@@ -107,7 +107,7 @@ pub struct InFlight<'a, S: Staging> {
 }
 
 impl<S: Staging> InFlight<'_, S> {
-    /// Waits for the messages and writes `x[owned..]`, or makes later work of a device wait for them. `x` is the vector of
+    /// Completes the exchange: writes `x[owned..]`, or orders later device work after it. `x` is the vector of
     /// [`Halo::begin`].
     ///
     /// # Errors

@@ -13,7 +13,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
 ];
 
-/// Returns the number of processes that a launcher (`mpirun`, `srun`) started, or `None` without a launcher.
+/// Returns the number of processes that a launcher (`mpirun`, `srun`) started, if any.
 ///
 /// Needs no MPI, so a build without the feature `mpi` can refuse to run the same computation several times.
 pub fn started_by_mpirun() -> Option<usize> {
@@ -44,7 +44,7 @@ fn number(text: Option<String>) -> Option<usize> {
     text?.trim().parse().ok()
 }
 
-/// Returns the number of threads per rank that fills the cores of a compute node once.
+/// Returns the threads per rank that fill a compute node once.
 ///
 /// A rank bound to its own cores uses all of them. Ranks that may run on the same cores share them evenly. Launchers
 /// differ here: Open MPI binds each of two ranks to one core but does not bind eight ranks at all. Collective.

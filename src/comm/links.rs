@@ -8,7 +8,7 @@ use crate::blas::Reductions;
 use std::ops::Range;
 use std::time::Duration;
 
-/// This rank's connections to the other ranks, used by every halo and sum of a run.
+/// This rank's connections to other ranks, shared by all halos and sums.
 #[derive(Debug)]
 pub struct Links<'a, S: Staging> {
     comm: &'a dyn Communicator,

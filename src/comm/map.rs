@@ -110,7 +110,7 @@ impl Map {
         self.ghosts
     }
 
-    /// Returns the number of owned and ghost indices, which is the length of a distributed vector on this rank.
+    /// Returns the number of owned and ghost indices: the length of a distributed vector.
     pub fn local_count(&self) -> usize {
         self.owned + self.ghosts
     }

@@ -81,7 +81,7 @@ use crate::Result;
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// A list of numbers, with the rank to which it goes or from which it comes.
+/// Numbers, with the rank that receives or sent them.
 pub type Message = (usize, Vec<u64>);
 
 /// The ranks of a run, seen from one of them. Stays on the thread that made it.

@@ -2,8 +2,9 @@
 
 use super::Communicator;
 
-/// Returns how many ranks of this node bring this value, such as the id of a GPU; 1 for a rank without a value. Each rank of the
-/// node tells its value in turn, in one sum over the node: no rank holds a table of all ranks. All ranks call it together.
+/// Returns how many ranks of this node have this value, such as a GPU id; 1 for a rank without a value. Each rank of
+/// the node tells its value in turn, in one sum over the node: no rank holds a table of all ranks. All ranks call it
+/// together.
 pub fn equal_on_node(comm: &dyn Communicator, value: Option<u64>) -> usize {
     let told = |by: usize| comm.node_sum(if by == comm.rank_on_node() { value.unwrap_or(0) } else { 0 });
     let equal = (0..comm.ranks_on_node()).map(told).filter(|&other| Some(other) == value);

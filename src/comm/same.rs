@@ -1,5 +1,4 @@
-//! Compares settings among ranks, so that ranks that would wait for each other in vain, or solve different problems, never
-//! start.
+//! Compares settings among ranks, so that ranks with different problems never start.
 //!
 //! ```text
 //! h = hash of all settings, 52 bits and therefore exact in f64
@@ -14,7 +13,7 @@ use crate::{Error, Result};
 /// A setting: what messages call it, and its value as text.
 pub type Setting = (String, String);
 
-/// Returns `Ok` on all ranks if all of them bring the same settings in the same order. Collective.
+/// Returns `Ok` on all ranks if they have the same settings in the same order. Collective.
 ///
 /// # Errors
 /// [`Error::Invalid`] on the lowest rank that differs from rank 0, with the rank, the first setting that differs and both

@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Fields per operand.
 const F: usize = 8;
 
-/// Computes a range of cells in tiles of `H` left fields by `V` vectors, which hold the eight right fields: V W = 8.
+/// Computes a range of cells in tiles of `H` left fields by `V` vectors: V W = 8.
 #[inline(always)]
 pub fn each<const K: usize, const FUSED: bool, const W: usize, const V: usize, const H: usize, T: Real>(
     operands: &Operands<'_, T>,

@@ -6,7 +6,7 @@ use crate::space::lanes::Real;
 /// The part of the output that belongs to a range of cells; the cell index `c` counts from the first of the range.
 #[derive(Debug)]
 pub struct Output<'a, T> {
-    /// One slice of all outputs, or one slice of the range's cells for each (l, r).
+    /// All outputs as one slice, or one slice of cells for each (l, r).
     pub planes: Vec<&'a mut [T]>,
     /// Strides of l and r in numbers of planes.
     pub plane_strides: [usize; 2],
@@ -50,7 +50,7 @@ impl<'a, T: Real> Output<'a, T> {
     }
 }
 
-/// Writes the first `used` values (all N if `used` is larger) to items `stride` apart, or adds them there.
+/// Writes or adds the first `used` values to items `stride` apart.
 #[inline(always)]
 pub fn store<T: Real, const N: usize>(out: &mut [T], stride: usize, values: &[T; N], used: usize, sum: Sum) {
     if let (true, true, Some(out)) = (stride == 1, used >= N, out.first_chunk_mut::<N>()) {

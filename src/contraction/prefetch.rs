@@ -1,9 +1,9 @@
-//! Software prefetch of a later cell's operands while a cell is computed, for operands larger than the caches near a core.
+//! Software prefetch of later cells' operands, for data larger than the nearer caches.
 
 use super::operands::{Operand, Operands};
 use crate::space::prefetch;
 
-/// Least distance in bytes between the data that is computed with and the data that is prefetched.
+/// Least distance in bytes between computed and prefetched data.
 pub const DISTANCE: usize = 4096;
 /// Terms between two calls of [`Prefetcher::next_part`]: one cache line in f64.
 pub const STEP: usize = 8;
@@ -17,8 +17,8 @@ pub struct Prefetcher<'a, T> {
 }
 
 impl<'a, T> Prefetcher<'a, T> {
-    /// Returns the number of items per part if the operands of `cells` cells are prefetched in `parts` parts; 0 if the
-    /// operands fit into the caches and nothing is to be prefetched.
+    /// Returns the items per part when operands are prefetched in `parts` parts; 0 if the operands fit into the
+    /// caches and nothing is to be prefetched.
     pub fn part(operands: &Operands<'a, T>, cells: usize, parts: usize) -> usize {
         let longest = operands.pair.iter().map(|x| cells * x.fields() * x.count).max().unwrap_or(0);
         if operands.exceeds_cache { longest.div_ceil(parts).next_multiple_of(64 / size_of::<T>()) } else { 0 }

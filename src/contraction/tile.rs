@@ -72,8 +72,8 @@ pub trait Sink<V> {
     fn put(&mut self, l: usize, r: usize, sum: V);
 }
 
-/// Computes all outputs `[L, R] = [fields_left, fields_right]`, or at least those with l <= r where `upper` is set: full tiles first, then
-/// the edges in bands of two fields and of one. Each output is the same sum, in the same order, in any tile.
+/// Computes all outputs `[L, R]`, or those with l <= r if `upper` is set: full tiles first, then the edges in bands
+/// of two fields and of one. Each output is the same sum, in the same order, in any tile.
 #[inline(always)]
 pub fn tiles<V: Accumulator, const BL: usize, const BR: usize>(
     [fields_left, fields_right, count]: [usize; 3],

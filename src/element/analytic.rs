@@ -1,4 +1,4 @@
-//! The analytic solution of -K laplace(T) + T^2 = 0, and the error bound that a run is verified with.
+//! The analytic solution of -K laplace(T) + T^2 = 0 and the error bound.
 //!
 //! T(z) = (a (z - zmin) + b)^-2 with b = t_min^-1/2, a = (t_max^-1/2 - t_min^-1/2) / Lz, K = 1 / (6 a^2):
 //! T'' = 6 a^2 T^2, so K T'' = T^2. It depends on z alone, so no flux leaves the sides.
@@ -15,7 +15,7 @@ pub struct Analytic {
 }
 
 impl Analytic {
-    /// Returns the solution with T = `t_min` at `zmin` and `t_max` at `zmin + length`, positive and different.
+    /// Returns the solution with T = `t_min` at `zmin` and `t_max` at the other end.
     pub fn new(t_min: f64, t_max: f64, zmin: f64, length: f64) -> Self {
         let b = 1.0 / t_min.sqrt();
         Analytic { a: (1.0 / t_max.sqrt() - b) / length, b, zmin, hottest: t_min.max(t_max) }
@@ -48,8 +48,8 @@ impl Analytic {
         0.75 * (self.a * h * self.hottest.sqrt()).powi(2)
     }
 
-    /// Estimates the algebraic error of a discrete solution with residual norm ||F||, relative to max|T|, for a box of the given
-    /// `length` along z, `volume` and number of `nodes`: ||F|| / (K (pi / length)^2 volume / nodes) / sqrt(nodes) / max|T|.
+    /// Estimates the algebraic error, relative to max|T|, from the residual norm ||F||: ||F|| / (K (pi / length)^2
+    /// volume / nodes) / sqrt(nodes) / max|T|.
     ///
     /// The error e solves J e = F, and ||e|| <= ||F|| / lambda with the lowest eigenvalue lambda of J: that of sin(pi z / length),
     /// where -K laplace gives K (pi / length)^2 and a node stands for volume / nodes. The term 2 T of J, which raises lambda, is left

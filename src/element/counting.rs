@@ -1,4 +1,4 @@
-//! A number type that counts its operations, so that documented and reported flop counts are measured.
+//! A number type that counts its operations, for measured flop counts.
 
 use crate::space::lanes::Number;
 use std::cell::Cell;

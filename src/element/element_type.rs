@@ -78,7 +78,7 @@ impl ElementType {
         }
     }
 
-    /// Returns the exponents of the monomials x^a y^b z^c that span the basis, as many as nodes.
+    /// Returns the exponents of the monomials x^a y^b z^c that span the basis.
     pub(super) fn exponents(self) -> Vec<[u8; 3]> {
         let all = (0..27).map(|k| [k % 3, k / 3 % 3, k / 9]);
         // The degree without factors that are linear: at most 2 for a serendipity element.

@@ -127,7 +127,7 @@ fn search(all: &Coefficients, low: Vector, width: f64, depth: u32) -> Option<(Fo
     parts.iter().find_map(|(all, low)| search(all, *low, 0.5 * width, depth - 1))
 }
 
-/// Returns where a trilinear hexahedron is folded and the determinant there, or `None` if its determinant is positive everywhere.
+/// Returns where a trilinear hexahedron is folded, with the determinant, or `None`.
 pub fn fold(coords: &[[f64; DIM]; HEX8_NODES]) -> Option<(FoldPlace, f64)> {
     let edges = edges(coords);
     if is_clearly_positive(&edges) {

@@ -9,7 +9,7 @@ use super::basis::{DIM, HEX8_NODES};
 use super::cubature::{HEX8, HEX8_POINTS};
 use crate::space::lanes::Number;
 
-/// Returns the Jacobian of the map at a point, given the reference gradients of the basis at that point.
+/// Returns the Jacobian of the map at a point from the basis' reference gradients.
 #[inline(always)]
 pub fn jacobian<N: Number, const NN: usize>(coords: &[[N; DIM]; NN], gradients: &[[f64; DIM]; NN]) -> [[N; DIM]; DIM] {
     let mut jacobian = [[N::from(0.0); DIM]; DIM];

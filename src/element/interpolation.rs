@@ -70,7 +70,7 @@ impl Interpolation {
         &self.weights
     }
 
-    /// Returns the nodes along an edge of an element that is done by axes, else 0.
+    /// Returns the nodes per edge of an element evaluated axis by axis, else 0.
     pub fn edge(&self) -> usize {
         match self.order.len() {
             _ if !self.table.is_empty() => 0,

@@ -15,7 +15,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The Gauss-Legendre rule of 2 or 3 points along each of `axes` axes of [-1, 1]; other numbers have 3.
+    /// Returns the Gauss-Legendre rule of 2 or 3 points per axis; other numbers have 3.
     pub(super) fn gauss(per_axis: usize, axes: usize) -> Self {
         let (near, far) = (1.0 / 3f64.sqrt(), 0.6f64.sqrt());
         let line: &[(f64, f64)] = match per_axis {
@@ -59,7 +59,7 @@ impl Rule {
         Rule { points, weights: weights.collect() }
     }
 
-    /// The product of a rule on the first two axes with one on a line, which becomes the third.
+    /// Returns the product of a rule on two axes with one on the third.
     pub(super) fn times(&self, line: &Rule) -> Self {
         let pairs = || {
             line.points

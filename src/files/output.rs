@@ -29,7 +29,7 @@ pub struct OutputFile {
     target: PathBuf,
 }
 
-/// A file that was not written, and the place of the copy that was written instead.
+/// A file that was not written, and the path of the copy written instead.
 #[derive(Debug)]
 pub struct NotWritten {
     /// Names the file and the reason.
@@ -82,7 +82,7 @@ impl OutputFile {
         self.try_write(content).map_err(|error| failed(&self.path, &error))
     }
 
-    /// Writes the file whole or, if that fails, a copy under a new name in the folder for temporary files.
+    /// Writes the file whole or, on failure, a copy in the folder for temporary files.
     ///
     /// # Errors
     /// [`NotWritten`] with the place of the copy.

@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 impl Graph {
-    /// Returns the graph of `dofs` degrees of freedom per node, component a of node i being number `dofs * i + a`. Elements have
-    /// `dofs` times as many nodes, each node's components side by side. It equals the graph of such a table, which takes
-    /// several times as long to build.
+    /// Returns the graph of `dofs` dofs per node, numbered `dofs * node + component`. Elements have `dofs` times as
+    /// many nodes, each node's components side by side. It equals the graph of such a table, which takes several
+    /// times as long to build.
     ///
     /// ```
     /// use minifenl::{graph, mesh::ElemNode, space::Threads};
@@ -56,7 +56,7 @@ impl Graph {
     }
 }
 
-/// Refuses no dof per node, and more than 32 bits of dofs or of corners of elements, before anything is allocated.
+/// Refuses zero dofs per node, and counts beyond 32 bits, before allocating.
 pub(super) fn check_dofs(dofs: usize, columns: usize, corners: usize) -> Result<()> {
     if dofs == 0 {
         return Err(Error::Invalid("Graph::with_dofs: 0 dofs per node: expected 1 or more".into()));

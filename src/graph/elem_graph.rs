@@ -57,9 +57,9 @@ impl PartialEq for Positions {
     }
 }
 
-/// An element-node table and the positions `[elem, i, j]` of (node i, node j) within the row of node i, `j` fastest. The
-/// row's offset plus the position is the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per
-/// position: 64 bytes per hexahedron, a quarter of a table of 32-bit indices. Clones share table and positions.
+/// An element-node table and the positions `[elem, i, j]` in the row of node i. The row's offset plus the position is
+/// the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per position: 64 bytes per
+/// hexahedron, a quarter of a table of 32-bit indices. Clones share table and positions.
 #[derive(Clone, Debug)]
 pub struct ElemGraph<M: MemorySpace = HostMemory> {
     elem_node: ElemNode<M>,
@@ -97,7 +97,7 @@ macro_rules! with_position_type {
 pub(super) use with_position_type;
 
 impl ElemGraph {
-    /// Returns the index in the CRS matrix of entry `(elem, i, j)`, or `None` if the row is not owned.
+    /// Returns the CRS index of entry `(elem, i, j)`, or `None` for rows not owned.
     pub fn entry(&self, crs: &CrsGraph, elem: usize, i: usize, j: usize) -> Option<usize> {
         let row = self.elem_node.elem(elem)[i] as usize;
         let at = (elem * self.nodes_per_elem() + i) * self.nodes_per_elem() + j;
@@ -129,7 +129,7 @@ impl ElemGraph {
 }
 
 impl<M: MemorySpace> ElemGraph<M> {
-    /// Takes a table and its positions `[elem, i, j]` in a pattern, in the type that its longest row needs.
+    /// Takes a table and its positions in a pattern, as the narrowest type that fits.
     pub(crate) fn from_parts(elem_node: ElemNode<M>, positions: Positions<M>, crs: &CrsGraph<M>) -> Self {
         ElemGraph { elem_node, positions: Arc::new(positions), pattern: crs.number() }
     }
@@ -139,7 +139,7 @@ impl<M: MemorySpace> ElemGraph<M> {
         ElemGraph { pattern: crs.number(), ..self }
     }
 
-    /// Returns whether the positions are those in a pattern, or in one that it is a copy of.
+    /// Returns whether the positions refer to this pattern, or to one that it copies.
     pub fn is_in(&self, crs: &CrsGraph<M>) -> bool {
         self.pattern == crs.number()
     }

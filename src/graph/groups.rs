@@ -13,9 +13,9 @@ use crate::error::check_length;
 use crate::mesh::ElemNode;
 use crate::{Error, Result};
 
-/// Builds the graphs of several element-node tables with one sparsity pattern in common, of rows `0..rows`. The tables number
-/// the same nodes and may have any numbers of nodes per element; each may be empty. Graph g of the result has the elements
-/// of `tables[g]`; a plan of the assembly is made for each.
+/// Builds the graphs of several element-node tables on a common sparsity pattern. The tables number the same nodes
+/// and may have any numbers of nodes per element; each may be empty. Graph g of the result has the elements of
+/// `tables[g]`; a plan of the assembly is made for each.
 ///
 /// ```
 /// use minifenl::contraction::Sum;

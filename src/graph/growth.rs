@@ -1,4 +1,4 @@
-//! Growth of the pair set of strategy `map`, the same on the host and on a GPU.
+//! Growth of the pair set of strategy `map`, for hosts and GPUs.
 //!
 //! A set of fixed capacity cannot grow while threads insert. When inserts fail, the caller makes a larger set and inserts
 //! everything again.

@@ -85,14 +85,14 @@ impl Strategy {
     ];
 }
 
-/// The sparsity pattern, and the element-node table with the position of each element-matrix entry in the pattern: what
-/// assembly needs of the connectivity. Clones share the arrays.
+/// The sparsity pattern, and the element-node table with its positions in the pattern: what assembly needs of the
+/// connectivity. Clones share the arrays.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Graph<M: MemorySpace = HostMemory> {
     /// Sparsity pattern: owned rows, owned and ghost columns.
     pub crs: Arc<CrsGraph<M>>,
-    /// The table that the graph was built from, and the position of each element-matrix entry in its row.
+    /// The element-node table of the graph, with the position of each element-matrix entry.
     pub elem: ElemGraph<M>,
     /// Time of each step.
     pub step_times: StepTimes,

@@ -103,8 +103,7 @@ impl BoxPart {
         Ok(())
     }
 
-    /// Rejects a part whose run would need more than `available` bytes (about 800 per node), before anything is
-    /// allocated.
+    /// Rejects a part that needs more than `available` bytes (about 800 per node).
     ///
     /// # Errors
     /// [`Error::TooLarge`] with both numbers.
@@ -146,7 +145,7 @@ impl BoxPart {
         &self.neighbours
     }
 
-    /// Returns the local id of a used node, or `LocalOrdinal::MAX` for a node that this rank does not use.
+    /// Returns the local id of a node, or `LocalOrdinal::MAX` if this rank lacks it.
     pub fn local_node(&self, index: [u64; 3]) -> LocalOrdinal {
         let id = if self.interior.contains(index) {
             self.interior.position(index)
@@ -223,7 +222,7 @@ impl BoxPart {
         index
     }
 
-    /// Returns the global id of the node at a grid index, which is its position in the whole box.
+    /// Returns the global id of the node at a grid index.
     pub fn global_node(&self, index: [u64; 3]) -> GlobalOrdinal {
         IndexBox::whole(self.spec.nodes()).position(index)
     }

@@ -55,8 +55,8 @@ impl BoxSpec {
         Self::new(nodes, [1.0; 3], map)
     }
 
-    /// Gives rank 0 of several ranks about `percent` more nodes than the mean, and each other rank equally fewer; 0 is the even
-    /// partition. The nearest whole layers of nodes decide: see the counts of [`BoxPart::owned`](super::BoxPart::owned).
+    /// Gives rank 0 about `percent` more nodes than the mean; 0 is the even partition. The nearest whole layers of
+    /// nodes decide: see the counts of [`BoxPart::owned`](super::BoxPart::owned).
     ///
     /// # Errors
     /// [`Error::Invalid`] unless 0 <= `percent` <= 1e6.
@@ -109,7 +109,7 @@ impl BoxSpec {
     }
 }
 
-/// Returns the nodes per axis of a box that gives each of `ranks` ranks about `share` nodes, for weak scaling.
+/// Returns the nodes per axis for `ranks` ranks of about `share` nodes each.
 ///
 /// Each prime factor of `ranks`, largest first, multiplies the axis with the fewest nodes (ties: y before z before x: lines of
 /// nodes along x stay whole longest, and the distance between the fixed temperatures grows after y).

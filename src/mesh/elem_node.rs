@@ -41,10 +41,10 @@ impl ElemNode {
         Ok(table)
     }
 
-    /// Takes a packed table as [`new`](Self::new) in which an element may have a node several times: collapsed elements (a wedge as
-    /// a hexahedron of 6 different nodes) and elements that meet themselves in a periodic mesh. The terms of a repeated node
-    /// are added, as if the element matrix had been summed over equal rows and columns. Hosts only: a GPU refuses such a
-    /// table.
+    /// Takes a packed table as [`new`](Self::new), allowing repeated nodes in an element: collapsed elements (a wedge
+    /// as a hexahedron of 6 different nodes) and elements that meet themselves in a periodic mesh. The terms of a
+    /// repeated node are added, as if the element matrix had been summed over equal rows and columns. Hosts only: a
+    /// GPU refuses such a table.
     ///
     /// # Errors
     /// [`Error::Invalid`], naming the element, when a node is out of range, and when the table's length is not a multiple of

@@ -28,8 +28,8 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The grid point of a node of the unit cube or simplex, from the lowest point of its cell. Halves are whole numbers of points
-    /// where the degree is 2.
+    /// Returns the grid point of a node of the unit cube or simplex within its cell. Halves are whole numbers of
+    /// points where the degree is 2.
     pub(super) fn point(&self, unit: &[f64; 3], degree: usize) -> [usize; 3] {
         [0, 1, 2].map(|axis| {
             let moved: f64 = (0..3).map(|i| unit[i] * self.along[i][axis] as f64).sum();

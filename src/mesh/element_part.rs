@@ -163,7 +163,7 @@ fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, V
     Ok((nodes, table))
 }
 
-/// Returns the grid points per cell and axis, and the points of each element of a cell, from the cell's lowest.
+/// Returns the grid points per cell and axis, and those of each element of a cell.
 #[cfg(feature = "cli")]
 pub(crate) fn cell_elements(element: ElementType) -> (u64, Vec<Vec<[u64; 3]>>) {
     (degree(element) as u64, shapes(element))

@@ -106,7 +106,7 @@ impl<S: HostSpace> MeshSpace for S {
     }
 }
 
-/// A pseudo-random number in (-1, 1) by the finaliser of SplitMix64 (Steele, Lea and Flood 2014); twin of `kernels/mesh.cu`.
+/// Returns a pseudo-random number in (-1, 1) (SplitMix64: Steele, Lea and Flood 2014); twin of `kernels/mesh.cu`.
 pub(super) fn number_of(seed: u64, id: u64) -> f64 {
     let mut bits = id.wrapping_add(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -146,7 +146,7 @@ fn faces(part: &BoxPart, node: usize) -> u8 {
     faces_of(part.node_index(node as LocalOrdinal), part.spec().nodes())
 }
 
-/// The faces of a box of `counts` points that a point lies on, as bits of [`Face`].
+/// Returns the faces that a grid point lies on, as bits of [`Face`].
 pub(super) fn faces_of(index: [u64; 3], counts: [u64; 3]) -> u8 {
     let bits = |axis: usize| u8::from(index[axis] == 0) | u8::from(index[axis] + 1 == counts[axis]) << 1;
     bits(0) | bits(1) << 2 | bits(2) << 4

@@ -1,4 +1,4 @@
-//! Partitions of 100,000 ranks, one part at a time, as the ranks of such a run compute them.
+//! Tests partitions of 100,000 ranks, one part at a time.
 //!
 //! ```text
 //! w(i, j, k) = a_i b_j c_k                    random weights mod 2^64; a box has the sum A B C of its ranges

@@ -61,11 +61,11 @@ impl MeshPart {
         })
     }
 
-    /// Numbers the nodes of a part when exactly one rank gives each element, as in a partition by METIS_PartMeshDual:
-    /// `elem_node` has the elements of this rank, `owned` its nodes. Elements of other ranks that contain an owned node are
-    /// appended as [`copies`](Self::copies), by rank and place there; sums over all elements of a mesh leave them out.
-    /// Collective; besides [`new`](Self::new) costs another [`GlobalMap`], which tells where elements go, and
-    /// 8 (nodes_per_elem + 1) bytes sent per copy.
+    /// Numbers the nodes of a part when exactly one rank gives each element: `elem_node` has the elements of this
+    /// rank, `owned` its nodes. Elements of other ranks that contain an owned node are appended as
+    /// [`copies`](Self::copies), by rank and place there; sums over all elements of a mesh leave them out.
+    /// Collective; besides [`new`](Self::new) costs another [`GlobalMap`], which tells where elements go, and 8
+    /// (nodes_per_elem + 1) bytes sent per copy.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).

@@ -46,7 +46,7 @@ pub struct Mesh<M: MemorySpace = HostMemory> {
     pub elem_node: ElemNode<M>,
     /// Coordinates `[node][3]`.
     pub node_coord: M::Array<[f64; 3]>,
-    /// Faces of the box that each node lies on, by grid index and not by coordinate: [`Face`] bits, 0 inside, `[node]`.
+    /// Faces of the box that each node lies on, by grid index: [`Face`] bits, 0 inside, `[node]`.
     pub node_faces: M::Array<u8>,
     /// Owners of the nodes.
     pub map: Map,

@@ -23,8 +23,8 @@ pub struct Numbering {
 const BITS: u32 = 21;
 
 impl Numbering {
-    /// Numbers nodes along Morton's curve through the bounding box of the points, with 2^21 cells per axis. Nodes of
-    /// one cell keep their order. Costs one sort of 16 bytes per node.
+    /// Numbers nodes along Morton's curve, with 2^21 cells per axis. Nodes of one cell keep their order. Costs one
+    /// sort of 16 bytes per node.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.

@@ -124,7 +124,7 @@ impl Share {
         share.nodes
     }
 
-    /// Calls `visit` for each rank whose nodes intersect `target`, in order, with the rank and its nodes.
+    /// Calls `visit` for each rank whose nodes intersect `target`, in order of ranks.
     pub(super) fn for_each_touching(self, target: &IndexBox, visit: &mut impl FnMut(u64, IndexBox)) {
         // Prunes the branch: this test makes the search O(log p).
         if self.nodes.intersection(target).count() == 0 {

@@ -75,8 +75,8 @@ pub fn newton<S: Blas>(
     newton_into(space, comm, problem, x, params, observe, &mut info).map(|()| info)
 }
 
-/// Does as [`newton`] and writes its course to `info`, also that of an iteration that ends with an error: the steps taken, the first
-/// and the last residual. x then is the iterate of the last residual.
+/// Runs [`newton`] and records its history in `info`, even if it fails: the steps taken, the first and the last
+/// residual. x then is the iterate of the last residual.
 ///
 /// # Errors
 /// Those of [`newton`].

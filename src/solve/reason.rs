@@ -1,4 +1,4 @@
-//! Why an iteration ended without an error, and the test for a right-hand side that is exactly zero.
+//! Reasons why an iteration ended, and the test for a zero right-hand side.
 //!
 //! ```text
 //! relative tolerance   ||r|| <= tolerance ||b||, where the squares of both norms are normal numbers
@@ -40,7 +40,7 @@ impl std::fmt::Display for Reason {
 /// Factor after which the square of the smallest subnormal number, 5e-324, is a normal number.
 const UP: f64 = 1e200;
 
-/// Returns whether all `n` leading items of `b`, which are finite, are 0 on all ranks. Overwrites `scratch` and `scalars[slot]`.
+/// Returns whether the first `n` items of `b` are 0 on all ranks. Overwrites `scratch` and `scalars[slot]`.
 pub(super) fn is_zero<S: Blas>(
     space: &S,
     comm: &(impl AllReduce<S> + ?Sized),

@@ -117,7 +117,7 @@ impl<T: Item, S: ExecutionSpace> DualView<T, S> {
         Ok(S::Memory::slice_mut(&mut self.device))
     }
 
-    /// Copies the space's side to the host if it is newer, and returns whether it did. Waits for the kernels that write it.
+    /// Copies the device's data to the host if newer; returns whether it did. Waits for the kernels that write it.
     ///
     /// # Errors
     /// A failure of the device, if there is one; the host's side then stays out of date.
@@ -130,7 +130,8 @@ impl<T: Item, S: ExecutionSpace> DualView<T, S> {
         Ok(is_stale)
     }
 
-    /// Copies the host's side to the space if it is newer, and returns whether it did. Later kernels of the space see the copy.
+    /// Copies the host's data to the device if newer; returns whether it did. Later kernels of the space see the
+    /// copy.
     ///
     /// # Errors
     /// A failure of the device, if there is one; the space's side then stays out of date.

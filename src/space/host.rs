@@ -142,7 +142,7 @@ impl Threads {
     }
 }
 
-/// Returns the number of cores that this process may use, by its affinity mask and control-group quota.
+/// Returns the cores this process may use, by affinity mask and control-group quota.
 pub fn allowed_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -101,8 +101,8 @@ pub(crate) fn try_copy<T: Item>(what: &'static str, items: &[T]) -> Result<Vec<T
     Ok(copy)
 }
 
-/// Refuses what is larger than the free memory, although the operating system might hand out more than it has. Stands alone
-/// before allocations of other crates, which abort when they fail.
+/// Refuses allocations larger than the free memory, even if the system overcommits. Stands alone before allocations
+/// of other crates, which abort when they fail.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].

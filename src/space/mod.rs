@@ -144,7 +144,7 @@ pub type Slice<S, T> = <<S as ExecutionSpace>::Memory as MemorySpace>::Slice<T>;
 /// Number of scalars that one [`begin_read`](ExecutionSpace::begin_read) copies.
 pub const SCALARS: usize = 8;
 
-/// A processor, or a group of them, that runs kernels on arrays of one memory space.
+/// A processor, or a group of processors, that runs kernels on its arrays.
 pub trait ExecutionSpace: Clone + Debug + 'static {
     /// Memory that the kernels read and write.
     type Memory: MemorySpace;

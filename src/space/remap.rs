@@ -1,4 +1,4 @@
-//! Copies between views of any strides, which changes the layout, and mirrors of arrays on the host.
+//! Copies between views of any strides, and mirrors arrays on the host.
 //!
 //! Shapes: `from [i0, i1, ...]` -> `to [i0, i1, ...]`, 1 to 4 or more indices. Cost: each item is read and written once; rows along the
 //! fastest index of `to` are written in order, and read with the stride of `from`; a GPU (`cuda/remap.rs`) turns tiles of 32 x 32 items

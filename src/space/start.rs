@@ -1,4 +1,4 @@
-//! Starts the threads of a pool where the address space or the data of this process is limited.
+//! Starts the threads of a pool under limits of address space or data.
 //!
 //! A thread that runs out of memory before it reaches our code ends the whole process: libc cannot report the failure. Here each thread
 //! starts only if the limit leaves memory for it and for all that follow, and only when the one before it runs.

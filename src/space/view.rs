@@ -48,7 +48,7 @@ pub trait Strided<const R: usize> {
     fn strides(&self) -> [usize; R];
 }
 
-/// Returns an error if a view that starts at item `first` reaches past the end of `len` items.
+/// Checks that a view from item `first` ends within `len` items.
 pub(super) fn check_reach<const R: usize>(
     len: usize,
     first: usize,

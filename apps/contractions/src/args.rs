@@ -45,7 +45,7 @@ pub struct Args {
     /// Small sizes and few samples, to see that all works
     #[arg(long)]
     pub quick: bool,
-    /// Write over tables with times of a GPU though this run has none, and over full ones with --quick
+    /// Overwrites tables of a GPU from a run without one, and full tables with `--quick`.
     #[arg(long)]
     pub force: bool,
     /// Draw the figures of the decks again from their tables in the folder, and stop

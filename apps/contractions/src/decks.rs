@@ -1,5 +1,5 @@
-//! The decks of a run, read and checked before any work is done, and what their tables must not overwrite: times that this run
-//! cannot make again, and files that are no table but may have been one.
+//! Reads and checks the decks of a run, and what their tables must not overwrite: times that this run cannot make
+//! again, and files that are no table but may have been one.
 
 use crate::args::Args;
 use crate::output::csv;
@@ -9,7 +9,7 @@ use crate::sweep::{SweepDeck, Table};
 use minifenl::{Error, Result};
 use std::io::ErrorKind;
 
-/// Reads the decks in the order of the command line and refuses two that would overwrite each other's table or figures.
+/// Reads the decks in order and refuses two that would overwrite each other's files.
 pub fn read(args: &Args, peers: &Libraries) -> Result<Vec<SweepDeck>> {
     let decks = args.decks.iter().map(|path| SweepDeck::read(path, peers)).collect::<Result<Vec<_>>>()?;
     for (i, deck) in decks.iter().enumerate() {

@@ -89,7 +89,7 @@ pub fn drawn(deck: &SweepDeck, figures: &[usize]) -> String {
     if names.is_empty() { count } else { format!("{count}; of {} no times", names.join(", ")) }
 }
 
-/// Ceilings, for each variant how much was measured and the best of it, and what was written.
+/// Returns ceilings, the number of measurements and the best per variant, and the files written.
 pub fn summary(deck: &SweepDeck, table: &Table, [csv, json]: [&Path; 2], figures: &[usize]) -> String {
     let mut text = format!("{}: {}\n", deck.name, deck.title);
     for c in &table.ceilings {

@@ -1,4 +1,4 @@
-//! Lines with markers on two axes, their labels beside them, limits of the machine dashed, percentiles as a band.
+//! Line charts with markers, labels beside the lines, dashed limits and percentile bands.
 
 use crate::labels::{ROW, beside};
 use crate::marker::{Paint, REACH};

@@ -36,7 +36,7 @@ pub(crate) enum Paint {
 pub(crate) const REACH: f64 = 6.0;
 
 impl Marker {
-    /// All, in the order in which unknown names take them, by their names in the table of styles.
+    /// All markers by name, in the order in which unknown series take them.
     pub const ALL: [(Marker, &'static str); 12] = [
         (Marker::Circle, "circle"),
         (Marker::Square, "square"),

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::comm::{Communicator, equal_on_node};
 use crate::space::Cuda;
 
-/// Whether every rank has a GPU for itself, and whether all of them share one host. All ranks call it together.
+/// Returns whether every rank has its own GPU, and whether all share one host. All ranks call it together.
 pub(super) fn one_gpu_each(space: &Cuda, comm: &dyn Communicator) -> Result<(bool, bool)> {
     // A rank whose driver fails joins the collectives too.
     let id = space.device().id();

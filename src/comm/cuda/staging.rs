@@ -16,7 +16,7 @@ const MOST: usize = 32;
 /// Threads per block, as in the kernel.
 const THREADS: u32 = 256;
 
-/// The indices to send and the buffer that the kernel packs them into, both on the device.
+/// The indices to send and the buffer to pack them into, both on the device.
 #[derive(Debug)]
 pub struct DeviceSendList {
     indices: CudaArray<LocalOrdinal>,

@@ -21,7 +21,7 @@ pub(super) fn request(call: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i
     Ok(request)
 }
 
-/// Whether this MPI says that it sends memory of GPUs (`MPIX_Query_cuda_support`, an extension of Open MPI and its relatives).
+/// Returns whether MPI sends GPU memory (`MPIX_Query_cuda_support`).
 pub(super) fn has_cuda_support() -> bool {
     // SAFETY: a zero-terminated name; the library is loaded. The function of this name takes nothing and returns an int.
     unsafe {

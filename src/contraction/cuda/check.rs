@@ -33,7 +33,7 @@ impl Reference {
         })
     }
 
-    /// Sets every bit of an array, so that each item is a NaN until it is written.
+    /// Fills an array with NaN bits, so that unwritten items are found.
     ///
     /// # Errors
     /// A device's failure.

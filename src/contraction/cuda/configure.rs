@@ -1,4 +1,4 @@
-//! The launch of a variant for one contraction, or the reason why the variant does not apply.
+//! Makes the launch of a variant for one contraction, or says why it does not apply.
 //!
 //! The limits on sizes keep every index that a kernel computes in 32 bits within 32 bits.
 

@@ -26,9 +26,9 @@ pub struct SpecialisedKernel {
     pub shared: u32,
 }
 
-/// Returns the specialised kernels for finite elements on a GPU with `multiprocessors` multiprocessors and `shared` bytes of
-/// shared memory per block: hexahedra with 8 and with 27 nodes, all nine contractions, few and many cells, both layouts, f32
-/// and f64, arrays aligned to 16 bytes and to one number. Each text occurs once.
+/// Returns the specialised kernels for finite elements on a GPU of these limits: hexahedra with 8 and with 27 nodes,
+/// all nine contractions, few and many cells, both layouts, f32 and f64, arrays aligned to 16 bytes and to one
+/// number. Each text occurs once.
 pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<SpecialisedKernel> {
     let limits = Limits { multiprocessors, shared, ampere: true };
     let (mut found, mut texts) = (Vec::new(), HashSet::new());

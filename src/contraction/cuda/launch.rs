@@ -37,7 +37,7 @@ impl Launch {
     }
 }
 
-/// Returns the number of warps if each computes one tile of `rows` x `columns` outputs of 32 cells.
+/// Returns the number of warps that compute `rows` x `columns` tiles of 32 cells.
 pub fn tiled_warps(work: &Work, rows: usize, columns: usize) -> usize {
     let [cells, left, right] = work.sizes;
     cells.div_ceil(WARP) * left.div_ceil(rows) * right.div_ceil(columns)

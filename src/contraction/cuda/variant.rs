@@ -113,8 +113,8 @@ impl Variant {
         matches!(self, FixedLanes | FixedRows | FixedStaged | FixedSplit | FixedBlocked | Dmma | DmmaBlocked)
     }
 
-    /// Returns whether an output's products are added in the order of (p, i, j), so that results have the bits of
-    /// [`Variant::Flat`]. (`Team1` does so for outputs with fields, but not for `data_data`.)
+    /// Returns whether products are added in the order (p, i, j), with [`Variant::Flat`]'s bits. (`Team1` does so for
+    /// outputs with fields, but not for `data_data`.)
     pub fn keeps_order(self) -> bool {
         use Variant::*;
         !matches!(

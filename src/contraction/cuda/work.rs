@@ -5,7 +5,7 @@ use super::super::shape::Shape;
 /// Threads per warp.
 pub const WARP: usize = 32;
 
-/// The contracted index as three nested extents in the order of (p, i, j), with the strides of left and right.
+/// The contracted index as nested extents (p, i, j), with strides of both operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// Outer, middle, inner.
@@ -70,13 +70,13 @@ pub struct Work {
     pub terms: Terms,
     /// Bytes per number.
     pub item: usize,
-    /// Largest power of two, up to 16, that divides the addresses of all rows of both inputs.
+    /// Largest power of two up to 16 that divides the addresses of all input rows.
     pub alignment: usize,
     /// Whether the rows of a cell are contiguous in both operands.
     pub is_line: bool,
-    /// Whether outputs with even right fields lie at multiples of 16 bytes and the next field follows each.
+    /// Whether pairs of right fields are contiguous and aligned to 16 bytes.
     pub pairs: bool,
-    /// Whether the outputs of a cell are contiguous and begin at a multiple of 16 bytes.
+    /// Whether the outputs of a cell are contiguous and aligned to 16 bytes.
     pub is_output_line: bool,
     /// Whether cells have the smallest stride in at least two of the three arrays.
     pub by_cells: bool,
@@ -94,8 +94,8 @@ pub struct Limits {
 }
 
 impl Work {
-    /// The contraction of two operands to an output `[cell, left field, right field]`, each with its address. `fields` says
-    /// which operand has fields.
+    /// Describes the contraction of two operands to an output `[cell, left field, right field]`, with addresses.
+    /// `fields` says which operand has fields.
     pub fn new(fields: [bool; 2], inputs: [(u64, &Shape); 2], out: (u64, [usize; 3]), item: usize) -> Self {
         let [(a_address, a), (b_address, b)] = inputs;
         let (out_address, [to_cell, to_left, to_right]) = out;
@@ -140,7 +140,7 @@ impl Work {
         there.take(count).product::<usize>().clamp(1, 1024)
     }
 
-    /// Returns the numbers in a vector of 16 bytes if rows consist of whole, aligned vectors; else 1.
+    /// Returns the items per 16-byte vector if rows consist of whole, aligned vectors; else 1.
     pub fn vector(&self) -> usize {
         let vector = 16 / self.item;
         if self.alignment == 16 && self.terms.count().is_multiple_of(vector) { vector } else { 1 }

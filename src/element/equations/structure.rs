@@ -12,7 +12,7 @@ use std::array;
 /// Bits of derivatives by a value, or of a source.
 const VALUE_TERMS: u16 = 0b1111_1000_1000_1000;
 
-/// Returns, for each pair (c, d) of components, a mask of the derivatives that are not zero everywhere: bit 4 i + j.
+/// Returns, for each pair (c, d) of components, a mask of nonzero derivatives: bit 4 i + j.
 pub(crate) fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
     let is_nonzero = |value: Residue| u16::from(value != Residue::ZERO);
     let bits = |slope: Slope<Residue>| (0..16).map(|k| is_nonzero(slope[k / 4][k % 4]) << k).sum();
@@ -29,8 +29,8 @@ pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool
     })
 }
 
-/// Returns whether a derivative by a value, or one of a source, is not zero everywhere: otherwise element matrices are products of
-/// gradients alone.
+/// Returns whether a derivative by a value, or of a source, is nonzero somewhere: otherwise element matrices are
+/// products of gradients alone.
 pub(crate) fn has_value_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
     nonzero_terms(equation).as_flattened().iter().any(|bits| bits & VALUE_TERMS != 0)
 }

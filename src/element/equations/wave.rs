@@ -1,4 +1,4 @@
-//! The plane wave that solves equations whose source is made for it (method of manufactured solutions).
+//! The plane wave of the manufactured solutions.
 //!
 //! ```text
 //! theta = w . x + phase                     s = sin theta, c = cos theta

@@ -27,7 +27,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Makes an empty file beside `target`, with the mode and owner of the file that it will replace.
+    /// Creates an empty file beside `target` with the replaced file's mode and owner.
     pub fn create(target: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         let prefix = prefix(target);
         remove_stale(target, &prefix);

@@ -58,7 +58,7 @@ impl<'a> Builder<'a> {
         self.items(name, self.rows * WARP, arguments)
     }
 
-    /// Launches a kernel with one warp per row and shared memory for `capacity` keys per warp.
+    /// Launches a kernel with a warp per row and `capacity` keys of shared memory.
     pub(super) fn sorting_warps(
         &self,
         file: &'static KernelFile,

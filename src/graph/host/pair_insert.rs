@@ -47,7 +47,7 @@ pub(super) struct ProbeStart {
 }
 
 impl ProbeStart {
-    /// Of a table of so many slots, where each node below the number of rows has a share of `slots_per_row` slots.
+    /// Makes a view of a table of slots, with `slots_per_row` slots for each row.
     pub(super) fn new(slots: usize, slots_per_row: f64, placement: HashPlacement) -> Self {
         let window = match placement {
             HashPlacement::ByRow => (slots_per_row as u64).clamp(1, PROBES as u64),

@@ -26,8 +26,7 @@ impl PairMap {
     /// Length of a probe sequence: slots that an insert tries before it fails.
     pub const PROBES: usize = pair_insert::PROBES;
 
-    /// Makes an empty set of `capacity` slots (at least [`PROBES`](Self::PROBES)) for pairs whose smaller node is below
-    /// `rows`.
+    /// Makes an empty set of `capacity` slots (at least [`PROBES`](Self::PROBES)).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.

@@ -21,8 +21,7 @@ pub(super) fn nodes(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// Calls `insert` for each undirected pair of an element's nodes if at least one of them is a row, including each node with
-/// itself.
+/// Calls `insert` for each undirected pair of an element's nodes that has a row.
 #[inline(always)]
 pub(super) fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: impl FnMut(u64)) {
     for (i, &a) in nodes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The columns of one row, sorted and unique, and the position of each value in its row.
+//! Makes the sorted, unique columns of one row and each value's position.
 //!
 //! A small hash table numbers the columns of a row in the order in which they come; then they are sorted, and the numbers become
 //! positions. Rows with many values are sorted instead, so that no numbering is slow.

@@ -28,7 +28,7 @@ pub struct OperatorTimes {
     pub halo: Duration,
 }
 
-/// A matrix whose columns are owned unknowns and ghosts, with the exchange that refreshes the ghosts.
+/// A matrix on owned unknowns and ghosts, with the exchange of its ghosts.
 #[derive(Debug)]
 pub struct DistributedOperator<'a, S: Staging, A> {
     matrix: A,

@@ -22,7 +22,7 @@ pub struct PreconditionerFn<F> {
     apply: F,
 }
 
-/// Makes an operator of n unknowns from a function that writes y = A x into every item of y. Both slices have n items.
+/// Makes an operator of n unknowns from a function that writes y = A x. Both slices have n items.
 ///
 /// ```
 /// use minifenl::comm::Solo;
@@ -48,8 +48,8 @@ pub fn operator_fn<F: FnMut(&[f64], &mut [f64])>(n: usize, apply: F) -> Operator
     OperatorFn { n, apply }
 }
 
-/// Makes a preconditioner from a function that writes z = M^-1 r into every item of z, with M symmetric positive definite. Both slices
-/// have as many items as the rank has unknowns.
+/// Makes a preconditioner from a function z = M^-1 r, M symmetric positive definite. Both slices have as many items
+/// as the rank has unknowns.
 pub fn preconditioner_fn<F: FnMut(&[f64], &mut [f64])>(apply: F) -> PreconditionerFn<F> {
     PreconditionerFn { apply }
 }

@@ -30,7 +30,7 @@ use crate::blas::{Blas, Reductions};
 use crate::space::{Item, Slice};
 use crate::sparse::{BlockCrsMatrix, CrsMatrix, Formats, Product, Spmv};
 
-/// A square linear operator whose rows are this rank's unknowns and whose columns are its unknowns and ghosts.
+/// A linear operator from this rank's unknowns and ghosts to its unknowns.
 pub trait LinearOperator<S: Blas> {
     /// Number of unknowns that this rank owns.
     fn rows(&self) -> usize;

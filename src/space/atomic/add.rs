@@ -11,8 +11,8 @@ pub fn add(cell: &AtomicF64, value: f64) {
     cell.fetch_add(value, Relaxed);
 }
 
-/// Adds `value` to `*cell` by a load and a store, for cells that no other thread touches in the same loop. Avoids the
-/// cost of a locked instruction.
+/// Adds `value` to `*cell` without atomicity, for cells that other threads do not touch. Avoids the cost of a locked
+/// instruction.
 #[inline(always)]
 pub fn add_unshared(cell: &AtomicF64, value: f64) {
     cell.store(cell.load(Relaxed) + value, Relaxed);

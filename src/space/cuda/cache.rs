@@ -1,4 +1,4 @@
-//! Cache of compiled kernels on disk, in the user's cache folder (`MINIFENL_CACHE`, else `XDG_CACHE_HOME` or `~/.cache`).
+//! Cache of compiled kernels on disk (`MINIFENL_CACHE`, `XDG_CACHE_HOME` or `~/.cache`).
 //!
 //! A file holds a mark, a hash of everything that the image depends on, a hash of the image, and the image. A file that does
 //! not match is compiled again and replaced. If the cache cannot be written, kernels are compiled in every run.

@@ -9,7 +9,7 @@ use cudarc::driver::{result, sys};
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The context of a GPU and its loaded kernels, shared by all streams and arrays of the GPU.
+/// The context of a GPU and its loaded kernels, shared by its streams.
 pub struct Device {
     info: DeviceInfo,
     handle: sys::CUdevice,
@@ -86,7 +86,7 @@ impl Device {
         &self.info
     }
 
-    /// Returns a hash of the id that NVIDIA gave to the GPU, or to its part.
+    /// Returns a hash of the id of the GPU, or of its MIG part.
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.
@@ -120,7 +120,7 @@ impl Device {
         self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
     }
 
-    /// Returns the peak bytes of all arrays of this process, since its start or the last [`reset_peak`](Self::reset_peak).
+    /// Returns the peak bytes of all arrays since the last [`reset_peak`](Self::reset_peak).
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.

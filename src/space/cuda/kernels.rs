@@ -79,7 +79,7 @@ pub struct KernelInfo {
     pub shared_bytes: i32,
     /// Threads in the largest possible block.
     pub max_threads: i32,
-    /// Fraction of a multiprocessor's threads that are resident with blocks of up to 256 threads and no dynamic shared memory.
+    /// Fraction of resident threads for blocks of up to 256 threads without dynamic shared memory.
     pub occupancy: f64,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Argument {
 }
 
 impl Argument {
-    /// A struct that a kernel takes by value, of more than one word and less than 256 bytes. The launch copies it.
+    /// Passes a struct by value, of 2 to 31 words. The launch copies it.
     pub fn of_struct<const N: usize>(words: &[u64; N]) -> Self {
         const { assert!(N > 1 && N < 32, "its size is one byte") };
         Argument { bits: words.as_ptr().addr() as u64, size: (N * size_of::<u64>()) as u8 }

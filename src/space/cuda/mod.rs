@@ -96,7 +96,7 @@ impl Cuda {
         Self::on(Arc::new(Stream::new(self.stream.device.clone())?), self.pinned.clone())
     }
 
-    /// A new stream on the same GPU whose blocks are started before those of other streams.
+    /// Returns a new stream of high priority on the same GPU.
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) if the driver fails.
@@ -104,7 +104,7 @@ impl Cuda {
         Self::on(Arc::new(Stream::urgent(self.stream.device.clone())?), self.pinned.clone())
     }
 
-    /// An execution space on a stream that the caller made on this GPU (a `CUstream` or `cudaStream_t`) and destroys.
+    /// Makes a space on the caller's stream (`CUstream` or `cudaStream_t`), which the caller destroys.
     ///
     /// # Safety
     /// The stream belongs to the primary context of this GPU and outlives this space and every array it makes.
@@ -175,7 +175,7 @@ impl Cuda {
         device.modules.load_specialised(device.info(), file, defines)
     }
 
-    /// Returns registers, memory and occupancy of every kernel of `files`, which are compiled unless they were launched before.
+    /// Returns registers, memory and occupancy of all kernels of `files`, compiling them if needed.
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver is older than 12.4.
@@ -229,8 +229,8 @@ impl Cuda {
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
-    /// Enqueues kernel `name` of a file that is compiled for the sizes of a call, which `defines` states. The first call with
-    /// these sizes compiles the file, in about half a second, unless the cache on disk has it.
+    /// Enqueues kernel `name` of a file compiled for the sizes in `defines`. The first call with these sizes compiles
+    /// the file, in about half a second, unless the cache on disk has it.
     pub(crate) fn launch_specialised(
         &self,
         file: &'static KernelFile,
@@ -245,7 +245,7 @@ impl Cuda {
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 
-    /// Returns how many blocks of `threads` threads and `shared` bytes of dynamic shared memory are resident on the GPU at once.
+    /// Returns how many blocks of these sizes are resident on the GPU at once.
     pub(crate) fn resident_blocks(
         &self,
         file: &'static KernelFile,

@@ -1,4 +1,4 @@
-//! Memory of other processes' GPUs on the same host (CUDA IPC), and words of the host that kernels write.
+//! Memory of other processes' GPUs (CUDA IPC), and host words that kernels write.
 //!
 //! ```text
 //! owner     Window          device memory that another process may map; the handle travels to it as 64 bytes
@@ -129,7 +129,7 @@ impl Drop for Mapped {
     }
 }
 
-/// A word of page-locked host memory, zero at first, that kernels write and the host reads at any time.
+/// A word of page-locked host memory that kernels write and the host reads.
 #[derive(Debug)]
 pub(crate) struct HostWord {
     stream: Arc<Stream>,

@@ -1,4 +1,4 @@
-//! A pool of page-locked host buffers, which the GPU copies from and to without the CPU.
+//! A pool of page-locked host buffers for asynchronous copies.
 
 use super::device::Device;
 use super::error::{OrDevice, before, made};
@@ -104,7 +104,7 @@ impl Drop for Pinned {
 }
 
 impl Pinned {
-    /// Returns the first `len` items as `T`, a type for which every bit pattern is valid ([`Item`](crate::space::Item)).
+    /// Returns the first `len` items as `T` ([`Item`](crate::space::Item)).
     pub fn as_slice<T: crate::space::Item>(&mut self, len: usize) -> &mut [T] {
         assert!(len * size_of::<T>() <= self.bytes);
         // SAFETY: long enough (asserted), page-aligned, owned; every bit pattern is a valid number.

@@ -7,8 +7,8 @@ use crate::space::ExecutionSpace;
 use crate::{Error, Result};
 
 impl Cuda {
-    /// Maps memory for arrays of `bytes` in all, so that arrays up to this sum need none from the operating system. If it cannot be
-    /// had, arrays map theirs one by one, as they do beyond the sum. Begins a new measurement of the peak. Waits for the GPU.
+    /// Maps memory for arrays of `bytes` in total ahead of their allocation. If it cannot be had, arrays map theirs
+    /// one by one, as they do beyond the sum. Begins a new measurement of the peak. Waits for the GPU.
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.

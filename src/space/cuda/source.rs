@@ -24,7 +24,7 @@ pub struct KernelFile {
 pub type Part = (&'static str, &'static str);
 
 impl KernelFile {
-    /// A kernel file from its name without `.cu`, its headers, its parts behind the defines, and its text.
+    /// Makes a kernel file from its name, headers, parts and text.
     pub const fn new(name: &'static str, headers: &'static [Part], parts: &'static [Part], text: &'static str) -> Self {
         KernelFile { name, headers, parts, text }
     }

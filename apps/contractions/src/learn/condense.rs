@@ -50,7 +50,7 @@ pub fn recorded(tables: &[impl AsRef<str>]) -> Vec<Recorded> {
     recorded
 }
 
-/// Returns the cases that must be kept so that every choice, by the kept cases or by the rule, is near the fastest.
+/// Returns the cases to keep so that every choice is near the fastest.
 pub fn condensed(recorded: &[&Recorded]) -> Vec<Case> {
     let (mut kept, mut is_kept) = (Vec::new(), vec![false; recorded.len()]);
     loop {
@@ -71,8 +71,8 @@ pub fn condensed(recorded: &[&Recorded]) -> Vec<Case> {
     }
 }
 
-/// Returns the tuning table of tables of sweeps, the number of their cases and how many of them the table keeps. `tables`: CSV
-/// with at least the columns of the result, with checked times on one GPU.
+/// Returns the tuning table of sweeps, its number of cases and how many it keeps. `tables`: CSV with at least the
+/// columns of the result, with checked times on one GPU.
 pub fn tuning_table(tables: &[impl AsRef<str>]) -> (String, [usize; 2]) {
     let recorded = recorded(tables);
     let kept = condensed(&recorded.iter().collect::<Vec<_>>());

@@ -45,7 +45,7 @@ pub struct Group<'a> {
     pub points: Vec<(&'a Row, f64)>,
 }
 
-/// By variant in the order of the plot, then by the sizes that differ, then, of a heat map, by layout.
+/// Groups rows by variant in the order of the plot, then by differing sizes and layout.
 pub fn groups<'a>(plot: &Plot, base: Option<&Base>, table: &'a Table, precision: Precision) -> Vec<Group<'a>> {
     let rows = || {
         let is_drawn =

@@ -30,7 +30,7 @@ impl Float for f64 {
     }
 }
 
-/// Number `i` of an endless row of numbers from -1 to 1 that follow no pattern.
+/// Returns number `i` of a reproducible sequence between -1 and 1.
 pub fn random<T: Float>(i: u64) -> T {
     let mut x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

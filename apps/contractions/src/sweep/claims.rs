@@ -1,4 +1,4 @@
-//! The clinic report's claims in text, each with the question to a table that answers it.
+//! The clinic report's claims, each with the query that answers it.
 //!
 //! A claim is about ratios in one table: time of the fastest of `over` / time of the fastest of `variant`, one for each case
 //! that has both in one layout (what ran on the host stands for either layout of a GPU). It is held against a criterion, once a
@@ -48,7 +48,7 @@ pub struct Claim {
     /// Part of the ratios that must be in this range, of claims about each.
     #[serde(default = "nearly_all")]
     pub share: f64,
-    /// Without it the ratios stand in for something that cannot be compared here, as the remark says.
+    /// If false, the ratios only stand in for what cannot be compared here; the remark says why.
     #[serde(default = "yes")]
     pub comparable: bool,
     /// Only these L = R.

@@ -1,4 +1,4 @@
-//! Reads decks and checks them before any work is done, so that a mistake in a deck is an error and not an empty table or figure.
+//! Reads and checks decks before any work, so that a wrong deck is an error.
 //!
 //! Checked are names and sizes that do not exist, lists without items, and the variants that a deck names: each must exist,
 //! and a plot's must be measured by a sweep of the deck.

@@ -35,8 +35,8 @@ pub struct Partition {
     pub bytes_max: u64,
     /// Flops of a CG iteration on the rank with most of them.
     pub flops_max: u64,
-    /// Sum of hashes of (sender, receiver, nodes) over what is sent less the same sum over what is expected: 0 if the lists of
-    /// neighbours agree.
+    /// Hash sum of (sender, receiver, nodes) over what is sent minus what is expected: 0 if the lists of neighbours
+    /// agree.
     #[serde(skip)]
     pub disagreement: u64,
 }

@@ -9,7 +9,7 @@ pub struct Series {
     /// Its label. What stands before a comma decides on colour and marker.
     pub name: String,
     pub is_dashed: bool,
-    /// Lines of one number have one colour, where the table of styles has no such name.
+    /// Series with the same number share a colour unless the table of styles has their name.
     pub color: usize,
     /// x, y, low, high.
     pub points: Vec<[f64; 4]>,
@@ -27,7 +27,7 @@ pub struct Chart<'a> {
 }
 
 impl Chart<'_> {
-    /// The picture with a note below its title, and what the machine can do at best; nothing without points.
+    /// Returns the chart with a note below its title and the machine's limits; nothing without points.
     pub fn svg(&self, note: &str, limits: Vec<Limit>) -> String {
         if self.series.iter().all(|series| series.points.is_empty()) {
             return String::new();

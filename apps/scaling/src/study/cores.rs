@@ -1,4 +1,4 @@
-//! Cores, hardware threads and NUMA domains of this machine that this program may use, from files below `/proc` and `/sys`.
+//! Reads the cores, hardware threads and NUMA domains that this program may use.
 
 use super::placement::mask;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ impl Cores {
         }
     }
 
-    /// Whether ranks can be dealt out over the domains with as many, and cores for all their threads, in each.
+    /// Returns whether every domain can hold equally many ranks with all their threads.
     pub fn spreads(&self, ranks: usize, threads: usize) -> bool {
         self.domains > 1 && ranks.is_multiple_of(self.domains) && ranks / self.domains * threads <= self.per_domain
     }

@@ -212,7 +212,8 @@ impl Study {
         Ok(Some(study))
     }
 
-    /// Joins the study in a folder, if there is one, with this one, and writes it. Ranks, threads, imbalances and repeats may grow.
+    /// Joins this study with the one in the folder, if any, and writes it. Ranks, threads, imbalances and repeats may
+    /// grow.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the folder holds a study with other settings.

@@ -108,7 +108,7 @@ impl Record {
         })
     }
 
-    /// Says why the report is not that of a run of this point on this box, if it is not, or why its numbers do not count.
+    /// Returns why the report does not belong to this point or does not count.
     pub fn mistake(&self, point: Point, nodes: [u64; 3]) -> Option<String> {
         let imbalance = self.partition.imbalance_asked_percent as u32;
         let own = Point { ranks: self.ranks, threads: self.threads, imbalance };

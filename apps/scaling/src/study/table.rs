@@ -207,7 +207,7 @@ impl Table {
         self.peers.iter().filter(move |row| row.program == program)
     }
 
-    /// The row of the same ranks and threads with even boxes, and the ratio of this row's time of a CG iteration to its.
+    /// Returns the matching row with even boxes and the ratio of CG times.
     pub fn against_even(&self, row: &Row) -> Option<(&Row, f64)> {
         let point = Point::even(row.point.ranks, row.point.threads);
         let even = self.rows.iter().find(|even| even.point == point && even.is_rated())?;

@@ -5,7 +5,7 @@ const PIECE: usize = 1024;
 /// Words of a piece in the kernels' tables, `Piece` in `kernels/ranks.cuh`.
 pub(super) const WORDS: usize = 7;
 
-/// Bytes of flags before the values of a window, for that many pieces in either parity.
+/// Returns the bytes of flags before a window's values, for both parities.
 pub(super) fn flag_bytes(pieces: usize) -> usize {
     (2 * pieces * size_of::<u32>()).next_multiple_of(256)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Threads of a block, as in the kernels.
 pub(super) const THREADS: u32 = 256;
 
-/// The limit of waits on the device, and the word to which kernels write the rank that they lost.
+/// The limit of device waits, and the word that receives the lost rank.
 #[derive(Debug)]
 pub(super) struct Shared {
     lost: HostWord,

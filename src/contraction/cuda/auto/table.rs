@@ -150,7 +150,7 @@ fn distance(a: &[f64; 5], b: &[f64; 5]) -> f64 {
 
 /// Distance below which a case is near: ratios of sizes with a product below about 8.
 const NEAR: f64 = 2.1;
-/// Largest ratio of a variant's time to the fastest of its case for which the variant may be chosen: the fastest need not apply.
+/// Largest ratio to a case's fastest time at which a variant may be chosen: the fastest need not apply.
 pub const SLOWEST: f64 = 1.25;
 
 impl Case {
@@ -200,8 +200,8 @@ pub fn side(work: &Work) -> Option<Side> {
     }
 }
 
-/// Returns the fastest variant that `applies`, from the nearest case that has such a variant within [`SLOWEST`] of its fastest.
-/// `is_ordered` restricts the choice to variants that add in the order of the terms.
+/// Returns the fastest variant that `applies`, from the nearest case with one within [`SLOWEST`]. `is_ordered`
+/// restricts the choice to variants that add in the order of the terms.
 pub fn fastest<'a>(
     work: &Work,
     cases: impl IntoIterator<Item = &'a Case>,

@@ -53,7 +53,7 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     ))
 }
 
-/// One or more warps compute a tile of up to 32 x 32 outputs, with the operands from global memory.
+/// Computes tiles of up to 32 x 32 outputs by one or more warps, from global memory.
 pub fn dmma(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     not_for_tensor_cores(work, limits)?;
     let [cells, left, right] = work.sizes;

@@ -27,7 +27,7 @@ where
     M: Preconditioner<S>,
     C: AllReduce<S> + ?Sized,
 {
-    /// r = b - A x, p = z = M^-1 r, r.r, r.z, and the state.
+    /// Computes r = b - A x, p = z = M^-1 r, r.r, r.z.
     pub(super) fn classic_start(&mut self) -> Result<()> {
         let Solve { space, a, m, comm, b, x, work, reductions, .. } = self;
         let (n, space) = (self.n, *space);

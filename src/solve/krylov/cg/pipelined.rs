@@ -30,7 +30,7 @@ where
     M: Preconditioner<S>,
     C: AllReduce<S> + ?Sized,
 {
-    /// r = b - A x, p = s = q = z = 0, and this rank's share of the sums.
+    /// Computes r = b - A x and this rank's sums; sets p, s, q, z to 0.
     pub(super) fn pipelined_start(&mut self) -> Result<()> {
         self.work.sums.stop = Some(CgSlot::STATE);
         self.residual()?;
@@ -78,7 +78,7 @@ where
         space.dot(n, r, r, sums, FusedSlot::RR)
     }
 
-    /// u, w, s = A p, q = M^-1 s, z = A q, u.s and p.s.
+    /// Recomputes u, w, s = A p, q = M^-1 s, z = A q.
     pub(super) fn pipelined_refresh(&mut self) -> Result<()> {
         self.pipelined_sums()?;
         let Solve { space, a, m, comm, work, reductions, .. } = self;

@@ -23,7 +23,7 @@ pub(super) struct Solve<'a, S: CgSteps, A, M, C: ?Sized> {
 }
 
 impl<S: CgSteps, A: LinearOperator<S>, M: Preconditioner<S>, C: ?Sized> Solve<'_, S, A, M, C> {
-    /// r = b - A x for the variants in which r (u with a preconditioner) has room for ghosts. Overwrites u and q.
+    /// Computes r = b - A x for variants whose r (or u) has room for ghosts. Overwrites u and q.
     pub(super) fn residual(&mut self) -> Result<()> {
         let Solve { space, n, a, b, x, work, .. } = self;
         let Parts { q, r, preconditioned: [u, ..], .. } = work.parts();

@@ -30,7 +30,7 @@ impl CgVariant {
         (CgVariant::Pipelined, "pipelined"),
     ];
 
-    /// Bytes of the vectors of a solve without a preconditioner, for `owned` rows and `local` columns.
+    /// Returns the bytes of a solve's vectors without a preconditioner.
     pub fn bytes(self, owned: u64, local: u64) -> u64 {
         let with_ghosts = match self {
             CgVariant::Classic => 1,

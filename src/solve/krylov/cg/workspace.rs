@@ -39,7 +39,7 @@ pub struct CgWorkspace<S: CgSteps> {
     pub(super) at_once: bool,
     /// Iterations between two refreshes of the vectors that follow recurrences.
     pub(super) refresh: usize,
-    /// How often a solve replaces r by b - A x when r has reached the target.
+    /// Number of times a solve recomputes r = b - A x at the target.
     pub(super) replacements: usize,
     p: Array<S, f64>,
     /// The last product: A p in classic CG, A u in single-reduction CG, A m in pipelined CG.
@@ -60,8 +60,8 @@ pub struct CgWorkspace<S: CgSteps> {
 }
 
 impl<S: CgSteps> CgWorkspace<S> {
-    /// Allocates for an operator of `rows` rows and `columns` columns and classic CG, or one launch for a small system: 24 bytes
-    /// per row. A preconditioner adds 8 at the first solve with it.
+    /// Allocates vectors for classic CG, or for the single launch of a small system: 24 bytes per row. A
+    /// preconditioner adds 8 at the first solve with it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
@@ -105,7 +105,7 @@ impl<S: CgSteps> CgWorkspace<S> {
         })
     }
 
-    /// Returns the numbers of the last solve if [`cg`](super::cg) returned one of the errors that all ranks meet together, such as
+    /// Returns the numbers of a solve that ended with an error common to all ranks, such as
     /// [`Error::NotConverged`](crate::Error::NotConverged).
     pub fn stopped(&self) -> Option<SolveInfo> {
         self.stopped

@@ -33,8 +33,8 @@ pub fn words(nodes: [u64; 3]) -> Vec<String> {
     vec!["fixture".into(), format!("{x}x{y}x{z}"), "atomic".into()]
 }
 
-/// The times of the output in the folder of a run, if it is that of this box. Kept are outputs of the threads of the point only: the
-/// output does not tell them.
+/// Reads the times from a run's folder if they belong to this box. Kept are outputs of the threads of the point only:
+/// the output does not tell them.
 pub fn read(folder: &Path, nodes: [u64; 3], point: Point) -> Option<[f64; 4]> {
     let run = Fenl::parse(&files::read_text(&folder.join(OUTPUT), LARGEST).ok()?).ok()?;
     let elements = nodes.map(|nodes| nodes - 1).iter().product::<u64>();

@@ -30,7 +30,7 @@ pub fn words(nodes: [u64; 3], point: Point) -> Vec<String> {
     words
 }
 
-/// The times of the YAML in the folder of a run, if it is that of this box and point.
+/// Reads the times from a run's folder if they belong to this box and point.
 pub fn read(folder: &Path, nodes: [u64; 3], point: Point) -> Option<[f64; 4]> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut yaml = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "yaml"));
