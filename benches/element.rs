@@ -71,9 +71,9 @@ fn equations<const NN: usize, const N3: usize>(element: ElementType, cells: usiz
     let (heat, solid) = (Heat::new(1.9), Elasticity { lambda: 1.2, mu: 0.8, force: [0.0; 3] });
     for (jacobian, name) in Jacobian::ALL {
         let (heat, solid) = (WithJacobian { equation: heat, jacobian }, WithJacobian { equation: solid, jacobian });
-        let of_heat = EquationKernel::<_, 1, NN, NN>::new(&heat, &basis, table, coords, &u).unwrap();
+        let of_heat = EquationKernel::<1, NN, NN>::new(&heat, &basis, table, coords, &u).unwrap();
         kernel(&format!("heat on {element}, {name}"), &of_heat, elems);
-        let of_solid = EquationKernel::<_, 3, NN, N3>::new(&solid, &basis, table, coords, &v).unwrap();
+        let of_solid = EquationKernel::<3, NN, N3>::new(&solid, &basis, table, coords, &v).unwrap();
         kernel(&format!("elasticity on {element}, {name}"), &of_solid, elems);
     }
 }
@@ -85,11 +85,11 @@ fn main() {
     kernel("fused", &FusedKernel::new(elements), elem_node.elem_count());
     kernel("contraction", &ContractionKernel::new(elements), elem_node.elem_count());
     let (hex8, nodal) = (tables(ElementType::Hex8), solution.iter().map(|&t| [t]).collect::<Vec<_>>());
-    let by_hand = EquationKernel::<_, 1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
+    let by_hand = EquationKernel::<1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
     kernel("equation", &by_hand, elem_node.elem_count());
     for (jacobian, name) in Jacobian::ALL {
         let heat = WithJacobian { equation: heat, jacobian };
-        let chosen = EquationKernel::<_, 1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
+        let chosen = EquationKernel::<1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
         kernel(&format!("equation, --jacobian {name}"), &chosen, elem_node.elem_count());
     }
     let time = best(elem_node.elem_count(), || {

@@ -62,7 +62,7 @@ fn main() -> Result<()> {
     let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x == 0.0 || x == 1.0).into()).collect();
     let mut fill = Fill::<27>::new(&host, Strategy::Gather, &graph)?;
     newton(&host, &graph, &fixed, |matrix, u, residual| {
-        let kernel = EquationKernel::<_, 1, 27, 27>::new(&equation, &tables, table, coord, u.as_chunks().0)?;
+        let kernel = EquationKernel::<1, 27, 27>::new(&equation, &tables, table, coord, u.as_chunks().0)?;
         fill.assemble(&host, &kernel, matrix, residual)
     })?;
     let Ok(gpu) = Cuda::new(0).inspect_err(|why| println!("no GPU: {why}")) else { return Ok(()) };

@@ -65,8 +65,7 @@ pub struct Args {
     /// Problem: heat, poisson, diffusion, elasticity, minife [default: heat]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<ProblemKind>(ProblemKind::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     problem: Option<ProblemKind>,
-    /// Elements: hex8, hex20, hex27, tet4, tet10, wedge6 [default: hex8]
-    #[arg(long, value_name = "TYPE", allow_hyphen_values = true, value_parser = named::<ElementType>(ElementType::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "TYPE", help = format!("Elements: {} [default: hex8]", ElementType::volume_names()), allow_hyphen_values = true, value_parser = named::<ElementType>(ElementType::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     element: Option<ElementType>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
     #[arg(long, value_name = "MAP", allow_hyphen_values = true, value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]

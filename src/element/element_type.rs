@@ -1,15 +1,7 @@
-//! Element types: nodes, reference coordinates, the polynomials of the basis, cubature.
+//! Element types: one row each of what is known of them.
 //!
-//! | type | reference element | nodes | polynomials | points | degree that the points integrate |
-//! |---|---|---|---|---|---|
-//! | `hex8` | [-1, 1]^3 | 8 | 1 x y z xy xz yz xyz | 2^3 | 3 per axis |
-//! | `hex20` | [-1, 1]^3 | 20 | serendipity | 3^3 | 5 per axis |
-//! | `hex27` | [-1, 1]^3 | 27 | 2 per axis | 3^3 | 5 per axis |
-//! | `tet4` | x, y, z >= 0, x + y + z <= 1 | 4 | 1 x y z | 4 | 2 |
-//! | `tet10` | the same | 10 | of degree 2 | 14 | 5 |
-//! | `wedge6` | triangle x [-1, 1] | 6 | (1 x y)(1 z) | 3 x 2 | 2 and 3 |
-//! | `tri3` | x, y >= 0, x + y <= 1 | 3 | 1 x y | 3 | 2 |
-//! | `quad4` | [-1, 1]^2 | 4 | 1 x y xy | 2^2 | 3 per axis |
+//! A new type is a variant, a row of [`ROWS`], its cubature rule in `rules.rs` if it has a new one, and a word in the list of
+//! `src/fill/host/volumes.rs`; everything else derives from the row.
 //!
 //! Nodes are in the order of VTK: corners, midpoints of edges, midpoints of faces, centre. The basis function of a node is the
 //! polynomial of the space that is 1 at the node and 0 at the others ([`Basis`](super::Basis)).
@@ -38,89 +30,223 @@ pub enum ElementType {
     Quad4,
 }
 
+/// Reference element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// [-1, 1]^3.
+    Hexahedron,
+    /// x, y, z >= 0, x + y + z <= 1.
+    Tetrahedron,
+    /// A triangle in x and y, times [-1, 1].
+    Wedge,
+    /// x, y >= 0, x + y <= 1.
+    Triangle,
+    /// [-1, 1]^2.
+    Quadrilateral,
+}
+
+/// What is known of an element type.
+struct Row {
+    of: ElementType,
+    name: &'static str,
+    shape: Shape,
+    /// Degree of the basis along an edge.
+    degree: usize,
+    /// Reference coordinates of the nodes.
+    nodes: &'static [[f64; 3]],
+    /// Whether x^a y^b z^c is one of the monomials that span the basis, for exponents up to 2.
+    spans: fn([u8; 3]) -> bool,
+    /// Cubature rule, and its number of points.
+    rule: fn() -> Rule,
+    points: usize,
+    /// Number of the cell type in VTK files.
+    vtk_cell: u8,
+    /// The node at each place of a cell in VTK files, where the order differs.
+    vtk_order: &'static [usize],
+}
+
+const ROWS: [Row; 8] = [
+    Row {
+        of: ElementType::Hex8,
+        name: "hex8",
+        shape: Shape::Hexahedron,
+        degree: 1,
+        nodes: HEX.split_at(8).0,
+        spans: |[a, b, c]| a <= 1 && b <= 1 && c <= 1,
+        rule: || Rule::gauss(2, 3),
+        points: 8,
+        vtk_cell: 12,
+        vtk_order: &[],
+    },
+    Row {
+        of: ElementType::Hex20,
+        name: "hex20",
+        shape: Shape::Hexahedron,
+        degree: 2,
+        nodes: HEX.split_at(20).0,
+        // Serendipity: the degree without linear factors is at most 2.
+        spans: |exponents| exponents.iter().filter(|&&power| power > 1).sum::<u8>() <= 2,
+        rule: || Rule::gauss(3, 3),
+        points: 27,
+        vtk_cell: 25,
+        vtk_order: &[],
+    },
+    Row {
+        of: ElementType::Hex27,
+        name: "hex27",
+        shape: Shape::Hexahedron,
+        degree: 2,
+        nodes: &HEX,
+        spans: |_| true,
+        rule: || Rule::gauss(3, 3),
+        points: 27,
+        vtk_cell: 29,
+        vtk_order: &[],
+    },
+    Row {
+        of: ElementType::Tet4,
+        name: "tet4",
+        shape: Shape::Tetrahedron,
+        degree: 1,
+        nodes: TET.split_at(4).0,
+        spans: |[a, b, c]| a + b + c <= 1,
+        rule: Rule::tetrahedron4,
+        points: 4,
+        vtk_cell: 10,
+        vtk_order: &[],
+    },
+    Row {
+        of: ElementType::Tet10,
+        name: "tet10",
+        shape: Shape::Tetrahedron,
+        degree: 2,
+        nodes: &TET,
+        spans: |[a, b, c]| a + b + c <= 2,
+        rule: Rule::tetrahedron14,
+        points: 14,
+        vtk_cell: 24,
+        vtk_order: &[],
+    },
+    Row {
+        of: ElementType::Wedge6,
+        name: "wedge6",
+        shape: Shape::Wedge,
+        degree: 1,
+        nodes: &WEDGE,
+        spans: |[a, b, c]| a + b <= 1 && c <= 1,
+        rule: || Rule::triangle3().times(&Rule::gauss(2, 1)),
+        points: 6,
+        vtk_cell: 13,
+        // The triangle (0, 1, 2) turns the other way, seen from (3, 4, 5).
+        vtk_order: &[0, 2, 1, 3, 5, 4],
+    },
+    Row {
+        of: ElementType::Tri3,
+        name: "tri3",
+        shape: Shape::Triangle,
+        degree: 1,
+        nodes: TET.split_at(3).0,
+        spans: |[a, b, c]| a + b <= 1 && c == 0,
+        rule: Rule::triangle3,
+        points: 3,
+        vtk_cell: 5,
+        vtk_order: &[],
+    },
+    Row {
+        of: ElementType::Quad4,
+        name: "quad4",
+        shape: Shape::Quadrilateral,
+        degree: 1,
+        nodes: &QUAD,
+        spans: |[a, b, c]| a <= 1 && b <= 1 && c == 0,
+        rule: || Rule::gauss(2, 2),
+        points: 4,
+        vtk_cell: 9,
+        vtk_order: &[],
+    },
+];
+
 impl ElementType {
     /// All types with their names.
-    pub const ALL: [(Self, &'static str); 8] = [
-        (ElementType::Hex8, "hex8"),
-        (ElementType::Hex20, "hex20"),
-        (ElementType::Hex27, "hex27"),
-        (ElementType::Tet4, "tet4"),
-        (ElementType::Tet10, "tet10"),
-        (ElementType::Wedge6, "wedge6"),
-        (ElementType::Tri3, "tri3"),
-        (ElementType::Quad4, "quad4"),
-    ];
+    pub const ALL: [(Self, &'static str); ROWS.len()] = {
+        let (mut all, mut at) = ([(ElementType::Hex8, ""); ROWS.len()], 0);
+        while at < ROWS.len() {
+            assert!(ROWS[at].of as usize == at, "rows are in the order of the variants");
+            all[at] = (ROWS[at].of, ROWS[at].name);
+            at += 1;
+        }
+        all
+    };
+
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// Returns the types with three dimensions and their names.
+    pub fn volumes() -> impl Iterator<Item = (Self, &'static str)> + Clone {
+        Self::ALL.into_iter().filter(|(element, _)| element.dim() == 3)
+    }
+
+    /// Returns the names of [`volumes`](Self::volumes), with commas between them.
+    pub fn volume_names() -> String {
+        Self::volumes().map(|(_, name)| name).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) const fn shape(self) -> Shape {
+        self.row().shape
+    }
 
     /// Returns the number of nodes.
     pub const fn nodes(self) -> usize {
-        self.reference_nodes().len()
+        self.row().nodes.len()
+    }
+
+    /// Returns the number of points of [`rule`](Self::rule).
+    pub const fn points(self) -> usize {
+        self.row().points
+    }
+
+    /// Returns the degree of the basis along an edge.
+    pub const fn degree(self) -> usize {
+        self.row().degree
     }
 
     /// Returns the number of reference coordinates.
     pub const fn dim(self) -> usize {
-        match self {
-            ElementType::Tri3 | ElementType::Quad4 => 2,
-            _ => 3,
-        }
+        if matches!(self.shape(), Shape::Triangle | Shape::Quadrilateral) { 2 } else { 3 }
+    }
+
+    /// Returns the nodes, and points, along an edge of a hexahedron that is a product of lines.
+    pub(crate) const fn tensor_edge(self) -> Option<usize> {
+        let edge = self.degree() + 1;
+        let is_product = matches!(self.shape(), Shape::Hexahedron) && self.nodes() == edge * edge * edge;
+        if is_product { Some(edge) } else { None }
     }
 
     /// Returns the reference coordinates of the nodes; third coordinates of two-dimensional types are 0.
     pub const fn reference_nodes(self) -> &'static [[f64; 3]] {
-        match self {
-            ElementType::Hex8 => HEX.split_at(8).0,
-            ElementType::Hex20 => HEX.split_at(20).0,
-            ElementType::Hex27 => &HEX,
-            ElementType::Tet4 => TET.split_at(4).0,
-            ElementType::Tet10 => &TET,
-            ElementType::Wedge6 => &WEDGE,
-            ElementType::Tri3 => TET.split_at(3).0,
-            ElementType::Quad4 => &QUAD,
-        }
+        self.row().nodes
     }
 
     /// Returns the exponents of the monomials x^a y^b z^c that span the basis.
     pub(super) fn exponents(self) -> Vec<[u8; 3]> {
-        let all = (0..27).map(|k| [k % 3, k / 3 % 3, k / 9]);
-        // The degree without factors that are linear: at most 2 for a serendipity element.
-        let superlinear = |e: [u8; 3]| e.iter().filter(|&&power| power > 1).sum::<u8>();
-        let is_one = |e: [u8; 3]| match self {
-            ElementType::Hex8 => e.iter().all(|&power| power <= 1),
-            ElementType::Hex20 => superlinear(e) <= 2,
-            ElementType::Hex27 => true,
-            ElementType::Tet4 => e.iter().sum::<u8>() <= 1,
-            ElementType::Tet10 => e.iter().sum::<u8>() <= 2,
-            ElementType::Wedge6 => e[0] + e[1] <= 1 && e[2] <= 1,
-            ElementType::Tri3 => e[0] + e[1] <= 1 && e[2] == 0,
-            ElementType::Quad4 => e[0] <= 1 && e[1] <= 1 && e[2] == 0,
-        };
-        all.filter(|&e| is_one(e)).collect()
+        (0..27).map(|k| [k % 3, k / 3 % 3, k / 9]).filter(|&exponents| (self.row().spans)(exponents)).collect()
     }
 
-    /// Returns the cubature rule of the table above.
+    /// Returns the cubature rule of element integrals.
     pub fn rule(self) -> Rule {
-        match self {
-            ElementType::Hex8 => Rule::gauss(2, 3),
-            ElementType::Hex20 | ElementType::Hex27 => Rule::gauss(3, 3),
-            ElementType::Tet4 => Rule::tetrahedron4(),
-            ElementType::Tet10 => Rule::tetrahedron14(),
-            ElementType::Wedge6 => Rule::triangle3().times(&Rule::gauss(2, 1)),
-            ElementType::Tri3 => Rule::triangle3(),
-            ElementType::Quad4 => Rule::gauss(2, 2),
-        }
+        (self.row().rule)()
     }
 
     /// Returns the number of the cell type in VTK files.
     pub const fn vtk_cell(self) -> u8 {
-        match self {
-            ElementType::Hex8 => 12,
-            ElementType::Hex20 => 25,
-            ElementType::Hex27 => 29,
-            ElementType::Tet4 => 10,
-            ElementType::Tet10 => 24,
-            ElementType::Wedge6 => 13,
-            ElementType::Tri3 => 5,
-            ElementType::Quad4 => 9,
-        }
+        self.row().vtk_cell
+    }
+
+    /// Returns the node at each place of a cell in VTK files.
+    pub fn vtk_order(self) -> Vec<usize> {
+        let order = self.row().vtk_order;
+        if order.is_empty() { (0..self.nodes()).collect() } else { order.to_vec() }
     }
 }
 

@@ -23,6 +23,8 @@ const EDGE: usize = 3;
 /// The basis of an element at the points of its rule.
 #[derive(Clone, Debug)]
 pub struct Interpolation {
+    /// Nodes along an edge of an element that is done by axes, else 0.
+    edge: usize,
     order: Vec<usize>,
     weights: Vec<f64>,
     /// `[p][m]`, for elements that are not done by axes.
@@ -35,7 +37,7 @@ impl Interpolation {
     /// Tabulates the basis of an element.
     pub fn new(element: ElementType) -> Self {
         let (basis, rule) = (Basis::new(element), element.rule());
-        if let Some(nodes) = edge(element) {
+        if let Some(nodes) = element.tensor_edge() {
             let (by_axis, points) = (by_axis(element.reference_nodes()), by_axis(&rule.points));
             // The functions of all nodes with the same place along the edge add up to that of the edge.
             let along = |of: &dyn Fn(usize, usize) -> f64| {
@@ -49,7 +51,7 @@ impl Interpolation {
             let slopes: Vec<Vec<[f64; 3]>> = rule.points.iter().map(|&xi| basis.gradients(xi)).collect();
             let line = [along(&|p, m| values[p][m]), along(&|p, m| slopes[p][m][0])];
             let weights = points.iter().map(|&p| rule.weights[p]).collect();
-            return Interpolation { order: by_axis, weights, table: Vec::new(), line };
+            return Interpolation { edge: nodes, order: by_axis, weights, table: Vec::new(), line };
         }
         let at = |xi: [f64; 3]| {
             let gradients = basis.gradients(xi).into_iter();
@@ -57,7 +59,7 @@ impl Interpolation {
         };
         let table = rule.points.iter().map(|&xi| at(xi)).collect();
         let order = (0..element.nodes()).collect();
-        Interpolation { order, weights: rule.weights, table, line: [[[0.0; EDGE]; EDGE]; 2] }
+        Interpolation { edge: 0, order, weights: rule.weights, table, line: [[[0.0; EDGE]; EDGE]; 2] }
     }
 
     /// Returns the element's node at each place of `nodal`: along the axes where the element is done by axes, else as it is.
@@ -72,9 +74,15 @@ impl Interpolation {
 
     /// Returns the nodes per edge of an element evaluated axis by axis, else 0.
     pub fn edge(&self) -> usize {
-        match self.order.len() {
-            _ if !self.table.is_empty() => 0,
-            nodes => edge_of(nodes),
+        self.edge
+    }
+
+    /// Returns the operations of [`interpolate`](Self::interpolate) and of [`collect`](Self::collect).
+    pub(super) fn flops(&self) -> [usize; 2] {
+        match self.edge {
+            // By axes: 2 + 3 + 4 sums over the nodes of each line.
+            edge @ 1.. => [9 * edge.pow(3) * (2 * edge - 1), 9 * edge.pow(3) * 2 * edge],
+            0 => [8 * self.order.len() * self.weights.len(); 2],
         }
     }
 
@@ -128,16 +136,6 @@ impl Interpolation {
             }
         }
     }
-}
-
-/// The nodes along an edge of an element that is done by axes.
-fn edge(element: ElementType) -> Option<usize> {
-    matches!(element, ElementType::Hex8 | ElementType::Hex27).then(|| edge_of(element.nodes()))
-}
-
-/// The nodes along an edge of a cube of nodes.
-fn edge_of(nodes: usize) -> usize {
-    if nodes == 8 { 2 } else { 3 }
 }
 
 /// Returns the ids of positions, those along the first axis side by side, then along the second.
@@ -316,7 +314,7 @@ mod tests {
         let mut collected = [f64::NAN; NN];
         of.collect(&at, &mut collected);
         let mut expected = [0.0; NN];
-        let points: Vec<usize> = if edge(element).is_some() { by_axis(&rule.points) } else { (0..NP).collect() };
+        let points: Vec<usize> = if of.edge() > 0 { by_axis(&rule.points) } else { (0..NP).collect() };
         for (p, &point) in points.iter().enumerate() {
             assert_eq!(of.weights()[p], rule.weights[point], "{element}");
             let (values, gradients) = (basis.values(rule.points[point]), basis.gradients(rule.points[point]));

@@ -10,7 +10,7 @@
 //! [`basis`] holds phi, [`cubature`] the points p and weights w, [`geometry`] J, its determinant and the gradients,
 //! [`equations`] the integrand r and its derivative. [`reference()`] sums over the points in plain loops; every faster
 //! kernel, on the host or on a device, is tested against it. [`moments()`] computes the same integral by sum
-//! factorisation; [`element_vector`] applies the Jacobian of any equation without its matrix. [`fold`] bounds det J over an element. [`Analytic`] is the solution that a run is verified against.
+//! factorisation. [`fold`] bounds det J over an element. [`Analytic`] is the solution that a run is verified against.
 //!
 //! Shapes: `coords [node, axis]`, `temperature [node]`, `residual [m]`, `matrix [m, n]`. Limits: tables exist for
 //! hexahedra of 8 nodes and 2x2x2 points ([`HEX8`]); the loops accept any number of nodes and points.
@@ -49,13 +49,13 @@ pub use analytic::Analytic;
 pub use basis::{DIM, HEX8_NODES};
 pub use cubature::{HEX8, Tables};
 pub use element_type::ElementType;
+pub(crate) use element_type::Shape;
 pub use folding::fold;
 pub use geometry::{determinants, min_determinant};
 pub use interpolation::{AtPoint, Interpolation};
 pub use moments::{SymmetricSink, moments};
 pub use polynomials::{Basis, BasisTables};
-pub(crate) use product::product_flops;
-pub use product::{FieldsAtPoints, Part, element_vector};
+pub(crate) use product::{FieldsAtPoints, Part, Points, at_points, element_vector, product_flops};
 pub use reference::{integrate, reference};
 pub use rules::Rule;
 

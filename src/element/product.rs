@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! v -> grad v, v at the points       interpolation, by axes for hex8 and hex27
-//! (flux, source)_c                   F: the equation; J v: its derivative in the direction v
+//! (flux, source)_c                   F: the equation; J v: its derivative in the direction v; one call for all points
 //! y = sum_p w det J sum_k g_k (inverse^T flux, source)_k
 //! ```
 //! Shapes: nodes in the order of [`Interpolation::order`]; `coords [axis][m]`, vectors `[c][m]`. Generic over the number, so that a lane
@@ -18,7 +18,7 @@ use crate::space::lanes::Number;
 
 /// What is computed of an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// The residual at `v`.
     Residual,
     /// The Jacobian times `v`, of an equation whose derivative does not depend on the unknowns.
@@ -29,7 +29,7 @@ pub enum Part {
 
 /// Fields at the points of an element, as working memory: coordinates, v, u.
 #[derive(Clone, Debug)]
-pub struct FieldsAtPoints<N, const D: usize, const NP: usize> {
+pub(crate) struct FieldsAtPoints<N, const D: usize, const NP: usize> {
     x: [[AtPoint<N>; NP]; DIM],
     v: [[AtPoint<N>; NP]; D],
     u: [[AtPoint<N>; NP]; D],
@@ -44,10 +44,20 @@ impl<N: Number, const D: usize, const NP: usize> FieldsAtPoints<N, D, NP> {
     }
 }
 
-/// Overwrites `out` with a part of an equation on an element. `u` is read for [`Part::Tangent`] only.
+/// The fields of an element for any number of points, `[axis][p]` and `[c][p]`.
+#[derive(Debug)]
+pub(crate) struct Points<'a, N, const D: usize> {
+    weights: &'a [f64],
+    x: [&'a [AtPoint<N>]; DIM],
+    v: [&'a mut [AtPoint<N>]; D],
+    u: [&'a [AtPoint<N>]; D],
+}
+
+/// Overwrites `out` with a part of an equation on an element, which `at_points` evaluates. `u` is read for [`Part::Tangent`] only.
 #[inline(always)]
-pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
-    (equation, part): (&E, Part),
+pub(crate) fn element_vector<N: Number, const D: usize, const NN: usize, const NP: usize>(
+    part: Part,
+    at_points: impl FnOnce(Points<'_, N, D>),
     interpolation: &Interpolation,
     coords: &[[N; NN]; DIM],
     [v, u]: [&[[N; NN]; D]; 2],
@@ -60,40 +70,51 @@ pub fn element_vector<N: Number, E: Equation<D>, const D: usize, const NN: usize
     for (nodal, at) in given {
         interpolation.interpolate(nodal, at);
     }
-    for (p, &weight) in interpolation.weights().iter().enumerate().take(NP) {
-        let jacobian = [0, 1, 2].map(|axis| [at.x[axis][p][0], at.x[axis][p][1], at.x[axis][p][2]]);
-        let x = [at.x[0][p][3], at.x[1][p][3], at.x[2][p][3]];
-        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        let measure = determinant * N::from(weight);
-        let v = fields(&at.v, p, &inverse);
-        let weak: [Weak<N>; D] = match part {
-            Part::Residual => equation.weak(x, v),
-            // The derivative does not read what it is taken at.
-            Part::Linear => equation.derivative(x, v, v),
-            Part::Tangent => equation.derivative(x, fields(&at.u, p, &inverse), v),
-        };
-        for c in 0..D {
-            let along = |b: usize| measure * geometry::dot(inverse[b], weak[c].flux);
-            // Not a loop: LLVM would vectorise it by scatters.
-            at.v[c][p] = [along(0), along(1), along(2), measure * weak[c].source];
-        }
-    }
+    at_points(Points {
+        weights: interpolation.weights(),
+        x: at.x.each_ref().map(|field| &field[..]),
+        v: at.v.each_mut().map(|field| &mut field[..]),
+        u: at.u.each_ref().map(|field| &field[..]),
+    });
     // The hidden bound keeps this loop rolled, for the same reason.
     for c in 0..std::hint::black_box(D).min(D) {
         interpolation.collect(&at.v[c], &mut out[c]);
     }
 }
 
+/// Overwrites v at the points with w det J (inverse^T flux, source) of a part of an equation.
+#[inline(always)]
+pub(crate) fn at_points<N: Number, E: Equation<D>, const D: usize>(equation: &E, part: Part, points: Points<'_, N, D>) {
+    // Slices of one length, so that indices are checked once.
+    let count = points.weights.len();
+    let (x, u) = (points.x.map(|field| &field[..count]), points.u.map(|field| &field[..count]));
+    let v = points.v.map(|field| &mut field[..count]);
+    for (p, &weight) in points.weights.iter().enumerate() {
+        let jacobian = [0, 1, 2].map(|axis| [x[axis][p][0], x[axis][p][1], x[axis][p][2]]);
+        let at = [x[0][p][3], x[1][p][3], x[2][p][3]];
+        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
+        let measure = determinant * N::from(weight);
+        let of_v = field(v.each_ref().map(|field| field[p]), &inverse);
+        let weak: [Weak<N>; D] = match part {
+            Part::Residual => equation.weak(at, of_v),
+            // The derivative does not read what it is taken at.
+            Part::Linear => equation.derivative(at, of_v, of_v),
+            Part::Tangent => equation.derivative(at, field(u.map(|field| field[p]), &inverse), of_v),
+        };
+        for c in 0..D {
+            let along = |b: usize| measure * geometry::dot(inverse[b], weak[c].flux);
+            // Not a loop: LLVM would vectorise it by scatters.
+            v[c][p] = [along(0), along(1), along(2), measure * weak[c].source];
+        }
+    }
+}
+
 /// Values and physical gradients of a field at a point.
 #[inline(always)]
-fn fields<N: Number, const D: usize, const NP: usize>(
-    at: &[[AtPoint<N>; NP]; D],
-    p: usize,
-    inverse: &[[N; DIM]; DIM],
-) -> [Field<N>; D] {
+fn field<N: Number, const D: usize>(at: [AtPoint<N>; D], inverse: &[[N; DIM]; DIM]) -> [Field<N>; D] {
     let mut fields = [Field { grad: [N::from(0.0); DIM], value: N::from(0.0) }; D];
     for c in 0..D {
-        let [a, b, e, value] = at[c][p];
+        let [a, b, e, value] = at[c];
         for axis in 0..DIM {
             let column = [inverse[0][axis], inverse[1][axis], inverse[2][axis]];
             fields[c].grad[axis] = geometry::dot(column, [a, b, e]);
@@ -103,38 +124,49 @@ fn fields<N: Number, const D: usize, const NP: usize>(
     fields
 }
 
-/// Returns the operations of [`element_vector`] on an element, counted.
+/// Returns the operations of [`element_vector`] on an element: those of the equation are counted at one point.
 pub(crate) fn product_flops<E: Equation<D>, const D: usize>(equation: &E, part: Part, element: ElementType) -> usize {
-    match element {
-        ElementType::Hex8 => counted::<E, D, 8, 8>(equation, part, element),
-        ElementType::Hex20 => counted::<E, D, 20, 27>(equation, part, element),
-        ElementType::Hex27 => counted::<E, D, 27, 27>(equation, part, element),
-        ElementType::Tet4 => counted::<E, D, 4, 4>(equation, part, element),
-        ElementType::Tet10 => counted::<E, D, 10, 14>(equation, part, element),
-        ElementType::Wedge6 => counted::<E, D, 6, 6>(equation, part, element),
-        ElementType::Tri3 | ElementType::Quad4 => 0,
-    }
-}
-
-fn counted<E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
-    equation: &E,
-    part: Part,
-    element: ElementType,
-) -> usize {
     let one = Counted(1.0);
-    let (coords, v) = ([[one; NN]; DIM], [[one; NN]; D]);
-    let (mut at, mut out) = (FieldsAtPoints::<Counted, D, NP>::zero(), [[one; NN]; D]);
-    let interpolation = Interpolation::new(element);
-    count(|| element_vector((equation, part), &interpolation, &coords, [&v, &v], &mut at, &mut out))
+    let (x, u) = ([one; DIM], [Field { grad: [one; DIM], value: one }; D]);
+    let of_equation = count(|| match part {
+        Part::Residual => equation.weak(x, u),
+        Part::Linear | Part::Tangent => equation.derivative(x, u, u),
+    });
+    let fields = if part == Part::Tangent { 2 * D } else { D };
+    let [interpolate, collect] = Interpolation::new(element).flops();
+    // The inverse and the measure 43; gradients 15 per field; flux and source times the measure 19 per component.
+    let at_point = 43 + 15 * fields + of_equation + 19 * D;
+    (DIM + fields) * interpolate + element.points() * at_point + D * collect
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::equations::Heat;
+    use crate::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
     use crate::element::testing::distorted_hex;
     use crate::element::{ElementType, HEX8_NODES, reference};
     use proptest::prelude::*;
+
+    #[test]
+    fn operations_are_those_counted() {
+        fn check<E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(equation: &E, element: ElementType) {
+            for part in [Part::Residual, Part::Linear, Part::Tangent] {
+                let one = Counted(1.0);
+                let (coords, v) = ([[one; NN]; DIM], [[one; NN]; D]);
+                let (mut at, mut out) = (FieldsAtPoints::<Counted, D, NP>::zero(), [[one; NN]; D]);
+                let of = Interpolation::new(element);
+                let by_points = |points: Points<'_, _, D>| at_points(equation, part, points);
+                let counted = count(|| element_vector(part, by_points, &of, &coords, [&v, &v], &mut at, &mut out));
+                assert_eq!(product_flops(equation, part, element), counted, "{element}, {part:?}");
+            }
+        }
+        let elastic = Elasticity { lambda: 1.5, mu: 0.5, force: [1.0; 3] };
+        check::<_, 1, 8, 8>(&Heat::new(1.0), ElementType::Hex8);
+        check::<_, 1, 27, 27>(&Heat::new(1.0), ElementType::Hex27);
+        check::<_, 1, 20, 27>(&Heat::new(1.0), ElementType::Hex20);
+        check::<_, 3, 10, 14>(&elastic, ElementType::Tet10);
+        check::<_, 3, 8, 8>(&WithJacobian { equation: elastic, jacobian: Jacobian::Ad }, ElementType::Hex8);
+    }
 
     proptest! {
         /// Against the matrix of the reference, which sums over the points in plain loops.
@@ -148,13 +180,15 @@ mod tests {
             let (mut at, mut out) = (FieldsAtPoints::<f64, 1, 8>::zero(), [[f64::NAN; 8]]);
             let heat = Heat::new(1.7);
             let (residual, matrix) = reference(coords, unknown, &heat);
-            element_vector((&heat, Part::Tangent), &of, &by_axis, [&v, &u], &mut at, &mut out);
+            let tangent = |points: Points<'_, _, 1>| at_points(&heat, Part::Tangent, points);
+            element_vector(Part::Tangent, tangent, &of, &by_axis, [&v, &u], &mut at, &mut out);
             for place in 0..8 {
                 let m = at_place(place);
                 let expected: f64 = (0..8).map(|n| matrix[m][n] * values[n]).sum();
                 prop_assert!((out[0][place] - expected).abs() < 1e-12 * (1.0 + expected.abs()));
             }
-            element_vector((&heat, Part::Residual), &of, &by_axis, [&u, &u], &mut at, &mut out);
+            let residual_of = |points: Points<'_, _, 1>| at_points(&heat, Part::Residual, points);
+            element_vector(Part::Residual, residual_of, &of, &by_axis, [&u, &u], &mut at, &mut out);
             for place in 0..8 {
                 let expected = residual[at_place(place)];
                 prop_assert!((out[0][place] - expected).abs() < 1e-12 * (1.0 + expected.abs()));

@@ -1,15 +1,15 @@
 //! Boxes of elements of any type, in one piece: for tests, examples and convergence studies.
 //!
-//! | type | elements per cell |
+//! | shape | elements per cell |
 //! |---|---|
-//! | `hex8`, `hex20`, `hex27`, `quad4` | 1 |
-//! | `wedge6`, `tri3` | 2: the halves of a square |
-//! | `tet4`, `tet10` | 6, one per order of the axes (Kuhn 1960) |
+//! | hexahedron, quadrilateral | 1 |
+//! | wedge, triangle | 2: the halves of a square |
+//! | tetrahedron | 6, one per order of the axes (Kuhn 1960) |
 //!
 //! Nodes run along x first, then y, then z. Elements of degree 2 have a node at every half cell.
 
 use super::ElemNode;
-use crate::element::ElementType;
+use crate::element::{ElementType, Shape};
 use crate::{Error, LocalOrdinal, Result};
 
 /// Elements and the coordinates of their nodes.
@@ -38,11 +38,6 @@ impl Piece {
     }
 }
 
-/// Grid points per cell and axis.
-pub(super) fn degree(element: ElementType) -> usize {
-    if element.reference_nodes().len() > 8 { 2 } else { 1 }
-}
-
 impl ElementBox {
     /// Cuts the box `[0, size]` into cells, and each cell into elements. Two-dimensional types take the first two axes, at z = 0.
     ///
@@ -54,7 +49,7 @@ impl ElementBox {
                 "ElementBox::new: {cells:?} cells: expected 1 or more along each axis"
             )));
         }
-        let degree = degree(element);
+        let degree = element.degree();
         let cells: [usize; 3] = std::array::from_fn(|axis| if axis < element.dim() { cells[axis] } else { 0 });
         let points = cells.map(|count| (degree * count).saturating_add(1));
         let all = points.iter().fold(1usize, |all, &count| all.saturating_mul(count));
@@ -94,11 +89,11 @@ impl ElementBox {
 
 /// The nodes of the reference element in [0, 1] along each axis.
 pub(super) fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
-    let centred = match element {
-        ElementType::Hex8 | ElementType::Hex20 | ElementType::Hex27 => [true; 3],
-        ElementType::Quad4 => [true, true, false],
-        ElementType::Wedge6 => [false, false, true],
-        ElementType::Tet4 | ElementType::Tet10 | ElementType::Tri3 => [false; 3],
+    let centred = match element.shape() {
+        Shape::Hexahedron => [true; 3],
+        Shape::Quadrilateral => [true, true, false],
+        Shape::Wedge => [false, false, true],
+        Shape::Tetrahedron | Shape::Triangle => [false; 3],
     };
     let unit =
         |xi: &[f64; 3]| std::array::from_fn(|axis| if centred[axis] { (xi[axis] + 1.0) / 2.0 } else { xi[axis] });
@@ -110,10 +105,10 @@ pub(super) fn pieces(element: ElementType) -> Vec<Piece> {
     let sum = |a: [i64; 3], b: [i64; 3]| std::array::from_fn(|axis| a[axis] + b[axis]);
     let of = |along| Piece { origin: [0; 3], along };
     let diagonal = [1, 1, 0];
-    match element {
-        ElementType::Hex8 | ElementType::Hex20 | ElementType::Hex27 | ElementType::Quad4 => vec![of(E)],
-        ElementType::Wedge6 | ElementType::Tri3 => vec![of([E[0], diagonal, E[2]]), of([diagonal, E[1], E[2]])],
-        ElementType::Tet4 | ElementType::Tet10 => [[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1], [2, 1, 0]]
+    match element.shape() {
+        Shape::Hexahedron | Shape::Quadrilateral => vec![of(E)],
+        Shape::Wedge | Shape::Triangle => vec![of([E[0], diagonal, E[2]]), of([diagonal, E[1], E[2]])],
+        Shape::Tetrahedron => [[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1], [2, 1, 0]]
             .into_iter()
             .enumerate()
             .map(|(at, [a, b, _])| {
@@ -132,7 +127,7 @@ mod tests {
 
     #[test]
     fn elements_fill_the_box_and_none_is_folded() {
-        for (element, name) in ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3) {
+        for (element, name) in ElementType::volumes() {
             let mesh = ElementBox::new(element, [3, 2, 4], [1.5, 1.0, 0.5]).unwrap();
             let (tables, mut volume) = (Basis::new(element).at(&element.rule()), 0.0);
             for nodes in mesh.elem_node.iter() {

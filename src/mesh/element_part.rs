@@ -9,12 +9,13 @@
 //! elements on any other partition would be numbered in the same way. Memory: a table of 8 bytes per element corner meanwhile, and
 //! about 20 bytes per node for the ids and their directory.
 
-use super::element_box::{Piece, degree, pieces, unit_nodes};
+use super::element_box::{Piece, pieces, unit_nodes};
 use super::{BoxPart, BoxSpec, ElemNode, IndexBox, MeshPart, host};
 use crate::comm::{Communicator, Map, agree};
 use crate::element::ElementType;
 use crate::space::{try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, Result};
+use std::collections::BTreeSet;
 
 /// Tables of one rank's elements `[elem]` and of its owned and ghost nodes `[node]`.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ impl ElementPart {
 
     /// Returns the number of elements of the whole box.
     pub fn global_elem_count(&self) -> u64 {
-        let cells = self.spec.nodes().map(|points| (points - 1) / degree(self.element) as u64);
+        let cells = self.spec.nodes().map(|points| (points - 1) / self.element.degree() as u64);
         cells.iter().product::<u64>() * pieces(self.element).len() as u64
     }
 
@@ -126,7 +127,7 @@ fn cells(element: ElementType, spec: &BoxSpec) -> Result<()> {
     if element.dim() != 3 {
         return Err(Error::Invalid(format!("ElementPart::new: {element} has 2 dimensions, expected an element of 3")));
     }
-    match spec.nodes().into_iter().find(|points| (points - 1) % degree(element) as u64 != 0) {
+    match spec.nodes().into_iter().find(|points| (points - 1) % element.degree() as u64 != 0) {
         None => Ok(()),
         Some(points) => Err(Error::Invalid(format!(
             "ElementPart::new: {points} nodes along an axis: {element} has a node at every half cell, expected an odd number"
@@ -136,7 +137,7 @@ fn cells(element: ElementType, spec: &BoxSpec) -> Result<()> {
 
 /// Global ids of the owned nodes, and the table of all elements that have one of them.
 fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, Vec<GlobalOrdinal>)> {
-    let (degree, owned, spec) = (degree(element) as u64, part.owned(), part.spec());
+    let (degree, owned, spec) = (element.degree() as u64, part.owned(), part.spec());
     let whole = IndexBox::whole(spec.nodes());
     // Cell c has the points degree c to degree (c + 1).
     let around = IndexBox::from_axes(|axis| {
@@ -155,24 +156,28 @@ fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, V
             }
         }
     }
-    // The only points without a node are those of hex20 with two or three odd indices.
-    let is_node =
-        |point: &[u64; 3]| element != ElementType::Hex20 || point.iter().filter(|&&index| index % 2 == 1).count() <= 1;
+    let places = node_places(degree, &shapes);
+    let is_node = |point: &[u64; 3]| places.contains(&point.map(|index| index % degree));
     try_reserve("owned nodes", &mut nodes, owned.count() as usize)?;
     owned.iter().filter(is_node).try_for_each(|point| try_push("owned nodes", &mut nodes, whole.position(point)))?;
     Ok((nodes, table))
 }
 
+/// Returns the grid points of a cell that are nodes, each coordinate modulo the degree.
+pub(crate) fn node_places(degree: u64, shapes: &[Vec<[u64; 3]>]) -> BTreeSet<[u64; 3]> {
+    shapes.iter().flatten().map(|point| point.map(|index| index % degree)).collect()
+}
+
 /// Returns the grid points per cell and axis, and those of each element of a cell.
 #[cfg(feature = "cli")]
 pub(crate) fn cell_elements(element: ElementType) -> (u64, Vec<Vec<[u64; 3]>>) {
-    (degree(element) as u64, shapes(element))
+    (element.degree() as u64, shapes(element))
 }
 
 /// The grid points of each element of a cell, from the cell's lowest.
 fn shapes(element: ElementType) -> Vec<Vec<[u64; 3]>> {
     let units = unit_nodes(element);
-    let point = |piece: &Piece, unit: &[f64; 3]| piece.point(unit, degree(element)).map(|index| index as u64);
+    let point = |piece: &Piece, unit: &[f64; 3]| piece.point(unit, element.degree()).map(|index| index as u64);
     pieces(element).iter().map(|piece| units.iter().map(|unit| point(piece, unit)).collect()).collect()
 }
 
@@ -183,23 +188,14 @@ mod tests {
     use crate::mesh::{CoordinateMap, ElementBox};
     use std::collections::BTreeMap;
 
-    const TYPES: [ElementType; 6] = [
-        ElementType::Hex8,
-        ElementType::Hex20,
-        ElementType::Hex27,
-        ElementType::Tet4,
-        ElementType::Tet10,
-        ElementType::Wedge6,
-    ];
-
     fn points(element: ElementType) -> [u64; 3] {
-        [3, 2, 4].map(|cells| cells * degree(element) as u64 + 1)
+        [3, 2, 4].map(|cells| cells * element.degree() as u64 + 1)
     }
 
     /// The elements of all ranks, by the places of their nodes, against those of the box in one piece. tests/program/problems.rs solves on ranks.
     #[test]
     fn ranks_have_together_the_elements_of_the_whole_box() {
-        for element in TYPES {
+        for (element, _) in ElementType::volumes() {
             let spec = BoxSpec::new(points(element), [1.5, 1.0, 0.5], CoordinateMap::None).unwrap();
             let whole = ElementBox::new(element, [3, 2, 4], spec.size()).unwrap();
             let key = |x: [f64; 3]| x.map(|x| (x * 1e6).round() as i64);

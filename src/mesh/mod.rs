@@ -56,7 +56,7 @@ pub use elem_node::ElemNode;
 pub use element_box::ElementBox;
 pub use element_part::ElementPart;
 #[cfg(feature = "cli")]
-pub(crate) use element_part::cell_elements;
+pub(crate) use element_part::{cell_elements, node_places};
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

@@ -44,7 +44,7 @@ fn solve<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
     let mut work = CgWorkspace::new(&space, D * count, D * count).unwrap();
     let mut steps = 0;
     loop {
-        let kernel = EquationKernel::<_, D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
+        let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
         fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
         conditions.apply(&space, &mut matrix, &mut residual).unwrap();
         let norm = residual.iter().map(|r| r * r).sum::<f64>().sqrt();

@@ -33,6 +33,7 @@ pub use dual::Dual;
 pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;
 pub use jacobian::{Jacobian, WithJacobian};
+pub(crate) use model::on_scalar;
 pub use model::{Model, ModelEquation, Scalar};
 pub use structure::depends_on_unknowns;
 #[cfg(feature = "cuda")]

@@ -2,10 +2,9 @@
 
 #[cfg(feature = "cli")]
 use super::is_symmetric;
-use super::{Equation, Field, Heat, Jacobian, Poisson, Slope, WaveDiffusion, WaveElasticity, Weak};
-use crate::space::lanes::Number;
+use super::{Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
 
-/// The equations of one unknown that the program solves; chosen at run time, so that element loops are compiled once for all.
+/// The equations of one unknown that the program solves.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar {
     /// -K laplace(u) + u^2 = 0.
@@ -16,34 +15,17 @@ pub enum Scalar {
     Wave(WaveDiffusion),
 }
 
-impl Equation<1> for Scalar {
-    #[inline(always)]
-    fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 1]) -> [Weak<N>; 1] {
-        match self {
-            Scalar::Heat(equation) => equation.weak(x, u),
-            Scalar::Poisson(equation) => equation.weak(x, u),
-            Scalar::Wave(equation) => equation.weak(x, u),
+/// Evaluates an expression with the equation of a [`Scalar`], whichever it is.
+macro_rules! on_scalar {
+    ($scalar:expr, $equation:ident => $result:expr) => {
+        match $scalar {
+            Scalar::Heat($equation) => $result,
+            Scalar::Poisson($equation) => $result,
+            Scalar::Wave($equation) => $result,
         }
-    }
-
-    #[inline(always)]
-    fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
-        match self {
-            Scalar::Heat(equation) => equation.slopes(x, u),
-            Scalar::Poisson(equation) => equation.slopes(x, u),
-            Scalar::Wave(equation) => equation.slopes(x, u),
-        }
-    }
-
-    #[inline(always)]
-    fn derivative<N: Number>(&self, x: [N; 3], u: [Field<N>; 1], v: [Field<N>; 1]) -> [Weak<N>; 1] {
-        match self {
-            Scalar::Heat(equation) => equation.derivative(x, u, v),
-            Scalar::Poisson(equation) => equation.derivative(x, u, v),
-            Scalar::Wave(equation) => equation.derivative(x, u, v),
-        }
-    }
+    };
 }
+pub(crate) use on_scalar;
 
 /// An equation of 1 or 3 unknowns per node.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +58,7 @@ impl Model {
     #[cfg(feature = "cli")]
     pub(crate) fn is_symmetric(&self) -> bool {
         match &self.equation {
-            ModelEquation::Scalar(equation) => is_symmetric(equation),
+            ModelEquation::Scalar(scalar) => on_scalar!(scalar, equation => is_symmetric(equation)),
             ModelEquation::Elastic(equation) => is_symmetric(equation),
         }
     }
@@ -85,7 +67,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::equations::Wave;
+    use crate::element::equations::{Equation, Field, Wave};
     use std::array;
 
     const WAVE: Wave = Wave { direction: [1.3, -0.7, 0.9], phase: 0.4 };

@@ -56,7 +56,6 @@ proptest! {
         let wave = [1.0, k, -0.5];
         let diffusion = WaveDiffusion { direction: [k, 0.5, -1.0], wave, phase: k };
         check(&diffusion, x, &at)?;
-        check(&Scalar::Wave(diffusion), x, &at)?;
         check(&WaveElasticity { lambda: k, mu: 0.8, amplitude: [1.0, 0.5, k], wave, phase: k }, x, &at)?;
     }
 }

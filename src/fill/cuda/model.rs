@@ -5,7 +5,7 @@
 //! check or compare, once per run, is done by their threads.
 
 use super::{CudaEquationKernel, CudaFill, EquationInput, EquationText};
-use crate::element::equations::{Model, ModelEquation, Scalar};
+use crate::element::equations::{Model, ModelEquation, Scalar, on_scalar};
 use crate::element::{Basis, BasisTables, ElementType};
 use crate::error::check_length;
 use crate::fill::{AssembleModel, FieldErrors, FieldOn, Sample, StoredSystem, Strategy, norms, step_of};
@@ -34,9 +34,7 @@ impl Kernels {
             CudaEquationKernel::new(space, &text.with_jacobian(model.jacobian), &tables).map(Kernels::Scalar)
         };
         match &model.equation {
-            ModelEquation::Scalar(Scalar::Heat(equation)) => scalar(EquationText::of(equation)),
-            ModelEquation::Scalar(Scalar::Poisson(equation)) => scalar(EquationText::of(equation)),
-            ModelEquation::Scalar(Scalar::Wave(equation)) => scalar(EquationText::of(equation)),
+            ModelEquation::Scalar(of) => on_scalar!(of, equation => scalar(EquationText::of(equation))),
             ModelEquation::Elastic(equation) => {
                 let text = EquationText::of(equation).with_jacobian(model.jacobian);
                 CudaEquationKernel::new(space, &text, &tables).map(Kernels::Elastic)

@@ -14,7 +14,7 @@ use super::colour::Colour;
 use super::model::volume;
 use super::system::blocks;
 use crate::blas::Reductions;
-use crate::element::equations::{Equation, Model, ModelEquation, Scalar, WithJacobian, depends_on_unknowns};
+use crate::element::equations::{Equation, Model, ModelEquation, Scalar, WithJacobian, depends_on_unknowns, on_scalar};
 use crate::element::{ElementType, Part, product_flops};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::APPLY;
@@ -82,9 +82,7 @@ impl Stated {
 
     fn of_model(model: &Model, element: ElementType) -> Self {
         match model.equation {
-            ModelEquation::Scalar(Scalar::Heat(equation)) => Self::of::<_, 1>(equation, model, element),
-            ModelEquation::Scalar(Scalar::Poisson(equation)) => Self::of::<_, 1>(equation, model, element),
-            ModelEquation::Scalar(Scalar::Wave(equation)) => Self::of::<_, 1>(equation, model, element),
+            ModelEquation::Scalar(scalar) => on_scalar!(scalar, equation => Self::of::<_, 1>(equation, model, element)),
             ModelEquation::Elastic(equation) => Self::of::<_, 3>(equation, model, element),
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
 
+mod any_equation;
 mod assembly;
 mod batches;
 mod block;

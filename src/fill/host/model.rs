@@ -1,9 +1,10 @@
 //! Assembly of the program's equations on host memory.
 
 use super::Fill;
+use super::any_equation::{AnyEquation, elastic, scalar};
 use super::kernel::EquationKernel;
 use super::volumes::on_volume;
-use crate::element::equations::{Equation, Model, ModelEquation, WithJacobian};
+use crate::element::equations::{Model, ModelEquation};
 use crate::element::{Basis, BasisTables, ElementType};
 use crate::error::check_length;
 use crate::fill::{AssembleModel, FieldErrors, FieldOn, Sample, StoredSystem, Strategy, norms};
@@ -33,16 +34,14 @@ pub trait ModelFill<S: HostSpace>: Debug {
 }
 
 #[derive(Debug)]
-struct OfElement<E, const D: usize, const NN: usize, const ND: usize> {
-    equation: E,
+struct OfElement<const D: usize, const NN: usize, const ND: usize> {
+    equation: Box<dyn AnyEquation<D>>,
     tables: BasisTables,
     elem_node: ElemNode,
     fill: Fill<ND>,
 }
 
-impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, const ND: usize> ModelFill<S>
-    for OfElement<E, D, NN, ND>
-{
+impl<S: HostSpace, const D: usize, const NN: usize, const ND: usize> ModelFill<S> for OfElement<D, NN, ND> {
     fn assemble(
         &mut self,
         space: &S,
@@ -54,7 +53,7 @@ impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, cons
         let OfElement { equation, tables, elem_node, fill } = self;
         let (of_nodes, rest) = unknowns.as_chunks::<D>();
         check_length("assemble_model", "unknowns (beyond the last node)", rest.len(), 0)?;
-        let kernel = EquationKernel::<E, D, NN, ND>::new(equation, tables, elem_node, node_coord, of_nodes)?;
+        let kernel = EquationKernel::<D, NN, ND>::of_any(&**equation, tables, elem_node, node_coord, of_nodes)?;
         fill.assemble(space, &kernel, system.matrix.assembled_mut(), residual)
     }
 
@@ -84,17 +83,22 @@ impl<S: HostSpace> AssembleModel for S {
             on.elem_node.nodes_per_elem(),
             on.element.nodes(),
         )?;
+        let tables = Basis::new(on.element).at(&on.element.rule());
+        let refused = || Err(two_dimensional("model_assembly", on.element));
         macro_rules! of_element {
-            ($equation:expr, $dofs:literal, $nodes:literal, $all:literal, $points:literal) => {
-                Ok(Box::new(OfElement::<_, $dofs, $nodes, $all> {
+            ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {
+                Ok(Box::new(OfElement::<$dofs, $nodes, { $dofs * $nodes }> {
                     equation: $equation,
-                    tables: Basis::new(on.element).at(&on.element.rule()),
+                    tables,
                     elem_node: on.elem_node.clone(),
                     fill: Fill::prepare(self, strategy, crs, elem)?,
                 }))
             };
         }
-        on_volume!(model, on.element, of_element, Err(two_dimensional("model_assembly", on.element)))
+        match model.equation {
+            ModelEquation::Scalar(of) => on_volume!(on.element, of_element(scalar(model, of), 1), refused()),
+            ModelEquation::Elastic(of) => on_volume!(on.element, of_element(elastic(model, of), 3), refused()),
+        }
     }
 
     fn assemble_model(

@@ -3,42 +3,40 @@
 //! Elements lie side by side in vector lanes, four at a time. `Scatter` and `Colour` add element vectors to y in the blocks of an
 //! assembly; `Gather` stores them, 8 bytes per dof of an element, and each row sums its own in element order.
 
+use super::any_equation::{AnyEquation, AnyPoints, WIDTH, elastic, scalar};
 use super::colour::Colour;
 use super::model::two_dimensional;
 use super::scatter::Scatter;
 use super::volumes::on_volume;
 use crate::blas::{Blas, Reductions};
-use crate::element::equations::{Equation, Model, ModelEquation, WithJacobian, depends_on_unknowns};
-use crate::element::{DIM, ElementType, FieldsAtPoints, Interpolation, Part, element_vector, product_flops};
+use crate::element::equations::{Model, ModelEquation};
+use crate::element::{DIM, ElementType, FieldsAtPoints, Interpolation, Part, Points, element_vector};
 use crate::error::{check_at_least, check_length};
 use crate::fill::operator::ApplySizes;
 use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{AtomicF64, add_unshared, atomic_view};
-use crate::space::lanes::{HALF_LANES, Lanes};
+use crate::space::lanes::Lanes;
 use crate::space::{HostMemory, HostSpace, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use rayon::prelude::*;
-use std::fmt::Debug;
 use std::ops::Range;
 
-const WIDTH: usize = HALF_LANES;
 /// Elements per task of `Gather`.
 const BLOCK: usize = 64 * WIDTH;
 
-/// A model on one element type, whose numbers of nodes, dofs and points are constants.
-trait ElementOperator<S: HostSpace>: Debug {
-    fn linearise(&mut self, space: &S, coords: &[[f64; 3]], unknowns: &[f64], residual: &mut [f64]) -> Result<()>;
-    fn apply(&mut self, space: &S, coords: &[[f64; 3]], x: &[f64], y: &mut [f64]) -> Result<()>;
-    fn cost(&self) -> ApplyCost;
-}
-
 /// The Jacobian of a model on host memory.
 #[derive(Debug)]
-pub struct HostOperator<S: HostSpace>(Box<dyn ElementOperator<S>>);
+pub struct HostOperator(OfDofs);
+
+#[derive(Debug)]
+enum OfDofs {
+    Scalar(ElementOperator<1>),
+    Elastic(ElementOperator<3>),
+}
 
 #[derive(Debug)]
 enum Method {
@@ -48,9 +46,11 @@ enum Method {
     Gather(NodeElem, Vec<f64>),
 }
 
+/// An equation of `D` unknowns per node on one element type.
 #[derive(Debug)]
-struct OfElement<E, const D: usize, const NN: usize, const NP: usize> {
-    equation: E,
+struct ElementOperator<const D: usize> {
+    equation: Box<dyn AnyEquation<D>>,
+    evaluate: Evaluate<D>,
     interpolation: Interpolation,
     elem_node: ElemNode,
     owned: usize,
@@ -66,8 +66,9 @@ struct OfElement<E, const D: usize, const NN: usize, const NP: usize> {
 }
 
 /// What a batch reads.
-struct Batch<'a, E, const D: usize> {
-    equation: &'a E,
+struct Batch<'a, const D: usize> {
+    equation: &'a dyn AnyEquation<D>,
+    evaluate: Evaluate<D>,
     part: Part,
     interpolation: &'a Interpolation,
     elem_node: &'a ElemNode,
@@ -78,37 +79,47 @@ struct Batch<'a, E, const D: usize> {
     mask: Option<&'a [[u8; D]]>,
 }
 
-/// Element vectors of a batch, `[c][place][lane]`.
-type Vectors<const D: usize, const NN: usize> = [[[f64; WIDTH]; NN]; D];
-/// Working memory for each kind of lanes, which have the same layout.
-type Scratch<const FUSED: bool, const D: usize, const NP: usize> = FieldsAtPoints<Lanes<FUSED, f64, WIDTH>, D, NP>;
+/// The loop over elements of a type: gives the element vectors of each batch to the function, `[m][c][lane]`.
+type Evaluate<const D: usize> = fn(&Batch<'_, D>, Range<usize>, &mut Put<'_, D>);
+type Put<'a, const D: usize> = dyn FnMut(Range<usize>, &[[[f64; WIDTH]; D]]) + 'a;
+
+/// Returns the loop over elements of a type, compiled for its numbers of nodes and points.
+fn loop_over<const D: usize>(element: ElementType) -> Result<Evaluate<D>> {
+    macro_rules! of_element {
+        ($nodes:expr, $points:expr) => {
+            Ok(evaluate::<D, $nodes, $points>)
+        };
+    }
+    on_volume!(element, of_element(), Err(two_dimensional("model_operator", element)))
+}
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn evaluate<E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
-    batch: &Batch<'_, E, D>,
+fn evaluate<const D: usize, const NN: usize, const NP: usize>(
+    batch: &Batch<'_, D>,
     elems: Range<usize>,
-    put: &mut dyn FnMut(Range<usize>, &Vectors<D, NN>),
+    put: &mut Put<'_, D>,
 ) {
     match_target! {
-        "x86_64+avx512f" => batches::<true, E, D, NN, NP>(batch, elems, put),
-        "x86_64+fma" => batches::<true, E, D, NN, NP>(batch, elems, put),
-        _ => batches::<false, E, D, NN, NP>(batch, elems, put),
+        "x86_64+avx512f" => batches::<true, D, NN, NP>(batch, elems, put, |points| AnyPoints::Fused(points)),
+        "x86_64+fma" => batches::<true, D, NN, NP>(batch, elems, put, |points| AnyPoints::Fused(points)),
+        _ => batches::<false, D, NN, NP>(batch, elems, put, |points| AnyPoints::Plain(points)),
     }
 }
 
 /// Computes the elements and gives each batch to `put`.
 #[inline(always)]
-fn batches<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(
-    batch: &Batch<'_, E, D>,
+fn batches<const FUSED: bool, const D: usize, const NN: usize, const NP: usize>(
+    batch: &Batch<'_, D>,
     elems: Range<usize>,
-    put: &mut dyn FnMut(Range<usize>, &Vectors<D, NN>),
+    put: &mut Put<'_, D>,
+    any: impl Fn(Points<'_, Lanes<FUSED, f64, WIDTH>, D>) -> AnyPoints<'_, D>,
 ) {
     let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
-    let mut scratch = Scratch::<FUSED, D, NP>::zero();
+    let mut scratch = FieldsAtPoints::<Lanes<FUSED, f64, WIDTH>, D, NP>::zero();
     let (mut coords, mut v, mut u) = ([[zero; NN]; DIM], [[zero; NN]; D], [[zero; NN]; D]);
-    let (mut sums, mut out) = ([[zero; NN]; D], [[[0.0; WIDTH]; NN]; D]);
+    let (mut sums, mut out) = ([[zero; NN]; D], [[[0.0; WIDTH]; D]; NN]);
     let order: &[usize; NN] = match batch.interpolation.order().first_chunk() {
         Some(order) => order,
         None => return,
@@ -136,11 +147,11 @@ fn batches<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize, c
                 }
             }
         }
-        let equation = (batch.equation, batch.part);
-        element_vector(equation, batch.interpolation, &coords, [&v, &u], &mut scratch, &mut sums);
+        let at_points = |points: Points<'_, _, D>| batch.equation.vectors(batch.part, any(points));
+        element_vector(batch.part, at_points, batch.interpolation, &coords, [&v, &u], &mut scratch, &mut sums);
         for c in 0..D {
             for place in 0..NN {
-                out[c][order[place]] = sums[c][place].0;
+                out[order[place]][c] = sums[c][place].0;
             }
         }
         put(lanes, &out);
@@ -156,20 +167,15 @@ struct Rows<'a, const D: usize> {
 
 impl<const D: usize> Rows<'_, D> {
     /// Adds the vectors of elements to their free rows with `add(node, cell, term)`.
-    fn add<E: Equation<D>, const NN: usize, const NP: usize>(
-        self,
-        batch: &Batch<'_, E, D>,
-        elems: Range<usize>,
-        add: impl Fn(LocalOrdinal, &AtomicF64, f64),
-    ) {
-        evaluate::<E, D, NN, NP>(batch, elems, &mut |lanes, found: &Vectors<D, NN>| {
+    fn add(self, batch: &Batch<'_, D>, elems: Range<usize>, add: impl Fn(LocalOrdinal, &AtomicF64, f64)) {
+        (batch.evaluate)(batch, elems, &mut |lanes, found| {
             for (lane, elem) in lanes.enumerate() {
                 for (m, &node) in batch.elem_node.elem(elem).iter().enumerate() {
                     // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
                     let Some(cells) = self.cells.get(D * node as usize..D * node as usize + D) else { continue };
                     for c in 0..D {
                         if self.fixed[node as usize][c] == 0 {
-                            add(node, &cells[c], found[c][m][lane]);
+                            add(node, &cells[c], found[m][c][lane]);
                         }
                     }
                 }
@@ -178,7 +184,7 @@ impl<const D: usize> Rows<'_, D> {
     }
 }
 
-impl<E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> OfElement<E, D, NN, NP> {
+impl<const D: usize> ElementOperator<D> {
     /// Overwrites `out` with the sums of element vectors. With `masked`, fields are masked by the conditions and fixed unknowns get
     /// those of x; else fixed unknowns get 0.
     fn sum<S: HostSpace>(
@@ -191,7 +197,7 @@ impl<E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> O
         out: &mut [f64],
     ) -> Result<()> {
         const NAME: &str = "model operator";
-        let OfElement { equation, interpolation, elem_node, owned, method, fixed, unknowns, .. } = self;
+        let ElementOperator { equation, evaluate, interpolation, elem_node, owned, method, fixed, unknowns, .. } = self;
         let (all, owned) = (D * elem_node.node_count(), *owned);
         check_length(NAME, "node_coord", coords.len(), elem_node.node_count())?;
         check_at_least(NAME, "x", x.len(), all)?;
@@ -200,18 +206,19 @@ impl<E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> O
         let fixed = fixed.as_chunks::<D>().0;
         let u = if part == Part::Tangent { unknowns.as_chunks::<D>().0 } else { x };
         let mask = masked.then_some(fixed);
-        let batch = Batch { equation: &*equation, part, interpolation, elem_node, coords, fields: [x, u], mask };
+        let (equation, evaluate, nodes) = (&**equation, *evaluate, elem_node.nodes_per_elem());
+        let batch = Batch { equation, evaluate, part, interpolation, elem_node, coords, fields: [x, u], mask };
         let own = |node: usize, c: usize| if masked { x[node][c] } else { 0.0 };
         if let Method::Gather(lists, vectors) = method {
-            space.for_each(vectors.par_chunks_mut(BLOCK * NN * D).enumerate(), |(block, vectors)| {
+            space.for_each(vectors.par_chunks_mut(BLOCK * nodes * D).enumerate(), |(block, vectors)| {
                 let first = block * BLOCK;
                 let elems = first..elem_node.elem_count().min(first + BLOCK);
-                evaluate::<E, D, NN, NP>(&batch, elems, &mut |lanes, found: &Vectors<D, NN>| {
+                (batch.evaluate)(&batch, elems, &mut |lanes, found| {
                     for (lane, elem) in lanes.enumerate() {
-                        let vector = vectors[(elem - first) * NN * D..][..NN * D].as_chunks_mut::<D>().0;
-                        for (m, items) in vector.iter_mut().enumerate() {
+                        let vector = vectors[(elem - first) * nodes * D..][..nodes * D].as_chunks_mut::<D>().0;
+                        for (items, found) in vector.iter_mut().zip(found) {
                             for c in 0..D {
-                                items[c] = found[c][m][lane];
+                                items[c] = found[c][lane];
                             }
                         }
                     }
@@ -243,11 +250,11 @@ impl<E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> O
         let rows = Rows { cells: atomic_view(out.as_flattened_mut()), fixed };
         match method {
             Method::Scatter(scatter) => scatter.for_blocks(space, |elems| {
-                rows.add::<E, NN, NP>(&batch, elems, |row, cell, term| scatter.add(row, cell, term));
+                rows.add(&batch, elems, |row, cell, term| scatter.add(row, cell, term));
                 Ok(())
             }),
             Method::Colour(colour) => colour.for_blocks(space, elem_node, |elems| {
-                rows.add::<E, NN, NP>(&batch, elems, |_, cell, term| add_unshared(cell, term));
+                rows.add(&batch, elems, |_, cell, term| add_unshared(cell, term));
                 Ok(())
             }),
             Method::Gather(..) => Ok(()),
@@ -255,10 +262,50 @@ impl<E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> O
     }
 }
 
-impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, const NP: usize> ElementOperator<S>
-    for OfElement<E, D, NN, NP>
-{
-    fn linearise(&mut self, space: &S, coords: &[[f64; 3]], unknowns: &[f64], residual: &mut [f64]) -> Result<()> {
+impl<const D: usize> ElementOperator<D> {
+    fn new<S: HostSpace>(
+        space: &S,
+        strategy: Strategy,
+        equation: Box<dyn AnyEquation<D>>,
+        on: FieldOn<'_, HostMemory>,
+        owned: usize,
+        fixed: Vec<u8>,
+    ) -> Result<Self> {
+        const NAME: &str = "model_operator";
+        let FieldOn { element, elem_node, .. } = on;
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), element.nodes())?;
+        check_length(NAME, "fixed", fixed.len(), D * elem_node.node_count())?;
+        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), owned)?;
+        let vectors = || try_zeroed("element vectors", elem_node.elem_count() * element.nodes() * D);
+        let method = match strategy {
+            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, owned)?),
+            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
+            Strategy::Gather => Method::Gather(NodeElem::new(space, elem_node, owned)?, vectors()?),
+        };
+        let (part, flops) = equation.product(element);
+        let kept = if part == Part::Tangent { fixed.len() } else { 0 };
+        Ok(ElementOperator {
+            equation,
+            evaluate: loop_over(element)?,
+            interpolation: Interpolation::new(element),
+            elem_node: elem_node.clone(),
+            owned,
+            strategy,
+            method,
+            unknowns: try_zeroed("unknowns of the Jacobian", kept)?,
+            fixed,
+            part,
+            flops,
+        })
+    }
+
+    fn linearise<S: HostSpace>(
+        &mut self,
+        space: &S,
+        coords: &[[f64; DIM]],
+        unknowns: &[f64],
+        residual: &mut [f64],
+    ) -> Result<()> {
         check_at_least("linearise", "unknowns", unknowns.len(), self.fixed.len())?;
         if self.part == Part::Tangent {
             space.copy(self.fixed.len(), unknowns, &mut self.unknowns)?;
@@ -266,20 +313,16 @@ impl<S: HostSpace, E: Equation<D> + Debug, const D: usize, const NN: usize, cons
         self.sum(space, Part::Residual, coords, unknowns, false, residual)
     }
 
-    fn apply(&mut self, space: &S, coords: &[[f64; 3]], x: &[f64], y: &mut [f64]) -> Result<()> {
-        self.sum(space, self.part, coords, x, true, y)
-    }
-
     fn cost(&self) -> ApplyCost {
         let (elems, local) = (self.elem_node.elem_count(), self.elem_node.node_count());
-        let reads_unknowns = self.part == Part::Tangent;
-        let sizes = ApplySizes { elems, nodes: NN, dofs: D, owned: self.owned, local, reads_unknowns };
+        let (nodes, reads_unknowns) = (self.elem_node.nodes_per_elem(), self.part == Part::Tangent);
+        let sizes = ApplySizes { elems, nodes, dofs: D, owned: self.owned, local, reads_unknowns };
         ApplyCost { bytes: sizes.bytes(self.strategy), flops: (elems * self.flops) as u64 }
     }
 }
 
 impl<S: HostSpace> ApplyModel for S {
-    type ModelOperator = HostOperator<S>;
+    type ModelOperator = HostOperator;
 
     fn model_operator(
         &self,
@@ -288,57 +331,33 @@ impl<S: HostSpace> ApplyModel for S {
         on: FieldOn<'_, HostMemory>,
         owned: usize,
         fixed: Vec<u8>,
-    ) -> Result<HostOperator<S>> {
-        const NAME: &str = "model_operator";
-        let FieldOn { element, elem_node, .. } = on;
-        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), element.nodes())?;
-        check_length(NAME, "fixed", fixed.len(), model.dofs() * elem_node.node_count())?;
-        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), owned)?;
-        let vectors = || {
-            let items = elem_node.elem_count() * element.nodes() * model.dofs();
-            try_zeroed("element vectors", items)
-        };
-        let method = match strategy {
-            Strategy::Scatter => Method::Scatter(Scatter::new(self, elem_node, owned)?),
-            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
-            Strategy::Gather => Method::Gather(NodeElem::new(self, elem_node, owned)?, vectors()?),
-        };
-        macro_rules! of_element {
-            ($equation:expr, $dofs:literal, $nodes:literal, $all:literal, $points:literal) => {{
-                let equation = $equation;
-                let part = if depends_on_unknowns::<_, $dofs>(&equation) { Part::Tangent } else { Part::Linear };
-                let flops = product_flops::<_, $dofs>(&equation, part, element);
-                let kept = if part == Part::Tangent { fixed.len() } else { 0 };
-                Ok(HostOperator(Box::new(OfElement::<_, $dofs, $nodes, $points> {
-                    equation,
-                    interpolation: Interpolation::new(element),
-                    elem_node: elem_node.clone(),
-                    owned,
-                    strategy,
-                    method,
-                    unknowns: try_zeroed("unknowns of the Jacobian", kept)?,
-                    fixed,
-                    part,
-                    flops,
-                })))
-            }};
-        }
-        on_volume!(model, element, of_element, Err(two_dimensional(NAME, element)))
+    ) -> Result<HostOperator> {
+        Ok(HostOperator(match model.equation {
+            ModelEquation::Scalar(equation) => {
+                OfDofs::Scalar(ElementOperator::new(self, strategy, scalar(model, equation), on, owned, fixed)?)
+            }
+            ModelEquation::Elastic(equation) => {
+                OfDofs::Elastic(ElementOperator::new(self, strategy, elastic(model, equation), on, owned, fixed)?)
+            }
+        }))
     }
 
     fn linearise(
         &self,
-        operator: &mut HostOperator<S>,
+        operator: &mut HostOperator,
         node_coord: &[[f64; 3]],
         unknowns: &[f64],
         residual: &mut [f64],
     ) -> Result<()> {
-        operator.0.linearise(self, node_coord, unknowns, residual)
+        match &mut operator.0 {
+            OfDofs::Scalar(of) => of.linearise(self, node_coord, unknowns, residual),
+            OfDofs::Elastic(of) => of.linearise(self, node_coord, unknowns, residual),
+        }
     }
 
     fn apply_model(
         &self,
-        operator: &mut HostOperator<S>,
+        operator: &mut HostOperator,
         node_coord: &[[f64; 3]],
         x: &[f64],
         y: &mut [f64],
@@ -347,10 +366,16 @@ impl<S: HostSpace> ApplyModel for S {
         if sums.map_or(Ok(false), Reductions::is_stopped)? {
             return Ok(());
         }
-        operator.0.apply(self, node_coord, x, y)
+        match &mut operator.0 {
+            OfDofs::Scalar(of) => of.sum(self, of.part, node_coord, x, true, y),
+            OfDofs::Elastic(of) => of.sum(self, of.part, node_coord, x, true, y),
+        }
     }
 
-    fn apply_cost(operator: &HostOperator<S>) -> ApplyCost {
-        operator.0.cost()
+    fn apply_cost(operator: &HostOperator) -> ApplyCost {
+        match &operator.0 {
+            OfDofs::Scalar(of) => of.cost(),
+            OfDofs::Elastic(of) => of.cost(),
+        }
     }
 }

@@ -39,7 +39,7 @@ impl Deck {
 
     /// Whether elements have nodes at half cells.
     fn is_quadratic(&self) -> bool {
-        self.mesh.element.nodes() > 8
+        self.mesh.element.degree() > 1
     }
 
     /// The iterations of each linear solve, where their number is given: by the deck, or by miniFE's convention unless the deck
@@ -60,8 +60,9 @@ impl Deck {
         let refuse = |what: String| Err(Error::Invalid(what));
         let (element, kind) = (self.mesh.element, self.problem.kind);
         if element.dim() != 3 {
+            let volumes = ElementType::volume_names();
             return refuse(format!(
-                "mesh.element (--element): {element}: the box has 3 dimensions; choose one of hex8, hex20, hex27, tet4, tet10, wedge6"
+                "mesh.element (--element): {element}: the box has 3 dimensions; choose one of {volumes}"
             ));
         }
         let default = ProblemDeck::default();

@@ -5,8 +5,8 @@
 
 use super::Sizes;
 use crate::element::ElementType;
-use crate::mesh::{BoxPart, BoxSpec, cell_elements};
-use std::collections::BTreeMap;
+use crate::mesh::{BoxPart, BoxSpec, cell_elements, node_places};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of a part, of nodes as in [`Sizes`], and the shape of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,8 @@ struct Lattice {
     high: [u64; 3],
     /// Points of each element of a cell, from the cell's lowest.
     shapes: Vec<Vec<[u64; 3]>>,
-    has_gaps: bool,
+    /// Places in a cell where points are nodes.
+    places: BTreeSet<[u64; 3]>,
     fixes_all_faces: bool,
 }
 
@@ -64,7 +65,7 @@ impl Lattice {
     }
 
     fn is_node(&self, point: [u64; 3]) -> bool {
-        !self.has_gaps || point.iter().filter(|&&index| index % 2 == 1).count() <= 1
+        self.places.contains(&point.map(|index| index % self.degree))
     }
 
     fn is_fixed(&self, point: [u64; 3]) -> bool {
@@ -129,15 +130,9 @@ impl ModelSizes {
     pub fn whole(spec: &BoxSpec, element: ElementType) -> [u64; 2] {
         let ((degree, shapes), points) = (cell_elements(element), spec.nodes());
         let cells = points.map(|points| (points - 1) / degree);
-        // Corners of cells, and midpoints of their edges.
-        let even = points.map(|points| points.div_ceil(2));
-        let nodes = match element {
-            ElementType::Hex20 => {
-                let corners: u64 = even.iter().product();
-                corners + (0..3).map(|axis| corners / even[axis] * (points[axis] - even[axis])).sum::<u64>()
-            }
-            _ => points.iter().product(),
-        };
+        let along = |axis: usize, place: u64| if place == 0 { cells[axis] + 1 } else { cells[axis] };
+        let at = |place: &[u64; 3]| (0..3).map(|axis| along(axis, place[axis])).product::<u64>();
+        let nodes = node_places(degree, &shapes).iter().map(at).sum();
         [nodes, cells.iter().product::<u64>() * shapes.len() as u64]
     }
 
@@ -146,8 +141,8 @@ impl ModelSizes {
         let (degree, shapes) = cell_elements(element);
         let (owned, points) = (part.owned(), part.spec().nodes());
         let (low, high) = (owned.low, owned.high);
-        let has_gaps = element == ElementType::Hex20;
-        let lattice = Lattice { degree, points, low, high, shapes, has_gaps, fixes_all_faces };
+        let places = node_places(degree, &shapes);
+        let lattice = Lattice { degree, points, low, high, shapes, places, fixes_all_faces };
         let [elems, listed] = lattice.elements();
         let along = [0, 1].map(|axis| (high[axis] - low[axis]).div_ceil(degree));
         let mut of_nodes = Sizes {
@@ -218,7 +213,7 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_elements_and_their_graph() {
-        for (element, name) in ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3) {
+        for (element, name) in ElementType::volumes() {
             let spec = BoxSpec::new([9, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
             for (ranks, fixes_all_faces) in [(1, true), (1, false), (2, true), (5, false), (8, true)] {
                 on_ranks(ranks, |comm| {

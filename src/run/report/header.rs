@@ -46,9 +46,9 @@ impl Report {
         text += &line(
             "mesh",
             [
-                match mesh.element {
-                    ElementType::Hex20 => format!("{} of {x} x {y} x {z} points", count(self.nodes, "node")),
-                    _ => format!("{x} x {y} x {z} = {}", count(self.nodes, "node")),
+                match x * y * z == self.nodes {
+                    true => format!("{x} x {y} x {z} = {}", count(self.nodes, "node")),
+                    false => format!("{} of {x} x {y} x {z} points", count(self.nodes, "node")),
                 },
                 match mesh.element {
                     ElementType::Hex8 => count(self.elements, "element"),

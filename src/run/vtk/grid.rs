@@ -1,9 +1,7 @@
 //! A rank's elements and field as the text and bytes of a file.
 //!
-//! ```text
-//! VTK's order of nodes    that of ElementType, except for wedges: there (0, 1, 2) turns the other way, seen from (3, 4, 5)
-//! ```
-//! Source: VTK's classes vtkHexahedron, vtkQuadraticHexahedron, vtkTriQuadraticHexahedron, vtkTetra, vtkQuadraticTetra, vtkWedge.
+//! Cells are in VTK's order of nodes. Source: VTK's classes vtkHexahedron, vtkQuadraticHexahedron, vtkTriQuadraticHexahedron, vtkTetra,
+//! vtkQuadraticTetra, vtkWedge.
 
 use crate::Result;
 use crate::element::ElementType;
@@ -11,9 +9,6 @@ use crate::mesh::ElemNode;
 use crate::space::try_reserve;
 use std::fmt::Write;
 use std::path::Path;
-
-/// The nodes of a wedge in VTK's order.
-const WEDGE: [usize; 6] = [0, 2, 1, 3, 5, 4];
 
 /// Elements and field of a rank.
 pub(super) struct Grid<'a> {
@@ -118,11 +113,9 @@ impl Grid<'_> {
             ("rank", _) => (0..cells).for_each(|_| out.extend_from_slice(&(self.rank as i32).to_le_bytes())),
             ("points", _) => self.points.iter().flatten().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
             ("connectivity", _) => {
-                let mut put = |node: u32| out.extend_from_slice(&node.to_le_bytes());
-                self.elements().for_each(|nodes| match self.element {
-                    ElementType::Wedge6 => WEDGE.iter().for_each(|&at| put(nodes[at])),
-                    _ => nodes.iter().for_each(|&node| put(node)),
-                });
+                let order = self.element.vtk_order();
+                let nodes = self.elements().flat_map(|nodes| order.iter().map(|&at| nodes[at]));
+                nodes.for_each(|node| out.extend_from_slice(&node.to_le_bytes()));
             }
             ("offsets", _) => {
                 let nodes = self.element.nodes() as i64;

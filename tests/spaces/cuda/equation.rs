@@ -30,7 +30,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     let nodes = graph::build(&Serial, &mesh.elem_node, count, graph::Strategy::default()).unwrap();
     let graph = nodes.with_dofs(&Serial, D).unwrap();
     let tables = Basis::new(element).at(&element.rule());
-    let kernel = EquationKernel::<_, D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
+    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; D * count]);
     let mut fill = Fill::<ND>::new(&Serial, Strategy::Gather, &graph).unwrap();
     fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();

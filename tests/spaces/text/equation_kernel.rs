@@ -246,7 +246,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
             .push((format!("{name}, contraction"), [WARP, headers, "#line 1", &kernel, &sizes, WARP_MAIN].concat()));
     }
     assert_eq!(programs.len(), if D == 1 && element == ElementType::Hex8 { 2 } else { 1 }, "{name}");
-    let kernel = EquationKernel::<E, D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let mut expected = Box::new(ElementBatch::<ND>::ZERO);
     kernel.evaluate(0..ELEMS, &mut kernel.scratch(), &mut expected);
     let ElementBatch { matrix, residual } = &*expected;

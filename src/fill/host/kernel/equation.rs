@@ -13,11 +13,12 @@
 
 use super::{ElementBatch, ElementKernel};
 use crate::contraction::tile::{Sink, Source, tiles};
-use crate::element::equations::{Equation, Field, Slope, has_value_terms, is_symmetric};
+use crate::element::equations::{Equation, Field, Slope};
 use crate::element::{BasisTables, DIM, geometry};
 use crate::error::check_length;
+use crate::fill::host::any_equation::{AnyEquation, AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
-use crate::space::lanes::{HALF_LANES, LANES, Lanes};
+use crate::space::lanes::{LANES, Lanes};
 use crate::{Error, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -25,12 +26,11 @@ use std::ops::Range;
 
 /// Terms of the contraction at a point: three axes and the value.
 const TERMS: usize = 4;
-const WIDTH: usize = HALF_LANES;
 
 /// The kernel of an equation of `D` unknowns per node on elements of `NN` nodes, `ND = D NN` dofs.
 #[derive(Clone, Copy, Debug)]
-pub struct EquationKernel<'a, E, const D: usize, const NN: usize, const ND: usize> {
-    equation: &'a E,
+pub struct EquationKernel<'a, const D: usize, const NN: usize, const ND: usize> {
+    equation: &'a dyn AnyEquation<D>,
     tables: &'a BasisTables,
     elem_node: &'a ElemNode,
     node_coord: &'a [[f64; DIM]],
@@ -39,15 +39,6 @@ pub struct EquationKernel<'a, E, const D: usize, const NN: usize, const ND: usiz
     /// Terms of the contraction at a point.
     terms: usize,
     symmetric: bool,
-}
-
-/// A number of each element of a part of a batch, as it is kept between loops.
-type Plain = Lanes<false, f64, WIDTH>;
-/// The equation at a point, times w det J.
-#[derive(Clone, Debug)]
-struct AtPoint<const D: usize> {
-    weak: [[Plain; TERMS]; D],
-    slopes: [[Slope<Plain>; D]; D],
 }
 
 /// Working memory of a thread, one item per point.
@@ -60,14 +51,25 @@ pub struct EquationScratch<const NN: usize, const D: usize> {
     points: Vec<AtPoint<D>>,
 }
 
-impl<'a, E: Equation<D>, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, E, D, NN, ND> {
+impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D, NN, ND> {
     /// Borrows an equation, tables of a basis, and coordinates and unknowns of every node of the table.
     ///
     /// # Errors
     /// [`Error::Shape`] unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`] unless
     /// `ND` is `D NN`.
-    pub fn new(
+    pub fn new<E: Equation<D>>(
         equation: &'a E,
+        tables: &'a BasisTables,
+        elem_node: &'a ElemNode,
+        node_coord: &'a [[f64; DIM]],
+        solution: &'a [[f64; D]],
+    ) -> Result<Self> {
+        Self::of_any(equation, tables, elem_node, node_coord, solution)
+    }
+
+    /// [`new`](Self::new) for an equation whose type is not known.
+    pub(in crate::fill::host) fn of_any(
+        equation: &'a dyn AnyEquation<D>,
         tables: &'a BasisTables,
         elem_node: &'a ElemNode,
         node_coord: &'a [[f64; DIM]],
@@ -81,14 +83,12 @@ impl<'a, E: Equation<D>, const D: usize, const NN: usize, const ND: usize> Equat
         if ND != D * NN {
             return Err(Error::Invalid(format!("{NAME}: {ND} dofs per element, expected {D} x {NN}")));
         }
-        let (terms, symmetric) = (if has_value_terms(equation) { TERMS } else { DIM }, is_symmetric(equation));
+        let (terms, symmetric) = (if equation.has_value_terms() { TERMS } else { DIM }, equation.is_symmetric());
         Ok(EquationKernel { equation, tables, elem_node, node_coord, solution, terms, symmetric })
     }
 }
 
-impl<E: Equation<D>, const D: usize, const NN: usize, const ND: usize> ElementKernel<ND>
-    for EquationKernel<'_, E, D, NN, ND>
-{
+impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for EquationKernel<'_, D, NN, ND> {
     type Scratch = EquationScratch<NN, D>;
 
     fn name(&self) -> &'static str {
@@ -98,8 +98,7 @@ impl<E: Equation<D>, const D: usize, const NN: usize, const ND: usize> ElementKe
     fn scratch(&self) -> EquationScratch<NN, D> {
         let (points, zero) = (self.tables.weights.len(), Plain::ZERO);
         let fields = vec![[zero; NN]; self.terms * points];
-        let point = AtPoint { weak: [[zero; TERMS]; D], slopes: [[[[zero; TERMS]; TERMS]; D]; D] };
-        EquationScratch { left: fields.clone(), right: fields, points: vec![point; points] }
+        EquationScratch { left: fields.clone(), right: fields, points: vec![AtPoint::ZERO; points] }
     }
 
     fn evaluate(&self, elems: Range<usize>, scratch: &mut EquationScratch<NN, D>, out: &mut ElementBatch<ND>) {
@@ -112,30 +111,22 @@ impl<E: Equation<D>, const D: usize, const NN: usize, const ND: usize> ElementKe
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn evaluate<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
-    kernel: &EquationKernel<'_, E, D, NN, ND>,
+fn evaluate<const D: usize, const NN: usize, const ND: usize>(
+    kernel: &EquationKernel<'_, D, NN, ND>,
     elems: Range<usize>,
     scratch: &mut EquationScratch<NN, D>,
     out: &mut ElementBatch<ND>,
 ) {
     match_target! {
-        "x86_64+avx512f" => batch::<4, 4, true, E, D, NN, ND>(kernel, elems, scratch, out),
-        "x86_64+fma" => batch::<4, 2, true, E, D, NN, ND>(kernel, elems, scratch, out),
-        _ => batch::<2, 2, false, E, D, NN, ND>(kernel, elems, scratch, out),
+        "x86_64+avx512f" => batch::<4, 4, true, D, NN, ND>(kernel, elems, scratch, out),
+        "x86_64+fma" => batch::<4, 2, true, D, NN, ND>(kernel, elems, scratch, out),
+        _ => batch::<2, 2, false, D, NN, ND>(kernel, elems, scratch, out),
     }
 }
 
 #[inline(always)]
-fn batch<
-    const BL: usize,
-    const BR: usize,
-    const FUSED: bool,
-    E: Equation<D>,
-    const D: usize,
-    const NN: usize,
-    const ND: usize,
->(
-    kernel: &EquationKernel<'_, E, D, NN, ND>,
+fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, const NN: usize, const ND: usize>(
+    kernel: &EquationKernel<'_, D, NN, ND>,
     elems: Range<usize>,
     scratch: &mut EquationScratch<NN, D>,
     out: &mut ElementBatch<ND>,
@@ -144,7 +135,8 @@ fn batch<
     let sizes = [NN, NN, left.len()];
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
-        at_points::<FUSED, E, D, NN, ND>(kernel, first, elems.end, left, points);
+        fields::<FUSED, D, NN, ND>(kernel, first, elems.end, left, points);
+        kernel.equation.linearise(points);
         for c in 0..D {
             for d in if kernel.symmetric { c } else { 0 }..D {
                 let slopes = points.iter().map(|point| &point.slopes[c][d]);
@@ -173,11 +165,10 @@ fn batch<
     }
 }
 
-/// Fields, and the equation with its derivatives times w det J, at the points of `WIDTH` elements from `first` on. Lanes behind the
-/// last element repeat it.
+/// Fields at the points of `WIDTH` elements from `first` on. Lanes behind the last element repeat it.
 #[inline(always)]
-fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
-    kernel: &EquationKernel<'_, E, D, NN, ND>,
+fn fields<const FUSED: bool, const D: usize, const NN: usize, const ND: usize>(
+    kernel: &EquationKernel<'_, D, NN, ND>,
     first: usize,
     end: usize,
     left: &mut [[Plain; NN]],
@@ -222,14 +213,10 @@ fn at_points<const FUSED: bool, E: Equation<D>, const D: usize, const NN: usize,
                 }
             }
         }
-        let (weak, slopes) = (kernel.equation.weak(x, u), kernel.equation.slopes(x, u));
-        for c in 0..D {
-            let [a, b, e] = weak[c].flux;
-            points[p].weak[c] = [a, b, e, weak[c].source].map(|term| Lanes((term * measure).0));
-            for d in 0..D {
-                points[p].slopes[c][d] = slopes[c][d].map(|row| row.map(|slope| Lanes((slope * measure).0)));
-            }
-        }
+        let plain = |number: Lanes<FUSED, f64, WIDTH>| Lanes(number.0);
+        points[p].x = x.map(plain);
+        points[p].u = u.map(|u| Field { grad: u.grad.map(plain), value: plain(u.value) });
+        points[p].measure = plain(measure);
     }
 }
 

@@ -85,7 +85,7 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
         }
     }
     let tables = Basis::new(element).at(&element.rule());
-    let kernel = EquationKernel::<E, D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let (mut scratch, mut out) = (kernel.scratch(), vec![ElementBatch::<ND>::ZERO]);
     for first in (0..ELEMS).step_by(LANES) {
         let elems = first..ELEMS.min(first + LANES);
@@ -144,7 +144,7 @@ proptest! {
         let elem_node = ElemNode::new((0..8).collect(), 8, 8).unwrap();
         let (tables, heat) = (Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule()), Heat::new(k));
         let nodal = t.map(|t| [t]);
-        let kernel = EquationKernel::<_, 1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
+        let kernel = EquationKernel::<1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
         let mut out = ElementBatch::ZERO;
         kernel.evaluate(0..1, &mut kernel.scratch(), &mut out);
         let (residual, matrix) = reference(x, t, &heat);
@@ -163,10 +163,10 @@ fn other_sizes_are_refused() {
     let (tables, poisson) = (Basis::new(ElementType::Tet4).at(&ElementType::Tet4.rule()), Poisson { load: 1.0 });
     let elem_node = ElemNode::new((0..4).collect(), 4, 4).unwrap();
     let refused = |error: Error| error.to_string();
-    let new = EquationKernel::<_, 1, 4, 5>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);
+    let new = EquationKernel::<1, 4, 5>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);
     assert!(refused(new.unwrap_err()).contains("5 dofs per element, expected 1 x 4"));
-    let new = EquationKernel::<_, 1, 8, 8>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);
+    let new = EquationKernel::<1, 8, 8>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);
     assert!(refused(new.unwrap_err()).contains("tables (nodes)"));
-    let new = EquationKernel::<_, 1, 4, 4>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 3], &[[0.0]; 4]);
+    let new = EquationKernel::<1, 4, 4>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 3], &[[0.0]; 4]);
     assert!(refused(new.unwrap_err()).contains("`node_coord`"));
 }

@@ -1,0 +1,137 @@
+//! An equation behind one call per batch of elements: element loops are compiled once for all equations and sources of derivatives.
+//!
+//! A call evaluates all points of [`WIDTH`] elements, which lie side by side in vector lanes.
+
+use crate::element::equations::{Equation, Field, Model, Scalar, Slope, WithJacobian, has_value_terms, on_scalar};
+use crate::element::equations::{WaveElasticity, depends_on_unknowns, is_symmetric};
+use crate::element::{ElementType, Part, Points, at_points, product_flops};
+use crate::space::lanes::{HALF_LANES, Lanes};
+use multiversion::multiversion;
+use multiversion::target::match_target;
+use std::fmt::{Debug, Formatter, Result};
+
+/// Elements of a call.
+pub(super) const WIDTH: usize = HALF_LANES;
+/// A number of each element of a call, as it is kept between loops.
+pub(super) type Plain = Lanes<false, f64, WIDTH>;
+
+/// Fields at a point, and the equation there with its derivatives, times w det J.
+#[derive(Clone, Debug)]
+pub(super) struct AtPoint<const D: usize> {
+    pub x: [Plain; 3],
+    pub u: [Field<Plain>; D],
+    /// w det J.
+    pub measure: Plain,
+    /// Flux and source, `[c][k]`.
+    pub weak: [[Plain; 4]; D],
+    pub slopes: [[Slope<Plain>; D]; D],
+}
+
+impl<const D: usize> AtPoint<D> {
+    pub const ZERO: Self = AtPoint {
+        x: [Plain::ZERO; 3],
+        u: [Field { grad: [Plain::ZERO; 3], value: Plain::ZERO }; D],
+        measure: Plain::ZERO,
+        weak: [[Plain::ZERO; 4]; D],
+        slopes: [[[[Plain::ZERO; 4]; 4]; D]; D],
+    };
+}
+
+/// Fields at the points of a product by elements, with and without fused products and sums.
+pub(super) enum AnyPoints<'a, const D: usize> {
+    Fused(Points<'a, Lanes<true, f64, WIDTH>, D>),
+    Plain(Points<'a, Plain, D>),
+}
+
+/// An equation of `D` unknowns per node, whose type is not known.
+pub(super) trait AnyEquation<const D: usize>: Sync {
+    /// Fills flux, source and derivatives of each point.
+    fn linearise(&self, points: &mut [AtPoint<D>]);
+    /// Overwrites v at the points as [`at_points`].
+    fn vectors(&self, part: Part, points: AnyPoints<'_, D>);
+    /// Whether element matrices are symmetric.
+    fn is_symmetric(&self) -> bool;
+    /// Whether there are terms of values in the derivatives.
+    fn has_value_terms(&self) -> bool;
+    /// How its derivative is evaluated, and the operations of a product with an element.
+    fn product(&self, element: ElementType) -> (Part, usize);
+}
+
+impl<E: Equation<D>, const D: usize> AnyEquation<D> for E {
+    fn linearise(&self, points: &mut [AtPoint<D>]) {
+        linearise(self, points);
+    }
+
+    fn vectors(&self, part: Part, points: AnyPoints<'_, D>) {
+        vectors(self, part, points);
+    }
+
+    fn is_symmetric(&self) -> bool {
+        is_symmetric(self)
+    }
+
+    fn has_value_terms(&self) -> bool {
+        has_value_terms(self)
+    }
+
+    fn product(&self, element: ElementType) -> (Part, usize) {
+        let part = if depends_on_unknowns(self) { Part::Tangent } else { Part::Linear };
+        (part, product_flops(self, part, element))
+    }
+}
+
+impl<const D: usize> Debug for dyn AnyEquation<D> + '_ {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str("equation")
+    }
+}
+
+/// Returns an equation of one unknown with the derivatives of the model.
+pub(super) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyEquation<1>> {
+    let jacobian = model.jacobian;
+    on_scalar!(scalar, equation => Box::new(WithJacobian { equation, jacobian }))
+}
+
+/// Returns the equation of three displacements with the derivatives of the model.
+pub(super) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyEquation<3>> {
+    Box::new(WithJacobian { equation, jacobian: model.jacobian })
+}
+
+// The attributes expand to calls of the versions, each behind a check that the processor has its instructions.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+fn linearise<E: Equation<D>, const D: usize>(equation: &E, points: &mut [AtPoint<D>]) {
+    match_target! {
+        "x86_64+avx512f" => linearise_with::<true, E, D>(equation, points),
+        "x86_64+fma" => linearise_with::<true, E, D>(equation, points),
+        _ => linearise_with::<false, E, D>(equation, points),
+    }
+}
+
+#[inline(always)]
+fn linearise_with<const FUSED: bool, E: Equation<D>, const D: usize>(equation: &E, points: &mut [AtPoint<D>]) {
+    for point in points {
+        let number = |plain: Plain| Lanes::<FUSED, f64, WIDTH>(plain.0);
+        let (x, measure) = (point.x.map(number), number(point.measure));
+        let u = point.u.map(|u| Field { grad: u.grad.map(number), value: number(u.value) });
+        let (weak, slopes) = (equation.weak(x, u), equation.slopes(x, u));
+        for c in 0..D {
+            let [a, b, e] = weak[c].flux;
+            point.weak[c] = [a, b, e, weak[c].source].map(|term| Lanes((term * measure).0));
+            for d in 0..D {
+                point.slopes[c][d] = slopes[c][d].map(|row| row.map(|slope| Lanes((slope * measure).0)));
+            }
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+fn vectors<E: Equation<D>, const D: usize>(equation: &E, part: Part, points: AnyPoints<'_, D>) {
+    // Each version is compiled for one kind of points, that of its caller on the same processor.
+    match_target! {
+        "x86_64+avx512f" => if let AnyPoints::Fused(points) = points { at_points(equation, part, points) },
+        "x86_64+fma" => if let AnyPoints::Fused(points) = points { at_points(equation, part, points) },
+        _ => if let AnyPoints::Plain(points) = points { at_points(equation, part, points) },
+    }
+}
