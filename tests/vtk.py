@@ -50,8 +50,9 @@ HEXAHEDRON = [(0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]
 TETRAHEDRON = [(0, 1, 3), (1, 2, 3), (2, 0, 3), (0, 2, 1)]
 TET_EDGES = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
-# In meshio's order, which is not VTK's for wedges.
+# In meshio's order, which is not VTK's for linear wedges.
 WEDGE = [(0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)]
+WEDGE_EDGES = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)]
 TYPES = {
     "hex8": ("hexahedron", HEXAHEDRON, []),
     "hex20": ("hexahedron20", HEXAHEDRON, EDGES),
@@ -59,6 +60,7 @@ TYPES = {
     "tet4": ("tetra", TETRAHEDRON, []),
     "tet10": ("tetra10", TETRAHEDRON, TET_EDGES),
     "wedge6": ("wedge", WEDGE, []),
+    "wedge15": ("wedge15", [face[::-1] for face in WEDGE], WEDGE_EDGES),
 }
 
 

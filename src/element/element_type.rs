@@ -24,6 +24,8 @@ pub enum ElementType {
     Tet10,
     /// Linear wedge: a triangle along a line.
     Wedge6,
+    /// Wedge with nodes on its edges.
+    Wedge15,
     /// Linear triangle.
     Tri3,
     /// Bilinear quadrilateral.
@@ -65,7 +67,7 @@ struct Row {
     vtk_order: &'static [usize],
 }
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 9] = [
     Row {
         of: ElementType::Hex8,
         name: "hex8",
@@ -132,13 +134,26 @@ const ROWS: [Row; 8] = [
         name: "wedge6",
         shape: Shape::Wedge,
         degree: 1,
-        nodes: &WEDGE,
+        nodes: WEDGE.split_at(6).0,
         spans: |[a, b, c]| a + b <= 1 && c <= 1,
         rule: || Rule::triangle3().times(&Rule::gauss(2, 1)),
         points: 6,
         vtk_cell: 13,
         // The triangle (0, 1, 2) turns the other way, seen from (3, 4, 5).
         vtk_order: &[0, 2, 1, 3, 5, 4],
+    },
+    Row {
+        of: ElementType::Wedge15,
+        name: "wedge15",
+        shape: Shape::Wedge,
+        degree: 2,
+        nodes: &WEDGE,
+        // Serendipity: of degree 2 in the triangle and along the line, of degree 3 together.
+        spans: |[a, b, c]| a + b <= 2 && a + b + c <= 3,
+        rule: || Rule::triangle6().times(&Rule::gauss(3, 1)),
+        points: 18,
+        vtk_cell: 26,
+        vtk_order: &[0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13],
     },
     Row {
         of: ElementType::Tri3,
@@ -267,6 +282,26 @@ const TET: [[f64; 3]; 10] = [
     [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0],
     [0.5, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5],
 ];
-const WEDGE: [[f64; 3]; 6] =
-    [[0.0, 0.0, -1.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
+#[rustfmt::skip]
+const WEDGE: [[f64; 3]; 15] = [
+    [0.0, 0.0, -1.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0],
+    [0.5, 0.0, -1.0], [0.5, 0.5, -1.0], [0.0, 0.5, -1.0], [0.5, 0.0, 1.0], [0.5, 0.5, 1.0], [0.0, 0.5, 1.0],
+    [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0],
+];
 const QUAD: [[f64; 3]; 4] = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_agree_with_themselves() {
+        for (element, name) in ElementType::ALL {
+            let (rule, mut order) = (element.rule(), element.vtk_order());
+            assert_eq!((rule.points.len(), rule.weights.len()), (element.points(), element.points()), "{name}");
+            assert_eq!(element.exponents().len(), element.nodes(), "{name}");
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..element.nodes()), "{name}");
+        }
+    }
+}

@@ -343,5 +343,6 @@ mod tests {
         check::<4, 4>(ElementType::Tet4);
         check::<10, 14>(ElementType::Tet10);
         check::<6, 6>(ElementType::Wedge6);
+        check::<15, 18>(ElementType::Wedge15);
     }
 }

@@ -84,6 +84,7 @@ fn errors_of_the_heat_equation_fall_with_the_order_of_the_elements() {
     heat::<20>(ElementType::Hex20, 3.0);
     heat::<27>(ElementType::Hex27, 3.0);
     heat::<10>(ElementType::Tet10, 3.0);
+    heat::<15>(ElementType::Wedge15, 3.0);
 }
 
 /// Displacements that are linear in x have constant stress: every element reproduces them, curved or not.
@@ -105,4 +106,5 @@ fn elasticity_passes_the_patch_test_on_every_element() {
     check::<20, 60>(&equation, ElementType::Hex20, linear);
     check::<27, 81>(&equation, ElementType::Hex27, linear);
     check::<10, 30>(&equation, ElementType::Tet10, linear);
+    check::<15, 45>(&equation, ElementType::Wedge15, linear);
 }

@@ -10,6 +10,7 @@ macro_rules! on_volume {
             ElementType::Tet4 => on_volume!(@ Tet4, $build($($argument),*)),
             ElementType::Tet10 => on_volume!(@ Tet10, $build($($argument),*)),
             ElementType::Wedge6 => on_volume!(@ Wedge6, $build($($argument),*)),
+            ElementType::Wedge15 => on_volume!(@ Wedge15, $build($($argument),*)),
             ElementType::Tri3 | ElementType::Quad4 => $refused,
         }
     };

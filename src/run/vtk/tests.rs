@@ -100,6 +100,10 @@ fn vtk_cell(element: ElementType) -> (usize, Vec<Vec<usize>>, Vec<Vec<usize>>) {
         ElementType::Tet4 => (4, vec![], tetrahedron),
         ElementType::Tet10 => (4, lists(&[&[0, 1], &[1, 2], &[2, 0], &[0, 3], &[1, 3], &[2, 3]]), tetrahedron),
         ElementType::Wedge6 => (6, vec![], wedge),
+        ElementType::Wedge15 => {
+            let edges = lists(&[&[0, 1], &[1, 2], &[2, 0], &[3, 4], &[4, 5], &[5, 3], &[0, 3], &[1, 4], &[2, 5]]);
+            (6, edges, wedge)
+        }
         ElementType::Tri3 | ElementType::Quad4 => unreachable!(),
     }
 }

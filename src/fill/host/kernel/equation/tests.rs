@@ -135,6 +135,7 @@ fn element_matrices_are_the_integrals() {
     check_all::<4, 8, 12>(ElementType::Tet4);
     check_all::<10, 20, 30>(ElementType::Tet10);
     check_all::<6, 12, 18>(ElementType::Wedge6);
+    check_all::<15, 30, 45>(ElementType::Wedge15);
 }
 
 proptest! {
