@@ -24,11 +24,11 @@ use minifenl::Result;
 use minifenl::comm::Solo;
 use minifenl::element::equations::Heat;
 use minifenl::element::{Basis, ElementType};
-use minifenl::fill::{ContractionWorkset, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput};
+use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationText};
 use minifenl::mesh::{ElementBox, Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
 use minifenl::space::cuda::Architecture;
-use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Layout, Threads, allowed_cores};
+use minifenl::space::{Cuda, ExecutionSpace, Threads, allowed_cores};
 use minifenl::sparse::{CrsMatrix, Lanes, Spmv};
 use minifenl::{fill, graph};
 use rows::{Row, Table};
@@ -162,7 +162,6 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
         if args.has("fill") {
             let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
             groups::fills(space, table, &case, &mesh, &graph)?;
-            worksets(space, table, &case, &mesh)?;
         }
         if args.has("spmv") {
             formats::set_ups(space, table, &case, &mesh)?;
@@ -186,24 +185,6 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
     machine["cusparse"] = peers.as_ref().map(|peers| peers.versions.0).into();
     machine["cublas"] = peers.as_ref().map(|peers| peers.versions.1).into();
     Ok(machine)
-}
-
-/// Element matrices by contractions, with the arrays of a workset in the right layout and in the wrong one.
-fn worksets(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMemory>) -> Result<()> {
-    let elems = mesh.elem_count();
-    let temperature = space.upload(&vec![1.5; case.nodes()])?;
-    let (mut matrices, mut residuals) = (space.zeros(64 * elems)?, space.zeros(8 * elems)?);
-    for (layout, name) in [(Layout::Left, "layout left"), (Layout::Right, "layout right")] {
-        let mut workset = ContractionWorkset::new(space, WORKSET.min(elems))?.layout(layout);
-        let (nodes, node_coord) = (&mesh.elem_node, &mesh.node_coord);
-        let input = HeatInput { node_coord, temperature: &temperature, heat: Heat::new(1.0) };
-        let timing =
-            clock::median(space, || workset.evaluate(space, nodes, input, 0..elems, &mut matrices, &mut residuals))?;
-        // Matrices and residuals out, nodes, coordinates and temperatures in.
-        let bytes = (elems * (72 * 8 + 32) + case.nodes() * 32) as u64;
-        table.add(case.row("element matrices", name, timing, bytes));
-    }
-    Ok(())
 }
 
 /// The heat equation from its Rust text: element matrices of boxes with about as many nodes, assembled by `gather`.
@@ -236,9 +217,6 @@ fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
     }
     Ok(())
 }
-
-/// Cells of a workset: enough to fill the GPU.
-const WORKSET: usize = 65_536;
 
 /// A x by the host, which is the specification.
 fn product(host: &Threads, case: &Case) -> Result<Vec<f64>> {

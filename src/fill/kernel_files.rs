@@ -14,8 +14,6 @@ pub static DIRICHLET: KernelFile = kernel_file!("dirichlet");
 pub static PLACES: KernelFile = kernel_file!("places", "slices.cuh");
 /// Plans and sums of index pairs.
 pub static COO: KernelFile = kernel_file!("coo");
-/// Operands of the contractions for a batch of elements.
-pub static WORKSET: KernelFile = kernel_file!("workset");
 
 /// Element matrices of any equation; compiled for an equation and the sizes of its elements.
 pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh"; "equation_point.cuh", "equation_tiles.cuh");
@@ -28,4 +26,4 @@ pub static APPLY: KernelFile = kernel_file!(
 pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "device.cuh", "dmma.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 7] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &COO, &WORKSET];
+pub static KERNEL_FILES: [&KernelFile; 6] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &COO];

@@ -60,8 +60,8 @@ pub use coo::{
 pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
 #[cfg(feature = "cuda")]
 pub use cuda::{
-    ContractionWorkset, CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, CudaModelOperator,
-    ElementMatrices, EquationInput, EquationText,
+    CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, CudaModelOperator, ElementMatrices,
+    EquationInput, EquationText,
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{

@@ -31,7 +31,6 @@ mod cuda {
     mod contraction;
     mod contraction_cases;
     mod contraction_variants;
-    mod contraction_workset;
     mod coo;
     mod equation;
     mod fill;

@@ -12,7 +12,6 @@
 
 mod apply_shape;
 mod colour;
-mod contraction;
 mod dirichlet;
 mod element_matrices;
 mod element_shape;
@@ -28,7 +27,6 @@ mod system;
 mod tensor_cores;
 mod windows;
 
-pub use contraction::ContractionWorkset;
 pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;
 pub use heat::CudaHeatAssembly;
