@@ -60,8 +60,7 @@ fn the_documented_costs_are_those_counted() {
     let coords = super::basis::CORNERS.map(|corner| corner.map(Counted));
     let temperature = [Counted(1.5); super::HEX8_NODES];
     let heat = super::equations::Heat::new(2.0);
-    let reference = count(|| super::reference(coords, temperature, &heat));
     let mut matrix = [[Counted(0.0); super::HEX8_NODES]; super::HEX8_NODES];
     let moments = count(|| super::moments(&coords, &temperature, heat, &mut matrix));
-    assert_eq!((reference, moments), (super::REFERENCE_FLOPS, super::MOMENTS_FLOPS));
+    assert_eq!(moments, super::MOMENTS_FLOPS);
 }

@@ -56,129 +56,40 @@ struct Row {
     degree: usize,
     /// Reference coordinates of the nodes.
     nodes: &'static [[f64; 3]],
+    /// Number of the cell type in VTK files, and the node at each place of a cell, where the order differs.
+    vtk: (u8, &'static [usize]),
     /// Whether x^a y^b z^c is one of the monomials that span the basis, for exponents up to 2.
     spans: fn([u8; 3]) -> bool,
     /// Cubature rule, and its number of points.
-    rule: fn() -> Rule,
     points: usize,
-    /// Number of the cell type in VTK files.
-    vtk_cell: u8,
-    /// The node at each place of a cell in VTK files, where the order differs.
-    vtk_order: &'static [usize],
+    rule: fn() -> Rule,
 }
 
+#[rustfmt::skip]
 const ROWS: [Row; 9] = [
-    Row {
-        of: ElementType::Hex8,
-        name: "hex8",
-        shape: Shape::Hexahedron,
-        degree: 1,
-        nodes: HEX.split_at(8).0,
-        spans: |[a, b, c]| a <= 1 && b <= 1 && c <= 1,
-        rule: || Rule::gauss(2, 3),
-        points: 8,
-        vtk_cell: 12,
-        vtk_order: &[],
-    },
-    Row {
-        of: ElementType::Hex20,
-        name: "hex20",
-        shape: Shape::Hexahedron,
-        degree: 2,
-        nodes: HEX.split_at(20).0,
-        // Serendipity: the degree without linear factors is at most 2.
-        spans: |exponents| exponents.iter().filter(|&&power| power > 1).sum::<u8>() <= 2,
-        rule: || Rule::gauss(3, 3),
-        points: 27,
-        vtk_cell: 25,
-        vtk_order: &[],
-    },
-    Row {
-        of: ElementType::Hex27,
-        name: "hex27",
-        shape: Shape::Hexahedron,
-        degree: 2,
-        nodes: &HEX,
-        spans: |_| true,
-        rule: || Rule::gauss(3, 3),
-        points: 27,
-        vtk_cell: 29,
-        vtk_order: &[],
-    },
-    Row {
-        of: ElementType::Tet4,
-        name: "tet4",
-        shape: Shape::Tetrahedron,
-        degree: 1,
-        nodes: TET.split_at(4).0,
-        spans: |[a, b, c]| a + b + c <= 1,
-        rule: Rule::tetrahedron4,
-        points: 4,
-        vtk_cell: 10,
-        vtk_order: &[],
-    },
-    Row {
-        of: ElementType::Tet10,
-        name: "tet10",
-        shape: Shape::Tetrahedron,
-        degree: 2,
-        nodes: &TET,
-        spans: |[a, b, c]| a + b + c <= 2,
-        rule: Rule::tetrahedron14,
-        points: 14,
-        vtk_cell: 24,
-        vtk_order: &[],
-    },
-    Row {
-        of: ElementType::Wedge6,
-        name: "wedge6",
-        shape: Shape::Wedge,
-        degree: 1,
-        nodes: WEDGE.split_at(6).0,
-        spans: |[a, b, c]| a + b <= 1 && c <= 1,
-        rule: || Rule::triangle3().times(&Rule::gauss(2, 1)),
-        points: 6,
-        vtk_cell: 13,
-        // The triangle (0, 1, 2) turns the other way, seen from (3, 4, 5).
-        vtk_order: &[0, 2, 1, 3, 5, 4],
-    },
-    Row {
-        of: ElementType::Wedge15,
-        name: "wedge15",
-        shape: Shape::Wedge,
-        degree: 2,
-        nodes: &WEDGE,
-        // Serendipity: of degree 2 in the triangle and along the line, of degree 3 together.
-        spans: |[a, b, c]| a + b <= 2 && a + b + c <= 3,
-        rule: || Rule::triangle6().times(&Rule::gauss(3, 1)),
-        points: 18,
-        vtk_cell: 26,
-        vtk_order: &[0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13],
-    },
-    Row {
-        of: ElementType::Tri3,
-        name: "tri3",
-        shape: Shape::Triangle,
-        degree: 1,
-        nodes: TET.split_at(3).0,
-        spans: |[a, b, c]| a + b <= 1 && c == 0,
-        rule: Rule::triangle3,
-        points: 3,
-        vtk_cell: 5,
-        vtk_order: &[],
-    },
-    Row {
-        of: ElementType::Quad4,
-        name: "quad4",
-        shape: Shape::Quadrilateral,
-        degree: 1,
-        nodes: &QUAD,
-        spans: |[a, b, c]| a <= 1 && b <= 1 && c == 0,
-        rule: || Rule::gauss(2, 2),
-        points: 4,
-        vtk_cell: 9,
-        vtk_order: &[],
-    },
+    Row { of: ElementType::Hex8, name: "hex8", shape: Shape::Hexahedron, degree: 1, nodes: HEX.split_at(8).0, vtk: (12, &[]),
+          spans: |[a, b, c]| a <= 1 && b <= 1 && c <= 1, points: 8, rule: || Rule::gauss(2, 3) },
+    // Serendipity: the degree without linear factors is at most 2.
+    Row { of: ElementType::Hex20, name: "hex20", shape: Shape::Hexahedron, degree: 2, nodes: HEX.split_at(20).0, vtk: (25, &[]),
+          spans: |all| all.iter().filter(|&&power| power > 1).sum::<u8>() <= 2, points: 27, rule: || Rule::gauss(3, 3) },
+    Row { of: ElementType::Hex27, name: "hex27", shape: Shape::Hexahedron, degree: 2, nodes: &HEX, vtk: (29, &[]),
+          spans: |_| true, points: 27, rule: || Rule::gauss(3, 3) },
+    Row { of: ElementType::Tet4, name: "tet4", shape: Shape::Tetrahedron, degree: 1, nodes: TET.split_at(4).0, vtk: (10, &[]),
+          spans: |[a, b, c]| a + b + c <= 1, points: 4, rule: Rule::tetrahedron4 },
+    Row { of: ElementType::Tet10, name: "tet10", shape: Shape::Tetrahedron, degree: 2, nodes: &TET, vtk: (24, &[]),
+          spans: |[a, b, c]| a + b + c <= 2, points: 14, rule: Rule::tetrahedron14 },
+    // In VTK's files the triangle (0, 1, 2) turns the other way, seen from (3, 4, 5).
+    Row { of: ElementType::Wedge6, name: "wedge6", shape: Shape::Wedge, degree: 1, nodes: WEDGE.split_at(6).0,
+          vtk: (13, &[0, 2, 1, 3, 5, 4]),
+          spans: |[a, b, c]| a + b <= 1 && c <= 1, points: 6, rule: || Rule::triangle3().times(&Rule::gauss(2, 1)) },
+    // Serendipity: of degree 2 in the triangle and along the line, of degree 3 together.
+    Row { of: ElementType::Wedge15, name: "wedge15", shape: Shape::Wedge, degree: 2, nodes: &WEDGE,
+          vtk: (26, &[0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13]),
+          spans: |[a, b, c]| a + b <= 2 && a + b + c <= 3, points: 18, rule: || Rule::triangle6().times(&Rule::gauss(3, 1)) },
+    Row { of: ElementType::Tri3, name: "tri3", shape: Shape::Triangle, degree: 1, nodes: TET.split_at(3).0, vtk: (5, &[]),
+          spans: |[a, b, c]| a + b <= 1 && c == 0, points: 3, rule: Rule::triangle3 },
+    Row { of: ElementType::Quad4, name: "quad4", shape: Shape::Quadrilateral, degree: 1, nodes: &QUAD, vtk: (9, &[]),
+          spans: |[a, b, c]| a <= 1 && b <= 1 && c == 0, points: 4, rule: || Rule::gauss(2, 2) },
 ];
 
 impl ElementType {
@@ -255,12 +166,12 @@ impl ElementType {
 
     /// Returns the number of the cell type in VTK files.
     pub const fn vtk_cell(self) -> u8 {
-        self.row().vtk_cell
+        self.row().vtk.0
     }
 
     /// Returns the node at each place of a cell in VTK files.
     pub fn vtk_order(self) -> Vec<usize> {
-        let order = self.row().vtk_order;
+        let order = self.row().vtk.1;
         if order.is_empty() { (0..self.nodes()).collect() } else { order.to_vec() }
     }
 }

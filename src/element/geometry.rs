@@ -5,8 +5,7 @@
 //! do not check the sign, because they run once per element and iteration; the mesh checks it once with
 //! [`fold`](super::fold).
 
-use super::basis::{DIM, HEX8_NODES};
-use super::cubature::{HEX8, HEX8_POINTS};
+use super::basis::DIM;
 use crate::space::lanes::Number;
 
 /// Returns the Jacobian of the map at a point from the basis' reference gradients.
@@ -74,27 +73,12 @@ pub fn transform<N: Number, const NN: usize>(
     transformed
 }
 
-/// Returns det J of a trilinear hexahedron at its 2x2x2 Gauss points.
-pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
-    HEX8.gradients.map(|gradients| {
-        let [x, y, z] = jacobian(&coords, &gradients);
-        dot(x, cross(y, z))
-    })
-}
-
-/// Returns the smallest of the [`determinants`] and its point. NaN coordinates give NaN, so that a check fails.
-pub fn min_determinant(coords: [[f64; DIM]; HEX8_NODES]) -> (usize, f64) {
-    let smaller =
-        // A comparison with NaN is false, so NaN is kept explicitly.
-        |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
-    determinants(coords).into_iter().enumerate().fold((0, f64::INFINITY), smaller)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::HEX8;
     use crate::element::basis::CORNERS;
-    use crate::element::testing::distorted_hex;
+    use crate::element::testing::{determinants, distorted_hex, min_determinant};
     use proptest::prelude::*;
 
     #[test]

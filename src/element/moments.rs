@@ -1,5 +1,5 @@
 //! Residual and matrix of a trilinear hexahedron by sum-factorised moments. Equals [`reference`](super::reference()) up
-//! to rounding at 18 % of its operations.
+//! to rounding.
 //!
 //! On the unit cube the basis is phi = n_i(x) n_j(y) n_k(z) with n_0 = 1 - x, n_1 = x and derivatives s_i = -1, +1. The
 //! product of two functions (i, j, k) and (I, J, K) depends on the sums i + I, j + J, k + K only, since n_0 n_1 = n_1

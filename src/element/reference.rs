@@ -5,32 +5,29 @@
 //! A_mn += w det J sum_(k,j) b_m[k] slopes[k][j] b_n[j]
 //! ```
 //! Shapes: `coords [node, axis]`, `unknown [node]` -> (`residual [m]`, `matrix [m, n]`). The matrix is the exact derivative of the
-//! residual with respect to the unknowns; the tests confirm it by automatic differentiation of the residual. Cost for 8 nodes and
-//! points: [`REFERENCE_FLOPS`](super::REFERENCE_FLOPS).
+//! residual with respect to the unknowns; the tests confirm it by automatic differentiation of the residual.
 
 use super::basis::{DIM, HEX8_NODES};
-use super::cubature::{HEX8, Tables};
+use super::cubature::{HEX8, HEX8_POINTS};
 use super::equations::{Equation, Field};
 use super::geometry;
 use crate::space::lanes::Number;
 
-/// Returns the residual and the matrix of an element with any tables.
-#[inline(always)]
-pub fn integrate<N: Number, E: Equation<1>, const NN: usize, const NP: usize>(
-    tables: &Tables<NN, NP>,
-    coords: &[[N; DIM]; NN],
-    unknown: &[N; NN],
+/// Returns the residual and the matrix of a trilinear hexahedron with 2x2x2 points.
+pub fn reference<N: Number, E: Equation<1>>(
+    coords: [[N; DIM]; HEX8_NODES],
+    unknown: [N; HEX8_NODES],
     equation: &E,
-) -> ([N; NN], [[N; NN]; NN]) {
-    let zero = N::from(0.0);
-    let (mut residual, mut matrix) = ([zero; NN], [[zero; NN]; NN]);
-    for p in 0..NP {
-        let jacobian = geometry::jacobian(coords, &tables.gradients[p]);
+) -> ([N; HEX8_NODES], [[N; HEX8_NODES]; HEX8_NODES]) {
+    let (zero, tables) = (N::from(0.0), &HEX8);
+    let (mut residual, mut matrix) = ([zero; HEX8_NODES], [[zero; HEX8_NODES]; HEX8_NODES]);
+    for p in 0..HEX8_POINTS {
+        let jacobian = geometry::jacobian(&coords, &tables.gradients[p]);
         let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
         let gradients = geometry::transform(&inverse, &tables.gradients[p]);
         let measure = determinant * N::from(tables.weights[p]);
         let (mut x, mut u) = ([zero; DIM], Field { grad: [zero; DIM], value: zero });
-        for m in 0..NN {
+        for m in 0..HEX8_NODES {
             let phi = N::from(tables.values[p][m]);
             u.value = unknown[m].times_plus(phi, u.value);
             for axis in 0..DIM {
@@ -39,11 +36,11 @@ pub fn integrate<N: Number, E: Equation<1>, const NN: usize, const NP: usize>(
             }
         }
         let ([weak], [[slopes]]) = (equation.weak(x, [u]), equation.slopes(x, [u]));
-        for m in 0..NN {
+        for m in 0..HEX8_NODES {
             let phi = N::from(tables.values[p][m]);
             let load = phi.times_plus(weak.source, geometry::dot(gradients[m], weak.flux));
             residual[m] = measure.times_plus(load, residual[m]);
-            for n in 0..NN {
+            for n in 0..HEX8_NODES {
                 // The derivatives of flux and source by the unknown at node n.
                 let by_node = slopes.map(|[a, b, c, value]| {
                     N::from(tables.values[p][n]).times_plus(value, geometry::dot([a, b, c], gradients[n]))
@@ -57,21 +54,12 @@ pub fn integrate<N: Number, E: Equation<1>, const NN: usize, const NP: usize>(
     (residual, matrix)
 }
 
-/// Calls [`integrate`] for the trilinear hexahedron with 2x2x2 points.
-pub fn reference<N: Number, E: Equation<1>>(
-    coords: [[N; DIM]; HEX8_NODES],
-    unknown: [N; HEX8_NODES],
-    equation: &E,
-) -> ([N; HEX8_NODES], [[N; HEX8_NODES]; HEX8_NODES]) {
-    integrate(&HEX8, &coords, &unknown, equation)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::element::basis::CORNERS;
-    use crate::element::determinants;
     use crate::element::equations::Heat;
+    use crate::element::testing::determinants;
     use crate::element::testing::{distorted_hex, temperatures};
     use nalgebra::SVector;
     use num_dual::{DualSVec64, jacobian};

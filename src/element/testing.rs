@@ -1,7 +1,8 @@
-//! Random elements for tests.
+//! Random elements for tests, and determinants at their points.
 
 use super::basis::{CORNERS, DIM, HEX8_NODES};
-use super::geometry::min_determinant;
+use super::cubature::{HEX8, HEX8_POINTS};
+use super::geometry::{cross, dot, jacobian};
 use proptest::prelude::*;
 
 /// Generates hexahedra of size about one, anywhere near the origin. Nodes move by up to 0.18 per axis: no face stays
@@ -19,4 +20,20 @@ pub fn distorted_hex() -> impl Strategy<Value = [[f64; DIM]; HEX8_NODES]> {
 /// Generates nodal temperatures of both signs.
 pub fn temperatures() -> impl Strategy<Value = [f64; HEX8_NODES]> {
     prop::array::uniform8(-3.0..3.0f64)
+}
+
+/// Returns det J of a trilinear hexahedron at its 2x2x2 Gauss points.
+pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
+    HEX8.gradients.map(|gradients| {
+        let [x, y, z] = jacobian(&coords, &gradients);
+        dot(x, cross(y, z))
+    })
+}
+
+/// Returns the smallest of the [`determinants`] and its point. NaN coordinates give NaN, so that a check fails.
+pub fn min_determinant(coords: [[f64; DIM]; HEX8_NODES]) -> (usize, f64) {
+    let smaller =
+        // A comparison with NaN is false, so NaN is kept explicitly.
+        |least: (usize, f64), this: (usize, f64)| if this.1 < least.1 || this.1.is_nan() { this } else { least };
+    determinants(coords).into_iter().enumerate().fold((0, f64::INFINITY), smaller)
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::element::basis::{CORNERS, gradients};
-use crate::element::determinants;
 use crate::element::geometry::jacobian;
+use crate::element::testing::determinants;
 use crate::element::testing::distorted_hex;
 use proptest::prelude::*;
 
