@@ -13,7 +13,7 @@ use std::fmt::Debug;
 /// A vector field as a function of the point; scalar fields are its first component.
 pub type Sample<'a> = &'a (dyn Fn([f64; 3]) -> [f64; 3] + Sync);
 
-/// Errors of a discrete field at the points of the elements' cubature rules, and at no others.
+/// Errors of a discrete field at the elements' quadrature points.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FieldErrors {
     /// Largest |u - exact|.

@@ -5,8 +5,8 @@ use crate::space::MemorySpace;
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 
-/// Refuses the graph of a matrix unless it is the graph of the plan or equal to it. Costs nothing for a copy of the graph and
-/// a pass over both graphs otherwise.
+/// Refuses a matrix whose graph is neither the plan's nor equal to it. Costs nothing for a copy of the graph and a
+/// pass over both graphs otherwise.
 pub(super) fn check_graph(operation: &'static str, of_matrix: &CrsGraph, of_plan: &CrsGraph) -> Result<()> {
     if of_matrix.is_copy_of(of_plan) {
         return Ok(());
@@ -52,8 +52,8 @@ pub(super) fn check_sizes<M: MemorySpace>(
     Err(Error::Shape { operation, array: "matrix (rows, columns and entries of its graph)", actual, expected })
 }
 
-/// Refuses a matrix on a GPU unless its graph is that of the plan or a copy. Contents of graphs are not compared: that would wait for
-/// the GPU.
+/// Refuses a GPU matrix whose graph is neither the plan's nor a copy. Contents of graphs are not compared: that would
+/// wait for the GPU.
 #[cfg(feature = "cuda")]
 pub(super) fn check_copy<M: MemorySpace>(
     operation: &'static str,

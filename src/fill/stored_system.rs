@@ -1,4 +1,4 @@
-//! A matrix in its storage format, addressed by elements and by boundary conditions in that format.
+//! A matrix in its storage format, with positions of elements and boundary conditions.
 
 use super::Dirichlet;
 use crate::graph::ElemGraph;

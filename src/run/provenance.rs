@@ -38,8 +38,7 @@ pub struct ProvenanceReport {
     pub build: BuildReport,
     /// Host, cores and device of the ranks; ranks with the same ones are one entry.
     pub placement: Vec<PlacementReport>,
-    /// Hardware threads that other programs kept busy during the run, on average, on the host where they were most; null where that is
-    /// not known.
+    /// Average hardware threads that other programs used, on the busiest host; null where that is not known.
     pub other_programs: Option<f64>,
 }
 

@@ -40,7 +40,7 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// Returns the largest true residual that is no departure, for a matrix of the given norm.
+    /// Returns the largest acceptable true residual for a matrix of this norm.
     pub fn limit(&self, matrix_norm: f64) -> f64 {
         let attainable = (ATTAINABLE * f64::EPSILON).max(self.rounding);
         (DEPARTURE * self.target).max(attainable * matrix_norm * self.solution)

@@ -24,7 +24,7 @@ pub struct CrsGraph<M: MemorySpace = HostMemory> {
 }
 
 impl CrsGraph {
-    /// Takes the arrays of a graph with `columns` columns and `row_map.len() - 1` rows, and checks them.
+    /// Checks and takes the arrays of a graph of `row_map.len() - 1` rows.
     ///
     /// # Errors
     /// [`Error::Invalid`], naming the first row whose offsets decrease or whose columns are unsorted, repeated or out

@@ -58,7 +58,7 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
         Ok(CrsMatrix { graph, values })
     }
 
-    /// Returns a matrix on a graph in a space's memory whose values are arbitrary, to be written before they are read.
+    /// Returns a matrix with arbitrary values, to be written before they are read.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.

@@ -17,8 +17,8 @@ const SAMPLE: usize = 4096;
 /// Items per task.
 const CHUNK: usize = 1 << 16;
 
-/// Returns the largest width such that every `i[width * s..width * (s + 1)]` repeats one index, and the row of each such run:
-/// the width is the greatest common divisor of the places at which the index changes, and of the length. `None` if it is 1.
+/// Returns the largest width of runs of equal indices, and each run's row: the width is the greatest common divisor
+/// of the places at which the index changes, and of the length. `None` if it is 1.
 pub(super) fn find<S: HostSpace, I: CooIndex>(space: &S, i: &[I]) -> Result<Option<(usize, Vec<LocalOrdinal>)>> {
     let mut width = narrow(&i[..i.len().min(SAMPLE)], 0, i.len());
     while width > 1 {

@@ -1,4 +1,4 @@
-//! How a GPU computes the products of an element, and the tables of its basis, as `kernels/apply.cu` reads them.
+//! Chooses how a GPU computes an element's products, and its tables for `kernels/apply.cu`.
 
 use crate::element::{Basis, DIM, ElementType, Interpolation};
 

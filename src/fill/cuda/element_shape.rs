@@ -1,4 +1,4 @@
-//! Sizes of an element on a GPU and the tables of its basis, as `kernels/equation.cu` reads them.
+//! Sizes of an element on a GPU and its basis tables for `kernels/equation.cu`.
 
 use crate::element::{Basis, BasisTables, ElementType};
 use crate::{Error, Result};
@@ -23,7 +23,7 @@ pub(super) struct ElementShape {
     pub points: usize,
     /// Nodes along an edge of a tile.
     pub block: usize,
-    /// Layers of nodes and points along the third axis, if tiles are pairs of layers, else 0.
+    /// Layers of nodes and points along the third axis, 0 without pairs of layers.
     pub layers: usize,
     /// Whether a thread computes a whole element.
     pub fused: bool,

@@ -37,7 +37,7 @@ const WORK_BYTES: usize = 64 << 20;
 const SAMPLES: usize = 1000;
 const TERMS: usize = 4;
 
-/// The kernels of an equation of `D` unknowns per node on one element type, with their working memory.
+/// The kernels of an equation of `D` unknowns per node on one element type.
 #[derive(Debug)]
 pub struct CudaEquationKernel<const D: usize> {
     front: String,
@@ -161,8 +161,7 @@ impl<const D: usize> CudaEquationKernel<D> {
         Ok(())
     }
 
-    /// Returns the largest difference between the text on the GPU and an equation in Rust at 1000 points, of fluxes, sources and their
-    /// derivatives, relative to the largest of each.
+    /// Returns the largest relative difference between the GPU's text and the Rust equation, at 1000 points.
     ///
     /// # Errors
     /// [`Error::Device`] with the compiler's message when the text is not CUDA C++, or when the GPU fails.

@@ -1,5 +1,4 @@
-//! An equation as text for a GPU, and the text that stands in front of `kernels/equation.cu` and `kernels/fill_contraction.cu` for
-//! it and an element.
+//! An equation as text for a GPU, with the definitions for its kernels.
 
 use super::apply_shape::ApplyShape;
 use super::element_shape::{ElementShape, is_standard};
@@ -32,9 +31,9 @@ pub struct EquationText<const D: usize> {
 }
 
 impl<const D: usize> EquationText<D> {
-    /// Takes the text of an equation that is written in Rust, in a module with the attribute [`device`](crate::device). Which
-    /// derivatives are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic: `slopes` by hand have to combine
-    /// constants as `weak` does, or the kernels compute more than they have to.
+    /// Takes the text of a Rust equation in a module with the attribute [`device`](crate::device). Which derivatives
+    /// are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic: `slopes` by hand
+    /// have to combine constants as `weak` does, or the kernels compute more than they have to.
     pub fn of<E: Equation<D> + DeviceText>(equation: &E) -> Self {
         EquationText {
             name: E::NAME.into(),
@@ -100,7 +99,7 @@ impl<const D: usize> EquationText<D> {
         [self.parameters(), &[0.0]].concat()
     }
 
-    /// Returns the CUDA C++ that a GPU compiles for elements with these tables of their basis.
+    /// Returns the CUDA C++ for elements with these basis tables.
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) when the tables exceed the shared memory of a block.

@@ -15,10 +15,11 @@ use std::sync::Arc;
 const THREADS: u32 = 256;
 
 impl StoredSystem<Cuda> {
-    /// Returns an unassembled matrix of a graph in a format, with the places of element matrices and of conditions on the graph. With
-    /// `direct`, formats other than `crs` are assembled in slices, which strategy `gather` can do, and the columns and offsets
-    /// of the graph are freed. Otherwise they are assembled in CRS and copied. In `symmetric` an entry below the diagonal that its
-    /// partner's row stores has no place ([`Position::NONE`](crate::graph::Position::NONE)), and a condition clears the partner.
+    /// Returns an unassembled matrix in a format, with positions of elements and conditions. With `direct`, formats
+    /// other than `crs` are assembled in slices, which strategy `gather` can do, and the columns and offsets of the
+    /// graph are freed. Otherwise they are assembled in CRS and copied. In `symmetric` an entry below the diagonal
+    /// that its partner's row stores has no place ([`Position::NONE`](crate::graph::Position::NONE)), and a condition
+    /// clears the partner.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,

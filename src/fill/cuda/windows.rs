@@ -154,7 +154,7 @@ impl Batch {
         Batch { first: 0, count: elems, column: 0, capacity: elems }
     }
 
-    /// Returns the first element of column 0 from which all stored elements lie within two rounds of the columns.
+    /// Returns the first element from which stored elements lie within two rounds.
     pub(super) fn base(&self) -> usize {
         (self.first + self.count).saturating_sub(self.capacity) / self.capacity.max(1) * self.capacity
     }

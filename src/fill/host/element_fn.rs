@@ -1,4 +1,4 @@
-//! An element kernel made from a function of the element index, for a user's own equation or for precomputed matrices.
+//! An element kernel made from a function of the element index.
 //!
 //! One element is evaluated at a time, so such a kernel gains nothing from vector lanes.
 

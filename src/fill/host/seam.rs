@@ -7,7 +7,7 @@
 use crate::space::atomic::{AtomicU8, AtomicU32};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Claims a row for block `mine`, counted from 1, or sets `seam` to 1 if another block has claimed it.
+/// Claims a row for block `mine` (from 1), or sets `seam` if already claimed.
 #[inline(always)]
 pub(super) fn claim_row(claim: &AtomicU32, seam: &AtomicU8, mine: u32) {
     // Most rows are claimed already, so a load avoids most of the compare-and-swaps.

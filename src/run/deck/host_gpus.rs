@@ -17,7 +17,7 @@ pub(super) struct Place {
     pub rank: usize,
     pub ranks: usize,
     pub share: bool,
-    /// Whether the launcher shows each rank of the host GPUs of its own, so that numbers mean another GPU on each rank.
+    /// Whether the launcher shows each rank only GPUs of its own.
     pub own: bool,
 }
 

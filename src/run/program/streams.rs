@@ -27,7 +27,7 @@ pub fn show(out: &mut dyn Write, text: &str) -> Result<()> {
     }
 }
 
-/// Writes an error that every rank found before the work started, once, and returns the exit code of all ranks.
+/// Writes an error common to all ranks once, and returns the exit code.
 pub fn failure(error: &(dyn std::error::Error + 'static), err: &mut dyn Write) -> Exit {
     let _ = show(err, &format!("error: {}\n", printable(&error.to_string())));
     Exit::before_work(error)

@@ -1,4 +1,4 @@
-//! The time that an iteration still needs, from the slope of the logarithm of its residual.
+//! Estimates an iteration's remaining time from the slope of its logarithmic residual.
 //!
 //! ```text
 //! ln r_k  ~  a + b k            least squares over the later half of the residuals seen: CG is slow at first
@@ -32,7 +32,7 @@ impl TimeLeft {
         }
     }
 
-    /// Returns the time left after `elapsed`, or `None` while the residual does not fall or too few are known.
+    /// Returns the time left after `elapsed`, or `None` if it cannot be estimated.
     pub fn left(&self, elapsed: Duration) -> Option<Duration> {
         let (iteration, ln_residual) = *self.seen.last()?;
         let later = &self.seen[self.seen.len() / 2..];

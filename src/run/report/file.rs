@@ -49,7 +49,7 @@ impl ReportFile {
         OutputFile::create(path).map(|file| ReportFile(file, ReportFormat::of(path))).map_err(as_report)
     }
 
-    /// Writes the report whole or, if that fails, a copy of it in the folder for temporary files.
+    /// Writes the report whole or, on failure, a copy in the folder for temporary files.
     ///
     /// # Errors
     /// [`NotWritten`] with the place of the copy; an older report is untouched then, unless only the flush of

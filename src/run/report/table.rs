@@ -5,7 +5,7 @@ use super::header::line;
 use super::{PairMapReport, PhaseReport, Report};
 
 impl Report {
-    /// The report as text, ending with a line that begins with PASS, FAIL or NOT ASKED.
+    /// Returns the report as text, ending with PASS, FAIL or NOT ASKED.
     pub fn table(&self) -> String {
         let pair_map = self.pair_map.as_ref().map_or(String::new(), pair_map);
         let mut text = self.header() + &pair_map + "\n";

@@ -57,7 +57,7 @@ pub(super) struct HostLayout {
     pub slices: Vec<Slice>,
     pub tables: Vec<Table>,
     pub offsets: Vec<i32>,
-    /// Distances from a slice's start back to the values of the first and of the second slice that an offset leads to.
+    /// Distances from a slice's start back to the values of an offset's partner slices.
     pub links: Vec<[usize; 2]>,
     /// Number of places with padding, each of `dofs`^2 values.
     pub len: usize,

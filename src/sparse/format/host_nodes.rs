@@ -5,7 +5,7 @@ use crate::sparse::CrsGraph;
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
 
-/// Returns the number D of unknowns per node, 3 or 2, if all rows of a graph are in groups of D; else 1. Reads all columns if the first
+/// Returns the number D of unknowns per node, 3 or 2, if rows are grouped so; else 1. Reads all columns if the first
 /// group is one.
 pub(super) fn dofs<S: HostSpace>(space: &S, graph: &CrsGraph) -> usize {
     let is_blocked = |d: usize| {

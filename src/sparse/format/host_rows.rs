@@ -1,4 +1,4 @@
-//! Products of the rows of a slice on a host, with whole vectors of x at each offset of a table: no gather.
+//! Products of a slice's rows on a host, with whole vectors of x per offset: no gather.
 //!
 //! ```text
 //! y[r] = sum over the table's offsets o, ascending, of a(r, r + o) x[r + o]

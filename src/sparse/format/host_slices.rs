@@ -124,7 +124,7 @@ impl<V: StoredValue> HostSlices<V> {
         self.layout.listed
     }
 
-    /// Returns the number of unknowns of a node whose values lie together, 1 in slices of single rows.
+    /// Returns the dofs per node whose values are stored together; 1 for single rows.
     pub fn dofs(&self) -> usize {
         self.layout.dofs
     }

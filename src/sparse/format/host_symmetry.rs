@@ -47,8 +47,8 @@ impl Update<'_> {
         })
     }
 
-    /// Compares the entries of a slice below the diagonal with their partners, all among `values`, which begin at `base`: those of one pair
-    /// of unknowns.
+    /// Compares a slice's entries below the diagonal with their partners among `values`: those of one pair of
+    /// unknowns.
     #[inline(always)]
     pub(super) fn compare<V: StoredValue>(
         &self,

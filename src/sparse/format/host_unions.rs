@@ -60,8 +60,7 @@ pub(super) fn unions(graph: &CrsGraph, block: usize) -> Found {
     found
 }
 
-/// Adds the numbers of entries of owned columns below and above the diagonal, in rows whose offsets are some of a table's or, if the table
-/// is empty, any.
+/// Counts entries of owned columns below and above the diagonal, by a table's offsets.
 pub(super) fn count_sides(graph: &CrsGraph, rows: Range<usize>, table: &[i32], sides: &mut [u64; 2]) {
     let before = table.partition_point(|&offset| offset < 0);
     let behind = table.len() - table.partition_point(|&offset| offset <= 0);

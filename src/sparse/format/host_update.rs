@@ -34,7 +34,7 @@ pub(super) type Turned = [[f64; SLICE]; WIDEST];
 pub(super) struct Found {
     /// Whether all compared pairs are equal.
     pub is_exact: bool,
-    /// First entry, row times columns plus column, that differs from its mirror image by more than rounding.
+    /// First entry, row times columns plus column, that differs from its mirrored entry.
     pub unequal: usize,
     /// First entry that the type of the stored values cannot hold.
     unheld: usize,

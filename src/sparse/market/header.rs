@@ -70,7 +70,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the lines before the first entry, and checks that a matrix of `V` holds what they declare.
+    /// Reads the header and checks that a matrix of `V` can hold the entries.
     pub fn read<V: MarketValue>(lines: &mut Lines) -> Result<Self> {
         let first = lines.next()?.unwrap_or_default();
         let (shown, words) = (quoted(first), String::from_utf8_lossy(first).to_lowercase());
@@ -113,7 +113,7 @@ impl Header {
 }
 
 impl Header {
-    /// Says why a file of `bytes` bytes cannot hold what it declares, or `free` bytes of memory its matrix.
+    /// Says why the file or the free memory cannot hold the declared matrix.
     pub fn check<V: MarketValue>(&self, bytes: u64, free: u64) -> Result<(), String> {
         let Header { format, field, symmetry, rows, columns, entries } = *self;
         if rows.max(columns) >= LocalOrdinal::MAX as usize {

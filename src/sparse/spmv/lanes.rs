@@ -1,4 +1,4 @@
-//! How many threads of a warp share a row of a product in CRS on a GPU. A host computes each row by one thread.
+//! Threads of a warp that share a row of a CRS product on a GPU. A host computes each row by one thread.
 
 use crate::space::named_choice;
 

@@ -1,4 +1,4 @@
-//! Gathers the nodes of a batch of elements from the mesh's arrays, elements side by side.
+//! Gathers nodal values of a batch of elements, one element per lane.
 //!
 //! Shapes: `node_coord [node, axis]`, `solution [node]` -> `coords [i, axis, lane]`, `temperature [i, lane]`. Cost per
 //! element: 32 bytes of node ids, 256 of coordinates and temperatures, most of them in cache since neighbours share them.

@@ -31,8 +31,7 @@ impl<const NN: usize> ElementBatch<NN> {
     /// All zero.
     pub const ZERO: Self = ElementBatch { matrix: [[[0.0; LANES]; NN]; NN], residual: [[0.0; LANES]; NN] };
 
-    /// Transposes the batch to one element after the other, `matrices [lane, i, j]` and `residuals [lane, i]`: as many
-    /// elements as fit.
+    /// Transposes the batch to `matrices [lane, i, j]` and `residuals [lane, i]`: as many elements as fit.
     #[inline(always)]
     pub(super) fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
         let elems = matrices.chunks_exact_mut(NN * NN).zip(residuals.chunks_exact_mut(NN));
