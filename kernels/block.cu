@@ -59,35 +59,42 @@ INLINE void block_rows(u64 first, u64 last, const u64* row_map, const u32* entri
 }
 
 // y = A x.
-#define BLOCK_SET(DOFS)                                                                                                      \
-    KERNEL __launch_bounds__(THREADS) block_set_##DOFS(u64 rows, const u64* row_map, const u32* entries,                     \
-                                                       const double* values, const double* x, double* y) {                   \
-        block_rows<DOFS>(0, rows, row_map, entries, values, x,                                                               \
-                         [&](u64 row, u32 c, double sum) { y[row * DOFS + c] = sum; });                                      \
+#define BLOCK_SET(DOFS, NAME)                                                                              \
+    KERNEL __launch_bounds__(THREADS) NAME(u64 rows, const u64* row_map, const u32* entries,               \
+                                           const double* values, const double* x, double* y) {             \
+        block_rows<DOFS>(0, rows, row_map, entries, values, x,                                             \
+                         [&](u64 row, u32 c, double sum) { y[row * DOFS + c] = sum; });                    \
     }
 
 // y = A x over the rows of blocks first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all
 // ranks if `ranks` is not null. Does nothing once *stop is not 0.
-#define BLOCK_DOT(DOFS)                                                                                                      \
-    KERNEL __launch_bounds__(THREADS) block_dot_##DOFS(                                                                      \
-        u64 first, u64 last, const u64* row_map, const u32* entries, const double* values, const double* x, double* y,       \
-        const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                    \
-        if (is_stopped(stop)) return;                                                                                        \
-        double dot = 0, total;                                                                                               \
-        block_rows<DOFS>(first, last, row_map, entries, values, x, [&](u64 row, u32 c, double sum) {                         \
-            y[row * DOFS + c] = sum, dot += sum * __ldg(x + (row * DOFS + c));                                               \
-        });                                                                                                                  \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
-            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
-        }                                                                                                                    \
+#define BLOCK_DOT(DOFS, NAME)                                                                                          \
+    KERNEL __launch_bounds__(THREADS) NAME(                                                                            \
+        u64 first, u64 last, const u64* row_map, const u32* entries, const double* values, const double* x, double* y, \
+        const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {              \
+        if (is_stopped(stop)) return;                                                                                  \
+        double dot = 0, total;                                                                                         \
+        block_rows<DOFS>(first, last, row_map, entries, values, x, [&](u64 row, u32 c, double sum) {                   \
+            y[row * DOFS + c] = sum, dot += sum * __ldg(x + (row * DOFS + c));                                         \
+        });                                                                                                            \
+        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                         \
+            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                \
+        }                                                                                                              \
     }
 
-#define BLOCK(DOFS) BLOCK_SET(DOFS) BLOCK_DOT(DOFS)
-BLOCK(1)
-BLOCK(2)
-BLOCK(3)
-BLOCK(4)
-BLOCK(5)
-BLOCK(6)
-BLOCK(7)
-BLOCK(8)
+BLOCK_SET(1, block_set_1)
+BLOCK_SET(2, block_set_2)
+BLOCK_SET(3, block_set_3)
+BLOCK_SET(4, block_set_4)
+BLOCK_SET(5, block_set_5)
+BLOCK_SET(6, block_set_6)
+BLOCK_SET(7, block_set_7)
+BLOCK_SET(8, block_set_8)
+BLOCK_DOT(1, block_dot_1)
+BLOCK_DOT(2, block_dot_2)
+BLOCK_DOT(3, block_dot_3)
+BLOCK_DOT(4, block_dot_4)
+BLOCK_DOT(5, block_dot_5)
+BLOCK_DOT(6, block_dot_6)
+BLOCK_DOT(7, block_dot_7)
+BLOCK_DOT(8, block_dot_8)

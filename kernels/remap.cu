@@ -58,12 +58,12 @@ template <class T> INLINE void remap_tiles(const Shape& shape, const T* from, T*
     }
 }
 
-#define REMAP(BYTES, T)                                                                                                        \
-    KERNEL __launch_bounds__(THREADS) remap_rows_##BYTES(u64 count, Shape shape, const T* from, T* to) {                       \
-        remap_rows(count, shape, from, to);                                                                                    \
-    }                                                                                                                          \
-    KERNEL __launch_bounds__(THREADS) remap_tiles_##BYTES(Shape shape, const T* from, T* to) { remap_tiles(shape, from, to); }
+#define REMAP(T, ROWS, TILES)                                                              \
+    KERNEL __launch_bounds__(THREADS) ROWS(u64 count, Shape shape, const T* from, T* to) { \
+        remap_rows(count, shape, from, to);                                                \
+    }                                                                                      \
+    KERNEL __launch_bounds__(THREADS) TILES(Shape shape, const T* from, T* to) { remap_tiles(shape, from, to); }
 
-REMAP(1, u8)
-REMAP(4, u32)
-REMAP(8, u64)
+REMAP(u8, remap_rows_1, remap_tiles_1)
+REMAP(u32, remap_rows_4, remap_tiles_4)
+REMAP(u64, remap_rows_8, remap_tiles_8)
