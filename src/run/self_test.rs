@@ -1,16 +1,17 @@
-//! Checks of every operation on a space against [`Serial`], for people on a new machine: `minifenl --self-test`.
+//! Checks of every operation on a device against one thread of the host, for people on a new machine: `minifenl --self-test`.
 //!
-//! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs.
+//! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs. One thread runs
+//! the loops of [`Serial`](crate::space::Serial) in order; it is a [`Threads`] here, whose job the library compiles anyway.
 
-use super::deck::{Choice, Nodes, ProblemKind};
-use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Report, Silent, model_solution_on, solve_on};
+use super::deck::{Choice, Chosen, Device, Nodes, ProblemKind};
+use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Silent, model_solution_on, solve_on};
 use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
 use crate::element::ElementType;
 use crate::graph::{self, Positions};
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
-use crate::space::{Array, HostMemory, MemorySpace, Serial};
+use crate::space::{Array, HostMemory, MemorySpace, Threads, allowed_cores};
 use crate::{Error, Result, fill};
 
 /// The outcome of one check.
@@ -36,30 +37,57 @@ impl Check {
     }
 }
 
-/// Runs the checks, in the order of a run's stages; `seen` is called after each.
-pub fn self_test<S: Job>(space: &S, seen: &mut dyn FnMut(&Check)) {
+/// Runs the checks on the device, in the order of a run's stages. `heading` is told what computes; `seen` is called after each check.
+/// `threads` are those of a CPU, by default all cores.
+///
+/// # Errors
+/// A device that cannot be used.
+pub fn self_test(
+    device: Device,
+    threads: Option<usize>,
+    heading: &mut dyn FnMut(&str),
+    seen: &mut dyn FnMut(&Check),
+) -> Result<()> {
+    match device.choose(&Solo, false)? {
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(ordinal) => run(&crate::space::Cuda::new(ordinal)?, heading, seen),
+        Chosen::Cpu { notice } => {
+            notice.iter().for_each(|notice| heading(notice));
+            run(&Threads::new(threads.unwrap_or_else(allowed_cores))?, heading, seen)
+        }
+    }
+}
+
+fn run<S: Job>(space: &S, heading: &mut dyn FnMut(&str), seen: &mut dyn FnMut(&Check)) -> Result<()> {
+    let serial = &Threads::new(1)?;
+    heading(&format!("self-test on {}: largest difference from the serial result, relative", space.label()));
     let mut check = |name: String, bound: f64, difference: Result<f64>| seen(&Check { name, difference, bound });
-    check("vectors".into(), 1e-12, vectors(space));
-    check("mesh tables".into(), 1e-14, tables(space));
+    check("vectors".into(), 1e-12, vectors(space, serial));
+    check("mesh tables".into(), 1e-14, tables(space, serial));
     for (strategy, name) in graph::Strategy::ALL {
-        check(format!("graph {name}"), 0.0, graphs(space, strategy));
+        check(format!("graph {name}"), 0.0, graphs(space, serial, strategy));
     }
     for (kernel, kernel_name) in fill::Kernel::ALL {
         for (strategy, name) in fill::Strategy::ALL {
             let deck =
                 deck(|deck| (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), Choice::Given(kernel)));
-            check(format!("fill {name}, kernel {kernel_name}"), 1e-12, steps(space, &deck).map(|steps| steps[0]));
+            check(
+                format!("fill {name}, kernel {kernel_name}"),
+                1e-12,
+                steps(space, serial, &deck).map(|steps| steps[0]),
+            );
         }
     }
-    check("cg, one Newton step".into(), 1e-6, steps(space, &deck(|_| {})).map(|steps| steps[1]));
+    check("cg, one Newton step".into(), 1e-6, steps(space, serial, &deck(|_| {})).map(|steps| steps[1]));
     for (variant, name) in CgVariant::ALL {
         let deck = deck(|deck| deck.cg.variant = Choice::Given(variant));
-        check(format!("cg {name}, one Newton step"), 1e-6, steps(space, &deck).map(|steps| steps[1]));
+        check(format!("cg {name}, one Newton step"), 1e-6, steps(space, serial, &deck).map(|steps| steps[1]));
     }
-    check("the whole job".into(), 1e-5, job(space));
+    check("the whole job".into(), 1e-5, job(space, serial));
     for (problem, element) in MODELS {
-        check(format!("{problem} on {element}"), 1e-5, model(space, problem, element));
+        check(format!("{problem} on {element}"), 1e-5, model(space, serial, problem, element));
     }
+    Ok(())
 }
 
 /// Problems of one and three unknowns per node on elements with few and many nodes.
@@ -92,7 +120,7 @@ fn difference(found: &[f64], expected: &[f64]) -> f64 {
     found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, larger)
 }
 
-fn vectors<S: Job>(space: &S) -> Result<f64> {
+fn vectors<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     fn all<S: CgSteps>(space: &S) -> Result<Vec<f64>> {
         let n = 54_321;
         let up = |k| space.upload(&wave(n, k));
@@ -111,7 +139,7 @@ fn vectors<S: Job>(space: &S) -> Result<f64> {
         let scalars = space.download(&sums.scalars)?.into_iter().map(|scalar| scalar / n as f64);
         Ok(space.download(&result)?.into_iter().chain(scalars).chain([largest]).collect())
     }
-    Ok(difference(&all(space)?, &all(&Serial)?))
+    Ok(difference(&all(space)?, &all(serial)?))
 }
 
 /// The middle one of three parts of the box, which has ghosts; and the whole.
@@ -120,11 +148,11 @@ fn parts(whole: bool) -> Result<BoxPart> {
     if whole { BoxPart::new(&spec, 0, 1) } else { BoxPart::new(&spec, 1, 3) }
 }
 
-fn tables<S: Job>(space: &S) -> Result<f64> {
+fn tables<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     let mut largest = 0.0f64;
     for whole in [true, false] {
         let (found, expected) =
-            (space.generate_mesh(parts(whole)?, u64::MAX)?, Serial.generate_mesh(parts(whole)?, u64::MAX)?);
+            (space.generate_mesh(parts(whole)?, u64::MAX)?, serial.generate_mesh(parts(whole)?, u64::MAX)?);
         let as_numbers = |nodes: &[u32]| nodes.iter().map(|&node| f64::from(node)).collect::<Vec<_>>();
         let nodes = space.download(found.elem_node.nodes())?;
         let coord = space.download(&found.node_coord)?;
@@ -136,14 +164,14 @@ fn tables<S: Job>(space: &S) -> Result<f64> {
 }
 
 /// Returns the number of entries that differ. Graphs hold integers, so none may.
-fn graphs<S: Job>(space: &S, strategy: graph::Strategy) -> Result<f64> {
+fn graphs<S: Job>(space: &S, serial: &Threads, strategy: graph::Strategy) -> Result<f64> {
     let mut different = 0;
     for whole in [true, false] {
         let (mesh, expected): (Mesh<S::Memory>, Mesh) =
-            (space.generate_mesh(parts(whole)?, u64::MAX)?, Serial.generate_mesh(parts(whole)?, u64::MAX)?);
+            (space.generate_mesh(parts(whole)?, u64::MAX)?, serial.generate_mesh(parts(whole)?, u64::MAX)?);
         let rows = mesh.map.owned_count();
         let found = graph::build(space, &mesh.elem_node, rows, strategy)?;
-        let expected = graph::build(&Serial, &expected.elem_node, rows, graph::Strategy::Sort)?;
+        let expected = graph::build(serial, &expected.elem_node, rows, graph::Strategy::Sort)?;
         different += unequal(&space.download(found.crs.row_map())?, expected.crs.row_map());
         different += unequal(&space.download(found.crs.entries())?, expected.crs.entries());
         different += match (found.elem.positions(), expected.elem.positions()) {
@@ -167,7 +195,7 @@ fn unequal<T: PartialEq>(found: &[T], expected: &[T]) -> usize {
 }
 
 /// Returns the differences of the first residual and of the first correction.
-fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
+fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
     fn first<S: Job>(space: &S, deck: &Deck) -> Result<[Vec<f64>; 2]> {
         let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
         let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
@@ -184,14 +212,14 @@ fn steps<S: Job>(space: &S, deck: &Deck) -> Result<[f64; 2]> {
         problem.solve(S::Memory::slice(&residual), S::Memory::slice_mut(&mut delta))?;
         Ok([space.download(&residual)?, space.download(&delta)?])
     }
-    let (found, expected) = (first(space, deck)?, first(&Serial, &self::deck(|_| {}))?);
+    let (found, expected) = (first(space, deck)?, first(serial, &self::deck(|_| {}))?);
     Ok([0, 1].map(|which| difference(&found[which], &expected[which])))
 }
 
 /// Returns the difference of the verified error; infinite if a count differs by more than summation order explains.
-fn job<S: Job>(space: &S) -> Result<f64> {
+fn job<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     let deck = deck(|_| {});
-    let (found, expected) = (solve_on(space, &deck, &Solo, &Silent)?, serial_job(&deck)?);
+    let (found, expected) = (solve_on(space, &deck, &Solo, &Silent)?, solve_on(serial, &deck, &Solo, &Silent)?);
     // Another order of summation may move convergence of each of three solves by one iteration.
     if found.newton_iterations != expected.newton_iterations
         || found.cg_iterations.abs_diff(expected.cg_iterations) > 3
@@ -203,33 +231,31 @@ fn job<S: Job>(space: &S) -> Result<f64> {
 }
 
 /// Returns the largest difference of the solution of a problem on an element type; infinite if it is not verified.
-fn model<S: Job>(space: &S, problem: ProblemKind, element: ElementType) -> Result<f64> {
+fn model<S: Job>(space: &S, serial: &Threads, problem: ProblemKind, element: ElementType) -> Result<f64> {
     let mut deck = Deck::default();
     (deck.problem.kind, deck.mesh.element) = (problem, element);
     deck.mesh.nodes = Nodes::new([13, 9, 11]).ok();
     deck.mesh.map = CoordinateMap::TWIST;
     let found = model_solution_on(space, &deck, &Solo, &Silent)?;
-    let expected = model_solution_on(&Serial, &deck, &Solo, &Silent)?;
+    let expected = model_solution_on(serial, &deck, &Solo, &Silent)?;
     Ok(if found.report.verified { difference(&found.field, &expected.field) } else { f64::INFINITY })
-}
-
-fn serial_job(deck: &Deck) -> Result<Report> {
-    solve_on(&Serial, deck, &Solo, &Silent)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::Threads;
 
     #[test]
     fn threads_pass_and_the_bound_decides() {
-        let mut names = Vec::new();
-        self_test(&Threads::new(3).unwrap(), &mut |check| {
+        let (mut headings, mut names) = (Vec::new(), Vec::new());
+        self_test(Device::Cpu, Some(3), &mut |text| headings.push(text.to_string()), &mut |check| {
             assert!(check.passed(), "{check:?}");
             names.push(check.name.clone());
-        });
+        })
+        .unwrap();
+        assert!(headings.len() == 1 && headings[0].contains("threads(3)"), "{headings:?}");
         assert_eq!(names.len(), 20);
+        assert!(self_test(Device::Cpu, Some(0), &mut |_| (), &mut |_| ()).is_err());
         let check = |difference| Check { name: String::new(), difference, bound: 1.0 };
         assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(1.5)).passed() && check(Ok(1.0)).passed());
         assert!(check(Err(Error::Invalid(String::new()))).skipped() && !check(Ok(0.0)).skipped());
