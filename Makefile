@@ -40,8 +40,9 @@ setup: ## an MPI and libclang
 	else echo "missing packages; run: sudo apt-get install $(PACKAGES)"; exit 1; fi; \
 	$$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy --no-install-recommends $(PACKAGES)
 
-build: setup ## both programs, optimised, with MPI
-	cargo build --release --workspace --features minifenl/mpi
+# Without the bridges to other libraries' matrices, which the program does not use.
+build: setup ## the main program, optimised, with MPI
+	cargo build --release --no-default-features --features cli,cuda,mpi
 
 # The main job by the default algorithms, then by the papers' ones, of which it shows the rating only.
 PRESETS := $(if $(findstring --preset,$(ARGS)),,fast seeds)
