@@ -5,15 +5,16 @@
 
 A mutant replaces a text that occurs exactly once in a file:
 
-    [[mutant]]
-    name = "dirichlet-skips-last-row"          # unique
-    file = "src/fill/host/dirichlet.rs"
-    find = '''text that occurs exactly once in the file'''
-    replace = '''wrong text that still compiles'''
+    [[group]]
     test = "--lib fill::host::dirichlet"       # arguments of `cargo test`; this test must fail
-    harmless = "why no result can differ"      # optional: counted, not run
-    gpu = true                                 # optional: its test needs a GPU; run only with --gpu
+    harmless = "why no result can differ"      # optional, instead of a test: counted, not run
+    gpu = true                                 # optional: the test needs a GPU; run only with --gpu
+    mutants = [
+        # A unique name, a file, text that occurs exactly once in it, wrong text that still compiles.
+        ["dirichlet-skips-last-row", "src/fill/host/dirichlet.rs", 'find', 'replace'],
+    ]
 
+Swapped operators and emptied functions are not listed: cargo-mutants makes them by itself.
 The working tree (without ignored files) is copied to target/mutants/tree and never changed itself; builds are kept in
 target/mutants/build. First every named test runs without a mutant: it must pass and at least one test must match. Then
 each mutant is built and tested. A failed test, an abort and a time-out count as caught; a mutant that does not compile is
@@ -36,7 +37,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "mutants"
 TREE = WORK / "tree"
-KEYS = {"name", "file", "find", "replace", "test", "harmless", "gpu"}
+KEYS = {"mutants", "test", "harmless", "gpu"}
 # A test without a mutant that takes t seconds is stopped with one after SLOWER * t + PATIENCE seconds.
 SLOWER, PATIENCE = 10, 60
 
@@ -46,27 +47,26 @@ def load():
     mutants, errors, names = [], [], set()
     for path in sorted((ROOT / "tests" / "mutants").glob("*.toml")):
         try:
-            entries = tomllib.loads(path.read_text()).get("mutant", [])
+            groups = tomllib.loads(path.read_text()).get("group", [])
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             errors.append(f"{path.name}: {error}")
             continue
-        for mutant in entries:
-            reason = fault(mutant, names)
-            names.add(mutant.get("name"))
-            if reason:
-                errors.append(f"{path.name}: mutant `{mutant.get('name')}`: {reason}")
-            else:
-                mutants.append(mutant)
+        for group in groups:
+            if unknown := set(group) - KEYS:
+                errors.append(f"{path.name}: unknown key `{min(unknown)}`, expected one of {', '.join(sorted(KEYS))}")
+            for entry in group.get("mutants", []):
+                mutant = dict(zip(("name", "file", "find", "replace"), entry), **group)
+                reason = "expected name, file, find and replace" if len(entry) != 4 else fault(mutant, names)
+                names.add(entry[0])
+                if reason:
+                    errors.append(f"{path.name}: mutant `{entry[0]}`: {reason}")
+                else:
+                    mutants.append(mutant)
     return mutants, errors
 
 
 def fault(mutant, names):
     """Returns what is wrong with an entry of a list, or None."""
-    for key in ("name", "file", "find", "replace"):
-        if not isinstance(mutant.get(key), str):
-            return f"expected a string `{key}`"
-    if unknown := set(mutant) - KEYS:
-        return f"unknown key `{sorted(unknown)[0]}`, expected one of {', '.join(sorted(KEYS))}"
     if mutant["name"] in names:
         return "the name is used twice"
     if mutant["find"] == mutant["replace"]:
