@@ -103,7 +103,7 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo clippy -q -p minifenl-scaling --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
 	$(TYPOS)
-	cargo test -q --test layers
+	cargo test -q -p minifenl-layers
 	tests/mutants.py --check
 
 # The toolchain that Cargo.toml names as the oldest, in a folder of its own; clippy's lint `incompatible_msrv` in `make lint` knows the

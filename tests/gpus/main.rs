@@ -14,7 +14,7 @@ use minifenl::comm::{AllReduce, Communicator, Links, Transport, agree, started_b
 use minifenl::space::cuda::devices;
 use minifenl::space::{Cuda, ExecutionSpace};
 use minifenl::{Error, Result};
-use std::process::{ExitCode, Stdio};
+use std::process::{ExitCode, Output};
 use std::time::{Duration, Instant};
 
 const CASE: &str = "MINIFENL_GPUS_CASE";
@@ -39,60 +39,23 @@ const CASES: &[Case] = &[
 fn main() -> ExitCode {
     match std::env::var(CASE) {
         Ok(name) if started_by_mpirun().is_some() => run_rank(&name),
-        _ => run_cases(&std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default()),
+        _ => run_cases(),
     }
 }
 
-fn run_cases(word: &str) -> ExitCode {
+fn run_cases() -> ExitCode {
     let gpus = devices().map_or(0, |devices| devices.len());
-    let (mut passed, mut failed) = (0, 0);
-    for (name, _) in CASES.iter().filter(|(name, _)| name.contains(word)) {
-        if gpus < 2 {
-            println!("test {name} ... skipped: needs 2 GPUs, found {gpus}");
-            if let Some(list) = std::env::var_os("MINIFENL_SKIPPED") {
-                use std::io::Write;
-                let mut file = std::fs::OpenOptions::new().append(true).create(true).open(list).expect("the list");
-                writeln!(file, "gpus::{name}: needs 2 GPUs").expect("the list");
-            }
-            passed += 1;
-            continue;
+    if gpus < 2 {
+        for (name, _) in CASES {
+            support::skip(&format!("gpus::{name}"), &format!("needs 2 GPUs, found {gpus}"), "MINIFENL_NEEDS_GPUS");
         }
-        for ranks in [2, 3, 4, 8].into_iter().filter(|&ranks| ranks <= gpus) {
-            let start = Instant::now();
-            let verdict = run(name, ranks);
-            println!("test {name} on {ranks} GPUs ... {verdict} ({:.1} s)", start.elapsed().as_secs_f64());
-            if verdict == "ok" { passed += 1 } else { failed += 1 }
-        }
+        println!("\ntest result: ok. {} passed; 0 failed; 0 ignored", CASES.len());
+        return ExitCode::SUCCESS;
     }
-    let result = if failed == 0 { "ok" } else { "FAILED" };
-    println!("\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored");
-    ExitCode::from(u8::from(failed > 0))
-}
-
-/// One run on some ranks, ended by force when it hangs.
-fn run(case: &str, ranks: usize) -> String {
-    let mut run = support::mpirun(ranks)
-        .arg(std::env::current_exe().expect("this program"))
-        .env(CASE, case)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("mpirun starts");
-    let start = Instant::now();
-    while run.try_wait().expect("mpirun").is_none() {
-        if start.elapsed() > PATIENCE {
-            let _ = run.kill();
-            let _ = run.wait();
-            return format!("FAILED: not over after {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let run = run.wait_with_output().expect("mpirun");
-    if run.status.success() && run.stderr.is_empty() {
-        return "ok".into();
-    }
-    format!("FAILED ({})\n{}{}", run.status, String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr))
+    let ranks: Vec<usize> = [2, 3, 4, 8].into_iter().filter(|&ranks| ranks <= gpus).collect();
+    let ended_well = |run: &Output| run.status.success() && run.stderr.is_empty();
+    let cases = CASES.iter().map(|(name, _)| (*name, ranks.clone(), ended_well as fn(&Output) -> bool));
+    support::run_cases(&cases.collect::<Vec<_>>(), CASE, PATIENCE)
 }
 
 fn run_rank(name: &str) -> ExitCode {

@@ -20,8 +20,8 @@ mod partitioned_mesh;
 
 use minifenl::comm::{Communicator, agree, default_threads, started_by_mpirun, world};
 use minifenl::{Error, Result};
-use std::process::{ExitCode, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{ExitCode, Output};
+use std::time::Duration;
 
 const CASE: &str = "MINIFENL_MPI_CASE";
 /// A run that takes longer than this hangs: a rank waits for one that has gone.
@@ -82,55 +82,11 @@ const CASES: &[Case] = &[
 fn main() -> ExitCode {
     match std::env::var(CASE) {
         Ok(name) if started_by_mpirun().is_some() => run_rank(&name),
-        _ => run_cases(&std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default()),
-    }
-}
-
-fn run_cases(word: &str) -> ExitCode {
-    let (mut passed, mut failed) = (0, 0);
-    for case in CASES.iter().filter(|case| case.name.contains(word)) {
-        for &ranks in case.ranks {
-            let start = Instant::now();
-            let verdict = match run(case.name, ranks) {
-                Ok(run) if (case.ended_well)(&run) => "ok".to_string(),
-                Ok(run) => format!(
-                    "FAILED ({})\n{}{}",
-                    run.status,
-                    String::from_utf8_lossy(&run.stdout),
-                    String::from_utf8_lossy(&run.stderr)
-                ),
-                Err(why) => format!("FAILED: {why}"),
-            };
-            println!("test {} on {ranks} ranks ... {verdict} ({:.1} s)", case.name, start.elapsed().as_secs_f64());
-            if verdict == "ok" { passed += 1 } else { failed += 1 }
+        _ => {
+            let cases = CASES.iter().map(|case| (case.name, case.ranks.to_vec(), case.ended_well));
+            support::run_cases(&cases.collect::<Vec<_>>(), CASE, PATIENCE)
         }
     }
-    let result = if failed == 0 { "ok" } else { "FAILED" };
-    println!("\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored");
-    ExitCode::from(u8::from(failed > 0))
-}
-
-/// One run of this program on some ranks, ended by force when it hangs.
-fn run(case: &str, ranks: usize) -> std::io::Result<Output> {
-    let mut run = support::mpirun(ranks)
-        .arg(std::env::current_exe()?)
-        .env(CASE, case)
-        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
-        .env_remove("RUST_BACKTRACE")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let start = Instant::now();
-    while run.try_wait()?.is_none() {
-        if start.elapsed() > PATIENCE {
-            run.kill()?;
-            let _ = run.wait();
-            return Err(std::io::Error::other(format!("hangs: not over after {PATIENCE:?}")));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    run.wait_with_output()
 }
 
 /// What a program does: take the world, do the work, print an error that is its own, end with a code.

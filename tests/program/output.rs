@@ -37,12 +37,6 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Numbers that follow no pattern and are the same in each run.
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-    *state >> 33
-}
-
 #[test]
 fn a_report_above_the_limit_of_a_file_is_printed_and_the_old_one_kept() {
     let dir = tempfile::tempdir().unwrap();
@@ -162,7 +156,7 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
     }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.csv");
-    let (mut seed, mut inside) = (11, 0);
+    let (mut random, mut inside) = (support::Random::new(11), 0);
     fs::write(&path, &contents[1]).unwrap();
     for kill in 0..KILLS {
         let mut writer = Command::new(std::env::current_exe().unwrap());
@@ -175,7 +169,7 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
             assert!(child.try_wait().unwrap().is_none(), "kill {kill}: the writer ended by itself");
             std::thread::sleep(Duration::from_micros(200));
         }
-        std::thread::sleep(Duration::from_micros(random(&mut seed) % 8000));
+        std::thread::sleep(Duration::from_micros(random.below(8000) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
         let found = fs::read(&path).unwrap();

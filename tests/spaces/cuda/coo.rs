@@ -1,15 +1,15 @@
 //! Plans of index pairs on a GPU: the graph and the bits of the host's plan.
 
 use super::gpu;
-use super::graph::random;
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, CudaCoo, DeviceIndices, ElementIndices};
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
 use minifenl::sparse::{BlockCrsMatrix, CrsMatrix};
+use support::random_bits;
 
 /// Numbers whose sums depend on the order.
 fn values(n: usize, seed: u64) -> Vec<f64> {
-    let mut next = random(seed);
+    let mut next = random_bits(seed);
     (0..n).map(|_| (next() >> 11) as f64 / (1u64 << 53) as f64 - 0.4).collect()
 }
 
@@ -64,7 +64,7 @@ fn pairs_have_the_graph_and_the_bits_of_the_host() {
     for (case, (rows, columns, pairs)) in
         [(1, 1, 5000), (900, 70, 20_000), (70_001, 50_000, 300_000), (100, 300_000, 400_000)].into_iter().enumerate()
     {
-        let mut next = random(case as u64);
+        let mut next = random_bits(case as u64);
         // A ninth of the indices is negative.
         let mut index = |limit: i32| (next() % (limit as u64 + limit as u64 / 8)) as i32 - limit / 8;
         let i: Vec<i32> = (0..pairs).map(|_| index(rows)).collect();
@@ -76,7 +76,7 @@ fn pairs_have_the_graph_and_the_bits_of_the_host() {
 
 /// Tables of `elems` random elements with rows and columns of their own.
 fn tables(rows: u32, columns: u32, elems: usize, [height, width]: [usize; 2]) -> [Vec<u32>; 2] {
-    let mut next = random(elems as u64);
+    let mut next = random_bits(elems as u64);
     [(rows, height), (columns, width)]
         .map(|(limit, per_elem)| (0..elems * per_elem).map(|_| (next() % u64::from(limit)) as u32).collect())
 }

@@ -4,23 +4,13 @@ use super::gpu;
 use minifenl::graph::{self, Graph, NodeElem, Positions, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
-
-/// Numbers without a pattern.
-pub fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
+use support::random_bits;
 
 #[test]
 fn scans_equal_those_on_the_host() {
     let Some(space) = gpu("scans_equal_those_on_the_host") else { return };
     for n in [0, 1, 2, 3, 4, 5, 31, 127, 4095, 4096, 4097, 8193, 1_000_003, 9_000_001] {
-        let mut next = random(n);
+        let mut next = random_bits(n);
         for shift in [61, 32] {
             let counts: Vec<u32> = (0..n).map(|_| (next() >> shift) as u32).collect();
             let mut expected = vec![0u64];
@@ -38,7 +28,7 @@ fn scans_equal_those_on_the_host() {
 fn sorts_are_stable_for_every_range_of_bits() {
     let Some(space) = gpu("sorts_are_stable_for_every_range_of_bits") else { return };
     for n in [0, 1, 2, 33, 4095, 4096, 4097, 100_003, 3_000_017] {
-        let mut next = random(n + 7);
+        let mut next = random_bits(n + 7);
         let keys: Vec<u64> = (0..n).map(|_| next()).collect();
         for bits in [0..64, 5..17, 32..40, 63..64, 3..3, 0..20] {
             let mask = u64::MAX.checked_shr(64 - (bits.end - bits.start)).unwrap_or(0);
@@ -197,7 +187,7 @@ fn columns_far_from_their_row_have_the_graphs_of_the_host() {
 fn random_tables_have_the_graphs_of_the_host() {
     let Some(space) = gpu("random_tables_have_the_graphs_of_the_host") else { return };
     for (case, nodes_per_elem) in (0..40).map(|case| (case, 1 + case as usize % 10)) {
-        let mut next = random(case);
+        let mut next = random_bits(case);
         let (elems, spread) = (next() % 700, 30 + next() % 2000);
         let mut nodes: Vec<u32> = Vec::new();
         for _ in 0..elems {
@@ -228,7 +218,7 @@ fn by_sorting(nodes: &[u32], nodes_per_elem: usize, rows: usize) -> (Vec<u64>, V
 
 /// The elements `copies` times, in a random order, so that threads of many blocks insert the same pairs at the same time.
 fn shuffled_copies(nodes: &[u32], nodes_per_elem: usize, copies: usize, seed: u64) -> Vec<u32> {
-    let mut next = random(seed);
+    let mut next = random_bits(seed);
     let elems = nodes.len() / nodes_per_elem;
     let mut order: Vec<usize> = (0..elems * copies).map(|at| at % elems).collect();
     (1..order.len()).rev().for_each(|last| order.swap(last, (next() % (last as u64 + 1)) as usize));
@@ -255,7 +245,7 @@ fn pairs_that_many_blocks_insert_at_once_are_stored_once_in_a_map_that_is_nearly
     for seed in 0..6 {
         // The first map has 16 slots per row: these pairs fill 14, 15, all, or more than all of them.
         for (per_row, rows) in [(14u32, 3000u32), (15, 3000), (16, 3000), (17, 3000), (15, 200)] {
-            let mut next = random(100 * seed + u64::from(per_row));
+            let mut next = random_bits(100 * seed + u64::from(per_row));
             let mut pairs = Vec::new();
             for low in 0..rows {
                 let mut far: Vec<u32> = (1..=40).collect();

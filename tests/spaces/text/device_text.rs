@@ -68,7 +68,7 @@ impl Case {
         writeln!(self.calls, "run<text{index}::{name}, {D}, {by_hand}>({}, {SAMPLES});", parameters.len()).unwrap();
         self.input.extend(parameters);
         for sample in 0..SAMPLES {
-            let mut numbers = (0..3 + 4 * D).map(|k| 2.0 * random(1000 * sample + k) - 1.0);
+            let mut numbers = (0..3 + 4 * D).map(|k| 2.0 * support::noise(1000 * sample + k));
             let mut next = || numbers.next().unwrap();
             let x: [f64; 3] = std::array::from_fn(|_| next());
             let u: [Field<f64>; D] =
@@ -95,13 +95,6 @@ impl Case {
             }
         }
     }
-}
-
-/// Numbers in 0..1 without a pattern.
-fn random(k: usize) -> f64 {
-    let mut bits = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[test]

@@ -11,6 +11,7 @@ use minifenl::space::DeviceText;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use support::noise;
 
 #[minifenl::device]
 mod energy {
@@ -175,11 +176,6 @@ int main() {
     fwrite(residuals.data(), 8, residuals.size(), stdout);
 }
 "#;
-
-/// Numbers in -0.5..0.5 without a pattern.
-fn noise(k: usize) -> f64 {
-    (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x632b_e59b_d9b4_e019) as f64 / u64::MAX as f64 - 0.5
-}
 
 /// What the kernels write, compiled as C++: matrices and residuals.
 fn run(compiler: &str, name: &str, program: &str, input: &[f64]) -> Vec<f64> {

@@ -1,12 +1,14 @@
 //! Shared by the tests of all packages: starting programs, random numbers, skipped tests. The crate does not use minifenl, so that
 //! unit tests of the library can use it without compiling the library twice.
 
+mod launched;
 mod mutate;
 mod programs;
 mod random;
 mod skip;
 
+pub use launched::{Launched, run_cases};
 pub use mutate::Mutator;
 pub use programs::{json, mpirun, root, run};
-pub use random::{Random, wave};
+pub use random::{Random, noise, random_bits, wave};
 pub use skip::{or_skip, skip};

@@ -1,60 +1,36 @@
 //! Mutations of a corpus, the same in every run: bytes changed, removed, repeated, words inserted, numbers replaced, two
 //! inputs joined. Each input comes from one of the corpus or from a mutation that was kept.
 
+use crate::random_bits;
+
 /// Numbers near the ends of types.
-const NUMBERS: &[&str] = &[
-    "0",
-    "1",
-    "2",
-    "3",
-    "255",
-    "256",
-    "65536",
-    "2147483648",
-    "4294967295",
-    "4294967296",
-    "9223372036854775807",
-    "9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "-1",
-    "-9223372036854775808",
-    "1e308",
-    "1e309",
-    "1e-320",
-    "0.5",
-    "inf",
-    "nan",
-    "-0.0",
-];
+const NUMBERS: &str = "0 1 2 3 255 256 65536 2147483648 4294967295 4294967296 9223372036854775807 9223372036854775808 \
+    18446744073709551615 18446744073709551616 -1 -9223372036854775808 1e308 1e309 1e-320 0.5 inf nan -0.0";
 
 /// Makes mutations.
-#[derive(Debug)]
 pub struct Mutator<'a> {
-    state: u64,
+    random: Box<dyn FnMut() -> u64>,
     inputs: Vec<Vec<u8>>,
     corpus: usize,
     words: &'a [&'a str],
     longest: usize,
 }
 
+impl std::fmt::Debug for Mutator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mutator").field("inputs", &self.inputs).finish_non_exhaustive()
+    }
+}
+
 impl<'a> Mutator<'a> {
     /// Mutations of `corpus` (not empty) of at most `longest` bytes. Equal seeds give equal mutations.
     pub fn new(seed: u64, corpus: &[Vec<u8>], words: &'a [&'a str], longest: usize) -> Self {
-        Mutator { state: seed, inputs: corpus.to_vec(), corpus: corpus.len(), words, longest }
-    }
-
-    /// SplitMix64.
-    fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        Mutator { random: Box::new(random_bits(seed)), inputs: corpus.to_vec(), corpus: corpus.len(), words, longest }
     }
 
     /// A number below `end`; 0 for an empty range.
     fn below(&mut self, end: usize) -> usize {
-        if end == 0 { 0 } else { (self.random() % end as u64) as usize }
+        if end == 0 { 0 } else { ((self.random)() % end as u64) as usize }
     }
 
     /// The next mutation.
@@ -84,7 +60,7 @@ impl<'a> Mutator<'a> {
         let end = (at + 1 + self.below(8)).min(input.len());
         match self.below(9) {
             0 if at < input.len() => input[at] ^= 1 << self.below(8),
-            1 if at < input.len() => input[at] = self.random() as u8,
+            1 if at < input.len() => input[at] = (self.random)() as u8,
             2 if at < end => drop(input.drain(at..end)),
             3 if at < end => {
                 let part = input[at..end].to_vec();
@@ -103,7 +79,7 @@ impl<'a> Mutator<'a> {
                 input.extend_from_slice(&self.inputs[other][from..]);
             }
             8 => input.truncate(at),
-            _ => input.insert(at, self.random() as u8),
+            _ => input.insert(at, (self.random)() as u8),
         }
     }
 
@@ -111,7 +87,8 @@ impl<'a> Mutator<'a> {
     fn replace_number(&mut self, input: &mut Vec<u8>, at: usize) {
         let Some(start) = (at..input.len()).find(|&i| input[i].is_ascii_digit()) else { return };
         let end = (start..input.len()).find(|&i| !input[i].is_ascii_digit()).unwrap_or(input.len());
-        let number = NUMBERS[self.below(NUMBERS.len())];
+        let numbers: Vec<&str> = NUMBERS.split_whitespace().collect();
+        let number = numbers[self.below(numbers.len())];
         input.splice(start..end, number.bytes());
     }
 }

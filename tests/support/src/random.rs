@@ -28,3 +28,19 @@ impl Random {
 pub fn wave(n: usize, k: f64) -> Vec<f64> {
     (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
 }
+
+/// Returns a generator of 64 random bits (SplitMix64).
+pub fn random_bits(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// Returns number `k` of a sequence in -0.5..0.5 without a pattern.
+pub fn noise(k: usize) -> f64 {
+    (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x632b_e59b_d9b4_e019) as f64 / u64::MAX as f64 - 0.5
+}

@@ -1,6 +1,6 @@
 //! Figures: of a kill, of a quick run, and those in the documentation.
 
-use super::{deck, files, random, root, run, start};
+use super::{deck, files, root, run, start};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -37,11 +37,11 @@ fn a_kill_leaves_each_figure_old_or_new() {
         files(&out).into_iter().filter(|(name, _)| name.contains("x-")).collect::<Vec<_>>()
     });
     assert_eq!((figures[0].len(), figures[0].iter().zip(&figures[1]).filter(|(a, b)| a == b).count()), (8, 0));
-    let (mut seed, mut mixed) = (11, 0);
+    let (mut random, mut mixed) = (support::Random::new(11), 0);
     for kill in 0..KILLS {
         fs::write(out.join("x.csv"), &tables[kill as usize % 2]).unwrap();
         let mut child = start(&redraw);
-        std::thread::sleep(Duration::from_micros(random(&mut seed) % took.as_micros() as u64));
+        std::thread::sleep(Duration::from_micros(random.below(took.as_micros() as usize) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
         let found: Vec<_> = files(&out).into_iter().filter(|(name, _)| name.contains("x-")).collect();

@@ -48,12 +48,6 @@ fn deck(folder: &Path, changes: &[(&str, &str)]) -> String {
     path.to_str().unwrap().into()
 }
 
-/// Numbers that follow no pattern and are the same in each run.
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-    *state >> 33
-}
-
 /// Name and content of every file but temporary ones.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,6 +1,6 @@
 //! Tables: kills, damage, full disks, two runs at once.
 
-use super::{deck, executable, files, random, refused, root, run, start};
+use super::{deck, executable, files, refused, root, run, start};
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ fn a_kill_leaves_each_table_whole() {
     assert_eq!(run(&args).0, 0);
     let took = start_of.elapsed().as_micros() as u64;
     let csv = out.join("x.csv");
-    let (mut seed, mut last, mut new) = (5, fs::read(&csv).unwrap(), 0);
+    let (mut random, mut last, mut new) = (support::Random::new(5), fs::read(&csv).unwrap(), 0);
     for kill in 0..KILLS {
         let mut child = start(&args);
-        std::thread::sleep(Duration::from_micros(random(&mut seed) % took));
+        std::thread::sleep(Duration::from_micros(random.below(took as usize) as u64));
         let _ = child.kill();
         child.wait().unwrap();
         let found = fs::read(&csv).unwrap();

@@ -6,11 +6,7 @@ use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{Basis, ElementType, reference};
 use crate::space::lanes::Number;
 use proptest::prelude::*;
-
-/// Numbers in -0.5..0.5 without a pattern.
-fn noise(k: usize) -> f64 {
-    (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x632b_e59b_d9b4_e019) as f64 / u64::MAX as f64 - 0.5
-}
+use support::noise;
 
 /// Residual `[dof]` and matrix `[dof][dof]` of an element by the formula of the module, with 3 x 3 inverses by cofactors.
 fn integral<E: Equation<D>, const D: usize>(

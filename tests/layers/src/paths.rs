@@ -12,12 +12,12 @@ const DATED: &[&str] = &["docs/results/20", "docs/scaling/h200", "docs/scaling/c
 
 /// Files and folders that a page may name, with `/` between components.
 fn tree() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut folders: Vec<PathBuf> = vec![".".into()];
+    let (mut found, root) = (BTreeSet::new(), support::root());
+    let mut folders: Vec<PathBuf> = vec![root.clone()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.strip_prefix(".").unwrap().to_str().unwrap().to_string();
+            let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_string();
             if ["target", ".git"].contains(&name.as_str()) {
                 continue;
             }
@@ -73,20 +73,20 @@ fn missing(tree: &BTreeSet<String>, file: &str, line: &str) -> Vec<String> {
 fn paths_in_pages_and_comments_exist() {
     let tree = tree();
     let mut lost = Vec::new();
-    for folder in ["."].iter().chain(FOLDERS) {
-        let mut texts = files(folder, &["md", "rs", "cu", "cuh"]);
-        // Files beside the folders; below them are also files that git ignores.
-        texts.retain(|(name, _)| *folder != "." || !name.contains('/'));
-        for (name, text) in texts {
-            let file = if *folder == "." { name } else { format!("{folder}/{name}") };
-            if DATED.iter().any(|dated| file.starts_with(dated)) {
-                continue;
-            }
-            for (number, line) in text.lines().enumerate() {
-                let prose = if file.ends_with(".md") { Some(line) } else { line.trim_start().strip_prefix("//") };
-                let words = prose.map_or(vec![], |prose| missing(&tree, &file, prose));
-                lost.extend(words.iter().map(|word| format!("{file}:{}: {word}", number + 1)));
-            }
+    let pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"];
+    let pages = pages.map(|name| (name.into(), std::fs::read_to_string(support::root().join(name)).unwrap()));
+    let below = |folder: &&'static str| {
+        let texts = files(folder, &["md", "rs", "cu", "cuh"]).into_iter();
+        texts.map(|(name, text)| (format!("{folder}/{name}"), text)).collect::<Vec<_>>()
+    };
+    for (file, text) in pages.into_iter().chain(FOLDERS.iter().flat_map(below)) {
+        if DATED.iter().any(|dated| file.starts_with(dated)) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let prose = if file.ends_with(".md") { Some(line) } else { line.trim_start().strip_prefix("//") };
+            let words = prose.map_or(vec![], |prose| missing(&tree, &file, prose));
+            lost.extend(words.iter().map(|word| format!("{file}:{}: {word}", number + 1)));
         }
     }
     assert!(lost.is_empty(), "no such file:\n{}", lost.join("\n"));
