@@ -23,7 +23,7 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test msrv install mutants lint bench plot contractions dist setup build
+.PHONY: help run test interop msrv install mutants lint bench plot contractions dist setup build
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
 

@@ -9,6 +9,7 @@ mod element_types;
 #[cfg(all(feature = "cli", feature = "num-complex", feature = "sprs"))]
 mod fuzz;
 mod market;
+#[cfg_attr(not(all(feature = "cli", feature = "num-complex", feature = "sprs")), allow(dead_code))]
 mod memory;
 mod partition;
 mod thread_ranks;
