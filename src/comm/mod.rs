@@ -48,6 +48,7 @@ mod map;
 mod mpi;
 mod node;
 #[cfg(test)]
+#[path = "../../tests/library/thread_ranks.rs"]
 pub(crate) mod ranks;
 mod rendezvous;
 mod same;

@@ -12,4 +12,5 @@ mod market;
 #[cfg_attr(not(all(feature = "cli", feature = "num-complex", feature = "sprs")), allow(dead_code))]
 mod memory;
 mod partition;
+#[allow(dead_code)]
 mod thread_ranks;

@@ -1,4 +1,5 @@
-//! Ranks that are threads of this process, with all operations of a communicator: tests of maps and halos without MPI.
+//! Ranks that are threads of this process, with all operations of a communicator, and sums in an order that a seed draws: tests
+//! without MPI. The unit tests of the library include this file.
 //!
 //! A rank that panics wakes the others, which panic too, so that a failed test ends.
 
@@ -10,6 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// What `work` returns on each of `size` ranks.
 pub fn on_ranks<T: Send>(size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+    on_ranks_that_add(0, size, work)
+}
+
+/// [`on_ranks`] with sums in the orders that `seed` draws.
+pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
     let shared = Arc::new(Shared::default());
     std::thread::scope(|scope| {
         let start = |rank| {
@@ -20,7 +26,9 @@ pub fn on_ranks<T: Send>(size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<
                     rank,
                     size,
                     shared,
+                    seed,
                     rounds: Cell::new(0),
+                    in_rank_order: Cell::new(false),
                     exchanges: Cell::new(0),
                     sent: Cell::default(),
                 })
@@ -85,7 +93,9 @@ pub struct Ranks {
     rank: usize,
     size: usize,
     shared: Arc<Shared>,
+    seed: u64,
     rounds: Cell<usize>,
+    in_rank_order: Cell<bool>,
     exchanges: Cell<usize>,
     /// Messages to other ranks by `send_all`, and the numbers in them.
     pub sent: Cell<[usize; 2]>,
@@ -116,11 +126,22 @@ impl Ranks {
         all.iter().map(|all| all[0].1.iter().map(|&bits| f64::from_bits(bits)).collect()).collect()
     }
 
-    /// `values[i] = operation over the ranks`, in the order of the ranks.
-    fn reduce(&self, values: &mut [f64], operation: fn(f64, f64) -> f64) {
+    /// The order in which a sum is added: the same on all ranks, another one at the next sum and for another seed.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.size).collect();
+        if !self.in_rank_order.get() {
+            let mut bits = support::random_bits(self.seed << 32 | self.rounds.get() as u64);
+            (1..self.size).rev().for_each(|last| order.swap(last, bits() as usize % (last + 1)));
+        }
+        order
+    }
+
+    /// `values[i] = operation over the ranks`, in this order of the ranks.
+    fn reduce(&self, values: &mut [f64], order: &[usize], operation: fn(f64, f64) -> f64) {
         let all = self.gather(values);
+        assert!(all.iter().all(|other| other.len() == values.len()), "ranks reduce arrays of different lengths");
         for (i, value) in values.iter_mut().enumerate() {
-            *value = all[1..].iter().fold(all[0][i], |result, other| operation(result, other[i]));
+            *value = order[1..].iter().fold(all[order[0]][i], |result, &other| operation(result, all[other][i]));
         }
     }
 }
@@ -139,10 +160,10 @@ impl Communicator for Ranks {
         self.size
     }
     fn all_sum(&self, values: &mut [f64]) {
-        self.reduce(values, |a, b| a + b);
+        self.reduce(values, &self.order(), |a, b| a + b);
     }
     fn all_max(&self, values: &mut [f64]) {
-        self.reduce(values, f64::max);
+        self.reduce(values, &self.order(), f64::max);
     }
     fn all_sum_u64(&self, values: &mut [u64]) {
         let all = self.share(vec![(0, values.to_vec())]);
@@ -180,6 +201,12 @@ impl Communicator for Ranks {
             receive: vec![0.0; map.ghost_count()],
             in_flight: false,
         }))
+    }
+    fn fix_order_of_sums(&self) {
+        self.in_rank_order.set(true);
+    }
+    fn sums_in_rank_order(&self) -> bool {
+        self.in_rank_order.get()
     }
     fn abort(&self, code: i32) -> ! {
         panic!("rank {} aborts with {code}", self.rank)

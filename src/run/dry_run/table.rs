@@ -86,6 +86,7 @@ fn mib(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::comm::Communicator;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
     use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};

@@ -206,6 +206,7 @@ impl ModelSizes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::Communicator;
     use crate::comm::ranks::on_ranks;
     use crate::graph::{Strategy, build};
     use crate::mesh::{CoordinateMap, ElementPart, Face};
