@@ -131,7 +131,8 @@ fn ranks_give_the_iterations_and_the_solution_of_one() {
         let (alone, x) = solve(&Serial, variant, &a, Jacobi::new(&Serial, &diagonal).unwrap(), &b, TIGHT);
         let (alone, scale) = (alone.unwrap(), x.iter().fold(0.0f64, |max, x| max.max(x.abs())));
         for ranks in [1, 2, 5] {
-            on_ranks(ranks, |comm| {
+            on_ranks(ranks, |rank| {
+                let comm: &dyn Communicator = rank;
                 let (a, map, mine) = part(N, comm.rank(), ranks);
                 let mut halo = Halo::new(&Serial, comm, &map).unwrap();
                 let operator = DistributedOperator::new(&a, &mut halo, 0).unwrap();
