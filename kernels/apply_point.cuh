@@ -1,4 +1,4 @@
-// What the kernels of apply.cu share: the equation at a point, and what they read and write.
+// Shared by the kernels of apply.cu: the equation at a point, inputs and outputs.
 
 constexpr int TERMS = 4, DIM = 3, THREADS = 128, ROWS = NODES * DOFS;
 // Fields that elements read: coordinates, v, and u where it is needed.

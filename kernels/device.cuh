@@ -1,4 +1,4 @@
-// What the translation of Rust functions refers to: arrays that are values, numbers with derivatives, functions of numbers.
+// Runtime of translated Rust functions: arrays that are values, numbers with derivatives, functions of numbers.
 
 template <class T, int N> struct Array {
     T item[N];

@@ -1,4 +1,4 @@
-// What the kernels of equation.cu share: tables of the basis, and the equation at a point.
+// Shared by the kernels of equation.cu: tables of the basis, and the equation at a point.
 
 constexpr int TERMS = 4, DIM = 3, ROWS = NODES * DOFS, THREADS = 128;
 // Blocks of nodes; nodes behind the last one have g = 0.

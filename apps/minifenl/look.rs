@@ -1,4 +1,4 @@
-//! How much the program says, and in which colours: the flags --quiet, --verbose and --color.
+//! Verbosity and colours: the flags --quiet, --verbose and --color.
 
 use minifenl::run::program::{Colour, Tone, has_colours, paint};
 use std::ffi::OsString;

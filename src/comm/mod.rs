@@ -1,7 +1,7 @@
 //! Ranks: communicators, the map of owned and ghost indices, and the halo exchange.
 //!
-//! A [`Communicator`] is what the ranks of a run can do together. [`Solo`] is a run of one; `Mpi` (feature `mpi`) is a
-//! run started by `mpirun`. Everything above this layer takes a `&dyn Communicator` and is written once: on one rank
+//! A [`Communicator`] provides collective operations. [`Solo`] is one rank; `Mpi` (feature `mpi`) is a
+//! run started by `mpirun`. Higher layers take a `&dyn Communicator`; on one rank
 //! every operation below is the identity and costs nothing.
 //!
 //! Each collective must be called by every rank, in the same order and with the same lengths. None allocates, but for

@@ -1,4 +1,4 @@
-//! What the ranks of one node have in common.
+//! Queries over the ranks of one node.
 
 use super::Communicator;
 

@@ -1,4 +1,4 @@
-//! Whether a trilinear hexahedron is folded: a bound of its Jacobian determinant over the whole element, not at points only.
+//! Finds folded trilinear hexahedra: a bound of its Jacobian determinant over the whole element, not at points only.
 //!
 //! On the unit cube the columns of J are bilinear: a(eta, zeta) from the four edge vectors along xi, b(xi, zeta), c(xi, eta).
 //! det J = a . (b x c) has degree 2 in each coordinate, so 27 Bernstein coefficients bound it (Johnen, Remacle and Geuzaine

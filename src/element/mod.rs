@@ -1,6 +1,6 @@
 //! One finite element: basis, cubature, geometry map and the equation at a point, generic over the number type.
 //!
-//! The module knows nothing of arrays of elements or execution spaces. Each file owns one factor of the element
+//! The module has no arrays of elements and no execution spaces. Each file owns one factor of the element
 //! integral
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! What of a system an assembly computes.
+//! Parts of a system that an assembly computes.
 
 use crate::sparse::CrsMatrix;
 

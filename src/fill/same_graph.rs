@@ -1,4 +1,4 @@
-//! Whether a matrix is on the graph that a plan was made for.
+//! Checks that a matrix is on the graph of a plan.
 
 use crate::graph::ElemGraph;
 use crate::space::MemorySpace;

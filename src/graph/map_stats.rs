@@ -1,4 +1,4 @@
-//! What happened in the pair map of strategy `map`: the original prints the load as MAP_RATIO.
+//! Statistics of the pair map of strategy `map`: the original prints the load as MAP_RATIO.
 
 /// Statistics of the pair map that built a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the rows of a pattern are made from: slots, each with one row and `width` columns.
+//! Input of the rows of a pattern: slots, each with one row and `width` columns.
 
 use crate::LocalOrdinal;
 

@@ -1,4 +1,4 @@
-//! Whether a run measures the triad bandwidth, and the measurement.
+//! Decides whether a run measures the triad bandwidth, and measures it.
 //!
 //! Asked for (`--triad`) it is measured; forbidden (`--no-triad`) it is not; otherwise it is if its estimated time is at most [`SHARE`]
 //! of the run's.

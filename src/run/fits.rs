@@ -1,4 +1,4 @@
-//! Whether a run fits into the memory, before it allocates: the forecast for its part, settings and space.
+//! Checks before allocation whether a run fits into memory: the forecast for its part, settings and space.
 
 use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
 use super::problem::{Case, expected};

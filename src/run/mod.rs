@@ -1,6 +1,6 @@
 //! The main job: deck, driver, report.
 //!
-//! What a person asks for is a [`Deck`]; what comes back is a [`Report`]; [`solve`] leads from one to the other. Nothing
+//! [`solve`] takes a [`Deck`] of settings and returns a [`Report`]. Nothing
 //! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What a call of each phase moves and computes on a rank: the formulas of [`cost`] with the sizes and choices of a run.
+//! Bytes and flops of each phase on a rank: the formulas of [`cost`] with the sizes and choices of a run.
 
 use super::problem::{Discrete, Problem};
 use super::{Deck, HeatProblem, Job, Phases, cost};

@@ -1,4 +1,4 @@
-//! Where the time goes: seconds, calls, bytes and flops by phase name.
+//! Seconds, calls, bytes and flops by phase.
 //!
 //! Names are `graph`, `fill`, `boundary`, `spmv`, `cg`, `halo`, and sub-phases such as `graph/scan`. One call of `cg` and
 //! of `spmv` is one iteration. All ranks must name the same phases in the same order. Names form a tree: `graph/scan` is part of `graph`,

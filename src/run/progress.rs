@@ -1,4 +1,4 @@
-//! What a person may see while the job runs.
+//! Receives progress while the job runs.
 
 /// Receives the events of a run. Every method has an empty body, so an implementation takes what it wants.
 ///

@@ -1,4 +1,4 @@
-//! Where the numbers of a report come from: machine, GPU, build, MPI, settings, and the place of each rank.
+//! Provenance of a report: machine, GPU, build, MPI, settings, and each rank's cores.
 //!
 //! Everything is read from files below `/proc` and `/sys`, from the build, and from libraries that the run has loaded. What is not
 //! there (in a container, without git, on another system) is null or "unknown"; nothing here fails.

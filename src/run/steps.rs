@@ -1,4 +1,4 @@
-//! What the drivers of all problems share: failures of one rank, the order of sums, Newton's iteration, limits of waits.
+//! Shared by the drivers: failures of one rank, the order of sums, Newton's iteration, limits of waits.
 
 use super::problem::{Discrete, Problem};
 use super::{Deck, Job, Progress};

@@ -1,4 +1,4 @@
-//! From what a run measured to its report: sums and maxima over the ranks.
+//! Makes the report of a run from sums and maxima over the ranks.
 
 use super::problem::ChosenFormat;
 use super::provenance::ProvenanceReport;

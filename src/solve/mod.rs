@@ -20,7 +20,7 @@
 //! let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
 //! assert!(info.iterations <= 3 && x.iter().all(|x| (x - 1.0).abs() < 1e-12));
 //!
-//! // What does not converge is an error with its numbers.
+//! // A failure to converge is an error with its numbers.
 //! let mut x = vec![0.0; 3];
 //! let params = CgParams { max_iterations: 1, ..params };
 //! let error = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap_err();

@@ -1,7 +1,7 @@
 //! Compressed-row graphs and matrices, and products with them.
 //!
 //! Rows and columns are local ids (32 bits), row offsets 64 bits. Columns of a row are sorted and unique, so a graph has
-//! one representation and two graphs are equal when their arrays are. Every space multiplies in this form; on a GPU a
+//! one representation and two graphs are equal when their arrays are. Every space multiplies in this form; a
 //! [`Format`] made from it may move fewer bytes.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What a sweep leaves behind: tables, figures, a few lines for people. Each file is written whole: a kill or a full disk leaves
+//! Output of a sweep: tables, figures, a few lines for people. Each file is written whole: a kill or a full disk leaves
 //! the old one or the new one.
 
 use crate::sweep::{SweepDeck, Table};

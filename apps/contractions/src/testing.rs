@@ -1,4 +1,4 @@
-//! What the unit tests share with the integration tests: the GPU, and where the recorded sweeps are.
+//! Shared by unit and integration tests: the GPU, and the folder of recorded sweeps.
 
 use minifenl::space::Cuda;
 

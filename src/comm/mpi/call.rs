@@ -1,4 +1,4 @@
-//! What all calls of MPI's C interface share: codes become errors, tags, the end of all ranks.
+//! Shared by all calls of MPI's C interface: codes become errors, tags, the end of all ranks.
 
 use crate::faults::{self, Kind};
 use crate::{Error, Result};

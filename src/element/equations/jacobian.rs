@@ -1,4 +1,4 @@
-//! Where the derivatives of an equation come from: stated by hand, or dual numbers of flux and source.
+//! Source of an equation's derivatives: stated by hand, or dual numbers of flux and source.
 
 use super::weak::along;
 use super::{Equation, Field, Slope, Weak, automatic};

@@ -1,4 +1,4 @@
-//! What is known of an equation before it is evaluated: which derivatives are zero, whether element matrices are symmetric, whether the
+//! Structure of an equation, found before it is evaluated: which derivatives are zero, whether element matrices are symmetric, whether the
 //! derivatives depend on the unknowns.
 //!
 //! Derivatives are compared exactly, as expressions (see [`residue`](super::residue)): a term that vanishes at some points counts. Values of a

@@ -1,4 +1,4 @@
-//! Whether elements that follow each other touch rows far apart. Their sums then wait for memory, unless it is prefetched.
+//! Detects consecutive elements with rows far apart, whose sums need prefetching.
 //!
 //! ```text
 //! before a batch     the values and residuals that it adds to, and the offsets of the rows of the next batch

@@ -1,4 +1,4 @@
-//! What strategies read and write: a sparsity pattern with the positions of element matrices in it, values and residual.
+//! Data of the strategies: a sparsity pattern with the positions of element matrices in it, values and residual.
 
 use crate::contraction::Sum;
 use crate::fill::Wanted;

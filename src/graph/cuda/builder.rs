@@ -1,4 +1,4 @@
-//! What all strategies share: the input, launches, allocation, positions.
+//! Shared by all strategies: the input, launches, allocation, positions.
 
 use crate::error::check_at_least;
 use crate::graph::elem_graph::with_position_type;

@@ -1,4 +1,4 @@
-//! What values a deck may hold. Each refusal is one line that names the key and the flag.
+//! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
 use super::{CgDeck, Choice, Deck, Device, Nodes};
 use crate::mesh::{BoxSpec, CoordinateMap};

@@ -1,4 +1,4 @@
-//! Where a run computes: `auto`, `cpu`, `cuda` or `cuda:K`.
+//! Device of a run: `auto`, `cpu`, `cuda` or `cuda:K`.
 
 use super::host_gpus::Place;
 #[cfg(feature = "cuda")]

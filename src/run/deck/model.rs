@@ -1,4 +1,4 @@
-//! What a deck means for problem, element and operator: whether the run is the heat problem on `hex8`, its numbers of nodes and iterations.
+//! Meaning of a deck for problem, element and operator: whether the run is the heat problem on `hex8`, its numbers of nodes and iterations.
 
 use super::{Choice, Deck, Nodes, Operator, ProblemDeck, ProblemKind};
 use crate::element::ElementType;

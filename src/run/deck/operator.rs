@@ -1,4 +1,4 @@
-//! What CG multiplies by: an assembled matrix, or the elements.
+//! Operator of CG: an assembled matrix, or products by elements.
 
 use crate::space::named_choice;
 

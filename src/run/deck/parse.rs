@@ -1,4 +1,4 @@
-//! From TOML text to a deck: what is refused, in one line with the line of the deck and the key.
+//! Parses TOML text to a deck; errors name line and key.
 
 use super::Deck;
 use crate::files::read_text;

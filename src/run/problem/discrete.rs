@@ -1,4 +1,4 @@
-//! What distinguishes one problem from another, and what all are built from.
+//! The interface and the common parts of all problems.
 
 use crate::Result;
 use crate::comm::{Links, Map};

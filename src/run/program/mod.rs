@@ -1,4 +1,4 @@
-//! What the programs of this project share: exit codes, one-line messages, completions, man page, colours, a status line on a
+//! Shared by the programs of this project: exit codes, one-line messages, completions, man page, colours, a status line on a
 //! terminal, the time that is left.
 //!
 //! Functions that produce output write it to the stream that the program hands them; nothing here exits.

@@ -13,7 +13,7 @@ const INDENT: usize = 12;
 /// Hardware threads of other programs above which the table says so, as the scaling study does.
 const BUSY: f64 = 0.5;
 
-/// A line `name  part, part, ...`, continued below its first part where it is too long.
+/// Returns a line `name part, part, ...`, continued below its first part if too long.
 pub(super) fn line(name: &str, parts: impl IntoIterator<Item = String>) -> String {
     let (mut text, mut column) = (format!("{name:<INDENT$}"), INDENT);
     for (index, part) in parts.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the steps of the study share: timing, agreement of the ranks, memory, and how results are compared.
+//! Shared by the steps of the study: timing, agreement of the ranks, memory, and how results are compared.
 
 use super::compared::{Compared, Promise};
 use crate::comm::{Communicator, agree, failing};

@@ -1,6 +1,6 @@
 //! Krylov methods for symmetric positive definite systems, written once for every space.
 //!
-//! A method knows its matrix as a [`LinearOperator`], its preconditioner as a [`Preconditioner`] and the other ranks as an
+//! A method takes its matrix as a [`LinearOperator`], its preconditioner as a [`Preconditioner`] and the other ranks as an
 //! [`AllReduce`](crate::comm::AllReduce). Its state and its vector updates are its own (`cg/state.rs`, [`CgSteps`]): products and
 //! vector operations of lower layers know only the scalar that switches them off ([`Reductions::stop`]).
 

@@ -1,4 +1,4 @@
-//! Why a shared library cannot be used: absent, or present and broken.
+//! Tells an absent shared library from a broken one.
 //!
 //! The loader's own message tells them apart. A file of the right name that is damaged, empty, of another architecture or not
 //! readable must not be reported as missing.

@@ -1,4 +1,4 @@
-//! Layout of a sparsity pattern in slices of 32 rows, made on the GPU by `kernels/slice_layout.cu`.
+//! Layout of a sparsity pattern in slices of 32 rows, made on the GPU.
 //!
 //! ```text
 //! patterns   per slice: union of column - row, key = hash and length, or a list   one pass over the entries
@@ -151,7 +151,7 @@ impl SliceLayout {
         Ok(lengths)
     }
 
-    /// Returns the entries of the slices of a graph, padding included, and those of its longest row.
+    /// Returns the entries of a graph's slices with padding, and of its longest row.
     pub(super) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
         let lengths = Self::lengths(space, graph)?;
         let Offsets { total, longest, .. } = space.offsets(lengths.len(), &lengths)?;

@@ -188,7 +188,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         self.launch(space, name, grid, arguments)
     }
 
-    /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot), in blocks of 32 rows.
+    /// Computes y = A x and x.y over `rows`, see [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot).
     ///
     /// # Errors
     /// [`Error::Shape`] when a vector is too short.
@@ -219,8 +219,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         self.launch(space, name, grid, arguments)
     }
 
-    /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
-    /// `interior` on read.
+    /// Does [`spmv_dot`](Self::spmv_dot) over all rows and exchanges the ghosts of x.
     pub(crate) fn spmv_dot_exchanging(
         &self,
         space: &Cuda,

@@ -1,4 +1,4 @@
-//! What is drawn, taken from the table: panels of a heat map, or lines with the roofline of each device.
+//! Makes figures from the table: panels of a heat map, or lines with the roofline of each device.
 
 use super::groups::{Base, Group, groups, is_on_host};
 use super::limits::limits;

@@ -1,4 +1,4 @@
-//! What tells the lines, or the panels, of one variant apart: the sizes in which their cases differ beside their place on the axes.
+//! Distinguishes lines or panels of one variant by the sizes that the axes do not show.
 //!
 //! Each place of a line is of one case (in its layouts), so that a better case does not stand for a worse one unseen.
 

@@ -1,4 +1,4 @@
-//! What is measured: one of the nine contractions with all its sizes.
+//! A measured case: one of the nine contractions with all its sizes.
 //!
 //! Per cell, in items: left L K, right R K, output L R; K = P D, D the product of the dimensions. Bytes: each input read
 //! once, each output written once. Flops: 2 cells L R K. L is 1 for data, and so is R for data-data.

@@ -1,4 +1,4 @@
-//! What a device can do at most, measured in the same run: copy bandwidth and peak arithmetic.
+//! Measured limits of a device: copy bandwidth and peak arithmetic.
 //!
 //! Roofline of a case, operations a second: min(flops / bytes x copy bandwidth, peak). Copy: 16 bytes an item of f64.
 

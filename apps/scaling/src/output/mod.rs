@@ -1,4 +1,4 @@
-//! What a study leaves in its folder besides its runs: `study.csv`, `results.json`, `report.md`, `report.html` and the figures as
+//! Output of a study besides its runs: `study.csv`, `results.json`, `report.md`, `report.html` and the figures as
 //! SVG and PNG. Each file is written whole.
 
 mod chart;

@@ -1,4 +1,4 @@
-//! What a table allows one to conclude, and what it does not, in words.
+//! States in words the conclusions that a table allows.
 
 use crate::model::Prediction;
 use crate::study::{Kind, Row, Study, Table};

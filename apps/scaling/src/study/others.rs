@@ -1,4 +1,4 @@
-//! Where the hardware threads that other programs used during a run are kept: beside its report (`.others`).
+//! Records hardware threads that other programs used during a run, beside its report (`.others`).
 //!
 //! The number is known where the ranks are children of this program, as with mpirun on one host, and not for jobs of a batch system.
 

@@ -1,4 +1,4 @@
-//! What a study runs: points (ranks x threads x imbalance), repeats, and the file of each run.
+//! Plan of a study: points (ranks x threads x imbalance), repeats, and the file of each run.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What sums and halos have in common: the limit of waits, and the rank that did not answer.
+//! Shared by all-reduces and halos: the limit of waits, and the rank that did not answer.
 
 use crate::space::cuda::{Cuda, HostWord};
 use crate::{Error, Result};

@@ -27,7 +27,7 @@ use std::ops::Range;
 /// Terms of the contraction at a point: three axes and the value.
 const TERMS: usize = 4;
 
-/// The kernel of an equation of `D` unknowns per node on elements of `NN` nodes, `ND = D NN` dofs.
+/// The kernel of an equation of `D` unknowns per node on `NN`-node elements.
 #[derive(Clone, Copy, Debug)]
 pub struct EquationKernel<'a, const D: usize, const NN: usize, const ND: usize> {
     equation: &'a dyn AnyEquation<D>,
@@ -52,7 +52,7 @@ pub struct EquationScratch<const NN: usize, const D: usize> {
 }
 
 impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D, NN, ND> {
-    /// Borrows an equation, tables of a basis, and coordinates and unknowns of every node of the table.
+    /// Borrows an equation, basis tables, and coordinates and unknowns of all nodes.
     ///
     /// # Errors
     /// [`Error::Shape`] unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`] unless
