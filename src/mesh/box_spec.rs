@@ -102,6 +102,7 @@ impl BoxSpec {
 
     /// Returns the coordinates of the node at a grid index. On the faces they are exactly 0 or the edge length, so that
     /// boundary nodes can be found by comparison.
+    #[inline]
     pub fn coordinates(&self, index: [u64; 3]) -> [f64; 3] {
         let unit = [0, 1, 2].map(|axis| index[axis] as f64 / (self.nodes[axis] - 1) as f64);
         let mapped = self.map.apply(unit);
