@@ -1,5 +1,4 @@
-//! The primitives for a program's own mesh on a GPU, beside CuPy, whose conversions call cuSPARSE: index pairs, and several dofs per
-//! node.
+//! Assembly from index pairs on a GPU, beside CuPy, whose conversions call cuSPARSE.
 //!
 //! ```sh
 //! cargo bench --bench library_gpu                     998 250 tetrahedra
@@ -15,14 +14,13 @@
 #[path = "common/python.rs"]
 mod python;
 
+use minifenl::Result;
 use minifenl::contraction::Sum;
 use minifenl::fill::{CudaCoo, DeviceIndices};
 use minifenl::run::clock::median;
-use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{BlockCrsMatrix, CrsMatrix, DofMap, DofOrder, Product};
-use minifenl::{Result, graph, mesh::ElemNode};
+use minifenl::space::{Cuda, ExecutionSpace};
+use minifenl::sparse::CrsMatrix;
 use python::Peer;
-use std::sync::Arc;
 
 /// Rounds of the peer; the first one warms up.
 const ROUNDS: usize = 8;
@@ -69,8 +67,7 @@ fn main() -> Result<()> {
     let edge: u32 = std::env::var("MINIFENL_EDGE").map_or(56, |text| text.parse().expect("MINIFENL_EDGE is a number"));
     let space = Cuda::new(0)?;
     println!("{}", space.label());
-    pairs(&space, edge)?;
-    blocks(&space, edge)
+    pairs(&space, edge)
 }
 
 fn milliseconds<R>(space: &Cuda, work: impl FnMut() -> Result<R>) -> Result<f64> {
@@ -138,40 +135,5 @@ fn pairs(space: &Cuda, edge: u32) -> Result<()> {
     );
     println!("bytes per pair: plan {:.1}\n", by_pairs.bytes() as f64 / i.len() as f64);
     let _ = std::fs::remove_dir_all(&folder);
-    Ok(())
-}
-
-/// Products with blocks of 2, 3, 4 and 6 dofs, beside the same matrix in CRS.
-fn blocks(space: &Cuda, edge: u32) -> Result<()> {
-    let elem_node = ElemNode::new(tetrahedra(edge), 4, edge.pow(3) as usize)?;
-    let nodes = graph::build(&Serial, &elem_node, edge.pow(3) as usize, graph::Strategy::default())?.crs;
-    println!("{:>5} {:>10} {:>10} {:>8} {:>10} {:>10}", "dofs", "blocks ms", "CRS ms", "ratio", "GB/s", "CRS GB/s");
-    product::<2>(space, &nodes)?;
-    product::<3>(space, &nodes)?;
-    product::<4>(space, &nodes)?;
-    product::<6>(space, &nodes)
-}
-
-fn product<const B: usize>(space: &Cuda, nodes: &Arc<minifenl::sparse::CrsGraph>) -> Result<()> {
-    let values = (0..B * B * nodes.nnz()).map(|k| (k % 17) as f64 - 8.0).collect();
-    let host = BlockCrsMatrix::<B>::new(nodes.clone(), values)?;
-    let dofs = DofMap::new(B, nodes.rows(), nodes.columns(), DofOrder::Interleaved)?;
-    let graph = Arc::new(dofs.expand(&Serial, nodes)?);
-    let (single, blocks) = (host.expand(&Serial, &dofs, &graph)?.upload(space)?, host.upload(space)?);
-    let x = space.upload(&(0..dofs.columns()).map(|i| (i % 31) as f64 - 15.0).collect::<Vec<_>>())?;
-    let (mut y, mut z) = (space.zeros(dofs.rows())?, space.zeros(dofs.rows())?);
-    (&blocks).multiply(space, &x, &mut y)?;
-    (&single).multiply(space, &x, &mut z)?;
-    // Whole numbers: every order of summation has the same bits.
-    assert!(space.download(&y)? == space.download(&z)?, "products differ");
-    let in_blocks = milliseconds(space, || (&blocks).multiply(space, &x, &mut y))?;
-    let in_crs = milliseconds(space, || (&single).multiply(space, &x, &mut z))?;
-    let rate = |bytes: usize, ms: f64| 1e-6 * bytes as f64 / ms;
-    println!(
-        "{B:>5} {in_blocks:>10.4} {in_crs:>10.4} {:>8.2} {:>10.0} {:>10.0}",
-        in_crs / in_blocks,
-        rate(Product::<Cuda>::bytes(&&blocks), in_blocks),
-        rate(Product::<Cuda>::bytes(&&single), in_crs)
-    );
     Ok(())
 }

@@ -6,17 +6,17 @@
 //! div sigma = 0, sigma = lambda tr(eps) I + 2 mu eps,   u = E x on the surface         u = E x inside, too: the patch test
 //! K[i c, j d] = V (lambda g_ic g_jd + mu (g_id g_jc + delta_cd g_i . g_j))              g_i: gradient of function i, V: volume
 //!
-//! 1  graph         of the nodes of cubes, each cut into six tetrahedra
-//! 2  BlockFill     3 x 3 values per entry, 12 x 12 per element
+//! 1  graph         of the nodes of cubes, each cut into six tetrahedra; with_dofs makes that of the dofs
+//! 2  Fill          12 x 12 values per element
 //! 3  conditions    r = K u with u on the surface; rows and columns of fixed dofs
-//! 4  CG            K delta = r by products with blocks; u - delta is the displacement
+//! 4  CG            K delta = r; u - delta is the displacement
 //! ```
 
 use minifenl::comm::Solo;
-use minifenl::fill::{BlockFill, Dirichlet, Strategy, element_fn};
+use minifenl::fill::{Dirichlet, Fill, Strategy, element_fn};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Threads, allowed_cores};
-use minifenl::sparse::{BlockCrsMatrix, Product};
+use minifenl::sparse::{CrsMatrix, Spmv};
 use minifenl::{Result, graph, mesh::ElemNode};
 
 const EDGE: u32 = 11;
@@ -34,9 +34,9 @@ fn main() -> Result<()> {
             table.extend([0, step[a], step[a] + step[b], step[a] + step[b] + step[c]].map(|up| corner + up));
         }
     }
-    // 1. The graph of the nodes.
+    // 1. The graph of the nodes, and that of three dofs per node.
     let elem_node = ElemNode::new(table, 4, count)?;
-    let graph = graph::build(&space, &elem_node, count, graph::Strategy::default())?;
+    let graph = graph::build(&space, &elem_node, count, graph::Strategy::default())?.with_dofs(&space, 3)?;
     // 2. Dof 3 i + c of an element is displacement c at its node i.
     let kernel = element_fn(|elem| {
         let corners: [[f64; 3]; 4] = std::array::from_fn(|i| point[elem_node.elem(elem)[i] as usize]);
@@ -48,16 +48,16 @@ fn main() -> Result<()> {
         };
         (std::array::from_fn(|r| std::array::from_fn(|s| entry(r, s))), [0.0; 12])
     });
-    let (mut matrix, mut residual) = (BlockCrsMatrix::<3>::zero(graph.crs.clone()), vec![0.0; 3 * count]);
-    BlockFill::<12, 3>::new(&space, Strategy::Gather, &graph)?.assemble(&space, &kernel, &mut matrix, &mut residual)?;
+    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 3 * count]);
+    Fill::<12>::new(&space, Strategy::Gather, &graph)?.assemble(&space, &kernel, &mut matrix, &mut residual)?;
     // 3. All three displacements are given on the surface; single dofs could be.
     let exact: Vec<f64> =
         point.iter().flat_map(|x| E.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])).collect();
     let fixed: Vec<u8> = point.iter().flat_map(|x| [x.iter().any(|&x| x == 0.0 || x == 1.0).into(); 3]).collect();
     let u: Vec<f64> = exact.iter().zip(&fixed).map(|(&exact, &fixed)| if fixed != 0 { exact } else { 0.0 }).collect();
-    (&matrix).multiply(&space, &u, &mut residual)?;
-    Dirichlet::of_blocks::<3, _>(&space, &graph.crs, &fixed)?.apply_to_blocks(&space, &mut matrix, &mut residual)?;
-    // 4. A block matrix is an operator as a CRS matrix is.
+    space.spmv(1.0, &matrix, &u, 0.0, &mut residual)?;
+    Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
+    // 4. One rank (`Solo`), no preconditioner.
     let (mut work, mut delta) = (CgWorkspace::new(&space, 3 * count, 3 * count)?, vec![0.0; 3 * count]);
     let params = CgParams { tolerance: 1e-12, max_iterations: 500 };
     let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &residual };

@@ -129,18 +129,3 @@ template <class V, class F> INLINE V sum_of(V sum, u32 begin, u32 end, const u32
     }
 SUM_VALUES(sum_values_f64, double)
 SUM_VALUES(sum_values_f32, float)
-
-// out[e, c, d] = sum of the blocks of the entry's values. Element matrices are [elem, a, c, b, d] with `dofs` components c of a row
-// a and d of a column b. One thread per number.
-KERNEL __launch_bounds__(THREADS) sum_blocks(u64 n, u32 width, u32 dofs, const u32* first, const u32* order,
-                                             const double* values, u32 into, double* out) {
-    u64 item = thread_index();
-    if (item >= n) return;
-    u64 e = item / (dofs * dofs);
-    u32 place = u32(item - e * dofs * dofs), c = place / dofs, d = place - c * dofs;
-    double start = into != 0 ? out[item] : 0;
-    out[item] = sum_of(start, __ldg(first + e), __ldg(first + e + 1), order, [&](u32 k) {
-        u32 slot = k / width, b = k - slot * width;
-        return __ldg(values + ((u64(slot) * dofs + c) * width + b) * dofs + d);
-    });
-}

@@ -4,13 +4,10 @@ use crate::kernels::{Batched, Element, Given, HexElasticity, HexPoisson, Mesh, T
 use crate::problem::{Problem, one};
 use minifenl::contraction::Sum;
 use minifenl::element::equations::Heat;
-use minifenl::fill::{
-    BlockFill, Coo, ElementIndices, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, element_fn,
-};
+use minifenl::fill::{Coo, ElementIndices, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, element_fn};
 use minifenl::graph::{self, Graph};
 use minifenl::space::Threads;
-use minifenl::sparse::{BlockCrsMatrix, CrsMatrix, DofMap, DofOrder};
-use std::sync::Arc;
+use minifenl::sparse::CrsMatrix;
 use std::time::Instant;
 
 /// Milliseconds of the stages of a round; `None` where a candidate has no such stage.
@@ -57,19 +54,19 @@ impl Input {
                 let input = (&self.problem.table, &self.problem.points, &self.zero);
                 // T = 0 leaves the conduction term of the heat equation.
                 let elements = Elements::new(input.0, input.1, input.2, Heat::new(1.0)).expect("hexahedra");
-                let mut list = self.scalar::<HexPoisson, 8, 8>(HexPoisson);
+                let mut list = self.computed::<HexPoisson, 8, 8>(HexPoisson);
                 list.insert(1, ("Fill, FusedKernel", self.fill::<8>(colour, FusedKernel::new(elements))));
                 list
             }
-            "poisson-tets" => self.scalar::<TetPoisson, 4, 4>(TetPoisson),
-            "elasticity-hexes" => self.vector::<HexElasticity, 8, 24>(HexElasticity),
-            _ => self.vector::<TetElasticity, 4, 12>(TetElasticity),
+            "poisson-tets" => self.computed::<TetPoisson, 4, 4>(TetPoisson),
+            "elasticity-hexes" => self.computed::<HexElasticity, 8, 24>(HexElasticity),
+            _ => self.computed::<TetElasticity, 4, 12>(TetElasticity),
         };
         let given: (&str, Run<'_>) = match (self.problem.dofs, self.problem.elem_dofs()) {
             (1, 8) => ("Fill, given matrices", self.fill::<8>(gather, Given(&self.matrices))),
             (1, _) => ("Fill, given matrices", self.fill::<4>(gather, Given(&self.matrices))),
-            (_, 24) => ("BlockFill, given matrices", self.blocks::<24>(gather, Given(&self.matrices))),
-            _ => ("BlockFill, given matrices", self.blocks::<12>(gather, Given(&self.matrices))),
+            (_, 24) => ("Fill, given matrices", self.fill::<24>(gather, Given(&self.matrices))),
+            _ => ("Fill, given matrices", self.fill::<12>(gather, Given(&self.matrices))),
         };
         list.extend([given, ("Coo::from_elements", self.coo(false)), ("Coo::new", self.coo(true))]);
         list
@@ -79,7 +76,7 @@ impl Input {
         Mesh { table: self.problem.table.as_slice().as_chunks().0, points: &self.problem.points }
     }
 
-    fn scalar<'a, E: Element<NODES> + Copy + 'a, const NODES: usize, const ND: usize>(
+    fn computed<'a, E: Element<NODES> + Copy + 'a, const NODES: usize, const ND: usize>(
         &'a self,
         element: E,
     ) -> Vec<(&'static str, Run<'a>)>
@@ -95,29 +92,12 @@ impl Input {
         ]
     }
 
-    fn vector<'a, E: Element<NODES> + Copy + 'a, const NODES: usize, const ND: usize>(
-        &'a self,
-        element: E,
-    ) -> Vec<(&'static str, Run<'a>)>
-    where
-        Batched<'a, E, NODES>: ElementKernel<ND>,
-    {
-        let problem = &self.problem;
-        let plain = element_fn(move |elem| (one::<E, NODES, ND>(problem.table.elem(elem), &problem.points), [0.0; ND]));
-        vec![
-            ("BlockFill", self.blocks::<ND>(Strategy::Colour, Batched(self.mesh(), element))),
-            ("BlockFill, gather", self.blocks::<ND>(Strategy::Gather, Batched(self.mesh(), element))),
-            ("BlockFill, element_fn", self.blocks::<ND>(Strategy::Colour, plain)),
-            ("Fill with_dofs", self.fill::<ND>(Strategy::Colour, Batched(self.mesh(), element))),
-        ]
-    }
-
     fn graph(&self) -> Graph {
         let nodes = self.problem.points.len();
         graph::build(&self.space, &self.problem.table, nodes, graph::Strategy::default()).expect("a graph")
     }
 
-    /// Assembly into a matrix of single values, on the graph of the dofs.
+    /// Assembly on the graph of the dofs.
     fn fill<'a, const ND: usize>(&'a self, strategy: Strategy, kernel: impl ElementKernel<ND> + 'a) -> Run<'a> {
         let (space, dofs) = (&self.space, self.problem.dofs);
         Box::new(move |is_checked| {
@@ -135,31 +115,6 @@ impl Input {
             let (first, again) = (ms(&mut assemble).0, ms(&mut assemble).0);
             let times = Times { graph: Some(graph_ms), pattern: graph_ms + rest, first, again };
             (times, is_checked.then_some(matrix))
-        })
-    }
-
-    /// Assembly into a matrix of 3 x 3 blocks, on the graph of the nodes.
-    fn blocks<'a, const ND: usize>(&'a self, strategy: Strategy, kernel: impl ElementKernel<ND> + 'a) -> Run<'a> {
-        let space = &self.space;
-        Box::new(move |is_checked| {
-            let (graph_ms, graph) = ms(|| self.graph());
-            let (rest, (mut plan, mut matrix)) = ms(|| {
-                let plan = BlockFill::<ND, 3>::new(space, strategy, &graph).expect("a plan");
-                (plan, BlockCrsMatrix::<3>::zero(graph.crs.clone()))
-            });
-            let mut assemble = || {
-                let assembled = plan.assemble_parts(space, &kernel, Sum::Overwrite, Parts::Matrix(&mut matrix));
-                assembled.expect("an assembly");
-            };
-            let (first, again) = (ms(&mut assemble).0, ms(&mut assemble).0);
-            let times = Times { graph: Some(graph_ms), pattern: graph_ms + rest, first, again };
-            let expanded = is_checked.then(|| {
-                let nodes = graph.crs.rows();
-                let map = DofMap::new(3, nodes, nodes, DofOrder::Interleaved).expect("dofs");
-                let dofs = Arc::new(map.expand(space, &graph.crs).expect("a graph of dofs"));
-                matrix.expand(space, &map, &dofs).expect("single values")
-            });
-            (times, expanded)
         })
     }
 

@@ -13,13 +13,8 @@ INCLUDES = {
     "Fill, gather": "as Fill, strategy `gather`",
     "Fill, element_fn": "as Fill, kernel for one element at a time, in plain numbers",
     "Fill, given matrices": "pattern: as Fill; assembly: sum of the given element matrices, strategy `gather`",
-    "Fill with_dofs": "pattern: `graph::build`, `Graph::with_dofs`, `Fill::new`, zero matrix of single values; assembly: as BlockFill",
-    "Fill": "pattern: `graph::build`, `Fill::new` (`colour`), zero matrix; assembly: kernel in vector lanes and sum, matrix alone",
-    "BlockFill, gather": "as BlockFill, strategy `gather`",
-    "BlockFill, element_fn": "as BlockFill, kernel for one element at a time, in plain numbers",
-    "BlockFill, given matrices": "pattern: as BlockFill; assembly: sum of the given element matrices, strategy `gather`",
-    "BlockFill": "pattern: `graph::build` of nodes, `BlockFill::new` (`colour`), zero matrix of 3 x 3 blocks; assembly: kernel in vector "
-                 "lanes and sum, matrix alone",
+    "Fill": "pattern: `graph::build`, with 3 dofs per node `Graph::with_dofs`, `Fill::new` (`colour`), zero matrix; assembly: kernel in "
+            "vector lanes and sum, matrix alone",
     "Coo::from_elements": "pattern: plan from the elements' dofs, zero matrix; assembly: sum of the given element matrices",
     "Coo::new": "pattern: plan from arrays of pairs, zero matrix; assembly: sum of the given element matrices",
     "dolfinx, PETSc aij": "pattern: `create_matrix` (PETSc AIJ); assembly: compiled kernel, `MatSetValuesLocal`",
@@ -53,33 +48,30 @@ def pairs(problem):
     """(what, our row, our stage, peer's row, peer's stage, whether both use the same algorithm, aim)."""
     vector = problem.startswith("elasticity")
     aim = 3 if vector else 5
-    mine = "BlockFill" if vector else "Fill"
     kernel = "quadrature yes; sums no (stored positions, search in the row)"
     factors = "no: sum factorisation against quadrature; stored positions against a search in the row"
     numpy = "quadrature yes; sums no (stored positions, COO to CSR)"
     build = "no: node -> element lists against insertion into rows"
     plans = "yes: a plan from pairs, then sums"
     if vector:
-        yield "assembly, CRS", "Fill with_dofs", AGAIN, "dolfinx, PETSc aij", AGAIN, kernel, aim
-        yield "assembly, blocks", mine, AGAIN, "dolfinx, PETSc baij", AGAIN, kernel, aim
-        yield "assembly, own format", mine, AGAIN, "dolfinx, PETSc aij", AGAIN, kernel + "; blocks against CRS", aim
-        yield "pattern, CRS", "Fill with_dofs", PATTERN, "dolfinx, PETSc aij", PATTERN, build, None
-        yield "pattern, blocks", mine, PATTERN, "dolfinx, PETSc baij", PATTERN, build, None
+        for peer in ("dolfinx, PETSc aij", "dolfinx, PETSc baij"):
+            yield "assembly", "Fill", AGAIN, peer, AGAIN, kernel, aim
+            yield "pattern", "Fill", PATTERN, peer, PATTERN, build, None
     else:
         for peer in ("dolfinx, PETSc aij", "dolfinx, MatrixCSR"):
-            yield "assembly", mine, AGAIN, peer, AGAIN, kernel, aim
+            yield "assembly", "Fill", AGAIN, peer, AGAIN, kernel, aim
             yield "assembly", "Fill, FusedKernel", AGAIN, peer, AGAIN, factors, aim
         yield "assembly, element by element", "Fill, element_fn", AGAIN, "dolfinx, PETSc aij", AGAIN, kernel, None
-        yield "pattern", mine, PATTERN, "dolfinx, PETSc aij", PATTERN, build, None
-        yield "pattern", mine, PATTERN, "dolfinx, MatrixCSR", PATTERN, build, None
-    yield "assembly", mine, AGAIN, "scikit-fem", AGAIN, numpy, aim
-    yield "all of a first matrix", mine, WITH_PATTERN, "dolfinx, PETSc aij", WITH_PATTERN, kernel, None
-    yield "all of a first matrix", mine, WITH_PATTERN, "scikit-fem", WITH_PATTERN, numpy, None
+        yield "pattern", "Fill", PATTERN, "dolfinx, PETSc aij", PATTERN, build, None
+        yield "pattern", "Fill", PATTERN, "dolfinx, MatrixCSR", PATTERN, build, None
+    yield "assembly", "Fill", AGAIN, "scikit-fem", AGAIN, numpy, aim
+    yield "all of a first matrix", "Fill", WITH_PATTERN, "dolfinx, PETSc aij", WITH_PATTERN, kernel, None
+    yield "all of a first matrix", "Fill", WITH_PATTERN, "scikit-fem", WITH_PATTERN, numpy, None
     yield "pattern, from pairs", "Coo::new", PATTERN, "PETSc MatSetValuesCOO", PATTERN, plans, None
     yield "sum of given matrices", "Coo::new", AGAIN, "PETSc MatSetValuesCOO", AGAIN, plans, None
-    yield "sum of given matrices", f"{mine}, given matrices", AGAIN, "PETSc MatSetValuesCOO", AGAIN, "no: elements against pairs", None
+    yield "sum of given matrices", "Fill, given matrices", AGAIN, "PETSc MatSetValuesCOO", AGAIN, "no: elements against pairs", None
     # The aim is for nodes: graph and positions in half of SciPy's time.
-    yield "pattern", mine, GRAPH, "SciPy coo_matrix.tocsr", FIRST, "no: pattern alone against pattern and sum", None if vector else 2
+    yield "pattern", "Fill", GRAPH, "SciPy coo_matrix.tocsr", FIRST, "no: pattern alone against pattern and sum", None if vector else 2
     yield "all of a first matrix", "Coo::new", WITH_PATTERN, "SciPy coo_matrix.tocsr", FIRST, "no: plan and sum against two sorts", None
     yield "sum of given matrices", "Coo::new", AGAIN, "SciPy coo_matrix.tocsr", AGAIN, "no: SciPy keeps no plan", None
 
@@ -97,7 +89,7 @@ def of(problem, cells, cores, found, differences, cell):
         difference = f"{differences[name]:.1e}" if name in differences else ""
         lines.append(f"| {name} | {stages} | {len(rounds)} | {difference} |")
     lines += ["", "| compared | minifenl | peer | same algorithm | peer / minifenl | aim | met |", "|---|" + "---|" * 6]
-    for what, mine, our_stage, peer, stage, same, aim in pairs(problem):
+    for what, "Fill", our_stage, peer, stage, same, aim in pairs(problem):
         if mine not in found or peer not in found:
             continue
         quotients = [total(theirs, stage) / total(ours, our_stage) for ours, theirs in zip(found[mine], found[peer])]

@@ -4,9 +4,7 @@
 //! with the ghosts grouped by owner, lowest rank first. Grouping lets a receive write directly behind the owned part of
 //! a vector. Rows of a distributed matrix are the owned indices; its columns are the owned and ghost indices.
 
-use crate::error::check_length;
 use crate::space::try_reserve;
-use crate::sparse::DofMap;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
@@ -60,33 +58,34 @@ impl Map {
         Ok(Map { global, owned, ghosts: end as usize - owned, neighbours })
     }
 
-    /// Returns the map of dofs of a map of nodes: owners, order of messages and of ghosts are those of the nodes, with all dofs of a
-    /// node in one message.
+    /// Returns the map of `dofs` interleaved dofs per node of a map of nodes, as `Graph::with_dofs` numbers them: owners, order of
+    /// messages and of ghosts are those of the nodes, with all dofs of a node in one message.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `dofs` numbers other nodes, [`Error::TooLarge`] when there are 2^64 dofs or more, [`Error::OutOfMemory`]
-    /// when the memory is not available.
-    pub fn expand(&self, dofs: &DofMap) -> Result<Map> {
-        let per_node = dofs.dofs_per_node();
-        check_length("Map::expand", "dofs (owned)", dofs.rows(), per_node * self.owned)?;
-        check_length("Map::expand", "dofs (local)", dofs.columns(), per_node * self.local_count())?;
-        let global = self.global.checked_mul(per_node as u64).ok_or_else(|| Error::TooLarge {
+    /// [`Error::TooLarge`] when there are 2^64 dofs or more, or more local ones than 32 bits number; [`Error::OutOfMemory`] when the
+    /// memory is not available.
+    pub fn expand(&self, dofs: usize) -> Result<Map> {
+        let too_large = |nodes: u64, limit: String| Error::TooLarge {
             what: "map".into(),
-            needed: format!("{per_node} dofs on each of {} nodes", self.global),
-            limit: format!("{} indices", GlobalOrdinal::MAX),
-        })?;
-        let scaled = |node: LocalOrdinal| node * per_node as LocalOrdinal;
+            needed: format!("{dofs} dofs on each of {nodes} nodes"),
+            limit,
+        };
+        let global = self.global.checked_mul(dofs as u64);
+        let global = global.ok_or_else(|| too_large(self.global, format!("{} indices", GlobalOrdinal::MAX)))?;
+        let (local, most) = (self.local_count(), LocalOrdinal::MAX as usize);
+        if local.checked_mul(dofs).is_none_or(|count| count >= most) {
+            return Err(too_large(local as u64, format!("{} local indices (32 bits)", most - 1)));
+        }
+        let dofs = dofs as LocalOrdinal;
         let mut neighbours = Vec::new();
         try_reserve("neighbours", &mut neighbours, self.neighbours.len())?;
         for Neighbour { rank, send, receive } in &self.neighbours {
             let mut list = Vec::new();
-            try_reserve("dofs to send", &mut list, per_node * send.len())?;
-            let dofs_of = |&node: &LocalOrdinal| (0..per_node).map(move |field| dofs.dof(node as usize, field));
-            list.extend(send.iter().flat_map(dofs_of).map(|dof| dof as LocalOrdinal));
-            let receive = scaled(receive.start)..scaled(receive.end);
-            neighbours.push(Neighbour { rank: *rank, send: list, receive });
+            try_reserve("dofs to send", &mut list, dofs as usize * send.len())?;
+            list.extend(send.iter().flat_map(|&node| (0..dofs).map(move |field| dofs * node + field)));
+            neighbours.push(Neighbour { rank: *rank, send: list, receive: dofs * receive.start..dofs * receive.end });
         }
-        Map::new(global, dofs.rows(), neighbours)
+        Map::new(global, dofs as usize * self.owned, neighbours)
     }
 
     /// Renumbers the owned indices: index `i` becomes `new_of_old[i]`. Neighbours keep the order in which values travel.
@@ -133,7 +132,6 @@ pub(super) fn local(count: usize) -> Result<LocalOrdinal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparse::DofOrder;
 
     fn neighbour(rank: usize, send: &[u32], receive: Range<u32>) -> Neighbour {
         Neighbour { rank, send: send.to_vec(), receive }
@@ -149,14 +147,10 @@ mod tests {
     #[test]
     fn dofs_travel_with_their_nodes() {
         let map = Map::new(100, 4, vec![neighbour(0, &[3, 1], 4..6), neighbour(2, &[3], 6..7)]).unwrap();
-        let expanded = |order| map.expand(&DofMap::new(2, 4, 7, order).unwrap()).unwrap();
-        let wanted = |first: &[u32], second: &[u32]| {
-            Map::new(200, 8, vec![neighbour(0, first, 8..12), neighbour(2, second, 12..14)]).unwrap()
-        };
-        assert_eq!(expanded(DofOrder::Interleaved), wanted(&[6, 7, 2, 3], &[6, 7]));
-        assert_eq!(expanded(DofOrder::ByField), wanted(&[3, 7, 1, 5], &[3, 7]));
-        let other = DofMap::new(2, 4, 8, DofOrder::Interleaved).unwrap();
-        assert!(map.expand(&other).unwrap_err().to_string().contains("dofs (local)"));
+        let wanted = Map::new(200, 8, vec![neighbour(0, &[6, 7, 2, 3], 8..12), neighbour(2, &[6, 7], 12..14)]).unwrap();
+        assert_eq!(map.expand(2).unwrap(), wanted);
+        assert!(map.expand(1 << 60).unwrap_err().to_string().contains("dofs on each of 100 nodes"));
+        assert!(map.expand(1 << 40).unwrap_err().to_string().contains("dofs on each of 7 nodes"));
     }
 
     #[test]

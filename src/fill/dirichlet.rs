@@ -19,8 +19,6 @@ pub struct Dirichlet<M: MemorySpace = HostMemory> {
     pub(super) row_count: usize,
     /// Number of values of the matrix, padding included.
     pub(super) values: usize,
-    /// Dofs per node: width of the matrix's blocks.
-    pub(super) dofs: usize,
     /// Number of the graph that the entries are of.
     pub(super) graph: u64,
 }
@@ -47,16 +45,12 @@ impl<M: MemorySpace> Dirichlet<M> {
         matrix: &mut CrsMatrix<f64, M>,
         residual: &mut M::Slice<f64>,
     ) -> Result<()> {
-        self.check("Dirichlet::apply", 1, matrix.graph())?;
+        self.check("Dirichlet::apply", matrix.graph())?;
         space.apply_dirichlet(self, M::slice_mut(matrix.values_mut()), residual)
     }
 
-    /// Refuses a matrix on another graph, or with another number of dofs per node.
-    pub(super) fn check(&self, name: &str, dofs: usize, graph: &CrsGraph<M>) -> Result<()> {
-        if self.dofs != dofs {
-            let made = format!("conditions for {} dofs per node, a matrix of {dofs}", self.dofs);
-            return Err(Error::Invalid(format!("{name}: {made}: expected the same number")));
-        }
+    /// Refuses a matrix on another graph.
+    pub(super) fn check(&self, name: &str, graph: &CrsGraph<M>) -> Result<()> {
         if self.graph != graph.number() {
             let expected = "expected the graph that the conditions were made for, or a copy of it";
             return Err(Error::Invalid(format!("{name}: the matrix is on another graph: {expected}")));

@@ -1,8 +1,8 @@
 //! Sums element matrices and residuals into the values of a CRS matrix and a residual, and imposes boundary conditions.
 //!
 //! Both operations have one interface on every space: [`Assemble`] for the heat equation and [`Boundary`] for
-//! [`Dirichlet`] conditions. [`AssembleModel`] has the program's other problems. A user's equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), its
-//! [`DynFill`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
+//! [`Dirichlet`] conditions. [`AssembleModel`] has the program's other problems. A user's equations use the host's [`Fill`] with an
+//! [`ElementKernel`] (or [`element_fn`]), a [`Coo`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
 //! stored element matrices. Assembly offers three strategies:
 //!
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
@@ -65,8 +65,8 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    BlockFill, ContractionKernel, DynFill, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel,
-    EquationScratch, Fill, FusedKernel, HostHeatAssembly, HostOperator, element_fn,
+    ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel, EquationScratch, Fill,
+    FusedKernel, HostHeatAssembly, HostOperator, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

@@ -4,31 +4,22 @@ use crate::sparse::CrsMatrix;
 
 /// The arrays that an assembly writes.
 #[derive(Debug)]
-pub enum Parts<'a, M = &'a mut CrsMatrix> {
+pub enum Parts<'a> {
     /// The matrix and the residual.
-    Both(M, &'a mut [f64]),
+    Both(&'a mut CrsMatrix, &'a mut [f64]),
     /// The matrix alone.
-    Matrix(M),
+    Matrix(&'a mut CrsMatrix),
     /// The residual alone.
     Residual(&'a mut [f64]),
 }
 
-impl<'a, M> Parts<'a, M> {
+impl Parts<'_> {
     /// The parts that are assembled.
     pub(super) fn wanted(&self) -> Wanted {
         match self {
             Parts::Both(..) => Wanted::Both,
             Parts::Matrix(_) => Wanted::Matrix,
             Parts::Residual(_) => Wanted::Residual,
-        }
-    }
-
-    /// Replaces the matrix.
-    pub(super) fn map<N>(self, f: impl FnOnce(M) -> N) -> Parts<'a, N> {
-        match self {
-            Parts::Both(matrix, residual) => Parts::Both(f(matrix), residual),
-            Parts::Matrix(matrix) => Parts::Matrix(f(matrix)),
-            Parts::Residual(residual) => Parts::Residual(residual),
         }
     }
 }

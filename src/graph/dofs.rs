@@ -12,9 +12,9 @@
 use super::elem_graph::with_position_type;
 use super::{ElemGraph, Graph, Position, Positions, step};
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, StepTimes, try_zeroed};
-use crate::sparse::{DofMap, DofOrder};
-use crate::{Error, LocalOrdinal, Result};
+use crate::space::{HostSpace, StepTimes, split_at, try_zeroed};
+use crate::sparse::CrsGraph;
+use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -42,8 +42,7 @@ impl Graph {
         check_dofs(dofs, self.crs.columns(), self.elem.elem_node().as_slice().len())?;
         let mut step_times = StepTimes::default();
         let elem_node = table(space, self.elem.elem_node(), dofs)?;
-        let map = DofMap::new(dofs, self.crs.rows(), self.crs.columns(), DofOrder::Interleaved)?;
-        let crs = map.expand(space, &self.crs)?;
+        let crs = pattern(space, &self.crs, dofs)?;
         step_times.mark(step::COLUMNS);
         let positions = with_position_type!(self.crs.longest_row() * dofs, P => match self.elem.positions() {
             Positions::U8(old) => positions::<S, u8, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
@@ -68,6 +67,31 @@ pub(super) fn check_dofs(dofs: usize, columns: usize, corners: usize) -> Result<
         return Err(Error::TooLarge { what: "dofs".into(), needed, limit });
     }
     Ok(())
+}
+
+/// Returns the pattern of the dofs.
+fn pattern<S: HostSpace>(space: &S, nodes: &CrsGraph, dofs: usize) -> Result<CrsGraph> {
+    let (of_nodes, rows) = (nodes.row_map(), nodes.rows());
+    let mut row_map = try_zeroed::<RowOffset>("row offsets of dofs", dofs * rows + 1)?;
+    let ends = row_map[1..].chunks_exact_mut(dofs).zip(of_nodes.windows(2));
+    let d = dofs as RowOffset;
+    ends.for_each(|(ends, node)| {
+        ends.iter_mut().zip(1..).for_each(|(end, a)| *end = d * (d * node[0] + a * (node[1] - node[0])));
+    });
+    let mut entries = try_zeroed::<LocalOrdinal>("columns of dofs", dofs * dofs * nodes.nnz())?;
+    let bounds = (0..=rows.div_ceil(S::CHUNK)).map(|chunk| dofs * dofs * of_nodes[rows.min(chunk * S::CHUNK)] as usize);
+    space.for_each(split_at(&mut entries, bounds).into_par_iter().enumerate(), |(chunk, mut entries)| {
+        for node in chunk * S::CHUNK..rows.min((chunk + 1) * S::CHUNK) {
+            let columns = nodes.row(node);
+            for _ in 0..dofs {
+                let row = entries.split_off_mut(..dofs * columns.len()).expect("the columns of a row");
+                for (of_node, &node) in row.chunks_exact_mut(dofs).zip(columns) {
+                    (dofs as LocalOrdinal * node..).zip(of_node).for_each(|(dof, column)| *column = dof);
+                }
+            }
+        }
+    });
+    Ok(CrsGraph::trusted(row_map, entries, dofs * nodes.columns()))
 }
 
 /// Returns the dofs of each element.

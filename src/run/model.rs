@@ -14,7 +14,6 @@ use crate::comm::{Communicator, Links, agree};
 use crate::mesh::{BoxPart, ElementPart};
 use crate::solve::Reason;
 use crate::space::{Array, MemorySpace};
-use crate::sparse::{DofMap, DofOrder};
 use crate::{Result, graph};
 use std::time::Instant;
 
@@ -106,9 +105,7 @@ pub fn model_solution_on<S: Job>(
 
     // 3. Assembly, boundary conditions, matrix and solver.
     comm.enter_phase("set-up");
-    let map = DofMap::new(dofs, owned, part.map.local_count(), DofOrder::Interleaved)
-        .and_then(|numbering| part.map.expand(&numbering));
-    let map = agree(comm, map)?;
+    let map = agree(comm, part.map.expand(dofs))?;
     let problem = phases.time("setup", || {
         let (setting, discrete) = (
             Setting { deck, links: &links, phases: &phases, progress },

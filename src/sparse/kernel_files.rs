@@ -4,8 +4,6 @@ use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Products with a CRS matrix.
 pub static SPARSE: KernelFile = kernel_file!("sparse", "ranks.cuh");
-/// Products with a matrix of dense blocks.
-pub static BLOCK: KernelFile = kernel_file!("block", "ranks.cuh");
 /// Sliced matrices: values from CRS, and products.
 pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh", "slices.cuh", "slice_rows.cuh");
 /// The same with half of a symmetric matrix.
@@ -14,4 +12,4 @@ pub static SLICES_SYMMETRIC: KernelFile = kernel_file!("slices_symmetric", "rank
 pub static SLICE_LAYOUT: KernelFile = kernel_file!("slice_layout", "slices.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 5] = [&SPARSE, &BLOCK, &SLICES, &SLICES_SYMMETRIC, &SLICE_LAYOUT];
+pub static KERNEL_FILES: [&KernelFile; 4] = [&SPARSE, &SLICES, &SLICES_SYMMETRIC, &SLICE_LAYOUT];

@@ -22,11 +22,9 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
-mod block;
 mod crs_graph;
 mod crs_matrix;
 mod diagonal;
-mod dof_map;
 mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
@@ -35,11 +33,9 @@ mod spmv;
 #[cfg(feature = "sprs")]
 mod sprs;
 
-pub use block::BlockCrsMatrix;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub(crate) use diagonal::inverse_of_diagonal;
-pub use dof_map::{DofMap, DofOrder};
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
 #[cfg(any(feature = "cli", feature = "cuda"))]

@@ -25,7 +25,6 @@ use minifenl::space;
 #[cfg(feature = "cuda")]
 mod cuda {
     mod blas;
-    mod block;
     mod cg_variants;
     mod comm;
     mod contraction;

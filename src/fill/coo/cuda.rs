@@ -16,7 +16,7 @@ use crate::fill::kernel_files::COO;
 use crate::fill::same_graph::check_copy;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments, bits_of};
 use crate::space::{ExecutionSpace, Item};
-use crate::sparse::{BlockCrsMatrix, CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -203,28 +203,6 @@ impl CudaCoo {
         check_length("CudaCoo::sum_rows", "values", values.len(), self.slots)?;
         check_length("CudaCoo::sum_rows", "rows", rows.len(), self.graph.rows())?;
         self.rows.sum(space, self.graph.rows(), values, sum, rows)
-    }
-
-    /// Sums element matrices `[elem, a, c, b, d]` of `B` dofs per node, c of row node a and d of column node b, into blocks on the
-    /// plan's graph, which is one of nodes. Each block adds in the order of the input.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] unless there are `B * B` numbers per value of the plan, [`Error::Invalid`] for a matrix on another graph.
-    pub fn set_blocks<const B: usize>(
-        &self,
-        space: &Cuda,
-        values: &CudaArray<f64>,
-        sum: Sum,
-        matrix: &mut BlockCrsMatrix<B, CudaMemory>,
-    ) -> Result<()> {
-        const NAME: &str = "CudaCoo::set_blocks";
-        check_length(NAME, "values", values.len(), B * B * self.value_count())?;
-        let (graph, out) = matrix.values_on_graph();
-        check_copy(NAME, graph, &self.graph)?;
-        let (count, Sums { first, order }) = (B * B * self.graph.nnz(), &self.entries);
-        let into = u32::from(sum == Sum::Into);
-        let arguments = arguments![count as u64, self.width as u32, B as u32, first, order, values, into, out];
-        space.launch(&COO, "sum_blocks", Grid::cover(count, THREADS), arguments)
     }
 }
 

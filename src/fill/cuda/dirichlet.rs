@@ -37,15 +37,7 @@ impl Boundary for Cuda {
             let grid = Grid::cover(graph.rows() * LANES, THREADS);
             self.launch(&DIRICHLET, "list_fixed", grid, arguments)?;
         }
-        Ok(Dirichlet {
-            rows,
-            entries,
-            lengths,
-            row_count: graph.rows(),
-            values: graph.nnz(),
-            dofs: 1,
-            graph: graph.number(),
-        })
+        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), values: graph.nnz(), graph: graph.number() })
     }
 
     fn apply_dirichlet(

@@ -4,9 +4,9 @@
 //! Those on the heap are allocated once, one per thread, and lent from call to call.
 
 use super::kernel::ElementBatch;
-use super::pool::Pool;
 use crate::Result;
-use crate::space::try_reserve;
+use crate::space::{try_collect, try_reserve};
+use std::sync::{Mutex, PoisonError};
 
 /// Largest batch on the stack, in bytes: elements of 31 nodes.
 const ON_STACK: usize = 64 << 10;
@@ -14,7 +14,8 @@ const ON_STACK: usize = 64 << 10;
 /// The batches of an assembly.
 #[derive(Debug)]
 pub(super) struct Batches<const NN: usize> {
-    large: Pool<HeapBatch<NN>>,
+    /// Large batches that no thread uses at the moment.
+    large: Mutex<Vec<HeapBatch<NN>>>,
 }
 
 /// A batch on the heap, in a list of one: a box would be filled on the stack.
@@ -43,16 +44,23 @@ impl<const NN: usize> Batches<NN> {
     /// Allocates the batches of `threads` threads, if they do not fit on their stacks.
     pub(super) fn new(threads: usize) -> Result<Self> {
         let count = if Self::IS_SMALL { 0 } else { threads };
-        Ok(Batches { large: Pool::new(count, HeapBatch::new)? })
+        let batches = try_collect("batches of threads", (0..count).map(|_| HeapBatch::new()))?;
+        Ok(Batches { large: Mutex::new(batches.into_iter().collect::<Result<_>>()?) })
     }
 
-    /// Calls `work` with a batch of arbitrary numbers.
+    /// Calls `work` with a batch of arbitrary numbers. A space with more threads than the plan was made for adds batches.
     #[inline(always)]
     pub(super) fn lend<R>(&self, work: impl FnOnce(&mut ElementBatch<NN>) -> R) -> Result<R> {
         if Self::IS_SMALL {
             return Ok(on_stack(work));
         }
-        self.large.lend(HeapBatch::new, |batch| work(batch.get()))
+        let free = || self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        // A statement of its own, which ends the lock.
+        let taken = free().pop();
+        let mut batch = taken.map_or_else(HeapBatch::new, Ok)?;
+        let result = work(batch.get());
+        free().push(batch);
+        Ok(result)
     }
 }
 

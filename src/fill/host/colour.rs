@@ -50,19 +50,17 @@ impl Colour {
         Ok(Colour { colours })
     }
 
-    pub(super) fn assemble<S: HostSpace, const ND: usize, const B: usize>(
+    pub(super) fn assemble<S: HostSpace, const NN: usize>(
         &self,
         space: &S,
-        kernel: &dyn AnyKernel<ND>,
-        batches: &Batches<ND>,
+        kernel: &dyn AnyKernel<NN>,
+        batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
         let sums = SharedSums::new(space, graph.crs, output);
         let add = |_, cell: &AtomicF64, term| add_unshared(cell, term);
-        self.for_blocks(space, graph.elem.elem_node(), |elems| {
-            add_elems::<ND, B>(kernel, batches, elems, graph, sums, add)
-        })
+        self.for_blocks(space, graph.elem.elem_node(), |elems| add_elems(kernel, batches, elems, graph, sums, add))
     }
 
     /// Calls `work` with the elements of each block of a table, colour by colour.

@@ -4,7 +4,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::{Boundary, Dirichlet};
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, try_collect, try_push, try_reserve};
-use crate::sparse::{BlockCrsMatrix, CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
@@ -32,7 +32,7 @@ impl Dirichlet {
     ) -> Result<()> {
         const NAME: &str = "Dirichlet::apply_with";
         let (graph, stored) = (matrix.graph(), matrix.values());
-        self.check(NAME, 1, graph)?;
+        self.check(NAME, graph)?;
         check_at_least(NAME, "rhs", rhs.len(), self.row_count)?;
         check_length(NAME, "values", values.len(), graph.columns())?;
         let mut imposed = Vec::new();
@@ -63,91 +63,40 @@ impl Dirichlet {
 
 impl<S: HostSpace> Boundary for S {
     fn dirichlet(&self, graph: &CrsGraph, fixed: &[u8]) -> Result<Dirichlet> {
-        list::<1, S>("Dirichlet::new", self, graph, fixed)
-    }
-
-    fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut [f64], residual: &mut [f64]) -> Result<()> {
-        clear("Dirichlet::apply", self, conditions, values, residual)
-    }
-}
-
-impl Dirichlet {
-    /// Lists what to clear in a matrix of `B x B` blocks on a graph of nodes. `fixed[B node + field]` is 0 for a free dof, for every
-    /// local node, owned and ghost.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `fixed` has `B` items per column and each row a column of its own,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn of_blocks<const B: usize, S: HostSpace>(space: &S, graph: &CrsGraph, fixed: &[u8]) -> Result<Self> {
-        list::<B, S>("Dirichlet::of_blocks", space, graph, fixed)
-    }
-
-    /// Clears the listed values of a matrix of blocks and the residual of fixed dofs.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when the matrix is on another graph or has blocks of another width, [`Error::Shape`] when the residual has
-    /// fewer items than rows.
-    pub fn apply_to_blocks<const B: usize, S: HostSpace>(
-        &self,
-        space: &S,
-        matrix: &mut BlockCrsMatrix<B>,
-        residual: &mut [f64],
-    ) -> Result<()> {
-        const NAME: &str = "Dirichlet::apply_to_blocks";
-        self.check(NAME, B, matrix.graph())?;
-        clear(NAME, space, self, matrix.parts_mut().1, residual)
-    }
-}
-
-fn clear<S: HostSpace>(
-    name: &'static str,
-    space: &S,
-    conditions: &Dirichlet,
-    values: &mut [f64],
-    residual: &mut [f64],
-) -> Result<()> {
-    check_length(name, "matrix", values.len(), conditions.values)?;
-    check_at_least(name, "residual", residual.len(), conditions.row_count)?;
-    let values = atomic_view(values);
-    space.for_each(conditions.entries.par_chunks(S::CHUNK), |entries| {
-        entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
-    });
-    conditions.rows.iter().for_each(|&row| residual[row as usize] = 0.0);
-    Ok(())
-}
-
-/// Lists the rows of fixed dofs and the entries to clear.
-fn list<const B: usize, S: HostSpace>(
-    name: &'static str,
-    space: &S,
-    graph: &CrsGraph,
-    fixed: &[u8],
-) -> Result<Dirichlet> {
-    check_length(name, "fixed", fixed.len(), B * graph.columns())?;
-    check_at_least(name, "graph (columns)", graph.columns(), graph.rows())?;
-    let is_fixed = |&row: &usize| fixed[row] != 0;
-    let mut rows = Vec::new();
-    try_reserve("fixed rows", &mut rows, (0..B * graph.rows()).filter(is_fixed).count())?;
-    rows.extend((0..B * graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
-    let mut lists = try_collect("lists of entries", (0..graph.rows().div_ceil(S::CHUNK)).map(|_| Vec::new()))?;
-    space.try_for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
-        for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
-            for entry in graph.row_range(row) {
-                let column = graph.entries()[entry] as usize;
-                for (c, d) in (0..B).flat_map(|c| (0..B).map(move |d| (c, d))) {
-                    let (row, column) = (B * row + c, B * column + d);
+        const NAME: &str = "Dirichlet::new";
+        check_length(NAME, "fixed", fixed.len(), graph.columns())?;
+        check_at_least(NAME, "graph (columns)", graph.columns(), graph.rows())?;
+        let is_fixed = |&row: &usize| fixed[row] != 0;
+        let mut rows = Vec::new();
+        try_reserve("fixed rows", &mut rows, (0..graph.rows()).filter(is_fixed).count())?;
+        rows.extend((0..graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
+        let mut lists = try_collect("lists of entries", (0..graph.rows().div_ceil(S::CHUNK)).map(|_| Vec::new()))?;
+        self.try_for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
+            for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
+                for entry in graph.row_range(row) {
+                    let column = graph.entries()[entry] as usize;
                     if column != row && (fixed[row] | fixed[column]) != 0 {
-                        try_push("entries to clear", list, (B * (B * entry + c) + d) as RowOffset)?;
+                        try_push("entries to clear", list, entry as RowOffset)?;
                     }
                 }
             }
-        }
+            Ok(())
+        })?;
+        let mut entries = Vec::new();
+        try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
+        lists.iter().for_each(|list| entries.extend_from_slice(list));
+        let lengths = (rows.len(), entries.len());
+        Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), values: graph.nnz(), graph: graph.number() })
+    }
+
+    fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut [f64], residual: &mut [f64]) -> Result<()> {
+        check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
+        check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
+        let values = atomic_view(values);
+        self.for_each(conditions.entries.par_chunks(S::CHUNK), |entries| {
+            entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
+        });
+        conditions.rows.iter().for_each(|&row| residual[row as usize] = 0.0);
         Ok(())
-    })?;
-    let mut entries = Vec::new();
-    try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
-    lists.iter().for_each(|list| entries.extend_from_slice(list));
-    let lengths = (rows.len(), entries.len());
-    let (row_count, values) = (B * graph.rows(), B * B * graph.nnz());
-    Ok(Dirichlet { rows, entries, lengths, row_count, values, dofs: B, graph: graph.number() })
+    }
 }

@@ -1,12 +1,12 @@
 //! Strategy `gather`: element matrices are computed first; then each row sums its own parts in element order.
 //!
 //! The sums have the same bits on any number of threads, and on any number of ranks that keep the order of elements. A
-//! row's part of an element matrix is ND adjacent numbers, ND dofs per element.
+//! row's part of an element matrix is NN adjacent numbers.
 //!
 //! With a local numbering a row needs only elements that are close together. Each thread then moves a *window* of
 //! element matrices along its rows, which stays in cache; elements on the boundary between two threads are computed by
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
-//! thread), all element matrices are stored in memory: 16 ND (ND + 1) bytes per element, written and read.
+//! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
 use super::batches::Batches;
 use super::kernel::AnyKernel;
@@ -30,22 +30,22 @@ const BLOCK: usize = 32 * LANES;
 
 /// Lists of each row's elements, and the storage of the element matrices.
 #[derive(Debug)]
-pub(super) struct Gather<const ND: usize, const B: usize> {
+pub(super) struct Gather<const NN: usize> {
     lists: NodeElem,
     /// Bounds of the pieces of rows.
     bounds: Vec<usize>,
-    arrays: Arrays<ND, B>,
+    arrays: Arrays<NN>,
 }
 
 #[derive(Debug)]
-enum Arrays<const ND: usize, const B: usize> {
+enum Arrays<const NN: usize> {
     /// One window per piece of rows.
-    Windows(Vec<Window<ND, B>>),
+    Windows(Vec<Window<NN>>),
     /// `[elem, i, j]` and `[elem, i]` of all elements.
     All(Vec<f64>, Vec<f64>),
 }
 
-impl<const ND: usize, const B: usize> Gather<ND, B> {
+impl<const NN: usize> Gather<NN> {
     pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows)?;
         // One piece per thread: every further cut would duplicate more elements.
@@ -57,7 +57,7 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
         }
         let elems = elem_node.elem_count();
         let arrays =
-            Arrays::All(try_zeroed("element matrices", elems * ND * ND)?, try_zeroed("element residuals", elems * ND)?);
+            Arrays::All(try_zeroed("element matrices", elems * NN * NN)?, try_zeroed("element residuals", elems * NN)?);
         // Stored matrices are computed once in any case, so more pieces only balance the load.
         Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
     }
@@ -73,16 +73,16 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
     pub(super) fn assemble<S: HostSpace>(
         &mut self,
         space: &S,
-        kernel: &dyn AnyKernel<ND>,
-        batches: &Batches<ND>,
+        kernel: &dyn AnyKernel<NN>,
+        batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
         let Output { values, residual, sum, wanted } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
-        let entries = |row: usize| if wanted.has_matrix() { B * B * row_map[row] as usize } else { 0 };
-        let items = if wanted.has_residual() { B } else { 0 };
+        let entries = |row: usize| if wanted.has_matrix() { row_map[row] as usize } else { 0 };
+        let items = usize::from(wanted.has_residual());
         let pieces = split_at(values, bounds.iter().map(|&row| entries(row))).into_par_iter();
         let pieces = pieces.zip(split_at(residual, bounds.iter().map(|&row| items * row))).enumerate();
         let rows = |piece: usize| {
@@ -94,13 +94,13 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
             Arrays::Windows(windows) => with_positions!(graph.elem, positions => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
-                    let mut residual = residual.as_chunks_mut::<B>().0.iter_mut();
+                    let mut residual = residual.iter_mut();
                     let mut evaluate = kernel.evaluator(wanted);
                     for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
                         window.reach(slots, elem_count, &mut evaluate);
-                        let terms = |slot, c| window.terms(slot, c);
+                        let terms = |slot| window.terms(slot);
                         add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
                     }
                     Ok(())
@@ -108,10 +108,10 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
             }),
             Arrays::All(matrices, residuals) => {
                 compute_all(space, kernel, wanted, batches, elem_count, (matrices, residuals))?;
-                let terms = |slot: usize, c| (&matrices[(slot * B + c) * ND..][..ND], residuals[slot * B + c]);
+                let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
                 with_positions!(graph.elem, positions => {
                     space.for_each(pieces, |(piece, (mut values, residual))| {
-                        let mut residual = residual.as_chunks_mut::<B>().0.iter_mut();
+                        let mut residual = residual.iter_mut();
                         for (slots, len) in rows(piece) {
                             let (row, rest) = values.split_at_mut(len);
                             values = rest;
@@ -125,34 +125,28 @@ impl<const ND: usize, const B: usize> Gather<ND, B> {
     }
 }
 
-/// Adds the terms of a node's rows to the rows and to their residuals, as far as they are wanted. `terms(slot, c)` returns row c
-/// of a slot's part of its element matrix, and its residual.
+/// Adds the terms of a row to its entries and to its residual, as far as they are wanted. `terms(slot)` returns the slot's row of
+/// its element matrix, and its residual.
 #[inline(always)]
-pub(super) fn add_up<'a, P: Position, const B: usize>(
+fn add_up<'a, P: Position>(
     slots: &[LocalOrdinal],
-    terms: impl Fn(usize, usize) -> (&'a [f64], f64),
+    terms: impl Fn(usize) -> (&'a [f64], f64),
     positions: &[P],
     row: &mut [f64],
-    residual: Option<&mut [f64; B]>,
+    residual: Option<&mut f64>,
     (sum, wanted): (Sum, Wanted),
 ) {
-    let mut total = [0.0; B];
+    let mut total = 0.0;
     match sum {
         Sum::Overwrite => row.fill(0.0),
         Sum::Into => total = residual.as_deref().copied().unwrap_or(total),
     }
     for &slot in slots {
-        for (c, total) in total.iter_mut().enumerate() {
-            let (matrix_row, term) = terms(slot as usize, c);
-            *total += term;
-            if wanted.has_matrix() {
-                let nodes = matrix_row.len() / B;
-                let positions = &positions[slot as usize * nodes..][..nodes];
-                for (terms, position) in matrix_row.as_chunks::<B>().0.iter().zip(positions) {
-                    let block = &mut row[B * (B * position.get() + c)..][..B];
-                    block.iter_mut().zip(terms).for_each(|(value, term)| *value += term);
-                }
-            }
+        let (matrix_row, term) = terms(slot as usize);
+        total += term;
+        if wanted.has_matrix() {
+            let positions = &positions[slot as usize * matrix_row.len()..][..matrix_row.len()];
+            matrix_row.iter().zip(positions).for_each(|(term, position)| row[position.get()] += term);
         }
     }
     if let Some(residual) = residual {
@@ -160,20 +154,20 @@ pub(super) fn add_up<'a, P: Position, const B: usize>(
     }
 }
 
-fn compute_all<S: HostSpace, const ND: usize>(
+fn compute_all<S: HostSpace, const NN: usize>(
     space: &S,
-    kernel: &dyn AnyKernel<ND>,
+    kernel: &dyn AnyKernel<NN>,
     wanted: Wanted,
-    batches: &Batches<ND>,
+    batches: &Batches<NN>,
     elem_count: usize,
     (matrices, residuals): (&mut [f64], &mut [f64]),
 ) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
-    let arrays = matrices.par_chunks_mut(BLOCK * ND * ND).zip(residuals.par_chunks_mut(BLOCK * ND));
+    let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
     space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
         batches.lend(|batch| {
             let mut evaluate = kernel.evaluator(wanted);
-            let stored = matrices.chunks_mut(LANES * ND * ND).zip(residuals.chunks_mut(LANES * ND));
+            let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
             for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(stored) {
                 let elems = first..elem_count.min(first + LANES);
                 evaluate(elems, batch);

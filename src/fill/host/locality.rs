@@ -18,8 +18,8 @@ use std::ops::Range;
 const FAR: usize = 1 << 20;
 
 /// Returns whether most nodes are far from the node at the same place in the element before. One pass over the table.
-pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph, dofs: usize) -> bool {
-    let row_bytes = dofs * dofs * size_of::<f64>() * crs.nnz() / crs.rows().max(1);
+pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph) -> bool {
+    let row_bytes = size_of::<f64>() * crs.nnz() / crs.rows().max(1);
     let rows = (FAR / row_bytes.max(1)).min(LocalOrdinal::MAX as usize) as LocalOrdinal;
     let nodes = elem_node.as_slice();
     let after = nodes.get(elem_node.nodes_per_elem()..).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph, dofs: usize) ->
 
 /// Prefetches what the elements `elems` of `nodes` nodes add to, and where the rows of the batch behind them begin.
 #[inline(never)]
-pub(super) fn prefetch_sums<const B: usize, P: Position>(
+pub(super) fn prefetch_sums<P: Position>(
     table: &[LocalOrdinal],
     positions: &[P],
     nodes: usize,
@@ -43,24 +43,18 @@ pub(super) fn prefetch_sums<const B: usize, P: Position>(
     for (&node, positions) in table[first..end].iter().zip(positions) {
         // Ghosts have no row.
         let Some(&start) = row_map.get(node as usize) else { continue };
-        prefetch(residual, B * node as usize);
-        for position in positions {
-            let block = B * B * (start as usize + position.get());
-            prefetch(values, block);
-            if B > 1 {
-                prefetch(values, block + B * B - 1);
-            }
-        }
+        prefetch(residual, node as usize);
+        positions.iter().for_each(|position| prefetch(values, start as usize + position.get()));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fill::{BlockFill, Fill, Strategy, element_fn};
+    use crate::fill::{Fill, Strategy, element_fn};
     use crate::graph::{self, Graph};
     use crate::space::{Serial, Threads};
-    use crate::sparse::{BlockCrsMatrix, CrsMatrix};
+    use crate::sparse::CrsMatrix;
 
     const NODES: u32 = 200_000;
 
@@ -78,15 +72,13 @@ mod tests {
 
     #[test]
     fn far_nodes_are_those_whose_values_exceed_a_megabyte() {
-        let of = |graph: &Graph, dofs| is_scattered(graph.elem.elem_node(), &graph.crs, dofs);
-        assert!(
-            of(&line(NODES, scattered), 1) && !of(&line(NODES, |i| i), 3) && !of(&line(NODES, |i| NODES - 1 - i), 3)
-        );
-        // From one half of 20,000 nodes to the other: 24 bytes per row are 0.24 MB, 216 of blocks of 3 x 3 are 2.2 MB.
+        let of = |graph: &Graph| is_scattered(graph.elem.elem_node(), &graph.crs);
+        assert!(of(&line(NODES, scattered)) && !of(&line(NODES, |i| i)) && !of(&line(NODES, |i| NODES - 1 - i)));
+        // From one half of 20,000 nodes to the other: 24 bytes per row are 0.24 MB, 72 of each of 3 dofs are 2.2 MB.
         let halves = line(NODES, |i| i / 20_000 * 20_000 + i % 2 * 10_000 + i % 20_000 / 2);
-        assert!(!of(&halves, 1) && of(&halves, 3));
+        assert!(!of(&halves) && of(&halves.with_dofs(&Serial, 3).unwrap()));
         let empty = ElemNode::new(vec![], 2, 0).unwrap();
-        assert!(!of(&graph::build(&Serial, &empty, 0, graph::Strategy::Gather).unwrap(), 1));
+        assert!(!of(&graph::build(&Serial, &empty, 0, graph::Strategy::Gather).unwrap()));
     }
 
     /// -1, 2, -1 along the line, with ghosts, in every strategy that prefetches.
@@ -97,25 +89,19 @@ mod tests {
         let ends = [0, scattered(NODES - 1)];
         let diagonal = |row: u32| if ends.contains(&row) { 1.0 } else { 2.0 };
         let ones = element_fn(|_| ([[1.0, -1.0], [-1.0, 1.0]], [0.5; 2]));
-        let blocks = element_fn(|_| ([[1.0, 3.0, -1.0, -3.0], [0.0; 4], [-1.0, -3.0, 1.0, 3.0], [0.0; 4]], [0.5; 4]));
         for (strategy, threads) in [(Strategy::Scatter, 1), (Strategy::Scatter, 3), (Strategy::Colour, 2)] {
             let space = Threads::new(threads).unwrap();
             let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; ROWS as usize]);
             let mut fill = Fill::<2>::new(&space, strategy, &graph).unwrap();
             fill.assemble(&space, &ones, &mut matrix, &mut residual).unwrap();
-            let (mut in_blocks, mut pairs) =
-                (BlockCrsMatrix::zero(graph.crs.clone()), vec![f64::NAN; 2 * ROWS as usize]);
-            let mut fill = BlockFill::<4, 2>::new(&space, strategy, &graph).unwrap();
-            fill.assemble(&space, &blocks, &mut in_blocks, &mut pairs).unwrap();
             for row in 0..ROWS {
                 let d = diagonal(row);
-                assert_eq!((residual[row as usize], pairs[2 * row as usize + 1]), (0.5 * d, 0.5 * d), "row {row}");
+                assert_eq!(residual[row as usize], 0.5 * d, "row {row}");
                 for (&column, &value) in
                     graph.crs.row(row as usize).iter().zip(&matrix.values()[graph.crs.row_range(row as usize)])
                 {
                     let expected = if column == row { d } else { -1.0 };
                     assert_eq!(value, expected, "row {row}, {strategy}");
-                    assert_eq!(in_blocks.block(row as usize, column), Some([[expected, 3.0 * expected], [0.0; 2]]));
                 }
             }
         }

@@ -44,17 +44,17 @@ impl Scatter {
         Ok(Scatter { bounds, on_seam })
     }
 
-    pub(super) fn assemble<S: HostSpace, const ND: usize, const B: usize>(
+    pub(super) fn assemble<S: HostSpace, const NN: usize>(
         &self,
         space: &S,
-        kernel: &dyn AnyKernel<ND>,
-        batches: &Batches<ND>,
+        kernel: &dyn AnyKernel<NN>,
+        batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
         let sums = SharedSums::new(space, graph.crs, output);
         self.for_blocks(space, |elems| {
-            add_elems::<ND, B>(kernel, batches, elems, graph, sums, |row, cell, term| {
+            add_elems(kernel, batches, elems, graph, sums, |row, cell, term| {
                 self.add(row, cell, term);
             })
         })
@@ -133,7 +133,7 @@ mod tests {
         for _ in 0..3 {
             let output =
                 Output { values: &mut values, residual: &mut residual, sum: Sum::Overwrite, wanted: Wanted::Both };
-            scatter.assemble::<_, 2, 1>(&space, &ones, &batches, pattern, output).unwrap();
+            scatter.assemble::<_, 2>(&space, &ones, &batches, pattern, output).unwrap();
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));
         }

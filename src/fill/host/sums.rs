@@ -51,15 +51,15 @@ pub(super) use with_positions;
 
 /// Evaluates the elements `elems` in batches and adds the wanted parts of each to its rows with `add(row, cell, term)`.
 #[inline(always)]
-pub(super) fn add_elems<const ND: usize, const B: usize>(
-    kernel: &dyn AnyKernel<ND>,
-    batches: &Batches<ND>,
+pub(super) fn add_elems<const NN: usize>(
+    kernel: &dyn AnyKernel<NN>,
+    batches: &Batches<NN>,
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
 ) -> Result<()> {
-    let (table, nodes) = (graph.elem.elem_node().as_slice(), ND / B);
+    let table = graph.elem.elem_node().as_slice();
     batches.lend(|batch| {
         let mut evaluate = kernel.evaluator(sums.wanted);
         with_positions!(graph.elem, positions => {
@@ -67,13 +67,12 @@ pub(super) fn add_elems<const ND: usize, const B: usize>(
                 let lanes = first..elems.end.min(first + LANES);
                 if graph.is_scattered {
                     let parts = (sums.values, sums.residual);
-                    prefetch_sums::<B, _>(table, positions, nodes, lanes.clone(), sums.crs.row_map(), parts);
+                    prefetch_sums(table, positions, NN, lanes.clone(), sums.crs.row_map(), parts);
                 }
                 evaluate(lanes.clone(), batch);
                 for (lane, elem) in lanes.enumerate() {
-                    let positions = &positions[elem * nodes * nodes..][..nodes * nodes];
-                    let nodes = &table[elem * nodes..][..nodes];
-                    add_elem::<ND, B, _>(batch, lane, nodes, positions, sums, add);
+                    let positions = &positions[elem * NN * NN..][..NN * NN];
+                    add_elem(batch, lane, &table[elem * NN..][..NN], positions, sums, add);
                 }
             }
         });
@@ -83,35 +82,26 @@ pub(super) fn add_elems<const ND: usize, const B: usize>(
 /// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same
 /// element.
 #[inline(always)]
-fn add_elem<const ND: usize, const B: usize, P: Position>(
-    batch: &ElementBatch<ND>,
+fn add_elem<const NN: usize, P: Position>(
+    batch: &ElementBatch<NN>,
     lane: usize,
     nodes: &[LocalOrdinal],
     positions: &[P],
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),
 ) {
-    for i in 0..ND / B {
-        let (row, first) = (nodes[i], B * nodes[i] as usize);
+    for (i, &row) in nodes.iter().enumerate() {
         // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
         if sums.wanted.has_residual() {
-            let Some(cells) = sums.residual.get(first..first + B) else { continue };
-            for c in 0..B {
-                add(row, &cells[c], batch.residual[B * i + c][lane]);
-            }
+            let Some(cell) = sums.residual.get(row as usize) else { continue };
+            add(row, cell, batch.residual[i][lane]);
         } else if row as usize >= sums.crs.rows() {
             continue;
         }
         if sums.wanted.has_matrix() {
-            let entries = sums.crs.row_range(row as usize);
-            let values = &sums.values[B * B * entries.start..B * B * entries.end];
-            for j in 0..ND / B {
-                let block = B * B * positions[ND / B * i + j].get();
-                for c in 0..B {
-                    for d in 0..B {
-                        add(row, &values[block + B * c + d], batch.matrix[B * i + c][B * j + d][lane]);
-                    }
-                }
+            let values = &sums.values[sums.crs.row_range(row as usize)];
+            for (j, position) in positions[NN * i..][..NN].iter().enumerate() {
+                add(row, &values[position.get()], batch.matrix[i][j][lane]);
             }
         }
     }

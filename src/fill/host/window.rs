@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 /// Window of one piece of rows.
 #[derive(Debug)]
-pub(super) struct Window<const ND: usize, const B: usize> {
+pub(super) struct Window<const NN: usize> {
     /// Batches that the piece reads, in ascending order.
     batches: Vec<u32>,
     /// Number of batches computed since the last restart.
@@ -28,16 +28,16 @@ pub(super) struct Window<const ND: usize, const B: usize> {
     matrices: Vec<f64>,
     /// Residuals `[batch % capacity, lane, i]`.
     residuals: Vec<f64>,
-    batch: HeapBatch<ND>,
+    batch: HeapBatch<NN>,
 }
 
 /// Makes a window for each piece of rows between `bounds`.
-pub(super) fn windows<S: HostSpace, const ND: usize, const B: usize>(
+pub(super) fn windows<S: HostSpace, const NN: usize>(
     space: &S,
     lists: &NodeElem,
     bounds: &[usize],
-) -> Result<Vec<Window<ND, B>>> {
-    let mut windows: Vec<Option<Window<ND, B>>> = bounds.iter().skip(1).map(|_| None).collect();
+) -> Result<Vec<Window<NN>>> {
+    let mut windows: Vec<Option<Window<NN>>> = bounds.iter().skip(1).map(|_| None).collect();
     space.try_for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
         *window = Some(Window::new(lists, rows[0]..rows[1])?);
         Ok(())
@@ -45,11 +45,9 @@ pub(super) fn windows<S: HostSpace, const ND: usize, const B: usize>(
     Ok(windows.into_iter().flatten().collect())
 }
 
-impl<const ND: usize, const B: usize> Window<ND, B> {
-    /// Slots of a batch: rows of nodes.
-    const BATCH: usize = LANES * (ND / B);
-    /// Rows of dofs of a batch.
-    const ROWS: usize = LANES * ND;
+impl<const NN: usize> Window<NN> {
+    /// Slots of a batch, which are rows of its element matrices.
+    const BATCH: usize = LANES * NN;
 
     fn new(lists: &NodeElem, rows: std::ops::Range<usize>) -> Result<Self> {
         let batch = |slot: LocalOrdinal| slot / Self::BATCH as u32;
@@ -90,15 +88,15 @@ impl<const ND: usize, const B: usize> Window<ND, B> {
     pub(super) fn restart(&mut self) -> Result<()> {
         self.computed = 0;
         if self.matrices.is_empty() {
-            self.matrices = try_zeroed("window of element matrices", self.capacity * Self::ROWS * ND)?;
-            self.residuals = try_zeroed("window of residuals", self.capacity * Self::ROWS)?;
+            self.matrices = try_zeroed("window of element matrices", self.capacity * Self::BATCH * NN)?;
+            self.residuals = try_zeroed("window of residuals", self.capacity * Self::BATCH)?;
         }
         Ok(())
     }
 
     /// Computes the missing batches up to the one with a row's last slot.
     #[inline(always)]
-    pub(super) fn reach(&mut self, slots: &[LocalOrdinal], elem_count: usize, evaluate: &mut Evaluate<'_, ND>) {
+    pub(super) fn reach(&mut self, slots: &[LocalOrdinal], elem_count: usize, evaluate: &mut Evaluate<'_, NN>) {
         let Some(&last) = slots.last() else { return };
         while self.computed < self.batches.len() && self.batches[self.computed] as usize <= last as usize / Self::BATCH
         {
@@ -107,19 +105,19 @@ impl<const ND: usize, const B: usize> Window<ND, B> {
             let (first, place) = (batch * LANES, batch - self.turn);
             let elems = first..elem_count.min(first + LANES);
             evaluate(elems, self.batch.get());
-            let matrices = &mut self.matrices[place * Self::ROWS * ND..][..Self::ROWS * ND];
-            self.batch.get().store(matrices, &mut self.residuals[place * Self::ROWS..][..Self::ROWS]);
+            let matrices = &mut self.matrices[place * Self::BATCH * NN..][..Self::BATCH * NN];
+            self.batch.get().store(matrices, &mut self.residuals[place * Self::BATCH..][..Self::BATCH]);
             self.computed += 1;
         }
     }
 
-    /// Returns row c of the slot's part of its element matrix, and its residual.
+    /// Returns the slot's row of its element matrix, and its residual.
     #[inline(always)]
-    pub(super) fn terms(&self, slot: usize, c: usize) -> (&[f64], f64) {
+    pub(super) fn terms(&self, slot: usize) -> (&[f64], f64) {
         let batch = slot / Self::BATCH;
         // Remainder by the capacity without a division: the batch belongs to this turn or to the one before.
         let place = if batch >= self.turn { batch - self.turn } else { batch + self.capacity - self.turn };
-        let at = place * Self::ROWS + slot % Self::BATCH * B + c;
-        (&self.matrices[at * ND..][..ND], self.residuals[at])
+        let at = place * Self::BATCH + slot % Self::BATCH;
+        (&self.matrices[at * NN..][..NN], self.residuals[at])
     }
 }

@@ -28,7 +28,7 @@ use super::Reason;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::{Item, Slice};
-use crate::sparse::{BlockCrsMatrix, CrsMatrix, Formats, Product, Spmv};
+use crate::sparse::{CrsMatrix, Formats, Product, Spmv};
 
 /// A linear operator from this rank's unknowns and ghosts to its unknowns.
 pub trait LinearOperator<S: Blas> {
@@ -151,36 +151,6 @@ where
         slot: usize,
     ) -> Result<()> {
         Product::multiply_dot(self, space, 0..self.graph().rows(), x, y, sums, slot)
-    }
-}
-
-/// A matrix of dense blocks, of a single process: rows and columns are dofs.
-impl<S, const B: usize> LinearOperator<S> for &BlockCrsMatrix<B, S::Memory>
-where
-    S: Blas,
-    Self: Product<S>,
-{
-    fn rows(&self) -> usize {
-        self.extents().0
-    }
-
-    fn columns(&self) -> usize {
-        self.extents().1
-    }
-
-    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
-        self.multiply(space, x, y)
-    }
-
-    fn apply_dot(
-        &mut self,
-        space: &S,
-        x: &mut Slice<S, f64>,
-        y: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()> {
-        self.multiply_dot(space, 0..self.extents().0, x, y, sums, slot)
     }
 }
 

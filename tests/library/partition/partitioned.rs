@@ -13,7 +13,7 @@ use minifenl::graph::{self, BuildGraph};
 use minifenl::mesh::{ElemNode, MeshPart};
 use minifenl::solve::{CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, cg};
 use minifenl::space::{HostSpace, Serial, Threads};
-use minifenl::sparse::{CrsMatrix, DofMap, DofOrder};
+use minifenl::sparse::CrsMatrix;
 use minifenl::{GlobalOrdinal, Result};
 use std::collections::BTreeMap;
 use support::Random;
@@ -251,8 +251,7 @@ fn check_part(comm: &dyn Communicator, mesh: &CutMesh, part: &MeshPart, table: &
     let of = |id: u64, a: usize| id as f64 + 0.25 * a as f64;
     let mut x: Vec<f64> = ids[..owned].iter().flat_map(|&id| [0, 1, 2].map(|a| of(id, a))).collect();
     x.resize(3 * ids.len(), f64::NAN);
-    let dofs = DofMap::new(3, owned, ids.len(), DofOrder::Interleaved)?;
-    Halo::new(&Serial, comm, &map.expand(&dofs)?)?.update(&Serial, &mut x)?;
+    Halo::new(&Serial, comm, &map.expand(3)?)?.update(&Serial, &mut x)?;
     assert!(x.iter().enumerate().all(|(at, &x)| x == of(ids[at / 3], at % 3)), "rank {rank}: {x:?}");
     Ok(())
 }

@@ -3,8 +3,8 @@
 use super::gpu;
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, CudaCoo, DeviceIndices, ElementIndices};
-use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
-use minifenl::sparse::{BlockCrsMatrix, CrsMatrix};
+use minifenl::space::{Cuda, ExecutionSpace, Serial};
+use minifenl::sparse::CrsMatrix;
 use support::random_bits;
 
 /// Numbers whose sums depend on the order.
@@ -96,43 +96,6 @@ fn element_matrices_have_the_graph_and_the_bits_of_the_host() {
         check_graph(&space, &found, &expected);
         check_sums(&space, &found, &expected, i.len());
     }
-}
-
-/// Component (c, d) of each block is the sum of the same component of the element matrices.
-fn check_blocks<const B: usize>(space: &Cuda) {
-    let (per_elem, elems) = ([4, 3], 900);
-    let [i, j] = tables(200, 300, elems, per_elem);
-    let [rows_of, columns_of] =
-        [(&i, 4), (&j, 3)].map(|(indices, per_elem)| ElementIndices { indices: &indices[..], per_elem });
-    let host = Coo::from_elements(&Serial, 200, 300, rows_of, columns_of).unwrap();
-    let (on_i, on_j) = (space.upload(&i).unwrap(), space.upload(&j).unwrap());
-    let [rows_of, columns_of] = [(&on_i, 4), (&on_j, 3)].map(|(indices, per_elem)| DeviceIndices { indices, per_elem });
-    let plan = CudaCoo::from_elements(space, 200, 300, rows_of, columns_of).unwrap();
-    // [elem, a, c, b, d]
-    let given = values(elems * 4 * B * 3 * B, 8);
-    let on_device: CudaArray<f64> = space.upload(&given).unwrap();
-    let mut blocks = BlockCrsMatrix::<B, _>::zeros_on(space, plan.graph().clone()).unwrap();
-    *blocks.parts_mut().1 = space.upload(&vec![0.5; B * B * plan.graph().nnz()]).unwrap();
-    plan.set_blocks(space, &on_device, Sum::Overwrite, &mut blocks).unwrap();
-    plan.set_blocks(space, &on_device, Sum::Into, &mut blocks).unwrap();
-    let found = space.download(blocks.values()).unwrap();
-    for (c, d) in (0..B).flat_map(|c| (0..B).map(move |d| (c, d))) {
-        let at = |slot: usize, b: usize| given[((slot * B + c) * 3 + b) * B + d];
-        let component: Vec<f64> = (0..elems * 4).flat_map(|slot| (0..3).map(move |b| at(slot, b))).collect();
-        let mut expected = host.matrix::<f64>().unwrap();
-        host.set_values(&Serial, &component, Sum::Overwrite, &mut expected).unwrap();
-        host.set_values(&Serial, &component, Sum::Into, &mut expected).unwrap();
-        let found = found.iter().skip(c * B + d).step_by(B * B);
-        assert!(found.eq(expected.values()), "component ({c}, {d}) of {B} dofs");
-    }
-}
-
-#[test]
-fn blocks_are_sums_of_their_components() {
-    let Some(space) = gpu("blocks_are_sums_of_their_components") else { return };
-    check_blocks::<1>(&space);
-    check_blocks::<2>(&space);
-    check_blocks::<3>(&space);
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! [`Fill`]: a strategy with its graph and working memory.
+
+use super::batches::Batches;
+use super::colour::Colour;
+use super::gather::Gather;
+use super::kernel::ElementKernel;
+use super::locality::is_scattered;
+use super::pattern::{Output, Pattern};
+use super::scatter::Scatter;
+use super::sums::with_positions;
+use crate::Result;
+use crate::contraction::Sum;
+use crate::error::{check_at_least, check_length};
+use crate::fill::same_graph::{check_elements, check_graph};
+use crate::fill::{Parts, Strategy};
+use crate::graph::{ElemGraph, Graph};
+use crate::mesh::ElemNode;
+use crate::space::HostSpace;
+use crate::sparse::{CrsGraph, CrsMatrix};
+use std::sync::Arc;
+
+/// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
+/// graph's pattern, positions and element-node table.
+///
+/// With several dofs per node the nodes are those of [`Graph::with_dofs`], and `NN` is the number of dofs of an element.
+#[derive(Debug)]
+pub struct Fill<const NN: usize> {
+    method: Method<NN>,
+    crs: Arc<CrsGraph>,
+    elem: ElemGraph,
+    batches: Batches<NN>,
+    is_scattered: bool,
+}
+
+#[derive(Debug)]
+enum Method<const NN: usize> {
+    Scatter(Scatter),
+    Gather(Gather<NN>),
+    Colour(Colour),
+}
+
+impl<const NN: usize> Fill<NN> {
+    /// Prepares a strategy for a graph.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when elements have not `NN` nodes, [`Error::Invalid`](crate::Error::Invalid) when
+    /// pattern and elements are of two graphs, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    pub fn new<S: HostSpace>(space: &S, strategy: Strategy, graph: &Graph) -> Result<Self> {
+        Self::prepare(space, strategy, graph.crs.clone(), graph.elem.clone())
+    }
+
+    /// [`new`](Self::new) for a pattern and the elements in it.
+    pub(super) fn prepare<S: HostSpace>(
+        space: &S,
+        strategy: Strategy,
+        crs: Arc<CrsGraph>,
+        elem: ElemGraph,
+    ) -> Result<Self> {
+        const NAME: &str = "Fill::new";
+        let (positions, elem_node, rows) =
+            (with_positions!(elem, positions => positions.len()), elem.elem_node(), crs.rows());
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+        check_elements(NAME, &elem, &crs)?;
+        check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
+        check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
+        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
+        let method = match strategy {
+            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)?),
+            Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
+            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
+        };
+        let is_scattered = strategy != Strategy::Gather && is_scattered(elem_node, &crs);
+        Ok(Fill { method, crs, elem, batches: Batches::new(space.concurrency())?, is_scattered })
+    }
+
+    /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
+    ///
+    /// A matrix on the plan's graph or a copy of it ([`CrsMatrix::zero`] of a clone of [`Graph::crs`]) costs a comparison of two
+    /// numbers. A matrix on a graph that was built apart is compared row by row, in a pass over 8 bytes per row and 4 per entry.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when the matrix is on another graph,
+    /// [`Error::Shape`](crate::Error::Shape) unless the residual has one item per row.
+    pub fn assemble<S: HostSpace>(
+        &mut self,
+        space: &S,
+        kernel: &impl ElementKernel<NN>,
+        matrix: &mut CrsMatrix,
+        residual: &mut [f64],
+    ) -> Result<()> {
+        self.assemble_parts(space, kernel, Sum::Overwrite, Parts::Both(matrix, residual))
+    }
+
+    /// Assembles the matrix, the residual, or both, which overwrite what stands in them or add to it. One group of elements
+    /// after another adds to the same matrix in this way; the first overwrites. With [`Strategy::Gather`] and
+    /// [`Strategy::Colour`] the bits depend on the order of the groups, not on the number of threads.
+    ///
+    /// ```
+    /// use minifenl::contraction::Sum;
+    /// use minifenl::fill::{Fill, Parts, Strategy, element_fn};
+    /// use minifenl::{graph, mesh::ElemNode, space::Serial, sparse::CrsMatrix};
+    ///
+    /// let elem_node = ElemNode::new(vec![0, 1, 1, 2], 2, 3)?;
+    /// let graph = graph::build(&Serial, &elem_node, 3, graph::Strategy::default())?;
+    /// let mut fill = Fill::<2>::new(&Serial, Strategy::default(), &graph)?;
+    /// let kernel = element_fn(|_| ([[1.0, -1.0], [-1.0, 1.0]], [0.5; 2]));
+    /// let mut residual = vec![1.0; 3];
+    /// fill.assemble_parts(&Serial, &kernel, Sum::Into, Parts::Residual(&mut residual))?;
+    /// assert_eq!(residual, [1.5, 2.0, 1.5]);
+    /// # Ok::<(), minifenl::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`assemble`](Self::assemble).
+    pub fn assemble_parts<S: HostSpace>(
+        &mut self,
+        space: &S,
+        kernel: &impl ElementKernel<NN>,
+        sum: Sum,
+        parts: Parts<'_>,
+    ) -> Result<()> {
+        const NAME: &str = "Fill::assemble";
+        let mut output = Output { values: &mut [], residual: &mut [], sum, wanted: parts.wanted() };
+        let (matrix, residual) = match parts {
+            Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
+            Parts::Matrix(matrix) => (Some(matrix), None),
+            Parts::Residual(residual) => (None, Some(residual)),
+        };
+        if let Some(matrix) = matrix {
+            check_graph(NAME, matrix.graph(), &self.crs)?;
+            output.values = matrix.values_mut();
+        }
+        if let Some(residual) = residual {
+            check_length(NAME, "residual", residual.len(), self.crs.rows())?;
+            output.residual = residual;
+        }
+        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
+        let batches = &self.batches;
+        match &mut self.method {
+            Method::Scatter(scatter) => scatter.assemble(space, kernel, batches, graph, output),
+            Method::Gather(gather) => gather.assemble(space, kernel, batches, graph, output),
+            Method::Colour(colour) => colour.assemble(space, kernel, batches, graph, output),
+        }
+    }
+
+    /// Returns the element-node table.
+    pub fn elem_node(&self) -> &ElemNode {
+        self.elem.elem_node()
+    }
+
+    /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
+    pub fn stored_bytes(&self) -> u64 {
+        match &self.method {
+            Method::Gather(gather) => gather.stored_bytes(),
+            Method::Scatter(_) | Method::Colour(_) => 0,
+        }
+    }
+}
