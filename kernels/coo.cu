@@ -38,15 +38,6 @@ KERNEL __launch_bounds__(THREADS) row_keys(u64 n, u32 width, u64 rows, u64 colum
     keys[at] = (key >> 32 == columns ? rows : u64(__ldg(i + k / width))) << 32 | k;
 }
 
-// keys[slot] = (row, slot), for sums of one value per slot. A single pair (`are_pairs`) is left out for a negative column, too.
-KERNEL __launch_bounds__(THREADS) slot_keys(u64 slots, u64 rows, u32 are_pairs, const int* i, const int* j, u64* keys) {
-    u64 slot = thread_index();
-    if (slot >= slots) return;
-    int row = __ldg(i + slot);
-    bool is_ignored = row < 0 || (are_pairs != 0 && __ldg(j + slot) < 0);
-    keys[slot] = (is_ignored ? rows : u64(row)) << 32 | slot;
-}
-
 // starts[row] = number of keys before the row's first key, rows + 1 of them; by binary search.
 KERNEL __launch_bounds__(THREADS) starts_of_rows(u64 rows, u64 n, const u64* keys, u32* starts) {
     u64 row = thread_index();
@@ -106,12 +97,12 @@ KERNEL __launch_bounds__(THREADS) fill_entries(u64 rows, u32 height, u32 width, 
 // Values in flight per thread.
 constexpr u32 BATCH = 4;
 
-// Returns `sum` plus the values `value(order[at])` for at from `begin` to `end`, one after the other.
-template <class V, class F> INLINE V sum_of(V sum, u32 begin, u32 end, const u32* order, F value) {
+// Returns `sum` plus values[order[at]] for at from `begin` to `end`, one after the other.
+INLINE double sum_of(double sum, u32 begin, u32 end, const u32* order, const double* values) {
     for (u32 at = begin; at < end; at += BATCH) {
-        V found[BATCH];
+        double found[BATCH];
 #pragma unroll
-        for (u32 b = 0; b < BATCH; b++) found[b] = at + b < end ? value(__ldg(order + at + b)) : V(0);
+        for (u32 b = 0; b < BATCH; b++) found[b] = at + b < end ? __ldg(values + __ldg(order + at + b)) : 0;
 #pragma unroll
         for (u32 b = 0; b < BATCH; b++)
             if (at + b < end) sum += found[b];
@@ -120,12 +111,10 @@ template <class V, class F> INLINE V sum_of(V sum, u32 begin, u32 end, const u32
 }
 
 // out[e] = sum of values[order[at]] over first[e] <= at < first[e + 1], added to the old value if `into`. One thread per item.
-#define SUM_VALUES(name, V)                                                                                                  \
-    KERNEL __launch_bounds__(THREADS) name(u64 n, const u32* first, const u32* order, const V* values, u32 into, V* out) {   \
-        u64 e = thread_index();                                                                                              \
-        if (e >= n) return;                                                                                                  \
-        V start = into != 0 ? out[e] : V(0);                                                                                 \
-        out[e] = sum_of(start, __ldg(first + e), __ldg(first + e + 1), order, [&](u32 k) { return __ldg(values + k); });     \
-    }
-SUM_VALUES(sum_values_f64, double)
-SUM_VALUES(sum_values_f32, float)
+KERNEL __launch_bounds__(THREADS) sum_values(u64 n, const u32* first, const u32* order, const double* values, u32 into,
+                                             double* out) {
+    u64 e = thread_index();
+    if (e >= n) return;
+    double start = into != 0 ? out[e] : 0;
+    out[e] = sum_of(start, __ldg(first + e), __ldg(first + e + 1), order, values);
+}

@@ -52,12 +52,9 @@ mod parts;
 mod same_graph;
 mod stored_system;
 
-pub use coo::{
-    Combinations, ConstrainedCoo, Coo, CooIndex, CooMessages, DistributedConstrainedCoo, DistributedCoo,
-    ElementIndices, Packed, Summand,
-};
+pub use coo::{Combinations, Coo, CooIndex, DistributedCoo, ElementIndices, ReducedPairs};
 #[cfg(feature = "cuda")]
-pub use coo::{CudaCoo, DeviceIndex, DeviceIndices, DeviceSummand};
+pub use coo::{CudaCoo, DeviceIndex, DeviceIndices};
 #[cfg(feature = "cuda")]
 pub use cuda::{
     CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, CudaModelOperator, ElementMatrices,

@@ -1,12 +1,10 @@
 //! The columns of all rows of a plan, and the position of each value in its row; [`RowUnion`] finds those of a row.
 
 use super::lists::Lists;
-use super::pieces::bounds_of;
-use super::slots::Slots;
-use crate::graph::{Position, Positions, RowUnion};
-use crate::space::{HostSpace, offsets, split_at, try_reserve, try_zeroed};
+use crate::graph::{Position, Positions, RowUnion, Slots};
+use crate::space::{HostSpace, offsets, split_at, try_push, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
-use crate::{LocalOrdinal, Result};
+use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 
 /// Values per piece of the rows.
@@ -72,5 +70,36 @@ impl<I: Slots> Columns<'_, I> {
             Ok(())
         })?;
         Ok(positions)
+    }
+}
+
+/// Returns the bounds of pieces of about `size` items, given the offsets of the rows' items. They depend on the rows only, so results
+/// do not depend on the number of threads.
+fn bounds_of(offsets: &[RowOffset], size: usize) -> Result<Vec<LocalOrdinal>> {
+    let rows = offsets.len() - 1;
+    let mut bounds = Vec::new();
+    try_push("bounds of pieces", &mut bounds, 0)?;
+    let mut start = 0;
+    while start < rows {
+        let full = offsets[start] + size as RowOffset;
+        // The first row after which the piece is full; empty rows count as items, too, since each costs a little.
+        let end = (start + size).min(rows);
+        let end = start + 1 + offsets[start + 1..end].partition_point(|&offset| offset < full);
+        try_push("bounds of pieces", &mut bounds, end as LocalOrdinal)?;
+        start = end;
+    }
+    Ok(bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_equal_those_by_hand() {
+        assert_eq!(bounds_of(&[0], 3).unwrap(), [0]);
+        assert_eq!(bounds_of(&[0, 1, 2, 3, 4, 5], 2).unwrap(), [0, 2, 4, 5]);
+        // Rows of 0, 9, 0, 0, 0, 1 items: a long row ends its piece, and empty rows do not last for ever.
+        assert_eq!(bounds_of(&[0, 0, 9, 9, 9, 9, 10], 3).unwrap(), [0, 2, 5, 6]);
     }
 }

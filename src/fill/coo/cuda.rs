@@ -5,11 +5,12 @@
 //!
 //! | | bytes |
 //! |---|---|
-//! | plan, kept | 4 per value, 4 per entry, 4 per slot, 4 per row |
+//! | plan, kept | 4 per value, 4 per entry |
 //! | plan, while it is made | 16 per value |
 //! | sum in f64 | reads 12 per value and 4 per entry, writes 8 per entry |
 
 use super::index::check_sizes;
+use super::table::check_tables;
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::fill::kernel_files::COO;
@@ -39,20 +40,6 @@ impl DeviceIndex for u32 {
     const COLUMN_KEYS: &'static str = "column_keys_u32";
 }
 
-/// Numbers that a GPU sums: `f64` and `f32`.
-pub trait DeviceSummand: Item {
-    #[doc(hidden)]
-    const SUM_VALUES: &'static str;
-}
-
-impl DeviceSummand for f64 {
-    const SUM_VALUES: &'static str = "sum_values_f64";
-}
-
-impl DeviceSummand for f32 {
-    const SUM_VALUES: &'static str = "sum_values_f32";
-}
-
 /// A table `[elem, a]` of row or column indices on a GPU, packed, `a` fastest.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceIndices<'a, I: DeviceIndex> {
@@ -67,19 +54,7 @@ pub struct DeviceIndices<'a, I: DeviceIndex> {
 #[derive(Debug)]
 pub struct CudaCoo {
     graph: Arc<CrsGraph<CudaMemory>>,
-    /// Values of each entry.
-    entries: Sums,
-    /// Slots of each row.
-    rows: Sums,
-    /// Values per slot.
-    width: usize,
-    /// Slots of the caller.
-    slots: usize,
-}
-
-/// Item e of a sum adds the inputs `order[first[e]..first[e + 1]]`, in this order.
-#[derive(Debug)]
-struct Sums {
+    /// Entry e adds the values `order[first[e]..first[e + 1]]`, in this order.
     first: CudaArray<u32>,
     order: CudaArray<u32>,
 }
@@ -98,9 +73,7 @@ impl CudaCoo {
     ) -> Result<Self> {
         check_length("CudaCoo::new", "j", j.len(), i.len())?;
         let [i, j] = [i, j].map(|indices| DeviceIndices { indices, per_elem: 1 });
-        Self::of(space, [rows, columns], i, j, true, |name, at| {
-            format!("{}[{at}]", if name == "row" { "i" } else { "j" })
-        })
+        Self::of(space, [rows, columns], i, j, |name, at| format!("{}[{at}]", if name == "row" { "i" } else { "j" }))
     }
 
     /// Plans sums of element matrices `[elem, a, b]`, as [`Coo::from_elements`](super::Coo::from_elements). Waits for the GPU.
@@ -115,17 +88,8 @@ impl CudaCoo {
         columns_of: DeviceIndices<'_, I>,
     ) -> Result<Self> {
         const NAME: &str = "CudaCoo::from_elements";
-        for (name, table) in [("rows_of", rows_of), ("columns_of", columns_of)] {
-            let (len, per_elem) = (table.indices.len(), table.per_elem);
-            if per_elem == 0 || !len.is_multiple_of(per_elem) {
-                return Err(Error::Invalid(format!(
-                    "{NAME}: `{name}` has {len} indices, {per_elem} per element: expected whole elements of 1 index or more"
-                )));
-            }
-        }
-        let elems = |table: DeviceIndices<'_, I>| table.indices.len() / table.per_elem;
-        check_length(NAME, "columns_of (elements)", elems(columns_of), elems(rows_of))?;
-        Self::of(space, [rows, columns], rows_of, columns_of, false, |name, at| {
+        check_tables(NAME, [rows_of, columns_of].map(|table| (table.indices.len(), table.per_elem)))?;
+        Self::of(space, [rows, columns], rows_of, columns_of, |name, at| {
             let per_elem = if name == "row" { rows_of.per_elem } else { columns_of.per_elem };
             format!("{name}s_of[{}, {}]", at / per_elem, at % per_elem)
         })
@@ -137,22 +101,16 @@ impl CudaCoo {
         sizes: [usize; 2],
         i: DeviceIndices<'_, I>,
         j: DeviceIndices<'_, I>,
-        are_pairs: bool,
         place: impl Fn(&str, usize) -> String,
     ) -> Result<Self> {
-        let (slots, width) = (i.indices.len(), j.per_elem);
-        let values = slots.saturating_mul(width);
+        let values = i.indices.len().saturating_mul(j.per_elem);
         check_sizes(sizes[0], sizes[1], values)?;
         if let Some(size) = sizes.iter().find(|&&size| size > i32::MAX as usize) {
             let (needed, limit) = (format!("{size} rows or columns"), format!("{} on a GPU", i32::MAX));
             return Err(Error::TooLarge { what: "CudaCoo".into(), needed, limit });
         }
-        let input = Input { space, sizes, i, j, values, are_pairs };
-        let keys = input.keys_by_entry(place)?;
-        let (graph, entries) = input.unite(&keys)?;
-        drop(keys);
-        let rows = input.slots_of_rows()?;
-        Ok(CudaCoo { graph: Arc::new(graph), entries, rows, width, slots })
+        let input = Input { space, sizes, i, j, values };
+        input.unite(&input.keys_by_entry(place)?)
     }
 
     /// Returns the sparsity pattern: an entry for each pair that is not ignored.
@@ -162,12 +120,12 @@ impl CudaCoo {
 
     /// Returns the number of values that one sum takes, ignored ones included.
     pub fn value_count(&self) -> usize {
-        self.slots * self.width
+        self.order.len()
     }
 
     /// Returns the bytes of the plan without its graph.
     pub fn bytes(&self) -> u64 {
-        [&self.entries, &self.rows].map(|sums| (sums.first.bytes() + sums.order.bytes()) as u64).iter().sum()
+        (self.first.bytes() + self.order.bytes()) as u64
     }
 
     /// Sums `values`, one per pair of the plan, into a matrix on the plan's graph, as [`Coo::set_values`](super::Coo::set_values)
@@ -175,49 +133,20 @@ impl CudaCoo {
     ///
     /// # Errors
     /// [`Error::Shape`] unless there are [`value_count`](Self::value_count) values, [`Error::Invalid`] for a matrix on another graph.
-    pub fn set_values<V: DeviceSummand>(
+    pub fn set_values(
         &self,
         space: &Cuda,
-        values: &CudaArray<V>,
+        values: &CudaArray<f64>,
         sum: Sum,
-        matrix: &mut CrsMatrix<V, CudaMemory>,
+        matrix: &mut CrsMatrix<f64, CudaMemory>,
     ) -> Result<()> {
         const NAME: &str = "CudaCoo::set_values";
         check_length(NAME, "values", values.len(), self.value_count())?;
         let (graph, out) = matrix.values_on_graph();
         check_copy(NAME, graph, &self.graph)?;
-        self.entries.sum(space, self.graph.nnz(), values, sum, out)
-    }
-
-    /// Sums element vectors `[elem, a]` into the first items of `rows`, one per row, as [`Coo::sum_rows`](super::Coo::sum_rows).
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for arrays of other lengths.
-    pub fn sum_rows<V: DeviceSummand>(
-        &self,
-        space: &Cuda,
-        values: &CudaArray<V>,
-        sum: Sum,
-        rows: &mut CudaArray<V>,
-    ) -> Result<()> {
-        check_length("CudaCoo::sum_rows", "values", values.len(), self.slots)?;
-        check_length("CudaCoo::sum_rows", "rows", rows.len(), self.graph.rows())?;
-        self.rows.sum(space, self.graph.rows(), values, sum, rows)
-    }
-}
-
-impl Sums {
-    fn sum<V: DeviceSummand>(
-        &self,
-        space: &Cuda,
-        count: usize,
-        values: &CudaArray<V>,
-        sum: Sum,
-        out: &mut CudaArray<V>,
-    ) -> Result<()> {
-        let into = u32::from(sum == Sum::Into);
+        let (count, into) = (self.graph.nnz(), u32::from(sum == Sum::Into));
         let arguments = arguments![count as u64, &self.first, &self.order, values, into, out];
-        space.launch(&COO, V::SUM_VALUES, Grid::cover(count, THREADS), arguments)
+        space.launch(&COO, "sum_values", Grid::cover(count, THREADS), arguments)
     }
 }
 
@@ -229,8 +158,6 @@ struct Input<'a, I: DeviceIndex> {
     i: DeviceIndices<'a, I>,
     j: DeviceIndices<'a, I>,
     values: usize,
-    /// Whether they are single pairs: one that is ignored has no place in the sums of rows either.
-    are_pairs: bool,
 }
 
 impl<I: DeviceIndex> Input<'_, I> {
@@ -262,20 +189,13 @@ impl<I: DeviceIndex> Input<'_, I> {
         self.space.sort_keys(keys, 32..32 + bits_of(rows))
     }
 
-    /// Returns the sorted inputs of each row, and the order of all inputs.
-    fn by_row(&self, keys: &CudaArray<u64>) -> Result<Sums> {
-        let (rows, n) = (self.sizes[0], keys.len());
-        let (mut first, mut order) = (self.space.unfilled(rows + 1)?, self.space.unfilled(n)?);
-        self.items("starts_of_rows", rows + 1, arguments![rows as u64, n as u64, keys, &mut first])?;
-        self.items("order_of_keys", n, arguments![n as u64, keys, &mut order])?;
-        Ok(Sums { first, order })
-    }
-
-    /// Finds the entries of the sorted keys: the graph and the values of each entry. Waits for the number of entries.
-    fn unite(&self, keys: &CudaArray<u64>) -> Result<(CrsGraph<CudaMemory>, Sums)> {
-        let [rows, columns] = self.sizes;
+    /// Finds the entries of the sorted keys. Waits for their number.
+    fn unite(&self, keys: &CudaArray<u64>) -> Result<CudaCoo> {
+        let ([rows, columns], n) = (self.sizes, keys.len());
         let (height, width, j) = (self.i.per_elem as u32, self.j.per_elem as u32, self.j.indices);
-        let Sums { first: starts, order } = self.by_row(keys)?;
+        let (mut starts, mut order) = (self.space.unfilled::<u32>(rows + 1)?, self.space.unfilled::<u32>(n)?);
+        self.items("starts_of_rows", rows + 1, arguments![rows as u64, n as u64, keys, &mut starts])?;
+        self.items("order_of_keys", n, arguments![n as u64, keys, &mut order])?;
         let mut counts = self.space.zeros::<u32>(rows)?;
         let arguments = arguments![rows as u64, height, width, &starts, &order, j, &mut counts];
         self.items("count_entries", rows * WARP, arguments)?;
@@ -284,15 +204,7 @@ impl<I: DeviceIndex> Input<'_, I> {
         let arguments =
             arguments![rows as u64, height, width, &starts, &order, j, &map.offsets, &mut entries, &mut first];
         self.items("fill_entries", rows * WARP, arguments)?;
-        Ok((CrsGraph::from_parts(rows, columns, map.total, map.offsets, entries), Sums { first, order }))
-    }
-
-    /// Returns the slots of each row.
-    fn slots_of_rows(&self) -> Result<Sums> {
-        let (rows, slots) = (self.sizes[0], self.i.indices.len());
-        let mut keys = self.space.unfilled(slots)?;
-        let (are_pairs, i, j) = (u32::from(self.are_pairs), self.i.indices, self.j.indices);
-        self.items("slot_keys", slots, arguments![slots as u64, rows as u64, are_pairs, i, j, &mut keys])?;
-        self.by_row(&self.space.sort_keys(keys, 32..32 + bits_of(rows))?)
+        let graph = CrsGraph::from_parts(rows, columns, map.total, map.offsets, entries);
+        Ok(CudaCoo { graph: Arc::new(graph), first, order })
     }
 }

@@ -6,21 +6,22 @@
 //! sum_rows     the same for one value per row of an element
 //! ```
 //! Each entry adds its values in the order of the ranks that have them and, for one rank, in the order of its input. Collective.
-//! Cost of the plan besides that of [`Coo`]: each index is looked up in a hash table twice, and 8 bytes per index of a foreign pair
-//! travel. Element tables have far fewer indices than pairs. A sum sends 8 bytes per foreign value.
+//! Cost of the plan besides that of [`Coo`]: each index is looked up in a hash table twice, 4 bytes per value meanwhile, and 8 bytes
+//! per index of a foreign pair travel. Element tables have far fewer indices than pairs. A sum sends 8 bytes per foreign value.
 
-use super::gathered::{Gathered, check_pairs, check_tables, columns_used, foreign, pairs_of, rows_used};
+use super::gathered::{Gathered, Ids, check_ids};
 use super::index::{CooIndex, check_sizes};
-use super::messages::{CooMessages, Packed, Traffic};
-use super::plan::{Coo, ElementIndices, elements};
-use super::slots::{Elements, Slots};
+use super::plan::Coo;
 use super::sums::Values;
-use crate::comm::{Communicator, GlobalMap, Message, agree, same};
+use super::table::{ElementIndices, Table};
+use crate::comm::{Communicator, Exchange, GlobalMap, Map, Message, Neighbour, agree, same};
 use crate::contraction::Sum;
 use crate::error::check_length;
-use crate::space::{HostSpace, Item};
+use crate::graph::Slots;
+use crate::space::{HostSpace, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A plan for sums into a distributed matrix. Rows are the ids that a rank owns, in their order; columns are these and the ids of
@@ -31,12 +32,13 @@ pub struct DistributedCoo {
     columns: GlobalMap,
     /// Slots that came from lower ranks.
     first: usize,
-    /// Slots of this rank: the caller's, and behind them those whose values are computed.
+    /// Slots of this rank.
     own: usize,
     /// Slots of this rank, by the rank that owns their rows.
     sent: Vec<(usize, Vec<LocalOrdinal>)>,
-    /// Number of slots by the rank from which they come.
-    received: Vec<(usize, usize)>,
+    /// Messages of `width` values per slot, and of one.
+    values: Box<dyn Exchange>,
+    rows: Box<dyn Exchange>,
 }
 
 impl DistributedCoo {
@@ -52,8 +54,12 @@ impl DistributedCoo {
         i: &[I],
         j: &[I],
     ) -> Result<Self> {
-        let pairs = Elements::pairs(i, j);
-        let input = check_pairs("DistributedCoo::new", owned, &pairs).map(|()| (pairs, i.len()));
+        let input = check_length("DistributedCoo::new", "j", j.len(), i.len()).and_then(|()| {
+            check_ids(owned, |at| format!("owned[{at}]"))?;
+            check_ids(i, |at| format!("i[{at}]"))?;
+            check_ids(j, |at| format!("j[{at}]"))?;
+            Ok(Table { skips: true, ..Table::runs(i, j, 1) })
+        });
         Self::of(space, comm, owned, input)
     }
 
@@ -69,41 +75,46 @@ impl DistributedCoo {
         rows_of: ElementIndices<'_, I>,
         columns_of: ElementIndices<'_, I>,
     ) -> Result<Self> {
-        let input = elements("DistributedCoo::from_elements", rows_of, columns_of);
-        let input = input.and_then(|input| check_tables(owned, &input).map(|()| (input, rows_of.indices.len())));
+        let input = Table::elements("DistributedCoo::from_elements", rows_of, columns_of).and_then(|input| {
+            let (rows, columns) = (rows_of.per_elem, columns_of.per_elem);
+            check_ids(owned, |at| format!("owned[{at}]"))?;
+            check_ids(input.rows, |at| format!("rows_of[{}, {}]", at / rows, at % rows))?;
+            check_ids(input.columns, |at| format!("columns_of[{}, {}]", at / columns, at % columns))?;
+            Ok(input)
+        });
         Self::of(space, comm, owned, input)
     }
 
-    /// Plans sums of the slots of `input`; the caller passes the values of the first ones, whose number stands beside it.
-    pub(super) fn of<S: HostSpace, I: CooIndex>(
+    fn of<S: HostSpace, I: CooIndex>(
         space: &S,
         comm: &dyn Communicator,
         owned: &[GlobalOrdinal],
-        input: Result<(Elements<'_, I>, usize)>,
+        input: Result<Ids<'_, I>>,
     ) -> Result<Self> {
-        let (used, (input, slots)) = agree(comm, input.and_then(|input| Ok((rows_used(&input.0)?, input))))?;
-        let width = input.columns_per_elem;
+        let (used, input) = agree(comm, input.and_then(|input| Ok((input.rows_used()?, input))))?;
+        let width = input.width();
         same(comm, &[("columns per element".into(), width.to_string())])?;
-        let rows = GlobalMap::new(comm, owned, &used)?;
+        let row_map = GlobalMap::new(comm, owned, &used)?;
         drop(used);
-        let sent = agree(comm, foreign(&input, &rows))?;
-        let messages = agree(comm, sent.iter().map(|(to, slots)| Ok((*to, pairs_of(&input, slots)?))).collect())?;
+        let sent = agree(comm, input.foreign(&row_map))?;
+        let messages = agree(comm, sent.iter().map(|(to, slots)| Ok((*to, input.message(slots)?))).collect())?;
         let came: Vec<Message> = comm.send_all(messages)?;
-        let used = agree(comm, columns_used(&input, &rows, &came, width))?;
+        let gathered = Gathered::new(comm.rank(), input, &row_map, &came);
+        let (used, gathered) = agree(comm, gathered.and_then(|gathered| Ok((gathered.columns_used()?, gathered))))?;
         let columns = GlobalMap::new(comm, owned, &used)?;
         drop(used);
-        agree(comm, {
-            let count = |(from, pairs): &Message| (*from, pairs.len() / (1 + width));
-            let received: Vec<(usize, usize)> = came.iter().map(count).collect();
-            let lower = received.iter().take_while(|(from, _)| *from < comm.rank());
-            let first = lower.map(|(_, count)| count).sum();
-            Gathered::new(&input, &rows, &columns, &came, first).and_then(|gathered| {
-                let (rows, columns_count) = (owned.len(), columns.map().local_count());
-                check_sizes(rows, columns_count, gathered.count().saturating_mul(width))?;
-                let plan = Coo::of(space, rows, columns_count, &gathered, slots, gathered.ignores)?;
-                Ok(DistributedCoo { plan, columns, first, own: input.count(), sent, received })
+        let (plan, maps) = agree(comm, {
+            gathered.columns(&columns).and_then(|(local, ignores)| {
+                let (rows, count) = (owned.len(), columns.map().local_count());
+                check_sizes(rows, count, 0)?;
+                let plan = Coo::of(space, rows, count, &Table::runs(&gathered.rows, &local, width), ignores)?;
+                let received = || came.iter().map(|(from, pairs)| (*from, pairs.len() / (1 + width)));
+                let map = |width| map_of(input.count(), &sent, received(), width);
+                Ok((plan, [map(width)?, map(1)?]))
             })
-        })
+        })?;
+        let [values, rows] = [agree(comm, comm.exchange(&maps[0]))?, agree(comm, comm.exchange(&maps[1]))?];
+        Ok(DistributedCoo { plan, columns, first: gathered.first(), own: input.count(), sent, values, rows })
     }
 
     /// Returns the sparsity pattern of the owned rows, with local columns.
@@ -116,125 +127,87 @@ impl DistributedCoo {
         &self.columns
     }
 
-    /// Returns the number of values of this rank that one sum takes, ignored ones included.
-    pub fn value_count(&self) -> usize {
-        self.plan.value_count()
-    }
-
     /// Returns the zero matrix on the plan's graph.
     ///
     /// # Errors
     /// As [`Coo::matrix`].
-    pub fn matrix<V: Item>(&self) -> Result<CrsMatrix<V>> {
+    pub fn matrix(&self) -> Result<CrsMatrix> {
         self.plan.matrix()
     }
 
-    /// Makes the messages of [`set_values`](Self::set_values) for values of type `V`. Collective.
-    ///
-    /// # Errors
-    /// As [`Communicator::exchange`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory): on one rank, with
-    /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
-    pub fn messages<V: Packed>(&self, comm: &dyn Communicator) -> Result<CooMessages<V>> {
-        self.traffic(self.plan.entries().width).messages(comm)
-    }
-
-    /// Makes the messages of [`sum_rows`](Self::sum_rows) for values of type `V`. Collective.
-    ///
-    /// # Errors
-    /// As [`messages`](Self::messages).
-    pub fn row_messages<V: Packed>(&self, comm: &dyn Communicator) -> Result<CooMessages<V>> {
-        self.traffic(1).messages(comm)
-    }
-
-    /// What ranks exchange when each slot has `width` values.
-    fn traffic(&self, width: usize) -> Traffic<'_> {
-        Traffic {
-            graph: self.graph().number(),
-            slots: self.plan.slots(),
-            own: self.own,
-            first: self.first,
-            sent: &self.sent,
-            received: &self.received,
-            width,
-        }
-    }
-
-    /// Sums `values`, one per pair of this rank's plan, into the rows of all ranks. `messages` are those of this plan. Collective.
+    /// Sums `values`, one per pair of this rank's plan, into the rows of all ranks. Collective.
     ///
     /// # Errors
     /// As [`Coo::set_values`], on this rank alone and before anything is sent, so that other ranks wait: end all ranks then. Failures
     /// of the messages.
-    pub fn set_values<S: HostSpace, V: Item + Packed>(
-        &self,
+    pub fn set_values<S: HostSpace>(
+        &mut self,
         space: &S,
-        messages: &mut CooMessages<V>,
-        values: &[V],
+        values: &[f64],
         sum: Sum,
-        matrix: &mut CrsMatrix<V>,
+        matrix: &mut CrsMatrix,
     ) -> Result<()> {
-        self.plan.check_matrix("DistributedCoo::set_values", matrix)?;
-        self.sum_entries(space, messages, values, sum, matrix.parts_mut().1)
-    }
-
-    /// As [`set_values`](Self::set_values) for numbers of any type: `entries` has one item per entry of the graph, in its order.
-    ///
-    /// # Errors
-    /// As [`set_values`](Self::set_values).
-    pub fn sum_entries<S: HostSpace, V: Packed>(
-        &self,
-        space: &S,
-        messages: &mut CooMessages<V>,
-        values: &[V],
-        sum: Sum,
-        entries: &mut [V],
-    ) -> Result<()> {
-        let operation = "DistributedCoo::sum_entries";
-        check_length(operation, "values", values.len(), self.value_count())?;
-        check_length(operation, "entries", entries.len(), self.graph().nnz())?;
-        self.sum_products(operation, space, messages, values, |at| values[at], sum, entries)
-    }
-
-    /// As [`sum_entries`](Self::sum_entries), with lengths known to be right. `value` returns the caller's values and those of the
-    /// slots behind them.
-    pub(super) fn sum_products<S: HostSpace, V: Packed>(
-        &self,
-        operation: &'static str,
-        space: &S,
-        messages: &mut CooMessages<V>,
-        values: &[V],
-        value: impl Fn(usize) -> V,
-        sum: Sum,
-        entries: &mut [V],
-    ) -> Result<()> {
-        let plan = self.plan.entries();
-        let others = self.traffic(plan.width).exchange(operation, messages, value)?;
-        plan.sum(space, Values { own: values, first: self.first, others }, sum, entries);
+        const NAME: &str = "DistributedCoo::set_values";
+        let width = self.plan.entries().width;
+        check_length(NAME, "values", values.len(), self.own * width)?;
+        self.plan.check_matrix(NAME, matrix)?;
+        let others = exchanged(&mut *self.values, &self.sent, values, width)?;
+        self.plan.entries().sum(space, Values { own: values, first: self.first, others }, sum, matrix.parts_mut().1);
         Ok(())
     }
 
     /// Sums element vectors `[elem, a]` of this rank into the rows of all ranks: the right-hand side that belongs to
     /// [`from_elements`](Self::from_elements). With pairs it sums one value per pair into the row of the pair. `rows` has one item per
-    /// owned row; `messages` are the [`row_messages`](Self::row_messages) of this plan. Collective.
+    /// owned row. Collective.
     ///
     /// # Errors
     /// As [`set_values`](Self::set_values).
-    pub fn sum_rows<S: HostSpace, V: Packed>(
-        &self,
-        space: &S,
-        messages: &mut CooMessages<V>,
-        values: &[V],
-        sum: Sum,
-        rows: &mut [V],
-    ) -> Result<()> {
-        let operation = "DistributedCoo::sum_rows";
-        check_length(operation, "values", values.len(), self.plan.slots())?;
-        check_length(operation, "rows", rows.len(), self.graph().rows())?;
-        let others = self.traffic(1).exchange(operation, messages, |at| values[at])?;
+    pub fn sum_rows<S: HostSpace>(&mut self, space: &S, values: &[f64], sum: Sum, rows: &mut [f64]) -> Result<()> {
+        const NAME: &str = "DistributedCoo::sum_rows";
+        check_length(NAME, "values", values.len(), self.own)?;
+        check_length(NAME, "rows", rows.len(), self.graph().rows())?;
+        let others = exchanged(&mut *self.rows, &self.sent, values, 1)?;
         self.plan.entries().sum_rows(space, Values { own: values, first: self.first, others }, 1, sum, rows);
         Ok(())
     }
+}
 
-    pub(super) fn check_matrix<V: Item>(&self, operation: &'static str, matrix: &CrsMatrix<V>) -> Result<()> {
-        self.plan.check_matrix(operation, matrix)
+/// The map of messages of `width` values per slot: those of this rank's `own` slots are owned, those that it receives are ghosts.
+fn map_of(
+    own: usize,
+    sent: &[(usize, Vec<LocalOrdinal>)],
+    received: impl Iterator<Item = (usize, usize)>,
+    width: usize,
+) -> Result<Map> {
+    let mut ranks: BTreeMap<usize, (&[LocalOrdinal], usize)> = BTreeMap::new();
+    sent.iter().for_each(|(to, slots)| ranks.entry(*to).or_default().0 = slots);
+    received.for_each(|(from, count)| ranks.entry(from).or_default().1 = count);
+    check_sizes(0, 0, (own + ranks.values().map(|(_, count)| count).sum::<usize>()).saturating_mul(width))?;
+    let (mut end, mut neighbours) = (own * width, Vec::with_capacity(ranks.len()));
+    for (rank, (slots, count)) in ranks {
+        let mut send = Vec::new();
+        try_reserve("values to send", &mut send, slots.len() * width)?;
+        send.extend(slots.iter().flat_map(|&slot| slot * width as u32..(slot + 1) * width as u32));
+        let receive = end as LocalOrdinal..(end + count * width) as LocalOrdinal;
+        end += count * width;
+        neighbours.push(Neighbour { rank, send, receive });
     }
+    Map::new(GlobalOrdinal::MAX, own * width, neighbours)
+}
+
+/// Sends the values of the slots `sent`, `width` each, and returns those that came, lowest rank first.
+fn exchanged<'a>(
+    exchange: &'a mut dyn Exchange,
+    sent: &[(usize, Vec<LocalOrdinal>)],
+    values: &[f64],
+    width: usize,
+) -> Result<&'a [f64]> {
+    exchange.begin(&mut |message| {
+        let slots = sent.iter().flat_map(|(_, slots)| slots);
+        for (message, &slot) in message.chunks_exact_mut(width).zip(slots) {
+            message.copy_from_slice(&values[slot as usize * width..][..width]);
+        }
+        Ok(())
+    })?;
+    exchange.end()
 }

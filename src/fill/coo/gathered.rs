@@ -1,41 +1,22 @@
 //! Pairs on several ranks: which go to other ranks, and those of owned rows in local indices.
 
 use super::index::{CooIndex, IGNORED, check_sizes};
-use super::slots::{Elements, Slots};
+use super::table::Table;
 use crate::comm::{GlobalMap, Message};
-use crate::error::check_length;
-use crate::space::{try_collect, try_push, try_reserve};
+use crate::graph::Slots;
+use crate::space::{try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
-/// Mark of an ignored id in a message.
-pub(super) const NO_ID: GlobalOrdinal = GlobalOrdinal::MAX;
+/// An ignored id in a message.
+const NO_ID: GlobalOrdinal = GlobalOrdinal::MAX;
 
 /// The id of an index, or [`NO_ID`].
-pub(super) fn id<I: CooIndex>(index: I) -> GlobalOrdinal {
+fn id<I: CooIndex>(index: I) -> GlobalOrdinal {
     index.get().unwrap_or(NO_ID)
 }
 
-/// Refuses pairs of unequal arrays, and the mark where an id is expected.
-pub(super) fn check_pairs<I: CooIndex>(
-    operation: &'static str,
-    owned: &[GlobalOrdinal],
-    pairs: &Elements<'_, I>,
-) -> Result<()> {
-    check_length(operation, "j", pairs.columns.len(), pairs.rows.len())?;
-    check_ids(owned, |at| format!("owned[{at}]"))?;
-    check_ids(pairs.rows, |at| format!("i[{at}]"))?;
-    check_ids(pairs.columns, |at| format!("j[{at}]"))
-}
-
-/// Refuses the mark where an id is expected.
-pub(super) fn check_tables<I: CooIndex>(owned: &[GlobalOrdinal], input: &Elements<'_, I>) -> Result<()> {
-    let (rows, columns) = (input.rows_per_elem, input.columns_per_elem);
-    check_ids(owned, |at| format!("owned[{at}]"))?;
-    check_ids(input.rows, |at| format!("rows_of[{}, {}]", at / rows, at % rows))?;
-    check_ids(input.columns, |at| format!("columns_of[{}, {}]", at / columns, at % columns))
-}
-
-fn check_ids<I: CooIndex>(indices: &[I], place: impl Fn(usize) -> String) -> Result<()> {
+/// Refuses [`NO_ID`] where an id is expected; `place` names an index.
+pub(super) fn check_ids<I: CooIndex>(indices: &[I], place: impl Fn(usize) -> String) -> Result<()> {
     match indices.iter().position(|index| index.get() == Some(NO_ID)) {
         None => Ok(()),
         Some(at) => Err(Error::Invalid(format!(
@@ -45,149 +26,137 @@ fn check_ids<I: CooIndex>(indices: &[I], place: impl Fn(usize) -> String) -> Res
     }
 }
 
-/// The id of a slot's row, or [`NO_ID`]. A pair is ignored if its column is.
-fn row_id<I: CooIndex>(input: &Elements<'_, I>, slot: usize) -> GlobalOrdinal {
-    let is_ignored = input.are_pairs && input.columns[slot].get().is_none();
-    if is_ignored { NO_ID } else { id(input.rows[slot]) }
-}
+/// Slots of one rank with global ids.
+pub(super) type Ids<'a, I> = Table<'a, I, I>;
 
-fn columns_of<'a, I>(input: &Elements<'a, I>, slot: usize) -> &'a [I] {
-    &input.columns[slot / input.rows_per_elem * input.columns_per_elem..][..input.columns_per_elem]
-}
+impl<I: CooIndex> Ids<'_, I> {
+    /// The id of a slot's row, or [`NO_ID`].
+    fn row_id(&self, slot: usize) -> GlobalOrdinal {
+        let is_ignored = self.skips && self.columns[slot].get().is_none();
+        if is_ignored { NO_ID } else { id(self.rows[slot]) }
+    }
 
-/// The ids of all rows.
-pub(super) fn rows_used<I: CooIndex>(input: &Elements<'_, I>) -> Result<Vec<GlobalOrdinal>> {
-    check_sizes(0, 0, input.count().saturating_mul(input.columns_per_elem))?;
-    let mut used = Vec::new();
-    try_reserve("ids of rows", &mut used, input.count())?;
-    used.extend((0..input.count()).map(|slot| row_id(input, slot)).filter(|&id| id != NO_ID));
-    Ok(used)
-}
+    fn column_ids(&self, slot: usize) -> impl Iterator<Item = GlobalOrdinal> {
+        self.columns_of(slot).iter().map(|&column| id(column))
+    }
 
-/// Slots with rows of other ranks, by owner, lowest first, and in the order of the input.
-pub(super) fn foreign<I: CooIndex>(
-    input: &Elements<'_, I>,
-    rows: &GlobalMap,
-) -> Result<Vec<(usize, Vec<LocalOrdinal>)>> {
-    let neighbours = rows.map().neighbours();
-    let mut sent: Vec<_> = neighbours.iter().map(|neighbour| (neighbour.rank, Vec::new())).collect();
-    for slot in 0..input.count() {
-        let row = rows.local(row_id(input, slot)).filter(|&row| row as usize >= rows.map().owned_count());
-        if let Some(ghost) = row {
-            let at = neighbours.partition_point(|neighbour| neighbour.receive.end <= ghost);
-            try_push("slots to send", &mut sent[at].1, slot as LocalOrdinal)?;
+    /// The ids of all rows.
+    pub(super) fn rows_used(&self) -> Result<Vec<GlobalOrdinal>> {
+        check_sizes(0, 0, self.count().saturating_mul(self.width()))?;
+        let mut used = Vec::new();
+        try_reserve("ids of rows", &mut used, self.count())?;
+        used.extend((0..self.count()).map(|slot| self.row_id(slot)).filter(|&id| id != NO_ID));
+        Ok(used)
+    }
+
+    /// Slots with rows of other ranks, by owner, lowest first, and in the order of the input.
+    pub(super) fn foreign(&self, rows: &GlobalMap) -> Result<Vec<(usize, Vec<LocalOrdinal>)>> {
+        let neighbours = rows.map().neighbours();
+        let mut sent: Vec<_> = neighbours.iter().map(|neighbour| (neighbour.rank, Vec::new())).collect();
+        for slot in 0..self.count() {
+            let row = rows.local(self.row_id(slot)).filter(|&row| row as usize >= rows.map().owned_count());
+            if let Some(ghost) = row {
+                let at = neighbours.partition_point(|neighbour| neighbour.receive.end <= ghost);
+                try_push("slots to send", &mut sent[at].1, slot as LocalOrdinal)?;
+            }
         }
+        sent.retain(|(_, slots)| !slots.is_empty());
+        Ok(sent)
     }
-    sent.retain(|(_, slots)| !slots.is_empty());
-    Ok(sent)
-}
 
-/// A message of pairs: for each slot its row and its columns.
-pub(super) fn pairs_of<I: CooIndex>(input: &Elements<'_, I>, slots: &[LocalOrdinal]) -> Result<Vec<u64>> {
-    let mut pairs = Vec::new();
-    try_reserve("pairs to send", &mut pairs, slots.len() * (1 + input.columns_per_elem))?;
-    for &slot in slots {
-        pairs.push(id(input.rows[slot as usize]));
-        pairs.extend(columns_of(input, slot as usize).iter().map(|&column| id(column)));
-    }
-    Ok(pairs)
-}
-
-/// The ids of the columns of owned rows.
-pub(super) fn columns_used<I: CooIndex>(
-    input: &Elements<'_, I>,
-    rows: &GlobalMap,
-    came: &[Message],
-    width: usize,
-) -> Result<Vec<GlobalOrdinal>> {
-    let mut used = Vec::new();
-    let is_owned = |slot| rows.local(row_id(input, slot)).is_some_and(|row| (row as usize) < rows.map().owned_count());
-    for elem in 0..input.count() / input.rows_per_elem {
-        let slot = elem * input.rows_per_elem;
-        if (slot..slot + input.rows_per_elem).any(is_owned) {
-            let columns = columns_of(input, slot);
-            try_reserve("ids of columns", &mut used, columns.len())?;
-            used.extend(columns.iter().map(|&column| id(column)).filter(|&id| id != NO_ID));
+    /// A message of pairs: for each slot its row and its columns.
+    pub(super) fn message(&self, slots: &[LocalOrdinal]) -> Result<Vec<u64>> {
+        let mut pairs = Vec::new();
+        try_reserve("pairs to send", &mut pairs, slots.len() * (1 + self.width()))?;
+        for &slot in slots {
+            pairs.push(id(self.rows[slot as usize]));
+            pairs.extend(self.column_ids(slot as usize));
         }
-    }
-    for (_, pairs) in came {
-        try_reserve("ids of columns", &mut used, pairs.len())?;
-        used.extend(pairs.chunks_exact(1 + width).flat_map(|pair| &pair[1..]).filter(|&&id| id != NO_ID));
-    }
-    Ok(used)
-}
-
-/// The slots of owned rows in local indices: those of lower ranks, of this rank, of higher ranks.
-pub(super) struct Gathered {
-    /// Row of each slot.
-    rows: Vec<LocalOrdinal>,
-    /// Slots before those of this rank.
-    first: usize,
-    /// Slots of this rank.
-    own: usize,
-    rows_per_elem: usize,
-    width: usize,
-    /// `[elem, b]` of this rank.
-    own_columns: Vec<LocalOrdinal>,
-    /// `[slot, b]` of all others.
-    other_columns: Vec<LocalOrdinal>,
-    pub ignores: bool,
-}
-
-impl Gathered {
-    pub(super) fn new<I: CooIndex>(
-        input: &Elements<'_, I>,
-        row_map: &GlobalMap,
-        column_map: &GlobalMap,
-        came: &[Message],
-        first: usize,
-    ) -> Result<Self> {
-        let width = input.columns_per_elem;
-        let owned = row_map.map().owned_count();
-        let local_row = |id| row_map.local(id).filter(|&row| (row as usize) < owned).unwrap_or(IGNORED);
-        let local_column = |id| column_map.local(id).unwrap_or(IGNORED);
-        let pairs = || came.iter().flat_map(|(_, pairs)| pairs.chunks_exact(1 + width));
-        let others = pairs().count();
-        let (mut rows, mut other_columns) = (Vec::new(), Vec::new());
-        try_reserve("local rows", &mut rows, others + input.count())?;
-        rows.extend(pairs().take(first).map(|pair| local_row(pair[0])));
-        rows.extend((0..input.count()).map(|slot| local_row(row_id(input, slot))));
-        rows.extend(pairs().skip(first).map(|pair| local_row(pair[0])));
-        if let Some((pair, _)) =
-            pairs().zip(rows[..first].iter().chain(&rows[first + input.count()..])).find(|(_, row)| **row == IGNORED)
-        {
-            return Err(Error::Mpi(format!("another rank sent row {}, which this rank does not own", pair[0])));
-        }
-        try_reserve("local columns", &mut other_columns, others * width)?;
-        other_columns.extend(pairs().flat_map(|pair| &pair[1..]).map(|&id| local_column(id)));
-        let own_columns = try_collect("local columns", input.columns.iter().map(|&column| local_column(id(column))))?;
-        // Columns without a local index also belong to elements without a row here.
-        let ignores = input.columns.iter().any(|&column| id(column) == NO_ID) || other_columns.contains(&IGNORED);
-        let (own, rows_per_elem) = (input.count(), input.rows_per_elem);
-        Ok(Gathered { rows, first, own, rows_per_elem, width, own_columns, other_columns, ignores })
+        Ok(pairs)
     }
 }
 
-impl Slots for Gathered {
-    fn count(&self) -> usize {
-        self.rows.len()
-    }
+/// The slots of owned rows: those of lower ranks, of this rank, of higher ranks.
+pub(super) struct Gathered<'a, I> {
+    input: Ids<'a, I>,
+    /// Pairs of lower ranks, and of higher ones: row and columns.
+    lower: Vec<&'a [u64]>,
+    higher: Vec<&'a [u64]>,
+    /// Local row of each slot, or [`IGNORED`].
+    pub rows: Vec<LocalOrdinal>,
+}
 
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn row(&self, slot: usize) -> LocalOrdinal {
-        self.rows[slot]
-    }
-
-    fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {
-        let own = slot.wrapping_sub(self.first);
-        let columns = if own < self.own {
-            &self.own_columns[own / self.rows_per_elem * self.width..]
-        } else {
-            &self.other_columns[if slot < self.first { slot } else { slot - self.own } * self.width..]
+impl<'a, I: CooIndex> Gathered<'a, I> {
+    pub(super) fn new(rank: usize, input: Ids<'a, I>, map: &GlobalMap, came: &'a [Message]) -> Result<Self> {
+        let owned = map.map().owned_count();
+        let local = |id| map.local(id).filter(|&row| (row as usize) < owned);
+        let pairs = |messages: &'a [Message]| {
+            let mut all = Vec::new();
+            for (_, pairs) in messages {
+                try_reserve("pairs of other ranks", &mut all, pairs.len() / (1 + input.width()))?;
+                all.extend(pairs.chunks_exact(1 + input.width()));
+            }
+            Ok::<_, Error>(all)
         };
-        columns[..self.width].iter().for_each(|&column| visit(column));
+        let (lower, higher) = came.split_at(came.partition_point(|(from, _)| *from < rank));
+        let (lower, higher) = (pairs(lower)?, pairs(higher)?);
+        let count = lower.len() + input.count() + higher.len();
+        check_sizes(0, 0, count.saturating_mul(input.width()))?;
+        let foreign = |id| Error::Mpi(format!("another rank sent row {id}, which this rank does not own"));
+        let received = |pair: &&[u64]| local(pair[0]).ok_or_else(|| foreign(pair[0]));
+        let mut rows = Vec::new();
+        try_reserve("local rows", &mut rows, count)?;
+        for pair in &lower {
+            rows.push(received(pair)?);
+        }
+        rows.extend((0..input.count()).map(|slot| local(input.row_id(slot)).unwrap_or(IGNORED)));
+        for pair in &higher {
+            rows.push(received(pair)?);
+        }
+        Ok(Gathered { input, lower, higher, rows })
+    }
+
+    /// Number of slots of lower ranks.
+    pub(super) fn first(&self) -> usize {
+        self.lower.len()
+    }
+
+    /// The first slot of each element of this rank.
+    fn elements(&self) -> impl Iterator<Item = usize> {
+        (0..self.input.count()).step_by(self.input.rows_per_elem)
+    }
+
+    /// The ids of the columns of owned rows.
+    pub(super) fn columns_used(&self) -> Result<Vec<GlobalOrdinal>> {
+        let mut used = Vec::new();
+        for slot in self.elements() {
+            let rows = &self.rows[self.first() + slot..][..self.input.rows_per_elem];
+            if rows.iter().any(|&row| row != IGNORED) {
+                try_reserve("ids of columns", &mut used, self.input.width())?;
+                used.extend(self.input.column_ids(slot).filter(|&id| id != NO_ID));
+            }
+        }
+        for pair in self.lower.iter().chain(&self.higher) {
+            try_reserve("ids of columns", &mut used, pair.len())?;
+            used.extend(pair[1..].iter().filter(|&&id| id != NO_ID));
+        }
+        Ok(used)
+    }
+
+    /// Local columns, `[slot, b]`, and whether some of owned rows are ignored.
+    pub(super) fn columns(&self, map: &GlobalMap) -> Result<(Vec<LocalOrdinal>, bool)> {
+        let (width, mut columns) = (self.input.width(), Vec::new());
+        try_reserve("local columns", &mut columns, self.rows.len() * width)?;
+        let local = |id: GlobalOrdinal| map.local(id).unwrap_or(IGNORED);
+        columns.extend(self.lower.iter().flat_map(|pair| &pair[1..]).map(|&id| local(id)));
+        for slot in self.elements() {
+            let start = columns.len();
+            columns.extend(self.input.column_ids(slot).map(local));
+            (1..self.input.rows_per_elem).for_each(|_| columns.extend_from_within(start..start + width));
+        }
+        columns.extend(self.higher.iter().flat_map(|pair| &pair[1..]).map(|&id| local(id)));
+        let mut slots = self.rows.iter().zip(columns.chunks_exact(width));
+        let ignores = slots.any(|(&row, columns)| row != IGNORED && columns.contains(&IGNORED));
+        Ok((columns, ignores))
     }
 }

@@ -4,7 +4,7 @@
 //! With an ordered numbering each slot is visited about once; with a scattered one by every thread. Cost: two passes over the
 //! rows of the input, 4 bytes per slot written and 8 bytes per row.
 
-use super::slots::Slots;
+use crate::graph::Slots;
 use crate::space::{HostSpace, even_bounds, exclusive_scan, split_at, try_collect, try_zeroed};
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -112,7 +112,7 @@ fn visit(
 
 #[cfg(test)]
 mod tests {
-    use super::super::slots::Pairs;
+    use super::super::table::Table;
     use super::*;
     use crate::space::{Serial, Threads};
 
@@ -125,7 +125,7 @@ mod tests {
             }
         }
         let j = vec![0; i.len()];
-        let input = Pairs { i, j: &j, ignores: false };
+        let input = Table::runs(i, &j, 1);
         for threads in [1, 2, 3, 5] {
             let lists = Lists::new(&Threads::new(threads).unwrap(), rows, &input).unwrap();
             assert_eq!(lists.offsets.len(), rows + 1);
@@ -138,10 +138,9 @@ mod tests {
 
     #[test]
     fn lists_equal_those_by_hand() {
-        let lists = Lists::new(&Serial, 3, &Pairs { i: &[2, 0, -1, 2, 2], j: &[0, 0, 0, 0, 0], ignores: false });
-        let lists = lists.unwrap();
+        let lists = Lists::new(&Serial, 3, &Table::runs(&[2, 0, -1, 2, 2], &[0; 5], 1)).unwrap();
         assert_eq!((lists.offsets, lists.slots), (vec![0, 1, 1, 4], vec![1, 0, 3, 4]));
-        let empty = Lists::new(&Serial, 0, &Pairs::<i32> { i: &[], j: &[], ignores: false }).unwrap();
+        let empty = Lists::new(&Serial, 0, &Table::<i32, i32>::runs(&[], &[], 1)).unwrap();
         assert_eq!((empty.offsets, empty.slots), (vec![0], vec![]));
     }
 

@@ -4,15 +4,16 @@ use super::columns::unite;
 use super::index::{CooIndex, check, check_sizes};
 use super::lists::Lists;
 use super::runs;
-use super::slots::{Elements, Pairs, Runs, Slots};
-use super::sums::{Entries, Summand, Values};
+use super::sums::{Entries, Values};
+use super::table::{ElementIndices, Table};
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
-use crate::graph::Positions;
+use crate::graph::{Positions, Slots};
 use crate::space::{HostSpace, Item};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{Error, LocalOrdinal, Result};
+use crate::{LocalOrdinal, Result};
+use num_traits::Zero;
 use std::sync::Arc;
 
 /// A sparsity pattern made from index pairs (COO, coordinate format), and the plan by which values of these pairs are summed into
@@ -37,10 +38,8 @@ use std::sync::Arc;
 /// With element matrices of `b` columns, or pairs in runs of `b` with the same row, lists take 4 / b bytes per value.
 /// Positions take 2 bytes where a row has more than 255 values, 4 bytes beyond 65 535.
 ///
-/// Four plans have the same calls: `Coo` for one rank, [`ConstrainedCoo`](super::ConstrainedCoo) with linear
-/// [`Combinations`](super::Combinations) of dofs (periodic boundaries, hanging nodes), [`DistributedCoo`](super::DistributedCoo) for
-/// pairs in rows of any rank, and [`DistributedConstrainedCoo`](super::DistributedConstrainedCoo) for both. Values have any type with
-/// a zero and an addition ([`Summand`]).
+/// [`Combinations`](super::Combinations) make the pairs of dofs that are linear combinations of others (periodic boundaries, hanging
+/// nodes). [`DistributedCoo`](super::DistributedCoo) takes pairs in rows of any rank.
 ///
 /// ```
 /// use minifenl::contraction::Sum;
@@ -67,20 +66,10 @@ pub struct Coo {
     positions: Positions,
     bounds: Vec<LocalOrdinal>,
     width: usize,
-    /// Slots of the caller.
     slots: usize,
     /// Values per slot that a sum into rows takes.
     per_slot: usize,
     ignores: bool,
-}
-
-/// A table `[elem, a]` of row or column indices, packed, `a` fastest, with any number of indices per element.
-#[derive(Clone, Copy, Debug)]
-pub struct ElementIndices<'a, I> {
-    /// The indices of all elements.
-    pub indices: &'a [I],
-    /// Indices per element.
-    pub per_elem: usize,
 }
 
 impl Coo {
@@ -88,8 +77,8 @@ impl Coo {
     /// Pairs with a negative index are ignored.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `i` and `j` have the same length, [`Error::Invalid`] for the first index outside the matrix,
-    /// [`Error::TooLarge`] for more pairs, rows or columns than 32 bits number, [`Error::OutOfMemory`] where memory is short.
+    /// [`Error::Shape`](crate::Error::Shape) unless `i` and `j` have the same length, [`Error::Invalid`](crate::Error::Invalid) for the first index outside the matrix,
+    /// [`Error::TooLarge`](crate::Error::TooLarge) for more pairs, rows or columns than 32 bits number, [`Error::OutOfMemory`](crate::Error::OutOfMemory) where memory is short.
     pub fn new<S: HostSpace, I: CooIndex>(space: &S, rows: usize, columns: usize, i: &[I], j: &[I]) -> Result<Self> {
         check_length("Coo::new", "j", j.len(), i.len())?;
         check_sizes(rows, columns, i.len())?;
@@ -97,17 +86,17 @@ impl Coo {
         let ignores = check(space, j, columns, "column", |k| format!("j[{k}]"))?;
         // Only single pairs leave those with a negative column out of the lists.
         if !ignores && let Some((width, runs)) = runs::find(space, i)? {
-            let plan = Self::of(space, rows, columns, &Runs { rows: &runs, j, width }, runs.len(), false)?;
+            let plan = Self::of(space, rows, columns, &Table::runs(&runs, j, width), false)?;
             return Ok(Coo { per_slot: width, ..plan });
         }
-        Self::of(space, rows, columns, &Pairs { i, j, ignores }, i.len(), false)
+        Self::of(space, rows, columns, &Table { skips: ignores, ..Table::runs(i, j, 1) }, false)
     }
 
     /// Plans sums of element matrices `[elem, a, b]` whose rows are `rows_of[elem, a]` and whose columns are `columns_of[elem, b]`,
     /// without arrays of pairs. Rows and columns of an element matrix with a negative index are ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new), [`Error::Invalid`] for a table that ends within an element, and [`Error::Shape`] unless both tables have
+    /// As [`new`](Self::new), [`Error::Invalid`](crate::Error::Invalid) for a table that ends within an element, and [`Error::Shape`](crate::Error::Shape) unless both tables have
     /// the same number of elements.
     pub fn from_elements<S: HostSpace, I: CooIndex>(
         space: &S,
@@ -116,29 +105,33 @@ impl Coo {
         rows_of: ElementIndices<'_, I>,
         columns_of: ElementIndices<'_, I>,
     ) -> Result<Self> {
-        let input = elements("Coo::from_elements", rows_of, columns_of)?;
+        let input = Table::elements("Coo::from_elements", rows_of, columns_of)?;
         check_sizes(rows, columns, input.count().saturating_mul(input.width()))?;
-        let place = |name: &'static str, per_elem: usize| {
-            move |at: usize| format!("{name}[{}, {}]", at / per_elem, at % per_elem)
-        };
-        check(space, rows_of.indices, rows, "row", place("rows_of", rows_of.per_elem))?;
-        let place = place("columns_of", columns_of.per_elem);
-        let ignores = check(space, columns_of.indices, columns, "column", place)?;
-        Self::of(space, rows, columns, &input, input.count(), ignores)
+        rows_of.check(space, rows, "row")?;
+        let ignores = columns_of.check(space, columns, "column")?;
+        Self::of(space, rows, columns, &input, ignores)
     }
 
-    /// Plans sums of slots; the caller passes the values of `slots` of them.
+    /// Plans sums of slots, some of which have a negative column if `ignores`.
     pub(super) fn of<S: HostSpace>(
         space: &S,
         rows: usize,
         columns: usize,
         input: &impl Slots,
-        slots: usize,
         ignores: bool,
     ) -> Result<Self> {
         let lists = Lists::new(space, rows, input)?;
         let (graph, positions, bounds) = unite(space, &lists, columns, input)?;
-        Ok(Coo { graph: Arc::new(graph), lists, positions, bounds, width: input.width(), slots, per_slot: 1, ignores })
+        Ok(Coo {
+            graph: Arc::new(graph),
+            lists,
+            positions,
+            bounds,
+            width: input.width(),
+            slots: input.count(),
+            per_slot: 1,
+            ignores,
+        })
     }
 
     /// Returns the sparsity pattern: an entry for each pair that is not ignored.
@@ -164,7 +157,7 @@ impl Coo {
     /// Returns the zero matrix on the plan's graph.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn matrix<V: Item>(&self) -> Result<CrsMatrix<V>> {
         CrsMatrix::zeros_on(&crate::space::Serial, self.graph.clone())
     }
@@ -173,32 +166,18 @@ impl Coo {
     /// order of the input, so the result has the same bits on any number of threads.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are [`value_count`](Self::value_count) values, [`Error::Invalid`] for a matrix on another graph.
-    pub fn set_values<S: HostSpace, V: Item + Summand>(
+    /// [`Error::Shape`](crate::Error::Shape) unless there are [`value_count`](Self::value_count) values,
+    /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
+    pub fn set_values<S: HostSpace, V: Item + Zero>(
         &self,
         space: &S,
         values: &[V],
         sum: Sum,
         matrix: &mut CrsMatrix<V>,
     ) -> Result<()> {
+        check_length("Coo::set_values", "values", values.len(), self.value_count())?;
         self.check_matrix("Coo::set_values", matrix)?;
-        self.sum_entries(space, values, sum, matrix.parts_mut().1)
-    }
-
-    /// As [`set_values`](Self::set_values) for numbers of any type: `entries` has one item per entry of the graph, in its order.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for arrays of other lengths.
-    pub fn sum_entries<S: HostSpace, V: Summand>(
-        &self,
-        space: &S,
-        values: &[V],
-        sum: Sum,
-        entries: &mut [V],
-    ) -> Result<()> {
-        check_length("Coo::sum_entries", "values", values.len(), self.value_count())?;
-        check_length("Coo::sum_entries", "entries", entries.len(), self.graph.nnz())?;
-        self.entries().sum(space, Values::all(values), sum, entries);
+        self.entries().sum(space, Values::all(values), sum, matrix.parts_mut().1);
         Ok(())
     }
 
@@ -207,17 +186,18 @@ impl Coo {
     /// ignored for its row or its column adds nothing.
     ///
     /// # Errors
-    /// [`Error::Shape`] for arrays of other lengths.
-    pub fn sum_rows<S: HostSpace, V: Summand>(&self, space: &S, values: &[V], sum: Sum, rows: &mut [V]) -> Result<()> {
+    /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
+    pub fn sum_rows<S: HostSpace, V: Item + Zero>(
+        &self,
+        space: &S,
+        values: &[V],
+        sum: Sum,
+        rows: &mut [V],
+    ) -> Result<()> {
         check_length("Coo::sum_rows", "values", values.len(), self.slots * self.per_slot)?;
         check_length("Coo::sum_rows", "rows", rows.len(), self.graph.rows())?;
         self.entries().sum_rows(space, Values::all(values), self.per_slot, sum, rows);
         Ok(())
-    }
-
-    /// Number of slots of the caller.
-    pub(super) fn slots(&self) -> usize {
-        self.slots
     }
 
     pub(super) fn entries(&self) -> Entries<'_> {
@@ -234,30 +214,4 @@ impl Coo {
     pub(super) fn check_matrix<V: Item>(&self, operation: &'static str, matrix: &CrsMatrix<V>) -> Result<()> {
         check_graph(operation, matrix.graph(), &self.graph)
     }
-}
-
-/// The slots of element matrices.
-pub(super) fn elements<'a, I: CooIndex>(
-    operation: &'static str,
-    rows_of: ElementIndices<'a, I>,
-    columns_of: ElementIndices<'a, I>,
-) -> Result<Elements<'a, I>> {
-    for (name, table) in [("rows_of", rows_of), ("columns_of", columns_of)] {
-        if table.per_elem == 0 || !table.indices.len().is_multiple_of(table.per_elem) {
-            let ElementIndices { indices, per_elem } = table;
-            let len = indices.len();
-            return Err(Error::Invalid(format!(
-                "{operation}: `{name}` has {len} indices, {per_elem} per element: expected whole elements of 1 index or more"
-            )));
-        }
-    }
-    let elems = |table: ElementIndices<'_, I>| table.indices.len() / table.per_elem;
-    check_length(operation, "columns_of (elements)", elems(columns_of), elems(rows_of))?;
-    Ok(Elements {
-        rows: rows_of.indices,
-        rows_per_elem: rows_of.per_elem,
-        columns: columns_of.indices,
-        columns_per_elem: columns_of.per_elem,
-        are_pairs: false,
-    })
 }

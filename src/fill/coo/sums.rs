@@ -1,4 +1,4 @@
-//! Sums values into the entries of the graph: each row adds its values in the order of the input.
+//! Sums of values into the entries of the graph: each row adds its values in the order of the input.
 //!
 //! ```text
 //! out[row_map[row] + position[t, b]] += values[slot[t], b]      t over the list of the row, b over 0..width
@@ -7,20 +7,14 @@
 //! bytes: 8 + 1 for value and position, 4 / width for the slot; 8 per entry written.
 
 use super::lists::Lists;
-use super::pieces::Pieces;
 use crate::contraction::Sum;
 use crate::graph::{Position, Positions};
-use crate::space::{HostSpace, prefetch};
+use crate::space::{HostSpace, Item, prefetch};
 use crate::{LocalOrdinal, RowOffset};
 use num_traits::Zero;
+use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::ops::Range;
-
-/// A number that can be summed: `f32`, `f64`, complex and dual numbers, and any other type that has a zero and an addition.
-///
-/// Implemented for all types with the traits named; `Zero` is that of the crate num-traits.
-pub trait Summand: Copy + Send + Sync + Zero {}
-
-impl<T: Copy + Send + Sync + Zero> Summand for T {}
 
 /// Values of slots, `[slot, b]`: the caller's for slots `first..first + own.len() / width`, and others before and behind them.
 #[derive(Clone, Copy)]
@@ -75,7 +69,7 @@ pub(super) struct Entries<'a> {
 
 impl Entries<'_> {
     /// Adds `values` to `out`, one item per entry, or replaces it.
-    pub(super) fn sum<S: HostSpace, V: Summand>(&self, space: &S, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
+    pub(super) fn sum<S: HostSpace, V: Item + Zero>(&self, space: &S, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
         match self.positions {
             Positions::U8(positions) => self.of(space, positions, values, sum, out),
             Positions::U16(positions) => self.of(space, positions, values, sum, out),
@@ -83,7 +77,7 @@ impl Entries<'_> {
         }
     }
 
-    fn of<S: HostSpace, V: Summand, P: Position>(
+    fn of<S: HostSpace, V: Item + Zero, P: Position>(
         &self,
         space: &S,
         positions: &[P],
@@ -91,8 +85,7 @@ impl Entries<'_> {
         sum: Sum,
         out: &mut [V],
     ) {
-        let pieces = Pieces { bounds: self.bounds, offsets: self.row_map, items: out };
-        space.for_each(pieces, |(rows, out)| {
+        for_each_piece(space.pool(), self.bounds, self.row_map, out, &|rows, out: &mut [V]| {
             if sum == Sum::Overwrite {
                 out.fill(V::zero());
             }
@@ -104,7 +97,6 @@ impl Entries<'_> {
                 (false, true, 4) => self.rows::<V, P, 4, true, false>(rows, positions, values, out),
                 (false, true, 8) => self.rows::<V, P, 8, true, false>(rows, positions, values, out),
                 (false, true, _) => self.rows::<V, P, ANY, true, false>(rows, positions, values, out),
-                (false, false, 1) => self.rows::<V, P, 1, false, false>(rows, positions, values, out),
                 (false, false, _) => self.rows::<V, P, ANY, false, false>(rows, positions, values, out),
                 (true, ..) => self.rows::<V, P, ANY, false, true>(rows, positions, values, out),
             }
@@ -112,7 +104,7 @@ impl Entries<'_> {
     }
 
     #[inline(always)]
-    fn rows<V: Summand, P: Position, const WIDTH: usize, const PLAIN: bool, const IGNORES: bool>(
+    fn rows<V: Item + Zero, P: Position, const WIDTH: usize, const PLAIN: bool, const IGNORES: bool>(
         &self,
         rows: Range<usize>,
         positions: &[P],
@@ -145,48 +137,8 @@ impl Entries<'_> {
         }
     }
 
-    /// As [`sum`](Self::sum) for slots of one value each, which `value` computes.
-    pub(super) fn sum_each<S: HostSpace, V: Summand>(
-        &self,
-        space: &S,
-        value: impl Fn(usize) -> V + Sync,
-        sum: Sum,
-        out: &mut [V],
-    ) {
-        match self.positions {
-            Positions::U8(positions) => self.of_each(space, positions, value, sum, out),
-            Positions::U16(positions) => self.of_each(space, positions, value, sum, out),
-            Positions::U32(positions) => self.of_each(space, positions, value, sum, out),
-        }
-    }
-
-    fn of_each<S: HostSpace, V: Summand, P: Position>(
-        &self,
-        space: &S,
-        positions: &[P],
-        value: impl Fn(usize) -> V + Sync,
-        sum: Sum,
-        out: &mut [V],
-    ) {
-        let pieces = Pieces { bounds: self.bounds, offsets: self.row_map, items: out };
-        space.for_each(pieces, |(rows, mut out)| {
-            if sum == Sum::Overwrite {
-                out.fill(V::zero());
-            }
-            for row in rows {
-                let entries = (self.row_map[row + 1] - self.row_map[row]) as usize;
-                let entries = out.split_off_mut(..entries).expect("the entries of a row");
-                let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
-                for (&slot, position) in self.lists.slots[list.clone()].iter().zip(&positions[list]) {
-                    let entry = &mut entries[position.get()];
-                    *entry = *entry + value(slot as usize);
-                }
-            }
-        });
-    }
-
     /// Adds `width` values per slot to `out`, one item per row, or replaces it.
-    pub(super) fn sum_rows<S: HostSpace, V: Summand>(
+    pub(super) fn sum_rows<S: HostSpace, V: Item + Zero>(
         &self,
         space: &S,
         values: Values<'_, V>,
@@ -194,7 +146,6 @@ impl Entries<'_> {
         sum: Sum,
         out: &mut [V],
     ) {
-        use rayon::prelude::*;
         space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
             for (row, out) in (chunk * S::CHUNK..).zip(out) {
                 let start = if sum == Sum::Overwrite { V::zero() } else { *out };
@@ -204,6 +155,29 @@ impl Entries<'_> {
             }
         });
     }
+}
+
+/// Calls `work` with the rows of each piece and their items, halves of the pieces in parallel. Allocates nothing.
+fn for_each_piece<T: Send>(
+    pool: Option<&ThreadPool>,
+    bounds: &[LocalOrdinal],
+    offsets: &[RowOffset],
+    items: &mut [T],
+    work: &(dyn Fn(Range<usize>, &mut [T]) + Sync),
+) {
+    let row = |piece: usize| bounds[piece] as usize;
+    let half = match bounds.len() {
+        0 | 1 => return,
+        2 => return work(row(0)..row(1), items),
+        count => count / 2,
+    };
+    let (left, right) = items.split_at_mut((offsets[row(half)] - offsets[row(0)]) as usize);
+    let mut left = || for_each_piece(pool, &bounds[..=half], offsets, left, work);
+    let mut right = || for_each_piece(pool, &bounds[half..], offsets, right, work);
+    match pool {
+        None => (left(), right()),
+        Some(pool) => pool.join(left, right),
+    };
 }
 
 /// Prefetch distance in values, about one memory latency. The hardware prefetcher cannot follow these scattered reads.

@@ -1,8 +1,9 @@
 //! Plans against sums made pair by pair in a map, in the order of the input.
 
-use super::{Combinations, ConstrainedCoo, Coo, CooIndex, ElementIndices};
+use super::{Combinations, Coo, CooIndex, ElementIndices};
 use crate::contraction::Sum;
-use crate::space::{Serial, Threads};
+use crate::space::{Item, Serial, Threads};
+use crate::sparse::CrsMatrix;
 use std::collections::BTreeMap;
 
 /// A generator (xorshift64*, Vigna 2016).
@@ -62,9 +63,9 @@ fn check<I: CooIndex>(rows: usize, columns: usize, i: &[I], j: &[I], case: &str)
         plan.set_values(&space, &vec![f64::NAN; i.len()], Sum::Overwrite, &mut matrix).unwrap();
         plan.set_values(&space, &values, Sum::Overwrite, &mut matrix).unwrap();
         assert_same(&plan, matrix.values(), &by_map(pairs(), &values, 0.0), &case);
-        let mut sums = vec![0.1; plan.graph().nnz()];
-        plan.sum_entries(&space, &values, Sum::Into, &mut sums).unwrap();
-        assert_same(&plan, &sums, &by_map(pairs(), &values, 0.1), &case);
+        let mut matrix = CrsMatrix::new(plan.graph().clone(), vec![0.1; plan.graph().nnz()]).unwrap();
+        plan.set_values(&space, &values, Sum::Into, &mut matrix).unwrap();
+        assert_same(&plan, matrix.values(), &by_map(pairs(), &values, 0.1), &case);
         // Columns of rows are checked as those of a caller are.
         let (row_map, entries) = (**plan.graph()).clone().into_arrays();
         crate::sparse::CrsGraph::new(row_map, entries, columns).unwrap();
@@ -192,51 +193,26 @@ fn wrong_sizes_and_indices_are_named() {
     let error = set(&[1.0; 2], &mut other.matrix().unwrap()).unwrap_err().to_string();
     assert!(error.contains("the matrix is on another graph: its row 0 has columns [0]"), "{error}");
     set(&[1.0, 2.0], &mut equal.matrix().unwrap()).unwrap();
-    assert!(
-        plan.sum_entries(&Serial, &[1.0; 2], Sum::Into, &mut [0.0; 3]).unwrap_err().to_string().contains("`entries`")
-    );
     assert!(plan.sum_rows(&Serial, &[1.0; 2], Sum::Into, &mut [0.0; 3]).unwrap_err().to_string().contains("`rows`"));
 }
 
-/// Complex numbers, dual numbers, f32 and a type of the caller.
+/// Complex numbers, f32 and whole numbers.
 #[test]
 fn any_number_is_summed() {
-    use num_dual::Dual64;
-    use num_traits::Zero;
     let plan = Coo::new(&Serial, 2, 2, &[1, 0, 1, 1], &[1, 0, 1, 0]).unwrap();
-    fn sums<V: super::Summand>(plan: &Coo, values: [V; 4]) -> [V; 3] {
-        let mut sums = [values[0]; 3];
-        plan.sum_entries(&Serial, &values, Sum::Overwrite, &mut sums).unwrap();
-        sums
+    fn sums<V: Item + num_traits::Zero>(plan: &Coo, values: [V; 4]) -> Vec<V> {
+        let mut matrix = plan.matrix().unwrap();
+        plan.set_values(&Serial, &values, Sum::Overwrite, &mut matrix).unwrap();
+        matrix.into_parts().1
     }
     assert_eq!(sums(&plan, [1.0f32, 2.0, 4.0, 8.0]), [2.0, 8.0, 5.0]);
-    assert_eq!(sums(&plan, [1i64, 2, 4, 8]), [2, 8, 5]);
-    let dual = |re, eps| Dual64::new(re, eps);
-    let dual_sums = sums(&plan, [dual(1.0, 0.5), dual(2.0, 0.0), dual(4.0, 0.25), dual(8.0, 1.0)]);
-    assert_eq!(dual_sums.map(|x| (x.re, x.eps)), [(2.0, 0.0), (8.0, 1.0), (5.0, 0.75)]);
-    let complex = nalgebra::Complex::new;
-    let complex_sums = sums(&plan, [complex(1.0, 1.0), complex(2.0, 0.0), complex(4.0, -3.0), complex(0.0, 1.0)]);
-    assert_eq!(complex_sums, [complex(2.0, 0.0), complex(0.0, 1.0), complex(5.0, -2.0)]);
-
-    /// An interval, as a caller might define it.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    struct Interval(f64, f64);
-    impl std::ops::Add for Interval {
-        type Output = Self;
-        fn add(self, other: Self) -> Self {
-            Interval(self.0 + other.0, self.1 + other.1)
-        }
+    assert_eq!(sums(&plan, [1u64, 2, 4, 8]), [2, 8, 5]);
+    #[cfg(feature = "num-complex")]
+    {
+        let complex = num_complex::Complex::<f64>::new;
+        let complex_sums = sums(&plan, [complex(1.0, 1.0), complex(2.0, 0.0), complex(4.0, -3.0), complex(0.0, 1.0)]);
+        assert_eq!(complex_sums, [complex(2.0, 0.0), complex(0.0, 1.0), complex(5.0, -2.0)]);
     }
-    impl Zero for Interval {
-        fn zero() -> Self {
-            Interval(0.0, 0.0)
-        }
-        fn is_zero(&self) -> bool {
-            *self == Self::zero()
-        }
-    }
-    let intervals = [1.0, 2.0, 4.0, 8.0].map(|x| Interval(x, 2.0 * x));
-    assert_eq!(sums(&plan, intervals), [Interval(2.0, 4.0), Interval(8.0, 16.0), Interval(5.0, 10.0)]);
 }
 
 /// C^T A C by dense products, from random element matrices whose values are small integers, so that no order rounds.
@@ -275,24 +251,19 @@ fn constrained_sums_equal_dense_products() {
         let expected = |p: usize, q: usize| -> f64 {
             (0..dofs).flat_map(|i| (0..dofs).map(move |j| (i, j))).map(|(i, j)| c[i][p] * a[i][j] * c[j][q]).sum()
         };
+        assert!(combinations.pairs(&[dofs as i64], &[0]).unwrap_err().to_string().starts_with("i[0] is"));
+        assert!(combinations.pairs(&[0], &[0, 0]).unwrap_err().to_string().contains("`j`"));
+        assert!(combinations.pairs(&i, &j).unwrap().values(&vec![0.0; values.len() + 1]).is_err());
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
-            let elements = ElementIndices { indices: &table, per_elem };
-            for plan in [
-                ConstrainedCoo::new(&space, &combinations, &i, &j).unwrap(),
-                ConstrainedCoo::from_elements(&space, &combinations, elements, elements).unwrap(),
-            ] {
-                let mut matrix = plan.matrix().unwrap();
-                plan.set_values(&space, &values, Sum::Overwrite, &mut matrix).unwrap();
-                plan.set_values(&space, &values, Sum::Into, &mut matrix).unwrap();
-                assert_eq!(
-                    (plan.graph().rows(), plan.graph().columns(), plan.value_count()),
-                    (free.len(), free.len(), values.len())
-                );
-                for (p, q) in (0..free.len()).flat_map(|p| (0..free.len()).map(move |q| (p, q))) {
-                    let found = matrix.get(p, q as u32).unwrap_or(0.0);
-                    assert_eq!(found, 2.0 * expected(p, q), "case {case}, {threads} threads: entry {p}, {q}");
-                }
+            let pairs = combinations.pairs(&i, &j).unwrap();
+            let plan = Coo::new(&space, free.len(), free.len(), pairs.rows(), pairs.columns()).unwrap();
+            let (mut matrix, values) = (plan.matrix().unwrap(), pairs.values(&values).unwrap());
+            plan.set_values(&space, &values, Sum::Overwrite, &mut matrix).unwrap();
+            plan.set_values(&space, &values, Sum::Into, &mut matrix).unwrap();
+            for (p, q) in (0..free.len()).flat_map(|p| (0..free.len()).map(move |q| (p, q))) {
+                let found = matrix.get(p, q as u32).unwrap_or(0.0);
+                assert_eq!(found, 2.0 * expected(p, q), "case {case}, {threads} threads: entry {p}, {q}");
             }
         }
     }

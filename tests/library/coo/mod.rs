@@ -9,9 +9,8 @@ use crate::thread_ranks::on_ranks;
 use minifenl::Error;
 use minifenl::comm::{Communicator, Solo};
 use minifenl::contraction::Sum;
-use minifenl::fill::{Coo, DistributedConstrainedCoo, DistributedCoo, ElementIndices, Packed};
+use minifenl::fill::{Coo, DistributedCoo, ElementIndices};
 use minifenl::space::{HostSpace, Serial, Threads};
-use num_traits::Zero;
 use rayon::prelude::*;
 use std::sync::Barrier;
 use support::Random;
@@ -146,95 +145,18 @@ fn the_largest_number_is_no_id() {
 }
 
 #[test]
-fn constraints_that_contradict_each_other_are_named_on_one_rank() {
-    // Ranks own the dofs 0, 10, 20 and 1, 11, 21.
-    let refused = |of_rank: [&'static [(u64, &'static [u64])]; 3]| {
-        message(on_ranks(3, |comm| {
-            let me = comm.rank() as u64;
-            let terms = |terms: &[u64]| terms.iter().map(|&id| (id, 0.5)).collect();
-            let constrained: Vec<_> = of_rank[comm.rank()].iter().map(|(dof, list)| (*dof, terms(list))).collect();
-            DistributedConstrainedCoo::new(&Serial, comm, &[10 * me, 10 * me + 1], &constrained, &[0i64], &[10])
-                .map(drop)
-        }))
-    };
-    let foreign = refused([&[], &[(0, &[10])], &[]]);
-    assert!(foreign.contains("rank 1 constrains dof 0, which it does not own"), "{foreign}");
-    let unknown = refused([&[], &[(12, &[10])], &[]]);
-    assert!(unknown.contains("rank 1 constrains dof 12, which it does not own"), "{unknown}");
-    let twice = refused([&[], &[], &[(21, &[]), (21, &[0])]]);
-    assert!(twice.contains("dof 21 is constrained twice"), "{twice}");
-    // The other constrained dof belongs to this rank, and to another one that sends its terms.
-    assert!(refused([&[(0, &[1]), (1, &[])], &[], &[]]).contains("dof 0: dof 1 is constrained, too"));
-    assert!(refused([&[(0, &[21])], &[], &[(21, &[10])]]).contains("dof 0: dof 21 is constrained, too"));
-    assert!(refused([&[], &[(10, &[7])], &[]]).contains("global id 7 is used by rank 1 and owned by no rank"));
-}
-
-/// Messages are bound to a plan and to a kind of sum.
-#[test]
-fn messages_of_another_sum_are_refused() {
+fn arrays_of_other_lengths_are_refused() {
     let indices = ElementIndices { indices: &[0u64, 1], per_elem: 2 };
-    let plan = || DistributedCoo::from_elements(&Serial, &Solo, &[0, 1], indices, indices).unwrap();
-    let (one, other) = (plan(), plan());
-    let (mut messages, mut row_messages) = (one.messages(&Solo).unwrap(), one.row_messages(&Solo).unwrap());
-    let (mut entries, mut rows) = ([0.0; 4], [0.0; 2]);
-    let mut entries_of = |plan: &DistributedCoo, messages: &mut _| {
-        plan.sum_entries(&Serial, messages, &[1.0; 4], Sum::Into, &mut entries).map_err(|error| error.to_string())
-    };
-    entries_of(&one, &mut messages).unwrap();
-    for wrong in [entries_of(&other, &mut messages), entries_of(&one, &mut row_messages)] {
-        assert!(wrong.unwrap_err().starts_with("DistributedCoo::sum_entries: messages of another plan or sum"));
-    }
-    let mut rows_of = |plan: &DistributedCoo, messages: &mut _| {
-        plan.sum_rows(&Serial, messages, &[1.0; 2], Sum::Into, &mut rows).map_err(|error| error.to_string())
-    };
-    rows_of(&one, &mut row_messages).unwrap();
-    for wrong in [rows_of(&other, &mut row_messages), rows_of(&one, &mut messages)] {
-        assert!(wrong.unwrap_err().starts_with("DistributedCoo::sum_rows: messages of another plan or sum"));
-    }
-    assert!(one.sum_rows(&Serial, &mut row_messages, &[1.0; 3], Sum::Into, &mut [0.0; 2]).is_err());
-    assert!(one.sum_rows(&Serial, &mut row_messages, &[1.0; 2], Sum::Into, &mut [0.0; 3]).is_err());
+    let mut plan = DistributedCoo::from_elements(&Serial, &Solo, &[0, 1], indices, indices).unwrap();
+    let mut matrix = plan.matrix().unwrap();
+    let refused = plan.set_values(&Serial, &[1.0; 3], Sum::Into, &mut matrix).unwrap_err().to_string();
+    assert!(refused.contains("`values` has extents [3], expected [4]"), "{refused}");
+    let other = DistributedCoo::from_elements(&Serial, &Solo, &[0], indices_of_one(), indices_of_one()).unwrap();
+    assert!(plan.set_values(&Serial, &[1.0; 4], Sum::Into, &mut other.matrix().unwrap()).is_err());
+    assert!(plan.sum_rows(&Serial, &[1.0; 3], Sum::Into, &mut [0.0; 2]).is_err());
+    assert!(plan.sum_rows(&Serial, &[1.0; 2], Sum::Into, &mut [0.0; 3]).is_err());
 }
 
-/// Two words per number, and a matrix of f32.
-#[test]
-fn numbers_of_any_type_travel() {
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    struct Two(f64, f64);
-    impl std::ops::Add for Two {
-        type Output = Self;
-        fn add(self, other: Self) -> Self {
-            Two(self.0 + other.0, self.1 + other.1)
-        }
-    }
-    impl Zero for Two {
-        fn zero() -> Self {
-            Two(0.0, 0.0)
-        }
-        fn is_zero(&self) -> bool {
-            *self == Self::zero()
-        }
-    }
-    impl Packed for Two {
-        const WORDS: usize = 2;
-        fn pack(self, words: &mut [f64]) {
-            words.copy_from_slice(&[self.0, self.1]);
-        }
-        fn unpack(words: &[f64]) -> Self {
-            Two(words[0], words[1])
-        }
-    }
-    on_ranks(3, |comm| {
-        // Every rank adds its number to all three diagonal entries, and to the entry right of rank 1's.
-        let me = comm.rank() as u64;
-        let plan = DistributedCoo::new(&Serial, comm, &[me], &[2i64, 1, 0, 1], &[2, 1, 0, 2]).unwrap();
-        let (number, nnz) = (me as f64 + 1.0, plan.graph().nnz());
-        assert_eq!(nnz, if me == 1 { 2 } else { 1 });
-        let mut sums = vec![Two(f64::NAN, 0.0); nnz];
-        let mut messages = plan.messages(comm).unwrap();
-        plan.sum_entries(&Serial, &mut messages, &[Two(number, -number); 4], Sum::Overwrite, &mut sums).unwrap();
-        assert_eq!(sums, vec![Two(6.0, -6.0); nnz]);
-        let (mut messages, mut matrix) = (plan.messages(comm).unwrap(), plan.matrix::<f32>().unwrap());
-        plan.set_values(&Serial, &mut messages, &[number as f32; 4], Sum::Into, &mut matrix).unwrap();
-        assert_eq!(matrix.values(), &vec![6.0f32; nnz]);
-    });
+fn indices_of_one() -> ElementIndices<'static, u64> {
+    ElementIndices { indices: &[0], per_elem: 1 }
 }

@@ -4,9 +4,9 @@
 use minifenl::Result;
 use minifenl::comm::Communicator;
 use minifenl::contraction::Sum;
-use minifenl::fill::{Combinations, ConstrainedCoo, Coo, DistributedConstrainedCoo, DistributedCoo, ElementIndices};
+use minifenl::fill::{Coo, DistributedCoo, ElementIndices};
 use minifenl::space::{Serial, Threads};
-use minifenl::sparse::CrsGraph;
+use minifenl::sparse::{CrsGraph, CrsMatrix};
 use std::collections::BTreeMap;
 use support::Random;
 
@@ -79,16 +79,15 @@ pub fn sums_on_ranks(comm: &dyn Communicator) -> Result<()> {
         let problem = Problem::new(comm.size(), seed, shape, are_some_ignored);
         let (rank, space) = (comm.rank(), Threads::new(1 + seed as usize % 2)?);
         let (owned, rows_of, columns_of) = (&problem.owned[rank], &problem.rows_of[rank], &problem.columns_of[rank]);
-        let plan = if shape == [1, 1] {
+        let mut plan = if shape == [1, 1] {
             DistributedCoo::new(&space, comm, owned, rows_of, columns_of)?
         } else {
             let rows_of = ElementIndices { indices: rows_of, per_elem: shape[0] };
             let columns_of = ElementIndices { indices: columns_of, per_elem: shape[1] };
             DistributedCoo::from_elements(&space, comm, owned, rows_of, columns_of)?
         };
-        assert_eq!(plan.value_count(), problem.values[rank].len());
         assert_eq!((plan.graph().rows(), plan.columns().map().owned_count()), (owned.len(), owned.len()));
-        let check = |values: &[f64], expected: BTreeMap<(u64, u64), f64>| {
+        let check = |plan: &DistributedCoo, values: &[f64], expected: BTreeMap<(u64, u64), f64>| {
             let ids = plan.columns().ids();
             let entries =
                 (0..owned.len()).flat_map(|row| plan.graph().row(row).iter().map(move |&column| (row, column)));
@@ -99,15 +98,15 @@ pub fn sums_on_ranks(comm: &dyn Communicator) -> Result<()> {
             let expected: Vec<_> = of_rank.map(|(place, sum)| (place, sum.to_bits())).collect();
             assert_eq!(found, expected, "seed {seed}, rank {rank} of {}", comm.size());
         };
-        let (mut messages, mut matrix) = (plan.messages(comm)?, plan.matrix()?);
+        let mut matrix = plan.matrix()?;
         for scale in [3.0, 1.0, -0.5] {
             let values: Vec<f64> = problem.values[rank].iter().map(|value| scale * value).collect();
-            plan.set_values(&space, &mut messages, &values, Sum::Overwrite, &mut matrix)?;
-            check(matrix.values(), problem.sums(scale, 0.0));
+            plan.set_values(&space, &values, Sum::Overwrite, &mut matrix)?;
+            check(&plan, matrix.values(), problem.sums(scale, 0.0));
         }
-        let mut sums = vec![0.1; plan.graph().nnz()];
-        plan.sum_entries(&space, &mut messages, &problem.values[rank], Sum::Into, &mut sums)?;
-        check(&sums, problem.sums(1.0, 0.1));
+        matrix.parts_mut().1.fill(0.1);
+        plan.set_values(&space, &problem.values[rank], Sum::Into, &mut matrix)?;
+        check(&plan, matrix.values(), problem.sums(1.0, 0.1));
     }
     Ok(())
 }
@@ -116,8 +115,6 @@ pub fn sums_on_ranks(comm: &dyn Communicator) -> Result<()> {
 struct Blocks {
     /// Rank that owns each dof.
     owner: Vec<usize>,
-    /// Constrained dofs with free ones and weights, which are quarters.
-    constrained: Vec<(u32, Vec<(u32, f64)>)>,
     /// Tables of dofs; negative numbers are ignored.
     rows_of: Vec<i64>,
     columns_of: Vec<i64>,
@@ -135,16 +132,10 @@ impl Blocks {
         let (dofs, elems) = (4 + random.below(40), random.below(60));
         let per_elem = [1 + random.below(4), 1 + random.below(4)];
         let owner = (0..dofs).map(|_| random.below(ranks)).collect();
-        let is_free: Vec<bool> = (0..dofs).map(|dof| dof == 0 || random.below(4) > 0).collect();
-        let free: Vec<u32> = (0..dofs as u32).filter(|&dof| is_free[dof as usize]).collect();
-        let mut terms = || -> Vec<_> {
-            (0..random.below(4)).map(|_| (random.pick(&free), random.below(9) as f64 / 4.0 - 1.0)).collect()
-        };
-        let constrained = (0..dofs as u32).filter(|&dof| !is_free[dof as usize]).map(|dof| (dof, terms())).collect();
         let mut table = |per_elem: usize| -> Vec<i64> {
             (0..elems * per_elem).map(|_| random.below(dofs + 2) as i64 - 2).collect()
         };
-        Blocks { owner, constrained, rows_of: table(per_elem[0]), columns_of: table(per_elem[1]), per_elem }
+        Blocks { owner, rows_of: table(per_elem[0]), columns_of: table(per_elem[1]), per_elem }
     }
 
     /// The part of an array with `width` items per element that belongs to a rank.
@@ -153,16 +144,13 @@ impl Blocks {
         &items[elems * rank / ranks * width..elems * (rank + 1) / ranks * width]
     }
 
-    /// A rank's dofs, the constrained ones of them, and its tables, by global ids.
+    /// A rank's dofs and its tables, by global ids.
     fn of_rank(&self, rank: usize, ranks: usize) -> Part {
         let ids =
             |table: &[i64]| table.iter().map(|&dof| u32::try_from(dof).map_or(dof, |dof| id(dof) as i64)).collect();
         let is_owned = |dof: u32| self.owner[dof as usize] == rank;
-        let terms = |terms: &[(u32, f64)]| terms.iter().map(|&(dof, weight)| (id(dof), weight)).collect();
-        let constrained = self.constrained.iter().filter(|(dof, _)| is_owned(*dof));
         Part {
             owned: (0..self.owner.len() as u32).filter(|&dof| is_owned(dof)).map(id).collect(),
-            constrained: constrained.map(|(dof, list)| (id(*dof), terms(list))).collect(),
             rows_of: ids(self.block(&self.rows_of, self.per_elem[0], rank, ranks)),
             columns_of: ids(self.block(&self.columns_of, self.per_elem[1], rank, ranks)),
         }
@@ -172,7 +160,6 @@ impl Blocks {
 /// What one rank brings.
 struct Part {
     owned: Vec<u64>,
-    constrained: Vec<(u64, Vec<(u64, f64)>)>,
     rows_of: Vec<i64>,
     columns_of: Vec<i64>,
 }
@@ -185,8 +172,7 @@ fn row(graph: &CrsGraph, values: &[f64], row: usize, id: impl Fn(u32) -> u64) ->
     row
 }
 
-/// Compares distributed plans with those of one rank, bit by bit: matrices and rows without constraints, and constrained matrices,
-/// whose values are whole numbers on several ranks, since the order of their sums is another one there.
+/// Compares matrices and rows of distributed plans with those of one rank, bit by bit.
 pub fn plans_equal_those_of_one_rank(comm: &dyn Communicator) -> Result<()> {
     let (rank, ranks) = (comm.rank(), comm.size());
     for seed in 1..=24 {
@@ -204,54 +190,23 @@ pub fn plans_equal_those_of_one_rank(comm: &dyn Communicator) -> Result<()> {
         let own_values = |values| blocks.block(values, a * b, rank, ranks);
 
         let one = Coo::from_elements(&Serial, dofs, dofs, rows_of, columns_of)?;
-        let plan = DistributedCoo::from_elements(&space, comm, &part.owned, own_rows_of, own_columns_of)?;
-        let (mut expected, mut expected_rows) = (vec![0.5; one.graph().nnz()], vec![0.5; dofs]);
-        one.sum_entries(&Serial, &values, Sum::Into, &mut expected)?;
+        let mut plan = DistributedCoo::from_elements(&space, comm, &part.owned, own_rows_of, own_columns_of)?;
+        let halves = |plan: &CrsMatrix| CrsMatrix::new(plan.graph().clone(), vec![0.5; plan.values().len()]);
+        let (mut expected, mut expected_rows) = (halves(&one.matrix()?)?, vec![0.5; dofs]);
+        one.set_values(&Serial, &values, Sum::Into, &mut expected)?;
         one.sum_rows(&Serial, &loads, Sum::Into, &mut expected_rows)?;
-        let (mut messages, mut row_messages) = (plan.messages(comm)?, plan.row_messages(comm)?);
-        let (mut sums, mut rows) = (vec![0.5; plan.graph().nnz()], vec![0.5; part.owned.len()]);
-        plan.sum_entries(&space, &mut messages, own_values(&values), Sum::Into, &mut sums)?;
-        let own_loads = blocks.block(&loads, a, rank, ranks);
-        plan.sum_rows(&space, &mut row_messages, own_loads, Sum::Into, &mut rows)?;
+        let (mut sums, mut rows) = (halves(&plan.matrix()?)?, vec![0.5; part.owned.len()]);
+        plan.set_values(&space, own_values(&values), Sum::Into, &mut sums)?;
+        plan.sum_rows(&space, blocks.block(&loads, a, rank, ranks), Sum::Into, &mut rows)?;
         let ids = plan.columns().ids();
         for (local, dof) in (0..dofs as u32).filter(|&dof| blocks.owner[dof as usize] == rank).enumerate() {
-            let of_one = row(one.graph(), &expected, dof as usize, id);
-            assert_eq!(row(plan.graph(), &sums, local, |column| ids[column as usize]), of_one, "{case}, dof {dof}");
+            let of_one = row(one.graph(), expected.values(), dof as usize, id);
+            assert_eq!(
+                row(plan.graph(), sums.values(), local, |column| ids[column as usize]),
+                of_one,
+                "{case}, dof {dof}"
+            );
             assert_eq!(rows[local].to_bits(), expected_rows[dof as usize].to_bits(), "{case}, dof {dof}");
-        }
-
-        // Pairs of the same elements, half of the time.
-        let combinations = Combinations::new(dofs, &blocks.constrained)?;
-        let one = ConstrainedCoo::from_elements(&Serial, &combinations, rows_of, columns_of)?;
-        let (owned, constrained) = (&part.owned, &part.constrained);
-        let plan = if seed % 2 == 0 {
-            DistributedConstrainedCoo::from_elements(&space, comm, owned, constrained, own_rows_of, own_columns_of)?
-        } else {
-            let count = part.rows_of.len() * b;
-            let i: Vec<i64> = (0..count).map(|k| part.rows_of[k / b]).collect();
-            let j: Vec<i64> = (0..count).map(|k| part.columns_of[k / b / a * b + k % b]).collect();
-            DistributedConstrainedCoo::new(&space, comm, owned, constrained, &i, &j)?
-        };
-        let whole: Vec<f64> = values.iter().map(|value| (value % 64.0).round()).collect();
-        let values = if ranks == 1 { &values } else { &whole };
-        let (mut expected, mut messages) = (one.matrix()?, plan.messages(comm)?);
-        one.set_values(&Serial, values, Sum::Overwrite, &mut expected)?;
-        let mut matrix = plan.matrix()?;
-        assert_eq!(plan.value_count(), own_values(values).len());
-        for scale in [3.0, 1.0] {
-            let values: Vec<f64> = own_values(values).iter().map(|value| scale * value).collect();
-            plan.set_values(&space, &mut messages, &values, Sum::Overwrite, &mut matrix)?;
-        }
-        let free: Vec<u32> = (0..dofs as u32).filter(|&dof| combinations.number(dof).is_some()).collect();
-        let own: Vec<u32> = free.iter().copied().filter(|&dof| blocks.owner[dof as usize] == rank).collect();
-        let ids = plan.columns().ids();
-        assert_eq!(ids[..own.len()], own.iter().map(|&dof| id(dof)).collect::<Vec<_>>());
-        assert_eq!(plan.graph().rows(), own.len());
-        for (local, &dof) in own.iter().enumerate() {
-            let number = combinations.number(dof).expect("a free dof") as usize;
-            let of_one = row(one.graph(), expected.values(), number, |column| id(free[column as usize]));
-            let of_ranks = row(plan.graph(), matrix.values(), local, |column| ids[column as usize]);
-            assert_eq!(of_ranks, of_one, "{case}, free dof {dof}");
         }
     }
     Ok(())
