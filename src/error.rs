@@ -1,4 +1,6 @@
-//! The crate's error type. Every failure is a value that names the operation, the array or quantity, and the numbers.
+//! The crate's error type.
+//!
+//! Every failure is a value that names the operation, the array or quantity, and the numbers.
 //!
 //! The library never panics on bad input and never exits; a program decides what to print and with which code to end.
 //!
@@ -182,7 +184,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Where in an element a Jacobian determinant is not positive.
+/// Location in an element where the Jacobian determinant is not positive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FoldPlace {
     /// At a corner, numbered as in the element-node table.

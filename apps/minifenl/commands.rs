@@ -5,7 +5,7 @@ use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Deck, Device, Nodes};
 use std::path::PathBuf;
 
-/// What to do instead of a run.
+/// Commands other than a run.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compare all strategies for graph, assembly and product on one mesh and device: times, memory, bits

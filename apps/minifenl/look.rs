@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;
 
-/// How much the program says besides its result.
+/// Verbosity of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volume {
     /// The verdict only.
@@ -16,7 +16,7 @@ pub enum Volume {
     Verbose,
 }
 
-/// What the flags say, the same for the whole process.
+/// Verbosity and colours of the whole process.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     pub volume: Volume,

@@ -18,7 +18,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
 
-/// How values travel between ranks.
+/// Transport of values between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// MPI messages from host memory, the only transport of host spaces.

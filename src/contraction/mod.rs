@@ -91,7 +91,7 @@ pub(crate) use cuda::KERNEL_FILES;
 pub use cuda::{Reference, SpecialisedKernel, Variant, With, element_kernels, tuning};
 pub use tile::Accumulator;
 
-/// What happens to the previous values of the output.
+/// Treatment of the previous values of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
     /// The contraction replaces them; they are not read.

@@ -1,5 +1,7 @@
-//! Reads input files and writes output files: every file that a user names is read by [`read_text`] or line by line, and
-//! written by [`write()`], an [`OutputFile`] or a [`TableFile`].
+//! Reads input files and writes output files whole.
+//!
+//! Every file that a user names is read by [`read_text`] or line by line, and written by [`write()`], an [`OutputFile`] or a
+//! [`TableFile`].
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("minifenl-files-{}", std::process::id()));

@@ -17,7 +17,7 @@ use crate::element::equations::Model;
 use crate::space::{Array, Slice};
 use std::fmt::Debug;
 
-/// What one application of an operator moves and computes, by formula and by counted operations.
+/// Bytes and flops of one application of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplyCost {
     /// Bytes read and written: each array once per pass.

@@ -24,7 +24,7 @@ impl Parts<'_> {
     }
 }
 
-/// What an assembly reads of a batch of elements.
+/// Parts of a batch of elements that an assembly reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Matrices and residuals.

@@ -17,7 +17,7 @@ use crate::space::{try_collect, try_push, try_reserve, try_zeroed};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::collections::BTreeMap;
 
-/// Where an element comes from: a rank, and the element's place in the table that this rank gave.
+/// Origin of an element: a rank, and the index in its table.
 pub type Origin = (usize, u64);
 
 /// Local tables of one rank's elements and nodes.

@@ -56,7 +56,7 @@ pub struct Timing {
     pub samples: usize,
 }
 
-/// How long one measurement may take.
+/// Time limit of one measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Seconds for all samples together, about.

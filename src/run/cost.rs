@@ -19,7 +19,7 @@ pub struct Sizes {
     pub nnz: u64,
 }
 
-/// What an element has in its tables.
+/// Sizes of an element's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Nodes.
@@ -43,7 +43,7 @@ impl Shape {
     }
 }
 
-/// What one call moves and computes.
+/// Bytes and flops of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Bytes read and written.

@@ -125,7 +125,7 @@ impl Default for ProblemDeck {
     }
 }
 
-/// How the matrix graph is made.
+/// Settings of the graph.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphDeck {
@@ -134,7 +134,7 @@ pub struct GraphDeck {
     pub strategy: graph::Strategy,
 }
 
-/// How element contributions become matrix values.
+/// Settings of the fill.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FillDeck {
@@ -150,7 +150,7 @@ pub struct FillDeck {
     pub jacobian: Jacobian,
 }
 
-/// How products store the matrix.
+/// Settings of the matrix format.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatrixDeck {
@@ -165,7 +165,7 @@ pub struct MatrixDeck {
     pub lanes: RowLanes,
 }
 
-/// When Newton's iteration stops.
+/// Settings of Newton's method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewtonDeck {

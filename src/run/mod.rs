@@ -1,4 +1,4 @@
-//! The main job: deck, driver, report.
+//! The program's run: deck, driver, report.
 //!
 //! [`solve`] takes a [`Deck`] of settings and returns a [`Report`]. Nothing
 //! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].

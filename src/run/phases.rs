@@ -8,7 +8,7 @@ use super::cost::Cost;
 use super::report::{PhaseReport, SpreadReport};
 use std::{cell::RefCell, time::Instant};
 
-/// What one rank spent on one phase.
+/// Totals of one rank for one phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseTotals {
     /// The phase.
@@ -74,7 +74,7 @@ impl Phases {
         self.update(name, |phase| phase.cost = cost);
     }
 
-    /// What was accumulated so far.
+    /// Returns the totals so far.
     pub fn totals(&self) -> Vec<PhaseTotals> {
         self.totals.borrow().clone()
     }

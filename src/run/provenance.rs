@@ -21,7 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-/// What a run consists of besides its results.
+/// Provenance of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProvenanceReport {
     /// The words of the command line; the program, without its folder, first.
@@ -42,7 +42,7 @@ pub struct ProvenanceReport {
     pub other_programs: Option<f64>,
 }
 
-/// How the program was made.
+/// Build of the program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BuildReport {
     /// The commit of the sources, with `-dirty` if they differ from it; "unknown" for sources without one.

@@ -21,7 +21,7 @@ pub struct Launch {
     pub clears: bool,
 }
 
-/// Why a variant does not apply to a contraction.
+/// Reason why a variant does not apply to a contraction.
 pub type Refusal = &'static str;
 
 impl Launch {

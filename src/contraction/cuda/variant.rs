@@ -1,6 +1,6 @@
 //! The algorithms by name. The table in [`contraction`](crate::contraction) says where each applies.
 
-/// How the work of a contraction is divided among threads.
+/// Division of a contraction's work among threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Variant {

@@ -13,7 +13,7 @@ pub struct Field<N> {
     pub value: N,
 }
 
-/// What is tested with grad phi and with phi.
+/// Flux and source, tested with grad phi and phi.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weak<N> {
     /// Tested with grad phi.

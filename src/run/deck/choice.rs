@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// What a person asks for.
+/// A setting: a given value, or `auto`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice<T> {
     /// What suits the device.

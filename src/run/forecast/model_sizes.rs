@@ -1,4 +1,4 @@
-//! Numbers of a rank's elements of any type, on which the memory of a run depends, without a mesh.
+//! Sizes of a rank's part for any element type, computed without a mesh.
 //!
 //! Points of the grid are alike if they lie alike in their cells, to the ends of the box and to the ends of the part; one of each kind is
 //! looked at and counted as often as it occurs. Time and memory do not grow with the mesh.
@@ -20,7 +20,7 @@ pub struct ModelSizes {
     pub dofs: u64,
     /// Entries of the longest row.
     pub longest: u64,
-    /// Entries, if all rows of a line of nodes along x had those of its longest.
+    /// Entries if all rows of a grid line had those of the longest.
     pub padded: u64,
     /// Most elements around a node.
     pub around: u64,
@@ -136,7 +136,7 @@ impl ModelSizes {
         [nodes, cells.iter().product::<u64>() * shapes.len() as u64]
     }
 
-    /// Returns the numbers of a part for elements of a type with `dofs` unknowns per node, fixed on all faces or on those of z.
+    /// Returns the sizes of a part for `dofs` unknowns per node.
     pub fn of(part: &BoxPart, element: ElementType, dofs: usize, fixes_all_faces: bool) -> Self {
         let (degree, shapes) = cell_elements(element);
         let (owned, points) = (part.owned(), part.spec().nodes());

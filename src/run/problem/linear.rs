@@ -162,7 +162,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         }
     }
 
-    /// What a product moves and computes. Sizes are those of the unknowns.
+    /// Returns bytes and flops of a product. Sizes are those of the unknowns.
     pub fn product_cost(&self, sizes: Sizes) -> Cost {
         match self {
             // In the format of the matrix: fewer bytes than CRS where columns are not stored.

@@ -3,7 +3,7 @@
 pub use clap::ColorChoice as Colour;
 use std::ffi::OsString;
 
-/// What a text says, which decides its colour.
+/// Meaning of a text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// A success: green.

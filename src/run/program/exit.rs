@@ -3,7 +3,7 @@
 use crate::Error;
 use std::process::ExitCode;
 
-/// How a program ends.
+/// Outcome of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Stderr, Write, stderr};
 use std::time::{Duration, Instant};
 
-/// What a [`StatusLine`] may write.
+/// Abilities of a [`StatusLine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Nothing: the output is no terminal, or that of another rank.

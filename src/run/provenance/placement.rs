@@ -22,7 +22,7 @@ pub(super) struct Place {
     gpu: Option<String>,
 }
 
-/// Where neighbouring ranks compute.
+/// Cores of neighbouring ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlacementReport {
     /// First of these ranks.

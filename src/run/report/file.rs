@@ -6,7 +6,7 @@ use crate::files::{NotWritten, OutputFile, TableFile};
 use crate::{Error, Result};
 use std::path::Path;
 
-/// How a report is written.
+/// File format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFormat {
     /// JSON.

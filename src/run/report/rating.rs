@@ -3,7 +3,7 @@
 use super::PhaseReport;
 use serde::Serialize;
 
-/// How fast a run was, in a few numbers. They count only if the run is verified.
+/// Rating of a run. The numbers count only if the run is verified.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingReport {
     /// Whether the run is verified.

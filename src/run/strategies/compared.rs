@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a strategy promises about the bits of its result.
+/// Promise of a strategy about the bits of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promise {

@@ -94,7 +94,7 @@ pub trait MatrixOperator: Formats {
     }
 }
 
-/// What a solve reached, computed from its x alone.
+/// True residual of a solve, computed from its x alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrueResidual {
     /// ||b - A x||.

@@ -25,7 +25,7 @@ impl Grid {
         Grid { blocks: u32::try_from(blocks).unwrap_or(u32::MAX), threads, shared: 0, cooperative: false }
     }
 
-    /// As many blocks of `threads` threads as give each of `items` items a thread.
+    /// Makes enough blocks of `threads` threads for one thread per item.
     pub fn cover(items: usize, threads: u32) -> Self {
         Self::new(items.div_ceil(threads as usize), threads)
     }

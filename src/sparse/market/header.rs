@@ -18,7 +18,7 @@ const FREE_ROWS: usize = 1 << 20;
 /// Rows or columns per entry, see [`FREE_ROWS`].
 const PER_ENTRY: usize = 64;
 
-/// Where an entry stands.
+/// Format of the entries: coordinate or array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Each line holds row, column and value.
@@ -27,7 +27,7 @@ pub enum Format {
     Array,
 }
 
-/// What a value is.
+/// Type of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Real,
@@ -57,7 +57,7 @@ pub enum Symmetry {
     Hermitian,
 }
 
-/// What the first lines declare.
+/// The declared kind of matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
     pub format: Format,
