@@ -10,12 +10,6 @@ using Point = Array<double, DIM>;
 using Fields = Array<Field<double>, DOFS>;
 using Result = Array<Weak<double>, DOFS>;
 
-INLINE void cross(const double (&a)[DIM], const double (&b)[DIM], double (&out)[DIM]) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 // Twin of `Equation::derivative`.
 template <class E> INLINE Result derivative_of(const E& equation, const Point& x, const Fields& u, const Fields& v) {
     if constexpr (HAS_DERIVATIVE) {

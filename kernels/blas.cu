@@ -17,8 +17,7 @@ KERNEL __launch_bounds__(THREADS) max_abs(u64 n, const double* x, double* partia
     for (u64 i = thread_index(); i < n; i += thread_count()) {
         largest = most(largest, u64(__double_as_longlong(fabs(x[i]))));
     }
-#pragma unroll
-    for (int step = WARP / 2; step > 0; step /= 2) largest = most(largest, __shfl_down_sync(ALL_LANES, largest, step));
+    largest = warp_max(largest);
     // A maximum does not depend on the order, so the bits are the same in every run.
     if (lane_index() == 0) atomicMax((u64*)partials, largest);
 }

@@ -22,6 +22,20 @@ INLINE u32 lane_index() { return threadIdx.x % WARP; }
 template <class T> INLINE T least(T a, T b) { return b < a ? b : a; }
 template <class T> INLINE T most(T a, T b) { return a < b ? b : a; }
 INLINE double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
+// The nodes of element `elem` in a table of 8 nodes per element.
+INLINE void load_hex(const u32* elem_node, u64 elem, u32 (&node)[8]) {
+    const uint4* table = (const uint4*)elem_node + 2 * elem;
+    uint4 low = __ldg(table), high = __ldg(table + 1);
+    node[0] = low.x, node[1] = low.y, node[2] = low.z, node[3] = low.w;
+    node[4] = high.x, node[5] = high.y, node[6] = high.z, node[7] = high.w;
+}
+
+// out = a x b.
+INLINE void cross(const double (&a)[3], const double (&b)[3], double (&out)[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
 
 // Returns the sum over the lanes of a warp, in lane 0. The tree fixes the order, so the bits do not vary.
 template <class T> INLINE T warp_sum(T value) {
@@ -171,10 +185,10 @@ INLINE void sort_shared(u32* key, u32 size) {
 INLINE u32 power_of_two(u32 n) { return n <= 1 ? 1 : 1u << (32 - __clz(n - 1)); }
 
 // Returns the number of keys below `least`; keys ascend.
-INLINE u64 lower_bound(const u64* keys, u64 n, u64 least) {
-    u64 low = 0, high = n;
+template <class T> INLINE T lower_bound(const T* keys, T n, T least) {
+    T low = 0, high = n;
     while (low < high) {
-        u64 middle = low + (high - low) / 2;
+        T middle = low + (high - low) / 2;
         if (keys[middle] < least) low = middle + 1;
         else high = middle;
     }

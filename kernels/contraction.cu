@@ -40,18 +40,7 @@ template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Oper
             }
         }
     }
-    T* row = out.data + at.cell * out.cell + l * out.left + r * out.right;
-#pragma unroll
-    for (int i = 0; i < BL; ++i, row += out.left) {
-        // Loads all old values of a row first: a load behind a store would wait for it.
-        T old[BR];
-#pragma unroll
-        for (int j = 0; j < BR; ++j) old[j] = out.into && i < rows && j < columns ? row[j * out.right] : T(0);
-#pragma unroll
-        for (int j = 0; j < BR; ++j) {
-            if (i < rows && j < columns) put(out, row + j * out.right, old[j], sums[i][j]);
-        }
-    }
+    put_tile(out, at.cell, l, r, rows, columns, sums);
 }
 
 // A nonzero `option` of flat puts cells in lanes. flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight

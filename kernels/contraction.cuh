@@ -66,6 +66,23 @@ template <class T> INLINE void finish(const Output<T>& out, u64 cell, u64 left, 
     put(out, item, out.into ? *item : T(0), sum);
 }
 
+// Stores the sums of rows x columns outputs from (l, r) on; the tile may be larger.
+template <class T, int BL, int BR>
+INLINE void put_tile(const Output<T>& out, u64 cell, u64 l, u64 r, int rows, int columns, const T (&sums)[BL][BR]) {
+    T* row = out.data + cell * out.cell + l * out.left + r * out.right;
+#pragma unroll
+    for (int i = 0; i < BL; ++i, row += out.left) {
+        // Loads all old values of a row first: a load behind a store would wait for it.
+        T old[BR];
+#pragma unroll
+        for (int j = 0; j < BR; ++j) old[j] = out.into && i < rows && j < columns ? row[j * out.right] : T(0);
+#pragma unroll
+        for (int j = 0; j < BR; ++j) {
+            if (i < rows && j < columns) put(out, row + j * out.right, old[j], sums[i][j]);
+        }
+    }
+}
+
 // Returns the number of terms. The launchers of the variants that call it check that it is below 2^31.
 INLINE u32 terms(const Sizes& n) { return u32(n.outer * n.middle * n.inner); }
 

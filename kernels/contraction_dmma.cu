@@ -1,7 +1,7 @@
 // One contraction in f64 on tensor cores with sizes known at compile time, for layouts in which the terms of a cell are
 // adjacent.
 //
-// LEFT, RIGHT fields, TERMS terms. A warp computes 8 ROWS x 8 COLUMNS outputs of each of CELLS cells. SPLIT warps share
+// LEFT, RIGHT fields, TERMS terms. A warp computes 8 ROWS x 8 COLUMNS outputs of a cell. SPLIT warps share
 // these outputs: each takes every SPLIT-th step of eight terms, and their sums are then added in a tree by halves. Lane (g,
 // t) = (lane / 4, lane % 4) loads two of the eight terms of row g of left and of right: 2 t and 2 t + 1 by one load of 16
 // bytes if VECTOR is 2, else t and t + 4. The choice of terms does not matter as long as it is the same for both operands.
@@ -17,7 +17,7 @@ static_assert(WARPS % SPLIT == 0 && (SPLIT & (SPLIT - 1)) == 0, "whole teams of 
 // Two adjacent outputs at a multiple of 16 bytes are stored at once. Otherwise the rows of a warp pass through shared
 // memory, so that neighbouring lanes store neighbouring outputs.
 constexpr bool BY_PAIRS = PAIRS && RIGHT % 2 == 0;
-constexpr int ACROSS = J == 1 ? RIGHT : 8 * COLUMNS, DOWN = I == 1 ? LEFT : 8 * ROWS, OF_LANE = 2 * CELLS * ROWS * COLUMNS;
+constexpr int ACROSS = J == 1 ? RIGHT : 8 * COLUMNS, DOWN = I == 1 ? LEFT : 8 * ROWS, OF_LANE = 2 * ROWS * COLUMNS;
 // Items of shared memory: half of the warps' sums, or the outputs of a cell for each warp that stores.
 constexpr int EXCHANGE = SPLIT > 1 ? WARPS / 2 * OF_LANE * WARP : 1, STORED = BY_PAIRS ? 1 : WARPS / SPLIT * (DOWN * ACROSS);
 
@@ -44,41 +44,30 @@ template <int FIELDS, int TILES> INLINE void load(u64 field, const double* row, 
 }
 
 struct Step {
-    double x[CELLS][ROWS][2], y[CELLS][COLUMNS][2];
+    double x[ROWS][2], y[COLUMNS][2];
 };
 
 INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> out) {
     __shared__ double memory[EXCHANGE > STORED ? EXCHANGE : STORED];
-    u64 team = thread_index() / (WARP * SPLIT), group = team / (I * J);
+    u64 team = thread_index() / (WARP * SPLIT), cell = team / (I * J);
     int part = threadIdx.x / WARP % SPLIT, tile = int(team % (I * J)), g = lane_index() / 4, t = lane_index() % 4;
     int l = tile / J * (8 * ROWS) + g, r = tile % J * (8 * COLUMNS), rows = LEFT - l, columns = RIGHT - r - g;
-    u64 first = group * CELLS;
     // Without shared sums, a warp past the last cell may leave. With shared sums it must stay for the barriers.
-    if (SPLIT == 1 && first >= n.cells) return;
-    double sums[CELLS][ROWS][COLUMNS][2] = {};
-    const double *left[CELLS], *right[CELLS];
-#pragma unroll
-    for (int c = 0; c < CELLS; ++c) {
-        u64 cell = least(first + c, n.cells - 1);
-        left[c] = row(a, cell, l), right[c] = row(b, cell, r + g);
-    }
+    if (SPLIT == 1 && cell >= n.cells) return;
+    double sums[ROWS][COLUMNS][2] = {};
+    const u64 known = least(cell, n.cells - 1);
+    const double *left = row(a, known, l), *right = row(b, known, r + g);
     auto load_step = [&](bool is_whole, int step, Step& s) {
         int k = step * STEP + VECTOR * t;
-#pragma unroll
-        for (int c = 0; c < CELLS; ++c) {
-            load<LEFT>(a.field, left[c], rows, is_whole, k, s.x[c]);
-            load<RIGHT>(b.field, right[c], columns, is_whole, k, s.y[c]);
-        }
+        load<LEFT>(a.field, left, rows, is_whole, k, s.x);
+        load<RIGHT>(b.field, right, columns, is_whole, k, s.y);
     };
     auto multiply_step = [&](const Step& s) {
 #pragma unroll
-        for (int c = 0; c < CELLS; ++c) {
+        for (int j = 0; j < COLUMNS; ++j) {
 #pragma unroll
-            for (int j = 0; j < COLUMNS; ++j) {
-#pragma unroll
-                for (int i = 0; i + 1 < ROWS; i += 2) multiply(sums[c][i][j], sums[c][i + 1][j], s.x[c][i], s.x[c][i + 1], s.y[c][j]);
-                if (ROWS % 2 == 1) multiply(sums[c][ROWS - 1][j], s.x[c][ROWS - 1], s.y[c][j]);
-            }
+            for (int i = 0; i + 1 < ROWS; i += 2) multiply(sums[i][j], sums[i + 1][j], s.x[i], s.x[i + 1], s.y[j]);
+            if (ROWS % 2 == 1) multiply(sums[ROWS - 1][j], s.x[ROWS - 1], s.y[j]);
         }
     };
     Step now;
@@ -97,7 +86,7 @@ INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> o
     }
 #pragma unroll
     for (int half = SPLIT / 2; half > 0; half /= 2) {
-        double *sum = &sums[0][0][0][0], *place = memory + (threadIdx.x / WARP / SPLIT * (SPLIT / 2) + part % half) * (OF_LANE * WARP) + lane_index();
+        double *sum = &sums[0][0][0], *place = memory + (threadIdx.x / WARP / SPLIT * (SPLIT / 2) + part % half) * (OF_LANE * WARP) + lane_index();
         if (part >= half && part < 2 * half) {
 #pragma unroll
             for (int i = 0; i < OF_LANE; ++i) place[i * WARP] = sum[i];
@@ -111,43 +100,36 @@ INLINE void dmma(Sizes n, Operand<double> a, Operand<double> b, Output<double> o
     }
     double* stored = memory + threadIdx.x / WARP / SPLIT * (DOWN * ACROSS);
 #pragma unroll
-    for (int c = 0; c < CELLS; ++c) {
-        if (SPLIT == 1 && first + c >= n.cells) break;
+    for (int i = 0; i < ROWS; ++i) {
+        if (part > 0 || cell >= n.cells || (LEFT % (8 * ROWS) != 0 && 8 * i >= rows)) break;
 #pragma unroll
-        for (int i = 0; i < ROWS; ++i) {
-            if (part > 0 || first + c >= n.cells || (LEFT % (8 * ROWS) != 0 && 8 * i >= rows)) break;
+        for (int j = 0; j < COLUMNS; ++j) {
+            int column = 8 * j + 2 * t;
+            double* sum = sums[i][j];
+            if (BY_PAIRS) {
+                if (RIGHT % (8 * COLUMNS) != 0 && r + column >= RIGHT) continue;
+                double2* pair = reinterpret_cast<double2*>(out.data + cell * out.cell + (l + 8 * i) * out.left + (r + column));
+                double2 old = out.into ? *pair : double2{0, 0};
+                *pair = out.into ? double2{old.x + sum[0], old.y + sum[1]} : double2{sum[0], sum[1]};
+            } else {
 #pragma unroll
-            for (int j = 0; j < COLUMNS; ++j) {
-                int column = 8 * j + 2 * t;
-                double* sum = sums[c][i][j];
-                if (BY_PAIRS) {
-                    if (RIGHT % (8 * COLUMNS) != 0 && r + column >= RIGHT) continue;
-                    double2* pair = reinterpret_cast<double2*>(out.data + (first + c) * out.cell + (l + 8 * i) * out.left + (r + column));
-                    double2 old = out.into ? *pair : double2{0, 0};
-                    *pair = out.into ? double2{old.x + sum[0], old.y + sum[1]} : double2{sum[0], sum[1]};
-                } else {
-#pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        if (column + v < ACROSS) stored[(8 * i + g) * ACROSS + column + v] = sum[v];
-                    }
+                for (int v = 0; v < 2; ++v) {
+                    if (column + v < ACROSS) stored[(8 * i + g) * ACROSS + column + v] = sum[v];
                 }
             }
         }
-        if (BY_PAIRS) continue;
-        // All warps of the team store.
-        if (SPLIT > 1) __syncthreads();
-        else __syncwarp();
-        double* line = out.data + (first + c) * out.cell + (l - g) * out.left + r * out.right;
+    }
+    if (BY_PAIRS) return;
+    // All warps of the team store.
+    if (SPLIT > 1) __syncthreads();
+    else __syncwarp();
+    double* line = out.data + cell * out.cell + (l - g) * out.left + r * out.right;
 #pragma unroll 4
-        for (int i = part * WARP + lane_index(); i < DOWN * ACROSS; i += SPLIT * WARP) {
-            int row = i / ACROSS, column = i % ACROSS;
-            bool is_in = first + c < n.cells && (I == 1 || l - g + row < LEFT) && (J == 1 || r + column < RIGHT);
-            double* item = line + row * out.left + column * out.right;
-            if (is_in) put(out, item, out.into ? *item : 0.0, stored[i]);
-        }
-        if (CELLS == 1) continue;
-        if (SPLIT > 1) __syncthreads();
-        else __syncwarp();
+    for (int i = part * WARP + lane_index(); i < DOWN * ACROSS; i += SPLIT * WARP) {
+        int row = i / ACROSS, column = i % ACROSS;
+        bool is_in = cell < n.cells && (I == 1 || l - g + row < LEFT) && (J == 1 || r + column < RIGHT);
+        double* item = line + row * out.left + column * out.right;
+        if (is_in) put(out, item, out.into ? *item : 0.0, stored[i]);
     }
 }
 

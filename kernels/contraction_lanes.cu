@@ -121,17 +121,7 @@ INLINE void lanes(Sizes n, Operand<REAL> a, Operand<REAL> b, Output<REAL> out) {
     } else {
         directly(a, a0, rows, b, b0, columns, sums);
     }
-    REAL* item = out.data + at.cell * out.cell + l * out.left + r * out.right;
-#pragma unroll
-    for (int i = 0; i < ROWS; ++i, item += out.left) {
-        REAL old[COLUMNS];
-#pragma unroll
-        for (int j = 0; j < COLUMNS; ++j) old[j] = out.into && i < rows && j < columns ? item[j * out.right] : REAL(0);
-#pragma unroll
-        for (int j = 0; j < COLUMNS; ++j) {
-            if (i < rows && j < columns) put(out, item + j * out.right, old[j], sums[i][j]);
-        }
-    }
+    put_tile(out, at.cell, l, r, rows, columns, sums);
 }
 
 VARIANT(contract, REAL, THREADS, BLOCKS, (lanes(n, x, y, z)))

@@ -31,12 +31,6 @@ __device__ constexpr bool has_any(int k, int j) { return MAPPED >> (TERMS * k + 
 
 INLINE u64 packed(u64 i, u64 j) { return SYMMETRIC ? i * (2 * ROWS + 1 - i) / 2 + j - i : i * ROWS + j; }
 
-INLINE void cross(const double (&a)[DIM], const double (&b)[DIM], double (&out)[DIM]) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 // C_cd from the derivative; inverse[b][a] = d xi_b / d x_a.
 INLINE void transform(int c, int d, const Slope<double>& slope, const double (&inverse)[DIM][DIM], double measure,
                       double (&out)[TERMS][TERMS]) {

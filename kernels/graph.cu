@@ -68,12 +68,7 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
     const u64 elem = thread_index();
     const u32 lane = lane_index();
     u32 own[HEX];
-    if (elem < elems) {
-        const uint4* table = (const uint4*)nodes + 2 * elem;
-        uint4 low = __ldg(table), high = __ldg(table + 1);
-        own[0] = low.x, own[1] = low.y, own[2] = low.z, own[3] = low.w;
-        own[4] = high.x, own[5] = high.y, own[6] = high.z, own[7] = high.w;
-    }
+    if (elem < elems) load_hex(nodes, elem, own);
 #pragma unroll
     for (int m = 0; m < HEX; m++)
         if (elem >= elems || own[m] >= rows) own[m] = NONE;
@@ -149,9 +144,8 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
         for (int e = 0; e < HEX; e++) {
             // Repeating the first element avoids a branch and adds no column.
             u32 slot = lists[row * HEX + (u32(e) < elems ? e : 0)];
-            const uint4* elem = (const uint4*)(nodes + slot / HEX * HEX);
-            uint4 low = elem[0], high = elem[1];
-            u32 node[HEX] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+            u32 node[HEX];
+            load_hex(nodes, slot / HEX, node);
 #pragma unroll
             for (int i = 0; i < HEX; i++) {
                 u32 distance = node[i] - origin;
@@ -305,17 +299,6 @@ KERNEL __launch_bounds__(THREADS) fill_unique(u64 rows, u32 column_bits, const u
 
 // ---- Element graph of a finished sparsity pattern
 
-// Returns the position of a column in its sorted row, by binary search.
-INLINE u32 position_in(const u32* row, u32 length, u32 column) {
-    u32 low = 0, high = length;
-    while (low < high) {
-        u32 middle = (low + high) / 2;
-        if (row[middle] < column) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
 // positions[slot, j]; all bits are set if the slot's node is not a row. One thread per pair.
 template <class P> INLINE void locate(u64 pairs, u32 nn, u64 rows, const u32* nodes, const u64* row_map, const u32* entries,
                                       P* positions) {
@@ -325,7 +308,7 @@ template <class P> INLINE void locate(u64 pairs, u32 nn, u64 rows, const u32* no
     P position = P(~P(0));
     if (row < rows) {
         u64 begin = row_map[row];
-        position = P(position_in(entries + begin, u32(row_map[row + 1] - begin), nodes[slot / nn * nn + j]));
+        position = P(lower_bound(entries + begin, u32(row_map[row + 1] - begin), nodes[slot / nn * nn + j]));
     }
     positions[pair] = position;
 }
@@ -346,14 +329,13 @@ KERNEL __launch_bounds__(THREADS) locate_hex(u64 slots, u64 rows, const u32* nod
     u32 row = nodes[slot];
     u64 eight = ~0ull;
     if (row < rows) {
-        const uint4* elem = (const uint4*)(nodes + slot / HEX * HEX);
-        uint4 low = elem[0], high = elem[1];
-        u32 node[HEX] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        u32 node[HEX];
+        load_hex(nodes, slot / HEX, node);
         u64 begin = row_map[row];
         u32 length = u32(row_map[row + 1] - begin);
         eight = 0;
 #pragma unroll
-        for (int i = 0; i < HEX; i++) eight |= u64(position_in(entries + begin, length, node[i])) << (8 * i);
+        for (int i = 0; i < HEX; i++) eight |= u64(lower_bound(entries + begin, length, node[i])) << (8 * i);
     }
     positions[slot] = eight;
 }

@@ -8,13 +8,6 @@
 constexpr int THREADS = 64, WARPS = THREADS / WARP, BLOCKS = 4;
 constexpr u64 NOT_OWNED = ~0ull;
 
-INLINE void nodes_of(const u32* elem_node, u64 elem, u32 (&nodes)[NODES]) {
-    const uint4* table = (const uint4*)elem_node + 2 * elem;
-    uint4 a = __ldg(table), b = __ldg(table + 1);
-    nodes[0] = a.x, nodes[1] = a.y, nodes[2] = a.z, nodes[3] = a.w;
-    nodes[4] = b.x, nodes[5] = b.y, nodes[6] = b.z, nodes[7] = b.w;
-}
-
 template <class Put>
 INLINE void element(const u32 (&nodes)[NODES], const double* node_coord, const double* temperature, Heat heat,
                     Put put, double (&residual)[NODES]) {
@@ -39,7 +32,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     if (item >= count) return;
     u32 nodes[NODES];
     double residual[NODES];
-    nodes_of(elem_node, first + item, nodes);
+    load_hex(elem_node, first + item, nodes);
     column += item;
     if (column >= capacity) column -= capacity;
     auto put = [&](int i, int j, double entry) { __stcs(matrices + packed(i, j) * capacity + column, entry); };
@@ -171,7 +164,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     if (width == 1) fetch_positions(staged, count, (const u8*)positions + table);
     u32 nodes[NODES];
     double residual[NODES];
-    nodes_of(elem_node, least(elem, elems - 1), nodes);
+    load_hex(elem_node, least(elem, elems - 1), nodes);
     stage_rows(staged, rows, nodes, row_map);
     auto put = [&](int i, int j, double entry) { staged.entries[packed(i, j)][lane] = entry; };
     element(nodes, node_coord, temperature, heat, put, residual);
@@ -247,7 +240,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
     if (first >= count) return;
     u32 elem = __ldg(list + least(item, count - 1)), nodes[NODES];
     double residual[NODES];
-    nodes_of(elem_node, elem, nodes);
+    load_hex(elem_node, elem, nodes);
     stage_rows(staged, rows, nodes, row_map);
     auto put = [&](int i, int j, double entry) { staged.entries[packed(i, j)][lane] = entry; };
     element(nodes, node_coord, temperature, heat, put, residual);

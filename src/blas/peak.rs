@@ -105,9 +105,14 @@ pub fn peak_on_gpu(space: &crate::space::Cuda) -> Result<Peaks> {
     })
 }
 
-#[test]
-fn peaks_are_positive() {
-    // The test does not compare the two rates, because other tests run beside it and disturb the times.
-    let rates = [peak::<f64, _>(&crate::space::Serial), peak::<f32, _>(&crate::space::Serial)];
-    assert!(rates.iter().all(|&rate| rate > 1e7 && rate.is_finite()), "{rates:?}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_positive() {
+        // The test does not compare the two rates, because other tests run beside it and disturb the times.
+        let rates = [peak::<f64, _>(&crate::space::Serial), peak::<f32, _>(&crate::space::Serial)];
+        assert!(rates.iter().all(|&rate| rate > 1e7 && rate.is_finite()), "{rates:?}");
+    }
 }

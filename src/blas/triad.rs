@@ -50,11 +50,7 @@ pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
         rates.push(24e-9 * len as f64 / begin.elapsed().as_secs_f64());
     }
     // Reading a result keeps the compiler from removing the passes.
-    if a[len / 2] != 7.0 {
-        return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", a[len / 2])));
-    }
-    rates.sort_by(f64::total_cmp);
-    Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })
+    of_rates(rates, a[len / 2])
 }
 
 /// Measures a GPU with arrays of `len` items by its own clock: the median of 15 passes after one to warm up.
@@ -76,8 +72,13 @@ pub fn triad_on_gpu(space: &crate::space::Cuda, len: usize) -> Result<Triad> {
     }
     let mut value = [0.0];
     space.read(&a, &mut value)?;
-    if value[0] != 7.0 {
-        return Err(Error::Invalid(format!("triad: computed {} for 1 + 3 * 2", value[0])));
+    of_rates(rates, value[0])
+}
+
+/// Best and median rate, if the passes computed the right item.
+fn of_rates(mut rates: Vec<f64>, item: f64) -> Result<Triad> {
+    if item != 7.0 {
+        return Err(Error::Invalid(format!("triad: computed {item} for 1 + 3 * 2")));
     }
     rates.sort_by(f64::total_cmp);
     Ok(Triad { best: rates[rates.len() - 1], median: rates[rates.len() / 2] })

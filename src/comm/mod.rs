@@ -38,7 +38,6 @@ mod all_reduce;
 mod cuda;
 mod global_map;
 mod halo;
-mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod launch;
@@ -80,6 +79,7 @@ pub use world::world;
 
 use crate::Result;
 use std::fmt::Debug;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Numbers, with the rank that receives or sent them.
@@ -167,7 +167,7 @@ pub trait Communicator: Debug {
     ///
     /// # Errors
     /// As [`exchange`](Self::exchange); [`Error::Mpi`](crate::Error::Mpi) where messages lie on the heap only.
-    fn exchange_in(&self, _map: &Map, _memory: Box<dyn MessageMemory>) -> Result<Box<dyn Exchange>> {
+    fn exchange_in(&self, _map: &Map, _memory: MessageMemory) -> Result<Box<dyn Exchange>> {
         Err(crate::Error::Mpi("messages lie in host memory only".into()))
     }
 
@@ -204,12 +204,15 @@ pub trait Communicator: Debug {
     fn abort(&self, code: i32) -> !;
 }
 
-/// Memory of the messages of an exchange, in the order of [`Exchange`]. It lives, at these addresses, as long as the value.
-pub trait MessageMemory: Debug {
+/// Memory of the messages of an exchange, in the order of [`Exchange`].
+#[derive(Clone, Debug)]
+pub struct MessageMemory {
     /// Address of the values to send.
-    fn send_address(&self) -> u64;
+    pub send: u64,
     /// Address of the values to be received.
-    fn receive_address(&self) -> u64;
+    pub receive: u64,
+    /// The owner of both, which keeps them at these addresses.
+    pub owner: Rc<dyn Debug>,
 }
 
 /// Messages to and from fixed neighbours, of fixed lengths, started again and again.

@@ -11,6 +11,17 @@ pub fn equal_on_node(comm: &dyn Communicator, value: Option<u64>) -> usize {
     equal.count().max(1)
 }
 
+/// Returns whether every rank has a GPU for itself, and whether all ranks share one host; `gpu` is the id of this rank's.
+/// Collective.
+#[cfg(feature = "cuda")]
+pub(super) fn one_gpu_each(comm: &dyn Communicator, gpu: Option<u64>) -> (bool, bool) {
+    // Only ranks of one node can have the same GPU.
+    let is_alone = equal_on_node(comm, gpu) == 1;
+    let mut spread = [if is_alone { 0.0 } else { 1.0 }, (comm.size() - comm.ranks_on_node()) as f64];
+    comm.all_max(&mut spread);
+    (spread[0] == 0.0, spread[1] == 0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

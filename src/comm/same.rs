@@ -4,10 +4,10 @@
 //! h = hash of all settings, 52 bits and therefore exact in f64
 //! max over ranks of (h, -h)              one all-reduce of 16 bytes: equal settings give max = -(max of -h)
 //! ```
-//! Only ranks that differ pay for more: two all-reduces name the lowest rank that differs from rank 0, and the texts of both
-//! go to all ranks, 64 bytes per all-reduce. Ranks may bring different keys, as programs of two versions do.
+//! Only ranks that differ pay for more: the text of rank 0 goes to all ranks, 64 bytes per all-reduce, and one all-reduce names the
+//! lowest rank that differs from it. Ranks may bring different keys, as programs of two versions do.
 
-use super::Communicator;
+use super::{Communicator, failing};
 use crate::{Error, Result};
 
 /// A setting: what messages call it, and its value as text.
@@ -26,18 +26,13 @@ pub fn same(comm: &dyn Communicator, settings: &[Setting]) -> Result<()> {
     if ends[0] == -ends[1] {
         return Ok(());
     }
-    let first = from(comm, 0, hash);
-    let mut lowest = [if hash == first { f64::NEG_INFINITY } else { -(comm.rank() as f64) }];
-    comm.all_max(&mut lowest);
-    let rank = -lowest[0] as usize;
-    let [expected, found] = [0, rank].map(|rank| text_from(comm, rank, &text));
-    if rank != comm.rank() {
-        return Err(Error::Elsewhere { rank });
+    let expected = text_of_first(comm, &text);
+    let lowest = failing(comm, text != expected).map_or(0, |failing| failing.lowest);
+    if lowest != comm.rank() {
+        return Err(Error::Elsewhere { rank: lowest });
     }
-    Err(Error::Invalid(format!(
-        "rank {rank} differs from rank 0 in {}; give all ranks the same",
-        difference(&expected, &found)
-    )))
+    let difference = difference(&expected, &text);
+    Err(Error::Invalid(format!("rank {lowest} differs from rank 0 in {difference}; give all ranks the same")))
 }
 
 /// The settings as text: key and value of each, in lines.
@@ -54,17 +49,13 @@ fn hash(text: &str) -> f64 {
     ((hash ^ (hash >> 52)) & ((1 << 52) - 1)) as f64
 }
 
-/// Broadcasts the value of `rank`.
-fn from(comm: &dyn Communicator, rank: usize, value: f64) -> f64 {
-    let mut values = [if comm.rank() == rank { value } else { f64::NEG_INFINITY }];
-    comm.all_max(&mut values);
-    values[0]
-}
-
-/// The text of `rank`, on all ranks.
-fn text_from(comm: &dyn Communicator, rank: usize, text: &str) -> String {
-    let mut bytes = vec![f64::NEG_INFINITY; from(comm, rank, text.len() as f64) as usize];
-    if comm.rank() == rank {
+/// The text of rank 0, on all ranks.
+fn text_of_first(comm: &dyn Communicator, text: &str) -> String {
+    let is_first = comm.rank() == 0;
+    let mut length = [if is_first { text.len() as f64 } else { 0.0 }];
+    comm.all_max(&mut length);
+    let mut bytes = vec![0.0; length[0] as usize];
+    if is_first {
         bytes = text.bytes().map(f64::from).collect();
     }
     comm.all_max(&mut bytes);
@@ -151,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_lowest_rank_that_failed_is_known_to_all() {
-        use crate::comm::{Failing, failing};
+        use crate::comm::Failing;
         for (failed, expected) in [
             (vec![], None),
             (vec![2, 1], Some(Failing { lowest: 1, all: false })),

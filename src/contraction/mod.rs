@@ -88,8 +88,7 @@ use crate::{Error, Result};
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::KERNEL_FILES;
 #[cfg(feature = "cuda")]
-pub use cuda::{Reference, SpecialisedKernel, Variant, With, element_kernels, tuning};
-pub use tile::Accumulator;
+pub use cuda::{Reference, Variant, With, tuning};
 
 /// Treatment of the previous values of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,37 +3,7 @@
 //! A tile of BL x BR loads BL + BR numbers for BL BR products, and its BL BR sums stay in registers for any K. Tiles that
 //! fit: 4 x 4 with one of 32 registers per number (AVX-512), 4 x 2 with one of 16, 2 x 2 with two of 16.
 
-use crate::space::lanes::{Lanes, Real};
-
-/// A number in which products are accumulated.
-pub trait Accumulator: Copy {
-    /// Returns 0.
-    fn zero() -> Self;
-    /// Returns `self + a b`.
-    fn add_product(self, a: Self, b: Self) -> Self;
-}
-
-impl<T: Real> Accumulator for T {
-    #[inline(always)]
-    fn zero() -> Self {
-        T::default()
-    }
-    #[inline(always)]
-    fn add_product(self, a: Self, b: Self) -> Self {
-        self + a * b
-    }
-}
-
-impl<const FUSED: bool, T: Real, const WIDTH: usize> Accumulator for Lanes<FUSED, T, WIDTH> {
-    #[inline(always)]
-    fn zero() -> Self {
-        Lanes::splat(T::default())
-    }
-    #[inline(always)]
-    fn add_product(self, a: Self, b: Self) -> Self {
-        a.mul_add(b, self)
-    }
-}
+use crate::space::lanes::Number;
 
 /// One operand, `[field, k]`.
 pub trait Source<V> {
@@ -43,14 +13,14 @@ pub trait Source<V> {
 
 /// Returns the sums of the `BL` x `BR` block that begins at fields `l`, `r`.
 #[inline(always)]
-pub fn tile<V: Accumulator, const BL: usize, const BR: usize>(
+pub fn tile<V: Number, const BL: usize, const BR: usize>(
     count: usize,
     (l, left): (usize, &impl Source<V>),
     (r, right): (usize, &impl Source<V>),
 ) -> [[V; BR]; BL] {
-    let mut sums = [[V::zero(); BR]; BL];
+    let mut sums = [[V::from(0.0); BR]; BL];
     for k in 0..count {
-        let (mut a, mut b) = ([V::zero(); BL], [V::zero(); BR]);
+        let (mut a, mut b) = ([V::from(0.0); BL], [V::from(0.0); BR]);
         for i in 0..BL {
             a[i] = left.at(l + i, k);
         }
@@ -59,7 +29,7 @@ pub fn tile<V: Accumulator, const BL: usize, const BR: usize>(
         }
         for i in 0..BL {
             for j in 0..BR {
-                sums[i][j] = sums[i][j].add_product(a[i], b[j]);
+                sums[i][j] = a[i].times_plus(b[j], sums[i][j]);
             }
         }
     }
@@ -75,7 +45,7 @@ pub trait Sink<V> {
 /// Computes all outputs `[L, R]`, or those with l <= r if `upper` is set: full tiles first, then the edges in bands
 /// of two fields and of one. Each output is the same sum, in the same order, in any tile.
 #[inline(always)]
-pub fn tiles<V: Accumulator, const BL: usize, const BR: usize>(
+pub fn tiles<V: Number, const BL: usize, const BR: usize>(
     [fields_left, fields_right, count]: [usize; 3],
     upper: bool,
     left: &impl Source<V>,
@@ -99,7 +69,7 @@ pub fn tiles<V: Accumulator, const BL: usize, const BR: usize>(
 
 /// Computes the outputs of `BL` left fields and the right ones from `first` on.
 #[inline(always)]
-fn band<V: Accumulator, const BL: usize, const BR: usize>(
+fn band<V: Number, const BL: usize, const BR: usize>(
     [first, fields, count]: [usize; 3],
     left: (usize, &impl Source<V>),
     right: &impl Source<V>,
@@ -121,7 +91,7 @@ fn band<V: Accumulator, const BL: usize, const BR: usize>(
 
 /// Hands the sums of a block to `out`.
 #[inline(always)]
-fn put<V: Accumulator, const BL: usize, const BR: usize>(
+fn put<V: Number, const BL: usize, const BR: usize>(
     count: usize,
     left: (usize, &impl Source<V>),
     right: (usize, &impl Source<V>),

@@ -79,29 +79,34 @@ impl Lines {
     }
 }
 
-#[test]
-fn lines_are_numbered_and_of_a_limited_length() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x");
-    std::fs::write(&path, b"one\r\n\ntwo\r\r\nlast").unwrap();
-    let mut lines = Lines::open(&path).unwrap();
-    for (number, line) in [(1, &b"one"[..]), (2, b""), (3, b"two\r"), (4, b"last")] {
-        assert_eq!(lines.next().unwrap(), Some(line));
-        assert!(lines.failed("odd").to_string().ends_with(&format!("x: line {number}: odd")));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_numbered_and_of_a_limited_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"one\r\n\ntwo\r\r\nlast").unwrap();
+        let mut lines = Lines::open(&path).unwrap();
+        for (number, line) in [(1, &b"one"[..]), (2, b""), (3, b"two\r"), (4, b"last")] {
+            assert_eq!(lines.next().unwrap(), Some(line));
+            assert!(lines.failed("odd").to_string().ends_with(&format!("x: line {number}: odd")));
+        }
+        assert_eq!(lines.next().unwrap(), None);
+        assert_eq!(lines.bytes(), 16);
+        assert!(lines.failed("odd").to_string().ends_with("x: line 5: odd"));
+        lines.rewind().unwrap();
+        assert_eq!(lines.next().unwrap(), Some(&b"one"[..]));
+        assert!(lines.failed("odd").to_string().ends_with("x: line 1: odd"));
+        let text = |len: usize| [&vec![b'a'; len][..], b"\r\nb\n"].concat();
+        std::fs::write(&path, text(LONGEST)).unwrap();
+        let mut lines = Lines::open(&path).unwrap();
+        assert_eq!(lines.next().unwrap().map(<[u8]>::len), Some(LONGEST));
+        assert_eq!(lines.next().unwrap(), Some(&b"b"[..]));
+        std::fs::write(&path, text(LONGEST + 1)).unwrap();
+        let error = Lines::open(&path).unwrap().next().unwrap_err().to_string();
+        assert!(error.ends_with("x: line 1: expected at most 65536 bytes in a line"), "{error}");
+        assert!(Lines::open(folder.path()).unwrap_err().to_string().contains("expected a regular file"));
     }
-    assert_eq!(lines.next().unwrap(), None);
-    assert_eq!(lines.bytes(), 16);
-    assert!(lines.failed("odd").to_string().ends_with("x: line 5: odd"));
-    lines.rewind().unwrap();
-    assert_eq!(lines.next().unwrap(), Some(&b"one"[..]));
-    assert!(lines.failed("odd").to_string().ends_with("x: line 1: odd"));
-    let text = |len: usize| [&vec![b'a'; len][..], b"\r\nb\n"].concat();
-    std::fs::write(&path, text(LONGEST)).unwrap();
-    let mut lines = Lines::open(&path).unwrap();
-    assert_eq!(lines.next().unwrap().map(<[u8]>::len), Some(LONGEST));
-    assert_eq!(lines.next().unwrap(), Some(&b"b"[..]));
-    std::fs::write(&path, text(LONGEST + 1)).unwrap();
-    let error = Lines::open(&path).unwrap().next().unwrap_err().to_string();
-    assert!(error.ends_with("x: line 1: expected at most 65536 bytes in a line"), "{error}");
-    assert!(Lines::open(folder.path()).unwrap_err().to_string().contains("expected a regular file"));
 }

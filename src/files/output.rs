@@ -92,11 +92,7 @@ impl OutputFile {
 
     fn try_write(&self, content: &[u8]) -> io::Result<()> {
         check_size(content.len() as u64)?;
-        let replaced = replaced(&self.target)?;
-        let mut file = Temporary::create(&self.target, replaced.as_ref())?;
-        file.write_and_flush(|file| file.write_all(content))?;
-        file.rename(&self.target)?;
-        flush_folder(&self.target)
+        replace(&self.target, |file| file.write_all(content))
     }
 
     fn copy(&self, content: &[u8]) -> io::Result<PathBuf> {
@@ -126,6 +122,14 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
         path = path.parent().unwrap_or(Path::new("")).join(fs::read_link(&path)?);
     }
     Err(io::Error::other("too many symbolic links"))
+}
+
+/// Writes a temporary file, which then takes the place of `target`.
+fn replace(target: &Path, content: impl FnOnce(&mut fs::File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = Temporary::create(target, replaced(target)?.as_ref())?;
+    file.write_and_flush(content)?;
+    file.rename(target)?;
+    flush_folder(target)
 }
 
 /// Returns the file that will be replaced, if there is one, after a check that it is a file that may be written.

@@ -1,12 +1,11 @@
 //! Several element groups in one sparsity pattern: tetrahedra beside hexahedra, boundary faces beside both.
 //!
-//! Each group's graph is built by itself. Then the patterns are united row by row (count, scan, fill of the sorted unions), and
-//! the positions of each group are moved to the union. A group whose pattern is the union keeps its graph as it is: the
-//! volume elements beside boundary faces.
+//! Each group's graph is built by itself. Then the patterns are united row by row (count, scan, fill of the sorted unions). A
+//! group whose pattern is the union keeps its positions: the volume elements beside boundary faces. The positions of other groups
+//! are found again by binary search in the rows of the union.
 //!
-//! Cost beside the groups' graphs, on a host: two merges of each row (4 bytes per entry of every group read, 4 per entry of the
-//! union written), then for a group that is moved 8 bytes per entry and a look-up per position. On a GPU: one radix sort of all
-//! entries (16 bytes each while it runs) and a binary search per position.
+//! Cost beside the groups' graphs: on a host two merges of each row (4 bytes per entry of every group read, 4 per entry of the
+//! union written), on a GPU one radix sort of all entries (16 bytes each while it runs).
 
 use super::{BuildGraph, Graph, Strategy, build};
 use crate::error::check_length;

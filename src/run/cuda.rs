@@ -33,9 +33,9 @@ impl Job for Cuda {
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {
         // A rank whose driver fails joins the sums too, where the others wait for it.
-        let (id, memory) = (self.device().id().ok(), self.device().memory());
+        let memory = self.device().memory();
         // Ranks that see different GPUs may number them alike, so the GPU's own id tells which ranks share it.
-        let sharing = equal_on_node(comm, id);
+        let sharing = equal_on_node(comm, self.device().info().id);
         Ok(memory?.0 / sharing as u64)
     }
 

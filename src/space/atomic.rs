@@ -10,6 +10,7 @@ mod add;
 
 pub use add::{add, add_unshared};
 pub use atomic_float::AtomicF64;
+use std::sync::atomic::Ordering::Relaxed;
 pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// A number type with an atomic type of the same size and alignment.
@@ -19,27 +20,25 @@ pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 pub unsafe trait Atomic: Copy {
     /// The atomic type.
     type Cell: Sync;
+
+    /// Stores the number in a cell.
+    fn store_in(self, cell: &Self::Cell);
 }
-// SAFETY: the standard library and atomic_float document the same in-memory representation for each pair.
-unsafe impl Atomic for u8 {
-    type Cell = AtomicU8;
+
+macro_rules! atomic {
+    ($($number:ty: $cell:ty),*) => {$(
+        // SAFETY: the standard library and atomic_float document the same in-memory representation for each pair.
+        unsafe impl Atomic for $number {
+            type Cell = $cell;
+
+            #[inline(always)]
+            fn store_in(self, cell: &$cell) {
+                cell.store(self, Relaxed);
+            }
+        }
+    )*};
 }
-// SAFETY: as above.
-unsafe impl Atomic for u16 {
-    type Cell = AtomicU16;
-}
-// SAFETY: as above.
-unsafe impl Atomic for u32 {
-    type Cell = AtomicU32;
-}
-// SAFETY: as above.
-unsafe impl Atomic for u64 {
-    type Cell = AtomicU64;
-}
-// SAFETY: as above (AtomicF64 is a transparent wrapper of an f64 cell).
-unsafe impl Atomic for f64 {
-    type Cell = AtomicF64;
-}
+atomic!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64, f64: AtomicF64);
 
 /// Lends an exclusive slice as a shared slice of atomics, at no cost.
 pub fn atomic_view<T: Atomic>(slice: &mut [T]) -> &[T::Cell] {
@@ -56,7 +55,6 @@ mod tests {
     use super::*;
     use crate::space::{HostSpace, Threads};
     use rayon::prelude::*;
-    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn concurrent_adds_lose_nothing() {

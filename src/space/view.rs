@@ -162,11 +162,6 @@ impl<T, const R: usize> ViewMut<'_, T, R> {
     pub fn data_mut(&mut self) -> &mut [T] {
         self.data
     }
-
-    /// Returns a read-only view of the same items.
-    pub fn as_view(&self) -> View<'_, T, R> {
-        View { data: self.data, extents: self.extents, strides: self.strides }
-    }
 }
 
 impl<T, const R: usize> std::ops::IndexMut<[usize; R]> for ViewMut<'_, T, R> {

@@ -69,32 +69,23 @@ pub(super) fn messages_elsewhere(comm: &dyn Communicator) -> Result<()> {
         send: RefCell<Vec<f64>>,
         receive: RefCell<Vec<f64>>,
     }
-    #[derive(Clone, Debug)]
-    struct Shared(Rc<Memory>);
-    impl MessageMemory for Shared {
-        fn send_address(&self) -> u64 {
-            self.0.send.borrow().as_ptr() as u64
-        }
-        fn receive_address(&self) -> u64 {
-            self.0.receive.borrow().as_ptr() as u64
-        }
-    }
     let map = ring_map(comm);
     let list: Vec<u32> = map.neighbours().iter().flat_map(|neighbour| neighbour.send.clone()).collect();
     let memory = Memory { send: vec![0.0; list.len()].into(), receive: vec![f64::NAN; map.ghost_count()].into() };
-    let memory = Shared(Rc::new(memory));
-    let mut exchange = comm.exchange_in(&map, Box::new(memory.clone()))?;
+    let memory = Rc::new(memory);
+    let [send, receive] = [&memory.send, &memory.receive].map(|values| values.borrow().as_ptr() as u64);
+    let mut exchange = comm.exchange_in(&map, MessageMemory { send, receive, owner: memory.clone() })?;
     let mut x = vec![f64::NAN; map.local_count()];
     for round in 0..100 {
         (0..3).for_each(|i| x[i] = value(comm.rank(), i, round));
         exchange.begin(&mut |message| {
             assert!(message.is_empty());
-            let mut send = memory.0.send.borrow_mut();
+            let mut send = memory.send.borrow_mut();
             list.iter().enumerate().for_each(|(k, &index)| send[k] = x[index as usize]);
             Ok(())
         })?;
         assert!(exchange.end()?.is_empty());
-        x[3..].copy_from_slice(&memory.0.receive.borrow());
+        x[3..].copy_from_slice(&memory.receive.borrow());
         check_ring(comm, &x, round);
     }
     Ok(())

@@ -5,7 +5,6 @@
 //! only on request: it is slower than `nccl`, and an MPI without support for GPUs crashes with their addresses, so it must say that it
 //! has it.
 
-mod gpus;
 mod mpi_device;
 mod nccl;
 mod peer;

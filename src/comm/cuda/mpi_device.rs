@@ -44,15 +44,6 @@ struct Messages {
     receive: CudaArray<f64>,
 }
 
-impl MessageMemory for Rc<Messages> {
-    fn send_address(&self) -> u64 {
-        self.send.borrow().address()
-    }
-    fn receive_address(&self) -> u64 {
-        self.receive.address()
-    }
-}
-
 impl Link<Cuda> for MpiDevice {
     fn transport(&self) -> Transport {
         Transport::MpiDevice
@@ -65,7 +56,8 @@ impl Link<Cuda> for MpiDevice {
         let messages = Rc::new(messages);
         // The memory is ready before MPI sees it.
         space.fence()?;
-        let exchange = comm.exchange_in(map, Box::new(messages.clone()))?;
+        let (send, receive) = (messages.send.borrow().address(), messages.receive.address());
+        let exchange = comm.exchange_in(map, MessageMemory { send, receive, owner: messages.clone() })?;
         Ok(Box::new(MpiDeviceHalo { exchange, messages, list, owned: map.owned_count() }))
     }
 

@@ -5,10 +5,10 @@
 //! sum        ncclAllGather -> sum in the order of the ranks             the same bits on all ranks and in every run
 //! ```
 
-use super::gpus::one_gpu_each;
 use super::staging::pack;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
+use crate::comm::node::one_gpu_each;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, HaloExchange, Link, Map, Transport, agree};
 use crate::error::check_at_least;
@@ -35,7 +35,7 @@ pub(super) struct NcclLink {
 impl NcclLink {
     /// Connects all ranks, which call it together.
     pub fn connect(space: &Cuda, comm: &dyn Communicator) -> Result<Self> {
-        let (is_alone, _) = one_gpu_each(space, comm)?;
+        let (is_alone, _) = one_gpu_each(comm, space.device().info().id);
         let ready = match is_alone {
             true => Nccl::version(),
             false => Err(Error::Device("NCCL needs a GPU for each rank: start one rank per GPU".into())),

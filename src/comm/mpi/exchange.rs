@@ -59,7 +59,7 @@ pub(super) struct Persistent {
     in_flight: bool,
     watch: Rc<Watch>,
     /// Memory of the messages that is not on the heap.
-    _memory: Option<Box<dyn MessageMemory>>,
+    _memory: Option<MessageMemory>,
     /// Keeps MPI running as long as there are requests.
     _universe: Rc<Universe>,
 }
@@ -71,11 +71,11 @@ impl Persistent {
         comm: ffi::MPI_Comm,
         tag: i32,
         map: &Map,
-        memory: Option<Box<dyn MessageMemory>>,
+        memory: Option<MessageMemory>,
     ) -> Result<Self> {
         let neighbours = map.neighbours();
         let (send, receive) = match &memory {
-            Some(memory) => (Buffer::at(memory.send_address()), Buffer::at(memory.receive_address())),
+            Some(memory) => (Buffer::at(memory.send), Buffer::at(memory.receive)),
             None => {
                 let sent = neighbours.iter().map(|neighbour| neighbour.send.len()).sum();
                 (Buffer::new(sent)?, Buffer::new(map.ghost_count())?)

@@ -97,7 +97,7 @@ impl Mpi {
     }
 
     /// An exchange of messages on the heap, or in `memory`.
-    fn exchange_of(&self, map: &Map, memory: Option<Box<dyn MessageMemory>>) -> Result<Box<dyn Exchange>> {
+    fn exchange_of(&self, map: &Map, memory: Option<MessageMemory>) -> Result<Box<dyn Exchange>> {
         let tag = self.next_tag();
         let (rank, size) = (self.rank(), self.size());
         if let Some(neighbour) = map.neighbours().iter().find(|n| n.rank >= size || n.rank == rank) {
@@ -249,7 +249,7 @@ impl Communicator for Mpi {
         call::has_cuda_support()
     }
 
-    fn exchange_in(&self, map: &Map, memory: Box<dyn MessageMemory>) -> Result<Box<dyn Exchange>> {
+    fn exchange_in(&self, map: &Map, memory: MessageMemory) -> Result<Box<dyn Exchange>> {
         self.exchange_of(map, Some(memory))
     }
 

@@ -8,7 +8,6 @@
 mod auto;
 mod check;
 mod configure;
-mod elements;
 mod fixed;
 mod kernel_files;
 mod launch;
@@ -22,16 +21,15 @@ use crate::space::lanes::Real;
 use crate::space::{DeviceView, DeviceViewMut};
 use crate::{Error, Result};
 use configure::configure;
-use work::{Family, Limits, Work};
+use work::{Limits, Work};
 
 pub use check::Reference;
-pub use elements::{SpecialisedKernel, element_kernels};
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use variant::Variant;
 
 /// The measured times by which [`Variant::Auto`] chooses, for programs that make or check them.
 pub mod tuning {
-    pub use super::auto::{Case, Key, SLOWEST, Side, TABLE, cases, chosen, chosen_by, header};
+    pub use super::auto::{Case, Key, SLOWEST, Side, TABLE, cases, chosen, chosen_by, header, specialised_text};
     pub use super::work::Family;
 }
 
@@ -124,11 +122,7 @@ impl Contract for With<'_> {
 /// Returns the error of a variant that does not apply.
 fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
     let [cells, left, right] = work.sizes;
-    let family = match work.family {
-        Family::FieldField => "field_field",
-        Family::DataField => "data_field",
-        Family::DataData => "data_data",
-    };
+    let family = work.family.name();
     let (terms, bytes) = (work.contracted, work.item);
     Error::Invalid(format!(
         "contraction variant {variant}: not for {family} of {cells} cells, fields {left} x {right}, terms {terms:?}, \
@@ -138,6 +132,7 @@ fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::work::Family;
     use super::work::Terms;
     use super::*;
 

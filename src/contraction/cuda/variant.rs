@@ -132,11 +132,6 @@ impl Variant {
                 | DmmaBlocked
         )
     }
-
-    /// Returns whether every run returns the same bits.
-    pub fn is_deterministic(self) -> bool {
-        self != Variant::SegmentsAtomic
-    }
 }
 
 crate::space::named_choice!(Variant, "contraction variant");

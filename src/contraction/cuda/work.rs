@@ -59,6 +59,17 @@ pub enum Family {
     DataData,
 }
 
+impl Family {
+    /// All families with their names.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
+
+    /// The name of this family.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(family, _)| *family == self).map_or("", |(_, name)| name)
+    }
+}
+
 /// One contraction with everything that its launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Work {

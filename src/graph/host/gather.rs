@@ -97,7 +97,7 @@ impl<C> Rows<'_, C> {
         if NN == ANY { self.elem_node.nodes_per_elem() } else { NN }
     }
 
-    fn gather<P: Position + Atomic<Cell = C> + StoreIn<C>>(&mut self) -> Result<()> {
+    fn gather<P: Position + Atomic<Cell = C>>(&mut self) -> Result<()> {
         // The same code for hexahedra and tetrahedra, with the number of nodes a constant: no divisions, unrolled
         // loops.
         match self.elem_node.nodes_per_elem() {
@@ -107,7 +107,7 @@ impl<C> Rows<'_, C> {
         }
     }
 
-    fn gather_elems<P: Position + Atomic<Cell = C> + StoreIn<C>, const NN: usize>(&mut self) -> Result<()> {
+    fn gather_elems<P: Position + Atomic<Cell = C>, const NN: usize>(&mut self) -> Result<()> {
         let per_elem = self.per_elem::<NN>();
         let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
         // A hexahedral or tetrahedral mesh keeps less than half of the gathered nodes. Pages beyond that are never
@@ -164,7 +164,7 @@ impl<C> Rows<'_, C> {
 
     /// Stores the columns and positions of a row whose sorted keys are in `lane`.
     #[inline(always)]
-    fn store_short<P: Position + StoreIn<C>, const NN: usize>(
+    fn store_short<P: Position + Atomic<Cell = C>, const NN: usize>(
         &mut self,
         row: usize,
         lane: usize,
@@ -193,7 +193,11 @@ impl<C> Rows<'_, C> {
     }
 
     /// Stores one row of any length.
-    fn long_row<P: Position + StoreIn<C>, const NN: usize>(&mut self, row: usize, long: &mut Long<P>) -> Result<()> {
+    fn long_row<P: Position + Atomic<Cell = C>, const NN: usize>(
+        &mut self,
+        row: usize,
+        long: &mut Long<P>,
+    ) -> Result<()> {
         let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
         let missing = (slots.len() * per_elem).saturating_sub(long.positions.len());
         try_reserve("positions of a long row", &mut long.positions, missing)?;
@@ -259,19 +263,3 @@ impl Slots for Nodes<'_> {
         prefetch(self.table, self.first(slot));
     }
 }
-
-/// A plain store into a shared cell. Each cell belongs to one row, so only one thread writes it.
-trait StoreIn<C>: Copy {
-    fn store_in(self, cell: &C);
-}
-macro_rules! store_in {
-    ($($int:ty: $cell:ident),*) => {$(
-        impl StoreIn<std::sync::atomic::$cell> for $int {
-            #[inline(always)]
-            fn store_in(self, cell: &std::sync::atomic::$cell) {
-                cell.store(self, std::sync::atomic::Ordering::Relaxed);
-            }
-        }
-    )*};
-}
-store_in!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32);

@@ -1,8 +1,6 @@
 //! The union of the patterns of several element groups, row by row.
 
-use crate::graph::elem_graph::with_position_type;
-use crate::graph::{ElemGraph, Graph, Position, Positions};
-use crate::mesh::ElemNode;
+use crate::graph::{ElemGraph, Graph};
 use crate::space::{HostSpace, even_bounds, offsets, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
@@ -43,7 +41,7 @@ pub(super) fn unite<S: HostSpace>(space: &S, graphs: Vec<Graph>) -> Result<Vec<G
         // Of as many entries as the union: the union.
         let elem = match graph.crs.nnz() == union.nnz() {
             true => graph.elem.clone().in_equal(&union),
-            false => moved(space, &graph, &union)?,
+            false => ElemGraph::locate(space, graph.elem.elem_node(), &union)?,
         };
         Ok(Graph { crs: union.clone(), elem, ..graph })
     });
@@ -73,53 +71,4 @@ fn merge<'a>(
         }
     }
     count
-}
-
-/// Returns the elements of a graph with their positions in the union.
-fn moved<S: HostSpace>(space: &S, graph: &Graph, union: &CrsGraph) -> Result<ElemGraph> {
-    let (crs, elem) = (&*graph.crs, &graph.elem);
-    // Position in the union of each entry of the graph.
-    let mut places = try_zeroed::<u32>("positions in the union", crs.nnz())?;
-    let bounds = even_bounds(crs.rows(), crs.rows().div_ceil(S::CHUNK), 1);
-    let pieces = split_at(&mut places, bounds.iter().map(|&row| crs.row_map()[row] as usize));
-    space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(places, rows)| {
-        let mut places = places.iter_mut();
-        for row in rows[0]..rows[1] {
-            let mut all = (0..).zip(union.row(row));
-            for (column, place) in crs.row(row).iter().zip(&mut places) {
-                // The union has every column, and both ascend.
-                *place = all.find(|(_, other)| *other == column).map_or(0, |(at, _)| at);
-            }
-        }
-    });
-    let positions = with_position_type!(union.longest_row(), P => match elem.positions() {
-        Positions::U8(old) => place_all::<S, u8, P>(space, elem.elem_node(), crs, old, &places)?,
-        Positions::U16(old) => place_all::<S, u16, P>(space, elem.elem_node(), crs, old, &places)?,
-        Positions::U32(old) => place_all::<S, u32, P>(space, elem.elem_node(), crs, old, &places)?,
-    });
-    Ok(ElemGraph::from_parts(elem.elem_node().clone(), positions, union))
-}
-
-fn place_all<S: HostSpace, A: Position, P: Position>(
-    space: &S,
-    table: &ElemNode,
-    crs: &CrsGraph,
-    old: &[A],
-    places: &[u32],
-) -> Result<Vec<P>> {
-    let nodes_per_elem = table.nodes_per_elem();
-    let mut positions = try_zeroed::<P>("positions of elements", old.len())?;
-    let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(old.par_chunks(nodes_per_elem * S::CHUNK));
-    space.for_each(rows.zip(table.as_slice().par_chunks(S::CHUNK)), |((positions, old), nodes)| {
-        let rows = positions.chunks_exact_mut(nodes_per_elem).zip(old.chunks_exact(nodes_per_elem));
-        for ((positions, old), &row) in rows.zip(nodes) {
-            if row as usize >= crs.rows() {
-                positions.fill(P::NONE);
-                continue;
-            }
-            let places = &places[crs.row_range(row as usize)];
-            positions.iter_mut().zip(old).for_each(|(new, old)| *new = P::new(places[old.get()] as usize));
-        }
-    });
-    Ok(positions)
 }

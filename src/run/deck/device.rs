@@ -54,7 +54,7 @@ impl Device {
 #[cfg(feature = "cuda")]
 fn place(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Place {
     let found = crate::space::cuda::devices().unwrap_or_default();
-    Place::of(comm, wanted, share, found.get(wanted.unwrap_or(0)).map(|device| device.id).filter(|&id| id != 0))
+    Place::of(comm, wanted, share, found.get(wanted.unwrap_or(0)).and_then(|device| device.id))
 }
 
 #[cfg(not(feature = "cuda"))]

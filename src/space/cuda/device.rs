@@ -86,15 +86,6 @@ impl Device {
         &self.info
     }
 
-    /// Returns a hash of the id of the GPU, or of its MIG part.
-    ///
-    /// # Errors
-    /// [`Error::Device`] if the driver fails.
-    pub fn id(&self) -> Result<u64> {
-        let id = result::device::get_uuid(self.handle).or_device("cuDeviceGetUuid")?;
-        Ok(xxhash_rust::xxh3::xxh3_64(&id.bytes.map(|byte| byte as u8)))
-    }
-
     /// Returns a device attribute.
     pub(super) fn attribute(&self, which: Attribute) -> Result<i32> {
         // SAFETY: the handle comes from the driver.

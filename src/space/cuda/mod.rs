@@ -50,13 +50,14 @@ pub use scan::Offsets;
 pub(crate) use scan::{SPACE, bits_of};
 pub use source::KernelFile;
 pub(crate) use source::kernel_file;
-pub use stream::{Event, Status};
+pub use stream::Event;
 pub use view::{DeviceView, DeviceViewMut};
 
 use super::{Array, ExecutionSpace, Item, SCALARS, try_zeroed};
 use crate::Result;
 use cudarc::driver::{result, sys};
 use error::OrDevice;
+use kernels::Function;
 use pinned::{PIECE, Pinned, PinnedPool};
 use std::fmt;
 use std::sync::Arc;
@@ -88,32 +89,12 @@ impl Cuda {
         Self::on(stream, pinned)
     }
 
-    /// A new stream on the same GPU. It is destroyed with its last user.
-    ///
-    /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
-    pub fn fork(&self) -> Result<Self> {
-        Self::on(Arc::new(Stream::new(self.stream.device.clone())?), self.pinned.clone())
-    }
-
     /// Returns a new stream of high priority on the same GPU.
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) if the driver fails.
     pub(crate) fn fork_urgent(&self) -> Result<Self> {
         Self::on(Arc::new(Stream::urgent(self.stream.device.clone())?), self.pinned.clone())
-    }
-
-    /// Makes a space on the caller's stream (`CUstream` or `cudaStream_t`), which the caller destroys.
-    ///
-    /// # Safety
-    /// The stream belongs to the primary context of this GPU and outlives this space and every array it makes.
-    ///
-    /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
-    pub unsafe fn with_stream(&self, stream: *mut std::ffi::c_void) -> Result<Self> {
-        let stream = Stream::foreign(self.stream.device.clone(), stream.cast());
-        Self::on(Arc::new(stream), self.pinned.clone())
     }
 
     fn on(stream: Arc<Stream>, pinned: Arc<PinnedPool>) -> Result<Self> {
@@ -130,11 +111,6 @@ impl Cuda {
     /// they enqueue on it runs in order with the kernels of this space. The stream lives as long as this space or an array of it.
     pub fn raw_stream(&self) -> *mut std::ffi::c_void {
         self.stream.handle.cast()
-    }
-
-    /// Returns whether the work enqueued so far is done, without waiting.
-    pub fn status(&self) -> Status {
-        self.stream.status()
     }
 
     /// Records a mark after the work enqueued so far.
@@ -215,6 +191,13 @@ impl Cuda {
             .or_device("cuMemcpyDtoDAsync")
     }
 
+    /// Returns a kernel, whose file is compiled unless it was before.
+    fn function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
+        let device = self.device();
+        device.bind()?;
+        device.modules.function(device.info(), file, defines, name)
+    }
+
     /// Enqueues kernel `name` of `file`; `arguments!` makes the list.
     pub(crate) fn launch(
         &self,
@@ -223,10 +206,7 @@ impl Cuda {
         grid: Grid,
         arguments: &mut [Argument],
     ) -> Result<()> {
-        let device = self.device();
-        device.bind()?;
-        let function = device.modules.function(device.info(), file, "", name)?;
-        launch::launch(&self.stream, name, function, grid, arguments)
+        self.launch_specialised(file, "", name, grid, arguments)
     }
 
     /// Enqueues kernel `name` of a file compiled for the sizes in `defines`. The first call with these sizes compiles
@@ -239,10 +219,7 @@ impl Cuda {
         grid: Grid,
         arguments: &mut [Argument],
     ) -> Result<()> {
-        let device = self.device();
-        device.bind()?;
-        let function = device.modules.function(device.info(), file, defines, name)?;
-        launch::launch(&self.stream, name, function, grid, arguments)
+        launch::launch(&self.stream, name, self.function(file, defines, name)?, grid, arguments)
     }
 
     /// Returns how many blocks of these sizes are resident on the GPU at once.
@@ -253,10 +230,8 @@ impl Cuda {
         threads: u32,
         shared: usize,
     ) -> Result<usize> {
-        let device = self.device();
-        device.bind()?;
-        let function = device.modules.function(device.info(), file, "", name)?;
-        Ok(function.blocks_per_multiprocessor(threads, shared)? * device.info().multiprocessors as usize)
+        let multiprocessors = self.device().info().multiprocessors as usize;
+        Ok(self.function(file, "", name)?.blocks_per_multiprocessor(threads, shared)? * multiprocessors)
     }
 
     /// Returns the largest shared memory of a block, in bytes.

@@ -16,8 +16,8 @@ const OLDEST_DRIVER: i32 = 12_000;
 pub struct DeviceInfo {
     /// Number of the device within this process (after `CUDA_VISIBLE_DEVICES`).
     pub ordinal: usize,
-    /// Hash of the id that NVIDIA gave to the GPU, or to its part: the same in every process, 0 if the driver does not tell.
-    pub id: u64,
+    /// Hash of the id that NVIDIA gave to the GPU, or to its part: the same in every process. None if the driver fails.
+    pub id: Option<u64>,
     /// Product name.
     pub name: String,
     /// Compute capability, for example (9, 0).
@@ -107,7 +107,8 @@ fn info(ordinal: i32, driver: i32) -> Result<DeviceInfo> {
     Ok(DeviceInfo {
         ordinal: ordinal as usize,
         id: result::device::get_uuid(device)
-            .map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id.bytes.map(|byte| byte as u8))),
+            .map(|id| xxhash_rust::xxh3::xxh3_64(&id.bytes.map(|byte| byte as u8)))
+            .ok(),
         name: result::device::get_name(device).or_device("cuDeviceGetName")?,
         capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -120,21 +121,26 @@ fn info(ordinal: i32, driver: i32) -> Result<DeviceInfo> {
     })
 }
 
-#[test]
-fn a_device_is_found_by_its_driver_or_its_vendor() {
-    let root = tempfile::tempdir().unwrap();
-    let write = |path: &str, text: &str| {
-        let path = root.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
-    assert!(!has_nvidia_device(root.path()));
-    write("sys/bus/pci/devices/0000:00:01.0/vendor", "0x8086\n");
-    write("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
-    assert!(!has_nvidia_device(root.path()));
-    write("sys/bus/pci/devices/0000:00:03.0/vendor", "0x10de\n");
-    assert!(has_nvidia_device(root.path()));
-    let other = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(other.path().join("proc/driver/nvidia")).unwrap();
-    assert!(has_nvidia_device(other.path()));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_found_by_its_driver_or_its_vendor() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        assert!(!has_nvidia_device(root.path()));
+        write("sys/bus/pci/devices/0000:00:01.0/vendor", "0x8086\n");
+        write("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
+        assert!(!has_nvidia_device(root.path()));
+        write("sys/bus/pci/devices/0000:00:03.0/vendor", "0x10de\n");
+        assert!(has_nvidia_device(root.path()));
+        let other = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(other.path().join("proc/driver/nvidia")).unwrap();
+        assert!(has_nvidia_device(other.path()));
+    }
 }

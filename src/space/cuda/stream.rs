@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::error::{OrDevice, before, made};
-use crate::{Error, Result};
+use crate::Result;
 use cudarc::driver::{result, sys};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use std::time::Duration;
 pub(super) struct Stream {
     pub device: Arc<Device>,
     pub handle: sys::CUstream,
-    owned: bool,
 }
 
 // SAFETY: any thread may use a stream; the driver synchronises the calls.
@@ -20,24 +19,13 @@ unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
 
-/// Progress of a stream's work, queried without waiting.
-#[derive(Debug)]
-pub enum Status {
-    /// All work enqueued so far is done.
-    Completed,
-    /// Some work is still to be done.
-    NotCompleted,
-    /// A kernel or copy failed, with the driver's message.
-    Errored(Error),
-}
-
 impl Stream {
     /// A stream that is destroyed with this value. It does not wait for the default stream.
     pub fn new(device: Arc<Device>) -> Result<Self> {
         device.bind()?;
         before("cuStreamCreate")?;
         let handle = made(result::stream::create(result::stream::StreamKind::NonBlocking), "cuStreamCreate")?;
-        Ok(Stream { device, handle, owned: true })
+        Ok(Stream { device, handle })
     }
 
     /// As [`new`](Self::new), with the highest priority.
@@ -49,12 +37,7 @@ impl Stream {
             .or_device("cuCtxGetStreamPriorityRange")?;
         before("cuStreamCreateWithPriority")?;
         let handle = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, greatest);
-        Ok(Stream { device, handle: made(handle, "cuStreamCreateWithPriority")?, owned: true })
-    }
-
-    /// A stream that the caller made and destroys.
-    pub fn foreign(device: Arc<Device>, handle: sys::CUstream) -> Self {
-        Stream { device, handle, owned: false }
+        Ok(Stream { device, handle: made(handle, "cuStreamCreateWithPriority")? })
     }
 
     /// Waits until all enqueued work is done.
@@ -63,27 +46,11 @@ impl Stream {
         // SAFETY: the stream lives.
         unsafe { result::stream::synchronize(self.handle) }.or_device("kernels on the GPU")
     }
-
-    /// Returns the progress of the enqueued work.
-    pub fn status(&self) -> Status {
-        if let Err(error) = self.device.bind() {
-            return Status::Errored(error);
-        }
-        // SAFETY: the stream lives.
-        match unsafe { sys::cuStreamQuery(self.handle) } {
-            sys::CUresult::CUDA_SUCCESS => Status::Completed,
-            sys::CUresult::CUDA_ERROR_NOT_READY => Status::NotCompleted,
-            other => match other.or_device("kernels on the GPU") {
-                Ok(()) => Status::Completed,
-                Err(error) => Status::Errored(error),
-            },
-        }
-    }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.owned && self.device.bind().is_ok() {
+        if self.device.bind().is_ok() {
             // SAFETY: `new` made it; the driver completes the enqueued work first.
             let _ = unsafe { result::stream::destroy(self.handle) };
         }

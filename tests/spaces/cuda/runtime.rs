@@ -2,7 +2,6 @@
 
 use super::{gpu, wave};
 use minifenl::blas::Blas;
-use minifenl::space::cuda::Status;
 use minifenl::space::{Cuda, ExecutionSpace};
 
 #[test]
@@ -34,17 +33,15 @@ fn a_status_query_does_not_wait() {
         space.axpy(n, 1.0, &x, &mut y).unwrap();
     }
     let after = space.record().unwrap();
-    assert!(matches!(space.status(), Status::NotCompleted));
     assert!(!after.is_passed().unwrap());
     after.wait().unwrap();
-    assert!(matches!(space.status(), Status::Completed));
     assert!(after.since(&before).unwrap().as_secs_f64() > 1e-3);
 }
 
 #[test]
 fn streams_order_themselves_by_events() {
     let Some(space) = gpu("streams_order_themselves_by_events") else { return };
-    let other = space.fork().unwrap();
+    let other = Cuda::new(0).unwrap();
     let n = 1 << 24;
     let (ones, mut y) = (space.upload(&vec![1.0; n]).unwrap(), space.zeros::<f64>(n).unwrap());
     for _ in 0..20 {

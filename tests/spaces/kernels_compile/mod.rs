@@ -5,11 +5,12 @@
 //! three. Without them the tests say so and pass, unless `MINIFENL_NEEDS_NVRTC` is set. What a compilation gave is kept until
 //! its source, options or tools change (`kept`).
 
+mod elements;
 mod equations;
 mod kept;
 
+use elements::{SpecialisedKernel, element_kernels};
 use kept::{Tool, kept};
-use minifenl::contraction::{SpecialisedKernel, element_kernels};
 use minifenl::kernel_files;
 use minifenl::space::cuda::{Architecture, KernelFile};
 use std::collections::{BTreeMap, HashSet};

@@ -18,9 +18,9 @@ mod pieces;
 mod shared;
 mod windows;
 
-use super::gpus::one_gpu_each;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
+use crate::comm::node::one_gpu_each;
 use crate::comm::{Communicator, HaloExchange, Link, Map, Transport, agree};
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
@@ -51,7 +51,7 @@ impl Peer {
     /// Connects all ranks, which call it together.
     pub fn connect(space: &Cuda, comm: &dyn Communicator, limit: Duration) -> Result<Self> {
         let (rank, ranks) = (comm.rank(), comm.size());
-        let (is_alone, is_one_host) = one_gpu_each(space, comm)?;
+        let (is_alone, is_one_host) = one_gpu_each(comm, space.device().info().id);
         if !is_one_host {
             return Err(Error::Device("ranks are on several hosts: choose nccl or staged".into()));
         }

@@ -2,11 +2,29 @@
 //! [`Variant::AutoInOrder`] chooses among the variants that add in the order of the terms.
 
 mod table;
+/// Returns the CUDA C++ of a variant's kernel for a case and its dynamic shared memory per block in bytes, if the variant is
+/// compiled for its sizes. The arrays are aligned to `alignment` bytes; the GPU has `multiprocessors` multiprocessors and
+/// `shared` bytes of shared memory per block.
+pub fn specialised_text(
+    key: &Key,
+    variant: Variant,
+    alignment: usize,
+    (multiprocessors, shared): (usize, usize),
+) -> Option<(String, u32)> {
+    let mut work = key.work();
+    work.alignment = work.alignment.min(alignment);
+    work.pairs &= alignment == 16;
+    work.is_output_line &= alignment == 16;
+    let launch = configure(&work, variant, &Limits { multiprocessors, shared, ampere: true }).ok()?;
+    let Launch { file, defines: Some(defines), grid, .. } = launch else { return None };
+    Some((file.source(&defines), grid.shared))
+}
+
 #[cfg(test)]
 mod tests;
 
 use super::configure::configure;
-use super::launch::tiled_warps;
+use super::launch::{Launch, tiled_warps};
 use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
 use std::cell::RefCell;

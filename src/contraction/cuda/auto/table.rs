@@ -43,8 +43,6 @@ pub struct Case {
     pub times: Vec<(Variant, f64)>,
 }
 
-const FAMILIES: [(Family, &str); 3] =
-    [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
 const RANKS: [&str; 3] = ["scalar", "vector", "tensor"];
 /// Columns of a table that are read.
 const COLUMNS: [&str; 10] = ["kernel", "variant", "layout", "precision", "L", "R", "P", "D", "cells", "median_ms"];
@@ -69,7 +67,7 @@ impl Key {
 
     /// A line of a table without its newline.
     pub fn line(&self, variant: Variant, ms: f64) -> String {
-        let family = FAMILIES.iter().find(|(family, _)| *family == self.family).map_or("", |(_, name)| name);
+        let family = self.family.name();
         let (layout, bits) = (if self.side == Side::Left { "left" } else { "right" }, 8 * self.item);
         let ([cells, left, right], [points, d1, d2]) = (self.sizes, self.contracted);
         let dims = if self.rank == 2 { format!("{d1}x{d2}") } else { d1.to_string() };
@@ -89,7 +87,7 @@ fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
     let field = |at: usize| fields.get(columns[at]).copied();
     let number = |at: usize| field(at)?.parse::<usize>().ok().filter(|n| *n > 0);
     let (family, rank) = field(0)?.rsplit_once('_')?;
-    let family = FAMILIES.iter().find(|(_, name)| *name == family)?.0;
+    let family = Family::ALL.iter().find(|(_, name)| *name == family)?.0;
     let rank = RANKS.iter().position(|name| *name == rank)?;
     let side = match field(2)? {
         "left" => Side::Left,

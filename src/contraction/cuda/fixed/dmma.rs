@@ -74,7 +74,6 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
             ("ROWS", rows),
             ("COLUMNS", columns),
             // Always defined: without it compilers generate other code for tiles that warps share.
-            ("CELLS", 1),
             ("SPLIT", split),
             ("PAIRS", usize::from(work.pairs)),
             ("PREFETCH", usize::from(prefetches)),

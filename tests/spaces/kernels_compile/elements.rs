@@ -1,17 +1,12 @@
-//! The specialised kernels of the contractions of finite elements, for tests of the compiled code.
+//! The specialised kernels of the contractions of finite elements.
 
-use super::Variant;
-use super::auto::{Key, Side};
-use super::configure::configure;
-use super::launch::Launch;
-use super::work::{Family, Limits};
+use minifenl::contraction::Variant;
+use minifenl::contraction::tuning::{Family, Key, Side, specialised_text};
 use std::collections::HashSet;
 
 /// Fields and points of trilinear and triquadratic hexahedra.
 const ELEMENTS: [(usize, usize); 2] = [(8, 8), (27, 27)];
 const RANKS: [(&str, [usize; 2]); 3] = [("scalar", [1, 1]), ("vector", [3, 1]), ("tensor", [3, 3])];
-const FAMILIES: [(Family, &str); 3] =
-    [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
 /// Few cells, and enough cells for every multiprocessor.
 const CELLS: [usize; 2] = [32, 1 << 20];
 
@@ -30,29 +25,22 @@ pub struct SpecialisedKernel {
 /// all nine contractions, few and many cells, both layouts, f32 and f64, arrays aligned to 16 bytes and to one
 /// number. Each text occurs once.
 pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<SpecialisedKernel> {
-    let limits = Limits { multiprocessors, shared, ampere: true };
     let (mut found, mut texts) = (Vec::new(), HashSet::new());
     for key in keys() {
         for alignment in [16, key.item] {
-            let mut work = key.work();
-            work.alignment = work.alignment.min(alignment);
-            work.pairs &= alignment == 16;
-            work.is_output_line &= alignment == 16;
             for (variant, variant_name) in Variant::ALL.into_iter().filter(|(variant, _)| variant.is_specialised()) {
                 // `fixed-lanes` is made for cells with stride 1; eight fields are too few for `fixed-blocked`.
                 let is_made_for = (key.side == Side::Left) == (variant == Variant::FixedLanes);
                 if !is_made_for || (key.sizes[2] <= 8 && variant == Variant::FixedBlocked) {
                     continue;
                 }
-                let Ok(Launch { file, defines: Some(defines), grid, .. }) = configure(&work, variant, &limits) else {
-                    continue;
-                };
-                let text = file.source(&defines);
+                let gpu = (multiprocessors, shared);
+                let Some((text, shared)) = specialised_text(&key, variant, alignment, gpu) else { continue };
                 if !texts.insert(text.clone()) {
                     continue;
                 }
                 let name = format!("{variant_name}_{}_align{alignment}", name(&key));
-                found.push(SpecialisedKernel { name, text, shared: grid.shared });
+                found.push(SpecialisedKernel { name, text, shared });
             }
         }
     }
@@ -60,13 +48,12 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<Specialised
 }
 
 fn name(key: &Key) -> String {
-    let family = FAMILIES.iter().find(|(family, _)| *family == key.family).map_or("", |(_, name)| name);
     let (rank, [cells, _, right], bits) = (RANKS[key.rank].0, key.sizes, 8 * key.item);
-    format!("{family}_{rank}_{right}x{}_{cells}_f{bits}", key.contracted[0])
+    format!("{}_{rank}_{right}x{}_{cells}_f{bits}", key.family.name(), key.contracted[0])
 }
 
 fn keys() -> impl Iterator<Item = Key> {
-    let sizes = ELEMENTS.into_iter().flat_map(|element| FAMILIES.map(|(family, _)| (element, family)));
+    let sizes = ELEMENTS.into_iter().flat_map(|element| Family::ALL.map(|(family, _)| (element, family)));
     let ranks = sizes.flat_map(|of| (0..RANKS.len()).map(move |rank| (of, rank)));
     let places =
         ranks.flat_map(|of| [(4, Side::Left), (4, Side::Right), (8, Side::Left), (8, Side::Right)].map(|at| (of, at)));
