@@ -265,14 +265,19 @@ pub(crate) fn check_at_least(operation: &'static str, array: &'static str, actua
     if actual >= least { Ok(()) } else { Err(Error::length(operation, array, actual, least)) }
 }
 
-#[test]
-fn names_in_messages_cannot_steer_a_terminal() {
-    let hostile = "a\u{1b}[31m\r\n\u{9b}2J\u{202e}b\0\u{7f}\u{2028}";
-    let shown = printable(hostile);
-    assert_eq!(shown, r"a\u{1b}[31m\r\n\u{9b}2J\u{202e}b\u{0}\u{7f}\u{2028}");
-    assert_eq!(printable(&shown), shown);
-    assert!(matches!(printable("T_0 = 1, é, 漢"), Cow::Borrowed("T_0 = 1, é, 漢")));
-    for error in [Error::Invalid(hostile.into()), Error::File { path: hostile.into(), reason: hostile.into() }] {
-        assert!(!error.to_string().contains(char::is_control), "{error:?}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_messages_cannot_steer_a_terminal() {
+        let hostile = "a\u{1b}[31m\r\n\u{9b}2J\u{202e}b\0\u{7f}\u{2028}";
+        let shown = printable(hostile);
+        assert_eq!(shown, r"a\u{1b}[31m\r\n\u{9b}2J\u{202e}b\u{0}\u{7f}\u{2028}");
+        assert_eq!(printable(&shown), shown);
+        assert!(matches!(printable("T_0 = 1, é, 漢"), Cow::Borrowed("T_0 = 1, é, 漢")));
+        for error in [Error::Invalid(hostile.into()), Error::File { path: hostile.into(), reason: hostile.into() }] {
+            assert!(!error.to_string().contains(char::is_control), "{error:?}");
+        }
     }
 }

@@ -40,7 +40,7 @@ mod index_box;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 #[cfg(test)]
-mod many_ranks;
+mod many_ranks_tests;
 mod mesh_part;
 mod meshed_box;
 mod reorder;

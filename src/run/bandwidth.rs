@@ -35,7 +35,12 @@ fn is_cheap(measurement: f64, run: f64) -> bool {
     measurement <= SHARE * run
 }
 
-#[test]
-fn a_measurement_is_cheap_up_to_two_per_cent_of_the_run() {
-    assert!(is_cheap(0.5, 25.0) && !is_cheap(0.51, 25.0) && !is_cheap(0.5, 0.0));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_is_cheap_up_to_two_per_cent_of_the_run() {
+        assert!(is_cheap(0.5, 25.0) && !is_cheap(0.51, 25.0) && !is_cheap(0.5, 0.0));
+    }
 }

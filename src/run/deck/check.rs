@@ -161,23 +161,28 @@ fn threads(value: usize, cores: usize) -> Result<()> {
     )
 }
 
-#[test]
-fn threads_are_bounded_by_the_cores_with_advice() {
-    for (value, cores, is_fine) in [
-        (1, 1, true),
-        (64, 1, true),
-        (65, 1, false),
-        (65, 16, false),
-        (65, 17, true),
-        (1024, 256, true),
-        (1025, 256, false),
-    ] {
-        assert_eq!(threads(value, cores).is_ok(), is_fine, "{value} threads on {cores} cores");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_bounded_by_the_cores_with_advice() {
+        for (value, cores, is_fine) in [
+            (1, 1, true),
+            (64, 1, true),
+            (65, 1, false),
+            (65, 16, false),
+            (65, 17, true),
+            (1024, 256, true),
+            (1025, 256, false),
+        ] {
+            assert_eq!(threads(value, cores).is_ok(), is_fine, "{value} threads on {cores} cores");
+        }
+        let message = threads(4096, 2).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "run.threads (--threads): 4096: 2 cores are allowed to this rank; give 2 for full speed, 64 or fewer"
+        );
+        assert!(threads(0, 2).is_err() && threads(usize::MAX, usize::MAX).is_ok());
     }
-    let message = threads(4096, 2).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "run.threads (--threads): 4096: 2 cores are allowed to this rank; give 2 for full speed, 64 or fewer"
-    );
-    assert!(threads(0, 2).is_err() && threads(usize::MAX, usize::MAX).is_ok());
 }

@@ -87,17 +87,22 @@ pub(super) fn row_lanes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ro
     deserializer.deserialize_any(Words)
 }
 
-#[test]
-fn numbers_are_powers_of_two_and_refused_where_rows_are_not_shared() {
-    for text in ["auto", "warp", "1", "2", "4", "8", "16", "32"] {
-        let lanes: RowLanes = text.parse().unwrap();
-        assert_eq!(lanes.to_string(), text);
-        assert!(lanes.check(true).is_ok());
-        assert_eq!(lanes.check(false).is_ok(), matches!(text, "auto" | "warp"), "{text}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_powers_of_two_and_refused_where_rows_are_not_shared() {
+        for text in ["auto", "warp", "1", "2", "4", "8", "16", "32"] {
+            let lanes: RowLanes = text.parse().unwrap();
+            assert_eq!(lanes.to_string(), text);
+            assert!(lanes.check(true).is_ok());
+            assert_eq!(lanes.check(false).is_ok(), matches!(text, "auto" | "warp"), "{text}");
+        }
+        let message = "3".parse::<RowLanes>().unwrap_err().to_string();
+        assert!(message.contains("choose one of auto, warp, 1, 2, 4, 8, 16, 32"), "{message}");
+        assert_eq!(RowLanes::Warp.given().map(Lanes::count), Some(32));
+        let refused = RowLanes::Given(Lanes::Eight).check(false).unwrap_err().to_string();
+        assert!(refused.starts_with("matrix.lanes (--lanes): 8: "), "{refused}");
     }
-    let message = "3".parse::<RowLanes>().unwrap_err().to_string();
-    assert!(message.contains("choose one of auto, warp, 1, 2, 4, 8, 16, 32"), "{message}");
-    assert_eq!(RowLanes::Warp.given().map(Lanes::count), Some(32));
-    let refused = RowLanes::Given(Lanes::Eight).check(false).unwrap_err().to_string();
-    assert!(refused.starts_with("matrix.lanes (--lanes): 8: "), "{refused}");
 }

@@ -62,30 +62,35 @@ pub fn paint_verdict(table: &str, has_colours: bool) -> String {
     table.into()
 }
 
-#[test]
-fn only_the_verdict_of_a_table_has_a_colour() {
-    let table = "PASS in a first line\nphase\nPASS: 3 Newton steps\n";
-    assert_eq!(paint_verdict(table, false), table);
-    assert_eq!(paint_verdict(table, true), "PASS in a first line\nphase\n\x1b[1;32mPASS\x1b[0m: 3 Newton steps\n");
-    assert_eq!(paint_verdict("FAIL: no", true), "\x1b[1;31mFAIL\x1b[0m: no");
-    assert_eq!(paint_verdict("phase\nfill\n", true), "phase\nfill\n");
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn auto_needs_a_terminal_that_knows_colours_and_a_person_who_wants_them() {
-    let cases = [
-        (Colour::Auto, true, &[("TERM", "xterm")][..], true),
-        (Colour::Auto, true, &[("TERM", "xterm"), ("NO_COLOR", "")], true),
-        (Colour::Auto, true, &[("TERM", "xterm"), ("NO_COLOR", "1")], false),
-        (Colour::Auto, true, &[("TERM", "dumb")], false),
-        (Colour::Auto, true, &[("TERM", "xterm"), ("OMPI_COMM_WORLD_RANK", "0")], false),
-        (Colour::Auto, true, &[], false),
-        (Colour::Auto, false, &[("TERM", "xterm")], false),
-        (Colour::Always, false, &[("NO_COLOR", "1")], true),
-        (Colour::Never, true, &[("TERM", "xterm")], false),
-    ];
-    for (choice, is_terminal, variables, expected) in cases {
-        let variable = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
-        assert_eq!(decide(choice, is_terminal, variable), expected, "{choice} {is_terminal} {variables:?}");
+    #[test]
+    fn only_the_verdict_of_a_table_has_a_colour() {
+        let table = "PASS in a first line\nphase\nPASS: 3 Newton steps\n";
+        assert_eq!(paint_verdict(table, false), table);
+        assert_eq!(paint_verdict(table, true), "PASS in a first line\nphase\n\x1b[1;32mPASS\x1b[0m: 3 Newton steps\n");
+        assert_eq!(paint_verdict("FAIL: no", true), "\x1b[1;31mFAIL\x1b[0m: no");
+        assert_eq!(paint_verdict("phase\nfill\n", true), "phase\nfill\n");
+    }
+
+    #[test]
+    fn auto_needs_a_terminal_that_knows_colours_and_a_person_who_wants_them() {
+        let cases = [
+            (Colour::Auto, true, &[("TERM", "xterm")][..], true),
+            (Colour::Auto, true, &[("TERM", "xterm"), ("NO_COLOR", "")], true),
+            (Colour::Auto, true, &[("TERM", "xterm"), ("NO_COLOR", "1")], false),
+            (Colour::Auto, true, &[("TERM", "dumb")], false),
+            (Colour::Auto, true, &[("TERM", "xterm"), ("OMPI_COMM_WORLD_RANK", "0")], false),
+            (Colour::Auto, true, &[], false),
+            (Colour::Auto, false, &[("TERM", "xterm")], false),
+            (Colour::Always, false, &[("NO_COLOR", "1")], true),
+            (Colour::Never, true, &[("TERM", "xterm")], false),
+        ];
+        for (choice, is_terminal, variables, expected) in cases {
+            let variable = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+            assert_eq!(decide(choice, is_terminal, variable), expected, "{choice} {is_terminal} {variables:?}");
+        }
     }
 }

@@ -102,26 +102,31 @@ fn in_one_line(text: &str) -> String {
     joined
 }
 
-#[test]
-fn a_mistake_reads_as_one_line() {
-    for (text, line) in [
-        (
-            "error: the following required arguments were not provided:\n  <DECK>...\n  --out <DIR>\n\nUsage: x <DECK>...",
-            "error: the following required arguments were not provided: <DECK>..., --out <DIR>",
-        ),
-        (
-            "error: unexpected argument '--redrw' found\n\n  tip: a similar argument exists: '--redraw'\n\nUsage: x",
-            "error: unexpected argument '--redrw' found; tip: a similar argument exists: '--redraw'",
-        ),
-        (
-            "error: the argument '--claims <CSV>...' cannot be used with:\n  [DECK]...\n  --redraw\n\nUsage: x",
-            "error: the argument '--claims <CSV>...' cannot be used with: [DECK]..., --redraw",
-        ),
-        (
-            "error: invalid value 'a' for '--x <X>'\n  [possible values: b, c]\n\nFor more information, try '--help'.",
-            "error: invalid value 'a' for '--x <X>' [possible values: b, c]",
-        ),
-    ] {
-        assert_eq!(in_one_line(text), line);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_reads_as_one_line() {
+        for (text, line) in [
+            (
+                "error: the following required arguments were not provided:\n  <DECK>...\n  --out <DIR>\n\nUsage: x <DECK>...",
+                "error: the following required arguments were not provided: <DECK>..., --out <DIR>",
+            ),
+            (
+                "error: unexpected argument '--redrw' found\n\n  tip: a similar argument exists: '--redraw'\n\nUsage: x",
+                "error: unexpected argument '--redrw' found; tip: a similar argument exists: '--redraw'",
+            ),
+            (
+                "error: the argument '--claims <CSV>...' cannot be used with:\n  [DECK]...\n  --redraw\n\nUsage: x",
+                "error: the argument '--claims <CSV>...' cannot be used with: [DECK]..., --redraw",
+            ),
+            (
+                "error: invalid value 'a' for '--x <X>'\n  [possible values: b, c]\n\nFor more information, try '--help'.",
+                "error: invalid value 'a' for '--x <X>' [possible values: b, c]",
+            ),
+        ] {
+            assert_eq!(in_one_line(text), line);
+        }
     }
 }

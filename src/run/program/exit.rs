@@ -55,12 +55,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-#[test]
-fn an_error_has_the_code_of_its_kind() {
-    assert_eq!(Exit::during_work(&Error::Invalid("x".into())), Exit::BadInput);
-    let breakdown = Error::Breakdown { iteration: 0, curvature: -1.0, residual: 1.0 };
-    assert_eq!(Exit::during_work(&breakdown), Exit::NotVerified);
-    assert_eq!(Exit::during_work(&Error::Mpi("x".into())), Exit::Failed);
-    let device = Error::Device("x".into());
-    assert_eq!([Exit::during_work(&device), Exit::before_work(&device)], [Exit::Failed, Exit::BadInput]);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_the_code_of_its_kind() {
+        assert_eq!(Exit::during_work(&Error::Invalid("x".into())), Exit::BadInput);
+        let breakdown = Error::Breakdown { iteration: 0, curvature: -1.0, residual: 1.0 };
+        assert_eq!(Exit::during_work(&breakdown), Exit::NotVerified);
+        assert_eq!(Exit::during_work(&Error::Mpi("x".into())), Exit::Failed);
+        let device = Error::Device("x".into());
+        assert_eq!([Exit::during_work(&device), Exit::before_work(&device)], [Exit::Failed, Exit::BadInput]);
+    }
 }

@@ -45,20 +45,27 @@ where
     }
 }
 
-#[test]
-fn a_name_is_parsed_by_its_type_and_listed() {
-    use crate::run::Device;
-    let parser = auto_or::<Device>(["cpu", "cuda"]);
-    let flag = Arg::new("device").long("device").value_parser(parser.clone());
-    let parse = |value: &str| {
-        let command = Command::new("x").arg(flag.clone());
-        command.try_get_matches_from(["x", "--device", value]).map(|found| *found.get_one::<Device>("device").unwrap())
-    };
-    // The list has no cuda:1.
-    assert_eq!(parse("cuda:1").unwrap(), Device::Cuda(Some(1)));
-    assert_eq!(parse("cpu").unwrap(), Device::Cpu);
-    let text = parse("gpu").unwrap_err().to_string();
-    assert!(text.contains("'gpu' for '--device <device>'") && text.contains("auto, cpu, cuda, cuda:K"), "{text}");
-    let names: Vec<_> = parser.possible_values().unwrap().map(|value| value.get_name().to_string()).collect();
-    assert_eq!(names, ["auto", "cpu", "cuda"]);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_parsed_by_its_type_and_listed() {
+        use crate::run::Device;
+        let parser = auto_or::<Device>(["cpu", "cuda"]);
+        let flag = Arg::new("device").long("device").value_parser(parser.clone());
+        let parse = |value: &str| {
+            let command = Command::new("x").arg(flag.clone());
+            command
+                .try_get_matches_from(["x", "--device", value])
+                .map(|found| *found.get_one::<Device>("device").unwrap())
+        };
+        // The list has no cuda:1.
+        assert_eq!(parse("cuda:1").unwrap(), Device::Cuda(Some(1)));
+        assert_eq!(parse("cpu").unwrap(), Device::Cpu);
+        let text = parse("gpu").unwrap_err().to_string();
+        assert!(text.contains("'gpu' for '--device <device>'") && text.contains("auto, cpu, cuda, cuda:K"), "{text}");
+        let names: Vec<_> = parser.possible_values().unwrap().map(|value| value.get_name().to_string()).collect();
+        assert_eq!(names, ["auto", "cpu", "cuda"]);
+    }
 }

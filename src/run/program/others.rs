@@ -94,34 +94,40 @@ impl Others {
     }
 }
 
-#[test]
-fn ticks_equal_those_by_hand() {
-    let stat = "cpu  10 20 30 400 50 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0\ncpu1 1 1 1 9 9 1 1 1\nintr 7\n";
-    assert_eq!(
-        (busy(stat, None), busy(stat, Some(&[0])), busy(stat, Some(&[0, 1]))),
-        (Some(81.0), Some(27.0), Some(33.0))
-    );
-    assert_eq!((busy(stat, Some(&[2])), busy("cpu  10 20\n", None)), (None, None));
-    assert_eq!(own("7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0"), Some(127.0));
-    assert_eq!(cores("Name:\tx\nCpus_allowed_list:\t0-2,7\n"), Some(vec![0, 1, 2, 7]));
-    assert_eq!((cores("Name:\tx\n"), cores("Cpus_allowed_list:\tx\n")), (None, None));
-    let at = |busy, own, seconds| Others {
-        busy,
-        own,
-        start: Instant::now() + std::time::Duration::from_secs(seconds),
-        cores: None,
-    };
-    let (before, after) = (at(100.0, 10.0, 0), at(700.0, 110.0, 2));
-    let found = before.threads(&after, 100.0).unwrap();
-    assert!((found - 2.5).abs() < 1e-3, "{found}");
-    assert_eq!(before.threads(&before, 0.0), None);
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn a_child_of_this_program_is_not_another_program() {
-    let Some(before) = Others::start() else { return };
-    let child = std::process::Command::new("bash").args(["-c", "for i in {1..300000}; do :; done"]).status().unwrap();
-    assert!(child.success());
-    let now = Others::start().unwrap();
-    assert!(now.own > before.own && now.busy >= before.busy, "{before:?} {now:?}");
+    #[test]
+    fn ticks_equal_those_by_hand() {
+        let stat = "cpu  10 20 30 400 50 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0\ncpu1 1 1 1 9 9 1 1 1\nintr 7\n";
+        assert_eq!(
+            (busy(stat, None), busy(stat, Some(&[0])), busy(stat, Some(&[0, 1]))),
+            (Some(81.0), Some(27.0), Some(33.0))
+        );
+        assert_eq!((busy(stat, Some(&[2])), busy("cpu  10 20\n", None)), (None, None));
+        assert_eq!(own("7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0"), Some(127.0));
+        assert_eq!(cores("Name:\tx\nCpus_allowed_list:\t0-2,7\n"), Some(vec![0, 1, 2, 7]));
+        assert_eq!((cores("Name:\tx\n"), cores("Cpus_allowed_list:\tx\n")), (None, None));
+        let at = |busy, own, seconds| Others {
+            busy,
+            own,
+            start: Instant::now() + std::time::Duration::from_secs(seconds),
+            cores: None,
+        };
+        let (before, after) = (at(100.0, 10.0, 0), at(700.0, 110.0, 2));
+        let found = before.threads(&after, 100.0).unwrap();
+        assert!((found - 2.5).abs() < 1e-3, "{found}");
+        assert_eq!(before.threads(&before, 0.0), None);
+    }
+
+    #[test]
+    fn a_child_of_this_program_is_not_another_program() {
+        let Some(before) = Others::start() else { return };
+        let child =
+            std::process::Command::new("bash").args(["-c", "for i in {1..300000}; do :; done"]).status().unwrap();
+        assert!(child.success());
+        let now = Others::start().unwrap();
+        assert!(now.own > before.own && now.busy >= before.busy, "{before:?} {now:?}");
+    }
 }

@@ -96,20 +96,25 @@ fn status(look: Look, columns: fn() -> usize) -> String {
     String::from_utf8(line.out).unwrap()
 }
 
-#[test]
-fn a_status_line_is_rewritten_on_a_terminal_and_silent_elsewhere() {
-    assert_eq!(status(Look::Rewritten, || 80), "\r\x1b[Kfirst of 79\r\x1b[Kkept\n");
-    assert_eq!(status(Look::Plain, || 80), "kept\n");
-    assert_eq!(status(Look::Hidden, || 80), "");
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn a_status_line_fits_its_terminal() {
-    // The last column stays empty; a kept line may wrap.
-    assert_eq!(status(Look::Rewritten, || 6), "\r\x1b[Kfirst\r\x1b[Kkept\n");
-    assert_eq!(status(Look::Rewritten, || 2), "\r\x1b[Kf\r\x1b[Kkept\n");
-    assert_eq!(status(Look::Rewritten, || 0), "\r\x1b[K\r\x1b[Kkept\n");
-    let mut line = StatusLine::new(Vec::new(), Look::Rewritten, || 80);
-    line.put("a\nb\x1b[2Jc", "");
-    assert_eq!(line.out, b"\r\x1b[Kab[2Jc");
+    #[test]
+    fn a_status_line_is_rewritten_on_a_terminal_and_silent_elsewhere() {
+        assert_eq!(status(Look::Rewritten, || 80), "\r\x1b[Kfirst of 79\r\x1b[Kkept\n");
+        assert_eq!(status(Look::Plain, || 80), "kept\n");
+        assert_eq!(status(Look::Hidden, || 80), "");
+    }
+
+    #[test]
+    fn a_status_line_fits_its_terminal() {
+        // The last column stays empty; a kept line may wrap.
+        assert_eq!(status(Look::Rewritten, || 6), "\r\x1b[Kfirst\r\x1b[Kkept\n");
+        assert_eq!(status(Look::Rewritten, || 2), "\r\x1b[Kf\r\x1b[Kkept\n");
+        assert_eq!(status(Look::Rewritten, || 0), "\r\x1b[K\r\x1b[Kkept\n");
+        let mut line = StatusLine::new(Vec::new(), Look::Rewritten, || 80);
+        line.put("a\nb\x1b[2Jc", "");
+        assert_eq!(line.out, b"\r\x1b[Kab[2Jc");
+    }
 }

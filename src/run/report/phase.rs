@@ -96,16 +96,21 @@ impl PhaseReport {
     }
 }
 
-#[test]
-fn percentiles_are_those_by_hand() {
-    let spread = |times: &[f64]| {
-        let SpreadReport { p10_seconds, median_seconds, p90_seconds, noisy } = SpreadReport::new(times);
-        (p10_seconds, median_seconds, p90_seconds, noisy)
-    };
-    assert_eq!(spread(&[2.0, 1.0]), (1.0, 1.5, 2.0, true));
-    assert_eq!(spread(&[1.1, 1.0, 1.2]), (1.0, 1.1, 1.2, false));
-    // 0 to 10: the places of the percentiles are whole numbers.
-    let times: Vec<f64> = (0..11).rev().map(f64::from).collect();
-    assert_eq!(spread(&times), (1.0, 5.0, 9.0, true));
-    assert_eq!(spread(&[1.0, 2.0, 3.0, 4.0, 5.0]), (1.4, 3.0, 4.6, true));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_by_hand() {
+        let spread = |times: &[f64]| {
+            let SpreadReport { p10_seconds, median_seconds, p90_seconds, noisy } = SpreadReport::new(times);
+            (p10_seconds, median_seconds, p90_seconds, noisy)
+        };
+        assert_eq!(spread(&[2.0, 1.0]), (1.0, 1.5, 2.0, true));
+        assert_eq!(spread(&[1.1, 1.0, 1.2]), (1.0, 1.1, 1.2, false));
+        // 0 to 10: the places of the percentiles are whole numbers.
+        let times: Vec<f64> = (0..11).rev().map(f64::from).collect();
+        assert_eq!(spread(&times), (1.0, 5.0, 9.0, true));
+        assert_eq!(spread(&[1.0, 2.0, 3.0, 4.0, 5.0]), (1.4, 3.0, 4.6, true));
+    }
 }
