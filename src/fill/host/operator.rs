@@ -102,9 +102,9 @@ fn evaluate<const D: usize, const NN: usize, const NP: usize>(
     put: &mut Put<'_, D>,
 ) {
     match_target! {
-        "x86_64+avx512f" => batches::<true, D, NN, NP>(batch, elems, put, |points| AnyPoints::Fused(points)),
-        "x86_64+fma" => batches::<true, D, NN, NP>(batch, elems, put, |points| AnyPoints::Fused(points)),
-        _ => batches::<false, D, NN, NP>(batch, elems, put, |points| AnyPoints::Plain(points)),
+        "x86_64+avx512f" => batches::<true, D, NN, NP>(batch, elems, put),
+        "x86_64+fma" => batches::<true, D, NN, NP>(batch, elems, put),
+        _ => batches::<false, D, NN, NP>(batch, elems, put),
     }
 }
 
@@ -114,8 +114,9 @@ fn batches<const FUSED: bool, const D: usize, const NN: usize, const NP: usize>(
     batch: &Batch<'_, D>,
     elems: Range<usize>,
     put: &mut Put<'_, D>,
-    any: impl Fn(Points<'_, Lanes<FUSED, f64, WIDTH>, D>) -> AnyPoints<'_, D>,
-) {
+) where
+    for<'a> AnyPoints<'a, D>: From<Points<'a, Lanes<FUSED, f64, WIDTH>, D>>,
+{
     let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
     let mut scratch = FieldsAtPoints::<Lanes<FUSED, f64, WIDTH>, D, NP>::zero();
     let (mut coords, mut v, mut u) = ([[zero; NN]; DIM], [[zero; NN]; D], [[zero; NN]; D]);
@@ -147,7 +148,7 @@ fn batches<const FUSED: bool, const D: usize, const NN: usize, const NP: usize>(
                 }
             }
         }
-        let at_points = |points: Points<'_, _, D>| batch.equation.vectors(batch.part, any(points));
+        let at_points = |points: Points<'_, _, D>| batch.equation.vectors(batch.part, points.into());
         element_vector(batch.part, at_points, batch.interpolation, &coords, [&v, &u], &mut scratch, &mut sums);
         for c in 0..D {
             for place in 0..NN {
