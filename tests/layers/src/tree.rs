@@ -65,7 +65,7 @@ impl Tree {
             };
             let name = child.ident.to_string();
             if let Some((_, items)) = &child.content {
-                self.read([&path[..], &[name.clone()]].concat(), file, items);
+                self.read([&path[..], std::slice::from_ref(&name)].concat(), file, items);
             }
             module.children.insert(name);
         }
