@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn rules_integrate_their_degree_and_no_more() {
-        let rules: [(Shape, Rule, fn([i32; 3]) -> bool); 9] = [
+        type IsExact = fn([i32; 3]) -> bool;
+        let rules: [(Shape, Rule, IsExact); 9] = [
             (Shape::Hexahedron, Rule::gauss(2, 3), |[a, b, c]| a.max(b).max(c) <= 3),
             (Shape::Hexahedron, Rule::gauss(3, 3), |[a, b, c]| a.max(b).max(c) <= 5),
             (Shape::Quadrilateral, Rule::gauss(2, 2), |[a, b, _]| a.max(b) <= 3),

@@ -94,7 +94,8 @@ fn loop_over<const D: usize>(element: ElementType) -> Result<Evaluate<D>> {
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
-#[allow(unsafe_code)]
+// The variants of the enum themselves would not be general enough in their lifetimes.
+#[allow(unsafe_code, clippy::redundant_closure)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn evaluate<const D: usize, const NN: usize, const NP: usize>(
     batch: &Batch<'_, D>,
