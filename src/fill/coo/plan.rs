@@ -77,8 +77,13 @@ impl Coo {
     /// Pairs with a negative index are ignored.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `i` and `j` have the same length, [`Error::Invalid`](crate::Error::Invalid) for the first index outside the matrix,
-    /// [`Error::TooLarge`](crate::Error::TooLarge) for more pairs, rows or columns than 32 bits number, [`Error::OutOfMemory`](crate::Error::OutOfMemory) where memory is short.
+    /// [`Error::Shape`] unless `i` and `j` have the same length, [`Error::Invalid`] for the first index outside the matrix,
+    /// [`Error::TooLarge`] for more pairs, rows or columns than 32 bits number, [`Error::OutOfMemory`] where memory is short.
+    ///
+    /// [`Error::Shape`]: crate::Error::Shape
+    /// [`Error::Invalid`]: crate::Error::Invalid
+    /// [`Error::TooLarge`]: crate::Error::TooLarge
+    /// [`Error::OutOfMemory`]: crate::Error::OutOfMemory
     pub fn new<S: HostSpace, I: CooIndex>(space: &S, rows: usize, columns: usize, i: &[I], j: &[I]) -> Result<Self> {
         check_length("Coo::new", "j", j.len(), i.len())?;
         check_sizes(rows, columns, i.len())?;
@@ -96,8 +101,8 @@ impl Coo {
     /// without arrays of pairs. Rows and columns of an element matrix with a negative index are ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new), [`Error::Invalid`](crate::Error::Invalid) for a table that ends within an element, and [`Error::Shape`](crate::Error::Shape) unless both tables have
-    /// the same number of elements.
+    /// As [`new`](Self::new), [`Error::Invalid`](crate::Error::Invalid) for a table that ends within an element, and
+    /// [`Error::Shape`](crate::Error::Shape) unless both tables have the same number of elements.
     pub fn from_elements<S: HostSpace, I: CooIndex>(
         space: &S,
         rows: usize,

@@ -1,7 +1,5 @@
-//! Entries in any order, and the rows made from them.
-//!
-//! Two stable counting sorts, by columns and then by rows, leave the columns of each row sorted and duplicates in the order in which
-//! they were pushed: O(entries + rows + columns), and the order of each sum is known.
+//! Entries in any order, and the rows made from them: sorted by row, by column, and duplicates in the order in which they were pushed,
+//! so the order of each sum is known.
 
 use super::value::MarketValue;
 use crate::space::{try_collect, try_push, try_reserve, try_zeroed};
@@ -42,80 +40,38 @@ impl<V: MarketValue> Triplets<V> {
     /// place whose sum `V` cannot hold.
     pub fn into_crs(self, rows: usize, columns: usize) -> Result<Result<CrsMatrix<V>, Overflow>> {
         let Triplets { places, values } = self;
-        let mut next = starts("entries per column", columns, places.iter().map(|&[_, column]| column))?;
-        let mut by_column = try_zeroed::<u64>("entries by columns", places.len())?;
-        for (entry, &[_, column]) in places.iter().enumerate() {
-            by_column[take(&mut next, column)] = entry as u64;
+        let mut order = try_collect("order of entries", 0..places.len())?;
+        order.sort_unstable_by_key(|&entry| (places[entry], entry));
+        let mut row_map = try_zeroed::<u64>("row offsets", rows + 1)?;
+        let (mut entries, mut summed) = (Vec::new(), Vec::new());
+        try_reserve("columns", &mut entries, places.len())?;
+        try_reserve("values", &mut summed, places.len())?;
+        for equal in order.chunk_by(|&a, &b| places[a] == places[b]) {
+            let [row, column] = places[equal[0]];
+            match sum_of(equal.iter().map(|&entry| values[entry])) {
+                Ok(value) => summed.push(value),
+                Err(sum) => return Ok(Err(Overflow { row: row as usize, column: column as usize, sum })),
+            }
+            entries.push(column);
+            row_map[row as usize + 1] = entries.len() as u64;
         }
-        let mut row_map = starts("row offsets", rows, places.iter().map(|&[row, _]| row))?;
-        let mut next = try_collect("row offsets", row_map.iter().copied())?;
-        let mut entries = try_zeroed::<LocalOrdinal>("columns", places.len())?;
-        let mut summed = try_zeroed::<V>("values", places.len())?;
-        for &entry in &by_column {
-            let [row, column] = places[entry as usize];
-            let at = take(&mut next, row);
-            (entries[at], summed[at]) = (column, values[entry as usize]);
+        // A row without entries ends where the row before it ends.
+        for row in 0..rows {
+            row_map[row + 1] = row_map[row + 1].max(row_map[row]);
         }
-        drop((by_column, places, values, next));
-        let kept = match add_duplicates(&mut row_map, &mut entries, &mut summed) {
-            Ok(kept) => kept,
-            Err(overflow) => return Ok(Err(overflow)),
-        };
-        entries.truncate(kept);
-        summed.truncate(kept);
         CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns)?), summed).map(Ok)
     }
 }
 
-/// Where the entries of each place begin, and behind the last where they end, `[places + 1]`.
-fn starts(what: &'static str, count: usize, places: impl Iterator<Item = LocalOrdinal>) -> Result<Vec<u64>> {
-    let mut starts = try_zeroed::<u64>(what, count + 1)?;
-    places.for_each(|place| starts[place as usize + 1] += 1);
-    for place in 0..count {
-        starts[place + 1] += starts[place];
-    }
-    Ok(starts)
-}
-
-/// Returns the next free position of a place.
-fn take(next: &mut [u64], place: LocalOrdinal) -> usize {
-    let next = &mut next[place as usize];
-    *next += 1;
-    (*next - 1) as usize
-}
-
-/// Adds up entries of equal columns in each row and moves all entries to the front. Returns their number.
-fn add_duplicates<V: MarketValue>(
-    row_map: &mut [u64],
-    entries: &mut [LocalOrdinal],
-    values: &mut [V],
-) -> Result<usize, Overflow> {
-    let (mut kept, mut from) = (0, 0);
-    for row in 1..row_map.len() {
-        let end = row_map[row] as usize;
-        while from < end {
-            let (column, value) = (entries[from], values[from]);
-            from += 1;
-            let mut sum = value.parts();
-            let mut is_finite = sum.map(f64::is_finite);
-            let first = from;
-            while from < end && entries[from] == column {
-                let parts = values[from].parts();
-                for part in 0..2 {
-                    sum[part] += parts[part];
-                    is_finite[part] &= parts[part].is_finite();
-                }
-                from += 1;
-            }
-            entries[kept] = column;
-            values[kept] = if from == first { value } else { V::from_parts(sum) };
-            let stored = values[kept].parts();
-            if let Some(part) = (0..2).find(|&part| is_finite[part] && !stored[part].is_finite()) {
-                return Err(Overflow { row: row - 1, column: column as usize, sum: sum[part] });
-            }
-            kept += 1;
-        }
-        row_map[row] = kept as u64;
-    }
-    Ok(kept)
+/// Returns the sum of the values, or the part that is beyond the range of `V` though those of all values are finite.
+fn sum_of<V: MarketValue>(mut values: impl Iterator<Item = V> + Clone) -> Result<V, f64> {
+    let parts = values.clone().map(V::parts);
+    let sum = parts.clone().reduce(|[re, im], parts| [re + parts[0], im + parts[1]]).unwrap_or_default();
+    let value = match (values.next(), values.next()) {
+        (Some(one), None) => one,
+        _ => V::from_parts(sum),
+    };
+    let stored = value.parts();
+    let overflows = |&part: &usize| !stored[part].is_finite() && parts.clone().all(|parts| parts[part].is_finite());
+    (0..2).find(overflows).map_or(Ok(value), |part| Err(sum[part]))
 }
