@@ -6,9 +6,9 @@ use minifenl::Result;
 use minifenl::comm::Solo;
 use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
-use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg, cg_single_launch};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Lanes, Product, Storage};
+use minifenl::sparse::{CrsMatrix, DeviceCrs, DeviceValue, Format, Lanes, Operator, SlicedEll, Spmv};
 use std::time::Instant;
 
 /// Returns a wave without symmetries.
@@ -64,22 +64,31 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
     let mut work = CgWorkspace::new(space, rows, rows).unwrap();
     for (format, name) in Format::ALL {
         let start = Instant::now();
-        let mut storage = Storage::new(space, format, a.graph()).unwrap();
+        let mut slices = (format != Format::Crs)
+            .then(|| SlicedEll::<V>::new(space, format == Format::Symmetric, a.graph()).unwrap());
         let setup = start.elapsed().as_secs_f64() * 1e3;
-        let update = time(space, || storage.update(space, a));
-        let mut stored = storage.view(a);
-        let us = time(space, || stored.spmv(space, 1.0, &x, 0.0, &mut y));
+        let update = time(space, || slices.as_mut().map_or(Ok(()), |slices| slices.update(space, a)));
+        let crs = DeviceCrs::from(a.clone());
+        let stored: &dyn Operator<Cuda> = slices.as_ref().map_or(&crs, |slices| slices);
+        let us = time(space, || match &slices {
+            Some(slices) => slices.spmv(space, 1.0, &x, 0.0, &mut y),
+            None => space.spmv(1.0, a, &x, 0.0, &mut y),
+        });
         let (gbs, own) = (least / us * 1e-3, stored.bytes() as f64 / us * 1e-3);
         println!(
             "{value} {name:>8}: {us:9.2} us, {gbs:6.0} GB/s of CRS f64, {own:6.0} own; setup {setup:.2} ms, update {update:.1} us"
         );
-        for at_once in [false, true] {
-            stored.at_once = at_once;
+        for launch in [None, space.single_launch_of(a).unwrap()] {
+            let at_once = launch.is_some();
             let params = CgParams { tolerance: 1e-10, max_iterations: 500 };
             let mut solve = || {
                 let mut x = space.zeros(rows).unwrap();
                 let mut system = LinearSystem { operator: stored, preconditioner: Identity, comm: &Solo, rhs: &b };
-                cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {})
+                let observe = &mut |_, _| {};
+                match &launch {
+                    Some(launch) => cg_single_launch(space, launch, &mut system, &mut x, params, &mut work, observe),
+                    None => cg(space, &mut system, &mut x, params, &mut work, observe),
+                }
             };
             solve().unwrap();
             let start = Instant::now();

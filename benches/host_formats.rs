@@ -13,7 +13,7 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, Format, Formats, HostMatrix, HostStored, MatrixStorage, Precision, Product};
+use minifenl::sparse::{CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Operator, Precision};
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
@@ -39,7 +39,7 @@ fn box_matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
 /// One row of the table: what is timed, set-up and update in seconds, bytes of a product.
 struct Row {
     name: String,
-    matrix: HostMatrix,
+    matrix: HostMatrix<Threads>,
     setup: f64,
     update: Vec<f64>,
     product: Vec<f64>,
@@ -97,7 +97,7 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
     let mut sums = Reductions::new(space, n, 2)?;
     for row in &table {
         y.fill(f64::NAN);
-        row.matrix.view().multiply_dot(space, 0..n, &x, &mut y, &mut sums, 1)?;
+        row.matrix.operator().apply_dot_rows(space, 0..n, &x, &mut y, &mut sums, 1)?;
         check(&row.name, &y, &expected);
     }
     let sprs = a.as_sprs();
@@ -114,10 +114,10 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
             // Marks the values as changed.
             row.matrix.assembled_mut();
             row.update.push(seconds(|| space.update(&mut row.matrix))?.0);
-            let view: HostStored<'_> = row.matrix.view();
-            row.product.push(seconds(|| view.multiply_dot(space, 0..n, &x, &mut y, &mut sums, 1))?.0);
+            let operator: &dyn Operator<Threads> = row.matrix.operator();
+            row.product.push(seconds(|| operator.apply_dot_rows(space, 0..n, &x, &mut y, &mut sums, 1))?.0);
             let mut solution = vec![0.0; n];
-            let mut system = LinearSystem { operator: view, preconditioner: Identity, comm: &Solo, rhs: &x[..] };
+            let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: &x[..] };
             let params = CgParams::exactly(ITERATIONS);
             let (time, _) = seconds(|| cg(space, &mut system, &mut solution, params, &mut work, &mut |_, _| {}))?;
             row.iteration.push(time / ITERATIONS as f64);
@@ -136,7 +136,7 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
     println!("{m}^3 nodes, {threads} threads, triad {bandwidth:.1} GB/s (medians of {ROUNDS} interleaved rounds)");
     println!("storage          bytes/row  product ns/row  of triad  CG ns/row  set-up  update (products)");
     for row in &mut table {
-        let bytes = Product::<Threads>::bytes(&row.matrix.view()) as f64;
+        let bytes = row.matrix.operator().bytes() as f64;
         let (product, iteration) = (median(&mut row.product), median(&mut row.iteration));
         println!(
             "{:16} {:9.0} {:15.2} {:9.2} {:10.2} {:7.1} {:7.1}",

@@ -3,7 +3,7 @@
 mod common;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use minifenl::comm::{Communicator, Solo};
+use minifenl::comm::Solo;
 use minifenl::run::cost;
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::zeroed;
@@ -54,11 +54,11 @@ fn bench(criterion: &mut Criterion) {
     }
     group.throughput(Throughput::Bytes(ITERATIONS as u64 * cost::cg_iteration(sizes).bytes));
     let mut work = CgWorkspace::new(&space, rows, rows).unwrap();
-    let (comm, params): (&dyn Communicator, _) = (&Solo, CgParams { tolerance: 1e-300, max_iterations: ITERATIONS });
+    let params = CgParams { tolerance: 1e-300, max_iterations: ITERATIONS };
     group.bench_function(format!("{ITERATIONS} cg iterations"), |bencher| {
         bencher.iter(|| {
             y.fill(0.0);
-            let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm, rhs: &x };
+            let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &x };
             let stopped = cg(&space, &mut system, &mut y, params, &mut work, &mut |_, _| {});
             assert!(matches!(stopped, Err(Error::NotConverged { .. })), "{stopped:?}");
         });

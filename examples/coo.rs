@@ -101,7 +101,7 @@ fn on_ranks(comm: &dyn Communicator, elems: u64) -> Result<f64> {
     let mut halo = Halo::new(&Serial, comm, map)?;
     let operator = DistributedOperator::new(&matrix, &mut halo, 0)?;
     let (mut work, mut u) = (CgWorkspace::new(&Serial, owned.len(), map.local_count())?, vec![0.0; owned.len()]);
-    let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: &rhs };
+    let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: &comm, rhs: &rhs };
     cg(&Serial, &mut system, &mut u, PARAMS, &mut work, &mut |_, _| {})?;
     let mut error = [u.iter().zip(&owned).map(|(u, &node)| (u - exact(node)).abs()).fold(0.0, f64::max)];
     comm.all_max(&mut error);

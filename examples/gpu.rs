@@ -9,7 +9,7 @@
 //! 1  Cuda::new        loads driver and runtime compiler; an error says what is missing
 //! 2  graph, fill      on the threads of the host
 //! 3  upload           matrix and right-hand side
-//! 4  Storage          per-slice offset patterns; columns are not stored
+//! 4  SlicedEll        per-slice offset patterns; columns are not stored
 //! 5  cg               the same call as on the host; the solution comes back by download
 //! ```
 
@@ -17,7 +17,7 @@ use minifenl::comm::Solo;
 use minifenl::fill::{self, Fill, element_fn};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Cuda, ExecutionSpace, Threads};
-use minifenl::sparse::{CrsMatrix, Format, Storage};
+use minifenl::sparse::{CrsMatrix, SlicedEll};
 use minifenl::{Error, Result, graph, mesh::ElemNode};
 
 /// Nodes along an edge.
@@ -54,14 +54,13 @@ fn main() -> Result<()> {
     let (matrix, rhs, mut u) = (matrix.upload(&gpu)?, gpu.upload(&rhs)?, gpu.zeros::<f64>(count)?);
 
     // 4. Made once for a pattern, updated after each fill.
-    let mut storage = Storage::new(&gpu, Format::default(), matrix.graph())?;
-    storage.update(&gpu, &matrix)?;
+    let mut slices = SlicedEll::new(&gpu, false, matrix.graph())?;
+    slices.update(&gpu, &matrix)?;
 
     // 5. Iterations are enqueued ahead, and the host only looks for convergence.
     let mut work = CgWorkspace::new(&gpu, count, count)?;
     let params = CgParams { tolerance: 1e-10, max_iterations: 5000 };
-    let operator = storage.view(&matrix);
-    let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: &rhs };
+    let mut system = LinearSystem { operator: &slices, preconditioner: Identity, comm: &Solo, rhs: &rhs };
     let info = cg(&gpu, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
     let error = gpu.download(&u)?.iter().map(|u| (u - 1.0).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     println!("{}: {count} nodes, {} CG iterations, largest error {error:.1e}", gpu.label(), info.iterations);

@@ -216,15 +216,15 @@ INLINE void iterate(u64 rows, u32 bytes, const u64* row_map, const u32* entries,
 }
 
 // From x, r = b - A x and the scalars before the first iteration to those after the last.
-#define ITERATE(V, NAME, THREADS, LANES, BATCH, OWNED)                                                                       \
-    KERNEL __launch_bounds__(THREADS, 1) iterate_##V##_##NAME(                                                               \
+#define ITERATE(NAME, V, THREADS, LANES, BATCH, OWNED)                                                                       \
+    KERNEL __launch_bounds__(THREADS, 1) NAME(                                                                               \
         u64 rows, u32 bytes, const u64* row_map, const u32* entries, const V* values, double* x, double* r, double* scalars, \
         V* work, u16* places, u64* shown, u64* slots) {                                                                      \
         iterate<V, LANES, BATCH, OWNED>(rows, bytes, row_map, entries, values, x, r, scalars, work, places, shown, slots);   \
     }
 // Up to 256 rows per block, with two threads per row; up to 2048, with up to four rows per thread. (H200, 16^3 and 32^3 rows of 27:
 // 1.9 and 2.5 us per iteration with two threads per row, 2.3 and 3.1 with one.)
-ITERATE(f64, few, 512, 2, 14, 1)
-ITERATE(f32, few, 512, 2, 14, 1)
-ITERATE(f64, many, 512, 1, 9, 4)
-ITERATE(f32, many, 512, 1, 9, 4)
+ITERATE(iterate_f64_few, f64, 512, 2, 14, 1)
+ITERATE(iterate_f32_few, f32, 512, 2, 14, 1)
+ITERATE(iterate_f64_many, f64, 512, 1, 9, 4)
+ITERATE(iterate_f32_many, f32, 512, 1, 9, 4)

@@ -1,4 +1,4 @@
-// Fused vector updates of single-reduction and pipelined CG; twins of src/solve/krylov/cg/fused/host.rs. Memory-bound: each load is
+// Fused vector updates of single-reduction CG; twins of src/solve/krylov/cg/fused/host.rs. Memory-bound: each load is
 // two doubles, and all loads of a pair are issued before its first store; those of a thread's first pair do not wait for the scalars.
 //
 // A step reads scalars at its start and writes them at its end, in the last block to finish: all blocks see the same scalars, so
@@ -8,9 +8,9 @@
 constexpr int GAMMA = 10, RR = 11, DELTA = 12, US = 13, PS = 14, UPDATES = 15, FRESH = 16, GAMMA_BEFORE = 17, ALPHA_BEFORE = 18;
 constexpr double DRIFTED = 6;
 constexpr u32 SCALARS = 20;
-// Blocks per multiprocessor of single-reduction, pipelined and preconditioned pipelined CG: as many as leave a thread the registers
-// for all loads of a pair beside the scalars. As in src/solve/krylov/cg/fused/cuda.rs.
-constexpr int SINGLE_BLOCKS = 4, PIPELINED_BLOCKS = 3, PRECONDITIONED_BLOCKS = 2;
+// Blocks per multiprocessor: as many as leave a thread the registers for all loads of a pair beside the scalars. As in
+// src/solve/krylov/cg/fused/cuda.rs.
+constexpr int SINGLE_BLOCKS = 4;
 
 // No update is done; p and s are 0.
 KERNEL fused_begin(double* scalars) { scalars[US] = scalars[PS] = scalars[UPDATES] = scalars[FRESH] = 0; }
@@ -169,64 +169,4 @@ KERNEL __launch_bounds__(THREADS, SINGLE_BLOCKS)
     Single<false, double2> pairs(u, w, p, s, x, r);
     Single<false, double> items(u, w, p, s, x, r);
     walk(n, pairs, items, GAMMA, {RR}, partials, scalars, ticket);
-}
-
-// z = n + beta z, s = w + beta s, p = r + beta p, x += alpha p, r -= alpha s, w -= alpha z; r.r, w.r.
-template <class T> struct Pipelined {
-    const T* n;
-    T *z, *s, *p, *x, *r, *w;
-    struct At {
-        T n, z, s, p, x, r, w;
-    };
-    __device__ Pipelined(const double* n, double* z, double* s, double* p, double* x, double* r, double* w)
-        : n((const T*)n), z((T*)z), s((T*)s), p((T*)p), x((T*)x), r((T*)r), w((T*)w) {}
-    __device__ __forceinline__ At loaded(u64 i) const {
-        return {load(n + i), load(z + i), load(s + i), load(p + i), load(x + i), load(r + i), load(w + i)};
-    }
-    __device__ __forceinline__ void update(u64 i, const At& at, double alpha, double beta, double (&sums)[2]) const {
-        T z_i = combined(at.n, beta, at.z), s_i = combined(at.w, beta, at.s), p_i = combined(at.r, beta, at.p);
-        T r_i = combined(at.r, -alpha, s_i), w_i = combined(at.w, -alpha, z_i);
-        z[i] = z_i, s[i] = s_i, p[i] = p_i, x[i] = combined(at.x, alpha, p_i), r[i] = r_i, w[i] = w_i;
-        sums[0] += product(r_i, r_i), sums[1] += product(w_i, r_i);
-    }
-};
-
-KERNEL __launch_bounds__(THREADS, PIPELINED_BLOCKS)
-    pipelined_step(u64 n, const double* am, double* z, double* s, double* p, double* x, double* r, double* w, double* partials,
-                   double* scalars, u32* ticket) {
-    Pipelined<double2> pairs(am, z, s, p, x, r, w);
-    Pipelined<double> items(am, z, s, p, x, r, w);
-    walk(n, pairs, items, RR, {RR, DELTA}, partials, scalars, ticket);
-}
-
-// z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p, x += alpha p, r -= alpha s, u -= alpha q, w -= alpha z; r.r, r.u,
-// w.u.
-template <class T> struct Preconditioned {
-    const T *m, *n;
-    T *z, *q, *s, *p, *x, *r, *u, *w;
-    struct At {
-        T m, n, z, q, s, p, x, r, u, w;
-    };
-    __device__ Preconditioned(const double* m, const double* n, double* z, double* q, double* s, double* p, double* x, double* r,
-                              double* u, double* w)
-        : m((const T*)m), n((const T*)n), z((T*)z), q((T*)q), s((T*)s), p((T*)p), x((T*)x), r((T*)r), u((T*)u), w((T*)w) {}
-    __device__ __forceinline__ At loaded(u64 i) const {
-        return {load(m + i), load(n + i), load(z + i), load(q + i), load(s + i),
-                load(p + i), load(x + i), load(r + i), load(u + i), load(w + i)};
-    }
-    __device__ __forceinline__ void update(u64 i, const At& at, double alpha, double beta, double (&sums)[3]) const {
-        T z_i = combined(at.n, beta, at.z), q_i = combined(at.m, beta, at.q);
-        T s_i = combined(at.w, beta, at.s), p_i = combined(at.u, beta, at.p);
-        T r_i = combined(at.r, -alpha, s_i), u_i = combined(at.u, -alpha, q_i), w_i = combined(at.w, -alpha, z_i);
-        z[i] = z_i, q[i] = q_i, s[i] = s_i, p[i] = p_i, x[i] = combined(at.x, alpha, p_i), r[i] = r_i, u[i] = u_i, w[i] = w_i;
-        sums[0] += product(r_i, r_i), sums[1] += product(r_i, u_i), sums[2] += product(w_i, u_i);
-    }
-};
-
-KERNEL __launch_bounds__(THREADS, PRECONDITIONED_BLOCKS)
-    pipelined_step_preconditioned(u64 n, const double* m, const double* am, double* z, double* q, double* s, double* p, double* x,
-                                  double* r, double* u, double* w, double* partials, double* scalars, u32* ticket) {
-    Preconditioned<double2> pairs(m, am, z, q, s, p, x, r, u, w);
-    Preconditioned<double> items(m, am, z, q, s, p, x, r, u, w);
-    walk(n, pairs, items, GAMMA, {RR, GAMMA, DELTA}, partials, scalars, ticket);
 }

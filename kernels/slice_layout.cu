@@ -1,4 +1,4 @@
-// Layout of a sparsity pattern in slices of 32 rows; launched by src/sparse/format/slice_layout.rs, which says what the arrays
+// Layout of a sparsity pattern in slices of 32 rows; launched by src/sparse/format/slices/slice_layout.rs, which says what the arrays
 // hold.
 //
 // slice_patterns   per slice: union of column - row over its rows, its key (a hash and its length), table or list

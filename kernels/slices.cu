@@ -90,14 +90,14 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const From*
 
 // Calls each(row, sum) for this thread's rows up to `last`, from `row` on, which ends at the next one. Slices begin at multiples of
 // 32.
-template <bool TABLES, class V, class X, class Each>
+template <class V, class X, class Each>
 INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,
                     const u32* listed, const V* values, X x, Each each) {
     for (; row < last; row += thread_count()) {
-        u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = TABLES ? __ldg(words + slice) : start;
+        u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = __ldg(words + slice);
         u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
         const V* own = values + start + lane_index();
-        if (TABLES && !(word & LISTED)) {
+        if (!(word & LISTED)) {
             each(row, table_sum<14, true>(0, width, u32(row), int(columns) - 1, offsets + word, own, x));
         } else {
             each(row, listed_sum<9>(width, listed + (word & ~LISTED) + lane_index(), own, x));
@@ -107,14 +107,14 @@ INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, c
 
 enum class Update { set, scale, add, axpby };
 
-// y = alpha A x + beta y. 64 registers per thread (48 for sell f32) keep the loads of a batch together. Without the bound
+// y = alpha A x + beta y. 64 registers per thread keep the loads of a batch together. Without the bound
 // ptxas allots 32 and splits the batch: 0.90 instead of 1.04 of the copy bandwidth on an H200.
-#define SPMV_OF(FORMAT, TABLES, BLOCKS, UPDATE, V)                                                                           \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_##UPDATE##_##V(                                                       \
+#define SPMV_OF(NAME, UPDATE, V)                                                                                             \
+    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 rows, u64 columns, u64, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,            \
         const u32* listed, const V* values, const double* x, double beta, double* y) {                                       \
         u64 from = thread_index();                                                                                           \
-        rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x}, [&](u64 row, double sum) {\
+        rows_of(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x}, [&](u64 row, double sum) {     \
             if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
             if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
             if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
@@ -124,15 +124,15 @@ enum class Update { set, scale, add, axpby };
 
 // y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
 // `ranks` is not null. Does nothing once *stop is not 0.
-#define SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                               \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_##V(                                                              \
+#define SPMV_DOT_OF(NAME, V)                                                                                                 \
+    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 first, u64 last, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets,               \
         const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
         double* partials, u32 slot, double* scalars, u32* ticket) {                                                          \
         if (is_stopped(stop)) return;                                                                                        \
         double dot = 0, total;                                                                                               \
         u64 from = first + thread_index();                                                                                   \
-        rows_of<TABLES>(from, last, columns, slice_offsets, words, offsets, listed, values, Whole{x},                        \
+        rows_of(from, last, columns, slice_offsets, words, offsets, listed, values, Whole{x},                                \
                         [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                            \
         if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
             scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
@@ -141,8 +141,8 @@ enum class Update { set, scale, add, axpby };
 
 // The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the other rows,
 // waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
-#define SPMV_DOT_EXCHANGING_OF(FORMAT, TABLES, BLOCKS, V)                                                                    \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) FORMAT##_dot_exchanging_##V(                                                   \
+#define SPMV_DOT_EXCHANGING_OF(NAME, V)                                                                                      \
+    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 interior, u64 rows, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets,            \
         const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                                        \
@@ -152,24 +152,16 @@ enum class Update { set, scale, add, axpby };
         double dot = 0, total;                                                                                               \
         u64 from = thread_index();                                                                                           \
         auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
-        rows_of<TABLES>(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each);\
+        rows_of(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each); \
         if (from - threadIdx.x < rows) {                                                                                     \
             Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
-            rows_of<TABLES>(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                \
+            rows_of(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                        \
         }                                                                                                                    \
         if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
             scalars[slot] = total;                                                                                           \
             halo.epoch += 1;                                                                                                 \
         }                                                                                                                    \
     }
-
-#define SPMV(FORMAT, TABLES, BLOCKS, V)                                                                                      \
-    SPMV_OF(FORMAT, TABLES, BLOCKS, set, V)                                                                                  \
-    SPMV_OF(FORMAT, TABLES, BLOCKS, scale, V)                                                                                \
-    SPMV_OF(FORMAT, TABLES, BLOCKS, add, V)                                                                                  \
-    SPMV_OF(FORMAT, TABLES, BLOCKS, axpby, V)                                                                                \
-    SPMV_DOT_OF(FORMAT, TABLES, BLOCKS, V)                                                                                   \
-    SPMV_DOT_EXCHANGING_OF(FORMAT, TABLES, BLOCKS, V)
 
 #define UPDATE(NAME, HALVES, V, FROM)                                                                                        \
     KERNEL __launch_bounds__(WARPS * WARP, 5)                                                                                \
@@ -178,10 +170,18 @@ enum class Update { set, scale, add, axpby };
         update<HALVES>(rows, row_map, entries, from, slice_offsets, words, offsets, values, overflows);                      \
     }
 
-SPMV(sell, false, 4, f64)
-SPMV(sell, false, 5, f32)
-SPMV(pattern, true, 4, f64)
-SPMV(pattern, true, 4, f32)
+SPMV_OF(pattern_set_f64, set, f64)
+SPMV_OF(pattern_scale_f64, scale, f64)
+SPMV_OF(pattern_add_f64, add, f64)
+SPMV_OF(pattern_axpby_f64, axpby, f64)
+SPMV_DOT_OF(pattern_dot_f64, f64)
+SPMV_DOT_EXCHANGING_OF(pattern_dot_exchanging_f64, f64)
+SPMV_OF(pattern_set_f32, set, f32)
+SPMV_OF(pattern_scale_f32, scale, f32)
+SPMV_OF(pattern_add_f32, add, f32)
+SPMV_OF(pattern_axpby_f32, axpby, f32)
+SPMV_DOT_OF(pattern_dot_f32, f32)
+SPMV_DOT_EXCHANGING_OF(pattern_dot_exchanging_f32, f32)
 UPDATE(update_f64, false, f64, f64)
 UPDATE(update_f32, false, f32, f32)
 UPDATE(update_single, false, f32, f64)

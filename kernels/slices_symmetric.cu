@@ -1,4 +1,5 @@
-// Products with symmetric matrices in slices of 32 rows that store each pair of entries once; launched by src/sparse/format/cuda.rs.
+// Symmetric matrices in slices of 32 rows that store each pair of entries once; launched by src/sparse/format/slices/sliced_ell.rs,
+// which says how they are laid out.
 //
 // A slice with a table stores the diagonal, the entries above it, and those below it that are not mirrored. Entry (row, row - o) is
 // mirrored if both slices in which the partner rows row - o lie store the offset o: a product reads its value there, some rows
@@ -123,12 +124,12 @@ template <class V, int BATCH> struct Matrix {
 enum class Update { set, scale, add, axpby };
 
 // y = alpha A x + beta y.
-#define SPMV_OF(UPDATE, V, BATCH, BLOCKS)                                                                                    \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) symmetric_##UPDATE##_##V(                                                      \
+#define SPMV_OF(NAME, UPDATE, V)                                                                                             \
+    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 rows, u64 columns, u64 walk, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,       \
         const u32* listed, const V* values, const double* x, double beta, double* y,                                         \
         const __grid_constant__ Usual usual) {                                                                               \
-        Matrix<V, BATCH> matrix{columns, slice_offsets,  words,           offsets, listed,                                   \
+        Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
                                 values,  u32(walk),      u32(walk >> 32), usual};                                            \
         u32 tile = blockIdx.x;                                                                                               \
         matrix.rows_of(tile, matrix.tiles((rows + SLICE - 1) / SLICE), 0, rows, Whole{x}, [&](u64 row, double sum) {         \
@@ -141,13 +142,13 @@ enum class Update { set, scale, add, axpby };
 
 // y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
 // `ranks` is not null. Does nothing once *stop is not 0.
-#define SPMV_DOT_OF(V, BATCH, BLOCKS)                                                                                        \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) symmetric_dot_##V(                                                             \
+#define SPMV_DOT_OF(NAME, V)                                                                                                 \
+    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 first, u64 last, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,          \
         const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
         double* partials, u32 slot, double* scalars, u32* ticket, const __grid_constant__ Usual usual) {                     \
         if (is_stopped(stop)) return;                                                                                        \
-        Matrix<V, BATCH> matrix{columns, slice_offsets,  words,           offsets, listed,                                   \
+        Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
                                 values,  u32(walk),      u32(walk >> 32), usual};                                            \
         double dot = 0, total;                                                                                               \
         u32 tile = blockIdx.x;                                                                                               \
@@ -160,14 +161,14 @@ enum class Update { set, scale, add, axpby };
 
 // The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the tiles
 // without such rows, waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
-#define SPMV_DOT_EXCHANGING_OF(V, BATCH, BLOCKS)                                                                             \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) symmetric_dot_exchanging_##V(                                                  \
+#define SPMV_DOT_EXCHANGING_OF(NAME, V)                                                                                      \
+    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 interior, u64 rows, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,       \
         const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket,                                          \
         const __grid_constant__ Usual usual) {                                                                               \
         if (is_stopped(stop)) return;                                                                                        \
-        Matrix<V, BATCH> matrix{columns, slice_offsets,  words,           offsets, listed,                                   \
+        Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
                                 values,  u32(walk),      u32(walk >> 32), usual};                                            \
         Exchange& halo = *(Exchange*)exchange;                                                                               \
         halo.send(halo.last_turn() + 1, x);                                                                                  \
@@ -186,16 +187,18 @@ enum class Update { set, scale, add, axpby };
         }                                                                                                                    \
     }
 
-#define SPMV(V, BATCH, BLOCKS)                                                                                               \
-    SPMV_OF(set, V, BATCH, BLOCKS)                                                                                           \
-    SPMV_OF(scale, V, BATCH, BLOCKS)                                                                                         \
-    SPMV_OF(add, V, BATCH, BLOCKS)                                                                                           \
-    SPMV_OF(axpby, V, BATCH, BLOCKS)                                                                                         \
-    SPMV_DOT_OF(V, BATCH, BLOCKS)                                                                                            \
-    SPMV_DOT_EXCHANGING_OF(V, BATCH, BLOCKS)
-
-SPMV(f64, 7, 4)
-SPMV(f32, 7, 4)
+SPMV_OF(symmetric_set_f64, set, f64)
+SPMV_OF(symmetric_scale_f64, scale, f64)
+SPMV_OF(symmetric_add_f64, add, f64)
+SPMV_OF(symmetric_axpby_f64, axpby, f64)
+SPMV_DOT_OF(symmetric_dot_f64, f64)
+SPMV_DOT_EXCHANGING_OF(symmetric_dot_exchanging_f64, f64)
+SPMV_OF(symmetric_set_f32, set, f32)
+SPMV_OF(symmetric_scale_f32, scale, f32)
+SPMV_OF(symmetric_add_f32, add, f32)
+SPMV_OF(symmetric_axpby_f32, axpby, f32)
+SPMV_DOT_OF(symmetric_dot_f32, f32)
+SPMV_DOT_EXCHANGING_OF(symmetric_dot_exchanging_f32, f32)
 
 // Whether two entries differ by more than `most`. Two that are not finite do not: the solver reports them.
 INLINE bool differ(double value, double partner, double most) {

@@ -87,8 +87,8 @@ template <int LANES> INLINE u64 end_of_tiles(u64 rows) {
 }
 
 // y = alpha A x + beta y.
-#define SPMV_OF(UPDATE, V, LANES, BATCH, BLOCKS)                                                                             \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_##UPDATE##_##V##_##LANES(                                                 \
+#define SPMV_OF(NAME, UPDATE, V, LANES, BATCH, BLOCKS)                                                                       \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) NAME(                                                                          \
         u64 rows, double alpha, const u64* row_map, const u32* entries, const V* values, const double* x, double beta,       \
         double* y) {                                                                                                         \
         tiles_of<LANES, BATCH>(rows, row_map, entries, values, Whole{x},                                                     \
@@ -97,8 +97,8 @@ template <int LANES> INLINE u64 end_of_tiles(u64 rows) {
 
 // y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
 // `ranks` is not null. Does nothing once *stop is not 0.
-#define SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                 \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_##V##_##LANES(                                                        \
+#define SPMV_DOT_OF(NAME, V, LANES, BATCH, BLOCKS)                                                                           \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) NAME(                                                                          \
         u64 first, u64 last, const u64* row_map, const u32* entries, const V* values, const double* x, double* y,            \
         const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                    \
         if (is_stopped(stop)) return;                                                                                        \
@@ -113,8 +113,8 @@ template <int LANES> INLINE u64 end_of_tiles(u64 rows) {
 
 // The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the other rows,
 // waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
-#define SPMV_DOT_EXCHANGING_OF(V, LANES, BATCH, BLOCKS)                                                                      \
-    KERNEL __launch_bounds__(THREADS, BLOCKS) spmv_dot_exchanging_##V##_##LANES(                                             \
+#define SPMV_DOT_EXCHANGING_OF(NAME, V, LANES, BATCH, BLOCKS)                                                                \
+    KERNEL __launch_bounds__(THREADS, BLOCKS) NAME(                                                                          \
         u64 interior, u64 rows, const u64* row_map, const u32* entries, const V* values, u64* exchange,                      \
         const double* x, double* y, const double* stop, const u64* ranks, double* partials, u32 slot, double* scalars,       \
         u32* ticket) {                                                                                                       \
@@ -136,18 +136,76 @@ template <int LANES> INLINE u64 end_of_tiles(u64 rows) {
         }                                                                                                                    \
     }
 
-#define SPMV_FOR(V, LANES, BATCH, BLOCKS)                                                                                    \
-    SPMV_OF(set, V, LANES, BATCH, BLOCKS)                                                                                    \
-    SPMV_OF(scale, V, LANES, BATCH, BLOCKS)                                                                                  \
-    SPMV_OF(add, V, LANES, BATCH, BLOCKS)                                                                                    \
-    SPMV_OF(axpby, V, LANES, BATCH, BLOCKS)                                                                                  \
-    SPMV_DOT_OF(V, LANES, BATCH, BLOCKS)                                                                                     \
-    SPMV_DOT_EXCHANGING_OF(V, LANES, BATCH, BLOCKS)
-#define SPMV(LANES, BATCH, BLOCKS) SPMV_FOR(f64, LANES, BATCH, BLOCKS) SPMV_FOR(f32, LANES, BATCH, BLOCKS)
-
-SPMV(1, 8, 4)
-SPMV(2, 14, 3)
-SPMV(4, 7, 4)
-SPMV(8, 4, 6)
-SPMV(16, 4, 6)
-SPMV(32, 4, 8)
+// Names, then the type of values, threads per row, entries per batch and blocks per multiprocessor.
+SPMV_OF(spmv_set_f64_1, set, f64, 1, 8, 4)
+SPMV_OF(spmv_set_f64_2, set, f64, 2, 14, 3)
+SPMV_OF(spmv_set_f64_4, set, f64, 4, 7, 4)
+SPMV_OF(spmv_set_f64_8, set, f64, 8, 4, 6)
+SPMV_OF(spmv_set_f64_16, set, f64, 16, 4, 6)
+SPMV_OF(spmv_set_f64_32, set, f64, 32, 4, 8)
+SPMV_OF(spmv_scale_f64_1, scale, f64, 1, 8, 4)
+SPMV_OF(spmv_scale_f64_2, scale, f64, 2, 14, 3)
+SPMV_OF(spmv_scale_f64_4, scale, f64, 4, 7, 4)
+SPMV_OF(spmv_scale_f64_8, scale, f64, 8, 4, 6)
+SPMV_OF(spmv_scale_f64_16, scale, f64, 16, 4, 6)
+SPMV_OF(spmv_scale_f64_32, scale, f64, 32, 4, 8)
+SPMV_OF(spmv_add_f64_1, add, f64, 1, 8, 4)
+SPMV_OF(spmv_add_f64_2, add, f64, 2, 14, 3)
+SPMV_OF(spmv_add_f64_4, add, f64, 4, 7, 4)
+SPMV_OF(spmv_add_f64_8, add, f64, 8, 4, 6)
+SPMV_OF(spmv_add_f64_16, add, f64, 16, 4, 6)
+SPMV_OF(spmv_add_f64_32, add, f64, 32, 4, 8)
+SPMV_OF(spmv_axpby_f64_1, axpby, f64, 1, 8, 4)
+SPMV_OF(spmv_axpby_f64_2, axpby, f64, 2, 14, 3)
+SPMV_OF(spmv_axpby_f64_4, axpby, f64, 4, 7, 4)
+SPMV_OF(spmv_axpby_f64_8, axpby, f64, 8, 4, 6)
+SPMV_OF(spmv_axpby_f64_16, axpby, f64, 16, 4, 6)
+SPMV_OF(spmv_axpby_f64_32, axpby, f64, 32, 4, 8)
+SPMV_DOT_OF(spmv_dot_f64_1, f64, 1, 8, 4)
+SPMV_DOT_OF(spmv_dot_f64_2, f64, 2, 14, 3)
+SPMV_DOT_OF(spmv_dot_f64_4, f64, 4, 7, 4)
+SPMV_DOT_OF(spmv_dot_f64_8, f64, 8, 4, 6)
+SPMV_DOT_OF(spmv_dot_f64_16, f64, 16, 4, 6)
+SPMV_DOT_OF(spmv_dot_f64_32, f64, 32, 4, 8)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_1, f64, 1, 8, 4)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_2, f64, 2, 14, 3)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_4, f64, 4, 7, 4)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_8, f64, 8, 4, 6)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_16, f64, 16, 4, 6)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_32, f64, 32, 4, 8)
+SPMV_OF(spmv_set_f32_1, set, f32, 1, 8, 4)
+SPMV_OF(spmv_set_f32_2, set, f32, 2, 14, 3)
+SPMV_OF(spmv_set_f32_4, set, f32, 4, 7, 4)
+SPMV_OF(spmv_set_f32_8, set, f32, 8, 4, 6)
+SPMV_OF(spmv_set_f32_16, set, f32, 16, 4, 6)
+SPMV_OF(spmv_set_f32_32, set, f32, 32, 4, 8)
+SPMV_OF(spmv_scale_f32_1, scale, f32, 1, 8, 4)
+SPMV_OF(spmv_scale_f32_2, scale, f32, 2, 14, 3)
+SPMV_OF(spmv_scale_f32_4, scale, f32, 4, 7, 4)
+SPMV_OF(spmv_scale_f32_8, scale, f32, 8, 4, 6)
+SPMV_OF(spmv_scale_f32_16, scale, f32, 16, 4, 6)
+SPMV_OF(spmv_scale_f32_32, scale, f32, 32, 4, 8)
+SPMV_OF(spmv_add_f32_1, add, f32, 1, 8, 4)
+SPMV_OF(spmv_add_f32_2, add, f32, 2, 14, 3)
+SPMV_OF(spmv_add_f32_4, add, f32, 4, 7, 4)
+SPMV_OF(spmv_add_f32_8, add, f32, 8, 4, 6)
+SPMV_OF(spmv_add_f32_16, add, f32, 16, 4, 6)
+SPMV_OF(spmv_add_f32_32, add, f32, 32, 4, 8)
+SPMV_OF(spmv_axpby_f32_1, axpby, f32, 1, 8, 4)
+SPMV_OF(spmv_axpby_f32_2, axpby, f32, 2, 14, 3)
+SPMV_OF(spmv_axpby_f32_4, axpby, f32, 4, 7, 4)
+SPMV_OF(spmv_axpby_f32_8, axpby, f32, 8, 4, 6)
+SPMV_OF(spmv_axpby_f32_16, axpby, f32, 16, 4, 6)
+SPMV_OF(spmv_axpby_f32_32, axpby, f32, 32, 4, 8)
+SPMV_DOT_OF(spmv_dot_f32_1, f32, 1, 8, 4)
+SPMV_DOT_OF(spmv_dot_f32_2, f32, 2, 14, 3)
+SPMV_DOT_OF(spmv_dot_f32_4, f32, 4, 7, 4)
+SPMV_DOT_OF(spmv_dot_f32_8, f32, 8, 4, 6)
+SPMV_DOT_OF(spmv_dot_f32_16, f32, 16, 4, 6)
+SPMV_DOT_OF(spmv_dot_f32_32, f32, 32, 4, 8)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f32_1, f32, 1, 8, 4)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f32_2, f32, 2, 14, 3)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f32_4, f32, 4, 7, 4)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f32_8, f32, 8, 4, 6)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f32_16, f32, 16, 4, 6)
+SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f32_32, f32, 32, 4, 8)

@@ -109,7 +109,7 @@ pub struct Args {
     /// Do exactly N CG iterations per Newton step; the result is not judged (as in miniFE and HPCG)
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_iterations: Option<usize>,
-    /// CG variant: auto, classic, single-reduction, pipelined [default: auto: classic; one launch for small systems on a GPU]
+    /// CG variant: auto, classic, single-reduction [default: auto: classic; one launch for small systems on a GPU]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
     /// Operator of CG: assembled (a stored matrix), matrix-free (products by elements, no matrix or graph) [default: assembled]
@@ -118,7 +118,7 @@ pub struct Args {
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
-    /// Storage format of the matrix: auto, crs, sell (GPU), pattern, symmetric [default: auto: by size and symmetry]
+    /// Storage format of the matrix: auto, crs, pattern, symmetric [default: auto: by size and symmetry]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
     /// Type of the matrix values that products read: f64, f32 [default: f64]

@@ -10,10 +10,11 @@ use minifenl::run::cost::{self, Sizes};
 use minifenl::run::deck::Choice;
 use minifenl::run::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
 use minifenl::solve::{
-    CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearOperator, LinearSystem, NonlinearProblem, cg,
+    CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearSystem, NonlinearProblem, SingleLaunch, cg,
+    cg_single_launch,
 };
 use minifenl::space::{MemorySpace, Slice, Threads, zeroed};
-use minifenl::sparse::{CrsMatrix, Format};
+use minifenl::sparse::{CrsMatrix, Format, Operator};
 use minifenl::{Error, Result, fill};
 
 /// A box of twisted hexahedra, a matrix and a vector, on the host.
@@ -124,7 +125,7 @@ pub fn cg_iteration<S: CgSteps + Clock>(
     case: &Case,
     variant: &str,
     cg_variant: Option<CgVariant>,
-    operator: &mut impl LinearOperator<S>,
+    (operator, launch): (&dyn Operator<S>, Option<&SingleLaunch<'_, S>>),
 ) -> Result<()> {
     let rows = case.nodes();
     let (b, mut x) = (space.upload(&case.x)?, space.zeros::<f64>(rows)?);
@@ -139,9 +140,13 @@ pub fn cg_iteration<S: CgSteps + Clock>(
         median(space, || {
             space.fill(rows, 0.0, x)?;
             let params = CgParams { tolerance: 1e-300, max_iterations };
-            let operator = &mut *operator;
             let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: b };
-            match cg(space, &mut system, x, params, &mut work, &mut |_, _| {}) {
+            let observe = &mut |_, _| {};
+            let solved = match launch {
+                Some(launch) => cg_single_launch(space, launch, &mut system, x, params, &mut work, observe),
+                None => cg(space, &mut system, x, params, &mut work, observe),
+            };
+            match solved {
                 Err(Error::NotConverged { .. }) => Ok(()),
                 other => Err(Error::Invalid(format!("cg {variant}: {other:?} in {max_iterations} iterations"))),
             }

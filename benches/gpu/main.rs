@@ -110,9 +110,9 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
             groups::spmv(host, table, &case, "crs", &expected, spmv)?;
         }
         if args.has("cg") {
-            groups::cg_iteration(host, table, &case, "crs", None, &mut &case.matrix)?;
+            groups::cg_iteration(host, table, &case, "crs", None, (&case.matrix, None))?;
             for (variant, name) in formats::ONE_REDUCTION {
-                groups::cg_iteration(host, table, &case, &format!("crs, {name}"), Some(variant), &mut &case.matrix)?;
+                groups::cg_iteration(host, table, &case, &format!("crs, {name}"), Some(variant), (&case.matrix, None))?;
             }
         }
         let mesh = host.generate_mesh(groups::part(edge)?, u64::MAX)?;

@@ -8,7 +8,7 @@ use minifenl::fill::{FieldOn, Strategy};
 use minifenl::mesh::ElementBox;
 use minifenl::run::Job;
 use minifenl::space::MemorySpace;
-use minifenl::sparse::{Format, MatrixStorage, Precision, Product};
+use minifenl::sparse::{Format, MatrixStorage, Precision};
 use minifenl::{Error, Result, graph};
 
 /// Nothing is measured whose matrix has more entries: the assembly alone would take longer than all products.
@@ -41,8 +41,9 @@ pub fn all<S: Job + Clock>(space: &S, table: &mut Table, edge: usize) -> Result<
         let fixed: Vec<u8> = (0..dofs * nodes).map(|k| u8::from(k / dofs % 97 == 0)).collect();
         let unknowns = space.upload(&vec![1.5; dofs * nodes])?;
         let x: Vec<f64> = (0..dofs * nodes).map(|k| (k as f64 * 0.01).sin()).collect();
-        let (x, mut y) = (space.upload(&x)?, space.zeros::<f64>(dofs * nodes)?);
-        let (unknowns, x, y) = (S::Memory::slice(&unknowns), S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
+        let (mut x, mut y) = (space.upload(&x)?, space.zeros::<f64>(dofs * nodes)?);
+        let (unknowns, x, y) =
+            (S::Memory::slice(&unknowns), S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
         let mut residual = space.zeros::<f64>(dofs * nodes)?;
         let what = format!("{name} {element}");
         // Of the matrix in CRS, in every row: values and columns of boxes, whose rows are about as long as inside.
@@ -82,7 +83,7 @@ pub fn all<S: Job + Clock>(space: &S, table: &mut Table, edge: usize) -> Result<
                 space.update(&mut system.matrix)?;
                 drop(assembly);
                 let matrix = S::operator(&system.matrix);
-                let timing = median(space, || matrix.multiply(space, x, y))?;
+                let timing = median(space, || matrix.apply(space, x, y))?;
                 add(format!("matrix, {format}"), timing, matrix.bytes() as u64);
                 Ok(())
             };

@@ -114,9 +114,9 @@ impl Reductions<Cuda> {
         check_at_least(operation, "scalars", self.scalars.len(), 1 + slot.max(self.stop.unwrap_or(0)))
     }
 
-    /// The address of the description by which kernels add over the ranks, or no address.
+    /// The address of the table by which kernels make sums collective, or no address.
     pub(crate) fn ranks_argument(&self) -> Argument {
-        self.ranks.as_deref().map_or(Argument::NULL, Argument::from)
+        self.collective.as_deref().map_or(Argument::NULL, Argument::from)
     }
 
     /// The address of the scalar that switches kernels off, or no address.

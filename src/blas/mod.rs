@@ -21,6 +21,7 @@
 //! ```
 
 pub(crate) mod blocks;
+mod collective;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod host;
@@ -30,6 +31,7 @@ pub(crate) mod loops;
 mod peak;
 mod triad;
 
+pub use collective::Collective;
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::enough;
 #[cfg(feature = "cuda")]
@@ -57,9 +59,9 @@ pub struct Reductions<S: Blas> {
     pub scalars: Array<S, f64>,
     /// Slot of the scalar that switches operations off; `None`: they always run.
     pub stop: Option<usize>,
-    /// How device kernels add each sum over the ranks ([`AllReduce::attach`](crate::comm::AllReduce::attach));
-    /// `None`: sums are this rank's. Valid only while its [`Links`](crate::comm::Links) lives.
-    pub ranks: Option<Arc<Array<S, u64>>>,
+    /// Table by which device kernels make each sum collective ([`Collective::attach`]); `None`: sums are those of this process. Valid
+    /// only while the [`Collective`] lives that set it.
+    pub collective: Option<Arc<Array<S, u64>>>,
 }
 
 impl<S: Blas> Reductions<S> {
@@ -72,7 +74,7 @@ impl<S: Blas> Reductions<S> {
             partials: space.zeros(S::partials_len(n))?,
             scalars: space.zeros(slots)?,
             stop: None,
-            ranks: None,
+            collective: None,
         })
     }
 }

@@ -10,7 +10,7 @@
 
 use super::staged::Staged;
 use super::{Communicator, HaloExchange, Link, Map, Staging};
-use crate::space::Slice;
+use crate::space::{Array, Slice};
 use crate::{Result, error::check_length};
 
 /// A persistent exchange for vectors `[owned + ghost]` in the memory of a space.
@@ -58,9 +58,9 @@ impl<S: Staging> Halo<S> {
         Ok(InFlight { halo: self, done: false })
     }
 
-    /// Returns the exchange for kernels that send items and await ghosts themselves, if any; it replaces
+    /// Returns the exchange as kernels see it that send items and await ghosts themselves, if any; it replaces
     /// [`begin`](Self::begin) and [`finish`](InFlight::finish).
-    pub fn peer(&self) -> Option<&S::PeerExchange> {
+    pub fn peer(&self) -> Option<&Array<S, u64>> {
         if self.is_empty() { None } else { self.exchange.peer() }
     }
 

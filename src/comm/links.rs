@@ -2,9 +2,9 @@
 
 use super::staged::Staged;
 use super::transport::{Connect, Link, Transport};
-use super::{AllReduce, Communicator, Halo, Map, Staging};
+use super::{Communicator, Halo, Map, Staging};
 use crate::Result;
-use crate::blas::Reductions;
+use crate::blas::{Collective, Reductions};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -58,26 +58,12 @@ impl<'a, S: Staging> Links<'a, S> {
     }
 }
 
-impl<S: Staging> AllReduce<S> for Links<'_, S> {
+impl<S: Staging> Collective<S> for Links<'_, S> {
     fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
+        if self.comm.size() == 1 || slots.is_empty() {
             return Ok(());
         }
         self.link.all_reduce(space, self.comm, sums, slots)
-    }
-
-    fn begin(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
-            return Ok(());
-        }
-        self.link.begin(space, self.comm, sums, slots)
-    }
-
-    fn end(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        if self.comm.size() == 1 || slots.is_empty() || sums.ranks.is_some() {
-            return Ok(());
-        }
-        self.link.end(space, self.comm, sums, slots)
     }
 
     fn is_alone(&self) -> bool {
@@ -89,7 +75,7 @@ impl<S: Staging> AllReduce<S> for Links<'_, S> {
     }
 
     fn attach(&self, sums: &mut Reductions<S>) {
-        sums.ranks = None;
+        sums.collective = None;
         if self.comm.size() > 1 {
             self.link.attach(sums);
         }

@@ -33,7 +33,7 @@
 //! ```
 
 mod agree;
-mod all_reduce;
+mod collective;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod global_map;
@@ -60,7 +60,6 @@ mod transport;
 mod world;
 
 pub use agree::{Failing, agree, failing};
-pub use all_reduce::AllReduce;
 pub use global_map::GlobalMap;
 pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
@@ -102,15 +101,6 @@ pub trait Communicator: Debug {
     /// Replaces each value by its sum over all ranks, in an order of its own unless [`fix_order_of_sums`](Self::fix_order_of_sums)
     /// was called. All ranks get the same bits.
     fn all_sum(&self, values: &mut [f64]);
-
-    /// Starts [`all_sum`](Self::all_sum) of up to 8 values. Until [`end_all_sum`](Self::end_all_sum) ranks exchange ghosts but call no
-    /// other collective. By default nothing is started.
-    fn begin_all_sum(&self, _values: &[f64]) {}
-
-    /// Completes the sum that [`begin_all_sum`](Self::begin_all_sum) started with the same values. By default it is all of the sum.
-    fn end_all_sum(&self, values: &mut [f64]) {
-        self.all_sum(values);
-    }
 
     /// Replaces each value by its maximum over all ranks.
     fn all_max(&self, values: &mut [f64]);

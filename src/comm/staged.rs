@@ -1,8 +1,8 @@
 //! The transport through host memory: MPI messages, packed straight from a host space or copied from a device.
 
 use super::transport::not_here;
-use super::{AllReduce, Communicator, Connect, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
-use crate::blas::Reductions;
+use super::{Communicator, Connect, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
+use crate::blas::{Collective, Reductions};
 use crate::space::{HostSpace, Slice, try_reserve};
 use crate::{LocalOrdinal, Result};
 use std::ops::Range;
@@ -29,15 +29,7 @@ impl<S: Staging> Link<S> for Staged {
         sums: &mut Reductions<S>,
         slots: Range<usize>,
     ) -> Result<()> {
-        AllReduce::all_reduce(comm, space, sums, slots)
-    }
-
-    fn begin(&self, space: &S, comm: &dyn Communicator, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        AllReduce::begin(comm, space, sums, slots)
-    }
-
-    fn end(&self, space: &S, comm: &dyn Communicator, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        AllReduce::end(comm, space, sums, slots)
+        Collective::all_reduce(&comm, space, sums, slots)
     }
 
     fn is_recordable(&self) -> bool {

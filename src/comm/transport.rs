@@ -12,7 +12,7 @@
 
 use super::{Communicator, Map, Staging};
 use crate::blas::Reductions;
-use crate::space::{Slice, named_choice};
+use crate::space::{Array, Slice, named_choice};
 use crate::{Error, Result};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -56,10 +56,10 @@ pub trait Link<S: Staging>: Debug {
     /// [`Error::OutOfMemory`]; a failure of the transport, here and below.
     fn halo(&self, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<S>>>;
 
-    /// As [`AllReduce::all_reduce`](super::AllReduce::all_reduce), for two ranks or more.
+    /// As [`Collective::all_reduce`](crate::blas::Collective::all_reduce), for two ranks or more.
     ///
     /// # Errors
-    /// As [`AllReduce::all_reduce`](super::AllReduce::all_reduce).
+    /// As [`Collective::all_reduce`](crate::blas::Collective::all_reduce).
     fn all_reduce(
         &self,
         space: &S,
@@ -67,22 +67,6 @@ pub trait Link<S: Staging>: Debug {
         sums: &mut Reductions<S>,
         slots: Range<usize>,
     ) -> Result<()>;
-
-    /// As [`AllReduce::begin`](super::AllReduce::begin), for two ranks or more.
-    ///
-    /// # Errors
-    /// As [`AllReduce::begin`](super::AllReduce::begin).
-    fn begin(&self, space: &S, comm: &dyn Communicator, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
-        self.all_reduce(space, comm, sums, slots)
-    }
-
-    /// As [`AllReduce::end`](super::AllReduce::end), for two ranks or more.
-    ///
-    /// # Errors
-    /// As [`AllReduce::end`](super::AllReduce::end).
-    fn end(&self, _: &S, _: &dyn Communicator, _: &mut Reductions<S>, _: Range<usize>) -> Result<()> {
-        Ok(())
-    }
 
     /// Whether sums only enqueue work on the space.
     fn is_recordable(&self) -> bool;
@@ -93,15 +77,15 @@ pub trait Link<S: Staging>: Debug {
         !S::SYNCHRONOUS
     }
 
-    /// As [`AllReduce::attach`](super::AllReduce::attach).
+    /// As [`Collective::attach`](crate::blas::Collective::attach).
     fn attach(&self, sums: &mut Reductions<S>) {
-        sums.ranks = None;
+        sums.collective = None;
     }
 
-    /// As [`AllReduce::check`](super::AllReduce::check).
+    /// As [`Collective::check`](crate::blas::Collective::check).
     ///
     /// # Errors
-    /// As [`AllReduce::check`](super::AllReduce::check).
+    /// As [`Collective::check`](crate::blas::Collective::check).
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -124,9 +108,9 @@ pub trait HaloExchange<S: Staging>: Debug {
     /// Ends an exchange whose values nobody reads.
     fn cancel(&mut self);
 
-    /// The exchange for a kernel that itself sends items and waits for ghosts, in place of [`begin`](Self::begin) and
+    /// The description of the exchange for a kernel that itself sends items and waits for ghosts (`Exchange` in `kernels/ranks.cuh`), in place of [`begin`](Self::begin) and
     /// [`end`](Self::end).
-    fn peer(&self) -> Option<&S::PeerExchange> {
+    fn peer(&self) -> Option<&Array<S, u64>> {
         None
     }
 

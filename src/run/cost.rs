@@ -63,13 +63,11 @@ pub fn cg_iteration(s: Sizes) -> Cost {
 }
 
 /// One CG iteration: a product with a dot product inside and the vector updates, in bytes and flops per row. Classic: x and r with r.r
-/// 48 and 8, p 24 and 2. Single-reduction: p, s, x and r with r.r 72 and 10. Pipelined: z, s, p, x, r and w with r.r and w.r 104
-/// and 16.
+/// 48 and 8, p 24 and 2. Single-reduction: p, s, x and r with r.r 72 and 10.
 pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     let (bytes, flops) = match variant {
         CgVariant::Classic => (72, 2 + 8),
         CgVariant::SingleReduction => (72, 2 + 10),
-        CgVariant::Pipelined => (104, 2 + 16),
     };
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
@@ -157,7 +155,6 @@ mod tests {
         assert_eq!(spmv(NODE), Cost { bytes: 216 + 108 + 16 + 8 + 8, flops: 54 });
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
         assert_eq!(cg_iteration_of(CgVariant::SingleReduction, spmv(NODE), NODE), Cost { bytes: 356 + 72, flops: 66 });
-        assert_eq!(cg_iteration_of(CgVariant::Pipelined, spmv(NODE), NODE), Cost { bytes: 356 + 104, flops: 72 });
         assert_eq!(graph_scan(NODE).bytes, 20);
         assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 64 + 108);
         assert_eq!(fill_scatter(NODE, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });

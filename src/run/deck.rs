@@ -267,9 +267,7 @@ impl Deck {
     /// # Errors
     /// [`Error::Invalid`] with key and flag.
     pub(super) fn check_matrix<S: Formats>(&self) -> Result<()> {
-        let storage = self.storage::<S>();
-        S::check_storage(storage)?;
-        self.matrix.lanes.check(S::has_lanes(storage.format))
+        self.matrix.lanes.check(S::has_lanes(self.storage::<S>().format))
     }
 
     /// The stopping criteria of a linear solve.

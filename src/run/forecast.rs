@@ -18,10 +18,10 @@
 //!         meanwhile  L, 12 C; or colour 8 L, scatter 4 N    L; or graph; or colour 4 E + 16 L, gather 4 N + 4 I
 //! solve   always     8 L + 16 N                             8 L + 16 N
 //! ```
-//! Single-reduction CG adds 8 L in the set-up, pipelined CG 24 L. The table of dashmap has 9 bytes per slot and a power of two of
+//! Single-reduction CG adds 8 L in the set-up. The table of dashmap has 9 bytes per slot and a power of two of
 //! slots, at most 7/8 full, in each of 1024 parts. Element matrices of the host's gather lie in windows of about two layers of
 //! elements per thread, 576 bytes each, or 576 E where windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph,
-//! where gather built 128 N for 4 Z, and 8 Z values; in slices 8 x 27 N values, and 4 x 27 N columns (sell; pattern: rows next to
+//! where gather built 128 N for 4 Z, and 8 Z values; in slices 8 x 27 N values, and 4 x 27 N columns (rows next to
 //! other ranks). Slices that are assembled directly keep nothing of the graph. W is E, or the elements of a step and the reach of a
 //! row. Without a matrix, see `matrix_free`. `tests/resources` compares these numbers with measured peaks.
 
@@ -121,7 +121,6 @@ impl Sizes {
         let tables = owned / 2;
         match format {
             Format::Crs => [0; 2],
-            Format::Sell => [27 * owned, 4 * 27 * owned + tables],
             Format::Pattern => [27 * owned + MORE * padded, 4 * 27 * listed + tables],
             // Rows that list their columns have all entries.
             Format::Symmetric => [14 * owned + 13 * listed + MORE * padded, 4 * 27 * listed + tables],
@@ -256,9 +255,8 @@ fn copied(storage: MatrixStorage, owned: u64, nnz: u64) -> u64 {
     };
     // Places of slices; symmetric ones with a quarter of all possible links.
     match (storage.format, storage.values) {
-        // Hosts refuse SELL.
-        (Format::Crs | Format::Sell, Precision::F64) => 0,
-        (Format::Crs | Format::Sell, Precision::F32) => bytes * nnz,
+        (Format::Crs, Precision::F64) => 0,
+        (Format::Crs, Precision::F32) => bytes * nnz,
         (Format::Pattern, _) => bytes * 27 * owned + owned / 2,
         (Format::Symmetric, _) => bytes * 14 * owned + 2 * owned,
     }

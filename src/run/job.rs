@@ -10,11 +10,11 @@ use crate::comm::{Communicator, Connect};
 use crate::fill::{ApplyModel, Assemble, AssembleModel, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
-use crate::solve::{CgSteps, MatrixOperator};
+use crate::solve::CgSteps;
 
 /// A space on which the main job runs.
 pub trait Job:
-    MeshSpace + BuildGraph + Assemble + AssembleModel + ApplyModel + Boundary + MatrixOperator + CgSteps + Connect + Clock
+    MeshSpace + BuildGraph + Assemble + AssembleModel + ApplyModel + Boundary + CgSteps + Connect + Clock
 {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;

@@ -190,7 +190,7 @@ pub struct StrategiesReport {
     /// Of the element.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
-    /// Of CG: the variant, or "pipelined, one launch".
+    /// Of CG: the variant, or "pipelined in one launch".
     pub cg: String,
     /// What CG multiplies by. Without a matrix no graph is built.
     #[serde(with = "by_name")]

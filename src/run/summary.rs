@@ -176,7 +176,7 @@ fn evidence(deck: &Deck, newton: &Ended, judged: &Judged) -> Evidence {
 /// The variant of CG that ran, or would have run.
 fn cg_name(deck: &Deck, newton: &Ended) -> String {
     match solves(newton).next() {
-        Some(info) if info.one_launch => format!("{}, one launch", CgVariant::Pipelined),
+        Some(info) if info.one_launch => "pipelined in one launch".into(),
         Some(info) => info.variant.to_string(),
         None => deck.cg.variant.or(CgVariant::default()).to_string(),
     }

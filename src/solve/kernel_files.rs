@@ -4,7 +4,7 @@ use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Fused vector updates of classic CG.
 pub static CG: KernelFile = kernel_file!("cg", "ranks.cuh", "vectors.cuh", "cg.cuh");
-/// Fused vector updates of single-reduction and pipelined CG.
+/// Fused vector updates of single-reduction CG.
 pub static CG_FUSED: KernelFile = kernel_file!("cg_fused", "vectors.cuh", "cg.cuh");
 /// Pipelined CG of a small system in one launch.
 pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh", "cg_part.cuh");

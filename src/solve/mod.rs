@@ -38,9 +38,9 @@ mod reason;
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
-    FusedSlot, FusedSteps, Identity, Jacobi, LinearOperator, LinearSystem, MatrixOperator, OperatorFn, OperatorTimes,
-    PipelinedVectors, PreconditionedVectors, Preconditioner, PreconditionerFn, Quotient, SingleVectors, SolveInfo,
-    Symmetry, TrueResidual, cg, operator_fn, preconditioner_fn, symmetry, true_residual,
+    FusedSlot, FusedSteps, Identity, Jacobi, LinearSystem, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn,
+    Quotient, SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
+    preconditioner_fn, symmetry, true_residual,
 };
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_into};
 pub use reason::Reason;

@@ -2,8 +2,7 @@
 
 use super::reason::is_zero;
 use super::{Reason, SolveInfo};
-use crate::blas::{Blas, Reductions};
-use crate::comm::AllReduce;
+use crate::blas::{Blas, Collective, Reductions};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
 
@@ -65,7 +64,7 @@ pub struct NewtonInfo {
 /// ||F|| at the start or of the target underflows and F is not 0, and what the problem returns.
 pub fn newton<S: Blas>(
     space: &S,
-    comm: &(impl AllReduce<S> + ?Sized),
+    comm: &dyn Collective<S>,
     problem: &mut impl NonlinearProblem<S>,
     x: &mut Slice<S, f64>,
     params: NewtonParams,
@@ -82,7 +81,7 @@ pub fn newton<S: Blas>(
 /// Those of [`newton`].
 pub fn newton_into<S: Blas>(
     space: &S,
-    comm: &(impl AllReduce<S> + ?Sized),
+    comm: &dyn Collective<S>,
     problem: &mut impl NonlinearProblem<S>,
     x: &mut Slice<S, f64>,
     params: NewtonParams,
@@ -149,7 +148,7 @@ fn underflow(quantity: &'static str, value: f64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::{Communicator, Solo};
+    use crate::comm::Solo;
     use crate::space::Serial;
 
     /// x_i^2 = c_i, each by itself.
@@ -175,9 +174,8 @@ mod tests {
 
     fn roots(start: f64, params: NewtonParams) -> (Vec<f64>, Result<NewtonInfo>) {
         let mut x = vec![start; 2];
-        let comm: &dyn Communicator = &Solo;
         let mut problem = Roots { squares: vec![2.0, 9.0], slope: vec![] };
-        let info = newton(&Serial, comm, &mut problem, &mut x, params, &mut |_, _| {});
+        let info = newton(&Serial, &Solo, &mut problem, &mut x, params, &mut |_, _| {});
         (x, info)
     }
 

@@ -11,8 +11,7 @@
 //! [`Error::Underflow`]: crate::Error::Underflow
 
 use crate::Result;
-use crate::blas::{Blas, Reductions};
-use crate::comm::AllReduce;
+use crate::blas::{Blas, Collective, Reductions};
 use crate::space::Slice;
 
 /// The criterion by which an iteration ended.
@@ -43,7 +42,7 @@ const UP: f64 = 1e200;
 /// Returns whether the first `n` items of `b` are 0 on all ranks. Overwrites `scratch` and `scalars[slot]`.
 pub(super) fn is_zero<S: Blas>(
     space: &S,
-    comm: &(impl AllReduce<S> + ?Sized),
+    comm: &dyn Collective<S>,
     n: usize,
     b: &Slice<S, f64>,
     scratch: &mut Slice<S, f64>,
@@ -53,7 +52,7 @@ pub(super) fn is_zero<S: Blas>(
     sums.stop = None;
     space.axpby(n, UP, b, 0.0, b, scratch)?;
     space.dot(n, scratch, scratch, sums, slot)?;
-    comm.all_reduce(space, sums, slot..slot + 1)?;
+    sums.complete(space, comm, slot..slot + 1)?;
     let mut squares = vec![0.0; slot + 1];
     space.read(&sums.scalars, &mut squares)?;
     Ok(squares[slot] == 0.0)

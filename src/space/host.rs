@@ -164,7 +164,6 @@ macro_rules! host_memory_space {
         impl ExecutionSpace for $space {
             type Memory = HostMemory;
             type Reading = [f64; SCALARS];
-            type PeerExchange = std::convert::Infallible;
             type Recording = ();
             const SYNCHRONOUS: bool = true;
             fn label(&$self) -> String {

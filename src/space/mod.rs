@@ -152,9 +152,6 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// A copy to the host in progress, see [`begin_read`](Self::begin_read).
     type Reading: Debug;
 
-    /// An exchange of a vector's items between the memories of devices, which kernels take part in while they compute.
-    type PeerExchange: Debug;
-
     /// The recorded work of [`repeat`](Self::repeat).
     type Recording: Debug + Default;
 

@@ -29,6 +29,7 @@ mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod market;
+mod operator;
 mod spmv;
 #[cfg(feature = "sprs")]
 mod sprs;
@@ -37,20 +38,20 @@ pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub(crate) use diagonal::inverse_of_diagonal;
 #[cfg(feature = "cuda")]
+pub(crate) use format::CrsValues;
+#[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
 #[cfg(any(feature = "cli", feature = "cuda"))]
 pub(crate) use format::SMALL_ON_GPU;
-#[cfg(feature = "cuda")]
-pub(crate) use format::stored;
 pub use format::{
-    ByRows, Format, Formats, HostMatrix, HostSlices, HostStored, MatrixStorage, Precision, Product, RowShape,
-    StoredValue,
+    ByRows, Format, FormatCopy, Formats, HostMatrix, HostSlices, MatrixStorage, Precision, RowShape, StoredValue,
 };
 #[cfg(feature = "cuda")]
-pub use format::{DeviceMatrix, DeviceOperator, SliceArrays, SlicedEll, Storage, Stored};
+pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use market::{MarketValue, read_matrix_market, read_matrix_market_as, write_matrix_market};
+pub use operator::Operator;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
 pub use spmv::{HostValue, Lanes, Spmv};

@@ -9,8 +9,8 @@
 mod messages;
 mod solves;
 
-use minifenl::blas::Reductions;
-use minifenl::comm::{AllReduce, Communicator, Links, Transport, agree, started_by_mpirun, world};
+use minifenl::blas::{Collective, Reductions};
+use minifenl::comm::{Communicator, Links, Transport, agree, started_by_mpirun, world};
 use minifenl::space::cuda::devices;
 use minifenl::space::{Cuda, ExecutionSpace};
 use minifenl::{Error, Result};

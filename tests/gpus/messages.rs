@@ -2,13 +2,13 @@
 
 use super::{TRANSPORTS, connect};
 use minifenl::Result;
-use minifenl::blas::{Blas, Reductions};
-use minifenl::comm::{AllReduce, Communicator, Halo, Map, Neighbour, Transport};
+use minifenl::blas::{Blas, Collective, Reductions};
+use minifenl::comm::{Communicator, Halo, Map, Neighbour, Transport};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
-use minifenl::solve::{DistributedOperator, LinearOperator};
+use minifenl::solve::DistributedOperator;
 use minifenl::space::{Cuda, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsMatrix, Format, Storage};
+use minifenl::sparse::{CrsMatrix, DeviceCrs, Format, Operator, SlicedEll};
 use std::time::Duration;
 
 /// A number of 64 bits that depends on all bits of two others.
@@ -126,10 +126,10 @@ pub(super) fn sums(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
         space.read(&sums.scalars, &mut local)?;
         let all = comm.all_gather(&local)?;
         links.attach(&mut sums);
-        assert_eq!(sums.ranks.is_some(), transport == Transport::Peer);
+        assert_eq!(sums.collective.is_some(), transport == Transport::Peer);
         for _ in 0..10 {
             space.dot(OWNED, &x, &ones, &mut sums, 3)?;
-            links.all_reduce(space, &mut sums, 3..4)?;
+            sums.complete(space, &links, 3..4)?;
         }
         let total = space.download(&sums.scalars)?[3];
         let expected = all.iter().copied().reduce(|sum, term| sum + term).expect("a rank");
@@ -158,7 +158,7 @@ pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
 
     let on_cpu = CrsMatrix::new(crs.clone(), values)?;
     let mut halo = Halo::new(&Serial, comm, &mesh.map)?;
-    let mut operator = DistributedOperator::new(&on_cpu, &mut halo, mesh.interior_count())?;
+    let operator = DistributedOperator::new(&on_cpu, &mut halo, mesh.interior_count())?;
     let (mut p, mut expected) = (start.clone(), vec![0.0; rows]);
     let mut sums = Reductions::new(&Serial, rows, 2)?;
     operator.apply_dot(&Serial, &mut p, &mut expected, &mut sums, 1)?;
@@ -166,14 +166,20 @@ pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
 
     let a = on_cpu.upload(space)?;
     for (format, _) in Format::ALL {
-        let mut storage = Storage::new(space, format, a.graph())?;
-        storage.update(space, &a)?;
+        let mut slices = None;
+        if format != Format::Crs {
+            let mut made = SlicedEll::new(space, format == Format::Symmetric, a.graph())?;
+            made.update(space, &a)?;
+            slices = Some(made);
+        }
+        let crs = DeviceCrs::from(a.clone());
+        let stored: &dyn Operator<Cuda> = slices.as_ref().map_or(&crs, |slices| slices);
         let mut undivided: Option<(Vec<f64>, f64)> = None;
         for transport in TRANSPORTS {
             let links = connect(space, comm, transport)?;
             let mut halo = links.halo(space, &mesh.map)?;
             for interior in [mesh.interior_count(), 0] {
-                let mut operator = DistributedOperator::new(storage.view(&a), &mut halo, interior)?;
+                let operator = DistributedOperator::new(stored, &mut halo, interior)?;
                 for _ in 0..3 {
                     let (mut p, mut q) = (space.upload(&start)?, space.upload(&vec![f64::NAN; rows])?);
                     let mut sums = Reductions::new(space, rows, 2)?;

@@ -65,7 +65,7 @@ pub(super) fn direct_assembly(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     deck.mesh.nodes = Some(Nodes::new([64, 64, 64 * comm.size() as u64])?);
     deck.run.device = Device::Cuda(None);
     let mut found = Vec::new();
-    for format in [Format::Pattern, Format::Sell, Format::Crs, Format::Symmetric] {
+    for format in [Format::Pattern, Format::Crs, Format::Symmetric] {
         deck.matrix.format = Choice::Given(format);
         let report = solve(&deck, comm, &Silent)?;
         assert!(report.verified, "{format}: {:?}", report.verdict);

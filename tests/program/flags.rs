@@ -189,7 +189,7 @@ fn threads_per_row_are_refused_but_in_crs_on_a_gpu() {
         deck.map(|deck| deck.matrix.lanes.to_string()).map_err(|error| error.to_string())
     };
     assert_eq!(deck(&["8", "--format", "crs", "--device", "cuda"]).unwrap(), "8");
-    for words in [&["8"][..], &["8", "--format", "sell"], &["8", "--format", "crs", "--device", "cpu"]] {
+    for words in [&["8"][..], &["8", "--format", "symmetric"], &["8", "--format", "crs", "--device", "cpu"]] {
         let message = deck(words).unwrap_err();
         assert!(message.starts_with("matrix.lanes (--lanes): 8: only products in CRS on a GPU"), "{message}");
     }

@@ -103,10 +103,8 @@ fn strategies_and_threads_do_not_change_the_answer() {
                 }
             }
         }
-        for variant in ["single-reduction", "pipelined"] {
-            let other = of(&["--cg-variant", variant]);
-            assert!((number(&other, "error_l2") / number(&serial, "error_l2") - 1.0).abs() < 1e-6, "{variant}");
-        }
+        let other = of(&["--cg-variant", "single-reduction"]);
+        assert!((number(&other, "error_l2") / number(&serial, "error_l2") - 1.0).abs() < 1e-6, "{problem}");
     }
 }
 

@@ -79,7 +79,7 @@ fn a_deterministic_run_has_the_same_bits_whatever_the_threads_and_limits() {
 fn variants_of_cg_take_the_counts_of_classic_cg_on_ranks() {
     let alone = report(1, 1, "17x18x19");
     let number = |report: &serde_json::Value, key: &str| report[key].as_f64().unwrap();
-    for (variant, per_iteration) in [("classic", 2.0), ("single-reduction", 1.0), ("pipelined", 1.0)] {
+    for (variant, per_iteration) in [("classic", 2.0), ("single-reduction", 1.0)] {
         // With a limit of waits, collectives and exchanges take other calls of MPI.
         for (ranks, threads, limit) in
             [(1, 2, None), (2, 1, None), (2, 1, Some("20")), (3, 1, None), (4, 1, None), (8, 1, None)]

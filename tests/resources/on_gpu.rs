@@ -91,7 +91,7 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
     for fill in [fill::Strategy::Scatter, fill::Strategy::Colour] {
         add(ProblemKind::Diffusion, ElementType::Wedge6, scalar, graph, fill, Format::Crs);
     }
-    add(ProblemKind::Elasticity, ElementType::Hex27, [49; 3], graph, gather, Format::Sell);
+    add(ProblemKind::Elasticity, ElementType::Hex27, [49; 3], graph, gather, Format::Pattern);
     let mut worst = [1.0f64; 2];
     for case in &cases {
         let device = space.device().clone();

@@ -1,65 +1,49 @@
-//! The updates of single-reduction and pipelined CG against plain loops, on any space: whole numbers, so that sums are exact.
+//! The updates of single-reduction CG against plain loops, on any space: whole numbers, so that sums are exact.
 
 use minifenl::blas::Reductions;
-use minifenl::solve::{CgSlot, CgState, FusedSlot, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
+use minifenl::solve::{CgSlot, CgState, FusedSlot, FusedSteps, SingleVectors};
 use minifenl::space::{Array, MemorySpace};
 
-/// The vectors of an update by name; n is A m.
-const NAMES: [&str; 10] = ["u", "w", "p", "s", "x", "r", "n", "z", "m", "q"];
+/// The vectors of an update by name.
+const NAMES: [&str; 6] = ["u", "w", "p", "s", "x", "r"];
 
 /// Whole numbers from -3 to 3.
 fn whole(n: usize, k: usize) -> Vec<f64> {
     (0..n).map(|i| ((i * k + i / 3) % 7) as f64 - 3.0).collect()
 }
 
-/// An update of one of the variants, with or without a preconditioner.
+/// An update with or without a preconditioner.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    pipelined: bool,
     preconditioned: bool,
 }
 
 impl Case {
-    /// The vectors after an update by plain loops, and r.r, r.u, w.u.
-    fn expected(self, v: &[Vec<f64>; 10], alpha: f64, beta: f64) -> ([Vec<f64>; 10], [f64; 3]) {
+    /// The vectors after an update by plain loops, and r.r.
+    fn expected(self, v: &[Vec<f64>; 6], alpha: f64, beta: f64) -> ([Vec<f64>; 6], f64) {
         let mut v = v.clone();
         for i in 0..v[0].len() {
-            let [u, w, p, s, x, r, n, z, m, q] = std::array::from_fn(|k| v[k][i]);
-            let (u, m, q) = if self.preconditioned { (u, m, q) } else { (r, w, s) };
-            let (z, q) = (n + beta * z, m + beta * q);
+            let [u, w, p, s, x, r] = std::array::from_fn(|k| v[k][i]);
+            let u = if self.preconditioned { u } else { r };
             let (s, p) = (w + beta * s, u + beta * p);
             let (x, r) = (x + alpha * p, r - alpha * s);
             (v[2][i], v[3][i], v[4][i], v[5][i]) = (p, s, x, r);
-            if self.pipelined {
-                (v[7][i], v[1][i]) = (z, w - alpha * z);
-                if self.preconditioned {
-                    (v[0][i], v[9][i]) = (u - alpha * q, q);
-                }
-            }
         }
-        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-        let u = if self.preconditioned { &v[0] } else { &v[5] };
-        let sums = [dot(&v[5], &v[5]), dot(&v[5], u), dot(&v[1], u)];
-        (v, sums)
+        let rr = v[5].iter().map(|r| r * r).sum();
+        (v, rr)
     }
 
     /// Does the update in a space; `v` and the scalars are those after it.
-    fn update<S: FusedSteps>(self, space: &S, v: &mut [Vec<f64>; 10], scalars: &mut Vec<f64>) {
+    fn update<S: FusedSteps>(self, space: &S, v: &mut [Vec<f64>; 6], scalars: &mut Vec<f64>) {
         let n = v[0].len();
         let mut sums = Reductions::new(space, n, FusedSlot::LEN).unwrap();
-        sums.partials = space.zeros(3 * S::partials_len(n)).unwrap();
         (sums.scalars, sums.stop) = (space.upload(scalars).unwrap(), Some(CgSlot::STATE));
         // Ghosts behind the items are neither read nor written.
         let there = |x: &Vec<f64>| space.upload(&[&x[..], &[f64::NAN; 3]].concat()).unwrap();
-        let mut arrays: [Array<S, f64>; 10] = v.each_ref().map(there);
-        let [u, w, p, s, x, r, am, z, m, q] = arrays.each_mut().map(S::Memory::slice_mut);
-        if self.pipelined {
-            let preconditioned = self.preconditioned.then_some(PreconditionedVectors { m, q, u });
-            space.pipelined_step(n, PipelinedVectors { preconditioned, n: am, z, s, p, x, r, w }, &mut sums).unwrap();
-        } else {
-            let u = self.preconditioned.then_some(&*u);
-            space.single_step(n, SingleVectors { u, w, p, s, x, r }, &mut sums).unwrap();
-        }
+        let mut arrays: [Array<S, f64>; 6] = v.each_ref().map(there);
+        let [u, w, p, s, x, r] = arrays.each_mut().map(S::Memory::slice_mut);
+        let u = self.preconditioned.then_some(&*u);
+        space.single_step(n, SingleVectors { u, w, p, s, x, r }, &mut sums).unwrap();
         for ((array, v), name) in arrays.iter().zip(v).zip(NAMES) {
             *v = space.download(array).unwrap();
             assert!(v.split_off(n).iter().all(|x| x.is_nan()), "{self:?}: {name} is written behind the items");
@@ -85,21 +69,17 @@ fn scalars(is_fresh: bool) -> Vec<f64> {
 
 /// Compares all updates of a space with plain loops.
 pub fn equal_plain_loops<S: FusedSteps>(space: &S, n: usize) {
-    let vectors: [Vec<f64>; 10] = std::array::from_fn(|k| whole(n, 2 * k + 3));
-    for (pipelined, preconditioned) in [(false, false), (false, true), (true, false), (true, true)] {
-        let case = Case { pipelined, preconditioned };
+    let vectors: [Vec<f64>; 6] = std::array::from_fn(|k| whole(n, 2 * k + 3));
+    for preconditioned in [false, true] {
+        let case = Case { preconditioned };
         for is_fresh in [false, true] {
             let (mut found, mut scalars) = (vectors.clone(), scalars(is_fresh));
             case.update(space, &mut found, &mut scalars);
-            let (expected, [rr, ru, wu]) = case.expected(&vectors, 3.0, 0.5);
+            let (expected, rr) = case.expected(&vectors, 3.0, 0.5);
             for (name, (found, expected)) in NAMES.iter().zip(found.iter().zip(&expected)) {
                 assert!(found == expected, "{case:?}, n = {n}: {name}");
             }
             assert_eq!(scalars[FusedSlot::RR], rr, "{case:?}, n = {n}");
-            if pipelined {
-                assert_eq!(scalars[FusedSlot::DELTA], wu, "{case:?}, n = {n}");
-                assert!(!preconditioned || scalars[FusedSlot::GAMMA] == ru, "{case:?}, n = {n}");
-            }
             assert_eq!((scalars[CgSlot::COUNT], scalars[CgSlot::STATE], scalars[CgSlot::RR[1]]), (3.0, 0.0, 24.0));
             assert_eq!((scalars[CgSlot::PQ], scalars[FusedSlot::UPDATES]), (8.0, 4.0), "{case:?}");
             assert_eq!((scalars[FusedSlot::GAMMA_BEFORE], scalars[FusedSlot::ALPHA_BEFORE]), (24.0, 3.0), "{case:?}");

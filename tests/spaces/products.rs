@@ -7,9 +7,8 @@ use minifenl::element::equations::{
 use minifenl::fill::{ApplyModel, Assemble, AssembleModel, Boundary, FieldOn, StoredSystem, Strategy};
 use minifenl::graph;
 use minifenl::mesh::ElementBox;
-use minifenl::solve::MatrixOperator;
 use minifenl::space::{MemorySpace, Serial, Threads};
-use minifenl::sparse::{Format, Formats, Product};
+use minifenl::sparse::{Format, Formats};
 use support::noise;
 
 /// A model on distorted elements whose last nodes are ghosts.
@@ -81,7 +80,7 @@ impl Case {
         let StoredSystem { matrix, conditions, .. } = &mut system;
         Serial.apply_dirichlet(conditions, Serial::values_mut(matrix), &mut residual).unwrap();
         Serial.update(matrix).unwrap();
-        Serial::operator(matrix).multiply(&Serial, &self.x, &mut y).unwrap();
+        Serial::operator(matrix).apply(&Serial, &mut self.x.clone(), &mut y).unwrap();
         let is_fixed = |row: &usize| self.fixed[*row] != 0;
         (0..self.rows()).filter(is_fixed).for_each(|row| y[row] = self.x[row]);
         [y, residual]

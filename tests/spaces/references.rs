@@ -6,11 +6,10 @@
 use minifenl::blas::{Blas, Reductions};
 use minifenl::comm::{Halo, Map, Solo};
 use minifenl::solve::{
-    CgParams, CgSlot, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearOperator, LinearSystem,
-    Quotient, cg,
+    CgParams, CgSlot, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearSystem, Quotient, cg,
 };
 use minifenl::space::{HostSpace, Serial, Threads, exclusive_scan};
-use minifenl::sparse::{CrsGraph, CrsMatrix};
+use minifenl::sparse::{CrsGraph, CrsMatrix, Operator};
 use std::sync::Arc;
 
 /// Two chunks and a part of a third.
@@ -201,7 +200,7 @@ fn a_distributed_product_is_whole_wherever_it_is_split() {
     for space in threads() {
         let mut halo = Halo::new(&space, &Solo, &map).unwrap();
         for interior in [0, 1, 4095, 4096, 4097, 8192, N - 1, N] {
-            let mut operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
+            let operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
             let mut sums = Reductions::new(&space, N, 3).unwrap();
             sums.partials.fill(f64::NAN);
             let (mut x, mut y, mut z) = (p.clone(), vec![f64::NAN; N], vec![f64::NAN; N]);
@@ -215,6 +214,6 @@ fn a_distributed_product_is_whole_wherever_it_is_split() {
     // A serial space is not a pool of one thread.
     let mut sums = Reductions::new(&Serial, N, 1).unwrap();
     let (mut x, mut y) = (p.clone(), vec![f64::NAN; N]);
-    (&matrix).apply_dot(&Serial, &mut x, &mut y, &mut sums, 0).unwrap();
+    matrix.apply_dot(&Serial, &mut x, &mut y, &mut sums, 0).unwrap();
     assert!(y == expected && sums.scalars == [dot]);
 }

@@ -101,7 +101,7 @@ pub struct Model {
     /// Imbalance of the boxes: rank 0 owns P % more nodes than the mean [default: 0]
     #[arg(long, value_name = "P", default_value = "0", hide_default_value = true)]
     pub imbalance: u32,
-    /// All-reduces of a CG iteration: 2 for classic CG, 1 for single-reduction and pipelined
+    /// All-reduces of a CG iteration: 2 for classic CG, 1 for single-reduction
     #[arg(long, value_name = "N", default_value = "2", value_parser = count)]
     pub reductions: usize,
 }

@@ -7,10 +7,10 @@
 //! The host waits for the packed values and for the messages, so an iteration is no part of a CUDA graph.
 
 use super::staging::pack;
-use crate::blas::Reductions;
+use crate::blas::{Collective, Reductions};
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
-use crate::comm::{AllReduce, Communicator, Exchange, HaloExchange, Link, Map, MessageMemory, Transport, agree};
+use crate::comm::{Communicator, Exchange, HaloExchange, Link, Map, MessageMemory, Transport, agree};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 use crate::{Error, LocalOrdinal, Result};
@@ -68,7 +68,7 @@ impl Link<Cuda> for MpiDevice {
         sums: &mut Reductions<Cuda>,
         slots: Range<usize>,
     ) -> Result<()> {
-        AllReduce::all_reduce(comm, space, sums, slots)
+        Collective::all_reduce(&comm, space, sums, slots)
     }
 
     fn is_recordable(&self) -> bool {

@@ -8,7 +8,6 @@
 
 #![allow(unsafe_code)]
 
-mod begun;
 mod call;
 mod exchange;
 mod ordered;
@@ -18,7 +17,6 @@ mod watch;
 use super::{Communicator, Exchange, Map, Message, MessageMemory, agree, started_by_mpirun};
 use crate::faults::{self, Kind};
 use crate::{Error, Result};
-use begun::Begun;
 use call::{FREE_TAG, abort_all};
 use exchange::{Persistent, count};
 use mpi::collective::SystemOperation;
@@ -48,8 +46,6 @@ pub struct Mpi {
     watch: Rc<Watch>,
     /// Set: sums are added in rank order.
     in_rank_order: OnceCell<Gathered>,
-    /// The sum under way.
-    begun: Begun,
     /// Last, so that the communicators are freed before MPI ends.
     universe: Rc<Universe>,
 }
@@ -85,7 +81,6 @@ impl Mpi {
                     tag: Cell::new(0),
                     watch,
                     in_rank_order: OnceCell::new(),
-                    begun: Begun::default(),
                     universe: Rc::new(universe),
                 })
             }
@@ -190,19 +185,6 @@ impl Communicator for Mpi {
                 self.fault("MPI_Allgather");
                 self.gather(piece, len, all);
             }),
-        }
-    }
-    fn begin_all_sum(&self, values: &[f64]) {
-        if self.sums_in_rank_order() {
-            // The end does all of it.
-            return;
-        }
-        self.fault("MPI_Iallreduce");
-        self.begun.start(&self.watch, self.world.as_raw(), values);
-    }
-    fn end_all_sum(&self, values: &mut [f64]) {
-        if !self.begun.finish(&self.watch, values) {
-            self.all_sum(values);
         }
     }
     fn all_max(&self, values: &mut [f64]) {

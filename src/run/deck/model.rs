@@ -144,7 +144,7 @@ fn settings_of_a_matrix_are_refused_without_one() {
         deck.cg.operator = Operator::Assembled;
         deck.check().unwrap();
     };
-    refused(&|deck| deck.matrix.format = Choice::Given(Format::Sell), "matrix.format (--format) is sell");
+    refused(&|deck| deck.matrix.format = Choice::Given(Format::Pattern), "matrix.format (--format) is pattern");
     refused(&|deck| deck.matrix.values = Precision::F32, "matrix.values (--matrix) is f32");
     refused(&|deck| deck.fill.kernel = Choice::Given(Kernel::Fused), "fill.kernel (--kernel) is fused");
 }

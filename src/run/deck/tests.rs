@@ -50,7 +50,7 @@ fn refusals_name_key_and_line() {
         ("[run]\nthreads = 0", "run.threads", "--threads"),
         ("[run]\ntimeout = 0", "run.timeout", "above 0"),
         ("[run]\ntimeout = inf", "run.timeout", "--timeout"),
-        ("[matrix]\nformat = \"csr\"", "line 2", "auto, crs, sell, pattern"),
+        ("[matrix]\nformat = \"csr\"", "line 2", "auto, crs, pattern"),
         ("[run]\ndevice = \"gpu\"", "line 2", "auto, cpu, cuda, cuda:K"),
         // Neither sections nor numbers by position, and no surplus items.
         ("problem = [3.0, 4.0, 5.0]", "line 1", "problem: invalid type: sequence, expected a section"),
@@ -217,7 +217,7 @@ prop_compose! {
         (deck.cg.tolerance, deck.newton.max_iterations) = (Some(tolerance), limit);
         (deck.run.threads, deck.run.triad) = (threads, triad);
         deck.run.device = [Device::Auto, Device::Cpu, Device::Cuda(None), Device::Cuda(Some(1)), Device::Cuda(Some(77))][device];
-        deck.matrix.format = ["auto", "crs", "sell", "pattern", "symmetric"][format].parse().unwrap();
+        deck.matrix.format = ["auto", "crs", "pattern", "symmetric"][format].parse().unwrap();
         deck
     }
 }

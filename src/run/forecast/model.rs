@@ -159,8 +159,8 @@ pub fn on_host(model: &ModelSizes, choices: &Choices) -> Forecast {
         fill::Strategy::Colour => (0, [0; 2], 8 * of.columns),
     };
     let copied = match (choices.storage.format, choices.storage.values) {
-        (Format::Crs | Format::Sell, Precision::F64) => 0,
-        (Format::Crs | Format::Sell, Precision::F32) => 4 * of.nnz,
+        (Format::Crs, Precision::F64) => 0,
+        (Format::Crs, Precision::F32) => 4 * of.nnz,
         _ => of.slices(choices.storage, model, item(choices.storage.values) * of.nnz),
     };
     let system = 8 * of.nnz + copied + choices.variant.bytes(of.rows, of.columns) + of.d * (16 * sent + 8 * ghosts);
@@ -237,7 +237,6 @@ pub fn on_gpu(model: &ModelSizes, choices: &Choices) -> Forecast {
     let slices = match storage.format {
         Format::Crs if item == 8 => 0,
         Format::Crs => item * of.nnz,
-        Format::Sell => (item + 4) * padded + of.rows / 2,
         Format::Pattern | Format::Symmetric => {
             let listed = (item + 4) * padded + of.rows / 2;
             if of.d > 1 { listed } else { of.slices(storage, model, listed) }

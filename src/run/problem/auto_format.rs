@@ -140,8 +140,8 @@ mod tests {
         }
         let usual = shape(true, many, [27, 27], 0);
         assert_eq!(before::<Serial>(&deck, true, || Ok(usual), &Solo).unwrap().0.format, Format::Crs);
-        deck.matrix.format = Choice::Given(Format::Sell);
-        assert_eq!(chosen(&deck, usual), Format::Sell);
+        deck.matrix.format = Choice::Given(Format::Pattern);
+        assert_eq!(chosen(&deck, usual), Format::Pattern);
         deck.matrix.format = Choice::Given(Format::Symmetric);
         assert_eq!(chosen(&deck, shape(true, 1, [1, 1], 0)), Format::Symmetric);
         let refused = before::<Cuda>(&deck, false, || unreachable!(), &Solo).unwrap_err().to_string();

@@ -3,15 +3,14 @@
 use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, Setting, step};
 use crate::Result;
-use crate::blas::Reductions;
-use crate::comm::Halo;
 use crate::fill::{ApplyCost, StoredSystem, Strategy};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::run::cost::{Cost, Sizes, spmv};
-use crate::solve::{DistributedOperator, ElementOperator, LinearOperator, OperatorTimes};
+use crate::solve::{ElementOperator, SingleLaunch};
 use crate::space::{MemorySpace, Slice};
-use crate::sparse::{MatrixStorage, Product};
+use crate::sparse::{MatrixStorage, Operator};
+use std::cell::RefCell;
 
 /// A matrix with its assembly.
 pub(super) struct Stored<S: Job, D: Discrete<S>> {
@@ -27,7 +26,7 @@ pub(super) enum Linear<S: Job, D: Discrete<S>> {
     /// It is assembled and stored.
     Matrix(Box<Stored<S, D>>),
     /// It is applied by elements.
-    Elements(S::ModelOperator),
+    Elements(RefCell<S::ModelOperator>),
 }
 
 impl<S: Job, D: Discrete<S>> Linear<S, D> {
@@ -66,7 +65,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         let owned = discrete.map().owned_count() / model.dofs();
         let strategy = Self::strategy(input);
         let prepare = || space.model_operator(strategy, &model, discrete.on(), owned, fixed);
-        Ok(Linear::Elements(step(space, marks, "setup/fill", prepare)?))
+        Ok(Linear::Elements(RefCell::new(step(space, marks, "setup/fill", prepare)?)))
     }
 
     fn strategy(input: Setting<'_, S>) -> Strategy {
@@ -100,6 +99,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
                 })
             }
             Linear::Elements(operator) => {
+                let operator = operator.get_mut();
                 step(space, marks, "fill", || space.linearise(operator, discrete.on().node_coord, unknowns, residual))
             }
         }
@@ -124,33 +124,23 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         Ok(())
     }
 
-    /// The operator with the exchange of its ghosts. With `assembled`, values are those that were assembled where products read rounded
-    /// ones. The first `interior` rows read no ghost.
-    pub fn operator<'a>(
-        &'a mut self,
-        discrete: &'a D,
-        halo: &'a mut Halo<S>,
-        interior: usize,
-        assembled: bool,
-    ) -> Result<AnyOperator<'a, S>> {
-        Ok(match self {
-            Linear::Matrix(stored) => {
-                let matrix = &stored.system.matrix;
-                let matrix = if assembled { S::assembled(matrix) } else { S::operator(matrix) };
-                AnyOperator::Matrix(DistributedOperator::new(matrix, halo, interior)?)
-            }
+    /// Applies `work` to the operator on this rank's rows. With `in_f64`, values are those in f64 where products read rounded ones.
+    pub fn with_operator<R>(&self, discrete: &D, in_f64: bool, work: impl FnOnce(&dyn Operator<S>) -> R) -> R {
+        match self {
+            Linear::Matrix(stored) if in_f64 => work(S::in_f64(&stored.system.matrix)),
+            Linear::Matrix(stored) => work(S::operator(&stored.system.matrix)),
             Linear::Elements(operator) => {
                 let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
-                AnyOperator::Elements(ElementOperator::new(operator, discrete.on().node_coord, halo, sizes))
+                work(&ElementOperator::new(operator, discrete.on().node_coord, sizes))
             }
-        })
+        }
     }
 
-    /// y = J x with fresh ghosts of x, for measurements.
-    pub fn multiply(&mut self, space: &S, discrete: &D, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+    /// Plans CG in one launch, where that suits the matrix.
+    pub fn single_launch<'a>(&'a self, space: &'a S) -> Result<Option<Box<SingleLaunch<'a, S>>>> {
         match self {
-            Linear::Matrix(stored) => S::operator(&stored.system.matrix).multiply(space, x, y),
-            Linear::Elements(operator) => space.apply_model(operator, discrete.on().node_coord, x, y, None),
+            Linear::Matrix(stored) => space.single_launch(&stored.system.matrix),
+            Linear::Elements(_) => Ok(None),
         }
     }
 
@@ -168,7 +158,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
             // In the format of the matrix: fewer bytes than CRS where columns are not stored.
             Linear::Matrix(stored) => Cost { bytes: S::operator(&stored.system.matrix).bytes() as u64, ..spmv(sizes) },
             Linear::Elements(operator) => {
-                let ApplyCost { bytes, flops } = S::apply_cost(operator);
+                let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
                 Cost { bytes, flops }
             }
         }
@@ -199,79 +189,6 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
                 Some(ChosenFormat { bytes, ..stored.chosen.clone() })
             }
             Linear::Elements(_) => None,
-        }
-    }
-}
-
-/// Either operator.
-pub(super) enum AnyOperator<'a, S: Job> {
-    Matrix(DistributedOperator<'a, S, S::Operator<'a>>),
-    Elements(ElementOperator<'a, S>),
-}
-
-impl<S: Job> AnyOperator<'_, S> {
-    /// Times since the operator was created; `None` on a space whose launches return before their kernels are done.
-    pub fn times(&self) -> Option<OperatorTimes> {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.times(),
-            AnyOperator::Elements(elements) => elements.times(),
-        }
-    }
-}
-
-impl<S: Job> LinearOperator<S> for AnyOperator<'_, S> {
-    fn rows(&self) -> usize {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.rows(),
-            AnyOperator::Elements(elements) => elements.rows(),
-        }
-    }
-
-    fn columns(&self) -> usize {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.columns(),
-            AnyOperator::Elements(elements) => elements.columns(),
-        }
-    }
-
-    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.apply(space, x, y),
-            AnyOperator::Elements(elements) => elements.apply(space, x, y),
-        }
-    }
-
-    fn apply_dot(
-        &mut self,
-        space: &S,
-        x: &mut Slice<S, f64>,
-        y: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()> {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.apply_dot(space, x, y, sums, slot),
-            AnyOperator::Elements(elements) => elements.apply_dot(space, x, y, sums, slot),
-        }
-    }
-
-    fn is_recordable(&self) -> bool {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.is_recordable(),
-            AnyOperator::Elements(elements) => elements.is_recordable(),
-        }
-    }
-
-    fn cg_at_once(
-        &mut self,
-        space: &S,
-        x: &mut Slice<S, f64>,
-        r: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-    ) -> Result<bool> {
-        match self {
-            AnyOperator::Matrix(matrix) => matrix.cg_at_once(space, x, r, sums),
-            AnyOperator::Elements(_) => Ok(false),
         }
     }
 }

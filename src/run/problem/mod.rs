@@ -30,13 +30,15 @@ pub(super) use model::{Elements, ModelProblem, OnElements, on_host};
 use super::Job;
 use super::cost::{Cost, Sizes};
 use super::deck::Choice;
-use crate::Result;
+use crate::blas::Collective;
 use crate::comm::{Halo, agree};
 use crate::graph::Graph;
 use crate::solve::{
-    CgWorkspace, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg, symmetry, true_residual,
+    CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
+    cg_single_launch, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
+use crate::{Error, Result};
 use discrete::{Marks, step};
 use linear::Linear;
 
@@ -176,10 +178,12 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
     pub fn finish(&mut self) -> Result<Symmetry> {
         if self.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
             let (columns, rows) = (self.discrete.map().local_count(), self.rows);
-            let (x, mut y): (Array<S, f64>, Array<S, f64>) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
-            let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
+            let (mut x, mut y): (Array<S, f64>, Array<S, f64>) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
+            let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
-                self.timed(self.linear.phase(), |this| this.linear.multiply(this.space, &this.discrete, x, y))?;
+                self.timed(self.linear.phase(), |this| {
+                    this.linear.with_operator(&this.discrete, false, |local| local.apply(this.space, x, y))
+                })?;
             }
         }
         let symmetry = self.timed("verify", Self::symmetry)?;
@@ -194,9 +198,12 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
             space.update(&mut stored.system.matrix)?;
         }
         let interior = links.apart(discrete.interior_rows());
-        let mut operator = self.linear.operator(discrete, &mut self.halo, interior, false)?;
-        symmetry(space, &mut operator, links, &mut self.workspace, |which, vector| {
-            discrete.scatter_by_id(space, SEEDS[which], vector)
+        let (halo, workspace) = (&mut self.halo, &mut self.workspace);
+        self.linear.with_operator(discrete, false, |local| {
+            let operator = DistributedOperator::new(local, halo, interior)?;
+            symmetry(space, &operator, links, workspace, |which, vector| {
+                discrete.scatter_by_id(space, SEEDS[which], vector)
+            })
         })
     }
 
@@ -241,24 +248,40 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
         self.linear.update(space, self.input, &mut self.marks)?;
         let before = space.mark()?;
         space.fill(self.rows(), 0.0, delta)?;
-        let operator = self.linear.operator(&self.discrete, &mut self.halo, links.apart(interior), false)?;
-        let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
         let params = deck.cg_params();
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
-        let solved = cg(space, &mut system, delta, params, &mut self.workspace, observe);
+        // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
+        let launch = match deck.cg.variant {
+            Choice::Auto if links.is_alone() => self.linear.single_launch(space)?,
+            _ => None,
+        };
+        let (linear, discrete) = (&self.linear, &self.discrete);
+        let (halo, workspace, apart) = (&mut self.halo, &mut self.workspace, links.apart(interior));
+        let (solved, times) = linear.with_operator(discrete, false, |local| {
+            let operator = DistributedOperator::new(local, halo, apart)?;
+            let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
+            let solved = match &launch {
+                Some(launch) => cg_single_launch(space, launch, &mut system, delta, params, workspace, observe),
+                None => cg(space, &mut system, delta, params, workspace, observe),
+            };
+            Ok::<_, Error>((solved, operator.times()))
+        })?;
+        drop(launch);
+        let marked = space.mark();
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.
         let (mut info, error) = match (solved, self.workspace.stopped()) {
             (Ok(info), _) => (info, None),
             (Err(error), Some(info)) => (info, Some(error)),
             (Err(error), None) => return Err(error),
         };
-        let (times, solved) = (system.operator.times(), space.mark()?);
-        drop(system);
+        let solved = marked?;
         // With the values that were assembled, whatever CG's products read.
-        let operator = self.linear.operator(&self.discrete, &mut self.halo, links.apart(interior), true)?;
-        let mut system = LinearSystem { operator, preconditioner: Identity, comm: links, rhs: residual };
-        info.recomputed = Some(true_residual(space, &mut system, delta, &mut self.workspace)?);
-        drop(system);
+        let (halo, workspace) = (&mut self.halo, &mut self.workspace);
+        info.recomputed = Some(linear.with_operator(discrete, true, |local| {
+            let operator = DistributedOperator::new(local, halo, apart)?;
+            let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
+            true_residual(space, &system, delta, workspace)
+        })?);
         if let Some(times) = times {
             let product = self.linear.phase();
             phases.add(product, times.calls, times.spmv.as_secs_f64());

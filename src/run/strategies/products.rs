@@ -10,7 +10,7 @@ use crate::graph;
 use crate::run::Job;
 use crate::run::forecast::Choices;
 use crate::space::{Array, MemorySpace};
-use crate::sparse::{Format, Lanes, Product};
+use crate::sparse::{Format, Lanes};
 
 /// Shortest time of the calls of a round, in seconds: marks and launches take microseconds.
 const SHORTEST: f64 = 2e-4;
@@ -18,7 +18,7 @@ const SHORTEST: f64 = 2e-4;
 pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
     let mut all = Vec::new();
     let mut expected: Option<Vec<f64>> = None;
-    for &format in S::FORMATS {
+    for (format, _) in Format::ALL {
         let choices = Choices { storage: format.into(), ..study.papers };
         study.fits(&choices)?;
         let mut system = agree(study.comm, assembled(study, format))?;
@@ -76,11 +76,11 @@ fn by_rows<S: Job>(study: &Study<'_, S>, system: &mut StoredSystem<S>) -> Result
 fn rounds<S: Job>(study: &Study<'_, S>, system: &StoredSystem<S>, expected: &[f64]) -> Result<Rounds> {
     let &Study { space, mesh, comm, .. } = study;
     let vectors = space.upload(&waves(study)).and_then(|x| Ok((x, space.zeros(mesh.map.owned_count())?)));
-    let (x, mut y) = agree(comm, vectors)?;
+    let (mut x, mut y) = agree(comm, vectors)?;
     let matrix = S::operator(&system.matrix);
-    let multiply = |calls: usize, y: &mut Array<S, f64>| {
-        let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(y));
-        let (seconds, ()) = study.timed(|| (0..calls).try_for_each(|_| matrix.multiply(space, x, y)))?;
+    let mut multiply = |calls: usize, y: &mut Array<S, f64>| {
+        let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(y));
+        let (seconds, ()) = study.timed(|| (0..calls).try_for_each(|_| matrix.apply(space, x, y)))?;
         Ok::<f64, crate::Error>(seconds / calls as f64)
     };
     // Warms up, then takes as many calls as fill a round, the same on all ranks.

@@ -6,12 +6,12 @@
 //! ```
 //! Both use the vectors of a [`CgWorkspace`] and allocate nothing. They run on all ranks and return the same numbers there.
 
+use super::TrueResidual;
 use super::cg::{CgSteps, CgWorkspace, LinearSystem, Parts};
-use super::{LinearOperator, TrueResidual};
 use crate::Result;
-use crate::blas::Reductions;
-use crate::comm::AllReduce;
+use crate::blas::{Collective, Reductions};
 use crate::space::Slice;
+use crate::sparse::Operator;
 use std::borrow::Borrow;
 
 /// Departure of an operator from symmetry, and an estimate of its norm.
@@ -27,16 +27,14 @@ pub struct Symmetry {
 ///
 /// # Errors
 /// Those of the operator, of a device and of communication.
-pub fn true_residual<S, A, M, C, B>(
+pub fn true_residual<S, M, B>(
     space: &S,
-    system: &mut LinearSystem<'_, A, M, C, B>,
+    system: &LinearSystem<'_, S, M, B>,
     x: &Slice<S, f64>,
     work: &mut CgWorkspace<S>,
 ) -> Result<TrueResidual>
 where
     S: CgSteps,
-    A: LinearOperator<S>,
-    C: AllReduce<S> + ?Sized,
     B: Borrow<Slice<S, f64>> + ?Sized,
 {
     let LinearSystem { operator: a, comm, rhs, .. } = system;
@@ -58,17 +56,15 @@ where
 ///
 /// # Errors
 /// Those of `write`, of the operator, of a device and of communication.
-pub fn symmetry<S, A, C, W>(
+pub fn symmetry<S, W>(
     space: &S,
-    operator: &mut A,
-    comm: &C,
+    operator: &dyn Operator<S>,
+    comm: &dyn Collective<S>,
     work: &mut CgWorkspace<S>,
     mut write: W,
 ) -> Result<Symmetry>
 where
     S: CgSteps,
-    A: LinearOperator<S>,
-    C: AllReduce<S> + ?Sized,
     W: FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
 {
     let n = operator.rows();
@@ -96,9 +92,9 @@ where
 }
 
 /// The first scalars, each summed over all ranks.
-fn totals<S: CgSteps, C: AllReduce<S> + ?Sized, const N: usize>(
+fn totals<S: CgSteps, const N: usize>(
     space: &S,
-    comm: &C,
+    comm: &dyn Collective<S>,
     sums: &mut Reductions<S>,
 ) -> Result<[f64; N]> {
     comm.all_reduce(space, sums, 0..N)?;

@@ -1,4 +1,4 @@
-//! The distributed matrix as a Krylov method sees it: product, dot and halo exchange in one application.
+//! The distributed operator as a Krylov method sees it: product, dot and halo exchange in one application.
 //!
 //! ```text
 //! start messages    p's ghosts are sent
@@ -7,14 +7,16 @@
 //! q = A p           the other rows
 //! ```
 //! Rows without ghosts come first in the numbering of [`BoxPart`](crate::mesh::BoxPart). For any other numbering the result is the
-//! same and less work overlaps the messages. Where a kernel can exchange ghosts, one product of all rows replaces all four steps.
+//! same and less work overlaps the messages. Where a kernel can exchange ghosts, one product of all rows replaces all four steps; where the
+//! operator cannot be divided, it follows the messages.
 
-use super::LinearOperator;
 use crate::blas::Reductions;
 use crate::comm::{Halo, Staging};
 use crate::space::Slice;
-use crate::sparse::Product;
+use crate::sparse::Operator;
 use crate::{Result, error::check_length};
+use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Wall time of an operator's applications.
@@ -28,104 +30,108 @@ pub struct OperatorTimes {
     pub halo: Duration,
 }
 
-/// A matrix on owned unknowns and ghosts, with the exchange of its ghosts.
-#[derive(Debug)]
-pub struct DistributedOperator<'a, S: Staging, A> {
-    matrix: A,
-    halo: &'a mut Halo<S>,
+/// An operator on this rank's rows, with the exchange that refreshes the ghosts of a vector.
+pub struct DistributedOperator<'a, S: Staging> {
+    local: &'a dyn Operator<S>,
+    halo: RefCell<&'a mut Halo<S>>,
     interior: usize,
-    times: OperatorTimes,
+    times: Cell<OperatorTimes>,
 }
 
-impl<'a, S: Staging, A: Product<S>> DistributedOperator<'a, S, A> {
+impl<'a, S: Staging> DistributedOperator<'a, S> {
     /// The first `interior` rows must read no ghost; 0 is always right and overlaps nothing.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when there are fewer rows than that.
-    pub fn new(matrix: A, halo: &'a mut Halo<S>, interior: usize) -> Result<Self> {
-        let (rows, _) = matrix.extents();
-        check_length("DistributedOperator::new", "interior", interior.min(rows), interior)?;
-        Ok(DistributedOperator { matrix, halo, interior, times: OperatorTimes::default() })
+    pub fn new(local: &'a dyn Operator<S>, halo: &'a mut Halo<S>, interior: usize) -> Result<Self> {
+        check_length("DistributedOperator::new", "interior", interior.min(local.rows()), interior)?;
+        Ok(DistributedOperator { local, halo: RefCell::new(halo), interior, times: Cell::default() })
     }
 
     /// Times since the operator was created; `None` on a space whose launches return before their kernels are done.
     pub fn times(&self) -> Option<OperatorTimes> {
-        S::SYNCHRONOUS.then_some(self.times)
+        S::SYNCHRONOUS.then_some(self.times.get())
+    }
+
+    /// Adds the times of an application.
+    fn book(&self, spmv: Duration, halo: Duration) {
+        let times = self.times.get();
+        self.times.set(OperatorTimes { calls: times.calls + 1, spmv: times.spmv + spmv, halo: times.halo + halo });
     }
 }
 
-impl<S: Staging, A: Product<S> + LinearOperator<S>> LinearOperator<S> for DistributedOperator<'_, S, A> {
+impl<S: Staging> fmt::Debug for DistributedOperator<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DistributedOperator").field("interior", &self.interior).finish_non_exhaustive()
+    }
+}
+
+impl<S: Staging> Operator<S> for DistributedOperator<'_, S> {
     fn rows(&self) -> usize {
-        self.matrix.extents().0
+        self.local.rows()
     }
 
     fn columns(&self) -> usize {
-        self.matrix.extents().1
+        self.local.columns()
     }
 
-    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+    fn bytes(&self) -> usize {
+        self.local.bytes()
+    }
+
+    fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         let mut clock = Instant::now();
-        self.halo.update(space, x)?;
-        self.times.halo += std::mem::replace(&mut clock, Instant::now()).elapsed();
-        self.matrix.multiply(space, x, y)?;
-        self.times.spmv += clock.elapsed();
-        self.times.calls += 1;
+        self.halo.borrow_mut().update(space, x)?;
+        let halo = std::mem::replace(&mut clock, Instant::now()).elapsed();
+        self.local.apply(space, x, y)?;
+        self.book(clock.elapsed(), halo);
         Ok(())
     }
 
     fn apply_dot(
-        &mut self,
+        &self,
         space: &S,
         p: &mut Slice<S, f64>,
         q: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
-        let rows = self.matrix.extents().0;
-        // A block of rows has one partial sum. Split between blocks, the product sums in the order of an undivided one.
-        let block = self.matrix.row_block();
-        let whole = self.interior / block * block;
-        let split = if self.interior == rows { rows } else { whole };
+        let (local, rows, mut halo) = (self.local, self.local.rows(), self.halo.borrow_mut());
         let mut clock = Instant::now();
         let mut elapsed = || std::mem::replace(&mut clock, Instant::now()).elapsed();
-        if let Some(exchange) = self.halo.peer()
-            && self.matrix.multiply_dot_exchanging(space, self.interior, exchange, p, q, sums, slot)?
+        if let Some(exchange) = halo.peer()
+            && local.apply_dot_exchanging(space, self.interior, exchange, p, q, sums, slot)?
         {
             return Ok(());
         }
-        let messages = self.halo.begin(space, p)?;
-        self.times.halo += elapsed();
-        // A kernel adds its sum over the ranks only if it has all rows.
-        let split = if sums.ranks.is_some() { 0 } else { split };
-        // A rank without rows has a sum, too: 0.
-        if split > 0 || rows == 0 {
-            self.matrix.multiply_dot(space, 0..split, p, q, sums, slot)?;
+        // A block of rows has one partial sum: divided between blocks, the product sums in the order of an undivided one. A kernel
+        // whose sum is collective needs all rows.
+        let split = match local.row_block() {
+            Some(_) if self.interior == rows => rows,
+            Some(block) => self.interior / block * block,
+            None => 0,
+        };
+        let split = if sums.collective.is_some() { 0 } else { split };
+        let messages = halo.begin(space, p)?;
+        let (mut in_halo, mut in_product) = (elapsed(), Duration::ZERO);
+        if split > 0 {
+            local.apply_dot_rows(space, 0..split, p, q, sums, slot)?;
+            in_product = elapsed();
         }
-        self.times.spmv += elapsed();
         messages.finish(space, p)?;
-        self.times.halo += elapsed();
-        if split < rows {
-            self.matrix.multiply_dot(space, split..rows, p, q, sums, slot)?;
+        in_halo += elapsed();
+        if split == 0 {
+            local.apply_dot(space, p, q, sums, slot)?;
+        } else if split < rows {
+            local.apply_dot_rows(space, split..rows, p, q, sums, slot)?;
         }
-        self.times.spmv += elapsed();
-        self.times.calls += 1;
+        self.book(in_product + elapsed(), in_halo);
         Ok(())
     }
 
     /// A CUDA graph repeats work of the device only; some transports need the host in the middle of an iteration.
     fn is_recordable(&self) -> bool {
-        self.halo.is_recordable()
-    }
-
-    /// A single launch has no place for an exchange of ghosts.
-    fn cg_at_once(
-        &mut self,
-        space: &S,
-        x: &mut Slice<S, f64>,
-        r: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-    ) -> Result<bool> {
-        if self.halo.is_empty() { self.matrix.cg_at_once(space, x, r, sums) } else { Ok(false) }
+        self.local.is_recordable() && self.halo.borrow().is_recordable()
     }
 }
 
@@ -179,11 +185,11 @@ mod tests {
             for threads in [1, 3] {
                 let space = Threads::new(threads).unwrap();
                 let mut halo = Halo::new(&space, &comm, &map).unwrap();
-                let mut operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
+                let operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
                 let mut sums = Reductions::new(&space, ROWS, 3).unwrap();
                 sums.partials.fill(f64::NAN);
                 // As if kernels added over the ranks: all rows in one product, after the ghosts.
-                sums.ranks = (interior % 2 == 1).then(Default::default);
+                sums.collective = (interior % 2 == 1).then(Default::default);
                 let fresh = || [&owned[..], &[f64::NAN; GHOSTS]].concat();
                 let (mut p, mut q) = (fresh(), vec![f64::NAN; ROWS]);
                 operator.apply_dot(&space, &mut p, &mut q, &mut sums, 1).unwrap();

@@ -1,44 +1,34 @@
-//! The Jacobian of a model as a Krylov method sees it, applied by elements: halo exchange, then the elements.
-//!
-//! Elements beside other ranks read ghosts, so the exchange ends before the first element.
+//! The Jacobian of a model as a Krylov method sees it: applied by elements, which read ghosts wherever they lie beside other ranks, so
+//! that a product cannot be divided into rows.
 
-use super::{LinearOperator, OperatorTimes};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::comm::{Halo, Staging};
 use crate::fill::ApplyModel;
 use crate::space::Slice;
-use std::time::Instant;
+use crate::sparse::Operator;
+use std::cell::RefCell;
 
-/// A model's Jacobian without a matrix, with the exchange that refreshes the ghosts.
+/// A model's Jacobian without a matrix.
 #[derive(Debug)]
-pub struct ElementOperator<'a, S: Staging + ApplyModel> {
-    operator: &'a mut S::ModelOperator,
+pub struct ElementOperator<'a, S: ApplyModel> {
+    operator: &'a RefCell<S::ModelOperator>,
     node_coord: &'a Slice<S, [f64; 3]>,
-    halo: &'a mut Halo<S>,
     /// Owned unknowns, and all of them.
     sizes: [usize; 2],
-    times: OperatorTimes,
 }
 
-impl<'a, S: Staging + ApplyModel> ElementOperator<'a, S> {
+impl<'a, S: ApplyModel> ElementOperator<'a, S> {
     /// An operator of `rows` owned unknowns of `columns`.
     pub fn new(
-        operator: &'a mut S::ModelOperator,
+        operator: &'a RefCell<S::ModelOperator>,
         node_coord: &'a Slice<S, [f64; 3]>,
-        halo: &'a mut Halo<S>,
         [rows, columns]: [usize; 2],
     ) -> Self {
-        ElementOperator { operator, node_coord, halo, sizes: [rows, columns], times: OperatorTimes::default() }
-    }
-
-    /// Times since the operator was created; `None` on a space whose launches return before their kernels are done.
-    pub fn times(&self) -> Option<OperatorTimes> {
-        S::SYNCHRONOUS.then_some(self.times)
+        ElementOperator { operator, node_coord, sizes: [rows, columns] }
     }
 }
 
-impl<S: Staging + ApplyModel> LinearOperator<S> for ElementOperator<'_, S> {
+impl<S: ApplyModel> Operator<S> for ElementOperator<'_, S> {
     fn rows(&self) -> usize {
         self.sizes[0]
     }
@@ -47,36 +37,23 @@ impl<S: Staging + ApplyModel> LinearOperator<S> for ElementOperator<'_, S> {
         self.sizes[1]
     }
 
-    fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
-        let mut clock = Instant::now();
-        self.halo.update(space, x)?;
-        self.times.halo += std::mem::replace(&mut clock, Instant::now()).elapsed();
-        space.apply_model(self.operator, self.node_coord, x, y, None)?;
-        self.times.spmv += clock.elapsed();
-        self.times.calls += 1;
-        Ok(())
+    fn bytes(&self) -> usize {
+        S::apply_cost(&self.operator.borrow()).bytes as usize
+    }
+
+    fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+        space.apply_model(&mut self.operator.borrow_mut(), self.node_coord, x, y, None)
     }
 
     fn apply_dot(
-        &mut self,
+        &self,
         space: &S,
         p: &mut Slice<S, f64>,
         q: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
-        let mut clock = Instant::now();
-        self.halo.begin(space, p)?.finish(space, p)?;
-        self.times.halo += std::mem::replace(&mut clock, Instant::now()).elapsed();
-        space.apply_model(self.operator, self.node_coord, p, q, Some(sums))?;
-        space.dot(self.sizes[0], p, q, sums, slot)?;
-        self.times.spmv += clock.elapsed();
-        self.times.calls += 1;
-        Ok(())
-    }
-
-    /// A CUDA graph repeats work of the device only; some transports need the host in the middle of an iteration.
-    fn is_recordable(&self) -> bool {
-        self.halo.is_recordable()
+        space.apply_model(&mut self.operator.borrow_mut(), self.node_coord, p, q, Some(sums))?;
+        space.dot(self.sizes[0], p, q, sums, slot)
     }
 }

@@ -4,17 +4,19 @@
 //! With several ranks the function must exchange ghost values itself; [`DistributedOperator`](super::DistributedOperator) does so for
 //! stored matrices.
 
-use super::{LinearOperator, Preconditioner};
+use super::Preconditioner;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::error::check_at_least;
 use crate::space::HostSpace;
+use crate::sparse::Operator;
+use std::cell::RefCell;
 use std::fmt;
 
 /// An operator that a function applies, see [`operator_fn`].
 pub struct OperatorFn<F> {
     n: usize,
-    apply: F,
+    apply: RefCell<F>,
 }
 
 /// A preconditioner that a function applies, see [`preconditioner_fn`].
@@ -39,13 +41,13 @@ pub struct PreconditionerFn<F> {
 /// });
 /// let preconditioner = preconditioner_fn(|r, z| r.iter().zip(z).for_each(|(r, z)| *z = h * h / 2.0 * r));
 /// let (mut work, mut u, b) = (CgWorkspace::new(&space, n, n)?, vec![0.0; n], vec![1.0; n]);
-/// let mut system = LinearSystem { operator, preconditioner, comm: &Solo, rhs: &b };
+/// let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: &b };
 /// cg(&space, &mut system, &mut u, CgParams { tolerance: 1e-12, max_iterations: 200 }, &mut work, &mut |_, _| {})?;
 /// assert!((u[n / 2] - 0.125).abs() < 1e-12);
 /// # Ok::<(), minifenl::Error>(())
 /// ```
 pub fn operator_fn<F: FnMut(&[f64], &mut [f64])>(n: usize, apply: F) -> OperatorFn<F> {
-    OperatorFn { n, apply }
+    OperatorFn { n, apply: RefCell::new(apply) }
 }
 
 /// Makes a preconditioner from a function z = M^-1 r, M symmetric positive definite. Both slices have as many items
@@ -54,7 +56,7 @@ pub fn preconditioner_fn<F: FnMut(&[f64], &mut [f64])>(apply: F) -> Precondition
     PreconditionerFn { apply }
 }
 
-impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> LinearOperator<S> for OperatorFn<F> {
+impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Operator<S> for OperatorFn<F> {
     fn rows(&self) -> usize {
         self.n
     }
@@ -63,21 +65,19 @@ impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> LinearOperator<S> for OperatorF
         self.n
     }
 
-    fn apply(&mut self, _: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+    /// The vectors: the library does not know what the function reads.
+    fn bytes(&self) -> usize {
+        2 * size_of::<f64>() * self.n
+    }
+
+    fn apply(&self, _: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
         check_at_least("OperatorFn", "x", x.len(), self.n)?;
         check_at_least("OperatorFn", "y", y.len(), self.n)?;
-        (self.apply)(&x[..self.n], &mut y[..self.n]);
+        (self.apply.borrow_mut())(&x[..self.n], &mut y[..self.n]);
         Ok(())
     }
 
-    fn apply_dot(
-        &mut self,
-        space: &S,
-        x: &mut [f64],
-        y: &mut [f64],
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()> {
+    fn apply_dot(&self, space: &S, x: &mut [f64], y: &mut [f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {
         if sums.is_stopped()? {
             return Ok(());
         }

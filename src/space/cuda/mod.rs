@@ -16,7 +16,6 @@ mod cache;
 mod compile;
 mod device;
 mod error;
-mod exchange;
 mod kernels;
 mod launch;
 mod library;
@@ -37,7 +36,6 @@ mod view;
 pub use array::CudaArray;
 pub use compile::{Architecture, architectures, nvrtc_version};
 pub use device::Device;
-pub use exchange::PeerExchange;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
 pub use memory::CudaMemory;
@@ -302,7 +300,6 @@ impl Drop for Reading {
 impl ExecutionSpace for Cuda {
     type Memory = CudaMemory;
     type Reading = Reading;
-    type PeerExchange = PeerExchange;
     type Recording = Recording;
 
     const SYNCHRONOUS: bool = false;

@@ -12,41 +12,27 @@
 //! diagonal; entries of the lower half have no place. Values in f32 are half as many bytes again, since the true residual of a solve reads the
 //! assembled ones.
 
-use super::choice::SMALL_ON_GPU;
-use super::slice_layout::{SliceLayout, WIDEST};
-use super::{
-    ByRows, DeviceOperator, Format, Formats, MatrixStorage, Precision, RowLayout, RowShape, SlicedEll, Stored,
-};
+use super::registry::{SMALL_ON_GPU, device_copy};
+use super::slices::{SliceLayout, WIDEST};
+use super::{ByRows, DeviceCrs, Format, FormatCopy, Formats, MatrixStorage, Precision, RowLayout, RowShape, SlicedEll};
 use crate::Result;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
-use crate::sparse::{CrsGraph, CrsMatrix, Lanes};
+use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
 use std::sync::Arc;
 
 /// A matrix on a GPU in a storage format.
 #[derive(Debug)]
 pub struct DeviceMatrix {
     kind: Kind,
-    /// Threads per row of products in CRS; `None`: as many as suit the mean row.
-    lanes: Option<Lanes>,
+    values: Precision,
 }
 
 #[derive(Debug)]
 enum Kind {
-    Crs(CrsMatrix<f64, CudaMemory>),
-    Slices(SlicedEll<f64>),
-    /// Assembled in CRS and copied to slices.
-    Both(CrsMatrix<f64, CudaMemory>, SlicedEll<f64>),
-    /// Assembled in CRS and rounded.
-    Single(CrsMatrix<f64, CudaMemory>, Rounded),
-    /// Assembled in slices and rounded.
-    SingleSlices(SlicedEll<f64>, SlicedEll<f32>),
-}
-
-/// A matrix in single precision.
-#[derive(Debug)]
-enum Rounded {
-    Crs(CrsMatrix<f32, CudaMemory>),
-    Slices(SlicedEll<f32>),
+    /// Assembled in CRS, and copied where products read another storage.
+    Crs(DeviceCrs, Option<Box<dyn FormatCopy<Cuda>>>),
+    /// Assembled in slices, and rounded where products read f32.
+    Slices(SlicedEll<f64>, Option<SlicedEll<f32>>),
 }
 
 impl DeviceMatrix {
@@ -54,115 +40,118 @@ impl DeviceMatrix {
     /// `crs` are assembled in slices; in `symmetric` the assembly has to be that of a symmetric matrix.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; those of [`Formats::check_storage`].
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &Cuda, storage: MatrixStorage, direct: bool, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
-        Cuda::check_storage(storage)?;
-        let format = storage.format;
-        let crs = || CrsMatrix::unfilled_on(space, graph.clone());
-        let direct = direct && storage.holds_assembled_slices();
-        let kind = match format {
-            Format::Crs if storage.values == Precision::F32 => {
-                let single = CrsMatrix::from_parts(graph.clone(), space.unfilled(graph.nnz())?);
-                Kind::Single(crs()?, Rounded::Crs(single))
-            }
-            _ if storage.values == Precision::F32 && direct => {
-                let slices = SlicedEll::new(space, format, graph)?;
-                let rounded = SlicedEll::like(space, &slices)?;
-                Kind::SingleSlices(slices, rounded)
-            }
-            _ if storage.values == Precision::F32 => {
-                Kind::Single(crs()?, Rounded::Slices(SlicedEll::new(space, format, graph)?))
-            }
-            Format::Crs => Kind::Crs(crs()?),
-            _ if direct => Kind::Slices(SlicedEll::new(space, format, graph)?),
-            _ => Kind::Both(crs()?, SlicedEll::new(space, format, graph)?),
+        let MatrixStorage { format, values } = storage;
+        let kind = if direct && storage.holds_assembled_slices() {
+            let slices = SlicedEll::new(space, format == Format::Symmetric, graph)?;
+            let rounded = if values == Precision::F32 { Some(SlicedEll::like(space, &slices)?) } else { None };
+            Kind::Slices(slices, rounded)
+        } else {
+            let crs = CrsMatrix::unfilled_on(space, graph.clone())?;
+            Kind::Crs(crs.into(), device_copy(space, storage, graph)?)
         };
-        Ok(DeviceMatrix { kind, lanes: None })
+        Ok(DeviceMatrix { kind, values })
     }
 
     /// Returns the matrix as products read it. Its values are those of the last [`update`](Formats::update).
-    pub fn operator(&self) -> DeviceOperator<'_> {
+    pub fn operator(&self) -> &dyn Operator<Cuda> {
         match &self.kind {
-            Kind::Single(_, Rounded::Crs(crs)) => DeviceOperator::Single(Stored::of_crs(crs).with_lanes(self.lanes)),
-            Kind::Single(_, Rounded::Slices(slices)) | Kind::SingleSlices(_, slices) => {
-                DeviceOperator::Single(Stored::of_slices(slices))
-            }
-            _ => DeviceOperator::Double(self.view()),
+            Kind::Crs(_, Some(copy)) => &**copy,
+            Kind::Crs(crs, None) => crs,
+            Kind::Slices(_, Some(rounded)) => rounded,
+            Kind::Slices(slices, None) => slices,
         }
     }
 
     /// Returns the matrix with the values in f64. They are those of the last [`update`](Formats::update), or as assembled where
     /// products read rounded ones.
-    pub fn view(&self) -> Stored<'_> {
+    pub fn in_f64(&self) -> &dyn Operator<Cuda> {
         match &self.kind {
-            Kind::Crs(crs) | Kind::Single(crs, _) => Stored::of_crs(crs).with_lanes(self.lanes),
-            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => Stored::of_slices(slices),
-            Kind::Both(crs, slices) => Stored::of_both(crs, slices),
+            _ if self.values == Precision::F64 => self.operator(),
+            Kind::Crs(crs, _) => crs,
+            Kind::Slices(slices, _) => slices,
+        }
+    }
+
+    /// Returns the values that products read in CRS, if they are kept and no number of threads per row was asked for.
+    pub(crate) fn crs(&self) -> Option<CrsValues<'_>> {
+        match &self.kind {
+            Kind::Crs(crs, _) if self.values == Precision::F64 => {
+                crs.lanes.is_none().then_some(CrsValues::Double(&crs.matrix))
+            }
+            Kind::Crs(_, Some(copy)) => copy.single_crs().map(CrsValues::Single),
+            Kind::Crs(..) | Kind::Slices(..) => None,
         }
     }
 
     /// Returns the values that assembly writes, padding included.
     pub fn values(&self) -> &CudaArray<f64> {
         match &self.kind {
-            Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => crs.values(),
-            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => slices.values(),
+            Kind::Crs(crs, _) => crs.matrix.values(),
+            Kind::Slices(slices, _) => slices.values(),
         }
     }
 
     /// Returns the slices if assembly writes to them.
     pub(crate) fn assembled_slices(&self) -> Option<&SlicedEll<f64>> {
         match &self.kind {
-            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => Some(slices),
-            Kind::Crs(_) | Kind::Both(..) | Kind::Single(..) => None,
+            Kind::Slices(slices, _) => Some(slices),
+            Kind::Crs(..) => None,
         }
     }
 
     /// Releases the graph of slices that assembly writes to.
     pub(crate) fn release_graph(&mut self, space: &Cuda) -> Result<()> {
-        match &mut self.kind {
-            Kind::Slices(slices) => slices.release_graph(space),
-            Kind::SingleSlices(slices, rounded) => {
-                slices.release_graph(space)?;
-                rounded.release_graph(space)
-            }
-            Kind::Crs(_) | Kind::Both(..) | Kind::Single(..) => Ok(()),
-        }
+        let Kind::Slices(slices, rounded) = &mut self.kind else { return Ok(()) };
+        slices.release_graph(space)?;
+        rounded.as_mut().map_or(Ok(()), |rounded| rounded.release_graph(space))
     }
 
     /// Returns the layout of the values that assembly writes.
     pub(crate) fn layout(&self) -> RowLayout<'_> {
         match &self.kind {
-            Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => RowLayout::of_graph(crs.graph()),
-            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => slices.layout(),
+            Kind::Crs(crs, _) => RowLayout::of_graph(crs.matrix.graph()),
+            Kind::Slices(slices, _) => slices.layout(),
         }
     }
 
     /// Returns the values that assembly writes and their layout.
     pub(crate) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<f64>) {
         match &mut self.kind {
-            Kind::Crs(crs) | Kind::Both(crs, _) | Kind::Single(crs, _) => {
-                let (graph, values) = crs.parts_mut();
+            Kind::Crs(crs, _) => {
+                let (graph, values) = crs.matrix.parts_mut();
                 (RowLayout::of_graph(graph), values)
             }
-            Kind::Slices(slices) | Kind::SingleSlices(slices, _) => slices.assembled(),
+            Kind::Slices(slices, _) => slices.assembled(),
         }
     }
+}
+
+/// A matrix in CRS by the type of its values.
+pub(crate) enum CrsValues<'a> {
+    Double(&'a CrsMatrix<f64, CudaMemory>),
+    Single(&'a CrsMatrix<f32, CudaMemory>),
 }
 
 impl Formats for Cuda {
     type Matrix = DeviceMatrix;
 
-    fn update(&self, matrix: &mut DeviceMatrix) -> Result<bool> {
-        match &mut matrix.kind {
-            Kind::Crs(_) | Kind::Slices(_) => Ok(false),
-            Kind::Both(crs, slices) => slices.update(self, crs).map(|()| true),
-            Kind::SingleSlices(slices, rounded) => rounded.round_slices(self, slices).map(|()| true),
-            Kind::Single(crs, Rounded::Slices(slices)) => slices.round(self, crs).map(|()| true),
-            Kind::Single(crs, Rounded::Crs(single)) => self.round(crs, single).map(|()| true),
-        }
+    fn operator(matrix: &DeviceMatrix) -> &dyn Operator<Cuda> {
+        matrix.operator()
     }
 
-    const FORMATS: &'static [Format] = &[Format::Crs, Format::Sell, Format::Pattern, Format::Symmetric];
+    fn in_f64(matrix: &DeviceMatrix) -> &dyn Operator<Cuda> {
+        matrix.in_f64()
+    }
+
+    fn update(&self, matrix: &mut DeviceMatrix) -> Result<bool> {
+        match &mut matrix.kind {
+            Kind::Crs(crs, Some(copy)) => copy.update(self, &crs.matrix).map(|_| true),
+            Kind::Slices(slices, Some(rounded)) => rounded.round_slices(self, slices).map(|()| true),
+            Kind::Crs(_, None) | Kind::Slices(_, None) => Ok(false),
+        }
+    }
 
     const FORMAT: Format = Format::Pattern;
 
@@ -185,16 +174,15 @@ impl Formats for Cuda {
         Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded, longest, is_symmetric })
     }
 
-    fn check_storage(_: MatrixStorage) -> Result<()> {
-        Ok(())
-    }
-
     fn has_lanes(format: Format) -> bool {
         format == Format::Crs
     }
 
     fn set_lanes(matrix: &mut DeviceMatrix, lanes: Lanes) {
-        matrix.lanes = Some(lanes);
+        if let Kind::Crs(crs, copy) = &mut matrix.kind {
+            crs.lanes = Some(lanes);
+            copy.iter_mut().for_each(|copy| copy.set_lanes(lanes));
+        }
     }
 
     fn assembled_len(matrix: &DeviceMatrix) -> usize {

@@ -1,124 +1,51 @@
 //! Storage formats made from a CRS graph, and products with a matrix in any of them.
 //!
 //! A space's [`Matrix`](Formats::Matrix) is assembled in its format or copied to it by [`update`](Formats::update). On a GPU, the
-//! values of any CRS matrix can be copied to a `Storage`.
+//! values of any CRS matrix can be copied to a `SlicedEll`.
 
-mod choice;
-#[cfg(feature = "cuda")]
-mod cuda;
+mod copy;
+mod crs;
 #[cfg(feature = "cuda")]
 mod device_matrix;
-#[cfg(feature = "cuda")]
-mod device_operator;
-mod host;
-mod host_blocks;
-mod host_layout;
 mod host_matrix;
-mod host_multiply;
-mod host_nodes;
-#[cfg(test)]
-mod host_refusals;
-mod host_rows;
-mod host_slices;
-mod host_symmetry;
-#[cfg(test)]
-mod host_tests;
-mod host_unions;
-mod host_update;
-#[cfg(feature = "cuda")]
-mod row_layout;
-#[cfg(feature = "cuda")]
-mod slice_layout;
-#[cfg(feature = "cuda")]
-mod sliced_ell;
-mod stored_value;
+mod precision;
+mod registry;
+mod slices;
 
-#[cfg(any(feature = "cli", feature = "cuda"))]
-pub(crate) use choice::SMALL_ON_GPU;
-pub use choice::{ByRows, Format, MatrixStorage, Precision, RowShape};
+pub use copy::FormatCopy;
 #[cfg(feature = "cuda")]
-pub use cuda::{Storage, Stored};
+pub use crs::DeviceCrs;
+#[cfg(feature = "cuda")]
+pub(crate) use device_matrix::CrsValues;
 #[cfg(feature = "cuda")]
 pub use device_matrix::DeviceMatrix;
+pub use host_matrix::HostMatrix;
+pub use precision::Precision;
+#[cfg(any(feature = "cli", feature = "cuda"))]
+pub(crate) use registry::SMALL_ON_GPU;
+pub use registry::{ByRows, Format, MatrixStorage, RowShape};
 #[cfg(feature = "cuda")]
-pub use device_operator::DeviceOperator;
+pub(crate) use slices::RowLayout;
+pub use slices::{HostSlices, StoredValue};
 #[cfg(feature = "cuda")]
-pub(crate) use device_operator::stored;
-pub use host_matrix::{HostMatrix, HostStored};
-pub use host_slices::HostSlices;
-#[cfg(feature = "cuda")]
-pub(crate) use row_layout::RowLayout;
-#[cfg(feature = "cuda")]
-pub use sliced_ell::{SliceArrays, SlicedEll};
-pub use stored_value::StoredValue;
+pub use slices::{SliceArrays, SlicedEll};
 
 use crate::Result;
-use crate::blas::{Blas, Reductions};
-use crate::space::{Array, Slice};
-use crate::sparse::{CrsGraph, Lanes};
-use std::ops::Range;
-
-/// A matrix in some format, as an operator multiplies with it.
-pub trait Product<S: Blas> {
-    /// Number of rows whose products share one partial sum. Ranges of [`multiply_dot`](Self::multiply_dot) start at a multiple.
-    const ROW_BLOCK: usize;
-
-    /// Rows at whose multiples a product may be divided into rows that read no ghost and others: a multiple of
-    /// [`ROW_BLOCK`](Self::ROW_BLOCK).
-    fn row_block(&self) -> usize {
-        Self::ROW_BLOCK
-    }
-
-    /// Rows and columns.
-    fn extents(&self) -> (usize, usize);
-
-    /// Bytes that a product y = A x has to move in this format, each vector once.
-    fn bytes(&self) -> usize;
-
-    /// y = A x.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    fn multiply(&self, space: &S, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()>;
-
-    /// y = A x over `rows` and `sums.scalars[slot]` = x.y, as [`Spmv::spmv_dot`](super::Spmv::spmv_dot).
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    fn multiply_dot(
-        &self,
-        space: &S,
-        rows: Range<usize>,
-        x: &Slice<S, f64>,
-        y: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()>;
-
-    /// [`multiply_dot`](Self::multiply_dot) over all rows, and the exchange of x's ghosts: the product sends the items of x that other
-    /// ranks read, and waits for its ghosts before the rows from `interior` on, which alone read them. Does nothing after convergence: all
-    /// ranks stop at the same product. Returns false, and does nothing, where products exchange no ghosts.
-    ///
-    /// # Errors
-    /// As [`multiply_dot`](Self::multiply_dot).
-    fn multiply_dot_exchanging(
-        &self,
-        _space: &S,
-        _interior: usize,
-        _exchange: &S::PeerExchange,
-        _x: &Slice<S, f64>,
-        _y: &mut Slice<S, f64>,
-        _sums: &mut Reductions<S>,
-        _slot: usize,
-    ) -> Result<bool> {
-        Ok(false)
-    }
-}
+use crate::blas::Blas;
+use crate::space::Array;
+use crate::sparse::{CrsGraph, Lanes, Operator};
+use std::fmt::Debug;
 
 /// A space that stores matrices in formats of its own.
 pub trait Formats: Blas {
     /// A matrix in a storage format, whose values are assembled.
-    type Matrix: std::fmt::Debug;
+    type Matrix: Debug;
+
+    /// Returns the matrix as products read it: the values of the last [`update`](Self::update).
+    fn operator(matrix: &Self::Matrix) -> &dyn Operator<Self>;
+
+    /// Returns the matrix with values in f64, where products read rounded ones.
+    fn in_f64(matrix: &Self::Matrix) -> &dyn Operator<Self>;
 
     /// Copies assembled values into the format, at most 16 bytes per entry. Returns false where values are assembled in the format or were
     /// copied since the last assembly, so that nothing was copied.
@@ -126,9 +53,6 @@ pub trait Formats: Blas {
     /// # Errors
     /// A failure of the device, if there is one.
     fn update(&self, matrix: &mut Self::Matrix) -> Result<bool>;
-
-    /// The formats in which this space multiplies.
-    const FORMATS: &'static [Format];
 
     /// The format of this space where nothing suits better.
     const FORMAT: Format;
@@ -154,12 +78,6 @@ pub trait Formats: Blas {
     fn row_shape(&self, graph: &CrsGraph<Self::Memory>, is_symmetric: bool) -> Result<RowShape> {
         Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded: 0, longest: 0, is_symmetric })
     }
-
-    /// Refuses a storage in which this space does not multiply.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) with the storages that are accepted.
-    fn check_storage(storage: MatrixStorage) -> Result<()>;
 
     /// Whether products in a format may share each row among several threads: [`set_lanes`](Self::set_lanes).
     fn has_lanes(_format: Format) -> bool {

@@ -1,13 +1,13 @@
 //! SpMV on a GPU: launches of `kernels/sparse.cu`, with 1 to 32 threads per row.
 //!
 //! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
-//! ([`Lanes::of`]) or from a measurement ([`Cuda::fastest_lanes`]). The same number gives the same bits every time.
+//! ([`Lanes::of`]). The same number gives the same bits every time.
 
 use super::{CrsMatrix, HostValue, Lanes, Spmv};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
 use crate::space::Item;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, PeerExchange, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::SPARSE;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -32,70 +32,63 @@ pub trait DeviceValue: HostValue {
     /// The same with ghosts that may still be on their way.
     #[doc(hidden)]
     const SPMV_DOT_EXCHANGING: [&'static str; 6];
-    /// In slices: sell, pattern and symmetric, by what happens to y.
+    /// In slices: pattern and symmetric, by what happens to y.
     #[doc(hidden)]
-    const SLICED: [[&'static str; 4]; 3];
+    const SLICED: [[&'static str; 4]; 2];
     #[doc(hidden)]
-    const SLICED_DOT: [&'static str; 3];
+    const SLICED_DOT: [&'static str; 2];
     #[doc(hidden)]
-    const SLICED_DOT_EXCHANGING: [&'static str; 3];
+    const SLICED_DOT_EXCHANGING: [&'static str; 2];
     /// Name of the type in kernel names.
     #[doc(hidden)]
     const NAME: &'static str;
 }
 
-macro_rules! by_lanes {
-    ($name:literal, $value:ident) => {
-        [
-            concat!($name, "_", stringify!($value), "_1"),
-            concat!($name, "_", stringify!($value), "_2"),
-            concat!($name, "_", stringify!($value), "_4"),
-            concat!($name, "_", stringify!($value), "_8"),
-            concat!($name, "_", stringify!($value), "_16"),
-            concat!($name, "_", stringify!($value), "_32"),
-        ]
-    };
+#[rustfmt::skip]
+impl DeviceValue for f64 {
+    const SPMV: [[&'static str; 6]; 4] = [
+        ["spmv_set_f64_1", "spmv_set_f64_2", "spmv_set_f64_4", "spmv_set_f64_8", "spmv_set_f64_16", "spmv_set_f64_32"],
+        ["spmv_scale_f64_1", "spmv_scale_f64_2", "spmv_scale_f64_4", "spmv_scale_f64_8", "spmv_scale_f64_16", "spmv_scale_f64_32"],
+        ["spmv_add_f64_1", "spmv_add_f64_2", "spmv_add_f64_4", "spmv_add_f64_8", "spmv_add_f64_16", "spmv_add_f64_32"],
+        ["spmv_axpby_f64_1", "spmv_axpby_f64_2", "spmv_axpby_f64_4", "spmv_axpby_f64_8", "spmv_axpby_f64_16", "spmv_axpby_f64_32"],
+    ];
+    const SPMV_DOT: [&'static str; 6] =
+        ["spmv_dot_f64_1", "spmv_dot_f64_2", "spmv_dot_f64_4", "spmv_dot_f64_8", "spmv_dot_f64_16", "spmv_dot_f64_32"];
+    const SPMV_DOT_EXCHANGING: [&'static str; 6] = [
+        "spmv_dot_exchanging_f64_1", "spmv_dot_exchanging_f64_2", "spmv_dot_exchanging_f64_4",
+        "spmv_dot_exchanging_f64_8", "spmv_dot_exchanging_f64_16", "spmv_dot_exchanging_f64_32",
+    ];
+    const SLICED: [[&'static str; 4]; 2] = [
+        ["pattern_set_f64", "pattern_scale_f64", "pattern_add_f64", "pattern_axpby_f64"],
+        ["symmetric_set_f64", "symmetric_scale_f64", "symmetric_add_f64", "symmetric_axpby_f64"],
+    ];
+    const SLICED_DOT: [&'static str; 2] = ["pattern_dot_f64", "symmetric_dot_f64"];
+    const SLICED_DOT_EXCHANGING: [&'static str; 2] = ["pattern_dot_exchanging_f64", "symmetric_dot_exchanging_f64"];
+    const NAME: &'static str = "f64";
 }
-macro_rules! by_updates {
-    ($format:literal, $value:ident) => {
-        [
-            concat!($format, "_set_", stringify!($value)),
-            concat!($format, "_scale_", stringify!($value)),
-            concat!($format, "_add_", stringify!($value)),
-            concat!($format, "_axpby_", stringify!($value)),
-        ]
-    };
+
+#[rustfmt::skip]
+impl DeviceValue for f32 {
+    const SPMV: [[&'static str; 6]; 4] = [
+        ["spmv_set_f32_1", "spmv_set_f32_2", "spmv_set_f32_4", "spmv_set_f32_8", "spmv_set_f32_16", "spmv_set_f32_32"],
+        ["spmv_scale_f32_1", "spmv_scale_f32_2", "spmv_scale_f32_4", "spmv_scale_f32_8", "spmv_scale_f32_16", "spmv_scale_f32_32"],
+        ["spmv_add_f32_1", "spmv_add_f32_2", "spmv_add_f32_4", "spmv_add_f32_8", "spmv_add_f32_16", "spmv_add_f32_32"],
+        ["spmv_axpby_f32_1", "spmv_axpby_f32_2", "spmv_axpby_f32_4", "spmv_axpby_f32_8", "spmv_axpby_f32_16", "spmv_axpby_f32_32"],
+    ];
+    const SPMV_DOT: [&'static str; 6] =
+        ["spmv_dot_f32_1", "spmv_dot_f32_2", "spmv_dot_f32_4", "spmv_dot_f32_8", "spmv_dot_f32_16", "spmv_dot_f32_32"];
+    const SPMV_DOT_EXCHANGING: [&'static str; 6] = [
+        "spmv_dot_exchanging_f32_1", "spmv_dot_exchanging_f32_2", "spmv_dot_exchanging_f32_4",
+        "spmv_dot_exchanging_f32_8", "spmv_dot_exchanging_f32_16", "spmv_dot_exchanging_f32_32",
+    ];
+    const SLICED: [[&'static str; 4]; 2] = [
+        ["pattern_set_f32", "pattern_scale_f32", "pattern_add_f32", "pattern_axpby_f32"],
+        ["symmetric_set_f32", "symmetric_scale_f32", "symmetric_add_f32", "symmetric_axpby_f32"],
+    ];
+    const SLICED_DOT: [&'static str; 2] = ["pattern_dot_f32", "symmetric_dot_f32"];
+    const SLICED_DOT_EXCHANGING: [&'static str; 2] = ["pattern_dot_exchanging_f32", "symmetric_dot_exchanging_f32"];
+    const NAME: &'static str = "f32";
 }
-macro_rules! by_formats {
-    ($name:literal, $value:ident) => {
-        [
-            concat!("sell_", $name, "_", stringify!($value)),
-            concat!("pattern_", $name, "_", stringify!($value)),
-            concat!("symmetric_", $name, "_", stringify!($value)),
-        ]
-    };
-}
-macro_rules! device_value {
-    ($value:ident) => {
-        impl DeviceValue for $value {
-            const SPMV: [[&'static str; 6]; 4] = [
-                by_lanes!("spmv_set", $value),
-                by_lanes!("spmv_scale", $value),
-                by_lanes!("spmv_add", $value),
-                by_lanes!("spmv_axpby", $value),
-            ];
-            const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot", $value);
-            const SPMV_DOT_EXCHANGING: [&'static str; 6] = by_lanes!("spmv_dot_exchanging", $value);
-            const SLICED: [[&'static str; 4]; 3] =
-                [by_updates!("sell", $value), by_updates!("pattern", $value), by_updates!("symmetric", $value)];
-            const SLICED_DOT: [&'static str; 3] = by_formats!("dot", $value);
-            const SLICED_DOT_EXCHANGING: [&'static str; 3] = by_formats!("dot_exchanging", $value);
-            const NAME: &'static str = stringify!($value);
-        }
-    };
-}
-device_value!(f64);
-device_value!(f32);
 
 /// Returns the kernel for alpha and beta: (1, 0), (alpha, 0), (1, 1), any.
 pub(crate) fn update(alpha: f64, beta: f64) -> usize {
@@ -165,7 +158,7 @@ impl Cuda {
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
         interior: usize,
-        exchange: &PeerExchange,
+        exchange: &CudaArray<u64>,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
@@ -178,41 +171,13 @@ impl Cuda {
             self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], rows.div_ceil(THREADS as usize / lanes.count()))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (interior, rows, slot) = (interior as u64, rows as u64, slot as u32);
-        let (stop, ranks, ticket, ghosts) =
-            (sums.stop_argument(), sums.ranks_argument(), self.ticket(), &exchange.table);
+        let (stop, ranks, ticket, ghosts) = (sums.stop_argument(), sums.ranks_argument(), self.ticket(), exchange);
         let Reductions { partials, scalars, .. } = sums;
         #[rustfmt::skip]
         let arguments = arguments![
             interior, rows, row_map, entries, values, ghosts, x, y, stop, ranks, partials, slot, scalars, ticket,
         ];
         self.launch(&SPARSE, V::SPMV_DOT_EXCHANGING[lanes as usize], grid, arguments)
-    }
-
-    /// Returns the number of threads per row that multiplies this matrix fastest on this GPU. Times three products with each
-    /// number and waits for them.
-    ///
-    /// # Errors
-    /// As [`spmv`](Spmv::spmv).
-    pub fn fastest_lanes<V: DeviceValue>(
-        &self,
-        a: &CrsMatrix<V, CudaMemory>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-    ) -> Result<Lanes> {
-        let mut best = (std::time::Duration::MAX, Lanes::of_matrix(a));
-        for (lanes, _) in Lanes::ALL {
-            // Not timed: the first product of a kernel may include its compilation.
-            self.spmv_lanes(lanes, 1.0, a, x, 0.0, y)?;
-            let before = self.record()?;
-            for _ in 0..3 {
-                self.spmv_lanes(lanes, 1.0, a, x, 0.0, y)?;
-            }
-            let time = self.record()?.since(&before)?;
-            if time < best.0 {
-                best = (time, lanes);
-            }
-        }
-        Ok(best.1)
     }
 
     /// Returns a grid of resident blocks that walk over the tiles: at most one block per tile and per partial sum, and

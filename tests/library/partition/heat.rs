@@ -7,7 +7,7 @@ use minifenl::element::equations::Heat;
 use minifenl::fill::{Assemble, Boundary, Dirichlet, HeatInput, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
-use minifenl::space::{HostMemory, Serial, Threads};
+use minifenl::space::{HostSpace, Serial, Threads};
 use minifenl::sparse::{CrsMatrix, Format, HostMatrix};
 use std::collections::HashMap;
 use support::Random;
@@ -22,7 +22,7 @@ fn assembled<S>(
     temperature: &[f64],
 ) -> (CrsMatrix, Vec<f64>)
 where
-    S: Assemble<Memory = HostMemory, Matrix = HostMatrix> + Boundary + graph::BuildGraph,
+    S: HostSpace + Assemble<Matrix = HostMatrix<S>> + Boundary + graph::BuildGraph,
 {
     let graph = graph::build(space, elem_node, rows, graph::Strategy::default()).unwrap();
     let free = Dirichlet::new(space, &graph.crs, &vec![0; elem_node.node_count()]).unwrap();

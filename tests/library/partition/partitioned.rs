@@ -178,15 +178,15 @@ impl System {
     }
 
     /// Solves for the owned unknowns, the first of `x`.
-    fn solve<A: minifenl::solve::LinearOperator<Serial>>(
+    fn solve(
         &self,
         space: &Serial,
-        operator: A,
+        operator: &dyn minifenl::sparse::Operator<Serial>,
         comm: &dyn Communicator,
         x: &mut [f64],
     ) -> Result<()> {
         let mut work = CgWorkspace::new(space, operator.rows(), operator.columns())?;
-        let mut system = LinearSystem { operator, preconditioner: Identity, comm, rhs: &self.residual };
+        let mut system = LinearSystem { operator, preconditioner: Identity, comm: &comm, rhs: &self.residual };
         let params = CgParams { tolerance: 1e-12, max_iterations: 500 };
         cg(space, &mut system, x, params, &mut work, &mut |_, _| {})?;
         Ok(())
@@ -297,7 +297,7 @@ pub fn check(comm: &dyn Communicator, mesh: &CutMesh, given: Given, strategy: fi
     let mut halo = Halo::new(&Serial, comm, part.nodes.map())?;
     let operator = DistributedOperator::new(&system.matrix, &mut halo, part.interior_count())?;
     let mut x = vec![0.0; rows];
-    system.solve(&Serial, operator, comm, &mut x)?;
+    system.solve(&Serial, &operator, comm, &mut x)?;
     let expected = mesh.solution()?;
     let scale = expected.values().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     for (x, id) in x.iter().zip(ids) {

@@ -64,7 +64,6 @@ fn a_dumped_deck_dumps_itself_and_flags_override_it() {
         "--device",
         "cuda",
         "--format",
-        "sell",
         "--dump-deck",
     ];
     let (code, first, _) = run(&flags);
@@ -104,10 +103,10 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
         ("--graph", "map dashmap gather sort"),
         ("--fill", "auto scatter gather colour"),
         ("--kernel", "auto contraction fused"),
-        ("--cg-variant", "auto classic single-reduction pipelined"),
+        ("--cg-variant", "auto classic single-reduction"),
         ("--operator", "assembled matrix-free"),
         ("--device", "auto cpu cuda"),
-        ("--format", "auto crs sell pattern symmetric"),
+        ("--format", "auto crs pattern symmetric"),
         ("--color", "auto always never"),
         ("--preset", "fast seeds"),
         ("--lanes", "auto warp 1 2 4 8 16 32"),

@@ -1,19 +1,19 @@
-//! Single-reduction and pipelined CG on a GPU against `Serial`.
+//! Single-reduction CG on a GPU against `Serial`.
 
 use super::super::cg_steps::equal_plain_loops;
 use super::solve::{laplace, same};
-use super::sparse::{matrix, neighbours};
+use super::sparse::{matrix, neighbours, stored};
 use super::{difference, gpu, wave};
 use minifenl::Result;
 use minifenl::comm::Solo;
 use minifenl::solve::{
-    CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearOperator, LinearSystem, Preconditioner, Reason,
-    SolveInfo, TrueResidual, cg, true_residual,
+    CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearSystem, Preconditioner, Reason, SolveInfo, TrueResidual,
+    cg, cg_single_launch, true_residual,
 };
 use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial, Slice};
-use minifenl::sparse::{CrsMatrix, Format, Spmv, Storage};
+use minifenl::sparse::{CrsMatrix, Format, Operator, Spmv};
 
-const NEW: [CgVariant; 2] = [CgVariant::SingleReduction, CgVariant::Pipelined];
+const NEW: [CgVariant; 1] = [CgVariant::SingleReduction];
 const PARAMS: CgParams = CgParams { tolerance: 1e-9, max_iterations: 1000 };
 
 /// z = D r with a diagonal matrix D.
@@ -39,7 +39,7 @@ fn inverse_diagonal(a: &CrsMatrix) -> CrsMatrix {
 /// Solves A x = b from 0: result, x and true residual.
 fn solve<S: CgSteps>(
     space: &S,
-    a: impl LinearOperator<S>,
+    a: &dyn Operator<S>,
     preconditioner: impl Preconditioner<S>,
     b: &[f64],
     params: CgParams,
@@ -49,16 +49,14 @@ fn solve<S: CgSteps>(
     let mut work = CgWorkspace::of_variant(space, a.rows(), a.columns(), variant).unwrap();
     let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: S::Memory::slice(&b) };
     let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| {});
-    let truth = true_residual(space, &mut system, S::Memory::slice(&x), &mut work).unwrap();
+    let truth = true_residual(space, &system, S::Memory::slice(&x), &mut work).unwrap();
     (info, space.download(&x).unwrap(), truth)
 }
 
 /// Hands the matrix over in every format, by name.
-fn formats(space: &Cuda, a: &CrsMatrix<f64, CudaMemory>, mut work: impl FnMut(&str, &Storage)) {
+fn formats(space: &Cuda, a: &CrsMatrix<f64, CudaMemory>, mut work: impl FnMut(&str, &dyn Operator<Cuda>)) {
     for (format, name) in Format::ALL {
-        let mut storage = Storage::new(space, format, a.graph()).unwrap();
-        storage.update(space, a).unwrap();
-        work(name, &storage);
+        work(name, &*stored(space, format, a));
     }
 }
 
@@ -92,8 +90,8 @@ fn cg_variants_agree_with_serial_in_every_format() {
                     assert!(difference < 1e-5, "{case}: {difference}");
                     assert!(!info.one_launch && info.variant == variant, "{case}");
                 };
-                let first = solve(&space, storage.view(&there), Identity, &b, PARAMS, variant);
-                let again = solve(&space, storage.view(&there), Identity, &b, PARAMS, variant);
+                let first = solve(&space, storage, Identity, &b, PARAMS, variant);
+                let again = solve(&space, storage, Identity, &b, PARAMS, variant);
                 assert_eq!(
                     (first.0.as_ref().unwrap(), &first.1),
                     (again.0.as_ref().unwrap(), &again.1),
@@ -101,25 +99,24 @@ fn cg_variants_agree_with_serial_in_every_format() {
                 );
                 check(&plain, first);
                 let scale = Scale::<Cuda>(&inverse_there);
-                check(&preconditioned, solve(&space, storage.view(&there), scale, &b, PARAMS, variant));
+                check(&preconditioned, solve(&space, storage, scale, &b, PARAMS, variant));
             });
         }
     }
 }
 
 #[test]
-fn only_a_workspace_without_a_variant_solves_in_one_launch() {
-    let Some(space) = gpu("only_a_workspace_without_a_variant_solves_in_one_launch") else { return };
+fn a_launch_solves_and_counts_its_reductions() {
+    let Some(space) = gpu("a_launch_solves_and_counts_its_reductions") else { return };
     let a = laplace(neighbours([12, 11, 10]), 0.1).upload(&space).unwrap();
     let (n, b) = (a.graph().rows(), space.upload(&wave(a.graph().rows(), 0.7)).unwrap());
-    let mut storage = Storage::new(&space, Format::Pattern, a.graph()).unwrap();
-    storage.update(&space, &a).unwrap();
+    let launch = space.single_launch_of(&a).unwrap().unwrap();
     let mut work = CgWorkspace::new(&space, n, n).unwrap();
-    let mut system = LinearSystem { operator: storage.view(&a), preconditioner: Identity, comm: &Solo, rhs: &b };
+    let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
     let mut x = space.zeros(n).unwrap();
-    let info = cg(&space, &mut system, &mut x, PARAMS, &mut work, &mut |_, _| {}).unwrap();
+    let info = cg_single_launch(&space, &launch, &mut system, &mut x, PARAMS, &mut work, &mut |_, _| {}).unwrap();
     assert!(info.one_launch && info.reductions > info.iterations, "{info:?}");
-    let asked = solve(&space, storage.view(&a), Identity, &wave(n, 0.7), PARAMS, CgVariant::Classic).0.unwrap();
+    let asked = solve(&space, &a, Identity, &wave(n, 0.7), PARAMS, CgVariant::Classic).0.unwrap();
     assert!(!asked.one_launch && asked.reductions == 2 * asked.iterations + 2, "{asked:?}");
 }
 
@@ -156,7 +153,7 @@ fn failures_of_cg_variants_equal_those_of_serial() {
         for variant in NEW {
             let expected = solve(&Serial, &a, Identity, &b, params, variant).0.unwrap_err();
             formats(&space, &there, |format, storage| {
-                let found = solve(&space, storage.view(&there), Identity, &b, params, variant).0.unwrap_err();
+                let found = solve(&space, storage, Identity, &b, params, variant).0.unwrap_err();
                 assert!(same(&found, &expected), "{case}, {variant}, {format}: {found}, expected {expected}");
             });
         }
@@ -164,7 +161,7 @@ fn failures_of_cg_variants_equal_those_of_serial() {
     let there = good().upload(&space).unwrap();
     for variant in NEW {
         formats(&space, &there, |format, storage| {
-            let (info, x, _) = solve(&space, storage.view(&there), Identity, &vec![0.0; n], PARAMS, variant);
+            let (info, x, _) = solve(&space, storage, Identity, &vec![0.0; n], PARAMS, variant);
             let zero = SolveInfo { reason: Reason::Zero, variant, ..SolveInfo::default() };
             assert_eq!((info.unwrap(), x), (zero, vec![0.0; n]), "{variant}, {format}");
         });
@@ -190,7 +187,7 @@ fn an_ill_conditioned_system_reaches_the_tolerance_on_a_gpu() {
     let there = a.upload(&space).unwrap();
     for variant in NEW {
         formats(&space, &there, |format, storage| {
-            let (info, _, truth) = solve(&space, storage.view(&there), Identity, &b, params, variant);
+            let (info, _, truth) = solve(&space, storage, Identity, &b, params, variant);
             let info = info.unwrap_or_else(|error| panic!("{variant}, {format}: {error}"));
             println!("{variant}, {format}: {} iterations, classic {classic}", info.iterations);
             assert!(truth.residual <= 1.001 * params.tolerance * info.rhs, "{variant}, {format}: {truth:?}, {info:?}");

@@ -66,7 +66,7 @@ fn layout(graph: &CrsGraph, format: Format, coarse: bool) -> SliceArrays {
         let mut union: Vec<i32> = here.flat_map(offsets).collect();
         union.sort_unstable();
         union.dedup();
-        let listed = format == Format::Sell || union.len() > 40 || 2 * union.len() > 3 * longest;
+        let listed = union.len() > 40 || 2 * union.len() > 3 * longest;
         unions.push((longest, (!listed).then_some(union)));
     }
     // Of each slice: entries stored per row, mirrored entries, table.
@@ -124,9 +124,10 @@ fn layouts_of_slices_equal_their_definition() {
     let Some(space) = gpu("layouts_of_slices_equal_their_definition") else { return };
     for a in zoo().into_iter().chain(patterns()) {
         let there = a.upload(&space).unwrap();
-        for format in [Format::Sell, Format::Pattern, Format::Symmetric] {
+        for format in [Format::Pattern, Format::Symmetric] {
             for mask in [u64::MAX, 0] {
-                let slices = SlicedEll::<f64>::with_hash_mask(&space, format, there.graph(), mask).unwrap();
+                let slices =
+                    SlicedEll::<f64>::with_hash_mask(&space, format == Format::Symmetric, there.graph(), mask).unwrap();
                 let expected = layout(a.graph(), format, mask == 0);
                 let case = format!("{} rows, {format}, {mask:x}", a.graph().rows());
                 assert!(slices.arrays(&space).unwrap() == expected, "{case}");
@@ -147,7 +148,8 @@ fn unions_of_one_hash_are_told_apart() {
         let there = a.upload(&space).unwrap();
         let x = space.upload(&wave(a.graph().columns(), 0.31)).unwrap();
         let product = |mask| {
-            let mut slices = SlicedEll::with_hash_mask(&space, format, there.graph(), mask).unwrap();
+            let mut slices =
+                SlicedEll::with_hash_mask(&space, format == Format::Symmetric, there.graph(), mask).unwrap();
             slices.update(&space, &there).unwrap();
             let mut y = space.upload(&vec![f64::NAN; a.graph().rows()]).unwrap();
             slices.spmv(&space, 1.0, &x, 0.0, &mut y).unwrap();
@@ -168,8 +170,8 @@ fn halves_of_a_box_are_stored_once() {
     let Some(space) = gpu("halves_of_a_box_are_stored_once") else { return };
     for size in [[64, 40, 40], [100, 30, 20]] {
         let a = symmetric(&neighbours(size)).upload(&space).unwrap();
-        let whole = SlicedEll::<f64>::new(&space, Format::Pattern, a.graph()).unwrap();
-        let half = SlicedEll::<f64>::new(&space, Format::Symmetric, a.graph()).unwrap();
+        let whole = SlicedEll::<f64>::new(&space, false, a.graph()).unwrap();
+        let half = SlicedEll::<f64>::new(&space, true, a.graph()).unwrap();
         let (whole, half) = (whole.entries().0 as f64, half.entries().0 as f64);
         assert!(half < 0.56 * whole, "{size:?}: {half} of {whole} values");
     }
@@ -181,8 +183,8 @@ fn symmetric_slices_refuse_other_matrices() {
     let Some(space) = gpu("symmetric_slices_refuse_other_matrices") else { return };
     let update = |a: &CrsMatrix| {
         let there = a.upload(&space).unwrap();
-        let of_double = SlicedEll::<f64>::new(&space, Format::Symmetric, there.graph()).unwrap().update(&space, &there);
-        let of_single = SlicedEll::<f32>::new(&space, Format::Symmetric, there.graph()).unwrap().round(&space, &there);
+        let of_double = SlicedEll::<f64>::new(&space, true, there.graph()).unwrap().update(&space, &there);
+        let of_single = SlicedEll::<f32>::new(&space, true, there.graph()).unwrap().round(&space, &there);
         assert_eq!(of_double.is_ok(), of_single.is_ok());
         of_double.map_err(|error| error.to_string())
     };
@@ -231,10 +233,10 @@ fn values_are_rounded_and_refused_if_too_large() {
     let Some(space) = gpu("values_are_rounded_and_refused_if_too_large") else { return };
     let a = symmetric(&neighbours([21, 17, 13]));
     let (there, rounded) = (a.upload(&space).unwrap(), single(&a).upload(&space).unwrap());
-    for format in [Format::Sell, Format::Pattern, Format::Symmetric] {
-        let mut slices = SlicedEll::<f32>::new(&space, format, there.graph()).unwrap();
+    for format in [Format::Pattern, Format::Symmetric] {
+        let mut slices = SlicedEll::<f32>::new(&space, format == Format::Symmetric, there.graph()).unwrap();
         slices.round(&space, &there).unwrap();
-        let mut expected = SlicedEll::<f32>::new(&space, format, rounded.graph()).unwrap();
+        let mut expected = SlicedEll::<f32>::new(&space, format == Format::Symmetric, rounded.graph()).unwrap();
         expected.update(&space, &rounded).unwrap();
         assert!(space.download(slices.values()).unwrap() == space.download(expected.values()).unwrap(), "{format}");
         let mut large = a.clone();

@@ -1,14 +1,15 @@
 //! CG on matrices in GPU memory: every format, by kernels and in one launch.
 
-use super::sparse::{matrix, neighbours, single};
+use super::sparse::{matrix, neighbours, single, stored};
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::comm::Solo;
 use minifenl::solve::{
-    CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearOperator, LinearSystem, Reason, SolveInfo, cg,
+    CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearSystem, Reason, SingleLaunch, SolveInfo, cg,
+    cg_single_launch,
 };
 use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial};
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Storage};
+use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Operator};
 use minifenl::{Error, Result};
 
 const PARAMS: CgParams = CgParams { tolerance: 1e-11, max_iterations: 1000 };
@@ -45,14 +46,18 @@ fn uneven(n: usize) -> CrsMatrix {
 /// Solves A x = b from 0.
 fn solve<S: CgSteps>(
     space: &S,
-    a: impl LinearOperator<S>,
+    (a, launch): (&dyn Operator<S>, Option<&SingleLaunch<'_, S>>),
     b: &[f64],
     params: CgParams,
 ) -> (Result<SolveInfo>, Vec<f64>) {
     let (b, mut x): (_, Array<S, f64>) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
     let mut work = CgWorkspace::new(space, a.rows(), a.columns()).unwrap();
     let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: S::Memory::slice(&b) };
-    let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| {});
+    let (there, observe) = (S::Memory::slice_mut(&mut x), &mut |_, _| {});
+    let info = match launch {
+        Some(launch) => cg_single_launch(space, launch, &mut system, there, params, &mut work, observe),
+        None => cg(space, &mut system, there, params, &mut work, observe),
+    };
     (info, space.download(&x).unwrap())
 }
 
@@ -65,14 +70,12 @@ fn each<V: DeviceValue>(
     mut check: impl FnMut(String, Result<SolveInfo>, Vec<f64>),
 ) {
     for (format, name) in Format::ALL {
-        let mut storage = Storage::new(space, format, a.graph()).unwrap();
-        storage.update(space, a).unwrap();
-        for at_once in [false, true] {
-            let mut stored = storage.view(a);
-            stored.at_once = at_once;
-            let (info, x) = solve(space, stored, b, params);
+        let stored = stored(space, format, a);
+        for launch in [None, space.single_launch_of(a).unwrap()] {
+            let (at_once, solver) = (launch.is_some(), (&*stored, launch.as_deref()));
+            let (info, x) = solve(space, solver, b, params);
             if info.is_ok() {
-                let again = solve(space, stored, b, params);
+                let again = solve(space, solver, b, params);
                 assert_eq!((info.as_ref().ok(), &x), (again.0.as_ref().ok(), &again.1), "{name}, at once: {at_once}");
             }
             check(format!("{name}, at once: {at_once}"), info, x);
@@ -84,7 +87,7 @@ fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
     let params = CgParams { tolerance, ..PARAMS };
     let n = a.graph().rows();
     let b = wave(n, 0.77);
-    let (expected, solution) = solve(&Serial, a, &b, params);
+    let (expected, solution) = solve(&Serial, (a, None), &b, params);
     let expected = expected.unwrap();
     each(space, &a.upload(space).unwrap(), &b, params, |name, info, x| {
         let info = info.unwrap();
@@ -112,14 +115,14 @@ fn only_small_systems_are_solved_in_one_launch() {
     for (size, small) in [([7, 5, 6], true), ([32, 32, 32], true), ([60, 50, 45], true), ([90, 80, 70], false)] {
         let a = laplace(neighbours(size), 0.1).upload(&space).unwrap();
         let n = a.graph().rows();
-        let mut storage = Storage::new(&space, Format::Crs, a.graph()).unwrap();
-        storage.update(&space, &a).unwrap();
+        let launch = space.single_launch_of(&a).unwrap();
+        assert_eq!(launch.is_some(), small, "{size:?}");
         let (mut x, mut r) = (space.upload(&wave(n, 0.3)).unwrap(), space.upload(&wave(n, 0.4)).unwrap());
         // A state that is set: nothing changes.
         let before = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 8.0, 9.0, 10.0];
         let mut sums = Reductions::new(&space, n, CgSlot::LEN).unwrap();
         sums.scalars = space.upload(&before).unwrap();
-        assert_eq!(storage.view(&a).cg_at_once(&space, &mut x, &mut r, &mut sums).unwrap(), small, "{size:?}");
+        launch.map(|launch| launch(&space, &mut x, &mut r, &mut sums).unwrap());
         assert_eq!(space.download(&sums.scalars).unwrap(), before);
         assert_eq!(space.download(&x).unwrap(), wave(n, 0.3));
     }
@@ -198,7 +201,7 @@ fn failures_equal_those_of_serial() {
         ("overflow", with(&|_, value| *value *= 1e200), wave(n, 0.77).into_iter().map(|b| b * 1e120).collect(), PARAMS),
     ];
     for (case, a, b, params) in cases {
-        let expected = solve(&Serial, &a, &b, params).0.unwrap_err();
+        let expected = solve(&Serial, (&a, None), &b, params).0.unwrap_err();
         each(&space, &a.upload(&space).unwrap(), &b, params, |name, info, _| {
             let found = info.unwrap_err();
             assert!(same(&found, &expected), "{case}, {name}: {found}, expected {expected}");
@@ -230,7 +233,6 @@ fn problems_agree_in_every_format() {
         };
         let expected = solved(Format::Crs, fill::Strategy::Gather);
         for (format, strategy) in [
-            (Format::Sell, fill::Strategy::Gather),
             (Format::Pattern, fill::Strategy::Gather),
             (Format::Pattern, fill::Strategy::Scatter),
             (Format::Pattern, fill::Strategy::Colour),

@@ -2,8 +2,9 @@
 
 use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
+use minifenl::space::cuda::CudaMemory;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceValue, Format, Lanes, Product, SlicedEll, Spmv, Storage};
+use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceCrs, DeviceValue, Format, Lanes, Operator, SlicedEll, Spmv};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -167,7 +168,7 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, product: Dot<'_>) {
 }
 
 /// Formats of any matrix.
-const WHOLE: [Format; 3] = [Format::Crs, Format::Sell, Format::Pattern];
+const WHOLE: [Format; 2] = [Format::Crs, Format::Pattern];
 /// Slot of the dot.
 const SLOT: usize = 2;
 
@@ -184,15 +185,39 @@ fn products_with_dots_agree_with_serial() {
     }
 }
 
+/// A copy of a matrix in a format.
+pub fn stored<V: DeviceValue>(space: &Cuda, format: Format, a: &CrsMatrix<V, CudaMemory>) -> Box<dyn Operator<Cuda>> {
+    if format == Format::Crs {
+        return Box::new(DeviceCrs::from(a.clone()));
+    }
+    let mut slices = SlicedEll::new(space, format == Format::Symmetric, a.graph()).unwrap();
+    slices.update(space, a).unwrap();
+    Box::new(slices)
+}
+
+/// y = alpha A x + beta y in a format.
+pub fn spmv<V: DeviceValue>(
+    space: &Cuda,
+    format: Format,
+    a: &CrsMatrix<V, CudaMemory>,
+    (alpha, x, beta): (f64, &CudaArray<f64>, f64),
+    y: &mut CudaArray<f64>,
+) {
+    if format == Format::Crs {
+        return space.spmv(alpha, a, x, beta, y).unwrap();
+    }
+    let mut slices = SlicedEll::new(space, format == Format::Symmetric, a.graph()).unwrap();
+    slices.update(space, a).unwrap();
+    slices.spmv(space, alpha, x, beta, y).unwrap();
+}
+
 fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, formats: &[Format]) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
     let x_there = space.upload(&x).unwrap();
     for &format in formats {
         let name = format!("{format}");
-        let mut storage = Storage::new(space, format, there.graph()).unwrap();
-        storage.update(space, &there).unwrap();
-        let stored = storage.view(&there);
+        let stored = stored(space, format, &there);
         let share = if format == Format::Symmetric { 2 } else { 1 };
         assert!(stored.bytes() >= 8 * (rows + columns) + size_of::<V>() * a.graph().nnz() / share);
         for (alpha, beta) in CASES {
@@ -200,7 +225,7 @@ fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, formats: &[Format]
             Serial.spmv(alpha, a, &x, beta, &mut expected).unwrap();
             let product = || {
                 let mut y = space.upload(&before(rows, beta)).unwrap();
-                stored.spmv(space, alpha, &x_there, beta, &mut y).unwrap();
+                spmv(space, format, &there, (alpha, &x_there, beta), &mut y);
                 space.download(&y).unwrap()
             };
             let found = product();
@@ -222,10 +247,9 @@ fn products_agree_with_serial_in_every_format() {
         by_formats(&space, &single(&halves), &[Format::Symmetric]);
         for (format, a) in WHOLE.map(|format| (format, &a)).into_iter().chain([(Format::Symmetric, &halves)]) {
             let there = a.upload(&space).unwrap();
-            let mut storage = Storage::new(&space, format, there.graph()).unwrap();
-            storage.update(&space, &there).unwrap();
+            let stored = stored(&space, format, &there);
             dots(&space, a, 32, &mut |rows, x, y, sums| {
-                storage.view(&there).spmv_dot(&space, rows, x, y, sums, SLOT).unwrap();
+                stored.apply_dot_rows(&space, rows, x, y, sums, SLOT).unwrap();
             });
         }
         let there = a.upload(&space).unwrap();
@@ -239,17 +263,18 @@ fn offset_patterns_are_found_and_shared() {
     let Some(space) = gpu("offset_patterns_are_found_and_shared") else { return };
     let slices = |a: &CrsMatrix, format| {
         let there = a.upload(&space).unwrap();
-        SlicedEll::<f64>::new(&space, format, there.graph()).unwrap()
+        SlicedEll::<f64>::new(&space, format == Format::Symmetric, there.graph()).unwrap()
     };
     let a = neighbours([64, 9, 8]);
-    let (pattern, sell) = (slices(&a, Format::Pattern), slices(&a, Format::Sell));
-    assert_eq!((pattern.entries().1, sell.entries().1), (0, sell.entries().0), "all in tables, all listed");
+    let pattern = slices(&a, Format::Pattern);
+    assert_eq!(pattern.entries().1, 0, "all in tables");
     assert!(pattern.bytes() < 8 * pattern.entries().0 + 64 * 9 * 8 + 2 * 27 * 27 * 4, "tables are shared");
     let spread = spread(777, 901, |i| 1 + i * 31 % 300);
-    assert_eq!(slices(&spread, Format::Pattern).entries(), slices(&spread, Format::Sell).entries());
+    let (entries, listed) = slices(&spread, Format::Pattern).entries();
+    assert_eq!(entries, listed, "all listed");
     let (one, other) = (a.upload(&space).unwrap(), a.upload(&space).unwrap());
-    let mut storage = Storage::new(&space, Format::Pattern, one.graph()).unwrap();
-    assert!(storage.update(&space, &other).unwrap_err().to_string().contains("another graph"));
+    let mut slices = SlicedEll::<f64>::new(&space, false, one.graph()).unwrap();
+    assert!(slices.update(&space, &other).unwrap_err().to_string().contains("another graph"));
 }
 
 #[test]
@@ -260,21 +285,6 @@ fn lanes_are_chosen_by_the_matrix() {
     assert_eq!("16".parse::<Lanes>().unwrap().count(), 16);
     let Some(space) = gpu("lanes_are_chosen_by_the_matrix") else { return };
     let a = neighbours([21, 17, 13]).upload(&space).unwrap();
-    let (x, mut y) = (space.zeros(a.graph().columns()).unwrap(), space.zeros(a.graph().rows()).unwrap());
-    assert!(space.fastest_lanes(&a, &x, &mut y).unwrap().count() <= 32);
+    let x = space.zeros(a.graph().columns()).unwrap();
     assert!(space.spmv(1.0, &a, &x, 0.0, &mut space.zeros(3).unwrap()).unwrap_err().to_string().contains("`y`"));
-}
-
-#[test]
-fn formats_are_timed_where_they_store_the_matrix() {
-    let Some(space) = gpu("formats_are_timed_where_they_store_the_matrix") else { return };
-    let whole = neighbours([64, 32, 32]);
-    for (a, count) in [(&symmetric(&whole), 4), (&whole, 3)] {
-        let there = a.upload(&space).unwrap();
-        let (x, mut y) =
-            (space.upload(&wave(a.graph().columns(), 0.31)).unwrap(), space.zeros(a.graph().rows()).unwrap());
-        let times = space.time_formats(&there, &Format::ALL.map(|(format, _)| format), &x, &mut y).unwrap();
-        assert_eq!(times.len(), count, "{times:?}");
-        assert!(times.windows(2).all(|pair| pair[0].1 <= pair[1].1) && !times[0].1.is_zero(), "{times:?}");
-    }
 }

@@ -7,7 +7,7 @@ use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, HaloExchange, Map, agree};
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, PeerExchange, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, arguments};
 use crate::{LocalOrdinal, Result};
 use std::rc::Rc;
 
@@ -21,7 +21,8 @@ pub(super) struct PeerHalo {
     space: Cuda,
     /// Number of pieces that are sent and received.
     counts: (usize, usize),
-    exchange: PeerExchange,
+    /// `Exchange` in kernels/ranks.cuh, with its state.
+    exchange: CudaArray<u64>,
     _tables: Tables,
     _windows: Windows,
 }
@@ -93,7 +94,7 @@ impl PeerHalo {
                 sends.address(),
                 list.address(),
             ];
-            let exchange = PeerExchange { table: space.upload(&table)? };
+            let exchange = space.upload(&table)?;
             let (space, tables) = (space.clone(), Tables { _sends: sends, _receives: receives, _list: list });
             Ok(PeerHalo { shared, space, counts, exchange, _tables: tables, _windows: windows })
         };
@@ -104,7 +105,7 @@ impl PeerHalo {
 impl PeerHalo {
     fn receive(&self, space: &Cuda, x: Argument) -> Result<()> {
         let grid = Grid::new(self.counts.1.min(BLOCKS), THREADS);
-        space.launch(&HALO, "receive_ghosts", grid, arguments![&self.exchange.table, x])
+        space.launch(&HALO, "receive_ghosts", grid, arguments![&self.exchange, x])
     }
 }
 
@@ -112,7 +113,7 @@ impl HaloExchange<Cuda> for PeerHalo {
     fn begin(&mut self, space: &Cuda, x: &mut CudaArray<f64>) -> Result<()> {
         self.shared.check()?;
         let grid = Grid::new(self.counts.0.min(BLOCKS), THREADS);
-        space.launch(&HALO, "send_ghosts", grid, arguments![&self.exchange.table, x])
+        space.launch(&HALO, "send_ghosts", grid, arguments![&self.exchange, x])
     }
 
     fn end(&mut self, space: &Cuda, x: &mut CudaArray<f64>) -> Result<()> {
@@ -124,7 +125,7 @@ impl HaloExchange<Cuda> for PeerHalo {
         let _ = self.receive(&self.space, Argument::NULL);
     }
 
-    fn peer(&self) -> Option<&PeerExchange> {
+    fn peer(&self) -> Option<&CudaArray<u64>> {
         Some(&self.exchange)
     }
 

@@ -102,7 +102,7 @@ impl Link<Cuda> for Peer {
     }
 
     fn attach(&self, sums: &mut Reductions<Cuda>) {
-        sums.ranks = Some(self.sum.clone());
+        sums.collective = Some(self.sum.clone());
     }
 
     fn is_recordable(&self) -> bool {

@@ -12,33 +12,26 @@
 use super::solve::Solve;
 use super::{CgSlot, CgSteps, CgVectors, Parts, Quotient};
 use crate::Result;
-use crate::comm::AllReduce;
-use crate::solve::krylov::{LinearOperator, Preconditioner};
+use crate::solve::krylov::Preconditioner;
 
 /// Slots of r.z: without a preconditioner r.z is r.r.
 const fn rz(is_identity: bool) -> [usize; 2] {
     if is_identity { CgSlot::RR } else { CgSlot::RZ }
 }
 
-impl<S, A, M, C> Solve<'_, S, A, M, C>
-where
-    S: CgSteps,
-    A: LinearOperator<S>,
-    M: Preconditioner<S>,
-    C: AllReduce<S> + ?Sized,
-{
-    /// Computes r = b - A x, p = z = M^-1 r, r.r, r.z.
+impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
+    /// r = b - A x, p = z = M^-1 r, r.r, r.z, and the state.
     pub(super) fn classic_start(&mut self) -> Result<()> {
         let Solve { space, a, m, comm, b, x, work, reductions, .. } = self;
         let (n, space) = (self.n, *space);
-        let Parts { p, q, r, preconditioned: [z, ..], sums, .. } = work.parts();
+        let Parts { p, q, r, z, sums, .. } = work.parts();
         let [rr, _] = CgSlot::RR;
         // p carries x through the first product: it has room for the ghosts.
         space.copy(n, x, p)?;
         a.apply(space, p, q)?;
         space.axpby(n, 1.0, b, -1.0, q, r)?;
         space.dot(n, r, r, sums, rr)?;
-        comm.all_reduce(space, sums, rr..rr + 1)?;
+        sums.complete(space, *comm, rr..rr + 1)?;
         *reductions += 1;
         if M::IS_IDENTITY {
             space.copy(n, r, p)?;
@@ -46,7 +39,7 @@ where
             let [rz, _] = CgSlot::RZ;
             m.apply(space, n, r, z)?;
             space.dot(n, r, z, sums, rz)?;
-            comm.all_reduce(space, sums, rz..rz + 1)?;
+            sums.complete(space, *comm, rz..rz + 1)?;
             *reductions += 1;
             space.copy(n, z, p)?;
         }
@@ -59,17 +52,17 @@ where
     pub(super) fn classic_iteration(&mut self, iteration: usize) -> Result<()> {
         let Solve { space, a, m, comm, x, work, .. } = self;
         let (n, space) = (self.n, *space);
-        let Parts { p, q, r, preconditioned: [z, ..], sums, .. } = work.parts();
+        let Parts { p, q, r, z, sums, .. } = work.parts();
         // Old and new r.r alternate. A recorded batch is replayed with its slots, so its length is even.
         let (now, next) = (iteration % 2, (iteration + 1) % 2);
         let rz = rz(M::IS_IDENTITY);
         // q = A p, p.q
         a.apply_dot(space, p, q, sums, CgSlot::PQ)?;
-        comm.all_reduce(space, sums, CgSlot::PQ..CgSlot::PQ + 1)?;
+        sums.complete(space, *comm, CgSlot::PQ..CgSlot::PQ + 1)?;
         // alpha = r.z / p.q; x += alpha p; r -= alpha q; r.r
         let vectors = CgVectors { p: &*p, q: &*q, x: &mut **x, r: &mut *r };
         space.cg_step(n, rz[now], CgSlot::RR[next], vectors, sums)?;
-        comm.all_reduce(space, sums, CgSlot::RR[next]..CgSlot::RR[next] + 1)?;
+        sums.complete(space, *comm, CgSlot::RR[next]..CgSlot::RR[next] + 1)?;
         // beta = r.z / old r.z; p = z + beta p
         let beta = Quotient { top: rz[next], bottom: rz[now] };
         if M::IS_IDENTITY {
@@ -77,7 +70,7 @@ where
         }
         m.apply(space, n, r, z)?;
         space.dot(n, r, z, sums, rz[next])?;
-        comm.all_reduce(space, sums, rz[next]..rz[next] + 1)?;
+        sums.complete(space, *comm, rz[next]..rz[next] + 1)?;
         space.cg_direction(n, CgSlot::RR[next], beta, z, p, sums)
     }
 }

@@ -1,15 +1,24 @@
 //! CG steps on a GPU: launches of `kernels/cg.cu`.
 
-use super::{CgSlot, CgSteps, CgVectors, Quotient};
+use super::{CgSlot, CgSteps, CgVectors, Quotient, SingleLaunch};
 use crate::Result;
 use crate::blas::{Reductions, enough};
 use crate::solve::kernel_files::CG;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
+use crate::sparse::{CrsValues, DeviceMatrix};
 
 impl CgSteps for Cuda {
     // Fewer would make the GPU wait for the host; more would waste launches after convergence.
     const CHECK_INTERVAL: usize = 16;
     const CHECKS_IN_FLIGHT: usize = 1;
+
+    fn single_launch<'a>(&'a self, matrix: &'a DeviceMatrix) -> Result<Option<Box<SingleLaunch<'a, Cuda>>>> {
+        match matrix.crs() {
+            Some(CrsValues::Double(a)) => self.single_launch_of(a),
+            Some(CrsValues::Single(a)) => self.single_launch_of(a),
+            None => Ok(None),
+        }
+    }
 
     fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<Cuda>) -> Result<()> {
         sums.check("cg_begin", CgSlot::LEN - 1)?;

@@ -1,9 +1,9 @@
-//! The conjugate gradient method in three variants, written once for every space.
+//! The conjugate gradient method in two variants, written once for every space.
 //!
-//! [`CgVariant`] compares them; `classic.rs`, `single_reduction.rs` and `pipelined.rs` state their formulas. This file holds the loop
+//! [`CgVariant`] compares them; `classic.rs` and `single_reduction.rs` state their formulas. This file holds the loop
 //! over their iterations, which enqueues ahead of the convergence checks.
 //!
-//! The variants with one all-reduce per iteration replace what rounding spoils:
+//! Single-reduction CG replaces what rounding spoils:
 //! ```text
 //! every 64 iterations           the vectors that recurrences stand in for are computed from their definitions
 //! p.A p <= 0 by recurrences     the same; still not positive: A is not positive definite
@@ -12,18 +12,17 @@
 //! r is replaced at the end only: at every refresh it would cost the iteration its history (a third more iterations for a condition of
 //! 1e6), while the drift of r itself is what the last line corrects.
 
-#[cfg(feature = "cuda")]
-mod at_once;
 mod classic;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod fused;
 mod host;
-mod pipelined;
 #[cfg(test)]
 mod precondition_tests;
 #[cfg(test)]
 mod rank_tests;
+#[cfg(feature = "cuda")]
+mod single_launch;
 mod single_reduction;
 mod solve;
 mod state;
@@ -34,14 +33,14 @@ mod variant;
 mod variant_tests;
 mod workspace;
 
-pub use fused::{FusedSlot, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
-pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient};
+pub use fused::{FusedSlot, FusedSteps, SingleVectors};
+pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient, SingleLaunch};
 pub use variant::CgVariant;
 pub(super) use workspace::Parts;
 pub use workspace::{CgParams, CgWorkspace, LinearSystem};
+use workspace::{REFRESH, REPLACEMENTS};
 
-use super::{LinearOperator, Preconditioner, SolveInfo};
-use crate::comm::AllReduce;
+use super::{Identity, Preconditioner, SolveInfo};
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
 use crate::space::Slice;
@@ -63,9 +62,9 @@ use std::collections::VecDeque;
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] if p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity, each with
 /// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
 /// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve.
-pub fn cg<S, A, M, C, B>(
+pub fn cg<S, M, B>(
     space: &S,
-    system: &mut LinearSystem<'_, A, M, C, B>,
+    system: &mut LinearSystem<'_, S, M, B>,
     x: &mut Slice<S, f64>,
     params: CgParams,
     work: &mut CgWorkspace<S>,
@@ -73,53 +72,75 @@ pub fn cg<S, A, M, C, B>(
 ) -> Result<SolveInfo>
 where
     S: CgSteps,
-    A: LinearOperator<S>,
     M: Preconditioner<S>,
-    C: AllReduce<S> + ?Sized,
     B: Borrow<Slice<S, f64>> + ?Sized,
 {
     let LinearSystem { operator: a, preconditioner: m, comm, rhs } = system;
     let (n, b) = (a.rows(), (*rhs).borrow());
-    if !M::IS_IDENTITY {
-        work.precondition(space, n, a.columns())?;
-    }
-
-    // ||b||
-    let [rr, _] = CgSlot::RR;
-    work.stopped = None;
-    match work.variant {
-        CgVariant::Classic => comm.attach(&mut work.sums),
-        // One message carries all sums of an iteration, so no kernel adds a sum over the ranks by itself.
-        CgVariant::SingleReduction | CgVariant::Pipelined => work.sums.ranks = None,
-    }
-    let mut solve = Solve { space, n, a, m, comm: *comm, b, x, work, reductions: 1, one_launch: false };
-    let solved = solve.complete(params, rr, observe);
-    // Detached: later sums are local until a caller attaches again.
-    solve.work.sums.ranks = None;
-    if solved.as_ref().is_err_and(Error::is_collective) {
-        let scalars = space.finish_read(space.begin_read(&solve.work.sums.scalars)?)?;
-        let (iterations, residual) = progress(&scalars);
-        let info = SolveInfo { iterations, residual, rhs: scalars[CgSlot::RHS], ..SolveInfo::default() };
-        solve.work.stopped = Some(solve.counted(info));
-    }
-    let info = solved?;
-    if info.reason == Reason::Zero {
-        return Ok(SolveInfo { variant: solve.work.variant, ..info });
-    }
-    Ok(solve.counted(info))
+    let solve = Solve { space, n, a: *a, m, comm: *comm, b, x, work, reductions: 1, launch: None };
+    solve.run(params, observe)
 }
 
-impl<S, A, M, C> Solve<'_, S, A, M, C>
+/// Does as [`cg`] with all iterations in one launch of a device, planned by [`CgSteps::single_launch`] for the operator of the system.
+///
+/// # Errors
+/// Those of [`cg`]; [`Error::Invalid`] for a run of several ranks or a workspace of another variant than classic CG.
+pub fn cg_single_launch<S, B>(
+    space: &S,
+    launch: &SingleLaunch<'_, S>,
+    system: &mut LinearSystem<'_, S, Identity, B>,
+    x: &mut Slice<S, f64>,
+    params: CgParams,
+    work: &mut CgWorkspace<S>,
+    observe: &mut dyn FnMut(usize, f64),
+) -> Result<SolveInfo>
 where
     S: CgSteps,
-    A: LinearOperator<S>,
-    M: Preconditioner<S>,
-    C: AllReduce<S> + ?Sized,
+    B: Borrow<Slice<S, f64>> + ?Sized,
 {
+    let LinearSystem { operator: a, preconditioner: m, comm, rhs } = system;
+    if !comm.is_alone() || work.variant != CgVariant::Classic {
+        return Err(Error::Invalid("CG in one launch: expected 1 rank and a workspace for classic CG".into()));
+    }
+    let (n, b) = (a.rows(), (*rhs).borrow());
+    let solve = Solve { space, n, a: *a, m, comm: *comm, b, x, work, reductions: 1, launch: Some(launch) };
+    solve.run(params, observe)
+}
+
+impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
+    /// The solve from the first norm to its numbers.
+    fn run(mut self, params: CgParams, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+        let Solve { space, n, a, comm, work, .. } = &mut self;
+        if !M::IS_IDENTITY {
+            work.precondition(space, *n, a.columns())?;
+        }
+        work.stopped = None;
+        match work.variant {
+            CgVariant::Classic => comm.attach(&mut work.sums),
+            // One message carries all sums of an iteration, so no kernel adds a sum over the ranks by itself.
+            CgVariant::SingleReduction => work.sums.collective = None,
+        }
+        let solved = self.complete(params, CgSlot::RR[0], observe);
+        // Detached: later sums are local until a caller attaches again.
+        self.work.sums.collective = None;
+        if solved.as_ref().is_err_and(Error::is_collective) {
+            let space = self.space;
+            let scalars = space.finish_read(space.begin_read(&self.work.sums.scalars)?)?;
+            let (iterations, residual) = progress(&scalars);
+            let info = SolveInfo { iterations, residual, rhs: scalars[CgSlot::RHS], ..SolveInfo::default() };
+            self.work.stopped = Some(self.counted(info));
+        }
+        let info = solved?;
+        if info.reason == Reason::Zero {
+            return Ok(SolveInfo { variant: self.work.variant, ..info });
+        }
+        Ok(self.counted(info))
+    }
+
     /// Adds variant and number of all-reduces to the numbers of a solve.
     fn counted(&self, info: SolveInfo) -> SolveInfo {
         let reductions = self.reductions + self.reductions_of(info.iterations);
-        SolveInfo { variant: self.work.variant, one_launch: self.one_launch, reductions, ..info }
+        SolveInfo { variant: self.work.variant, one_launch: self.launch.is_some(), reductions, ..info }
     }
 
     /// All of the solve. A given number of iterations is completed from the last iterate if r.r underflows.
@@ -143,12 +164,15 @@ where
         self.work.sums.stop = None;
         let (space, sums) = (self.space, &mut self.work.sums);
         space.dot(self.n, self.b, self.b, sums, rr)?;
-        self.comm.all_reduce(space, sums, rr..rr + 1)?;
+        sums.complete(space, self.comm, rr..rr + 1)?;
         space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
         self.start()?;
         // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop
         // together.
-        self.one_launch = M::IS_IDENTITY && self.at_once()?;
+        if let Some(launch) = self.launch {
+            let Parts { r, sums, .. } = self.work.parts();
+            launch(space, self.x, r, sums)?;
+        }
         self.iterate(observe)
     }
 
@@ -157,18 +181,6 @@ where
         match self.work.variant {
             CgVariant::Classic => self.classic_start(),
             CgVariant::SingleReduction => self.single_start(),
-            CgVariant::Pipelined => self.pipelined_start(),
-        }
-    }
-
-    /// Solves a small system in one launch, where that is possible and no variant was asked for.
-    fn at_once(&mut self) -> Result<bool> {
-        let Solve { space, a, x, work, .. } = self;
-        if work.at_once && self.comm.is_alone() {
-            let Parts { r, sums, .. } = work.parts();
-            a.cg_at_once(space, x, r, sums)
-        } else {
-            Ok(false)
         }
     }
 
@@ -177,7 +189,6 @@ where
         match self.work.variant {
             CgVariant::Classic => self.classic_iteration(iteration),
             CgVariant::SingleReduction => self.single_iteration(),
-            CgVariant::Pipelined => self.pipelined_iteration(),
         }
     }
 
@@ -185,7 +196,7 @@ where
     fn iterate(&mut self, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
         let space = self.space;
         // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
-        let in_flight = if self.one_launch { 0 } else { S::CHECKS_IN_FLIGHT };
+        let in_flight = if self.launch.is_some() { 0 } else { S::CHECKS_IN_FLIGHT };
         // Staged exchanges and all-reduces need the host within an iteration; peer memory and NCCL do not.
         let recordable = self.a.is_recordable() && self.comm.is_recordable();
         let mut checks = VecDeque::with_capacity(in_flight + 1);
@@ -218,7 +229,7 @@ where
                     Some(Ok(info))
                         if info.reason == Reason::RelativeTolerance
                             && self.follows_recurrences()
-                            && replacements < self.work.replacements
+                            && replacements < REPLACEMENTS
                             && count > replaced_at =>
                     {
                         checks.clear();
@@ -235,7 +246,7 @@ where
                     Some(end) => return end,
                 }
             }
-            if self.follows_recurrences() && since_refresh >= self.work.refresh {
+            if self.follows_recurrences() && since_refresh >= REFRESH {
                 self.refresh(false, false)?;
                 since_refresh = 0;
             }
@@ -263,11 +274,6 @@ where
         match self.work.variant {
             CgVariant::Classic => Ok(()),
             CgVariant::SingleReduction => self.single_refresh(is_new),
-            CgVariant::Pipelined => {
-                // The sums that showed the need for it belong to no iteration.
-                self.reductions += usize::from(resume || is_new);
-                self.pipelined_refresh()
-            }
         }
     }
 
@@ -278,7 +284,7 @@ where
         self.residual()?;
         let Parts { r, sums, .. } = self.work.parts();
         space.dot(n, r, r, sums, slot)?;
-        self.comm.all_reduce(space, sums, slot..slot + 1)?;
+        sums.complete(space, self.comm, slot..slot + 1)?;
         self.reductions += 1;
         space.cg_check(slot, sums)?;
         let end = end(&space.finish_read(space.begin_read(&sums.scalars)?)?);
@@ -298,11 +304,9 @@ where
     fn reductions_of(&self, iterations: usize) -> usize {
         match self.work.variant {
             // Of the launch: one before the first iteration.
-            CgVariant::Classic if self.one_launch => iterations + 1,
+            CgVariant::Classic if self.launch.is_some() => iterations + 1,
             CgVariant::Classic => iterations * if M::IS_IDENTITY { 2 } else { 3 },
             CgVariant::SingleReduction => iterations,
-            // The last one shows that the iteration has converged.
-            CgVariant::Pipelined => iterations + 1,
         }
     }
 }

@@ -27,7 +27,7 @@ fn by_functions<S: HostSpace>(
     });
     let preconditioner = preconditioner_fn(|r, z| (0..n).for_each(|i| z[i] = inverse[i] * r[i]));
     let mut work = CgWorkspace::of_variant(space, n, n, variant).unwrap();
-    let mut system = LinearSystem { operator, preconditioner, comm: &Solo, rhs: b };
+    let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: b };
     let mut x = vec![0.0; n];
     let info = cg(space, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {}).unwrap();
     assert!(products > info.iterations, "{products} products in {} iterations", info.iterations);
@@ -140,7 +140,7 @@ fn ranks_give_the_iterations_and_the_solution_of_one() {
                 let rhs = b[mine.clone()].to_vec();
                 let (owned, local) = (mine.len(), a.graph().columns());
                 let mut work = CgWorkspace::of_variant(&Serial, owned, local, variant).unwrap();
-                let mut system = LinearSystem { operator, preconditioner, comm, rhs: &rhs };
+                let mut system = LinearSystem { operator: &operator, preconditioner, comm: &comm, rhs: &rhs };
                 let mut found = vec![0.0; local];
                 let info = cg(&Serial, &mut system, &mut found, TIGHT, &mut work, &mut |_, _| {}).unwrap();
                 assert!(info.iterations.abs_diff(alone.iterations) <= 2, "{name}, {ranks} ranks: {info:?}, {alone:?}");

@@ -10,11 +10,10 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Arc, Barrier, Mutex};
 
-/// A rank of several in one process, each with rows of its own and no ghosts. Between `begin` and `end` the slots are NaN.
+/// A rank of several in one process, each with rows of its own and no ghosts.
 struct Member {
     shared: Arc<(Barrier, Mutex<Vec<f64>>)>,
     messages: Cell<usize>,
-    begun: Cell<[f64; 3]>,
 }
 
 impl Member {
@@ -34,29 +33,10 @@ impl Member {
     }
 }
 
-impl crate::comm::AllReduce<Serial> for Member {
+impl crate::blas::Collective<Serial> for Member {
     fn all_reduce(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
         if !sums.is_stopped()? {
             self.sum(&mut sums.scalars[slots]);
-        }
-        Ok(())
-    }
-
-    fn begin(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
-        if !sums.is_stopped()? {
-            let mut begun = [0.0; 3];
-            begun[..slots.len()].copy_from_slice(&sums.scalars[slots.clone()]);
-            sums.scalars[slots].fill(f64::NAN);
-            self.begun.set(begun);
-        }
-        Ok(())
-    }
-
-    fn end(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
-        if !sums.is_stopped()? {
-            let mut begun = self.begun.get();
-            self.sum(&mut begun[..slots.len()]);
-            sums.scalars[slots.clone()].copy_from_slice(&begun[..slots.len()]);
         }
         Ok(())
     }
@@ -78,7 +58,7 @@ fn ranks_give_the_solution_of_one_and_count_their_messages() {
                     scope.spawn(move || {
                         let n = 40 + 9 * rank;
                         let (a, b) = (difference(n, 2.02), wave(n, 0.3 + rank as f64));
-                        let comm = Member { shared, messages: Cell::new(0), begun: Cell::new([0.0; 3]) };
+                        let comm = Member { shared, messages: Cell::new(0) };
                         let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
                         let mut x = vec![0.0; n];
                         let solution = |x: &[f64]| {

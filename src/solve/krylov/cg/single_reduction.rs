@@ -17,16 +17,9 @@
 use super::solve::Solve;
 use super::{CgSlot, CgSteps, FusedSlot, Parts, SingleVectors};
 use crate::Result;
-use crate::comm::AllReduce;
-use crate::solve::krylov::{LinearOperator, Preconditioner};
+use crate::solve::krylov::Preconditioner;
 
-impl<S, A, M, C> Solve<'_, S, A, M, C>
-where
-    S: CgSteps,
-    A: LinearOperator<S>,
-    M: Preconditioner<S>,
-    C: AllReduce<S> + ?Sized,
-{
+impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
     /// r = b - A x, p = s = 0, and the sums.
     pub(super) fn single_start(&mut self) -> Result<()> {
         self.work.sums.stop = Some(CgSlot::STATE);
@@ -40,7 +33,7 @@ where
 
     /// One iteration.
     pub(super) fn single_iteration(&mut self) -> Result<()> {
-        let Parts { p, q: w, r, s, preconditioned: [u, ..], sums, .. } = self.work.parts();
+        let Parts { p, q: w, r, s, z: u, sums, .. } = self.work.parts();
         let u = (!M::IS_IDENTITY).then_some(&*u);
         self.space.single_step(self.n, SingleVectors { u, w, p, s, x: self.x, r }, sums)?;
         self.single_product()
@@ -50,7 +43,7 @@ where
     fn single_product(&mut self) -> Result<()> {
         let Solve { space, a, m, comm, work, .. } = self;
         let (n, space) = (self.n, *space);
-        let Parts { q: w, r, preconditioned: [u, ..], sums, .. } = work.parts();
+        let Parts { q: w, r, z: u, sums, .. } = work.parts();
         if M::IS_IDENTITY {
             a.apply_dot(space, r, w, sums, FusedSlot::DELTA)?;
         } else {
@@ -58,7 +51,7 @@ where
             space.dot(n, r, u, sums, FusedSlot::GAMMA)?;
             a.apply_dot(space, u, w, sums, FusedSlot::DELTA)?;
         }
-        comm.all_reduce(space, sums, FusedSlot::sums(M::IS_IDENTITY))
+        sums.complete(space, *comm, FusedSlot::sums(M::IS_IDENTITY))
     }
 
     /// u, w and all sums for an r that no update computed.
@@ -75,10 +68,10 @@ where
             self.single_again()?;
         }
         let Solve { space, n, a, comm, work, reductions, .. } = self;
-        let Parts { p, r, s, preconditioned: [u, ..], sums, .. } = work.parts();
+        let Parts { p, r, s, z: u, sums, .. } = work.parts();
         a.apply_dot(space, p, s, sums, FusedSlot::PS)?;
         space.dot(*n, if M::IS_IDENTITY { r } else { u }, s, sums, FusedSlot::US)?;
         *reductions += 1;
-        comm.all_reduce(space, sums, FusedSlot::US..FusedSlot::PS + 1)
+        sums.complete(space, *comm, FusedSlot::US..FusedSlot::PS + 1)
     }
 }

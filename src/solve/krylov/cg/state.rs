@@ -7,6 +7,7 @@ use super::fused::FusedSteps;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::Slice;
+use crate::sparse::Formats;
 
 /// Slots of the scalars of a CG solve.
 #[derive(Clone, Copy, Debug)]
@@ -83,13 +84,27 @@ pub struct Quotient {
     pub bottom: usize,
 }
 
+/// CG of one system with all iterations in one launch: a function of x, r = b - A x and the scalars before the first iteration, which
+/// leaves those after the last one. See [`CgSteps::single_launch`].
+pub type SingleLaunch<'a, S> =
+    dyn Fn(&S, &mut Slice<S, f64>, &mut Slice<S, f64>, &mut Reductions<S>) -> Result<()> + 'a;
+
 /// The fused vector updates of classic CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
-pub trait CgSteps: FusedSteps {
+pub trait CgSteps: FusedSteps + Formats {
     /// Number of CG iterations between two convergence checks of the host; 1 or an even number, since the two slots of r.r
     /// alternate and a recorded batch must begin with the same slot each time.
     const CHECK_INTERVAL: usize;
     /// Number of convergence checks that may be in flight while iterations continue.
     const CHECKS_IN_FLIGHT: usize;
+
+    /// Plans all iterations of CG in one launch; `None` where a loop is faster or a device lacks the room for it. For small systems of
+    /// one process, where launches take longer than their kernels.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn single_launch<'a>(&'a self, _matrix: &'a Self::Matrix) -> Result<Option<Box<SingleLaunch<'a, Self>>>> {
+        Ok(None)
+    }
 
     /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0. The state is set at once if b.b is not
     /// finite or below the normal numbers.

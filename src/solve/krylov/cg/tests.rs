@@ -1,7 +1,6 @@
 //! CG on second differences: solutions by hand, equal bits on every number of threads, failures by type.
 
 use super::*;
-use crate::blas::Reductions;
 use crate::comm::{Communicator, Solo};
 use crate::solve::{Identity, symmetry, true_residual};
 use crate::space::{ExecutionSpace, HostSpace, Serial, Threads};
@@ -23,9 +22,8 @@ pub(super) fn difference(n: usize, diagonal: f64) -> CrsMatrix {
 fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParams) -> Result<SolveInfo> {
     let n = a.graph().rows();
     let mut work = CgWorkspace::new(space, n, n).unwrap();
-    let comm: &dyn Communicator = &Solo;
     let mut seen = 0;
-    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm, rhs: b };
+    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: b };
     let info = cg(space, &mut system, x, params, &mut work, &mut |iteration, _| {
         seen += 1;
         assert_eq!(iteration, seen);
@@ -119,12 +117,12 @@ fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
     let params = CgParams { tolerance: 1e-6, max_iterations: 100 };
     let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
     assert_eq!(info.recomputed, None);
-    let honest = true_residual(&Serial, &mut system, &x, &mut work).unwrap();
+    let honest = true_residual(&Serial, &system, &x, &mut work).unwrap();
     assert!((honest.residual / info.residual - 1.0).abs() < 1e-6, "{honest:?} {info:?}");
     assert!((honest.solution - x.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-9);
     // An x that the recurrence does not know of: row 5 of A has 2.5 on the diagonal and -1 beside it.
     x[5] += 1.0;
-    let changed = true_residual(&Serial, &mut system, &x, &mut work).unwrap();
+    let changed = true_residual(&Serial, &system, &x, &mut work).unwrap();
     assert!((changed.residual - (2.5f64 * 2.5 + 2.0).sqrt()).abs() < 1e-4, "{changed:?}");
 }
 
@@ -135,8 +133,7 @@ fn one_entry_is_enough_to_break_symmetry() {
         let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
         let wave = |k: f64| move |(i, item): (usize, &mut f64)| *item = (k * i as f64).sin();
         let waves = [wave(0.7), wave(1.9)];
-        let mut operator = a;
-        symmetry(&Serial, &mut operator, &Solo, &mut work, |which, vector: &mut [f64]| {
+        symmetry(&Serial, a, &Solo, &mut work, |which, vector: &mut [f64]| {
             vector.iter_mut().enumerate().take(n).for_each(waves[which]);
             Ok(())
         })
@@ -209,43 +206,28 @@ fn the_identity_as_a_general_preconditioner_changes_no_bit() {
     assert_eq!((SolveInfo { reductions: plain.reductions, ..info }, y), (plain, x));
 }
 
-/// An operator that offers to solve in one launch, and does it wrongly.
-struct Eager<'a>(&'a CrsMatrix);
-
-impl LinearOperator<Serial> for Eager<'_> {
-    fn rows(&self) -> usize {
-        self.0.graph().rows()
-    }
-    fn columns(&self) -> usize {
-        self.rows()
-    }
-    fn apply(&mut self, space: &Serial, x: &mut [f64], y: &mut [f64]) -> Result<()> {
-        LinearOperator::apply(&mut self.0, space, x, y)
-    }
-    fn apply_dot(
-        &mut self,
-        space: &Serial,
-        x: &mut [f64],
-        y: &mut [f64],
-        sums: &mut Reductions<Serial>,
-        slot: usize,
-    ) -> Result<()> {
-        LinearOperator::apply_dot(&mut self.0, space, x, y, sums, slot)
-    }
-    fn cg_at_once(&mut self, _: &Serial, _: &mut [f64], _: &mut [f64], _: &mut Reductions<Serial>) -> Result<bool> {
-        Err(Error::Invalid("one launch".into()))
-    }
-}
-
-/// A rank whose part has no ghosts must not leave the other ranks' sums.
+/// A launch that does nothing but set the state, and is refused where ranks or a variant leave no place for it.
 #[test]
-fn several_ranks_never_solve_in_one_launch() {
+fn one_launch_is_for_one_rank_and_classic_cg() {
     let a = difference(20, 3.0);
     let ranks = crate::comm::testing::Postbox::default();
-    for comm in [&Solo as &dyn Communicator, &ranks] {
-        let (mut work, b) = (CgWorkspace::new(&Serial, 20, 20).unwrap(), vec![1.0; 20]);
-        let mut system = LinearSystem { operator: Eager(&a), preconditioner: Identity, comm, rhs: &b };
-        let solved = cg(&Serial, &mut system, &mut [0.0; 20], TIGHT, &mut work, &mut |_, _| {});
-        assert_eq!(solved.is_ok(), comm.size() > 1, "{solved:?}");
+    let launch: Box<SingleLaunch<'_, Serial>> = Box::new(|_, _, _, sums| {
+        (sums.scalars[CgSlot::COUNT], sums.scalars[CgSlot::STATE]) = (7.0, 1.0);
+        Ok(())
+    });
+    for (comm, variant) in [
+        (&Solo as &dyn Communicator, CgVariant::Classic),
+        (&Solo, CgVariant::SingleReduction),
+        (&ranks, CgVariant::Classic),
+    ] {
+        let (mut work, b) = (CgWorkspace::of_variant(&Serial, 20, 20, variant).unwrap(), vec![1.0; 20]);
+        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &comm, rhs: &b };
+        let params = CgParams { tolerance: 1e-12, max_iterations: 9 };
+        let solved = cg_single_launch(&Serial, &launch, &mut system, &mut [0.0; 20], params, &mut work, &mut |_, _| {});
+        let is_refused = comm.size() > 1 || variant != CgVariant::Classic;
+        assert_eq!(solved.is_err(), is_refused, "{solved:?}");
+        if let Ok(info) = solved {
+            assert_eq!((info.iterations, info.one_launch, info.reductions), (7, true, 9));
+        }
     }
 }

@@ -4,9 +4,8 @@
 //!                    all-reduces per iteration   vectors   bytes per iteration and unknown (27 entries per row)
 //! classic            2                           3         420
 //! single-reduction   1                           4         420
-//! pipelined          1, beside a product         6         452
 //! ```
-//! A preconditioner adds 1 all-reduce and 1 vector to classic CG, 1 vector to single-reduction CG and 3 to pipelined CG.
+//! A preconditioner adds 1 all-reduce and 1 vector to classic CG and 1 vector to single-reduction CG.
 
 use crate::space::named_choice;
 
@@ -18,24 +17,18 @@ pub enum CgVariant {
     Classic,
     /// Chronopoulos and Gear 1989: one all-reduce per iteration.
     SingleReduction,
-    /// Ghysels and Vanroose 2014: one all-reduce per iteration, in flight during the product.
-    Pipelined,
 }
 
 impl CgVariant {
     /// All variants with their names.
-    pub const ALL: [(Self, &'static str); 3] = [
-        (CgVariant::Classic, "classic"),
-        (CgVariant::SingleReduction, "single-reduction"),
-        (CgVariant::Pipelined, "pipelined"),
-    ];
+    pub const ALL: [(Self, &'static str); 2] =
+        [(CgVariant::Classic, "classic"), (CgVariant::SingleReduction, "single-reduction")];
 
     /// Returns the bytes of a solve's vectors without a preconditioner.
     pub fn bytes(self, owned: u64, local: u64) -> u64 {
         let with_ghosts = match self {
             CgVariant::Classic => 1,
             CgVariant::SingleReduction => 2,
-            CgVariant::Pipelined => 4,
         };
         8 * with_ghosts * local + 16 * owned
     }

@@ -2,16 +2,16 @@
 
 use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
 use crate::Result;
-use crate::blas::Reductions;
+use crate::blas::{Blas, Collective, Reductions};
 use crate::solve::krylov::SolveInfo;
 use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Operator;
+use std::fmt;
 
-/// Iterations between two refreshes, a multiple of all check intervals: few enough that pipelined CG keeps the iteration count of
-/// classic CG within a quarter at a condition of 1e6, many enough that their products are 2 % (single-reduction) and 5 % (pipelined)
-/// of all.
-const REFRESH: usize = 64;
+/// Iterations between two refreshes, a multiple of all check intervals: many enough that their products are 2 % of all.
+pub(super) const REFRESH: usize = 64;
 /// Replacements of r in a solve. A target below the attainable accuracy is reached by the recurrence only.
-const REPLACEMENTS: usize = 2;
+pub(super) const REPLACEMENTS: usize = 2;
 
 /// Stopping criteria of CG.
 #[derive(Clone, Copy, Debug)]
@@ -35,72 +35,50 @@ impl CgParams {
 #[derive(Clone, Debug)]
 pub struct CgWorkspace<S: CgSteps> {
     pub(super) variant: CgVariant,
-    /// Whether a small system may be solved in one launch instead.
-    pub(super) at_once: bool,
-    /// Iterations between two refreshes of the vectors that follow recurrences.
-    pub(super) refresh: usize,
-    /// Number of times a solve recomputes r = b - A x at the target.
-    pub(super) replacements: usize,
     p: Array<S, f64>,
-    /// The last product: A p in classic CG, A u in single-reduction CG, A m in pipelined CG.
+    /// The last product: A p in classic CG, A u in single-reduction CG.
     q: Array<S, f64>,
     r: Array<S, f64>,
     /// A p by its recurrence; empty in classic CG.
     s: Array<S, f64>,
-    /// A u and A A p by their recurrences; empty but in pipelined CG.
-    w: Array<S, f64>,
+    /// M^-1 r; empty until a preconditioner needs it.
     z: Array<S, f64>,
-    /// M^-1 r and, in pipelined CG, M^-1 w and M^-1 s; empty until a preconditioner needs them.
-    preconditioned: [Array<S, f64>; 3],
-    /// Length of these.
-    preconditioned_len: usize,
+    z_len: usize,
     pub(in super::super) sums: Reductions<S>,
     /// The last solve, if it ended before it reached its tolerance.
     pub(super) stopped: Option<SolveInfo>,
 }
 
 impl<S: CgSteps> CgWorkspace<S> {
-    /// Allocates vectors for classic CG, or for the single launch of a small system: 24 bytes per row. A
-    /// preconditioner adds 8 at the first solve with it.
+    /// Allocates for an operator of `rows` rows and `columns` columns and classic CG: 24 bytes per row. A preconditioner adds 8 at the first solve with it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &S, rows: usize, columns: usize) -> Result<Self> {
-        Ok(CgWorkspace { at_once: true, ..Self::of_variant(space, rows, columns, CgVariant::Classic)? })
+        Self::of_variant(space, rows, columns, CgVariant::Classic)
     }
 
-    /// Allocates for solves by `variant`, also of small systems: [`CgVariant::bytes`]. A preconditioner adds 8 bytes per row, 24 in
-    /// pipelined CG, at the first solve with it.
+    /// Allocates for solves by `variant`: [`CgVariant::bytes`]. A preconditioner adds 8 bytes per row at the
+    /// first solve with it.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn of_variant(space: &S, rows: usize, columns: usize, variant: CgVariant) -> Result<Self> {
         // A vector that is multiplied has room for ghosts.
-        let [r, s, w, z] = match variant {
-            CgVariant::Classic => [rows, 0, 0, 0],
-            CgVariant::SingleReduction => [columns, rows, 0, 0],
-            CgVariant::Pipelined => [columns, columns, columns, rows],
+        let [r, s] = match variant {
+            CgVariant::Classic => [rows, 0],
+            CgVariant::SingleReduction => [columns, rows],
         };
         let slots = if variant == CgVariant::Classic { CgSlot::LEN } else { FusedSlot::LEN };
-        let mut sums = Reductions::new(space, rows, slots)?;
-        if variant == CgVariant::Pipelined {
-            // Partial sums of three dot products.
-            sums.partials = space.zeros(3 * S::partials_len(rows))?;
-        }
         Ok(CgWorkspace {
             variant,
-            at_once: false,
-            refresh: REFRESH,
-            replacements: REPLACEMENTS,
             p: space.zeros(columns)?,
             q: space.zeros(rows)?,
             r: space.zeros(r)?,
             s: space.zeros(s)?,
-            w: space.zeros(w)?,
-            z: space.zeros(z)?,
-            preconditioned: [space.zeros(0)?, space.zeros(0)?, space.zeros(0)?],
-            preconditioned_len: 0,
-            sums,
+            z: space.zeros(0)?,
+            z_len: 0,
+            sums: Reductions::new(space, rows, slots)?,
             stopped: None,
         })
     }
@@ -113,31 +91,24 @@ impl<S: CgSteps> CgWorkspace<S> {
 
     /// Returns the vectors of the workspace and its scalars, all writable.
     pub(in super::super) fn parts(&mut self) -> Parts<'_, S> {
-        let [u, m, q] = &mut self.preconditioned;
         Parts {
             p: S::Memory::slice_mut(&mut self.p),
             q: S::Memory::slice_mut(&mut self.q),
             r: S::Memory::slice_mut(&mut self.r),
             s: S::Memory::slice_mut(&mut self.s),
-            w: S::Memory::slice_mut(&mut self.w),
             z: S::Memory::slice_mut(&mut self.z),
-            preconditioned: [S::Memory::slice_mut(u), S::Memory::slice_mut(m), S::Memory::slice_mut(q)],
             sums: &mut self.sums,
         }
     }
 
     /// Allocates what a preconditioner needs, at the first solve with one.
     pub(super) fn precondition(&mut self, space: &S, rows: usize, columns: usize) -> Result<()> {
-        let (len, vectors) = match self.variant {
-            CgVariant::Classic => (rows, 1),
-            CgVariant::SingleReduction => (columns, 1),
-            CgVariant::Pipelined => (columns, 3),
+        let len = match self.variant {
+            CgVariant::Classic => rows,
+            CgVariant::SingleReduction => columns,
         };
-        if self.preconditioned_len < len {
-            for vector in &mut self.preconditioned[..vectors] {
-                *vector = space.zeros(len)?;
-            }
-            self.preconditioned_len = len;
+        if self.z_len < len {
+            (self.z, self.z_len) = (space.zeros(len)?, len);
         }
         Ok(())
     }
@@ -149,23 +120,27 @@ pub(in super::super) struct Parts<'a, S: CgSteps> {
     pub q: &'a mut Slice<S, f64>,
     pub r: &'a mut Slice<S, f64>,
     pub s: &'a mut Slice<S, f64>,
-    pub w: &'a mut Slice<S, f64>,
     pub z: &'a mut Slice<S, f64>,
-    pub preconditioned: [&'a mut Slice<S, f64>; 3],
     pub sums: &'a mut Reductions<S>,
 }
 
 /// The system that CG solves: A x = b, with a preconditioner and the ranks that share the unknowns.
-#[derive(Debug)]
-pub struct LinearSystem<'a, A, M, C: ?Sized, B: ?Sized> {
+pub struct LinearSystem<'a, S: Blas, M, B: ?Sized> {
     /// A, symmetric positive definite.
-    pub operator: A,
+    pub operator: &'a dyn Operator<S>,
     /// M^-1, symmetric positive definite.
     pub preconditioner: M,
     /// The ranks.
-    pub comm: &'a C,
+    pub comm: &'a dyn Collective<S>,
     /// b over the owned unknowns: on a host a slice, an array or a vector.
     pub rhs: &'a B,
+}
+
+impl<S: Blas, M: fmt::Debug, B: ?Sized> fmt::Debug for LinearSystem<'_, S, M, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.operator.rows();
+        f.debug_struct("LinearSystem").field("rows", &rows).field("preconditioner", &self.preconditioner).finish()
+    }
 }
 
 #[cfg(test)]
@@ -178,12 +153,12 @@ mod tests {
         for (variant, name) in CgVariant::ALL {
             let mut work = CgWorkspace::of_variant(&Serial, 100, 107, variant).unwrap();
             let bytes = |work: &CgWorkspace<Serial>| {
-                let CgWorkspace { p, q, r, s, w, z, preconditioned: [a, b, c], .. } = work;
-                [p, q, r, s, w, z, a, b, c].iter().map(|vector| 8 * vector.len() as u64).sum::<u64>()
+                let CgWorkspace { p, q, r, s, z, .. } = work;
+                [p, q, r, s, z].iter().map(|vector| 8 * vector.len() as u64).sum::<u64>()
             };
             assert_eq!(bytes(&work), variant.bytes(100, 107), "{name}");
             work.precondition(&Serial, 100, 107).unwrap();
-            let more = [800, 856, 3 * 856][variant as usize];
+            let more = [800, 856][variant as usize];
             assert_eq!(bytes(&work), variant.bytes(100, 107) + more, "{name}, preconditioned");
         }
     }

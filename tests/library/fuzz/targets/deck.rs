@@ -87,7 +87,6 @@ pub const NAMES: &[&str] = &[
     "colour",
     "fused",
     "crs",
-    "sell",
     "pattern",
     "-",
     "+",

@@ -1,6 +1,6 @@
-//! Updates of single-reduction and pipelined CG on Serial and Threads: one task per block of items.
+//! Updates of single-reduction CG on Serial and Threads: one task per block of items.
 
-use super::{FusedSlot as Fused, FusedSteps, PipelinedVectors, PreconditionedVectors, SingleVectors};
+use super::{FusedSlot as Fused, FusedSteps, SingleVectors};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::blas::blocks::{first, first_mut, total};
@@ -8,9 +8,6 @@ use crate::blas::loops::{axpy, dot, extend};
 use crate::solve::krylov::cg::state::{CgSlot as Slot, CgState, is_running, set_state, state_of};
 use crate::space::HostSpace;
 use rayon::prelude::*;
-
-/// Sums of a block: r.r, r.u, w.u.
-const SUMS: usize = 3;
 
 impl<S: HostSpace> FusedSteps for S {
     fn fused_begin(&self, sums: &mut Reductions<S>) -> Result<()> {
@@ -54,43 +51,6 @@ impl<S: HostSpace> FusedSteps for S {
         }
         total(NAME, partials, Fused::RR, scalars)
     }
-
-    fn pipelined_step(&self, n: usize, vectors: PipelinedVectors<'_, S>, sums: &mut Reductions<S>) -> Result<()> {
-        const NAME: &str = "pipelined_step";
-        let PipelinedVectors { preconditioned, n: product, z, s, p, x, r, w } = vectors;
-        let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Fused::LEN)?;
-        let Some((alpha, beta)) = step(Fused::gamma(preconditioned.is_none()), scalars) else { return Ok(()) };
-        let (product, z, s) = (first(NAME, "n", product, n)?, first_mut(NAME, "z", z, n)?, first_mut(NAME, "s", s, n)?);
-        let (p, x) = (first_mut(NAME, "p", p, n)?, first_mut(NAME, "x", x, n)?);
-        let (r, w) = (first_mut(NAME, "r", r, n)?, first_mut(NAME, "w", w, n)?);
-        let partials = first_mut(NAME, "partials", &mut sums.partials, SUMS * S::partials(n))?;
-        let partials_of = partials.par_chunks_mut(SUMS);
-        let product = product.par_chunks(S::CHUNK);
-        let (z, s, p) = (chunks_mut::<S>(z), chunks_mut::<S>(s), chunks_mut::<S>(p));
-        let (x, r, w) = (chunks_mut::<S>(x), chunks_mut::<S>(r), chunks_mut::<S>(w));
-        match preconditioned {
-            None => {
-                let blocks = (product, z, s, p, x, r, w, partials_of).into_par_iter();
-                self.for_each(blocks, |(product, z, s, p, x, r, w, partials)| {
-                    partials.copy_from_slice(&pipelined_block([alpha, beta], product, [z, s, p, x, r, w], None));
-                });
-            }
-            Some(PreconditionedVectors { m, q, u }) => {
-                let m = first(NAME, "m", m, n)?.par_chunks(S::CHUNK);
-                let (q, u) = (first_mut(NAME, "q", q, n)?, first_mut(NAME, "u", u, n)?);
-                let (q, u) = (chunks_mut::<S>(q), chunks_mut::<S>(u));
-                let blocks = (product, z, s, p, x, r, w, partials_of, m, q, u).into_par_iter();
-                self.for_each(blocks, |(product, z, s, p, x, r, w, partials, m, q, u)| {
-                    let more = Some((m, [q, u]));
-                    partials.copy_from_slice(&pipelined_block([alpha, beta], product, [z, s, p, x, r, w], more));
-                });
-            }
-        }
-        for (at, slot) in [Fused::RR, Fused::GAMMA, Fused::DELTA].into_iter().enumerate() {
-            scalars[slot] = partials.iter().skip(at).step_by(SUMS).sum();
-        }
-        Ok(())
-    }
 }
 
 fn chunks_mut<S: HostSpace>(x: &mut [f64]) -> rayon::slice::ChunksMut<'_, f64> {
@@ -105,37 +65,6 @@ fn single_block([alpha, beta]: [f64; 2], u: Option<&[f64]>, w: &[f64], [p, s, x,
     axpy(alpha, p, x);
     axpy(-alpha, s, r);
     dot(r, r)
-}
-
-/// The update of pipelined CG in a block, with m, q and u of a preconditioner; returns r.r, r.u and w.u. Not generic.
-#[inline(never)]
-fn pipelined_block(
-    [alpha, beta]: [f64; 2],
-    product: &[f64],
-    [z, s, p, x, r, w]: [&mut [f64]; 6],
-    preconditioned: Option<(&[f64], [&mut [f64]; 2])>,
-) -> [f64; SUMS] {
-    extend(product, beta, z);
-    extend(w, beta, s);
-    match preconditioned {
-        None => {
-            extend(r, beta, p);
-            axpy(alpha, p, x);
-            axpy(-alpha, s, r);
-            axpy(-alpha, z, w);
-            let rr = dot(r, r);
-            [rr, rr, dot(r, w)]
-        }
-        Some((m, [q, u])) => {
-            extend(m, beta, q);
-            extend(u, beta, p);
-            axpy(alpha, p, x);
-            axpy(-alpha, s, r);
-            axpy(-alpha, q, u);
-            axpy(-alpha, z, w);
-            [dot(r, r), dot(r, u), dot(u, w)]
-        }
-    }
 }
 
 /// The scalar part of an update, from sums over all ranks: alpha and beta, or nothing if the state is or becomes another than

@@ -1,4 +1,4 @@
-//! Scalars and vector updates of the variants with one all-reduce per iteration: the contract of `host.rs` and `cuda.rs`.
+//! Scalars and vector updates of CG with one all-reduce per iteration: the contract of `host.rs` and `cuda.rs`.
 //!
 //! With u = M^-1 r, w = A u, and the sums gamma = r.u, delta = w.u, r.r over all ranks, an update does first
 //! ```text
@@ -23,7 +23,7 @@ use crate::blas::{Blas, Reductions};
 use crate::space::Slice;
 use std::ops::Range;
 
-/// Slots of the scalars of these variants, behind those of [`CgSlot`](super::CgSlot).
+/// Slots of the scalars of single-reduction CG, behind those of [`CgSlot`](super::CgSlot).
 #[derive(Clone, Copy, Debug)]
 pub struct FusedSlot;
 
@@ -46,9 +46,7 @@ impl FusedSlot {
     pub const GAMMA_BEFORE: usize = 17;
     /// alpha of the last update.
     pub const ALPHA_BEFORE: usize = 18;
-    /// The dot product of a product that needs none.
-    pub const UNUSED: usize = 19;
-    /// Number of scalars.
+    /// Number of scalars, of which the last is not used.
     pub const LEN: usize = 20;
 
     /// The sums of an iteration, which one message carries.
@@ -79,39 +77,7 @@ pub struct SingleVectors<'a, S: Blas> {
     pub r: &'a mut Slice<S, f64>,
 }
 
-/// The vectors of an update of pipelined CG, each `[n]` or longer.
-#[derive(Debug)]
-pub struct PipelinedVectors<'a, S: Blas> {
-    /// The vectors that M adds; `None`: m = w, q = s and u = r.
-    pub preconditioned: Option<PreconditionedVectors<'a, S>>,
-    /// A m.
-    pub n: &'a Slice<S, f64>,
-    /// A q.
-    pub z: &'a mut Slice<S, f64>,
-    /// A p.
-    pub s: &'a mut Slice<S, f64>,
-    /// Search direction.
-    pub p: &'a mut Slice<S, f64>,
-    /// Iterate.
-    pub x: &'a mut Slice<S, f64>,
-    /// Residual.
-    pub r: &'a mut Slice<S, f64>,
-    /// A u.
-    pub w: &'a mut Slice<S, f64>,
-}
-
-/// The vectors of an update of preconditioned pipelined CG besides [`PipelinedVectors`].
-#[derive(Debug)]
-pub struct PreconditionedVectors<'a, S: Blas> {
-    /// M^-1 w.
-    pub m: &'a Slice<S, f64>,
-    /// M^-1 s.
-    pub q: &'a mut Slice<S, f64>,
-    /// M^-1 r.
-    pub u: &'a mut Slice<S, f64>,
-}
-
-/// The fused vector updates of single-reduction and pipelined CG. `sums.scalars` is at least [`FusedSlot::LEN`] long.
+/// The fused vector updates of single-reduction CG. `sums.scalars` is at least [`FusedSlot::LEN`] long.
 pub trait FusedSteps: Blas {
     /// Sets the scalars of a solve whose p and s are 0: no update is done, and the vectors are fresh.
     ///
@@ -132,12 +98,4 @@ pub trait FusedSteps: Blas {
     /// # Errors
     /// As [`fused_begin`](Self::fused_begin).
     fn single_step(&self, n: usize, vectors: SingleVectors<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
-
-    /// State, alpha and beta; z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p, x += alpha p, r -= alpha s,
-    /// u -= alpha q, w -= alpha z, and r.r, r.u, w.u. Reads 56 and writes 48 bytes per item, 16 flops; with a preconditioner reads
-    /// 80 and writes 64, 22 flops.
-    ///
-    /// # Errors
-    /// As [`fused_begin`](Self::fused_begin).
-    fn pipelined_step(&self, n: usize, vectors: PipelinedVectors<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
 }

@@ -77,12 +77,12 @@ impl StoredValue for f32 {
 }
 
 /// The first entry among the faults of blocks.
-pub(super) fn first_fault(faults: &[Option<usize>]) -> Option<usize> {
+pub(in crate::sparse::format) fn first_fault(faults: &[Option<usize>]) -> Option<usize> {
     faults.iter().flatten().copied().min().filter(|&entry| entry != usize::MAX)
 }
 
 /// The error for an entry that f32 cannot hold.
-pub(super) fn not_stored(a: &CrsMatrix, entry: usize) -> Error {
+pub(in crate::sparse::format) fn not_stored(a: &CrsMatrix, entry: usize) -> Error {
     let row = a.graph().row_map().partition_point(|&end| end as usize <= entry) - 1;
     let (column, value) = (a.graph().entries()[entry], a.values()[entry]);
     Error::Invalid(format!(

@@ -4,6 +4,7 @@ use super::host_tests::{box_columns, of_unknowns, on, product, random_columns, s
 use super::*;
 use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
+use crate::sparse::{Format, Formats, HostMatrix, MatrixStorage, Operator, Precision};
 
 #[test]
 fn halves_refuse_what_is_not_symmetric_and_say_where() {
@@ -149,24 +150,9 @@ fn storages_that_do_not_suit_leave_the_matrix_as_it_is() {
     for (a, suits) in [(&regular, true), (&random, false), (&unequal, false)] {
         let mut matrix = stored(&Serial, a, (Format::Crs, Precision::F64));
         assert_eq!(Serial.store(&mut matrix, symmetric).unwrap(), suits);
-        let is_crs = Product::<Serial>::bytes(&matrix.view()) == Product::<Serial>::bytes(&a);
+        let is_crs = matrix.operator().bytes() == Operator::<Serial>::bytes(a);
         assert_eq!(is_crs, !suits);
     }
     let mut matrix = stored(&Serial, &unequal, (Format::Crs, Precision::F64));
     assert!(Serial.store(&mut matrix, Format::Pattern.into()).unwrap());
-}
-
-#[test]
-fn sell_is_refused_with_what_is_accepted() {
-    let a = on(box_columns([5, 4, 3], 0), 60, whole);
-    for values in [Precision::F64, Precision::F32] {
-        let storage = MatrixStorage { format: Format::Sell, values };
-        for refused in [
-            HostMatrix::new(&Serial, storage, a.graph().clone()).map(drop),
-            <Threads as Formats>::check_storage(storage),
-        ] {
-            let message = refused.unwrap_err().to_string();
-            assert!(message.contains("--format") && message.contains("auto, crs, pattern, symmetric"), "{message}");
-        }
-    }
 }

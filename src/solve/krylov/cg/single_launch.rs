@@ -1,22 +1,21 @@
-//! The operator of a matrix in GPU memory, in any format; small systems are solved in one launch of `kernels/cg_at_once.cu`.
+//! CG of small systems on a GPU in one launch of `kernels/cg_at_once.cu`.
 //!
-//! That is pipelined CG (Ghysels and Vanroose 2014): the iterates of CG, in exact arithmetic, with one synchronisation per
+//! It is pipelined CG (Ghysels and Vanroose 2014): the iterates of CG, in exact arithmetic, with one synchronisation per
 //! iteration instead of three launches. Its recurrences for A r, A p and A A p drift by rounding, so they are formed anew after
 //! 8, 24, 56 and 120 iterations and every 64 from there on; the residual follows its own recurrence, as in CG. For conditions of
 //! up to 10^4 and a tolerance of 1e-10 the number of iterations is CG's within one; close to the last digits it can be many more.
-//! So it is used only where launches dominate: up to 2048 rows per multiprocessor, on an H200 up to about
+//! So it is planned only where launches dominate: up to 2048 rows per multiprocessor, on an H200 up to about
 //! 54^3 unknowns of 27 entries, or 64^3 if values are f32.
-//! [`Stored::at_once`] turns it off.
 
-use super::CgSlot;
+use super::{CgSlot, SingleLaunch};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::solve::kernel_files::CG_AT_ONCE;
-use crate::solve::krylov::LinearOperator;
+use crate::space::cuda::CudaMemory;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::{Cuda, CudaArray};
-use crate::sparse::{DeviceValue, Product, Stored};
+use crate::sparse::{CrsMatrix, DeviceValue};
 
 /// Most blocks whose sums the kernel reads.
 const BLOCKS: usize = 160;
@@ -89,45 +88,36 @@ impl Layout {
     }
 }
 
-impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
-    fn rows(&self) -> usize {
-        self.extents().0
+impl Cuda {
+    /// Plans CG with a matrix in one launch: [`CgSteps::single_launch`](super::CgSteps::single_launch) for a matrix in CRS. `None` where
+    /// the system is too large or not square.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub fn single_launch_of<'a, V: DeviceValue>(
+        &self,
+        a: &'a CrsMatrix<V, CudaMemory>,
+    ) -> Result<Option<Box<SingleLaunch<'a, Cuda>>>> {
+        let (rows, nnz) = (a.graph().rows(), a.graph().nnz());
+        if a.graph().columns() != rows {
+            return Ok(None);
+        }
+        let Some(layout) = Layout::new::<V>(self, rows, nnz)? else { return Ok(None) };
+        Ok(Some(Box::new(move |space, x, r, sums| layout.iterate(space, a, x, r, sums))))
     }
+}
 
-    fn columns(&self) -> usize {
-        self.extents().1
-    }
-
-    fn apply(&mut self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        self.spmv(space, 1.0, x, 0.0, y)
-    }
-
-    fn apply_dot(
-        &mut self,
+impl Layout {
+    /// Launches the kernel.
+    fn iterate<V: DeviceValue>(
+        &self,
         space: &Cuda,
-        x: &mut CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.spmv_dot(space, 0..self.extents().0, x, y, sums, slot)
-    }
-
-    /// For a single process: the launch has no place for an all-reduce.
-    fn cg_at_once(
-        &mut self,
-        space: &Cuda,
+        a: &CrsMatrix<V, CudaMemory>,
         x: &mut CudaArray<f64>,
         r: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
-    ) -> Result<bool> {
-        // The kernel reads CRS.
-        let Some(a) = self.matrix() else { return Ok(false) };
-        let (graph, (rows, columns)) = (a.graph(), self.extents());
-        if !self.at_once || columns != rows {
-            return Ok(false);
-        }
-        let Some(layout) = Layout::new::<V>(space, rows, graph.nnz())? else { return Ok(false) };
+    ) -> Result<()> {
+        let (layout, graph, rows) = (self, a.graph(), a.graph().rows());
         check_at_least("cg_at_once", "x", x.len(), rows)?;
         check_at_least("cg_at_once", "r", r.len(), rows)?;
         sums.check("cg_at_once", CgSlot::LEN - 1)?;
@@ -157,7 +147,6 @@ impl<V: DeviceValue> LinearOperator<Cuda> for Stored<'_, V> {
             &mut shown,
             &mut slots
         ];
-        space.launch(&CG_AT_ONCE, layout.name, grid, arguments)?;
-        Ok(true)
+        space.launch(&CG_AT_ONCE, layout.name, grid, arguments)
     }
 }

@@ -20,26 +20,24 @@ use crate::sparse::kernel_files::SLICE_LAYOUT;
 /// As in the kernels: threads per block, rows per slice, longest table.
 const THREADS: u32 = 256;
 const SLICE: usize = 32;
-pub(super) const WIDEST: usize = 40;
+pub(in crate::sparse::format) const WIDEST: usize = 40;
 /// Longest table with mirrored entries.
 const LONGEST: usize = 3 * WIDEST;
 /// Least offset to a row of another line of a mesh.
 const NEAREST: i32 = 48;
 
-/// How slices store columns.
+/// How slices with a table store entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// Every column.
-    Lists,
-    /// Tables of offsets where they suit.
+    /// All entries.
     Tables,
-    /// The same, with each pair of symmetric entries stored once.
+    /// Each pair of symmetric entries once.
     Halves,
 }
 
 /// The arrays that describe the slices, see [`SlicedEll`](super::SlicedEll).
 #[derive(Debug)]
-pub(super) struct SliceLayout {
+pub(in crate::sparse::format) struct SliceLayout {
     pub slice_offsets: CudaArray<u64>,
     pub words: CudaArray<u64>,
     pub offsets: CudaArray<i32>,
@@ -59,7 +57,7 @@ const USUAL: usize = 29;
 /// Distances, in slices, of slices whose rows are neighbours in other directions than their own. A tile, the slices of a block, is
 /// `WARPS` slices a stride apart, with a plane of `WARPS` strides; or half as many, in each of two neighbouring planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Walk {
+pub(in crate::sparse::format) struct Walk {
     stride: u32,
     plane: u32,
 }
@@ -114,12 +112,9 @@ struct Patterns {
 type Sizes = [u64; 4];
 
 impl SliceLayout {
-    /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects; rows and columns are below 2^31
-    /// then.
+    /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects. Rows and columns are below
+    /// 2^31.
     pub(super) fn new(space: &Cuda, graph: &CrsGraph<CudaMemory>, columns: Columns, hash_mask: u64) -> Result<Self> {
-        if columns == Columns::Lists {
-            return Self::of_lists(space, graph, &Self::lengths(space, graph)?);
-        }
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled::<u32>(slices)?;
         let (grid, row_map) = (Grid::cover(slices * SLICE, THREADS), graph.row_map());
@@ -151,8 +146,8 @@ impl SliceLayout {
         Ok(lengths)
     }
 
-    /// Returns the entries of a graph's slices with padding, and of its longest row.
-    pub(super) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
+    /// Returns the entries of the slices of a graph, padding included, and those of its longest row.
+    pub(in crate::sparse::format) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
         let lengths = Self::lengths(space, graph)?;
         let Offsets { total, longest, .. } = space.offsets(lengths.len(), &lengths)?;
         Ok([SLICE * total, longest])
@@ -169,20 +164,6 @@ impl SliceLayout {
         usual.copy_from_slice(&found[..USUAL]);
         let near = found[USUAL];
         Ok(SliceLayout { walk: Walk::new(slices, [near as i32, (near >> 32) as i32]), usual, ..self })
-    }
-
-    /// All slices list their columns.
-    fn of_lists(space: &Cuda, graph: &CrsGraph<CudaMemory>, lengths: &CudaArray<u32>) -> Result<Self> {
-        let slices = lengths.len();
-        let (mut slice_offsets, _) = space.scan(slices, lengths)?;
-        let (mut words, mut sizes) = (space.unfilled::<u64>(slices)?, space.zeros::<u64>(4)?);
-        const NONE: Argument = Argument::NULL;
-        let arguments =
-            arguments![slices as u64, NONE, NONE, NONE, NONE, NONE, &mut slice_offsets, &mut words, &mut sizes];
-        space.launch(&SLICE_LAYOUT, "slice_words", Grid::cover(slices + 1, THREADS), arguments)?;
-        let mut read: Sizes = [0; 4];
-        space.read(&sizes, &mut read)?;
-        Self::filled(space, graph, slice_offsets, words, read, |_, _| Ok(()))
     }
 
     /// Slices have tables where their pattern suits; with `share`, those of one key have one table. Returns `None` if the unions of

@@ -17,7 +17,7 @@ use super::stored_value::StoredValue;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::{HostSpace, try_zeroed};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl<V: StoredValue> HostSlices<V> {
     }
 
     /// Returns the bytes of the matrix that one product reads, each once.
-    pub fn bytes(&self) -> usize {
+    fn matrix_bytes(&self) -> usize {
         let HostLayout { slices, tables, offsets, links, listed, .. } = &self.layout;
         // Listed rows read their columns and offsets in the graph.
         let columns = if *listed > 0 { self.listed_bytes() } else { 0 };
@@ -118,19 +118,54 @@ impl<V: StoredValue> HostSlices<V> {
         let rows = |slice: usize| slice * height..self.graph.rows().min((slice + 1) * height);
         slices.flat_map(|(slice, _)| rows(slice)).map(|row| 8 + 4 * self.graph.row_range(row).len()).sum()
     }
+}
 
-    /// Returns the number of rows in slices without a table.
-    pub fn listed_rows(&self) -> usize {
+impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
+    fn rows(&self) -> usize {
+        self.graph.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.graph.columns()
+    }
+
+    fn bytes(&self) -> usize {
+        self.matrix_bytes() + size_of::<f64>() * (self.graph.rows() + self.graph.columns())
+    }
+
+    fn apply(&self, space: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+        self.spmv(space, 1.0, x, 0.0, y)
+    }
+
+    fn apply_dot(&self, space: &S, x: &mut [f64], y: &mut [f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {
+        self.spmv_dot(space, 0..self.graph.rows(), x, y, sums, slot)
+    }
+
+    // The rows of a slice of nodes read the same columns, where some multiply them by 0. Slices lie in such blocks.
+    fn row_block(&self) -> Option<usize> {
+        Some(self.layout.dofs * S::CHUNK)
+    }
+
+    fn apply_dot_rows(
+        &self,
+        space: &S,
+        rows: Range<usize>,
+        x: &[f64],
+        y: &mut [f64],
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()> {
+        self.spmv_dot(space, rows, x, y, sums, slot)
+    }
+}
+
+impl<S: HostSpace, V: StoredValue> FormatCopy<S> for HostSlices<V> {
+    fn update(&mut self, space: &S, a: &CrsMatrix) -> Result<bool> {
+        HostSlices::update(self, space, a)
+    }
+
+    /// Rows in slices without a table.
+    fn irregular_rows(&self) -> usize {
         self.layout.listed
-    }
-
-    /// Returns the dofs per node whose values are stored together; 1 for single rows.
-    pub fn dofs(&self) -> usize {
-        self.layout.dofs
-    }
-
-    /// Returns the numbers of rows and columns.
-    pub fn extents(&self) -> (usize, usize) {
-        (self.graph.rows(), self.graph.columns())
     }
 }

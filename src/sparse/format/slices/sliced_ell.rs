@@ -9,9 +9,9 @@
 //! - as a table, the union of column - row over its rows, if the union has at most 40 offsets and at most 3/2 of the
 //!   longest row's entries. Slices with equal unions share one table, which then stays in cache; the tables lie in the order
 //!   of the first slices that have them.
-//! - as a list of columns otherwise, and always in [`Format::Sell`].
+//! - as a list of columns otherwise.
 //!
-//! In [`Format::Symmetric`] a slice with a table does not store the entries below the diagonal that are mirrored: both slices of the
+//! In [`Format::Symmetric`](crate::sparse::Format::Symmetric) a slice with a table does not store the entries below the diagonal that are mirrored: both slices of the
 //! partner rows store the opposite offset, so the entries are read there. Its table, behind the stored offsets, has three numbers per
 //! mirrored entry: offset, and the distance to the values in either slice of partners, in units of 32 values; bits 40..62 of its word
 //! are their number. The value above the diagonal counts. Symmetry is checked at each [`update`](SlicedEll::update); a matrix that is
@@ -20,15 +20,15 @@
 //! All are exact. The order in which a row is summed depends on its slice and, in `symmetric`, on whether its table is the one of most
 //! slices. A padded entry of a table multiplies some item of x by zero, so x must be finite.
 
+use super::row_layout::RowLayout;
 use super::slice_layout::{Columns, SliceLayout};
-use super::{Format, RowLayout};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, PeerExchange, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
 use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
-use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
+use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, FormatCopy, Operator};
 use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,13 +65,13 @@ pub struct SliceArrays {
 }
 
 impl<V: DeviceValue> SlicedEll<V> {
-    /// Lays out a graph in slices, on the GPU; the host waits once, for four sizes. The values are arbitrary until the first
-    /// [`update`](Self::update). Reads the row offsets and, in [`Format::Pattern`], the entries once.
+    /// Lays out a graph in slices, with `symmetric` in halves, on the GPU; the host waits once, for four sizes. The values are arbitrary until the first
+    /// [`update`](Self::update). Reads the row offsets and the entries once.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] for [`Format::Crs`].
-    pub fn new(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
-        Self::with_hash_mask(space, format, graph, u64::MAX)
+    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] for 2^31 rows or columns.
+    pub fn new(space: &Cuda, symmetric: bool, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+        Self::with_hash_mask(space, symmetric, graph, u64::MAX)
     }
 
     /// [`new`](Self::new) with those bits of the hash of unions that `mask` selects. The result is the same unless different
@@ -80,18 +80,14 @@ impl<V: DeviceValue> SlicedEll<V> {
     /// # Errors
     /// As [`new`](Self::new).
     #[doc(hidden)]
-    pub fn with_hash_mask(space: &Cuda, format: Format, graph: &Arc<CrsGraph<CudaMemory>>, mask: u64) -> Result<Self> {
-        if format == Format::Crs {
-            let why = "invalid format `crs` for a sliced matrix: expected sell, pattern or symmetric";
-            return Err(Error::Invalid(why.into()));
-        }
+    pub fn with_hash_mask(space: &Cuda, symmetric: bool, graph: &Arc<CrsGraph<CudaMemory>>, mask: u64) -> Result<Self> {
         // Tables hold column - row in 32 bits.
-        let small = graph.rows().max(graph.columns()) <= i32::MAX as usize;
-        let stored = match format {
-            Format::Pattern if small => Columns::Tables,
-            Format::Symmetric if small => Columns::Halves,
-            _ => Columns::Lists,
-        };
+        let extent = graph.rows().max(graph.columns());
+        if extent > i32::MAX as usize {
+            let why = format!("slices: {extent} rows or columns: expected at most {}, or the format crs", i32::MAX);
+            return Err(Error::Invalid(why));
+        }
+        let stored = if symmetric { Columns::Halves } else { Columns::Tables };
         Self::of_layout(space, graph.clone(), stored, Arc::new(SliceLayout::new(space, graph, stored, mask)?))
     }
 
@@ -219,12 +215,13 @@ impl<V: DeviceValue> SlicedEll<V> {
         self.launch(space, name, grid, arguments)
     }
 
-    /// Does [`spmv_dot`](Self::spmv_dot) over all rows and exchanges the ghosts of x.
-    pub(crate) fn spmv_dot_exchanging(
+    /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
+    /// `interior` on read.
+    fn spmv_dot_exchanging(
         &self,
         space: &Cuda,
         interior: usize,
-        exchange: &PeerExchange,
+        exchange: &CudaArray<u64>,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
@@ -239,7 +236,7 @@ impl<V: DeviceValue> SlicedEll<V> {
             (&self.values, &*self.layout);
         let (interior, rows, columns) = (interior as u64, rows as u64, columns as u64);
         let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
-        let (ghosts, Reductions { partials, scalars, .. }) = (&exchange.table, sums);
+        let (ghosts, Reductions { partials, scalars, .. }) = (exchange, sums);
         #[rustfmt::skip]
         let arguments = arguments![
             interior, rows, columns, walk.word(), slice_offsets, words, offsets, listed, values, ghosts, x, y, stop, ranks, partials,
@@ -269,15 +266,9 @@ impl<V: DeviceValue> SlicedEll<V> {
     }
 
     /// Returns the bytes of the matrix that one product reads.
-    pub fn bytes(&self) -> usize {
+    fn matrix_bytes(&self) -> usize {
         let SliceLayout { slice_offsets, words, offsets, columns, .. } = &*self.layout;
-        let words = if self.stored == Columns::Lists { 0 } else { words.bytes() };
-        self.values.bytes() + columns.bytes() + slice_offsets.bytes() + words + offsets.bytes()
-    }
-
-    /// Returns the numbers of rows and columns.
-    pub fn extents(&self) -> (usize, usize) {
-        (self.graph.rows(), self.graph.columns())
+        self.values.bytes() + columns.bytes() + slice_offsets.bytes() + words.bytes() + offsets.bytes()
     }
 
     /// Returns the values `[slice, k, row]`, padding included.
@@ -286,14 +277,14 @@ impl<V: DeviceValue> SlicedEll<V> {
     }
 
     /// Returns the layout of the values.
-    pub(super) fn layout(&self) -> RowLayout<'_> {
+    pub(in crate::sparse::format) fn layout(&self) -> RowLayout<'_> {
         let halves = self.stored == Columns::Halves;
         let starts = &self.layout.slice_offsets;
         RowLayout { rows: self.graph.rows(), starts, shift: SHIFT, halves, len: self.values.len() }
     }
 
     /// Returns the layout of the values, and the values writable.
-    pub(super) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<V>) {
+    pub(in crate::sparse::format) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<V>) {
         let Self { graph, layout, values, stored, .. } = self;
         let (starts, halves) = (&layout.slice_offsets, *stored == Columns::Halves);
         (RowLayout { rows: graph.rows(), starts, shift: SHIFT, halves, len: values.len() }, values)
@@ -318,10 +309,81 @@ impl<V: DeviceValue> SlicedEll<V> {
     }
 }
 
+impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
+    fn rows(&self) -> usize {
+        self.graph.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.graph.columns()
+    }
+
+    fn bytes(&self) -> usize {
+        self.matrix_bytes() + size_of::<f64>() * (self.graph.rows() + self.graph.columns())
+    }
+
+    fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        self.spmv(space, 1.0, x, 0.0, y)
+    }
+
+    fn apply_dot(
+        &self,
+        space: &Cuda,
+        x: &mut CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        self.spmv_dot(space, 0..self.graph.rows(), x, y, sums, slot)
+    }
+
+    /// Rows per slice.
+    fn row_block(&self) -> Option<usize> {
+        Some(SLICE)
+    }
+
+    fn apply_dot_rows(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        self.spmv_dot(space, rows, x, y, sums, slot)
+    }
+
+    fn apply_dot_exchanging(
+        &self,
+        space: &Cuda,
+        interior: usize,
+        exchange: &CudaArray<u64>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<bool> {
+        self.spmv_dot_exchanging(space, interior, exchange, x, y, sums, slot).map(|()| true)
+    }
+}
+
+impl FormatCopy<Cuda> for SlicedEll<f64> {
+    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
+        self.take(space, a).map(|()| true)
+    }
+}
+
+impl FormatCopy<Cuda> for SlicedEll<f32> {
+    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
+        self.take(space, a).map(|()| true)
+    }
+}
+
 impl SlicedEll<f32> {
     /// Returns a matrix in the slices of another one, whose layout it shares. Its values are arbitrary until the first
     /// [`round_slices`](Self::round_slices).
-    pub(super) fn like(space: &Cuda, of: &SlicedEll<f64>) -> Result<Self> {
+    pub(in crate::sparse::format) fn like(space: &Cuda, of: &SlicedEll<f64>) -> Result<Self> {
         Self::of_layout(space, of.graph.clone(), of.stored, of.layout.clone())
     }
 
@@ -329,7 +391,7 @@ impl SlicedEll<f32> {
     ///
     /// # Errors
     /// [`Error::Invalid`] for finite values that are too large for f32.
-    pub(super) fn round_slices(&mut self, space: &Cuda, of: &SlicedEll<f64>) -> Result<()> {
+    pub(in crate::sparse::format) fn round_slices(&mut self, space: &Cuda, of: &SlicedEll<f64>) -> Result<()> {
         space.to_single_refusing(&of.values, &mut self.values)
     }
 
@@ -343,7 +405,7 @@ impl SlicedEll<f32> {
 }
 
 /// Refuses a matrix by what an update has found.
-pub(super) fn verdict([overflows, partners, surplus]: [u64; 3]) -> Result<()> {
+pub(in crate::sparse::format) fn verdict([overflows, partners, surplus]: [u64; 3]) -> Result<()> {
     if overflows > 0 {
         return Err(Error::Invalid(format!(
             "matrix values in f32: {overflows} values are too large: expected at most {:e}, or values in f64",

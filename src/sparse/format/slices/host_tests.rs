@@ -1,8 +1,10 @@
 //! Every storage on hosts against sums over the entries of the matrix.
 
 use super::*;
+use crate::blas::Reductions;
 use crate::space::{HostSpace, Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
+use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Precision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -105,7 +107,7 @@ fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, Cr
     ]
 }
 
-pub(super) fn stored<S: HostSpace>(space: &S, a: &CrsMatrix, (format, values): (Format, Precision)) -> HostMatrix {
+pub(super) fn stored<S: HostSpace>(space: &S, a: &CrsMatrix, (format, values): (Format, Precision)) -> HostMatrix<S> {
     let mut stored = HostMatrix::new(space, MatrixStorage { format, values }, a.graph().clone()).unwrap();
     stored.assembled_mut().parts_mut().1.copy_from_slice(a.values());
     let is_copied = space.update(&mut stored).unwrap();
@@ -132,9 +134,9 @@ fn every_storage_multiplies_every_matrix_on_any_number_of_threads_and_in_ranges(
             for threads in [1, 2, 3] {
                 let space = Threads::new(threads).unwrap();
                 let matrix = stored(&space, &a, storage);
-                let view = matrix.view();
+                let view = matrix.operator();
                 let mut y = vec![f64::NAN; rows];
-                view.multiply(&space, &x, &mut y).unwrap();
+                view.apply(&space, &mut x.clone(), &mut y).unwrap();
                 assert!(y == expected, "{name} {storage:?}");
                 for bounds in [&[0, rows][..], &[0, 4096, rows], &[0, 4096, 8192, rows], &[0, 0, rows]] {
                     if bounds.windows(2).any(|ends| ends[0] > ends[1]) {
@@ -142,7 +144,7 @@ fn every_storage_multiplies_every_matrix_on_any_number_of_threads_and_in_ranges(
                     }
                     let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&space, rows, 2).unwrap());
                     for ends in bounds.windows(2) {
-                        view.multiply_dot(&space, ends[0]..ends[1], &x, &mut y, &mut sums, 1).unwrap();
+                        view.apply_dot_rows(&space, ends[0]..ends[1], &x, &mut y, &mut sums, 1).unwrap();
                     }
                     assert!(y == expected && sums.scalars == [0.0, dot], "{name} {storage:?} {bounds:?}");
                 }
@@ -165,10 +167,10 @@ fn rows_before_a_block_with_ghosts_do_not_read_them() {
         for storage in STORAGES {
             let matrix = stored(&Serial, &a, storage);
             let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&Serial, rows, 1).unwrap());
-            let block = Product::<Serial>::row_block(&matrix.view());
+            let block = matrix.operator().row_block().unwrap();
             let before = interior / block * block;
             assert!(before > 0, "{name} {storage:?}: {interior} rows are less than a block");
-            matrix.view().multiply_dot(&Serial, 0..before, &x, &mut y, &mut sums, 0).unwrap();
+            matrix.operator().apply_dot_rows(&Serial, 0..before, &x, &mut y, &mut sums, 0).unwrap();
             assert!(y[..before] == expected[..before], "{name} {storage:?}");
         }
     }
@@ -187,7 +189,7 @@ fn halves_change_no_bit_and_stay_near_the_sums_of_crs() {
                     let space = Threads::new(threads).unwrap();
                     let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&space, rows, 1).unwrap());
                     let matrix = stored(&space, &a, (format, values));
-                    matrix.view().multiply_dot(&space, 0..rows, &x, &mut y, &mut sums, 0).unwrap();
+                    matrix.operator().apply_dot_rows(&space, 0..rows, &x, &mut y, &mut sums, 0).unwrap();
                     (y, sums.scalars.clone(), sums.partials.clone())
                 });
                 assert_eq!(all[0], all[1], "{name} {format} {values}");
@@ -233,12 +235,12 @@ fn boxes_have_tables_and_halves_and_random_graphs_have_none() {
     let a = on(box_columns([40, 40, 40], 0), 64000, whole);
     let bytes = |storage| {
         let matrix = stored(&Serial, &a, storage);
-        let bytes = Product::<Serial>::bytes(&matrix.view());
+        let bytes = matrix.operator().bytes();
         (bytes as f64 / 64000.0).round() as usize
     };
     let found = STORAGES.map(bytes);
     let blocks = on(of_unknowns(&box_columns([20, 20, 20], 0), 3), 24000, whole);
-    let of_blocks = STORAGES.map(|storage| Product::<Serial>::bytes(&stored(&Serial, &blocks, storage).view()) / 24000);
+    let of_blocks = STORAGES.map(|storage| stored(&Serial, &blocks, storage).operator().bytes() / 24000);
     // 27 and 14 blocks of 3 x 3 values; rows at the faces have fewer entries, but not the tables.
     assert!(
         of_blocks[0] > 890 && (640..670).contains(&of_blocks[1]) && (325..350).contains(&of_blocks[2]),
@@ -248,8 +250,9 @@ fn boxes_have_tables_and_halves_and_random_graphs_have_none() {
     assert_eq!(found[0], 332);
     assert!((217..=235).contains(&found[1]) && (122..=132).contains(&found[2]), "{found:?}");
     assert!((115..=126).contains(&found[4]) && (68..=76).contains(&found[5]), "{found:?}");
-    let listed =
-        |a: &CrsMatrix, symmetric| HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap().listed_rows();
+    let listed = |a: &CrsMatrix, symmetric| {
+        FormatCopy::<Serial>::irregular_rows(&HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap())
+    };
     assert_eq!((listed(&a, false), listed(&a, true)), (0, 0));
     let random = on(random_columns(777, 4000), 777, whole);
     assert_eq!(listed(&random, false), 777);

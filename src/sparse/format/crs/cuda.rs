@@ -1,0 +1,146 @@
+//! CRS as a format on a GPU: products with a given number of threads per row, which may exchange ghosts; values in single precision.
+
+use crate::Result;
+use crate::blas::Reductions;
+use crate::error::check_length;
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::format::slices::verdict;
+use crate::sparse::kernel_files::SLICES;
+use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Lanes, Operator};
+use std::ops::Range;
+
+/// A matrix in CRS on a GPU, and how many threads share a row of its products.
+#[derive(Clone, Debug)]
+pub struct DeviceCrs<V: DeviceValue = f64> {
+    /// The matrix.
+    pub matrix: CrsMatrix<V, CudaMemory>,
+    /// Threads per row; `None`: as many as suit the mean row.
+    pub lanes: Option<Lanes>,
+}
+
+impl<V: DeviceValue> From<CrsMatrix<V, CudaMemory>> for DeviceCrs<V> {
+    fn from(matrix: CrsMatrix<V, CudaMemory>) -> Self {
+        DeviceCrs { matrix, lanes: None }
+    }
+}
+
+impl<V: DeviceValue> DeviceCrs<V> {
+    fn lanes(&self) -> Lanes {
+        self.lanes.unwrap_or_else(|| Lanes::of_matrix(&self.matrix))
+    }
+}
+
+impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
+    fn rows(&self) -> usize {
+        self.matrix.graph().rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.matrix.graph().columns()
+    }
+
+    fn bytes(&self) -> usize {
+        Operator::<Cuda>::bytes(&self.matrix)
+    }
+
+    fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        space.spmv_lanes(self.lanes(), 1.0, &self.matrix, x, 0.0, y)
+    }
+
+    fn apply_dot(
+        &self,
+        space: &Cuda,
+        x: &mut CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        self.apply_dot_rows(space, 0..self.rows(), x, y, sums, slot)
+    }
+
+    /// CRS needs no blocks, but a caller divides every format of a GPU at the same rows.
+    fn row_block(&self) -> Option<usize> {
+        Some(32)
+    }
+
+    fn apply_dot_rows(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        space.spmv_dot_lanes(self.lanes(), &self.matrix, rows, x, y, sums, slot)
+    }
+
+    fn apply_dot_exchanging(
+        &self,
+        space: &Cuda,
+        interior: usize,
+        exchange: &CudaArray<u64>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<bool> {
+        space.spmv_dot_exchanging(self.lanes(), &self.matrix, interior, exchange, x, y, sums, slot)?;
+        Ok(true)
+    }
+}
+
+impl FormatCopy<Cuda> for DeviceCrs<f32> {
+    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
+        space.to_single_refusing(a.values(), self.matrix.parts_mut().1)?;
+        Ok(true)
+    }
+
+    fn set_lanes(&mut self, lanes: Lanes) {
+        self.lanes = Some(lanes);
+    }
+
+    fn single_crs(&self) -> Option<&CrsMatrix<f32, CudaMemory>> {
+        self.lanes.is_none().then_some(&self.matrix)
+    }
+}
+
+impl Cuda {
+    /// Returns the matrix with its values rounded to single precision, on the same graph.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
+    pub fn single(&self, a: &CrsMatrix<f64, CudaMemory>) -> Result<CrsMatrix<f32, CudaMemory>> {
+        let mut single = CrsMatrix::from_parts(a.graph().clone(), self.unfilled(a.graph().nnz())?);
+        self.to_single(a, &mut single)?;
+        Ok(single)
+    }
+
+    /// Rounds the values of a matrix into those of a single-precision one. Moves 12 bytes per entry.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for another number of entries.
+    pub fn to_single(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
+        self.to_single_counting(a.values(), single.parts_mut().1, Argument::NULL)
+    }
+
+    /// Rounds values, and refuses those too large for f32; the host waits.
+    pub(in crate::sparse::format) fn to_single_refusing(
+        &self,
+        values: &CudaArray<f64>,
+        single: &mut CudaArray<f32>,
+    ) -> Result<()> {
+        let mut overflows = self.zeros::<u64>(1)?;
+        self.to_single_counting(values, single, (&mut overflows).into())?;
+        let mut found = [0];
+        self.read(&overflows, &mut found)?;
+        verdict([found[0], 0, 0])
+    }
+
+    fn to_single_counting(&self, from: &CudaArray<f64>, to: &mut CudaArray<f32>, overflows: Argument) -> Result<()> {
+        check_length("to_single", "single", to.len(), from.len())?;
+        let grid = Grid::cover(from.len(), 256);
+        self.launch(&SLICES, "to_single", grid, arguments![from.len() as u64, from, to, overflows])
+    }
+}

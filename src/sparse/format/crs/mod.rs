@@ -1,0 +1,113 @@
+//! CRS as a format: products read the arrays of a [`CrsMatrix`], on every space.
+
+#[cfg(feature = "cuda")]
+mod cuda;
+
+#[cfg(feature = "cuda")]
+pub use cuda::DeviceCrs;
+
+use super::slices::{first_fault, not_stored};
+use crate::Result;
+use crate::blas::{Blas, Reductions};
+#[cfg(feature = "cuda")]
+use crate::space::cuda::{Cuda, CudaMemory};
+use crate::space::{HostSpace, Item, Slice};
+use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator, Precision, Spmv, StoredValue};
+use crate::{LocalOrdinal, RowOffset};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(super) fn on_host<S: HostSpace>(
+    space: &S,
+    values: Precision,
+    graph: &Arc<CrsGraph>,
+) -> Result<Option<Box<dyn FormatCopy<S>>>> {
+    Ok(match values {
+        Precision::F64 => None,
+        Precision::F32 => Some(Box::new(CrsMatrix::<f32>::unfilled_on(space, graph.clone())?)),
+    })
+}
+
+#[cfg(feature = "cuda")]
+pub(super) fn on_device(
+    space: &Cuda,
+    values: Precision,
+    graph: &Arc<CrsGraph<CudaMemory>>,
+) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
+    Ok(match values {
+        Precision::F64 => None,
+        Precision::F32 => Some(Box::new(DeviceCrs::from(CrsMatrix::<f32, _>::unfilled_on(space, graph.clone())?))),
+    })
+}
+
+impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
+    fn rows(&self) -> usize {
+        self.graph().rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.graph().columns()
+    }
+
+    fn bytes(&self) -> usize {
+        let (rows, columns) = (self.graph().rows(), self.graph().columns());
+        let entry = size_of::<V>() + size_of::<LocalOrdinal>();
+        entry * self.graph().nnz() + size_of::<RowOffset>() * (rows + 1) + size_of::<f64>() * (rows + columns)
+    }
+
+    fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+        space.spmv(1.0, self, x, 0.0, y)
+    }
+
+    fn apply_dot(
+        &self,
+        space: &S,
+        x: &mut Slice<S, f64>,
+        y: &mut Slice<S, f64>,
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()> {
+        space.spmv_dot(self, 0..self.graph().rows(), x, y, sums, slot)
+    }
+
+    fn row_block(&self) -> Option<usize> {
+        Some(<S as Spmv<V>>::ROW_BLOCK)
+    }
+
+    fn apply_dot_rows(
+        &self,
+        space: &S,
+        rows: Range<usize>,
+        x: &Slice<S, f64>,
+        y: &mut Slice<S, f64>,
+        sums: &mut Reductions<S>,
+        slot: usize,
+    ) -> Result<()> {
+        space.spmv_dot(self, rows, x, y, sums, slot)
+    }
+}
+
+/// CRS with values in single precision.
+impl<S: HostSpace> FormatCopy<S> for CrsMatrix<f32> {
+    fn update(&mut self, space: &S, a: &CrsMatrix) -> Result<bool> {
+        to_single(space, a, self).map(|()| true)
+    }
+}
+
+/// Rounds the values of a matrix into those of a single-precision one on the same graph.
+fn to_single<S: HostSpace>(space: &S, a: &CrsMatrix, single: &mut CrsMatrix<f32>) -> Result<()> {
+    let chunk = S::CHUNK;
+    let mut faults = vec![None; a.values().len().div_ceil(chunk)];
+    let tasks =
+        single.parts_mut().1.par_chunks_mut(chunk).zip(a.values().par_chunks(chunk)).zip(&mut faults).enumerate();
+    space.for_each(tasks, |(task, ((single, values), fault))| {
+        for (i, (single, &value)) in single.iter_mut().zip(values).enumerate() {
+            *single = f32::rounded(value);
+            if fault.is_none() && !f32::holds(value, *single) {
+                *fault = Some(task * chunk + i);
+            }
+        }
+    });
+    first_fault(&faults).map_or(Ok(()), |entry| Err(not_stored(a, entry)))
+}

@@ -1,0 +1,37 @@
+//! The formats `pattern` and `symmetric`: slices of 32 rows that share tables of column - row. Hosts lay them out anew for their vector
+//! registers ([`HostSlices`]), GPUs for warps ([`SlicedEll`]).
+
+mod copies;
+mod host_blocks;
+mod host_layout;
+mod host_multiply;
+mod host_nodes;
+#[cfg(test)]
+mod host_refusals;
+mod host_rows;
+mod host_slices;
+mod host_symmetry;
+#[cfg(test)]
+mod host_tests;
+mod host_unions;
+mod host_update;
+#[cfg(feature = "cuda")]
+mod row_layout;
+#[cfg(feature = "cuda")]
+mod slice_layout;
+#[cfg(feature = "cuda")]
+mod sliced_ell;
+mod stored_value;
+
+pub(super) use copies::{pattern, symmetric};
+pub use host_slices::HostSlices;
+#[cfg(feature = "cuda")]
+pub(crate) use row_layout::RowLayout;
+#[cfg(feature = "cuda")]
+pub(super) use slice_layout::{SliceLayout, WIDEST};
+#[cfg(feature = "cuda")]
+pub(super) use sliced_ell::verdict;
+#[cfg(feature = "cuda")]
+pub use sliced_ell::{SliceArrays, SlicedEll};
+pub use stored_value::StoredValue;
+pub(super) use stored_value::{first_fault, not_stored};
