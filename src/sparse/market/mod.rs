@@ -8,6 +8,11 @@
 //!
 //! The file is read line by line and its size bounds the memory, whatever it declares. Entries of the same place are added in the order
 //! of the file. A line that the format does not allow is an error with its number.
+//!
+//! The reader is our own because the readers of other crates are not safe on files from elsewhere, and refuse some of these kinds.
+//! sprs 0.11.6 never returns from a file of one line, panics at an index beyond the extents, allocates all entries that are declared, and has
+//! no arrays; nalgebra-sparse 0.12.0 panics at extents beyond 64 bits, allocates declared rows when it makes a CSR matrix, and refuses
+//! integer and pattern values for a matrix of f64.
 
 mod header;
 mod read;
