@@ -15,7 +15,7 @@ use super::model::volume;
 use super::system::blocks;
 use crate::blas::Reductions;
 use crate::element::equations::{Equation, Model, ModelEquation, Scalar, WithJacobian, depends_on_unknowns, on_scalar};
-use crate::element::{ElementType, Part, product_flops};
+use crate::element::{ElementType, Interpolation, Part, product_flops};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::APPLY;
 use crate::fill::operator::ApplySizes;
@@ -188,7 +188,7 @@ impl ApplyModel for Cuda {
             front,
             shape,
             parameters: self.upload(&parameters)?,
-            numbers: self.upload(&shape.numbers(element))?,
+            numbers: self.upload(&Interpolation::new(element).numbers())?,
             elem_node: elem_node.clone(),
             dofs,
             owned,

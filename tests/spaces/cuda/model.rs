@@ -49,17 +49,13 @@ fn check(name: &str, found: &ModelSolution, expected: &ModelSolution) {
     }
 }
 
-fn volumes() -> impl Iterator<Item = (ElementType, &'static str)> {
-    ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3)
-}
-
 #[test]
 fn problems_on_all_elements_are_solved_as_on_a_host() {
     let Some(space) = gpu("problems_on_all_elements_are_solved_as_on_a_host") else { return };
     for (problem, problem_name) in ProblemKind::ALL {
         // The box of hexahedra has a driver of its own.
         for (element, element_name) in
-            volumes().filter(|(e, _)| problem != ProblemKind::Heat || *e != ElementType::Hex8)
+            ElementType::volumes().filter(|(e, _)| problem != ProblemKind::Heat || *e != ElementType::Hex8)
         {
             let deck = deck(problem, element, 9);
             let name = format!("{problem_name} on {element_name}");
