@@ -59,8 +59,8 @@ pub mod solve;
 pub mod space;
 pub mod sparse;
 
-// The names that `device` writes begin with `::minifenl`, here too.
-#[cfg(feature = "cuda")]
+// The names that `device` writes begin with `::minifenl`, here too; so do those in files that unit tests share with other tests.
+#[cfg(any(test, feature = "cuda"))]
 extern crate self as minifenl;
 
 pub use error::{Error, FoldPlace, Result};

@@ -92,6 +92,7 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
     }
 
     /// Returns the shared graph and the values, the latter writable.
+    #[cfg(feature = "cuda")]
     pub(crate) fn values_on_graph(&mut self) -> (&Arc<CrsGraph<M>>, &mut M::Array<V>) {
         (&self.graph, &mut self.values)
     }
