@@ -322,7 +322,7 @@ KERNEL __launch_bounds__(THREADS) slice_usual(u64 slices, const u64* slice_offse
     __syncthreads();
     const u32 chosen = THREADS - 1 - best % THREADS;
     const u64 slice = ((chosen * 0x9e3779b97f4a7c15ull) >> 32) * slices >> 32, word = drawn[chosen];
-    Usual& usual = *(Usual*)numbers;
+    CommonTable& usual = *(CommonTable*)numbers;
     const bool listed = word & LISTED;
     const u32 width = listed ? 0 : u32((slice_offsets[slice + 1] - slice_offsets[slice]) / SLICE);
     const u32 mirrored = listed ? 0 : u32(word >> MIRRORED);

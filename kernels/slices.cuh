@@ -27,7 +27,7 @@ INLINE u32 place_of(i64 offset, const int* table, u32 width) {
 // A table of a symmetric matrix that fits a kernel's arguments; `word` is that of the slices that have it, or NO_WORD.
 constexpr u32 MOST_STORED = 14, MOST_MIRRORED = 13;
 constexpr u64 NO_WORD = ~0ull;
-struct Usual {
+struct CommonTable {
     u64 word;
     u32 width, mirrored;
     int stored[MOST_STORED], offset[MOST_MIRRORED], first[MOST_MIRRORED], second[MOST_MIRRORED];

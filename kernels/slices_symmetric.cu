@@ -50,7 +50,7 @@ template <int BATCH, class T, class V, class X> INLINE double mirrored_sum(u32 r
 
 // Returns the sum of a row of a slice with the usual table. Its numbers come from the constant bank as operands of the arithmetic: as
 // loads they take a quarter of the time of a product, which the L1 cache's throughput bounds.
-template <class V, class X> INLINE double usual_sum(u32 row, int last, const Usual& table, const V* values, X x) {
+template <class V, class X> INLINE double usual_sum(u32 row, int last, const CommonTable& table, const V* values, X x) {
     double sum = 0;
     V value[MOST_STORED];
 #pragma unroll
@@ -85,7 +85,7 @@ template <class V, int BATCH> struct Matrix {
     const u32* listed;
     const V* values;
     u32 stride, plane;
-    const Usual& usual;
+    const CommonTable& usual;
 
     __device__ __forceinline__ u32 warps_apart() const { return plane == WARPS * stride ? WARPS : WARPS / 2; }
     // Slices of a group, whose tiles follow each other, and their number.
@@ -128,7 +128,7 @@ enum class Update { set, scale, add, axpby };
     KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 rows, u64 columns, u64 walk, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,       \
         const u32* listed, const V* values, const double* x, double beta, double* y,                                         \
-        const __grid_constant__ Usual usual) {                                                                               \
+        const __grid_constant__ CommonTable usual) {                                                                         \
         Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
                                 values,  u32(walk),      u32(walk >> 32), usual};                                            \
         u32 tile = blockIdx.x;                                                                                               \
@@ -146,7 +146,7 @@ enum class Update { set, scale, add, axpby };
     KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
         u64 first, u64 last, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,          \
         const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
-        double* partials, u32 slot, double* scalars, u32* ticket, const __grid_constant__ Usual usual) {                     \
+        double* partials, u32 slot, double* scalars, u32* ticket, const __grid_constant__ CommonTable usual) {               \
         if (is_stopped(stop)) return;                                                                                        \
         Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
                                 values,  u32(walk),      u32(walk >> 32), usual};                                            \
@@ -166,7 +166,7 @@ enum class Update { set, scale, add, axpby };
         u64 interior, u64 rows, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,       \
         const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket,                                          \
-        const __grid_constant__ Usual usual) {                                                                               \
+        const __grid_constant__ CommonTable usual) {                                                                         \
         if (is_stopped(stop)) return;                                                                                        \
         Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
                                 values,  u32(walk),      u32(walk >> 32), usual};                                            \

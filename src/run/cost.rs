@@ -72,8 +72,7 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
-/// Count, fill and sort at their bound (table in, columns and offsets out), then positions (table and columns in, 64 bytes per element
-/// out).
+/// Bytes of count, fill and sort at their bound, then of the positions.
 pub fn graph(s: Sizes) -> Cost {
     graph_of(s, Shape::HEX8)
 }

@@ -74,14 +74,13 @@ pub struct Report {
     /// The error that ended an iteration before it converged. The errors below then are those of the last Newton iterate.
     #[serde(skip)]
     pub stopped: Option<Error>,
-    /// max |u - exact| / max |exact|, over the nodes for heat on `hex8`, over the cubature points for other runs.
+    /// max |u - exact| / max |exact|, over nodes (heat on `hex8`) or quadrature points.
     pub error_max: f64,
     /// sqrt(sum (u - exact)^2 / sum exact^2), over the nodes for heat on `hex8`; integrals for other runs.
     pub error_l2: f64,
     /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
     pub error_bound: f64,
-    /// Estimate of the part of the error that the solver left, relative to max |T|, see
-    /// [`Analytic::algebraic_error`](super::Analytic::algebraic_error).
+    /// Estimated error left by the solver, see [`Analytic::algebraic_error`](super::Analytic::algebraic_error).
     pub algebraic_error: f64,
     /// Departure of the last Jacobian from symmetry, see [`Symmetry`](crate::solve::Symmetry).
     pub symmetry: f64,
@@ -168,7 +167,7 @@ pub struct PartitionReport {
     pub owned_mean: f64,
     /// Imbalance that was asked for (`--imbalance`), per cent.
     pub imbalance_asked_percent: f64,
-    /// Largest deviation of a rank's owned nodes from their mean, per cent of the mean, as miniFE states it.
+    /// Largest deviation of a rank's owned nodes from the mean, per cent.
     pub imbalance_percent: f64,
     /// Most ghosts of a rank.
     pub ghosts: u64,

@@ -1,4 +1,4 @@
-//! The columns of all rows of a plan, and the position of each value in its row; [`RowUnion`] finds those of a row.
+//! Makes the columns of all rows of a plan and each value's position; [`RowUnion`] finds those of a row.
 
 use super::lists::Lists;
 use crate::graph::{Position, Positions, RowUnion, Slots};

@@ -75,12 +75,12 @@ impl Combinations {
         self.numbers.len()
     }
 
-    /// Returns the number of free dofs, which are the rows and columns of the reduced matrix.
+    /// Returns the number of free dofs: rows and columns of the reduced matrix.
     pub fn free_count(&self) -> usize {
         self.free
     }
 
-    /// Returns the number of a dof among the free ones, or `None` for a constrained dof.
+    /// Returns the number of a dof among the free ones, or `None` if constrained.
     pub fn number(&self, dof: LocalOrdinal) -> Option<LocalOrdinal> {
         self.numbers.get(dof as usize).copied().filter(|&number| number != IGNORED)
     }

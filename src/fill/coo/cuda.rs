@@ -49,8 +49,7 @@ pub struct DeviceIndices<'a, I: DeviceIndex> {
     pub per_elem: usize,
 }
 
-/// A sparsity pattern on a GPU made from index pairs, and the plan by which values of these pairs are summed into it, any number of
-/// times: the twin of [`Coo`](super::Coo).
+/// A sparsity pattern on a GPU, made from index pairs, with its summation plan: the twin of [`Coo`](super::Coo).
 #[derive(Debug)]
 pub struct CudaCoo {
     graph: Arc<CrsGraph<CudaMemory>>,
@@ -128,8 +127,8 @@ impl CudaCoo {
         (self.first.bytes() + self.order.bytes()) as u64
     }
 
-    /// Sums `values`, one per pair of the plan, into a matrix on the plan's graph, as [`Coo::set_values`](super::Coo::set_values)
-    /// and with the same bits. Allocates nothing and does not wait.
+    /// Sums `values`, one per pair, with the bits of [`Coo::set_values`](super::Coo::set_values). Allocates nothing
+    /// and does not wait.
     ///
     /// # Errors
     /// [`Error::Shape`] unless there are [`value_count`](Self::value_count) values, [`Error::Invalid`] for a matrix on another graph.

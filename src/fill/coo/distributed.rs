@@ -122,7 +122,7 @@ impl DistributedCoo {
         self.plan.graph()
     }
 
-    /// Returns the global ids of the columns, owned ones first, and the map that a [`Halo`](crate::comm::Halo) needs.
+    /// Returns the global ids of the columns, owned first, and the map for a [`Halo`](crate::comm::Halo).
     pub fn columns(&self) -> &GlobalMap {
         &self.columns
     }

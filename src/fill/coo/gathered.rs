@@ -49,7 +49,7 @@ impl<I: CooIndex> Ids<'_, I> {
         Ok(used)
     }
 
-    /// Slots with rows of other ranks, by owner, lowest first, and in the order of the input.
+    /// Returns the slots of other ranks' rows, by owner, in the order of the input.
     pub(super) fn foreign(&self, rows: &GlobalMap) -> Result<Vec<(usize, Vec<LocalOrdinal>)>> {
         let neighbours = rows.map().neighbours();
         let mut sent: Vec<_> = neighbours.iter().map(|neighbour| (neighbour.rank, Vec::new())).collect();

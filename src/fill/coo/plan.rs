@@ -16,8 +16,7 @@ use crate::{LocalOrdinal, Result};
 use num_traits::Zero;
 use std::sync::Arc;
 
-/// A sparsity pattern made from index pairs (COO, coordinate format), and the plan by which values of these pairs are summed into
-/// it, any number of times.
+/// A sparsity pattern made from index pairs (COO), with its summation plan.
 ///
 /// ```text
 /// A[r, c] = sum of values[k] over all k with i[k] = r and j[k] = c, in the order of k
@@ -73,8 +72,8 @@ pub struct Coo {
 }
 
 impl Coo {
-    /// Plans sums of values at `(i[k], j[k])`, in any order and with duplicates, for a matrix of `rows` rows and `columns` columns.
-    /// Pairs with a negative index are ignored.
+    /// Plans sums of values at `(i[k], j[k])`, in any order and with duplicates. Pairs with a negative index are
+    /// ignored.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `i` and `j` have the same length, [`Error::Invalid`] for the first index outside the matrix,
@@ -97,8 +96,8 @@ impl Coo {
         Self::of(space, rows, columns, &Table { skips: ignores, ..Table::runs(i, j, 1) }, false)
     }
 
-    /// Plans sums of element matrices `[elem, a, b]` whose rows are `rows_of[elem, a]` and whose columns are `columns_of[elem, b]`,
-    /// without arrays of pairs. Rows and columns of an element matrix with a negative index are ignored.
+    /// Plans sums of element matrices `[elem, a, b]` without arrays of pairs. Rows and columns of an element matrix
+    /// with a negative index are ignored.
     ///
     /// # Errors
     /// As [`new`](Self::new), [`Error::Invalid`](crate::Error::Invalid) for a table that ends within an element, and

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Distance between two rows, in bytes of values, that caches do not hold.
 const FAR: usize = 1 << 20;
 
-/// Returns whether most nodes are far from the node at the same place in the element before. One pass over the table.
+/// Returns whether most nodes are far from the same node of the previous element. One pass over the table.
 pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph) -> bool {
     let row_bytes = size_of::<f64>() * crs.nnz() / crs.rows().max(1);
     let rows = (FAR / row_bytes.max(1)).min(LocalOrdinal::MAX as usize) as LocalOrdinal;
@@ -27,7 +27,7 @@ pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph) -> bool {
     2 * far > nodes.len()
 }
 
-/// Prefetches what the elements `elems` of `nodes` nodes add to, and where the rows of the batch behind them begin.
+/// Prefetches the values that `elems` add to, and the next batch's row starts.
 #[inline(never)]
 pub(super) fn prefetch_sums<P: Position>(
     table: &[LocalOrdinal],

@@ -1,4 +1,4 @@
-//! Adds the lanes of a batch of element matrices to the rows of the matrix and the residual.
+//! Adds the lanes of a batch of element matrices to matrix and residual.
 
 use super::batches::Batches;
 use super::kernel::{AnyKernel, ElementBatch};
@@ -25,7 +25,7 @@ pub(super) struct SharedSums<'a> {
 }
 
 impl<'a> SharedSums<'a> {
-    /// Lends the values and the residual to all threads, zeroed unless the assembly adds to them.
+    /// Shares values and residual among threads, zeroed unless the assembly adds to them.
     pub(super) fn new<S: HostSpace>(space: &S, crs: &'a CrsGraph, output: Output<'a>) -> Self {
         let Output { values, residual, sum, wanted } = output;
         if sum == Sum::Overwrite {
@@ -49,7 +49,7 @@ macro_rules! with_positions {
 }
 pub(super) use with_positions;
 
-/// Evaluates the elements `elems` in batches and adds the wanted parts of each to its rows with `add(row, cell, term)`.
+/// Evaluates `elems` in batches and adds their wanted parts with `add(row, cell, term)`.
 #[inline(always)]
 pub(super) fn add_elems<const NN: usize>(
     kernel: &dyn AnyKernel<NN>,

@@ -18,7 +18,7 @@ pub enum RowLanes {
 }
 
 impl RowLanes {
-    /// The number for the products of a space, if it is not left to that space.
+    /// Returns the given number of threads per row, unless the space chooses.
     pub(in crate::run) fn given(self) -> Option<Lanes> {
         match self {
             RowLanes::Auto => None,

@@ -50,7 +50,7 @@ pub fn paint(text: &str, tone: Tone, has_colours: bool) -> String {
     if has_colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
 }
 
-/// Paints the word PASS or FAIL at the start of the last line of a table; nothing else is changed.
+/// Colours the word PASS or FAIL in the last line of a table; nothing else is changed.
 pub fn paint_verdict(table: &str, has_colours: bool) -> String {
     let last = table.trim_end().rfind('\n').map_or(0, |end| end + 1);
     let (head, line) = table.split_at(last);

@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// Parses by `FromStr` of the value's type, which also accepts what the list leaves out (`twist:0.5`, `cuda:1`). The list of names is
-/// for completions, and for the message about a missing value.
+/// Parses by `FromStr` of the type, which accepts more than the list (`twist:0.5`). The list of names is for
+/// completions, and for the message about a missing value.
 #[derive(Debug)]
 pub struct Named<T> {
     names: Vec<&'static str>,

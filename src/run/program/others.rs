@@ -1,4 +1,4 @@
-//! Hardware threads that other programs used during a run, from the ticks of `/proc/stat` and those of this program and its children.
+//! Hardware threads used by other programs during a run, from `/proc/stat`.
 
 use crate::comm::Communicator;
 use std::fs::read_to_string;
@@ -77,7 +77,7 @@ impl Others {
         self.threads(&now, now.own - self.own)
     }
 
-    /// Returns the largest number of hardware threads that programs other than the ranks kept busy on a host. All ranks call it together;
+    /// Returns the largest number of hardware threads that other programs used on a host. All ranks call it together;
     /// `before` are the counters of this rank.
     pub fn used_on_hosts(before: Option<&Self>, comm: &dyn Communicator) -> Option<f64> {
         let now = before.and_then(|before| Self::read(before.cores.clone()));

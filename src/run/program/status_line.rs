@@ -25,7 +25,7 @@ pub struct StatusLine<W> {
 }
 
 impl StatusLine<Stderr> {
-    /// Creates an empty line on stderr, hidden where that is no terminal or this process is not the one that writes.
+    /// Creates an empty line on stderr, hidden unless this process writes to a terminal.
     pub fn on_stderr(is_writer: bool) -> Self {
         let look = match std::env::var("TERM") {
             _ if !is_writer || !stderr().is_terminal() => Look::Hidden,
@@ -49,7 +49,7 @@ impl<W: Write> StatusLine<W> {
     /// Least time between two rewrites by [`step`](Self::step).
     const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// Creates an empty line on `out`, a terminal as wide as `columns` returns at the time of each rewrite.
+    /// Creates an empty line on `out`, a terminal of `columns()` columns.
     pub fn new(out: W, look: Look, columns: fn() -> usize) -> Self {
         StatusLine { out, look, columns, last: None }
     }
@@ -71,7 +71,7 @@ impl<W: Write> StatusLine<W> {
         };
     }
 
-    /// Replaces the line by what `line` returns for a number of columns, ten times per second at most.
+    /// Replaces the line by `line(columns)`, at most ten times per second.
     pub fn step(&mut self, line: impl FnOnce(usize) -> String) {
         if self.look == Look::Rewritten && self.last.is_none_or(|last| last.elapsed() > Self::INTERVAL) {
             self.last = Some(Instant::now());

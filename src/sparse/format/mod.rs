@@ -1,4 +1,4 @@
-//! Storage formats made from a CRS graph, and products with a matrix in any of them.
+//! Storage formats made from a CRS graph, and their products.
 //!
 //! A space's [`Matrix`](Formats::Matrix) is assembled in its format or copied to it by [`update`](Formats::update). On a GPU, the
 //! values of any CRS matrix can be copied to a `SlicedEll`.

@@ -151,8 +151,7 @@ impl Cuda {
         self.launch(&SPARSE, name, grid, arguments)
     }
 
-    /// [`spmv_dot_lanes`](Self::spmv_dot_lanes) over all rows, with the same bits, and the exchange of the ghosts of x,
-    /// which the rows from `interior` on read.
+    /// Does [`spmv_dot_lanes`](Self::spmv_dot_lanes) over all rows and exchanges the ghosts of x.
     pub(crate) fn spmv_dot_exchanging<V: DeviceValue>(
         &self,
         lanes: Lanes,
@@ -193,7 +192,7 @@ pub(crate) fn ranks_of_whole(rows: &Range<usize>, all: usize, sums: &Reductions<
     if *rows == (0..all) { sums.ranks_argument() } else { Argument::NULL }
 }
 
-/// Refuses arrays that do not fit a product of `rows` of a matrix with (rows, columns, rows per block) and its dot.
+/// Refuses arrays that do not fit a product of `rows` and its dot.
 pub(crate) fn check_dot(
     (all, columns, block): (usize, usize, usize),
     rows: &Range<usize>,

@@ -45,28 +45,28 @@ pub(in crate::sparse::format) struct SliceLayout {
     /// Number of values, padding included.
     pub len: usize,
     /// How symmetric products walk over the slices.
-    pub walk: Walk,
+    pub walk: TileOrder,
     /// The table of most slices of a symmetric matrix, as kernels take it.
-    pub usual: Usual,
+    pub usual: CommonTable,
 }
 
-/// A table by value: `Usual` in the kernels.
-pub(super) type Usual = [u64; USUAL];
-const USUAL: usize = 29;
+/// A table by value: `CommonTable` in the kernels.
+pub(super) type CommonTable = [u64; COMMON];
+const COMMON: usize = 29;
 
 /// Distances, in slices, of slices whose rows are neighbours in other directions than their own. A tile, the slices of a block, is
 /// `WARPS` slices a stride apart, with a plane of `WARPS` strides; or half as many, in each of two neighbouring planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sparse::format) struct Walk {
+pub(in crate::sparse::format) struct TileOrder {
     stride: u32,
     plane: u32,
 }
 
-impl Walk {
+impl TileOrder {
     /// Slices of a tile.
     const WARPS: u32 = THREADS / SLICE as u32;
     /// Slices in their order.
-    pub const PLAIN: Self = Walk { stride: 1, plane: Self::WARPS };
+    pub const PLAIN: Self = TileOrder { stride: 1, plane: Self::WARPS };
 
     /// The walk over `slices` slices whose rows have neighbours at these distances, in rows.
     fn new(slices: usize, [line, plane]: [i32; 2]) -> Self {
@@ -77,9 +77,9 @@ impl Walk {
             if line < NEAREST || line == i32::MAX { 1 } else { (line as u32 + SLICE as u32 / 2) / SLICE as u32 };
         let plane = if plane == i32::MAX || plane <= line { 0 } else { apart(plane, stride * Self::WARPS / 2) };
         if stride > 1 && plane > Self::WARPS * stride && suits(2 * plane) {
-            Walk { stride, plane }
+            TileOrder { stride, plane }
         } else if suits(Self::WARPS * stride) {
-            Walk { stride, plane: Self::WARPS * stride }
+            TileOrder { stride, plane: Self::WARPS * stride }
         } else {
             Self::PLAIN
         }
@@ -156,14 +156,14 @@ impl SliceLayout {
     /// Adds the walk over the slices, and the table that most of some slices have.
     fn walked(self, space: &Cuda, near: &CudaArray<i32>) -> Result<Self> {
         let slices = self.words.len();
-        let (mut there, mut found) = (space.zeros::<u64>(USUAL + 1)?, [0; USUAL + 1]);
+        let (mut there, mut found) = (space.zeros::<u64>(COMMON + 1)?, [0; COMMON + 1]);
         let arguments = arguments![slices as u64, &self.slice_offsets, &self.words, &self.offsets, near, &mut there];
         space.launch(&SLICE_LAYOUT, "slice_usual", Grid::new(1, THREADS), arguments)?;
         space.read(&there, &mut found)?;
-        let mut usual = [0; USUAL];
-        usual.copy_from_slice(&found[..USUAL]);
-        let near = found[USUAL];
-        Ok(SliceLayout { walk: Walk::new(slices, [near as i32, (near >> 32) as i32]), usual, ..self })
+        let mut usual = [0; COMMON];
+        usual.copy_from_slice(&found[..COMMON]);
+        let near = found[COMMON];
+        Ok(SliceLayout { walk: TileOrder::new(slices, [near as i32, (near >> 32) as i32]), usual, ..self })
     }
 
     /// Slices have tables where their pattern suits; with `share`, those of one key have one table. Returns `None` if the unions of
@@ -244,8 +244,8 @@ impl SliceLayout {
             offsets,
             columns,
             len: len as usize,
-            walk: Walk::PLAIN,
-            usual: [u64::MAX; USUAL],
+            walk: TileOrder::PLAIN,
+            usual: [u64::MAX; COMMON],
         })
     }
 }
@@ -275,21 +275,21 @@ impl Patterns {
 #[test]
 fn walks_cover_all_slices_once() {
     let offsets = |n: i32| [n - 1, n * n - n - 1];
-    assert_eq!(Walk::new(1 << 19, offsets(256)), Walk { stride: 8, plane: 2048 });
-    assert_eq!(Walk::new(1 << 16, offsets(128)), Walk { stride: 4, plane: 512 });
-    assert_eq!(Walk::new(31_250, offsets(100)), Walk { stride: 3, plane: 312 });
-    assert_eq!(Walk::new(1000, [i32::MAX; 2]), Walk::PLAIN);
-    assert_eq!(Walk::new(100, offsets(256)), Walk::PLAIN);
+    assert_eq!(TileOrder::new(1 << 19, offsets(256)), TileOrder { stride: 8, plane: 2048 });
+    assert_eq!(TileOrder::new(1 << 16, offsets(128)), TileOrder { stride: 4, plane: 512 });
+    assert_eq!(TileOrder::new(31_250, offsets(100)), TileOrder { stride: 3, plane: 312 });
+    assert_eq!(TileOrder::new(1000, [i32::MAX; 2]), TileOrder::PLAIN);
+    assert_eq!(TileOrder::new(100, offsets(256)), TileOrder::PLAIN);
     for (slices, offsets) in [(5000, [63, 4031]), (1000, [99, i32::MAX]), (4219, [59, 2939]), (7, [i32::MAX; 2])] {
-        let walk @ Walk { stride, plane } = Walk::new(slices, offsets);
+        let walk @ TileOrder { stride, plane } = TileOrder::new(slices, offsets);
         // As in the kernels.
-        let apart = if plane == Walk::WARPS * stride { Walk::WARPS } else { Walk::WARPS / 2 };
+        let apart = if plane == TileOrder::WARPS * stride { TileOrder::WARPS } else { TileOrder::WARPS / 2 };
         let mut seen = vec![0; slices];
         for (tile, warp) in
-            (0..walk.tiles(slices) as u32).flat_map(|tile| (0..Walk::WARPS).map(move |warp| (tile, warp)))
+            (0..walk.tiles(slices) as u32).flat_map(|tile| (0..TileOrder::WARPS).map(move |warp| (tile, warp)))
         {
             let (group, rest) = (tile / (plane / apart), tile % (plane / apart));
-            let slice = group * plane * (Walk::WARPS / apart)
+            let slice = group * plane * (TileOrder::WARPS / apart)
                 + warp / apart * plane
                 + (rest / stride * apart + warp % apart) * stride
                 + rest % stride;
