@@ -21,6 +21,8 @@ mod row_layout;
 mod slice_layout;
 #[cfg(feature = "cuda")]
 mod sliced_ell;
+#[cfg(feature = "cuda")]
+mod sliced_operator;
 mod stored_value;
 
 pub(super) use copies::{pattern, symmetric};

@@ -28,14 +28,14 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
 use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
-use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue, FormatCopy, Operator};
+use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel.
 const THREADS: u32 = 256;
-const SLICE: usize = 32;
+pub(super) const SLICE: usize = 32;
 const SHIFT: u32 = SLICE.trailing_zeros();
 const WARPS: u32 = 4;
 
@@ -43,7 +43,7 @@ const WARPS: u32 = 4;
 /// change.
 #[derive(Clone, Debug)]
 pub struct SlicedEll<V: DeviceValue> {
-    graph: Arc<CrsGraph<CudaMemory>>,
+    pub(super) graph: Arc<CrsGraph<CudaMemory>>,
     stored: Columns,
     layout: Arc<SliceLayout>,
     values: CudaArray<V>,
@@ -125,7 +125,7 @@ impl<V: DeviceValue> SlicedEll<V> {
         self.take(space, a)
     }
 
-    fn take<W: DeviceValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
+    pub(super) fn take<W: DeviceValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
         // Compares the objects only: a comparison of all columns would cost as much as the update.
         if !Arc::ptr_eq(&self.graph, a.graph()) {
             return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));
@@ -217,7 +217,7 @@ impl<V: DeviceValue> SlicedEll<V> {
 
     /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
     /// `interior` on read.
-    fn spmv_dot_exchanging(
+    pub(super) fn spmv_dot_exchanging(
         &self,
         space: &Cuda,
         interior: usize,
@@ -266,7 +266,7 @@ impl<V: DeviceValue> SlicedEll<V> {
     }
 
     /// Returns the bytes of the matrix that one product reads.
-    fn matrix_bytes(&self) -> usize {
+    pub(super) fn matrix_bytes(&self) -> usize {
         let SliceLayout { slice_offsets, words, offsets, columns, .. } = &*self.layout;
         self.values.bytes() + columns.bytes() + slice_offsets.bytes() + words.bytes() + offsets.bytes()
     }
@@ -306,77 +306,6 @@ impl<V: DeviceValue> SlicedEll<V> {
     /// Returns the number of entries including padding, and the number of those with listed columns.
     pub fn entries(&self) -> (usize, usize) {
         (self.values.len(), self.layout.columns.len())
-    }
-}
-
-impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
-    fn rows(&self) -> usize {
-        self.graph.rows()
-    }
-
-    fn columns(&self) -> usize {
-        self.graph.columns()
-    }
-
-    fn bytes(&self) -> usize {
-        self.matrix_bytes() + size_of::<f64>() * (self.graph.rows() + self.graph.columns())
-    }
-
-    fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        self.spmv(space, 1.0, x, 0.0, y)
-    }
-
-    fn apply_dot(
-        &self,
-        space: &Cuda,
-        x: &mut CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.spmv_dot(space, 0..self.graph.rows(), x, y, sums, slot)
-    }
-
-    /// Rows per slice.
-    fn row_block(&self) -> Option<usize> {
-        Some(SLICE)
-    }
-
-    fn apply_dot_rows(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.spmv_dot(space, rows, x, y, sums, slot)
-    }
-
-    fn apply_dot_exchanging(
-        &self,
-        space: &Cuda,
-        interior: usize,
-        exchange: &CudaArray<u64>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<bool> {
-        self.spmv_dot_exchanging(space, interior, exchange, x, y, sums, slot).map(|()| true)
-    }
-}
-
-impl FormatCopy<Cuda> for SlicedEll<f64> {
-    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
-        self.take(space, a).map(|()| true)
-    }
-}
-
-impl FormatCopy<Cuda> for SlicedEll<f32> {
-    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
-        self.take(space, a).map(|()| true)
     }
 }
 
