@@ -7,7 +7,7 @@ mod host_layout;
 mod host_multiply;
 mod host_nodes;
 #[cfg(test)]
-mod host_refusals;
+mod host_refusals_tests;
 mod host_rows;
 mod host_slices;
 mod host_symmetry;

@@ -271,32 +271,37 @@ impl Patterns {
     }
 }
 
-/// Walks over boxes follow lines and planes, and every slice is in one tile.
-#[test]
-fn walks_cover_all_slices_once() {
-    let offsets = |n: i32| [n - 1, n * n - n - 1];
-    assert_eq!(TileOrder::new(1 << 19, offsets(256)), TileOrder { stride: 8, plane: 2048 });
-    assert_eq!(TileOrder::new(1 << 16, offsets(128)), TileOrder { stride: 4, plane: 512 });
-    assert_eq!(TileOrder::new(31_250, offsets(100)), TileOrder { stride: 3, plane: 312 });
-    assert_eq!(TileOrder::new(1000, [i32::MAX; 2]), TileOrder::PLAIN);
-    assert_eq!(TileOrder::new(100, offsets(256)), TileOrder::PLAIN);
-    for (slices, offsets) in [(5000, [63, 4031]), (1000, [99, i32::MAX]), (4219, [59, 2939]), (7, [i32::MAX; 2])] {
-        let walk @ TileOrder { stride, plane } = TileOrder::new(slices, offsets);
-        // As in the kernels.
-        let apart = if plane == TileOrder::WARPS * stride { TileOrder::WARPS } else { TileOrder::WARPS / 2 };
-        let mut seen = vec![0; slices];
-        for (tile, warp) in
-            (0..walk.tiles(slices) as u32).flat_map(|tile| (0..TileOrder::WARPS).map(move |warp| (tile, warp)))
-        {
-            let (group, rest) = (tile / (plane / apart), tile % (plane / apart));
-            let slice = group * plane * (TileOrder::WARPS / apart)
-                + warp / apart * plane
-                + (rest / stride * apart + warp % apart) * stride
-                + rest % stride;
-            if let Some(count) = seen.get_mut(slice as usize) {
-                *count += 1;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walks over boxes follow lines and planes, and every slice is in one tile.
+    #[test]
+    fn walks_cover_all_slices_once() {
+        let offsets = |n: i32| [n - 1, n * n - n - 1];
+        assert_eq!(TileOrder::new(1 << 19, offsets(256)), TileOrder { stride: 8, plane: 2048 });
+        assert_eq!(TileOrder::new(1 << 16, offsets(128)), TileOrder { stride: 4, plane: 512 });
+        assert_eq!(TileOrder::new(31_250, offsets(100)), TileOrder { stride: 3, plane: 312 });
+        assert_eq!(TileOrder::new(1000, [i32::MAX; 2]), TileOrder::PLAIN);
+        assert_eq!(TileOrder::new(100, offsets(256)), TileOrder::PLAIN);
+        for (slices, offsets) in [(5000, [63, 4031]), (1000, [99, i32::MAX]), (4219, [59, 2939]), (7, [i32::MAX; 2])] {
+            let walk @ TileOrder { stride, plane } = TileOrder::new(slices, offsets);
+            // As in the kernels.
+            let apart = if plane == TileOrder::WARPS * stride { TileOrder::WARPS } else { TileOrder::WARPS / 2 };
+            let mut seen = vec![0; slices];
+            for (tile, warp) in
+                (0..walk.tiles(slices) as u32).flat_map(|tile| (0..TileOrder::WARPS).map(move |warp| (tile, warp)))
+            {
+                let (group, rest) = (tile / (plane / apart), tile % (plane / apart));
+                let slice = group * plane * (TileOrder::WARPS / apart)
+                    + warp / apart * plane
+                    + (rest / stride * apart + warp % apart) * stride
+                    + rest % stride;
+                if let Some(count) = seen.get_mut(slice as usize) {
+                    *count += 1;
+                }
             }
+            assert!(seen.iter().all(|&count| count == 1), "{slices} slices, {walk:?}");
         }
-        assert!(seen.iter().all(|&count| count == 1), "{slices} slices, {walk:?}");
     }
 }
