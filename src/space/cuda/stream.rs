@@ -85,7 +85,7 @@ impl Event {
     /// Returns whether the stream has passed the mark, without waiting.
     ///
     /// # Errors
-    /// [`Error::Device`] if work before the mark failed.
+    /// [`Error::Device`](crate::Error::Device) if work before the mark failed.
     pub fn is_passed(&self) -> Result<bool> {
         self.device.bind()?;
         // SAFETY: the event lives.
@@ -98,7 +98,7 @@ impl Event {
     /// Waits until the stream has passed the mark.
     ///
     /// # Errors
-    /// [`Error::Device`] if work before the mark failed.
+    /// [`Error::Device`](crate::Error::Device) if work before the mark failed.
     pub fn wait(&self) -> Result<()> {
         self.device.bind()?;
         // SAFETY: the event lives.
@@ -108,7 +108,7 @@ impl Event {
     /// Returns the time from an earlier mark to this one. Waits for both.
     ///
     /// # Errors
-    /// [`Error::Device`] if one of the marks was never recorded.
+    /// [`Error::Device`](crate::Error::Device) if one of the marks was never recorded.
     pub fn since(&self, earlier: &Event) -> Result<Duration> {
         self.wait()?;
         // SAFETY: both live.
