@@ -33,9 +33,7 @@ use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{
-    Deck, Device, ReportFile, ReportFormat, ReportTable, check_vtu, dry_run, model_solution, solution, solve,
-};
+use minifenl::run::{Deck, Device, ReportFile, ReportFormat, ReportTable, check_vtu, dry_run, solution, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, stderr, stdout};
@@ -229,14 +227,9 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let progress = Terminal::new(is_first, deck.cg_tolerance());
     let (report, field) = match &deck.run.vtk {
         None => (solve(deck, comm, &progress)?, None),
-        Some(path) if deck.is_model() => {
-            let solution = model_solution(deck, comm, &progress)?;
-            (solution.report.clone(), Some(solution.write_vtu(path, deck, comm)))
-        }
         Some(path) => {
             let solution = solution(deck, comm, &progress)?;
-            let exact = deck.exact(comm.size() as u64)?;
-            (solution.report.clone(), Some(solution.write_vtu(path, &exact, comm)))
+            (solution.report.clone(), Some(solution.write_vtu(path, deck, comm)))
         }
     };
 

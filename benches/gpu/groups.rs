@@ -8,7 +8,7 @@ use minifenl::graph::{self, BuildGraph, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::run::cost::{self, Sizes};
 use minifenl::run::deck::Choice;
-use minifenl::run::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
+use minifenl::run::{Analytic, Deck, Job, Phases, Problem, ProblemInput, Silent};
 use minifenl::solve::{
     CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearSystem, NonlinearProblem, SingleLaunch, cg,
     cg_single_launch,
@@ -192,16 +192,10 @@ pub fn fills<S: Job + Clock>(
             (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), Choice::Given(kernel));
             deck.matrix.format = Choice::Given(format);
             let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
-            let (phases, heat) = (Phases::default(), exact.heat());
-            let input = ProblemInput {
-                deck: &deck,
-                links: &Links::staged(&Solo),
-                mesh,
-                heat,
-                phases: &phases,
-                progress: &Silent,
-            };
-            let mut problem = match HeatProblem::new(space, input, graph.clone()) {
+            let phases = Phases::default();
+            let input =
+                ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &Silent };
+            let mut problem = match Problem::new(space, input, Some(graph.clone())) {
                 Ok(problem) => problem,
                 Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
                     table.note(format!("fill {name} {kernel_name}{suffix} on {}: {error}", space.label()));
@@ -226,7 +220,6 @@ pub fn fills<S: Job + Clock>(
 pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
     let mut deck = Deck::default();
     (deck.cg.tolerance, deck.cg.max_iterations) = (Some(1e-300), 100);
-    let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
     let mut seconds = Vec::new();
     for _ in 0..5 {
         let mut temperature = space.zeros(case.nodes())?;
@@ -237,10 +230,10 @@ pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &M
         space.fence()?;
         let begin = std::time::Instant::now();
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
-        let (phases, heat) = (Phases::default(), exact.heat());
+        let phases = Phases::default();
         let input =
-            ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, heat, phases: &phases, progress: &Silent };
-        let mut problem = HeatProblem::new(space, input, graph)?;
+            ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &Silent };
+        let mut problem = Problem::new(space, input, Some(graph))?;
         problem.assemble(temperature, residual)?;
         let solved = problem.solve(residual, delta);
         seconds.push(begin.elapsed().as_secs_f64());

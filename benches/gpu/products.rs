@@ -4,7 +4,7 @@ use crate::clock::{Clock, median};
 use crate::rows::{Row, Table};
 use minifenl::element::ElementType;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveElasticity};
-use minifenl::fill::{FieldOn, Strategy};
+use minifenl::fill::{FieldOn, Kernel, Strategy};
 use minifenl::mesh::ElementBox;
 use minifenl::run::Job;
 use minifenl::space::MemorySpace;
@@ -72,9 +72,9 @@ pub fn all<S: Job + Clock>(space: &S, table: &mut Table, edge: usize) -> Result<
             let storage = MatrixStorage { format, values: Precision::F64 };
             let timed = || -> Result<()> {
                 let mut system = space.stored_system(S::STRATEGY, storage, graph, conditions)?;
-                let mut assembly = space.model_assembly(S::STRATEGY, &model, on, &system)?;
+                let mut assembly = space.assembly(S::STRATEGY, Kernel::Contraction, &model, on, &system)?;
                 let residual = S::Memory::slice_mut(&mut residual);
-                space.assemble_model(&mut assembly, coords, unknowns, &mut system, residual)?;
+                space.assemble(&mut assembly, coords, unknowns, &mut system, residual)?;
                 space.apply_dirichlet(
                     &system.conditions,
                     S::Memory::slice_mut(S::values_mut(&mut system.matrix)),

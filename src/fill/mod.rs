@@ -1,8 +1,8 @@
 //! Sums element matrices and residuals into the values of a CRS matrix and a residual, and imposes boundary conditions.
 //!
-//! Both operations have one interface on every space: [`Assemble`] for the heat equation and [`Boundary`] for
-//! [`Dirichlet`] conditions. [`AssembleModel`] has the program's other problems. A user's equations use the host's [`Fill`] with an
-//! [`ElementKernel`] (or [`element_fn`]), a [`Coo`] where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
+//! Both operations have one interface on every space: [`Assemble`] for the program's equations and [`Boundary`] for
+//! [`Dirichlet`] conditions. A user's equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), a [`Coo`]
+//! where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
 //! stored element matrices. Assembly offers three strategies:
 //!
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
@@ -38,6 +38,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod assemble;
 mod coo;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -45,40 +46,35 @@ mod dirichlet;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
-mod model;
 mod norms;
 mod operator;
 mod parts;
 mod same_graph;
 mod stored_system;
 
+pub use assemble::{Assemble, FieldErrors, FieldOn, Sample};
 pub use coo::{Combinations, Coo, CooIndex, DistributedCoo, ElementIndices, ReducedPairs};
 #[cfg(feature = "cuda")]
 pub use coo::{CudaCoo, DeviceIndex, DeviceIndices};
 #[cfg(feature = "cuda")]
 pub use cuda::{
-    CudaEquationKernel, CudaFill, CudaHeatAssembly, CudaModelAssembly, CudaModelOperator, ElementMatrices,
-    EquationInput, EquationText,
+    CudaAssembly, CudaEquationKernel, CudaFill, CudaModelOperator, ElementMatrices, EquationInput, EquationText,
+    HeatInput,
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel, EquationScratch, Fill,
-    FusedKernel, HostHeatAssembly, HostOperator, element_fn,
+    FusedKernel, HostAssembly, HostOperator, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use model::{AssembleModel, FieldErrors, FieldOn, Sample};
 pub use operator::{ApplyCost, ApplyModel};
 pub use parts::{Parts, Wanted};
 pub use stored_system::StoredSystem;
 
-use crate::Result;
-use crate::element::Analytic;
-use crate::element::equations::Heat;
-use crate::graph::Graph;
-use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::{Formats, MatrixStorage};
-use std::fmt::Debug;
+use crate::Error;
+use crate::element::ElementType;
+use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
 
 /// Method that sums element matrices into rows. The default is reproducible and needs no memory of its own; measured on
 /// the host, it equals the others on few threads and is faster on many.
@@ -118,12 +114,13 @@ pub(crate) fn step_of(elems: usize) -> usize {
     (elems / 8).clamp(1 << 20, 1 << 22).next_multiple_of(1 << 16)
 }
 
-/// Method that computes element matrices and residuals of the heat equation.
+/// Method that computes element matrices and residuals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
-    /// Geometry, then Intrepid contractions over worksets of cells; on a GPU both in one pass on tensor cores.
+    /// Geometry, then contractions over batches of cells, for any equation and element; for [`heat_on_hex8`] Intrepid's, on GPUs with
+    /// tensor cores in one pass.
     Contraction,
-    /// Sum-factorised moments in one pass.
+    /// Sum-factorised moments in one pass, for [`heat_on_hex8`] only.
     #[default]
     Fused,
 }
@@ -135,85 +132,15 @@ impl Kernel {
 
 crate::space::named_choice!(Kernel, "element kernel");
 
-/// The input of the heat equation's element kernels beside the table of trilinear hexahedra: coordinates and temperatures.
-#[derive(Debug)]
-pub struct HeatInput<'a, M: MemorySpace> {
-    /// Coordinates of each node, owned and ghost, `[node][3]`.
-    pub node_coord: &'a M::Slice<[f64; 3]>,
-    /// Temperature T of each node, owned and ghost, `[node]`.
-    pub temperature: &'a M::Slice<f64>,
-    /// The equation.
-    pub heat: Heat,
-}
-
-// Derived implementations would demand that arrays are `Copy`.
-impl<M: MemorySpace> Clone for HeatInput<'_, M> {
-    fn clone(&self) -> Self {
-        *self
+/// Returns the equation of the model if the gallery has kernels of its own for it: heat on `hex8` with derivatives by hand.
+pub fn heat_on_hex8(model: &Model, element: ElementType) -> Option<Heat> {
+    match (model.equation, model.jacobian, element) {
+        (ModelEquation::Scalar(Scalar::Heat(heat)), Jacobian::Analytic, ElementType::Hex8) => Some(heat),
+        _ => None,
     }
 }
 
-impl<M: MemorySpace> Copy for HeatInput<'_, M> {}
-
-/// An execution space that assembles the heat equation -K laplace(T) + T^2 = 0.
-pub trait Assemble: Formats {
-    /// The strategy that `auto` selects on this space.
-    const STRATEGY: Strategy;
-
-    /// Tables of a strategy, the element kernel and their working memory; made once per mesh.
-    type HeatAssembly: Debug;
-
-    /// Returns a matrix of a graph in a storage, as suits the strategy; its values are arbitrary until they are assembled.
-    /// Takes the graph and conditions on it; what the format does not need of them is freed.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs or the space has no products with the
-    /// storage, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    fn stored_system(
-        &self,
-        strategy: Strategy,
-        storage: MatrixStorage,
-        graph: Graph<Self::Memory>,
-        conditions: Dirichlet<Self::Memory>,
-    ) -> Result<StoredSystem<Self>>;
-
-    /// Prepares a strategy and an element kernel for a system, which was made for the same strategy.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when elements do not have 8 nodes,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    fn heat_assembly(
-        &self,
-        strategy: Strategy,
-        kernel: Kernel,
-        system: &StoredSystem<Self>,
-    ) -> Result<Self::HeatAssembly>;
-
-    /// Overwrites the values of the system's matrix with the Jacobian and the first items of `residual`, one per row, with the
-    /// residual. A host refuses a longer residual. The system is the one that the assembly was made for, or one of an equal
-    /// graph where that can be compared on a host. The table above says which strategies give the same bits in every run.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when an array does not fit the tables
-    /// or the system is another one,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU's `Gather` allocates in
-    /// its first call, is not available.
-    fn assemble_heat(
-        &self,
-        assembly: &mut Self::HeatAssembly,
-        input: HeatInput<'_, Self::Memory>,
-        system: &mut StoredSystem<Self>,
-        residual: &mut Slice<Self, f64>,
-    ) -> Result<()>;
-
-    /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
-    /// where they stay in registers and caches.
-    fn stored_bytes(assembly: &Self::HeatAssembly) -> u64;
-
-    /// Returns the exact temperature at the first `count` nodes.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when
-    /// the memory is not available.
-    fn sample(&self, exact: &Analytic, node_coord: &Slice<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
+/// Refuses the fused kernel for a model that it cannot compute.
+fn no_kernel(element: ElementType) -> Error {
+    Error::Invalid(format!("assembly: kernel fused on {element}: expected the heat equation on hex8, or contraction"))
 }

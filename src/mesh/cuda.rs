@@ -2,6 +2,7 @@
 
 use super::kernel_files::MESH;
 use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace};
+use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, Serial};
@@ -50,7 +51,11 @@ impl MeshSpace for Cuda {
         ];
         self.launch(&MESH, "node_tables", per_node, arguments)?;
         let elem_node = ElemNode::from_parts(table, elems, 8, nodes);
-        Ok(Mesh { elem_node, node_coord, node_faces, map, part })
+        Ok(Mesh { element: ElementType::Hex8, elem_node, node_coord, node_faces, map, part, listed: None })
+    }
+
+    fn take_mesh(&self, mesh: Mesh) -> Result<Mesh<CudaMemory>> {
+        mesh.upload(self)
     }
 
     fn check_inside(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {
@@ -92,9 +97,19 @@ impl MeshSpace for Cuda {
         Ok(size * f64::sqrt(square[0]))
     }
 
-    fn scatter_by_id(&self, mesh: &Mesh<CudaMemory>, seed: u64, vector: &mut CudaArray<f64>) -> Result<()> {
+    fn scatter_by_id(
+        &self,
+        mesh: &Mesh<CudaMemory>,
+        seed: u64,
+        fields: usize,
+        vector: &mut CudaArray<f64>,
+    ) -> Result<()> {
         let owned = mesh.map.owned_count();
-        check_at_least("scatter_by_id", "vector", vector.len(), owned)?;
+        check_at_least("scatter_by_id", "vector", vector.len(), fields * owned)?;
+        // The kernel numbers nodes by boxes.
+        if fields != 1 || mesh.listed.is_some() {
+            return self.write(&mesh.random(seed, fields), 0, vector);
+        }
         let words = self.upload(&words(&mesh.part))?;
         let arguments = arguments![owned as u64, &words, seed, vector];
         self.launch(&MESH, "scatter_by_id", Grid::cover(owned, THREADS), arguments)
@@ -107,7 +122,7 @@ impl MeshSpace for Cuda {
         self.launch(&MESH, "set_on_face", Grid::cover(count, THREADS), arguments)
     }
 
-    fn on_faces(&self, mesh: &Mesh<CudaMemory>, faces: [Face; 2]) -> Result<CudaArray<u8>> {
+    fn on_faces(&self, mesh: &Mesh<CudaMemory>, faces: impl IntoIterator<Item = Face>) -> Result<CudaArray<u8>> {
         let count = mesh.node_faces.len();
         let mut on = self.unfilled(count)?;
         let mask = faces.into_iter().fold(0, |mask, face| mask | face as u32);

@@ -1,4 +1,4 @@
-//! One rank's part of the box for elements of any type: its own elements and ghosts, numbered by [`MeshPart`].
+//! One rank's mesh of the box for elements of any type, made on the host: its own elements and ghosts, numbered by [`MeshPart`].
 //!
 //! ```text
 //! grid points  of a BoxSpec: along an axis 1 per cell for elements of degree 1, 2 per cell for degree 2
@@ -10,97 +10,43 @@
 //! about 20 bytes per node for the ids and their directory.
 
 use super::element_box::{Piece, pieces, unit_nodes};
-use super::{BoxPart, BoxSpec, ElemNode, IndexBox, MeshPart, host};
-use crate::comm::{Communicator, Map, agree};
+use super::meshed_box::Listed;
+use super::{BoxPart, BoxSpec, IndexBox, Mesh, MeshPart, MeshSpace, point};
+use crate::comm::{Communicator, agree};
 use crate::element::ElementType;
-use crate::space::{try_push, try_reserve};
+use crate::space::{MemorySpace, Serial, try_collect, try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, Result};
 use std::collections::BTreeSet;
 
-/// Tables of one rank's elements `[elem]` and of its owned and ghost nodes `[node]`.
-#[derive(Clone, Debug)]
-pub struct ElementPart {
-    /// Type of the elements.
-    pub element: ElementType,
-    /// Nodes of each element.
-    pub elem_node: ElemNode,
-    /// Coordinates of each node.
-    pub node_coord: Vec<[f64; 3]>,
-    /// Faces of the box that each node lies on, as bits of [`Face`](super::Face).
-    pub node_faces: Vec<u8>,
-    /// Owners of the nodes.
-    pub map: Map,
-    /// Global id of each node.
-    pub ids: Vec<GlobalOrdinal>,
-    spec: BoxSpec,
-    interior: usize,
-}
-
-impl ElementPart {
+impl Mesh {
     /// Makes the tables of a part. `part` cuts the grid points; elements of degree 2 need an odd number of them along each axis.
     /// Collective.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a two-dimensional element type, an even number of points with degree 2, or a node that the
     /// coordinate map moves out of the box; those of [`MeshPart::new`].
-    pub fn new(comm: &dyn Communicator, element: ElementType, part: &BoxPart) -> Result<Self> {
-        let spec = *part.spec();
-        let (owned, table) = agree(comm, cells(element, &spec).and_then(|()| tables(element, part)))?;
+    pub fn of_elements(comm: &dyn Communicator, element: ElementType, part: &BoxPart) -> Result<Self> {
+        let spec = part.spec();
+        let (owned, table) = agree(comm, cells(element, spec).and_then(|()| tables(element, part)))?;
         let numbered = MeshPart::new(comm, &owned, &table, element.nodes())?;
         agree(comm, {
             let interior = numbered.interior_count();
             let MeshPart { elem_node, nodes, .. } = numbered;
-            let whole = IndexBox::whole(spec.nodes());
-            let mut made = ElementPart {
-                element,
-                elem_node,
-                node_coord: Vec::new(),
-                node_faces: Vec::new(),
-                map: nodes.map().clone(),
-                ids: Vec::new(),
-                spec,
-                interior,
-            };
-            made.place(nodes.ids(), &whole).map(|()| made)
+            let (whole, ids) = (IndexBox::whole(spec.nodes()), nodes.ids());
+            let points = || ids.iter().map(|&id| whole.at(id));
+            try_collect("node_coord", points().map(|index| spec.coordinates(index))).and_then(|node_coord| {
+                let mesh = Mesh {
+                    element,
+                    elem_node,
+                    node_coord,
+                    node_faces: try_collect("node_faces", points().map(|index| point::faces_of(index, whole.high)))?,
+                    map: nodes.map().clone(),
+                    part: part.clone(),
+                    listed: Some(Listed { ids: try_collect("node ids", ids.iter().copied())?, interior }),
+                };
+                Serial.check_inside(&mesh).map(|()| mesh)
+            })
         })
-    }
-
-    /// Ids, coordinates and faces of the nodes. Refuses a node out of the box.
-    fn place(&mut self, ids: &[GlobalOrdinal], whole: &IndexBox) -> Result<()> {
-        try_reserve("node ids", &mut self.ids, ids.len())?;
-        try_reserve("node_coord", &mut self.node_coord, ids.len())?;
-        try_reserve("node_faces", &mut self.node_faces, ids.len())?;
-        let ([a, b, c], map) = (self.spec.size(), self.spec.map());
-        for &id in ids {
-            let index = whole.at(id);
-            let point @ [x, y, z] = self.spec.coordinates(index);
-            if !(0..3).all(|axis| (0.0..=self.spec.size()[axis]).contains(&point[axis])) {
-                return Err(Error::Invalid(format!(
-                    "node {id}: the map {map} moves it to ({x}, {y}, {z}), out of the box of size {a} x {b} x {c}: expected a \
-                     smaller amplitude"
-                )));
-            }
-            self.ids.push(id);
-            self.node_coord.push(point);
-            self.node_faces.push(host::faces_of(index, whole.high));
-        }
-        Ok(())
-    }
-
-    /// Returns the whole box.
-    pub fn spec(&self) -> &BoxSpec {
-        &self.spec
-    }
-
-    /// Returns the number of owned nodes that share no element with a ghost. They come first.
-    pub fn interior_count(&self) -> usize {
-        self.interior
-    }
-
-    /// Returns the number of elements of the whole box.
-    pub fn global_elem_count(&self) -> u64 {
-        let cells = self.spec.nodes().map(|points| (points - 1) / self.element.degree() as u64);
-        cells.iter().product::<u64>() * pieces(self.element).len() as u64
     }
 
     /// Returns the largest extent of an element of this rank along an axis.
@@ -111,26 +57,25 @@ impl ElementPart {
         };
         self.elem_node.iter().map(of_elem).fold(0.0, f64::max)
     }
+}
 
-    /// Returns a pseudo-random number in (-1, 1) for a field of each owned node, `[node][field]`: a function of seed, global id and
-    /// field, the same on every partition.
-    pub fn random(&self, seed: u64, fields: usize) -> Vec<f64> {
-        let owned = &self.ids[..self.map.owned_count()];
-        let of_node =
-            |&id: &u64| (0..fields as u64).map(move |field| host::number_of(seed, fields as u64 * id + field));
-        owned.iter().flat_map(of_node).collect()
+impl<M: MemorySpace> Mesh<M> {
+    /// Returns the number of elements of the whole box.
+    pub fn global_elem_count(&self) -> u64 {
+        let cells = self.spec().nodes().map(|points| (points - 1) / self.element.degree() as u64);
+        cells.iter().product::<u64>() * pieces(self.element).len() as u64
     }
 }
 
 /// Refuses types and boxes that do not go together.
 fn cells(element: ElementType, spec: &BoxSpec) -> Result<()> {
     if element.dim() != 3 {
-        return Err(Error::Invalid(format!("ElementPart::new: {element} has 2 dimensions, expected an element of 3")));
+        return Err(Error::Invalid(format!("Mesh::of_elements: {element} has 2 dimensions, expected an element of 3")));
     }
     match spec.nodes().into_iter().find(|points| (points - 1) % element.degree() as u64 != 0) {
         None => Ok(()),
         Some(points) => Err(Error::Invalid(format!(
-            "ElementPart::new: {points} nodes along an axis: {element} has a node at every half cell, expected an odd number"
+            "Mesh::of_elements: {points} nodes along an axis: {element} has a node at every half cell, expected an odd number"
         ))),
     }
 }
@@ -231,7 +176,7 @@ mod tests {
     #[test]
     fn counts_faces_and_random_numbers_are_those_by_hand() {
         let part =
-            |spec: &BoxSpec, element| ElementPart::new(&Solo, element, &BoxPart::new(spec, 0, 1).unwrap()).unwrap();
+            |spec: &BoxSpec, element| Mesh::of_elements(&Solo, element, &BoxPart::new(spec, 0, 1).unwrap()).unwrap();
         let twisted = part(&BoxSpec::unit([5; 3], CoordinateMap::TWIST).unwrap(), ElementType::Tet10);
         for (x, faces) in twisted.node_coord.iter().zip(&twisted.node_faces) {
             assert_eq!(*faces != 0, x.iter().any(|&x| x == 0.0 || x == 1.0));
@@ -250,7 +195,7 @@ mod tests {
     fn boxes_that_cannot_be_are_refused() {
         let refused = |element, points, map| {
             let part = BoxPart::new(&BoxSpec::unit(points, map).unwrap(), 0, 1).unwrap();
-            ElementPart::new(&Solo, element, &part).unwrap_err().to_string()
+            Mesh::of_elements(&Solo, element, &part).unwrap_err().to_string()
         };
         assert!(refused(ElementType::Hex27, [5, 4, 5], CoordinateMap::None).contains("4 nodes along an axis"));
         assert!(refused(ElementType::Quad4, [5; 3], CoordinateMap::None).contains("expected an element of 3"));

@@ -4,7 +4,9 @@
 //! Corners of an element go around the bottom and then around the top, as [`Mesh`] says. Meanwhile generation reads a
 //! table of 4 bytes per node: grid position -> local node.
 
+use super::point::{faces_of, number_of};
 use super::{BoxPart, ElemNode, Face, Mesh, MeshSpace};
+use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
 use crate::space::{HostSpace, try_zeroed};
 use crate::{Error, LocalOrdinal, Result, element};
@@ -27,8 +29,14 @@ impl<S: HostSpace> MeshSpace for S {
             node_coord: node_coord(self, &part, nodes)?,
             node_faces: self.map(nodes, |node| faces(&part, node))?,
             map,
+            element: ElementType::Hex8,
             part,
+            listed: None,
         })
+    }
+
+    fn take_mesh(&self, mesh: Mesh) -> Result<Mesh> {
+        Ok(mesh)
     }
 
     fn check_inside(&self, mesh: &Mesh) -> Result<()> {
@@ -79,12 +87,13 @@ impl<S: HostSpace> MeshSpace for S {
         Ok(size * largest.into_iter().fold(0.0, f64::max).sqrt())
     }
 
-    fn scatter_by_id(&self, mesh: &Mesh, seed: u64, vector: &mut [f64]) -> Result<()> {
-        let owned = mesh.map.owned_count();
-        check_at_least("scatter_by_id", "vector", vector.len(), owned)?;
-        self.for_each(vector[..owned].par_chunks_mut(S::CHUNK).enumerate(), |(chunk, vector)| {
-            for (i, item) in vector.iter_mut().enumerate() {
-                *item = number_of(seed, mesh.global_node((chunk * S::CHUNK + i) as LocalOrdinal));
+    fn scatter_by_id(&self, mesh: &Mesh, seed: u64, fields: usize, vector: &mut [f64]) -> Result<()> {
+        let items = fields * mesh.map.owned_count();
+        check_at_least("scatter_by_id", "vector", vector.len(), items)?;
+        self.for_each(vector[..items].par_chunks_mut(fields * S::CHUNK).enumerate(), |(chunk, vector)| {
+            for (i, items) in vector.chunks_exact_mut(fields).enumerate() {
+                let first = fields as u64 * mesh.global_node((chunk * S::CHUNK + i) as LocalOrdinal);
+                items.iter_mut().zip(first..).for_each(|(item, id)| *item = number_of(seed, id));
             }
         });
         Ok(())
@@ -100,20 +109,10 @@ impl<S: HostSpace> MeshSpace for S {
         Ok(())
     }
 
-    fn on_faces(&self, mesh: &Mesh, faces: [Face; 2]) -> Result<Vec<u8>> {
-        let on = |node: usize| faces.iter().any(|face| face.is_in(mesh.node_faces[node]));
-        self.map(mesh.node_faces.len(), |node| on(node).into())
+    fn on_faces(&self, mesh: &Mesh, faces: impl IntoIterator<Item = Face>) -> Result<Vec<u8>> {
+        let mask = faces.into_iter().fold(0, |mask, face| mask | face as u8);
+        self.map(mesh.node_faces.len(), |node| (mesh.node_faces[node] & mask != 0).into())
     }
-}
-
-/// Returns a pseudo-random number in (-1, 1) (SplitMix64: Steele, Lea and Flood 2014); twin of `kernels/mesh.cu`.
-pub(super) fn number_of(seed: u64, id: u64) -> f64 {
-    let mut bits = id.wrapping_add(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^= bits >> 31;
-    // 52 bits, shifted by a half so that 0 and the ends do not occur.
-    ((bits >> 12) as f64 + 0.5) * 2f64.powi(-51) - 1.0
 }
 
 fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Result<Vec<LocalOrdinal>> {
@@ -144,10 +143,4 @@ fn node_coord<S: HostSpace>(space: &S, part: &BoxPart, nodes: usize) -> Result<V
 
 fn faces(part: &BoxPart, node: usize) -> u8 {
     faces_of(part.node_index(node as LocalOrdinal), part.spec().nodes())
-}
-
-/// Returns the faces that a grid point lies on, as bits of [`Face`].
-pub(super) fn faces_of(index: [u64; 3], counts: [u64; 3]) -> u8 {
-    let bits = |axis: usize| u8::from(index[axis] == 0) | u8::from(index[axis] + 1 == counts[axis]) << 1;
-    bits(0) | bits(1) << 2 | bits(2) << 4
 }

@@ -1,15 +1,18 @@
-//! The tables of one rank's mesh, made from its part of the box.
+//! The tables of one rank's mesh of the box, for elements of any type.
 //!
-//! Local nodes `[node]` are numbered as [`BoxPart`] says: interior, other owned, ghosts. Corners of an element go around
-//! the bottom and then around the top (the order of VTK and Exodus):
+//! Local nodes `[node]`: interior, other owned, ghosts. Two sources make a mesh: [`MeshSpace::generate_mesh`](super::MeshSpace) that of
+//! trilinear hexahedra in the memory of a space, where numbers follow from a few boxes (see [`BoxPart`]), and [`Mesh::of_elements`] that
+//! of any element type on the host, where ids are listed. Corners of a hexahedron go around the bottom and then around the top (the
+//! order of VTK and Exodus):
 //!
 //! ```text
 //! 0 (0,0,0)  1 (1,0,0)  2 (1,1,0)  3 (0,1,0)  4 (0,0,1)  5 (1,0,1)  6 (1,1,1)  7 (0,1,1)
 //! ```
-//! Memory: 32 bytes per element and 25 bytes per node.
+//! Memory: 4 bytes per node of an element and 25 bytes per node; listed ids 8 bytes per node, on the host.
 
-use super::{BoxPart, CoordinateMap, ElemNode};
+use super::{BoxPart, BoxSpec, CoordinateMap, ElemNode, IndexBox, point};
 use crate::comm::Map;
+use crate::element::ElementType;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
@@ -32,6 +35,9 @@ pub enum Face {
 }
 
 impl Face {
+    /// All faces.
+    pub const ALL: [Face; 6] = [Face::XMin, Face::XMax, Face::YMin, Face::YMax, Face::ZMin, Face::ZMax];
+
     /// Returns whether a node with these bits lies on this face.
     #[inline(always)]
     pub fn is_in(self, bits: u8) -> bool {
@@ -42,7 +48,9 @@ impl Face {
 /// One rank's mesh: tables over its elements `[elem]` and its owned and ghost nodes `[node]`.
 #[derive(Clone, Debug)]
 pub struct Mesh<M: MemorySpace = HostMemory> {
-    /// Nodes of each element, `[elem, 8]`.
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Nodes of each element.
     pub elem_node: ElemNode<M>,
     /// Coordinates `[node][3]`.
     pub node_coord: M::Array<[f64; 3]>,
@@ -50,7 +58,19 @@ pub struct Mesh<M: MemorySpace = HostMemory> {
     pub node_faces: M::Array<u8>,
     /// Owners of the nodes.
     pub map: Map,
+    /// Grid points of this rank.
     pub(super) part: BoxPart,
+    /// `None` where the numbers are those of `part`.
+    pub(super) listed: Option<Listed>,
+}
+
+/// Numbers of nodes by lists.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    /// Global id of each node.
+    pub ids: Vec<GlobalOrdinal>,
+    /// Number of interior nodes.
+    pub interior: usize,
 }
 
 impl Mesh {
@@ -65,7 +85,9 @@ impl Mesh {
             node_coord: space.upload(&self.node_coord)?,
             node_faces: space.upload(&self.node_faces)?,
             map: self.map.clone(),
+            element: self.element,
             part: self.part.clone(),
+            listed: self.listed.clone(),
         })
     }
 }
@@ -83,7 +105,9 @@ impl<M: MemorySpace> Mesh<M> {
             node_coord: space.download(&self.node_coord)?,
             node_faces: space.download(&self.node_faces)?,
             map: self.map.clone(),
+            element: self.element,
             part: self.part.clone(),
+            listed: self.listed.clone(),
         })
     }
 
@@ -92,9 +116,14 @@ impl<M: MemorySpace> Mesh<M> {
         &self.part
     }
 
+    /// Returns the whole box.
+    pub fn spec(&self) -> &BoxSpec {
+        self.part.spec()
+    }
+
     /// Returns the number of owned nodes that share no element with a ghost. They come first; their rows need no halo.
     pub fn interior_count(&self) -> usize {
-        self.part.interior().count() as usize
+        self.listed.as_ref().map_or(self.part.interior().count() as usize, |listed| listed.interior)
     }
 
     /// Returns the number of elements, including those that other ranks have too.
@@ -102,14 +131,42 @@ impl<M: MemorySpace> Mesh<M> {
         self.elem_node.elem_count()
     }
 
-    /// Returns the id of a local element in the whole box (lexicographic, x fastest).
-    pub fn global_elem(&self, elem: usize) -> GlobalOrdinal {
+    /// Returns the id of a local element in the whole box of trilinear hexahedra (lexicographic, x fastest).
+    pub(super) fn global_elem(&self, elem: usize) -> GlobalOrdinal {
         self.part.global_elem(elem)
     }
 
-    /// Returns the id of a local node in the whole box (lexicographic, x fastest).
+    /// Returns the id of a local node in the whole box: the lexicographic number of its grid point, x fastest.
     pub fn global_node(&self, node: LocalOrdinal) -> GlobalOrdinal {
-        self.part.global_node(self.part.node_index(node))
+        match &self.listed {
+            Some(listed) => listed.ids[node as usize],
+            None => self.part.global_node(self.part.node_index(node)),
+        }
+    }
+
+    /// Returns the grid point of a local node.
+    fn grid_point(&self, node: LocalOrdinal) -> [u64; 3] {
+        match &self.listed {
+            Some(listed) => IndexBox::whole(self.spec().nodes()).at(listed.ids[node as usize]),
+            None => self.part.node_index(node),
+        }
+    }
+
+    /// Returns coordinates and faces of a local node, computed on the host without the tables.
+    pub fn point(&self, node: LocalOrdinal) -> ([f64; 3], u8) {
+        let index = self.grid_point(node);
+        (self.spec().coordinates(index), point::faces_of(index, self.spec().nodes()))
+    }
+
+    /// Returns what [`MeshSpace::scatter_by_id`](super::MeshSpace::scatter_by_id) writes: a pseudo-random number in (-1, 1) for a field of each owned node, `[node][field]`: a function of seed, global id and
+    /// field, the same on every partition.
+    #[cfg(any(test, feature = "cuda"))]
+    pub(super) fn random(&self, seed: u64, fields: usize) -> Vec<f64> {
+        let of_node = |node| {
+            let first = fields as u64 * self.global_node(node);
+            (0..fields as u64).map(move |field| point::number_of(seed, first + field))
+        };
+        (0..self.map.owned_count() as LocalOrdinal).flat_map(of_node).collect()
     }
 
     /// Returns whether a point is in the box; never for a NaN.

@@ -43,6 +43,7 @@ mod kernel_files;
 mod many_ranks_tests;
 mod mesh_part;
 mod meshed_box;
+mod point;
 mod reorder;
 mod split;
 #[cfg(test)]
@@ -54,7 +55,6 @@ pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
 pub use element_box::ElementBox;
-pub use element_part::ElementPart;
 #[cfg(feature = "cli")]
 pub(crate) use element_part::{cell_elements, node_places};
 pub use index_box::IndexBox;
@@ -84,6 +84,12 @@ pub trait MeshSpace: ExecutionSpace {
     /// available.
     fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh<Self::Memory>>;
 
+    /// Takes a mesh that was made on the host into the memory of the space; on a host without a copy.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::upload`].
+    fn take_mesh(&self, mesh: Mesh) -> Result<Mesh<Self::Memory>>;
+
     /// Rejects a mesh with a node, owned or ghost, that its map has moved out of the box. The error names the lowest such node
     /// by its global id.
     ///
@@ -106,12 +112,18 @@ pub trait MeshSpace: ExecutionSpace {
     /// [`Error::Shape`](crate::Error::Shape) unless elements have 8 nodes.
     fn spacing(&self, mesh: &Mesh<Self::Memory>, axis: usize) -> Result<f64>;
 
-    /// Writes pseudo-random numbers in (-1, 1), functions of `seed` and a node's global id, to the items of the owned nodes. The
-    /// same on every space and partition.
+    /// Writes pseudo-random numbers in (-1, 1), functions of `seed`, a node's global id and a field, to the items of the owned nodes,
+    /// `[node][field]`. The same on every space and partition.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the vector is shorter.
-    fn scatter_by_id(&self, mesh: &Mesh<Self::Memory>, seed: u64, vector: &mut Slice<Self, f64>) -> Result<()>;
+    fn scatter_by_id(
+        &self,
+        mesh: &Mesh<Self::Memory>,
+        seed: u64,
+        fields: usize,
+        vector: &mut Slice<Self, f64>,
+    ) -> Result<()>;
 
     /// Writes `value` to the items of `vector` (at least one per node, owned and ghost) whose nodes lie on a face.
     ///
@@ -125,11 +137,11 @@ pub trait MeshSpace: ExecutionSpace {
         vector: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
-    /// Returns 1 for each node, owned and ghost, that lies on one of two faces, and 0 for the others, `[node]`.
+    /// Returns 1 for each node, owned and ghost, that lies on one of the faces, and 0 for the others, `[node]`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    fn on_faces(&self, mesh: &Mesh<Self::Memory>, faces: [Face; 2]) -> Result<Array<Self, u8>>;
+    fn on_faces(&self, mesh: &Mesh<Self::Memory>, faces: impl IntoIterator<Item = Face>) -> Result<Array<Self, u8>>;
 }
 
 impl<M: MemorySpace> Mesh<M> {

@@ -304,7 +304,7 @@ fn numbers_by_global_id_are_the_same_on_every_partition() {
     let whole: Vec<f64> = {
         let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), 0, 1).unwrap(), u64::MAX).unwrap();
         let mut numbers = vec![0.0; 210];
-        Serial.scatter_by_id(&mesh, 5, &mut numbers).unwrap();
+        Serial.scatter_by_id(&mesh, 5, 1, &mut numbers).unwrap();
         numbers
     };
     assert!(whole.iter().all(|x| x.abs() < 1.0) && whole.iter().sum::<f64>().abs() < 30.0);
@@ -315,12 +315,12 @@ fn numbers_by_global_id_are_the_same_on_every_partition() {
     for rank in 0..3 {
         let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), rank, 3).unwrap(), u64::MAX).unwrap();
         let mut numbers = vec![9.0; mesh.map.local_count()];
-        Threads::new(2).unwrap().scatter_by_id(&mesh, 5, &mut numbers).unwrap();
+        Threads::new(2).unwrap().scatter_by_id(&mesh, 5, 1, &mut numbers).unwrap();
         let owned = mesh.map.owned_count();
         assert!((0..owned).all(|node| numbers[node] == whole[mesh.global_node(node as u32) as usize]), "{rank}");
         assert!(numbers[owned..].iter().all(|&x| x == 9.0));
         numbers.truncate(owned - 1);
-        assert!(Serial.scatter_by_id(&mesh, 5, &mut numbers).is_err());
+        assert!(Serial.scatter_by_id(&mesh, 5, 1, &mut numbers).is_err());
     }
 }
 

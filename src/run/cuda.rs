@@ -1,11 +1,12 @@
 //! The main job on a GPU.
 
 use super::clock::Clock;
-use super::deck::{Choice, Operator};
-use super::forecast::{self, Choices, Forecast, ModelSizes, Sizes};
+use super::deck::{Choice, ProblemKind};
+use super::forecast::{self, Choices, Forecast, Sizes};
 use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
 use crate::comm::{Communicator, equal_on_node};
+use crate::element::ElementType;
 use crate::graph;
 use crate::solve::CgVariant;
 use crate::space::Cuda;
@@ -49,17 +50,7 @@ impl Job for Cuda {
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        match choices.operator {
-            Operator::Assembled => forecast::on_gpu(sizes, choices),
-            Operator::MatrixFree => forecast::matrix_free::on_gpu(sizes, choices),
-        }
-    }
-
-    fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast {
-        match choices.operator {
-            Operator::Assembled => forecast::model_on_gpu(sizes, choices),
-            Operator::MatrixFree => forecast::matrix_free::model_on_gpu(sizes, choices),
-        }
+        forecast::on_gpu(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {
@@ -80,19 +71,19 @@ impl Job for Cuda {
 /// Whether a run with these settings launches kernels of the file of this name. A file that is missing here is loaded at its first
 /// launch.
 fn launches(deck: &Deck, file: &str) -> bool {
+    let is_long = deck.mesh.element != ElementType::Hex8 || deck.problem.kind.dofs() > 1;
     match file {
-        "space" | "graph" | "blas" | "halo" | "cg" => true,
-        "mesh" | "heat" => !deck.is_model(),
+        "space" | "mesh" | "graph" | "blas" | "halo" | "cg" => true,
+        // With the exact solution of the heat equation.
+        "heat" => deck.mesh.element == ElementType::Hex8 && deck.problem.kind == ProblemKind::Heat,
         "colour" => deck.fill.strategy == Choice::Given(fill::Strategy::Colour),
         // The others serve graph and matrix, but for the vectors of CG's variants.
         "dirichlet" | "fill" | "places" | "cg_at_once" => deck.has_matrix(),
         "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric" if !deck.has_matrix() => false,
         "dofs" => deck.problem.kind.dofs() > 1,
         "graph_map" => deck.graph.strategy == graph::Strategy::Map,
-        // `auto` takes CRS for long rows, which heat on `hex8` has not.
-        "sparse" => {
-            deck.matrix.format == Choice::Given(Format::Crs) || deck.matrix.format == Choice::Auto && deck.is_model()
-        }
+        // `auto` takes CRS for long rows, which one unknown on `hex8` has not.
+        "sparse" => deck.matrix.format == Choice::Given(Format::Crs) || deck.matrix.format == Choice::Auto && is_long,
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,
         "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),
         "slices_symmetric" => deck.matrix.format.or(Format::Symmetric) == Format::Symmetric,

@@ -27,8 +27,8 @@ pub use operator::Operator;
 pub use preset::Preset;
 
 use crate::comm::Transport;
+use crate::element::ElementType;
 use crate::element::equations::Jacobian;
-use crate::element::{Analytic, ElementType};
 #[cfg(doc)]
 use crate::mesh::BoxSpec;
 use crate::mesh::CoordinateMap;
@@ -106,7 +106,7 @@ impl Default for MeshDeck {
     }
 }
 
-/// The problem; for heat the boundary values, from which K follows (see [`Analytic`]).
+/// The problem; for heat the boundary values, from which K follows (see [`Analytic`](crate::element::Analytic)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProblemDeck {
@@ -248,15 +248,6 @@ pub struct RunDeck {
 }
 
 impl Deck {
-    /// The exact solution on that many ranks.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a box without nodes or with too many.
-    pub fn exact(&self, ranks: u64) -> Result<Analytic> {
-        let [.., height] = self.size(self.nodes(ranks)?);
-        Ok(Analytic::new(self.problem.t_min, self.problem.t_max, 0.0, height))
-    }
-
     /// The storage of the matrix on a space.
     pub(super) fn storage<S: Formats>(&self) -> MatrixStorage {
         MatrixStorage { format: self.matrix.format.or(S::FORMAT), values: self.matrix.values }

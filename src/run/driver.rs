@@ -3,18 +3,18 @@
 use super::bandwidth::bandwidth;
 use super::deck::Chosen;
 use super::fits::fits;
-use super::model::{ModelSolution, model_solution_on};
+use super::judged::{Found, judged, on_host};
+use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
-use super::solution::{Keep, OnHost, ReportOnly, Solution};
+use super::solution::Solution;
 use super::steps::{alone, fix_order, here, newton, wait_limit};
-use super::{Deck, HeatProblem, Job, Phases, ProblemInput, Progress, Report, phase_costs, summary};
+use super::{Deck, Job, Phases, Problem, ProblemInput, Progress, Report, phase_costs, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
-use crate::element::Analytic;
-use crate::element::equations::{Model, ModelEquation, Scalar};
-use crate::mesh::BoxPart;
+use crate::element::ElementType;
+use crate::mesh::{BoxPart, Mesh};
 use crate::space::{HostSpace, MemorySpace, Threads};
-use crate::{Error, Result, graph};
+use crate::{Result, graph};
 use std::cell::RefCell;
 
 /// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report. An iteration that does not
@@ -22,37 +22,47 @@ use std::cell::RefCell;
 ///
 /// # Errors
 /// Ranks whose settings, version or build differ; bad input, lack of memory, a folded element: on one rank as itself, on all other ranks as
-/// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`] and a failure of MPI or of a device are this rank's
+/// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`](crate::Error::Alone) and a failure of MPI or of a device are this rank's
 /// alone: the caller has to end the others, by [`Communicator::abort`].
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
-    if deck.is_model() {
-        return model_solution(deck, comm, progress).map(|solution| solution.report);
+    match chosen(deck, comm, progress)? {
+        #[cfg(feature = "cuda")]
+        Place::Gpu(space) => solve_on(&space, deck, comm, progress),
+        Place::Host(space) => solve_on(&space, deck, comm, progress),
     }
-    keeping::<ReportOnly>(deck, comm, progress)
 }
 
-/// As [`solve`]; each rank also returns its part of mesh and temperature, copied to the host.
+/// As [`solve`]; each rank also returns its part of mesh and field, copied to the host.
 ///
 /// # Errors
 /// As [`solve`], and lack of memory for the copies.
 pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Solution> {
-    keeping::<OnHost>(deck, comm, progress)
+    match chosen(deck, comm, progress)? {
+        #[cfg(feature = "cuda")]
+        Place::Gpu(space) => {
+            let solution = solution_on(&space, deck, comm, progress)?;
+            solution.download(&space).map_err(|error| alone(error, comm))
+        }
+        Place::Host(space) => solution_on(&space, deck, comm, progress),
+    }
 }
 
-/// Solves on the device that the deck asks for.
-fn keeping<K: Keep>(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<K::Kept> {
-    let alone = |error| alone(error, comm);
+/// Where a run computes.
+enum Place {
+    #[cfg(feature = "cuda")]
+    Gpu(crate::space::Cuda),
+    Host(Threads),
+}
+
+/// The device that the deck asks for.
+fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Place> {
     match agree(comm, device(deck, comm)?)? {
         #[cfg(feature = "cuda")]
-        Chosen::Cuda(ordinal) => {
-            let space = agree(comm, crate::space::Cuda::new(ordinal))?;
-            return K::keep(&space, solution_on(&space, deck, comm, progress)?).map_err(alone);
-        }
+        Chosen::Cuda(ordinal) => return agree(comm, crate::space::Cuda::new(ordinal)).map(Place::Gpu),
         Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
     }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
-    let space = agree(comm, pool(threads))?;
-    K::keep(&space, solution_on(&space, deck, comm, progress)?).map_err(alone)
+    agree(comm, pool(threads)).map(Place::Host)
 }
 
 /// The device of this rank, once all ranks are known to do the same; a failure of the inner kind is this rank's.
@@ -78,32 +88,7 @@ pub(super) fn pool(threads: usize) -> Result<Threads> {
     })
 }
 
-/// Says which function solves what is not the heat problem on `hex8`.
-fn not_the_box(deck: &Deck) -> Error {
-    let this = deck.described();
-    Error::Invalid(format!(
-        "solution_on: problem {this} has a mesh of another type; expected heat on hex8, or model_solution"
-    ))
-}
-
-/// As [`solve`], for any problem on any element type; each rank also returns its elements and field.
-///
-/// # Errors
-/// As [`solve`].
-pub fn model_solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<ModelSolution> {
-    match agree(comm, device(deck, comm)?)? {
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(ordinal) => {
-            let space = agree(comm, crate::space::Cuda::new(ordinal))?;
-            return model_solution_on(&space, deck, comm, progress);
-        }
-        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
-    }
-    let space = agree(comm, pool(deck.run.threads.unwrap_or_else(|| default_threads(comm))))?;
-    model_solution_on(&space, deck, comm, progress)
-}
-
-/// [`solve`] on a given space, of the heat problem on `hex8`; [`model_solution_on`] solves the others.
+/// [`solve`] on a given space.
 ///
 /// # Errors
 /// As [`solve`].
@@ -111,7 +96,22 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     solution_on(space, deck, comm, progress).map(|solution| solution.report)
 }
 
-/// [`solve_on`] that also returns this rank's part of mesh and temperature, in the memory of the space, without a copy.
+/// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
+fn made<S: Job>(space: &S, comm: &dyn Communicator, element: ElementType, part: BoxPart) -> Result<Mesh<S::Memory>> {
+    let mesh = if element == ElementType::Hex8 {
+        space.generate_mesh(part, u64::MAX).and_then(|mesh| {
+            space.check_inside(&mesh)?;
+            space.check_folding(&mesh).map(|()| mesh)
+        })
+    } else {
+        let mesh = Mesh::of_elements(comm, element, &part)?;
+        space.check_elements(on_host(&mesh)).and_then(|()| space.take_mesh(mesh))
+    };
+    let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
+    agree(comm, mesh.map_err(|error| error.in_stage("mesh", here(comm))))
+}
+
+/// [`solve_on`] that also returns this rank's part of mesh and field, in the memory of the space, without a copy.
 ///
 /// # Errors
 /// As [`solve`].
@@ -121,10 +121,7 @@ pub fn solution_on<S: Job>(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<Solution<S::Memory>> {
-    let (start, phases) = (Start::now(comm), Phases::default());
-    if deck.is_model() {
-        agree(comm, Err(not_the_box(deck)))?;
-    }
+    let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -133,94 +130,86 @@ pub fn solution_on<S: Job>(
     progress.phase("mesh");
     comm.enter_phase("mesh");
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let part = deck.spec(nodes).and_then(|spec| BoxPart::new(&spec, comm.rank(), comm.size()));
-    let part = agree(comm, part)?;
+    let spec = agree(comm, deck.spec(nodes))?;
+    let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
     agree(comm, deck.check_matrix::<S>())?;
     let free = agree(comm, space.free_bytes(comm))?;
-    let needed = agree(comm, fits::<S>(&part, deck, comm, space.threads(), free))?;
-    let here = here(comm);
+    let case = Case::new(deck, &spec);
+    let needed = agree(comm, fits::<S>(&part, &case, deck, comm, space.threads(), free))?;
     comm.enter_phase("connections between ranks");
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Compilation and allocation are timed separately.
-        let operator = |exact: Analytic| {
-            let equation = ModelEquation::Scalar(Scalar::Heat(exact.heat()));
-            space.load_operator(&Model { equation, jacobian: deck.fill.jacobian }, deck.mesh.element)
-        };
         let load = || {
             space.load_kernels(deck)?;
-            if deck.has_matrix() { Ok(()) } else { operator(deck.exact(comm.size() as u64)?) }
+            match deck.has_matrix() {
+                true => space.load_assembly(deck.element_kernel(), &case.model, deck.mesh.element),
+                false => space.load_operator(&case.model, deck.mesh.element),
+            }
         };
         agree(comm, phases.time("kernels", load))?;
         // One large mapping costs less than many.
         agree(comm, phases.time("memory", || space.reserve(needed)))?;
     }
-    let mesh = phases.time("mesh", || {
-        let mesh = space.generate_mesh(part, u64::MAX)?;
-        space.check_inside(&mesh)?;
-        space.check_folding(&mesh).map(|()| mesh)
-    });
-    let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", here)))?;
+    let mesh = phases.time("mesh", || made(space, comm, deck.mesh.element, part))?;
 
-    // 2. The graph of the matrix, if there is one.
-    let graph = if deck.has_matrix() {
+    // 2. The graph of the matrix, if there is one: that of the nodes, expanded to unknowns.
+    let mut graph = None;
+    let (mut numbers, mut map_stats) = ([0; 2], None);
+    if deck.has_matrix() {
         progress.phase("graph");
         comm.enter_phase("graph");
         // Ranks start the graph together: its time should not include waiting for the slowest mesh.
         comm.barrier();
-        let rows = mesh.map.owned_count();
-        let graph = phases.time("graph", || {
-            let graph = graph::build(space, &mesh.elem_node, rows, deck.graph.strategy)?;
+        let built = phases.time("graph", || {
+            let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy)?;
+            phase_costs::graph_phases(&phases, &nodes);
+            map_stats = nodes.map_stats;
+            let graph = space.dof_graph(nodes, case.model.dofs())?;
             // Launches return at once on a GPU; the phase ends when their work has.
             space.fence().map(|()| graph)
         });
-        let graph = agree(comm, graph.map_err(|error| error.in_stage("graph", here)))?;
-        phase_costs::graph_phases(&phases, &graph);
-        Some(graph)
-    } else {
-        None
-    };
-    let nnz = graph.as_ref().map_or(0, |graph| graph.crs.nnz());
-    let map_stats = graph.as_ref().and_then(|graph| graph.map_stats);
+        let built = agree(comm, built.map_err(|error| error.in_stage("graph", here)))?;
+        numbers = [built.crs.nnz() as u64, built.elem.position_bytes()];
+        graph = Some(built);
+    }
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     comm.enter_phase("set-up");
-    let exact = agree(comm, deck.exact(comm.size() as u64))?;
     let problem = phases.time("setup", || {
-        let heat = exact.heat();
-        let input = ProblemInput { deck, links: &links, mesh: &mesh, heat, phases: &phases, progress };
-        let problem = match graph {
-            Some(graph) => HeatProblem::new(space, input, graph)?,
-            None => HeatProblem::new_matrix_free(space, input)?,
-        };
+        let input = ProblemInput { deck, links: &links, mesh: &mesh, phases: &phases, progress };
+        let problem = Problem::new(space, input, graph)?;
         space.fence().map(|()| problem)
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
-    let mut temperature = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
+    let mut field = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
+    phase_costs::costs(&phases, &mesh, numbers, &problem, deck);
 
-    // 4. Newton.
+    // 4. Newton; one step for a linear problem.
     comm.enter_phase("solution");
-    let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut temperature), progress)?;
+    let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut field), progress)?;
+    // The last step changed the owned unknowns only.
+    agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     // The format is final.
-    phase_costs::box_costs(&phases, &mesh, nnz, &problem, deck);
+    phase_costs::costs(&phases, &mesh, numbers, &problem, deck);
     let format = problem.format();
-    // Frees the matrix before the triad allocates its arrays.
+    // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 
     // 5. Error, bandwidth, report.
     comm.enter_phase("report");
     let seconds = start.seconds();
     let peak = agree(comm, space.peak_bytes())?;
-    let tables = agree(comm, summary::Tables::of_box(space, &mesh, deck, &exact))?;
+    let found = Found { space, comm, case: &case, mesh: &mesh, field: &field, newton: &newton };
+    let judged = judged(&found)?;
+    let tables = summary::Tables::new(&mesh, deck, &case, judged.spacing);
     let triad = bandwidth(space, deck, comm, seconds)?;
     let provenance = provenance(space, deck, comm, &start)?;
     let (transport, date) = (links.transport(), start.date());
-    let run = summary::Run { deck, comm, transport, tables, map_stats, date, seconds, provenance, space, format };
-    let judge = |spacing: f64| summary::heat(space, comm, &mesh, &temperature, &exact, &newton.info, spacing);
-    let report = summary::report(run, &newton, judge, &phases, peak, triad).map_err(|error| alone(error, comm))?;
-    Ok(Solution { mesh, field: temperature, report })
+    let run = summary::Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format };
+    let report = summary::report(run, &newton, &judged, &phases, peak, triad);
+    Ok(Solution { mesh, field, report })
 }
 
 #[cfg(test)]
@@ -229,7 +218,7 @@ mod tests {
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
     use crate::run::deck::{Nodes, Preset};
-    use crate::run::{Device, Silent};
+    use crate::run::{Analytic, Device, Silent};
 
     #[test]
     fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {

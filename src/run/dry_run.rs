@@ -7,8 +7,8 @@ mod table;
 
 use super::deck::Chosen;
 use super::driver::device;
-use super::fits::{forecast, forecast_model};
-use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
+use super::fits::forecast;
+use super::forecast::{Choices, Forecast, Sizes};
 use super::problem::Case;
 use super::{Deck, Job, Progress};
 #[cfg(doc)]
@@ -102,22 +102,19 @@ fn of_ranks<S: Job>(
     let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
     agree(comm, deck.check_matrix::<S>())?;
     let case = Case::new(deck, &spec);
-    let (sizes, choices, forecast) = match deck.is_model() {
-        true => forecast_model::<S>(&part, &case, deck, threads),
-        false => forecast::<S>(&part, deck, threads),
-    };
+    let (sizes, choices, forecast) = forecast::<S>(&part, &case, deck, threads);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
     let own = RankForecast { rank: comm.rank(), sizes, forecast, free: free.map(|free| [free, on_host]) };
     let is_unknown = failing(comm, own.free.is_none()).is_some();
     let fits = failing(comm, own.check(comm).is_err()).is_none();
     let largest = largest(comm, &own);
     let (ranks, fits) = (comm.size(), (!is_unknown).then_some(fits));
-    let [global_nodes, global_elements] = ModelSizes::whole(&spec, deck.mesh.element);
+    let [global_nodes, global_elements] = Sizes::whole(&spec, deck.mesh.element);
     Ok(DryRun {
         points: nodes.edges(),
         nodes: global_nodes,
         elements: global_elements,
-        problem: deck.is_model().then(|| deck.described()),
+        problem: (!deck.has_fused_kernel()).then(|| deck.described()),
         ranks,
         threads,
         device,
@@ -139,9 +136,27 @@ impl RankForecast {
 
     /// Its numbers in a fixed order.
     fn numbers(&mut self) -> Vec<&mut u64> {
-        let Sizes { owned, ghosts, elems, layer: [x, y], nnz, corners, sent, fixed, cleared, listed, padded } =
-            &mut self.sizes;
+        let Sizes {
+            owned,
+            ghosts,
+            elems,
+            layer: [x, y],
+            nnz,
+            corners,
+            sent,
+            fixed,
+            cleared,
+            listed,
+            padded,
+            nodes: per_elem,
+            dofs,
+            longest,
+            lined,
+            points,
+            looked_at,
+        } = &mut self.sizes;
         let mut numbers = vec![owned, ghosts, elems, x, y, nnz, corners, sent, fixed, cleared, listed, padded];
+        numbers.extend([per_elem, dofs, longest, lined, points, looked_at]);
         let Forecast { stages, staging, nodes } = &mut self.forecast;
         numbers.extend([staging, nodes]);
         numbers.extend(stages.iter_mut().map(|stage| &mut stage.bytes));

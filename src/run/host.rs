@@ -2,8 +2,7 @@
 
 use super::Job;
 use super::clock::Clock;
-use super::deck::Operator;
-use super::forecast::{self, Choices, Forecast, ModelSizes, Sizes};
+use super::forecast::{self, Choices, Forecast, Sizes};
 use crate::comm::Communicator;
 use crate::space::{FreeMemory, HostSpace, peak_bytes};
 use crate::{Result, blas};
@@ -19,17 +18,7 @@ impl<S: HostSpace> Job for S {
     }
 
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        match choices.operator {
-            Operator::Assembled => forecast::on_host(sizes, choices),
-            Operator::MatrixFree => forecast::matrix_free::on_host(sizes, choices),
-        }
-    }
-
-    fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast {
-        match choices.operator {
-            Operator::Assembled => forecast::model_on_host(sizes, choices),
-            Operator::MatrixFree => forecast::matrix_free::model_on_host(sizes, choices),
-        }
+        forecast::on_host(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {

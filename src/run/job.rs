@@ -3,19 +3,17 @@
 
 use super::Deck;
 use super::clock::Clock;
-use super::forecast::{Choices, Forecast, ModelSizes, Sizes};
+use super::forecast::{Choices, Forecast, Sizes};
 use super::provenance::GpuReport;
 use crate::Result;
 use crate::comm::{Communicator, Connect};
-use crate::fill::{ApplyModel, Assemble, AssembleModel, Boundary};
+use crate::fill::{ApplyModel, Assemble, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
 use crate::solve::CgSteps;
 
 /// A space on which the main job runs.
-pub trait Job:
-    MeshSpace + BuildGraph + Assemble + AssembleModel + ApplyModel + Boundary + CgSteps + Connect + Clock
-{
+pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Connect + Clock {
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;
 
@@ -48,9 +46,6 @@ pub trait Job:
 
     /// Returns the memory that a run with these sizes and choices needs.
     fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast;
-
-    /// Returns the memory that a run on elements of any type needs.
-    fn model_forecast(sizes: &ModelSizes, choices: &Choices) -> Forecast;
 
     /// Largest number of bytes in use at once so far.
     ///

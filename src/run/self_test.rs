@@ -4,7 +4,7 @@
 //! the loops of [`Serial`](crate::space::Serial) in order; it is a [`Threads`] here, whose job the library compiles anyway.
 
 use super::deck::{Choice, Chosen, Device, Nodes, ProblemKind};
-use super::{Analytic, Deck, HeatProblem, Job, Phases, ProblemInput, Silent, model_solution_on, solve_on};
+use super::{Deck, Job, Phases, Problem, ProblemInput, Silent, solution_on, solve_on};
 use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
 use crate::element::ElementType;
@@ -200,11 +200,10 @@ fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
         let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
         let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
-        let heat = Analytic::new(1.0, 2.0, 0.0, 1.0).heat();
         let (phases, links) = (Phases::default(), &Links::staged(&Solo));
         let (mesh, phases, progress) = (&mesh, &phases, &Silent);
-        let input = ProblemInput { deck, links, mesh, heat, phases, progress };
-        let mut problem = HeatProblem::new(space, input, graph)?;
+        let input = ProblemInput { deck, links, mesh, phases, progress };
+        let mut problem = Problem::new(space, input, Some(graph))?;
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
             (problem.start()?, space.zeros(n)?, space.zeros(n)?);
@@ -236,9 +235,10 @@ fn model<S: Job>(space: &S, serial: &Threads, problem: ProblemKind, element: Ele
     (deck.problem.kind, deck.mesh.element) = (problem, element);
     deck.mesh.nodes = Nodes::new([13, 9, 11]).ok();
     deck.mesh.map = CoordinateMap::TWIST;
-    let found = model_solution_on(space, &deck, &Solo, &Silent)?;
-    let expected = model_solution_on(serial, &deck, &Solo, &Silent)?;
-    Ok(if found.report.verified { difference(&found.field, &expected.field) } else { f64::INFINITY })
+    let found = solution_on(space, &deck, &Solo, &Silent)?;
+    let expected = solution_on(serial, &deck, &Solo, &Silent)?;
+    let field = space.download(&found.field)?;
+    Ok(if found.report.verified { difference(&field, &expected.field) } else { f64::INFINITY })
 }
 
 #[cfg(test)]

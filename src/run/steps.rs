@@ -1,7 +1,6 @@
-//! Shared by the drivers: failures of one rank, the order of sums, Newton's iteration, limits of waits.
+//! Parts of the driver: failures of one rank, the order of sums, Newton's iteration, limits of waits.
 
-use super::problem::{Discrete, Problem};
-use super::{Deck, Job, Progress};
+use super::{Deck, Job, Problem, Progress};
 use crate::comm::{Communicator, Links, agree};
 use crate::solve::{NewtonInfo, NewtonParams, SolveInfo, Symmetry, newton_into};
 use crate::space::Slice;
@@ -23,11 +22,11 @@ pub(super) struct Ended {
 
 /// Solves F(x) = 0 from the given x, and measures the symmetry of the last Jacobian. All ranks meet an iteration that does not converge
 /// together: what it reached is reported as any other result.
-pub(super) fn newton<S: Job, D: Discrete<S>>(
+pub(super) fn newton<S: Job>(
     space: &S,
     deck: &Deck,
     links: &Links<'_, S>,
-    problem: &mut Problem<'_, S, D>,
+    problem: &mut Problem<'_, S>,
     x: &mut Slice<S, f64>,
     progress: &dyn Progress,
 ) -> Result<Ended> {

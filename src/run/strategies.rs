@@ -22,7 +22,7 @@ pub use compared::{Compared, Promise};
 
 use super::deck::{Chosen, Preset};
 use super::driver::{device, pool};
-use super::fits::{LONGEST, choices, shape};
+use super::fits::choices;
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::{Deck, Job, Progress};
@@ -101,14 +101,13 @@ pub fn strategies_on<S: Job>(
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let spec = agree(comm, deck.spec(nodes))?;
     let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
-    let (sizes, free) = (Sizes::of(&part), agree(comm, space.free_bytes(comm))?);
+    let (sizes, free) = (Sizes::of_box(&part), agree(comm, space.free_bytes(comm))?);
     let mesh = space.generate_mesh(part, u64::MAX).and_then(|mesh| {
         space.check_inside(&mesh)?;
         space.check_folding(&mesh).map(|()| mesh)
     });
     let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", None)))?;
-    let papers =
-        choices::<S>(&Preset::Seeds.deck()?, space.threads(), shape([sizes.owned, sizes.nnz, sizes.nnz, LONGEST]));
+    let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), &sizes);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
     progress.phase("graph");
     let mut strategies = graphs::measure(&study)?;

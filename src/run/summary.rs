@@ -1,6 +1,7 @@
 //! Makes the report of a run from sums and maxima over the ranks.
 
-use super::problem::ChosenFormat;
+use super::judged::Judged;
+use super::problem::{Case, ChosenFormat};
 use super::provenance::ProvenanceReport;
 use super::report::{
     HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport,
@@ -8,32 +9,17 @@ use super::report::{
 };
 use super::steps::Ended;
 use super::verdict::{Evidence, Solved, Verdict};
-use super::{Analytic, Deck, Job, Phases, Report};
-use crate::blas::Reductions;
+use super::{Deck, Job, Phases, Report};
 use crate::comm::{Communicator, Transport};
+use crate::fill;
 use crate::graph::{MapCounts, MapStats};
 use crate::mesh::{BoxSpec, Mesh};
-use crate::solve::{CgVariant, NewtonInfo, Reason, SolveInfo};
-use crate::space::{Array, MemorySpace};
+use crate::solve::{CgVariant, Reason, SolveInfo};
+use crate::space::MemorySpace;
 use crate::sparse::Precision;
-use crate::{Result, fill};
 
 /// The verdict on a run whose solves were not to converge.
 const NOT_ASKED: &str = "not asked: the number of CG iterations was given";
-
-/// What a problem's exact solution says about a field.
-pub(super) struct Judged {
-    /// Largest error, relative to the largest exact value.
-    pub error_max: f64,
-    /// Error in the L2 norm, relative to that of the exact solution.
-    pub error_l2: f64,
-    /// Bound of `error_max`.
-    pub error_bound: f64,
-    /// Estimate of the error that the solver left.
-    pub algebraic_error: f64,
-    /// Unknowns that no condition fixes.
-    pub free: u64,
-}
 
 /// Numbers of a rank's mesh, and of the whole.
 pub(super) struct Tables {
@@ -53,21 +39,20 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// The box of hexahedra.
-    pub fn of_box<S: Job>(space: &S, mesh: &Mesh<S::Memory>, deck: &Deck, exact: &Analytic) -> Result<Self> {
-        let spec = *mesh.part().spec();
-        Ok(Tables {
-            spec,
+    /// Of a mesh whose elements have this spacing.
+    pub fn new<M: MemorySpace>(mesh: &Mesh<M>, deck: &Deck, case: &Case, spacing: f64) -> Self {
+        Tables {
+            spec: *mesh.spec(),
             elems: mesh.elem_count() as u64,
             owned: mesh.map.owned_count(),
             ghosts: mesh.map.ghost_count(),
             neighbours: mesh.map.neighbours().len(),
-            spacing: space.spacing(mesh, 2)?,
-            nodes: spec.node_count(),
-            elements: spec.elem_count(),
-            problem: ProblemReport::new(deck, Some(exact.heat())),
+            spacing,
+            nodes: mesh.map.global_count(),
+            elements: mesh.global_elem_count(),
+            problem: ProblemReport::new(deck, case.heat()),
             kernel: deck.element_kernel(),
-        })
+        }
     }
 }
 
@@ -91,60 +76,6 @@ pub(super) struct Run<'a, S: Job> {
     pub provenance: ProvenanceReport,
     /// Storage of the matrix, if there is one.
     pub format: Option<ChosenFormat>,
-}
-
-/// Largest and root-mean-square error against the exact solution, each relative to the exact solution's own.
-fn errors<S: Job>(
-    space: &S,
-    comm: &dyn Communicator,
-    mesh: &Mesh<S::Memory>,
-    temperature: &Array<S, f64>,
-    exact: &Analytic,
-) -> Result<(f64, f64)> {
-    let n = mesh.map.owned_count();
-    let (exact, mut error) = (space.sample(exact, S::Memory::slice(&mesh.node_coord), n)?, space.zeros(n)?);
-    let (exact, error) = (S::Memory::slice(&exact), S::Memory::slice_mut(&mut error));
-    space.axpby(n, 1.0, S::Memory::slice(temperature), -1.0, exact, error)?;
-    let mut sums = Reductions::new(space, n, 2)?;
-    let partials = S::Memory::slice_mut(&mut sums.partials);
-    let mut largest = [space.max_abs(n, error, partials)?, space.max_abs(n, exact, partials)?];
-    let mut squares = [0.0; 2];
-    for (slot, vector) in [&*error, exact].into_iter().enumerate() {
-        space.dot(n, vector, vector, &mut sums, slot)?;
-    }
-    space.read(&sums.scalars, &mut squares)?;
-    // Ranks add squares, not norms.
-    comm.all_max(&mut largest);
-    comm.all_sum(&mut squares);
-    Ok((largest[0] / largest[1], (squares[0] / squares[1]).sqrt()))
-}
-
-/// Compares the temperature with the analytic solution; `spacing` is that of all ranks.
-pub(super) fn heat<S: Job>(
-    space: &S,
-    comm: &dyn Communicator,
-    mesh: &Mesh<S::Memory>,
-    temperature: &Array<S, f64>,
-    exact: &Analytic,
-    newton: &NewtonInfo,
-    spacing: f64,
-) -> Result<Judged> {
-    let (error_max, error_l2) = errors(space, comm, mesh, temperature, exact)?;
-    let spec = mesh.part().spec();
-    let (nodes, [x, y, z]) = (spec.node_count(), spec.size());
-    let [nx, ny, nz] = spec.nodes();
-    Ok(Judged {
-        error_max,
-        error_l2,
-        error_bound: exact.error_bound(spacing),
-        algebraic_error: match newton.reason {
-            Reason::Zero => 0.0,
-            Reason::RelativeTolerance | Reason::Iterations => {
-                exact.algebraic_error(newton.residual, z, x * y * z, nodes as f64)
-            }
-        },
-        free: nx * ny * (nz - 2),
-    })
 }
 
 /// The numbers that decide the verdict.
@@ -225,15 +156,15 @@ fn pair_map(comm: &dyn Communicator, stats: &MapStats) -> PairMapReport {
     }
 }
 
-/// The report, the same on every rank. `judge` compares the field, given the spacing of all ranks' elements.
+/// The report, the same on every rank.
 pub(super) fn report<S: Job>(
     Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format }: Run<'_, S>,
     newton: &Ended,
-    judge: impl FnOnce(f64) -> Result<Judged>,
+    judged: &Judged,
     phases: &Phases,
     peak: u64,
     triad: Option<f64>,
-) -> Result<Report> {
+) -> Report {
     let Tables { spec, nodes, elements, .. } = tables;
     // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
     let (owned, ghosts, neighbours) = (tables.owned as f64, tables.ghosts as f64, tables.neighbours as f64);
@@ -249,11 +180,11 @@ pub(super) fn report<S: Job>(
     phases.add_call("total", seconds);
     let mut rows = phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x));
     count_total(&mut rows, nodes);
-    let evidence = evidence(deck, newton, &judge(largest[4])?);
+    let evidence = evidence(deck, newton, judged);
     let verdict = Verdict::new(&evidence);
     // A run that broke off is a failure whatever was asked for.
     let is_judged = deck.cg_iterations().is_none() || newton.stopped.is_some();
-    Ok(Report {
+    Report {
         schema_version: SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION"),
         date,
@@ -318,5 +249,5 @@ pub(super) fn report<S: Job>(
         rating: RatingReport::new(&rows, nodes * tables.problem.components as u64, largest[5], verdict.passed()),
         problem: tables.problem,
         phases: rows,
-    })
+    }
 }

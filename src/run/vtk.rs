@@ -13,12 +13,11 @@ mod grid;
 
 use super::deck::ProblemKind;
 use super::problem::Case;
-use super::{Analytic, Deck, ModelSolution, Solution};
+use super::{Deck, Solution};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree};
-use crate::element::ElementType;
 use crate::files;
 use grid::{Field, Grid};
 use std::path::{Path, PathBuf};
@@ -51,34 +50,14 @@ fn write(path: &Path, comm: &dyn Communicator, grid: &Grid<'_>) -> Result<()> {
 }
 
 impl Solution {
-    /// Writes x.vtu, or one piece per rank and x.pvtu. All ranks call it together. `exact` is compared with the temperature.
+    /// Writes x.vtu, or one piece per rank and x.pvtu. All ranks call it together. `deck` is that of the run.
     ///
     /// # Errors
     /// [`Error::File`] where a file cannot be written, [`Error::OutOfMemory`] where it cannot be composed; the same on all ranks.
-    pub fn write_vtu(&self, path: &Path, exact: &Analytic, comm: &dyn Communicator) -> Result<()> {
-        let Solution { mesh, field, .. } = self;
-        let exact = |node: usize| [exact.at(mesh.node_coord[node][2]), 0.0, 0.0];
-        let grid = Grid {
-            element: ElementType::Hex8,
-            elem_node: &mesh.elem_node,
-            points: &mesh.node_coord,
-            owned: mesh.map.owned_count(),
-            rank: comm.rank(),
-            field: Field { name: "temperature", components: 1, values: field, exact: Some(&exact) },
-        };
-        write(path, comm, &grid)
-    }
-}
-
-impl ModelSolution {
-    /// As [`Solution::write_vtu`], for elements of any type and a field of any number of components. `deck` is that of the run.
-    ///
-    /// # Errors
-    /// As [`Solution::write_vtu`].
     pub fn write_vtu(&self, path: &Path, deck: &Deck, comm: &dyn Communicator) -> Result<()> {
-        let ModelSolution { part, field, .. } = self;
-        let case = Case::new(deck, part.spec());
-        let exact = |node: usize| case.at(part.node_coord[node]);
+        let Solution { mesh, field, .. } = self;
+        let case = Case::new(deck, mesh.spec());
+        let exact = |node: usize| case.at(mesh.node_coord[node]);
         let (name, has_exact) = match case.kind {
             ProblemKind::Heat => ("temperature", true),
             ProblemKind::Poisson | ProblemKind::Diffusion => ("u", true),
@@ -87,10 +66,10 @@ impl ModelSolution {
         };
         let exact: Option<&dyn Fn(usize) -> [f64; 3]> = if has_exact { Some(&exact) } else { None };
         let grid = Grid {
-            element: part.element,
-            elem_node: &part.elem_node,
-            points: &part.node_coord,
-            owned: part.map.owned_count(),
+            element: mesh.element,
+            elem_node: &mesh.elem_node,
+            points: &mesh.node_coord,
+            owned: mesh.map.owned_count(),
             rank: comm.rank(),
             field: Field { name, components: case.model.dofs(), values: field, exact },
         };

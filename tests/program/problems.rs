@@ -6,7 +6,7 @@ use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::Nodes;
-use minifenl::run::{Deck, Silent, model_solution_on, solution_on};
+use minifenl::run::{Deck, Silent, solution_on};
 use minifenl::space::Serial;
 use serde_json::Value;
 use support::json;
@@ -116,7 +116,7 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
         (deck.problem.kind, deck.mesh.element, deck.fill.jacobian) = (problem.parse().unwrap(), element, jacobian);
         (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
         (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
-        model_solution_on(&Serial, &deck, &Solo, &Silent).unwrap()
+        solution_on(&Serial, &deck, &Solo, &Silent).unwrap()
     };
     let same = |name: &str, found: &[f64], expected: &[f64]| {
         let largest = expected.iter().fold(0.0f64, |max, x| max.max(x.abs()));
@@ -139,11 +139,11 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
     (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
     let fused = solution_on(&Serial, &deck, &Solo, &Silent).unwrap();
     let by_duals = solved("heat", ElementType::Hex8, Jacobian::Ad);
-    assert_eq!(by_duals.part.node_coord, fused.mesh.node_coord);
+    assert_eq!(by_duals.mesh.node_coord, fused.mesh.node_coord);
     same("fused heat", &by_duals.field, &fused.field);
 }
 
-/// The flag takes heat on `hex8` to the general kernel, where the verdict is that of other problems.
+/// The flag takes heat on `hex8` to the general kernel; the verdict stays that of the nodes.
 #[test]
 fn heat_on_hexahedra_is_verified_with_derivatives_by_duals() {
     let [by_hand, by_duals] = ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name]));

@@ -10,11 +10,10 @@ mod models;
 mod on_gpu;
 
 use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
-use minifenl::element::equations::Heat;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes, Operator};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
-use minifenl::run::{Deck, HeatProblem, Job, Phases, ProblemInput, Silent};
+use minifenl::run::{Deck, Job, Phases, Problem, ProblemInput, Silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
 use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::{Format, MatrixStorage, Precision};
@@ -177,7 +176,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
     let mut worst = [1.0f64; 2];
     for (nodes, rank, ranks, choices) in &cases {
         let part = part(*nodes, *rank, *ranks);
-        let forecast = on_host(&Sizes::of(&part), choices).stages.map(|stage| stage.bytes);
+        let forecast = on_host(&Sizes::of_box(&part), choices).stages.map(|stage| stage.bytes);
         let measured = measured_on_host(part, &deck(*nodes, choices), choices.threads as usize);
         for ((stage, forecast), measured) in STAGES.iter().zip(forecast).zip(measured) {
             let ratio = forecast as f64 / measured as f64;
@@ -213,16 +212,9 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let mesh = mesh.unwrap();
     let (table, rows) = (&mesh.elem_node, mesh.map.owned_count());
     let in_graph = peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy).unwrap()));
-    let input = || ProblemInput {
-        deck,
-        links: &links,
-        mesh: &mesh,
-        heat: Heat::new(1.0),
-        phases: &phases,
-        progress: &progress,
-    };
+    let input = || ProblemInput { deck, links: &links, mesh: &mesh, phases: &phases, progress: &progress };
     let mut problem = None;
-    let mut new = || problem = graph.take().map(|graph| HeatProblem::new(space, input(), graph).unwrap());
+    let mut new = || problem = Some(Problem::new(space, input(), graph.take()).unwrap());
     let in_setup = peak_of(&mut new);
     let mut problem = problem.unwrap();
     let in_solve = peak_of(&mut || {

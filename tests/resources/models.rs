@@ -5,8 +5,8 @@ use minifenl::comm::{Communicator, Exchange, Map, Solo};
 use minifenl::element::ElementType;
 use minifenl::mesh::BoxPart;
 use minifenl::run::deck::{Choice, Nodes, Operator, ProblemKind};
-use minifenl::run::forecast::{Choices, ModelSizes, STAGES, matrix_free, model_on_host};
-use minifenl::run::{Deck, Job, Silent, model_solution_on};
+use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
+use minifenl::run::{Deck, Job, Silent, solution_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::Threads;
 use minifenl::sparse::Format;
@@ -71,7 +71,7 @@ impl Communicator for Noting<'_> {
 pub fn measured<S: Job>(space: &S, deck: &Deck, reset: &dyn Fn(), peak: &dyn Fn() -> u64) -> [u64; 4] {
     let comm = Noting { reset, peak, phases: RefCell::default() };
     // A loose solve is no error, whatever the verdict.
-    model_solution_on(space, deck, &comm, &Silent).unwrap();
+    solution_on(space, deck, &comm, &Silent).unwrap();
     let of = |names: &[&str]| {
         let phases = comm.phases.borrow();
         phases.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, peak)| *peak).max()
@@ -104,10 +104,10 @@ impl Case {
         deck
     }
 
-    pub fn sizes(&self) -> ModelSizes {
+    pub fn sizes(&self) -> Sizes {
         let deck = self.deck();
         let part = BoxPart::new(&deck.spec(Nodes::new(self.points).unwrap()).unwrap(), 0, 1).unwrap();
-        ModelSizes::of(&part, self.element, self.problem.dofs(), self.problem != ProblemKind::Heat)
+        Sizes::of(&part, self.element, self.problem.dofs(), self.problem != ProblemKind::Heat)
     }
 
     /// Compares a forecast with measured peaks; returns the smallest and the largest ratio.
@@ -175,11 +175,7 @@ fn forecasts_of_models_on_the_host_are_the_measured_peaks() {
         let base = USED.load(Relaxed);
         let reset = || PEAK.store(USED.load(Relaxed), Relaxed);
         let measured = measured(&space, &case.deck(), &reset, &|| PEAK.load(Relaxed).saturating_sub(base) as u64);
-        let forecast = match case.choices.operator {
-            Operator::Assembled => model_on_host(&case.sizes(), &case.choices),
-            Operator::MatrixFree => matrix_free::model_on_host(&case.sizes(), &case.choices),
-        };
-        let forecast = forecast.stages.map(|stage| stage.bytes);
+        let forecast = on_host(&case.sizes(), &case.choices).stages.map(|stage| stage.bytes);
         let [least, most] = case.compare(forecast, measured);
         // The growth of hash tables hangs on their contents.
         let is_hashed = ["map", "dashmap"].contains(&case.choices.graph.to_string().as_str());
@@ -212,12 +208,12 @@ fn a_dry_run_of_a_model_prints_its_forecast_and_refuses_what_does_not_fit() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
     let sizes = case.sizes();
-    assert_eq!(printed(&text), model_on_host(&sizes, &choices).stages.map(|stage| stage.bytes));
+    assert_eq!(printed(&text), on_host(&sizes, &choices).stages.map(|stage| stage.bytes));
     for line in [
         "problem     elasticity on hex20".to_string(),
         // 11 x 10 x 9 corners, midpoints of 10 x 10 x 9 + 11 x 9 x 9 + 11 x 10 x 8 edges.
         "mesh        21 x 19 x 17 points, 3661 nodes, 720 elements".into(),
-        format!("            720 elements, {} entries of the matrix", sizes.of_nodes.nnz),
+        format!("            720 elements, {} entries of the matrix", sizes.nnz),
     ] {
         assert!(text.lines().any(|other| other == line), "{line}: {text}");
     }

@@ -4,7 +4,7 @@ use super::models::{self, Case};
 use super::{alone, deck, measured, part};
 use minifenl::element::ElementType;
 use minifenl::run::deck::{Choice, Operator, ProblemKind};
-use minifenl::run::forecast::{Choices, STAGES, Sizes, model_on_gpu, on_gpu};
+use minifenl::run::forecast::{Choices, STAGES, Sizes, on_gpu};
 use minifenl::solve::CgVariant;
 use minifenl::space::Cuda;
 use minifenl::space::ExecutionSpace;
@@ -44,7 +44,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         };
         let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
         deck.matrix.format = Choice::Given(format);
-        let forecast = on_gpu(&Sizes::of(&part), &choices).stages.map(|stage| stage.bytes);
+        let forecast = on_gpu(&Sizes::of_box(&part), &choices).stages.map(|stage| stage.bytes);
         let device = space.device().clone();
         let base = device.used_bytes().unwrap();
         let measured = measured(&space, part, &deck, &|work| {
@@ -102,7 +102,7 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
             device.peak_bytes().unwrap() - base
         };
         let measured = models::measured(&space, &case.deck(), &|| device.reset_peak().unwrap(), &peak);
-        let forecast = model_on_gpu(&case.sizes(), &case.choices).stages.map(|stage| stage.bytes);
+        let forecast = on_gpu(&case.sizes(), &case.choices).stages.map(|stage| stage.bytes);
         let [least, most] = case.compare(forecast, measured);
         // The growth of the table hangs on its contents.
         let is_hashed = case.choices.graph == graph::Strategy::Map;
@@ -146,7 +146,7 @@ fn a_gpu_holds_a_node_in_510_bytes() {
             };
             let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
             deck.matrix.format = Choice::Given(format);
-            let sizes = Sizes::of(&part);
+            let sizes = Sizes::of_box(&part);
             let forecast = on_gpu(&sizes, &choices).peak() as f64 / sizes.owned as f64;
             let device = space.device().clone();
             let base = device.used_bytes().unwrap();

@@ -54,7 +54,7 @@ impl Colour {
         self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
     }
 
-    pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+    pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
         system.clear()?;
         let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
         let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);

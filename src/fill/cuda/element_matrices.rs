@@ -5,7 +5,6 @@
 
 use super::gather::Arrays;
 use super::scatter::HEAT_THREADS;
-use super::system::EquationInput;
 use super::windows::Batch;
 use crate::Result;
 use crate::element::HEX8_NODES;
@@ -17,30 +16,18 @@ use crate::space::Cuda;
 use crate::space::cuda::{CudaMemory, Grid, arguments};
 
 /// Checks that a table of trilinear hexahedra and the input fit.
-pub(super) fn check_input(
-    name: &'static str,
-    elem_node: &ElemNode<CudaMemory>,
-    input: HeatInput<'_, CudaMemory>,
-) -> Result<()> {
+pub(super) fn check_input(name: &'static str, elem_node: &ElemNode<CudaMemory>, input: HeatInput<'_>) -> Result<()> {
     let nodes = elem_node.node_count();
     check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), HEX8_NODES)?;
     check_at_least(name, "node_coord", input.node_coord.len(), nodes)?;
     check_at_least(name, "temperature", input.temperature.len(), nodes)
 }
 
-/// Returns the arrays of the input for the kernels of any equation.
-pub(super) fn equation_input<'a>(
-    elem_node: &'a ElemNode<CudaMemory>,
-    input: HeatInput<'a, CudaMemory>,
-) -> EquationInput<'a> {
-    EquationInput { elem_node, node_coord: input.node_coord, solution: input.temperature }
-}
-
 /// Stores matrices and residuals of a batch of elements by the fused kernel. The caller has checked the input.
 pub(super) fn store(
     space: &Cuda,
     elem_node: &ElemNode<CudaMemory>,
-    input: HeatInput<'_, CudaMemory>,
+    input: HeatInput<'_>,
     batch: Batch,
     arrays: &mut Arrays,
 ) -> Result<()> {

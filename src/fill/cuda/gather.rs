@@ -28,10 +28,8 @@ const SHARED_ANY: usize = 56 << 10;
 /// Entries of a symmetric element matrix.
 const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
 
-/// Returns the number of stored items per element of the heat equation.
-pub(super) fn stored_per_elem(symmetric: bool) -> usize {
-    HEX8_NODES + if symmetric { PAIRS } else { HEX8_NODES * HEX8_NODES }
-}
+/// Stored items per element of the heat equation.
+pub(super) const STORED_PER_ELEM: usize = PAIRS + HEX8_NODES;
 
 /// Lists of each row's elements, and the heat equation's element arrays, which the first call allocates.
 #[derive(Debug)]
@@ -88,10 +86,9 @@ impl Gather {
     pub(super) fn heat(
         &mut self,
         system: SystemView<'_>,
-        symmetric: bool,
         compute: impl FnMut(Batch, &mut Arrays) -> Result<()>,
     ) -> Result<()> {
-        self.computed(system, [stored_per_elem(symmetric) - HEX8_NODES, HEX8_NODES], symmetric, compute)
+        self.computed(system, [PAIRS, HEX8_NODES], true, compute)
     }
 
     /// [`heat`](Self::heat) for elements with so many stored entries of the matrix and of the residual.
@@ -195,17 +192,6 @@ impl Gather {
 }
 
 impl Arrays {
-    /// Arrays of `elems` symmetric matrices, not filled.
-    pub(super) fn symmetric(space: &Cuda, elems: usize) -> Result<Self> {
-        let (matrices, residuals) = (space.unfilled(PAIRS * elems)?, space.unfilled(HEX8_NODES * elems)?);
-        Ok(Arrays { matrices, residuals })
-    }
-
-    /// Returns the bytes of matrices and residuals.
-    pub(super) fn bytes(&self) -> u64 {
-        ((self.matrices.len() + self.residuals.len()) * size_of::<f64>()) as u64
-    }
-
     pub(super) fn view(&self, symmetric: bool) -> ElementMatrices<'_> {
         ElementMatrices { matrices: &self.matrices, residuals: &self.residuals, symmetric }
     }

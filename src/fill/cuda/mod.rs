@@ -8,7 +8,8 @@
 //!
 //! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or, for an equation of one unknown,
 //! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
-//! they may also be read from memory. With contractions, `Scatter` and `Colour` store all element matrices first: 352 bytes per element.
+//! they may also be read from memory. But for the fused kernel, `Scatter` and `Colour` store all element matrices first: 352 bytes per
+//! trilinear hexahedron.
 
 mod apply_shape;
 mod colour;
@@ -17,9 +18,8 @@ mod element_matrices;
 mod element_shape;
 mod equation;
 mod equation_text;
+mod gallery;
 mod gather;
-mod heat;
-mod model;
 mod operator;
 mod places;
 mod scatter;
@@ -29,24 +29,22 @@ mod windows;
 
 pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;
-pub use heat::CudaHeatAssembly;
-pub use model::CudaModelAssembly;
+pub use gallery::CudaAssembly;
 pub use operator::CudaModelOperator;
-pub use system::{ElementMatrices, EquationInput};
+pub use system::{ElementMatrices, EquationInput, HeatInput};
 
 use super::same_graph::{check_copy, check_elements};
-use super::{HeatInput, Strategy, step_of};
+use super::{Strategy, step_of};
 use crate::error::{check_at_least, check_length};
 use crate::graph::{ElemGraph, Graph};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
 use colour::Colour;
-use element_matrices::{check_input, equation_input, store};
+use element_matrices::{check_input, store};
 use gather::Gather;
 use std::sync::Arc;
 use system::{SystemView, check_tables};
-use tensor_cores::TensorContraction;
 
 /// A strategy on a GPU, prepared for a graph, and its working memory. It shares the graph's pattern, positions and
 /// element-node table.
@@ -122,7 +120,7 @@ impl CudaFill {
     pub fn assemble_heat(
         &mut self,
         space: &Cuda,
-        input: HeatInput<'_, CudaMemory>,
+        input: HeatInput<'_>,
         matrix: &mut CrsMatrix<f64, CudaMemory>,
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
@@ -130,7 +128,7 @@ impl CudaFill {
         let (crs, values) = self.graph_of(NAME, matrix)?;
         let places = self.places.clone();
         let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
-        self.heat(NAME, None, system, input)
+        self.heat(NAME, system, input)
     }
 
     /// Returns the graph of the plan and the values of a matrix on it or on a copy. Contents of graphs are not compared: that would
@@ -148,22 +146,15 @@ impl CudaFill {
         Ok((crs.clone(), values))
     }
 
-    /// [`assemble_heat`](Self::assemble_heat) in any layout, with `Gather` by contractions if given.
-    fn heat(
-        &mut self,
-        name: &'static str,
-        contraction: Option<&TensorContraction>,
-        system: SystemView<'_>,
-        input: HeatInput<'_, CudaMemory>,
-    ) -> Result<()> {
+    /// [`assemble_heat`](Self::assemble_heat) in any layout.
+    fn heat(&mut self, name: &'static str, system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
         let (space, elem_node) = (system.space, system.elem_node());
         check_input(name, elem_node, input)?;
         match &mut self.method {
             Method::Scatter => scatter::heat(system, input),
-            Method::Gather(gather) => gather.heat(system, true, |batch, arrays| match contraction {
-                Some(contraction) => contraction.store(space, equation_input(elem_node, input), batch, arrays),
-                None => store(space, elem_node, input, batch, arrays),
-            }),
+            Method::Gather(gather) => {
+                gather.heat(system, |batch, arrays| store(space, elem_node, input, batch, arrays))
+            }
             Method::Colour(colour) => colour.heat(system, input),
         }
     }
@@ -204,7 +195,7 @@ impl CudaFill {
     /// 36 + 8 numbers per element with `Gather`.
     pub fn stored_bytes(&self) -> u64 {
         match self.method {
-            Method::Gather(_) => 2 * (gather::stored_per_elem(true) * self.elems() * size_of::<f64>()) as u64,
+            Method::Gather(_) => 2 * (gather::STORED_PER_ELEM * self.elems() * size_of::<f64>()) as u64,
             Method::Scatter | Method::Colour(_) => 0,
         }
     }

@@ -11,7 +11,7 @@
 use super::EquationText;
 use super::apply_shape::{ApplyShape, THREADS};
 use super::colour::Colour;
-use super::model::volume;
+use super::gallery::volume;
 use super::system::blocks;
 use crate::blas::Reductions;
 use crate::element::equations::{Equation, Model, ModelEquation, Scalar, WithJacobian, depends_on_unknowns, on_scalar};

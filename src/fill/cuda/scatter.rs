@@ -7,7 +7,7 @@ use super::system::{ElementMatrices, SystemView, WIDTHS, blocks};
 use crate::Result;
 use crate::fill::HeatInput;
 use crate::fill::kernel_files::{FILL, HEAT};
-use crate::space::cuda::{Argument, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Argument, Grid, arguments};
 
 /// Threads per block, as in `heat.cu`.
 pub(super) const HEAT_THREADS: u32 = 64;
@@ -16,7 +16,7 @@ const THREADS: u32 = 256;
 const ELEMS: usize = 32;
 const ENTRIES: usize = 64;
 
-pub(super) fn heat(mut system: SystemView<'_>, input: HeatInput<'_, CudaMemory>) -> Result<()> {
+pub(super) fn heat(mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
     // Additions need zeros to start from.
     system.clear()?;
     let (elems, rows, (positions, kind)) = (system.elems(), system.rows(), system.positions());

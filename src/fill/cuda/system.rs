@@ -1,6 +1,7 @@
 //! The tables that a fill on a GPU reads and the matrix and residual that it overwrites.
 
 use crate::element::DIM;
+use crate::element::equations::Heat;
 use crate::error::check_at_least;
 use crate::graph::{ElemGraph, Positions};
 use crate::mesh::ElemNode;
@@ -28,6 +29,24 @@ pub struct EquationInput<'a> {
     pub node_coord: &'a CudaArray<[f64; DIM]>,
     /// Unknowns, `[D node + c]`.
     pub solution: &'a CudaArray<f64>,
+}
+
+/// The arrays that the fused kernel of the heat equation is evaluated on, beside the table of trilinear hexahedra.
+#[derive(Clone, Copy, Debug)]
+pub struct HeatInput<'a> {
+    /// Coordinates of each node, owned and ghost, `[node][3]`.
+    pub node_coord: &'a CudaArray<[f64; DIM]>,
+    /// Temperature T of each node, owned and ghost, `[node]`.
+    pub temperature: &'a CudaArray<f64>,
+    /// The equation.
+    pub heat: Heat,
+}
+
+/// `Heat` of `kernels/element.cuh`.
+impl From<Heat> for Argument {
+    fn from(heat: Heat) -> Self {
+        heat.conductivity.into()
+    }
 }
 
 /// Tables that a fill reads and sums that it writes, of checked lengths.

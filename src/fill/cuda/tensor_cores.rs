@@ -42,11 +42,6 @@ impl TensorContraction {
         space.load_specialised(&FILL_CONTRACTION, &self.front)
     }
 
-    /// Overwrites the numbers of the equation for the launches that follow.
-    pub fn set_parameters(&mut self, space: &Cuda, parameters: &[f64]) -> Result<()> {
-        space.write(parameters, 0, &mut self.parameters)
-    }
-
     /// Stores matrices and residuals of a batch of elements. The caller has checked the input.
     pub fn store(&self, space: &Cuda, input: EquationInput<'_>, batch: Batch, arrays: &mut Arrays) -> Result<()> {
         let (Batch { first, count, column, capacity }, Arrays { matrices, residuals }) = (batch, arrays);

@@ -9,13 +9,12 @@ mod colour;
 mod dirichlet;
 mod element_fn;
 mod fill;
+mod gallery;
 mod gather;
 #[cfg(test)]
 mod group_tests;
-mod heat;
 mod kernel;
 mod locality;
-mod model;
 mod operator;
 mod pattern;
 mod scatter;
@@ -28,7 +27,7 @@ mod window;
 
 pub use element_fn::{ElementFn, element_fn};
 pub use fill::Fill;
-pub use heat::HostHeatAssembly;
+pub use gallery::HostAssembly;
 pub use kernel::{
     ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, EquationScratch, FusedKernel,
 };

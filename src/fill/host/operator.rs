@@ -5,7 +5,7 @@
 
 use super::any_equation::{AnyEquation, AnyPoints, WIDTH, elastic, scalar};
 use super::colour::Colour;
-use super::model::two_dimensional;
+use super::gallery::two_dimensional;
 use super::scatter::Scatter;
 use super::volumes::on_volume;
 use crate::blas::{Blas, Reductions};

@@ -1,4 +1,4 @@
-//! Meaning of a deck for problem, element and operator: whether the run is the heat problem on `hex8`, its numbers of nodes and iterations.
+//! What a deck means for problem, element and operator: its element kernel, its numbers of nodes and iterations.
 
 use super::{Choice, Deck, Nodes, Operator, ProblemDeck, ProblemKind};
 use crate::element::ElementType;
@@ -11,10 +11,10 @@ use crate::{Error, Result};
 const MINIFE_ITERATIONS: usize = 200;
 
 impl Deck {
-    /// Whether the run is another one than the heat problem on `hex8` with derivatives by hand, which has kernels of its own.
-    pub fn is_model(&self) -> bool {
+    /// Whether the gallery of element kernels has a fused one for the run: heat on `hex8` with derivatives by hand.
+    pub fn has_fused_kernel(&self) -> bool {
         let of_heat = self.problem.kind == ProblemKind::Heat && self.mesh.element == ElementType::Hex8;
-        !of_heat || self.fill.jacobian != Jacobian::Analytic
+        of_heat && self.fill.jacobian == Jacobian::Analytic
     }
 
     /// Problem, element and derivatives, for messages.
@@ -28,7 +28,7 @@ impl Deck {
 
     /// The element kernel of the run: the fastest that the problem has, unless the deck gives one.
     pub fn element_kernel(&self) -> Kernel {
-        self.fill.kernel.or(if self.is_model() { Kernel::Contraction } else { Kernel::Fused })
+        self.fill.kernel.or(if self.has_fused_kernel() { Kernel::Fused } else { Kernel::Contraction })
     }
 
     /// The residual norm that a linear solve has to reach, relative to the right-hand side: 1e-8 unless the deck gives one, or 1e-11 for
@@ -76,7 +76,7 @@ impl Deck {
                 ));
             }
         }
-        if self.is_model() && self.fill.kernel == Choice::Given(Kernel::Fused) {
+        if !self.has_fused_kernel() && self.fill.kernel == Choice::Given(Kernel::Fused) {
             return refuse(format!(
                 "fill.kernel (--kernel): fused: only problem heat on hex8 has this kernel, and this is {}; give auto or contraction",
                 self.described()

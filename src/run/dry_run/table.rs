@@ -126,7 +126,7 @@ mod tests {
         let nodes = [9, 8, 10];
         let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
         let found = on_ranks(3, |comm| dry_run(&deck(nodes), comm, &Silent).unwrap());
-        let own = |rank| Sizes::of(&BoxPart::new(&spec, rank, 3).unwrap());
+        let own = |rank| Sizes::of_box(&BoxPart::new(&spec, rank, 3).unwrap());
         let peaks: Vec<u64> = (0..3).map(|rank| on_host(&own(rank), &found[0].choices).peak()).collect();
         let rank = peaks.iter().position(|peak| peak == peaks.iter().max().unwrap()).unwrap();
         // Only then does the test tell the largest rank from the first.

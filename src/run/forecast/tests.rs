@@ -3,8 +3,9 @@
 use super::*;
 use crate::comm::Solo;
 use crate::graph;
-use crate::mesh::{BoxSpec, CoordinateMap, Face, Mesh};
+use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
 use crate::space::Serial;
+use crate::sparse::Format;
 
 #[test]
 fn sizes_are_those_of_the_mesh_and_its_graph() {
@@ -12,7 +13,7 @@ fn sizes_are_those_of_the_mesh_and_its_graph() {
     for ranks in [1, 2, 5, 12] {
         for rank in 0..ranks {
             let part = BoxPart::new(&spec, rank, ranks).unwrap();
-            let sizes = Sizes::of(&part);
+            let sizes = Sizes::of_box(&part);
             let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
             let rows = mesh.map.owned_count();
             let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Sort).unwrap().crs;
@@ -51,13 +52,13 @@ fn slices_of_parts_are_bounded() {
         let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
         for rank in [0, ranks / 2, ranks - 1] {
             let part = BoxPart::new(&spec, rank, ranks).unwrap();
-            let sizes = Sizes::of(&part);
+            let sizes = Sizes::of_box(&part);
             let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
             let rows = mesh.map.owned_count();
             let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Gather).unwrap().crs;
             // Length of the longest row, and the table.
             let of_slice = |first: usize| {
-                let slice = first..rows.min(first + SLICE as usize);
+                let slice = first..rows.min(first + sizes::SLICE as usize);
                 let offsets = |row: usize| crs.row(row).iter().map(move |&column| i64::from(column) - row as i64);
                 let mut table: Vec<i64> = slice.clone().flat_map(offsets).collect();
                 table.sort_unstable();
@@ -65,14 +66,14 @@ fn slices_of_parts_are_bounded() {
                 let longest = slice.map(|row| crs.row(row).len()).max().unwrap_or(0);
                 (longest as u64, (table.len() <= 40 && 2 * table.len() <= 3 * longest).then_some(table))
             };
-            let slices: Vec<_> = (0..rows).step_by(SLICE as usize).map(of_slice).collect();
+            let slices: Vec<_> = (0..rows).step_by(sizes::SLICE as usize).map(of_slice).collect();
             let has = |first: i64, offset: i64| {
-                let slice = usize::try_from(first.div_euclid(SLICE as i64)).ok();
+                let slice = usize::try_from(first.div_euclid(sizes::SLICE as i64)).ok();
                 slice.and_then(|slice| slices[slice].1.as_ref()).is_some_and(|table| table.contains(&offset))
             };
             let is_mirrored = |slice: usize, o: i64| {
-                let first = slice as i64 * SLICE as i64 + o;
-                o < 0 && has(first, -o) && has(first + SLICE as i64 - 1, -o)
+                let first = slice as i64 * sizes::SLICE as i64 + o;
+                o < 0 && has(first, -o) && has(first + sizes::SLICE as i64 - 1, -o)
             };
             for format in [Format::Pattern, Format::Symmetric] {
                 let halves = format == Format::Symmetric;
@@ -80,8 +81,8 @@ fn slices_of_parts_are_bounded() {
                     None => 12 * longest,
                     Some(table) => 8 * table.iter().filter(|&&o| !(halves && is_mirrored(slice, o))).count() as u64,
                 };
-                let bytes = SLICE * slices.iter().enumerate().map(of_row).sum::<u64>();
-                let [values, columns] = sizes.slices(format);
+                let bytes = sizes::SLICE * slices.iter().enumerate().map(of_row).sum::<u64>();
+                let [values, columns] = sizes.slices(format, true);
                 let bound = 8 * values + columns - rows as u64 / 2;
                 let case =
                     format!("{nodes:?}, rank {rank} of {ranks}, {format}: {bytes} bytes of {rows} rows, bound {bound}");

@@ -8,8 +8,8 @@
 //! | minife | a series, at the node nearest to the centre | u = 1 at xmax, 0 on the other faces |
 
 use super::brick;
-use crate::element::Analytic;
 use crate::element::equations::{Heat, Model, ModelEquation, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity};
+use crate::element::{Analytic, ElementType};
 use crate::mesh::{BoxSpec, Face};
 use crate::run::Deck;
 use crate::run::deck::ProblemKind;
@@ -31,6 +31,8 @@ pub(in crate::run) struct Case {
     pub model: Model,
     exact: Exact,
     size: [f64; 3],
+    /// Temperatures at zmin and zmax where the verdict is by the errors at nodes: of heat on `hex8`.
+    at_nodes: Option<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +69,9 @@ impl Case {
             ProblemKind::Minife => (ModelEquation::Scalar(Scalar::Poisson(Poisson { load: 1.0 })), Exact::Brick),
         };
         let model = Model { equation, jacobian: deck.fill.jacobian };
-        Case { kind, model, exact, size }
+        let is_nodal = (kind, deck.mesh.element) == (ProblemKind::Heat, ElementType::Hex8);
+        let at_nodes = is_nodal.then_some([deck.problem.t_min, deck.problem.t_max]);
+        Case { kind, model, exact, size, at_nodes }
     }
 
     /// The exact solution at a point, zero in unused components. For miniFE's brick a series, which takes a millisecond.
@@ -77,6 +81,14 @@ impl Case {
             Exact::Wave(wave) => [wave.at(x), 0.0, 0.0],
             Exact::Elastic(exact) => exact.exact(x),
             Exact::Brick => [brick::at(x), 0.0, 0.0],
+        }
+    }
+
+    /// The exact solution whose bound the errors at the nodes have to keep; `None` where errors are taken at the cubature points.
+    pub fn nodal(&self) -> Option<&Analytic> {
+        match &self.exact {
+            Exact::Heat(exact) => self.at_nodes.map(|_| exact),
+            _ => None,
         }
     }
 
@@ -93,16 +105,23 @@ impl Case {
         self.kind != ProblemKind::Heat
     }
 
-    /// Whether boundary conditions fix a node on these faces.
-    pub fn fixes(&self, faces: u8) -> bool {
-        if self.fixes_all_faces() { faces != 0 } else { Face::ZMin.is_in(faces) || Face::ZMax.is_in(faces) }
+    /// The faces whose nodes boundary conditions fix.
+    pub fn fixed_faces(&self) -> &'static [Face] {
+        if self.fixes_all_faces() { &Face::ALL } else { &[Face::ZMin, Face::ZMax] }
     }
 
-    /// The given value at a fixed node. On the edges of xmax miniFE imposes 1 last.
-    pub fn given(&self, x: [f64; 3], faces: u8) -> [f64; 3] {
-        match self.kind {
-            ProblemKind::Minife => [f64::from(u8::from(Face::XMax.is_in(faces))), 0.0, 0.0],
-            _ => self.at(x),
+    /// Whether boundary conditions fix a node on these faces.
+    pub fn fixes(&self, faces: u8) -> bool {
+        self.fixed_faces().iter().any(|face| face.is_in(faces))
+    }
+
+    /// The values at fixed nodes, if each face has one; 0 on faces that are not listed, later ones override earlier ones on edges.
+    pub fn constants(&self) -> Option<Vec<(Face, f64)>> {
+        match (self.kind, self.at_nodes) {
+            // On the edges of xmax miniFE imposes 1 last.
+            (ProblemKind::Minife, _) => Some(vec![(Face::XMax, 1.0)]),
+            (_, Some([low, high])) => Some(vec![(Face::ZMin, low), (Face::ZMax, high)]),
+            _ => None,
         }
     }
 
@@ -149,9 +168,10 @@ mod tests {
             (heat.fixes(x_max), heat.fixes(z_min), brick.fixes(x_max), brick.fixes(0)),
             (false, true, true, false)
         );
-        assert!((heat.given([0.0, 0.5, 1.0], Face::ZMax as u8)[0] - 2.0).abs() < 1e-14);
-        assert_eq!(brick.given([1.0, 0.0, 0.0], x_max | z_min)[0], 1.0);
-        assert_eq!(brick.given([0.5, 0.0, 0.0], z_min)[0], 0.0);
+        assert!((heat.at([0.0, 0.5, 1.0])[0] - 2.0).abs() < 1e-14);
+        assert_eq!(heat.constants(), Some(vec![(Face::ZMin, 1.0), (Face::ZMax, 2.0)]));
+        assert_eq!(brick.constants(), Some(vec![(Face::XMax, 1.0)]));
+        assert_eq!(case(ProblemKind::Poisson, [1.0; 3]).constants(), None);
     }
 
     /// The residual of the lowest mode of -laplace on the box, times volume / nodes.

@@ -1,99 +1,109 @@
-//! The interface and the common parts of all problems.
+//! A [`Case`] on this rank's mesh: unknowns are the interleaved components of the nodes, owned ones first, then ghosts.
 
+use super::{Case, ProblemInput};
 use crate::Result;
-use crate::comm::{Links, Map};
-use crate::element::equations::Model;
+use crate::comm::Map;
 use crate::fill::{FieldOn, StoredSystem, Strategy};
+use crate::mesh::Mesh;
+use crate::run::Job;
 use crate::run::clock::Clock;
-use crate::run::{Deck, Job, Phases, Progress};
-use crate::space::{Array, Slice};
+use crate::space::{Array, Item, MemorySpace, Slice, try_zeroed};
+use std::borrow::Cow;
 
-/// The data that every problem is built from.
-pub struct Setting<'a, S: Job> {
-    /// The settings.
-    pub deck: &'a Deck,
-    /// The connections to the other ranks.
-    pub links: &'a Links<'a, S>,
-    /// Receives the times.
-    pub phases: &'a Phases,
-    /// Receives progress.
-    pub progress: &'a dyn Progress,
+/// A case on a mesh.
+pub(super) struct Discrete<'a, S: Job> {
+    pub case: Case,
+    mesh: &'a Mesh<S::Memory>,
+    /// Owners of the unknowns.
+    map: Cow<'a, Map>,
 }
 
-// Derived implementations would demand that spaces are `Copy`.
-impl<S: Job> Clone for Setting<'_, S> {
-    fn clone(&self) -> Self {
-        *self
+impl<'a, S: Job> Discrete<'a, S> {
+    pub fn new(input: ProblemInput<'a, S>) -> Result<Self> {
+        let ProblemInput { deck, mesh, .. } = input;
+        let case = Case::new(deck, mesh.spec());
+        let map = match case.model.dofs() {
+            1 => Cow::Borrowed(&mesh.map),
+            dofs => Cow::Owned(mesh.map.expand(dofs)?),
+        };
+        Ok(Discrete { case, mesh, map })
     }
-}
 
-impl<S: Job> Copy for Setting<'_, S> {}
-
-impl<S: Job> std::fmt::Debug for Setting<'_, S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setting").field("deck", self.deck).finish_non_exhaustive()
+    /// Owners of the unknowns.
+    pub fn map(&self) -> &Map {
+        &self.map
     }
-}
 
-/// What distinguishes a problem on this rank's mesh: unknowns, conditions and assembly. Vectors hold owned unknowns, then ghosts.
-pub trait Discrete<S: Job> {
-    /// Tables of the assembly.
-    type Assembly;
+    /// Number of leading rows that read no ghost.
+    pub fn interior_rows(&self) -> usize {
+        self.case.model.dofs() * self.mesh.interior_count()
+    }
 
-    /// Returns the owners of the unknowns.
-    fn map(&self) -> &Map;
+    /// This rank's elements.
+    pub fn on(&self) -> FieldOn<'_, S::Memory> {
+        let Mesh { element, elem_node, node_coord, .. } = self.mesh;
+        FieldOn { element: *element, elem_node, node_coord: S::Memory::slice(node_coord) }
+    }
 
-    /// Returns how many leading rows read no ghost.
-    fn interior_rows(&self) -> usize;
+    /// 1 for each unknown that the boundary conditions fix, 0 for the others.
+    pub fn fixed(&self, space: &S) -> Result<Array<S, u8>> {
+        match self.case.model.dofs() {
+            1 => space.on_faces(self.mesh, self.case.fixed_faces().iter().copied()),
+            _ => space.upload(&self.of_nodes("fixed unknowns", |(_, faces)| [u8::from(self.case.fixes(faces)); 3])?),
+        }
+    }
 
-    /// Returns whether the Jacobian is symmetric.
-    fn is_symmetric(&self) -> bool;
+    /// The unknowns at the start: boundary values, zero elsewhere.
+    pub fn start(&self, space: &S) -> Result<Array<S, f64>> {
+        let (case, mesh) = (&self.case, self.mesh);
+        let Some(faces) = case.constants() else {
+            let given = |(x, faces)| if case.fixes(faces) { case.at(x) } else { [0.0; 3] };
+            return space.upload(&self.of_nodes("unknowns", given)?);
+        };
+        let mut unknowns = space.zeros(mesh.map.local_count())?;
+        for (face, value) in faces {
+            space.set_on_face(mesh, face, value, S::Memory::slice_mut(&mut unknowns))?;
+        }
+        Ok(unknowns)
+    }
 
-    /// Returns the equation, for an operator without a matrix.
-    fn model(&self) -> Model;
-
-    /// Returns this rank's elements.
-    fn on(&self) -> FieldOn<'_, S::Memory>;
-
-    /// Returns 1 for each unknown that the boundary conditions fix, 0 for the others.
-    ///
-    /// # Errors
-    /// Lack of memory, or a device's failure; here and below.
-    fn fixed(&self, space: &S) -> Result<Array<S, u8>>;
-
-    /// Returns the unknowns at the start: boundary values, zero elsewhere.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn start(&self, space: &S, deck: &Deck) -> Result<Array<S, f64>>;
+    /// A value for each unknown, from coordinates and faces of its node.
+    fn of_nodes<T: Item>(&self, what: &'static str, value: impl Fn(([f64; 3], u8)) -> [T; 3]) -> Result<Vec<T>> {
+        let dofs = self.case.model.dofs();
+        let mut all = try_zeroed(what, dofs * self.mesh.map.local_count())?;
+        for (node, of_node) in all.chunks_exact_mut(dofs).enumerate() {
+            of_node.copy_from_slice(&value(self.mesh.point(node as u32))[..dofs]);
+        }
+        Ok(all)
+    }
 
     /// Prepares the assembly for a system.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn assembly(&self, space: &S, deck: &Deck, strategy: Strategy, system: &StoredSystem<S>) -> Result<Self::Assembly>;
+    pub fn assembly(
+        &self,
+        input: ProblemInput<'_, S>,
+        space: &S,
+        strategy: Strategy,
+        system: &StoredSystem<S>,
+    ) -> Result<S::Assembly> {
+        space.assembly(strategy, input.deck.element_kernel(), &self.case.model, self.on(), system)
+    }
 
     /// Overwrites the system's values with the Jacobian at `unknowns`, whose ghosts are fresh, and `residual` with the residual.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn assemble(
+    pub fn assemble(
         &self,
         space: &S,
-        assembly: &mut Self::Assembly,
+        assembly: &mut S::Assembly,
         unknowns: &Slice<S, f64>,
         system: &mut StoredSystem<S>,
         residual: &mut Slice<S, f64>,
-    ) -> Result<()>;
-
-    /// Returns the bytes of element matrices that an assembly writes to memory and reads back.
-    fn stored_bytes(assembly: &Self::Assembly) -> u64;
+    ) -> Result<()> {
+        space.assemble(assembly, S::Memory::slice(&self.mesh.node_coord), unknowns, system, residual)
+    }
 
     /// Writes pseudo-random numbers, functions of `seed` and the unknown's global id, to the owned items of a vector.
-    ///
-    /// # Errors
-    /// As [`fixed`](Self::fixed).
-    fn scatter_by_id(&self, space: &S, seed: u64, vector: &mut Slice<S, f64>) -> Result<()>;
+    pub fn scatter_by_id(&self, space: &S, seed: u64, vector: &mut Slice<S, f64>) -> Result<()> {
+        space.scatter_by_id(self.mesh, seed, self.case.model.dofs(), vector)
+    }
 }
 
 /// Phase, calls, begin and end of each piece of work.

@@ -3,7 +3,7 @@
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
 use crate::run::deck::{Choice, Nodes, ProblemKind};
-use crate::run::{Deck, Device, Report, Silent, model_solution_on, solve, solve_on};
+use crate::run::{Deck, Device, Report, Silent, solve, solve_on};
 use crate::space::Threads;
 use crate::sparse::{Format, Precision};
 
@@ -76,10 +76,7 @@ fn ranks_with_ghosts_solve_in_every_storage() {
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
             let of_rank = on_ranks_that_add(3, 2, |comm| {
                 let space = Threads::new(2).unwrap();
-                let report = match deck.is_model() {
-                    true => model_solution_on(&space, &deck, comm, &Silent).unwrap().report,
-                    false => solve_on(&space, &deck, comm, &Silent).unwrap(),
-                };
+                let report = solve_on(&space, &deck, comm, &Silent).unwrap();
                 assert!(report.verified, "{format} {values}: {:?}", report.verdict);
                 report.error_l2
             });

@@ -1,7 +1,8 @@
 //! The linear operator of a problem: an assembled matrix in its storage format, or the elements themselves (`--operator matrix-free`).
 
 use super::auto_format::{self, ChosenFormat};
-use super::discrete::{Discrete, Marks, Setting, step};
+use super::discrete::{Discrete, Marks, step};
+use super::input::ProblemInput;
 use crate::Result;
 use crate::fill::{ApplyCost, StoredSystem, Strategy};
 use crate::graph::Graph;
@@ -13,8 +14,8 @@ use crate::sparse::{MatrixStorage, Operator};
 use std::cell::RefCell;
 
 /// A matrix with its assembly.
-pub(super) struct Stored<S: Job, D: Discrete<S>> {
-    assembly: D::Assembly,
+pub(super) struct Stored<S: Job> {
+    assembly: S::Assembly,
     pub system: StoredSystem<S>,
     chosen: ChosenFormat,
     /// Whether `chosen` is final.
@@ -22,25 +23,25 @@ pub(super) struct Stored<S: Job, D: Discrete<S>> {
 }
 
 /// Where J comes from.
-pub(super) enum Linear<S: Job, D: Discrete<S>> {
+pub(super) enum Linear<S: Job> {
     /// It is assembled and stored.
-    Matrix(Box<Stored<S, D>>),
+    Matrix(Box<Stored<S>>),
     /// It is applied by elements.
     Elements(RefCell<S::ModelOperator>),
 }
 
-impl<S: Job, D: Discrete<S>> Linear<S, D> {
+impl<S: Job> Linear<S> {
     /// Prepares conditions, matrix and assembly. Takes the graph of this rank's rows.
     pub fn matrix(
         space: &S,
-        input: Setting<'_, S>,
-        discrete: &D,
+        input: ProblemInput<'_, S>,
+        discrete: &Discrete<'_, S>,
         graph: Graph<S::Memory>,
         marks: &mut Marks<S>,
     ) -> Result<Self> {
         let deck = input.deck;
         let strategy = Self::strategy(input);
-        let is_symmetric = discrete.is_symmetric();
+        let is_symmetric = discrete.case.model.is_symmetric();
         let shape = || space.row_shape(&graph.crs, is_symmetric);
         // Equations and settings are the same on all ranks, and so is a refusal.
         let (chosen, is_chosen) = auto_format::before::<S>(deck, is_symmetric, shape, input.links.comm())?;
@@ -54,21 +55,26 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
-        let assembly = step(space, marks, "setup/fill", || discrete.assembly(space, deck, strategy, &system))?;
+        let assembly = step(space, marks, "setup/fill", || discrete.assembly(input, space, strategy, &system))?;
         Ok(Linear::Matrix(Box::new(Stored { assembly, system, chosen, is_chosen })))
     }
 
     /// Prepares the elements.
-    pub fn elements(space: &S, input: Setting<'_, S>, discrete: &D, marks: &mut Marks<S>) -> Result<Self> {
+    pub fn elements(
+        space: &S,
+        input: ProblemInput<'_, S>,
+        discrete: &Discrete<'_, S>,
+        marks: &mut Marks<S>,
+    ) -> Result<Self> {
         let fixed = step(space, marks, "setup/boundary", || discrete.fixed(space))?;
-        let model = discrete.model();
+        let model = discrete.case.model;
         let owned = discrete.map().owned_count() / model.dofs();
         let strategy = Self::strategy(input);
         let prepare = || space.model_operator(strategy, &model, discrete.on(), owned, fixed);
         Ok(Linear::Elements(RefCell::new(step(space, marks, "setup/fill", prepare)?)))
     }
 
-    fn strategy(input: Setting<'_, S>) -> Strategy {
+    fn strategy(input: ProblemInput<'_, S>) -> Strategy {
         input.deck.fill.strategy.or(S::STRATEGY)
     }
 
@@ -84,7 +90,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     pub fn assemble(
         &mut self,
         space: &S,
-        discrete: &D,
+        discrete: &Discrete<'_, S>,
         unknowns: &Slice<S, f64>,
         residual: &mut Slice<S, f64>,
         marks: &mut Marks<S>,
@@ -108,7 +114,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     /// Chooses the format before the first solve, and copies the assembled values to it. All ranks call it together.
     ///
     /// Both are the phase `format`: the time of `setup` is over by then.
-    pub fn update(&mut self, space: &S, input: Setting<'_, S>, marks: &mut Marks<S>) -> Result<()> {
+    pub fn update(&mut self, space: &S, input: ProblemInput<'_, S>, marks: &mut Marks<S>) -> Result<()> {
         let Linear::Matrix(stored) = self else { return Ok(()) };
         let before = space.mark()?;
         let chooses = !stored.is_chosen;
@@ -125,7 +131,12 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     }
 
     /// Applies `work` to the operator on this rank's rows. With `in_f64`, values are those in f64 where products read rounded ones.
-    pub fn with_operator<R>(&self, discrete: &D, in_f64: bool, work: impl FnOnce(&dyn Operator<S>) -> R) -> R {
+    pub fn with_operator<R>(
+        &self,
+        discrete: &Discrete<'_, S>,
+        in_f64: bool,
+        work: impl FnOnce(&dyn Operator<S>) -> R,
+    ) -> R {
         match self {
             Linear::Matrix(stored) if in_f64 => work(S::in_f64(&stored.system.matrix)),
             Linear::Matrix(stored) => work(S::operator(&stored.system.matrix)),
@@ -176,7 +187,7 @@ impl<S: Job, D: Discrete<S>> Linear<S, D> {
     /// Bytes of element matrices that an assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
         match self {
-            Linear::Matrix(stored) => D::stored_bytes(&stored.assembly),
+            Linear::Matrix(stored) => S::stored_bytes(&stored.assembly),
             Linear::Elements(_) => 0,
         }
     }

@@ -5,7 +5,7 @@ use crate::comm::ranks::on_ranks;
 use crate::element::ElementType;
 use crate::fill::Strategy;
 use crate::run::deck::{Choice, Nodes, Operator, ProblemKind};
-use crate::run::{Deck, Device, Report, Silent, dry_run, model_solution_on, solve, solve_on};
+use crate::run::{Deck, Device, Report, Silent, dry_run, solve, solve_on};
 use crate::solve::CgVariant;
 use crate::space::{Serial, Threads};
 
@@ -81,14 +81,11 @@ fn threads_and_ranks_do_not_change_the_answer() {
         let mut deck = matrix_free(&deck(kind, element, [9, 11, 7]));
         for strategy in [Strategy::Gather, Strategy::Colour] {
             deck.fill.strategy = Choice::Given(strategy);
-            let run = |space: &Threads| match deck.is_model() {
-                true => model_solution_on(space, &deck, &Solo, &Silent).unwrap().report,
-                false => solve_on(space, &deck, &Solo, &Silent).unwrap(),
-            };
+            let run = |space: &Threads| solve_on(space, &deck, &Solo, &Silent).unwrap();
             let [one, three] = [1, 3].map(|threads| run(&Threads::new(threads).unwrap()));
             assert_eq!(one.history, three.history, "{kind} on {element}, {strategy}");
             // Elements of other types need messages, which ranks on threads do not have: tests/program/problems.rs runs them.
-            for ranks in [2, 5].into_iter().filter(|_| !deck.is_model()) {
+            for ranks in [2, 5].into_iter().filter(|_| element == ElementType::Hex8) {
                 let of_ranks = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &Silent).unwrap());
                 check(&format!("{kind} on {element}, {strategy}, {ranks} ranks"), &of_ranks[0], &one);
             }

@@ -1,4 +1,4 @@
-//! A problem on any space: what Newton's steps assemble and solve. [`Discrete`] says what distinguishes one problem from another.
+//! A problem on any space: what Newton's steps assemble and solve. [`Case`] says what distinguishes one problem from another.
 //!
 //! ```text
 //! assemble   u's ghosts -> residual F(u) and Jacobian J(u) -> Dirichlet conditions
@@ -14,18 +14,17 @@ mod case;
 mod discrete;
 #[cfg(test)]
 mod format_tests;
-mod heat;
+mod input;
 mod linear;
 #[cfg(test)]
 mod matrix_free_tests;
-mod model;
+#[cfg(test)]
+mod tests;
 
 pub use auto_format::ChosenFormat;
 pub(super) use auto_format::expected;
 pub(super) use case::Case;
-pub use discrete::{Discrete, Setting};
-pub use heat::{HeatProblem, ProblemInput};
-pub(super) use model::{Elements, ModelProblem, OnElements, on_host};
+pub use input::ProblemInput;
 
 use super::Job;
 use super::cost::{Cost, Sizes};
@@ -39,7 +38,7 @@ use crate::solve::{
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
-use discrete::{Marks, step};
+use discrete::{Discrete, Marks, step};
 use linear::Linear;
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
@@ -49,11 +48,11 @@ const TIMED_PRODUCTS: usize = 20;
 const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 
 /// A problem with its matrix and working memory, reused by all Newton steps.
-pub struct Problem<'a, S: Job, D: Discrete<S>> {
+pub struct Problem<'a, S: Job> {
     space: &'a S,
-    input: Setting<'a, S>,
-    discrete: D,
-    linear: Linear<S, D>,
+    input: ProblemInput<'a, S>,
+    discrete: Discrete<'a, S>,
+    linear: Linear<S>,
     rows: usize,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
@@ -63,37 +62,21 @@ pub struct Problem<'a, S: Job, D: Discrete<S>> {
     stopped: Option<SolveInfo>,
 }
 
-impl<S: Job, D: Discrete<S>> std::fmt::Debug for Problem<'_, S, D> {
+impl<S: Job> std::fmt::Debug for Problem<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Problem").field("space", &self.space).finish_non_exhaustive()
     }
 }
 
-impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
+impl<'a, S: Job> Problem<'a, S> {
     /// Prepares halo, boundary conditions, matrix, assembly and solver. All ranks call it together. Takes the graph of this rank's
-    /// rows, and frees what the matrix does not need of it.
+    /// rows, and frees what the matrix does not need of it; without a graph the Jacobian is applied by elements.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
-    pub fn of(space: &'a S, input: Setting<'a, S>, discrete: D, graph: Graph<S::Memory>) -> Result<Self> {
-        Self::with(space, input, discrete, |discrete, marks| Linear::matrix(space, input, discrete, graph, marks))
-    }
-
-    /// As [`of`](Self::of), without a matrix and its graph: the Jacobian is applied by elements.
-    ///
-    /// # Errors
-    /// As [`of`](Self::of).
-    pub fn matrix_free(space: &'a S, input: Setting<'a, S>, discrete: D) -> Result<Self> {
-        Self::with(space, input, discrete, |discrete, marks| Linear::elements(space, input, discrete, marks))
-    }
-
-    fn with(
-        space: &'a S,
-        input: Setting<'a, S>,
-        discrete: D,
-        linear: impl FnOnce(&D, &mut Marks<S>) -> Result<Linear<S, D>>,
-    ) -> Result<Self> {
-        let Setting { deck, links, .. } = input;
+    pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Option<Graph<S::Memory>>) -> Result<Self> {
+        let ProblemInput { deck, links, .. } = input;
+        let discrete = agree(links.comm(), Discrete::new(input))?;
         let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
@@ -102,7 +85,10 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
         let halo = agree(links.comm(), links.halo(space, discrete.map()))?;
         marks.push(("setup/halo", 1, before, space.mark()?));
         let mut problem = Problem {
-            linear: linear(&discrete, &mut marks)?,
+            linear: match graph {
+                Some(graph) => Linear::matrix(space, input, &discrete, graph, &mut marks)?,
+                None => Linear::elements(space, input, &discrete, &mut marks)?,
+            },
             discrete,
             rows,
             halo,
@@ -124,7 +110,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn start(&self) -> Result<Array<S, f64>> {
-        self.discrete.start(self.space, self.input.deck)
+        self.discrete.start(self.space)
     }
 
     /// Gives the ghosts of a vector the values of their owners. All ranks call it together.
@@ -228,7 +214,7 @@ impl<'a, S: Job, D: Discrete<S>> Problem<'a, S, D> {
     }
 }
 
-impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
+impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -242,7 +228,7 @@ impl<S: Job, D: Discrete<S>> NonlinearProblem<S> for Problem<'_, S, D> {
     }
 
     fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
-        let Setting { deck, links, phases, progress } = self.input;
+        let ProblemInput { deck, links, phases, progress, .. } = self.input;
         let interior = self.discrete.interior_rows();
         let space = self.space;
         self.linear.update(space, self.input, &mut self.marks)?;

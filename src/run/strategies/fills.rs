@@ -4,9 +4,9 @@ use super::compared::{Compared, Promise};
 use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
 use crate::Result;
 use crate::comm::agree;
-use crate::element::equations::Heat;
-use crate::fill::StoredSystem;
-use crate::fill::{HeatInput, Kernel, Strategy};
+use crate::element::ElementType;
+use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
+use crate::fill::{FieldOn, Kernel, StoredSystem, Strategy};
 use crate::graph;
 use crate::mesh::Face;
 use crate::run::Job;
@@ -15,7 +15,14 @@ use crate::space::{Array, MemorySpace};
 use crate::sparse::{Format, MatrixStorage};
 
 /// The assembled equation.
-pub(super) const HEAT: Heat = Heat::new(2.0);
+pub(super) const HEAT: Model =
+    Model { equation: ModelEquation::Scalar(Scalar::Heat(Heat::new(2.0))), jacobian: Jacobian::Analytic };
+
+/// The elements of the study.
+pub(super) fn elements<'a, S: Job>(study: &Study<'a, S>) -> FieldOn<'a, S::Memory> {
+    let mesh = study.mesh;
+    FieldOn { element: ElementType::Hex8, elem_node: &mesh.elem_node, node_coord: S::Memory::slice(&mesh.node_coord) }
+}
 
 /// Returns a matrix of the mesh in a storage format, for a strategy of the assembly.
 pub(super) fn system<S: Job>(
@@ -60,14 +67,13 @@ fn rounds<S: Job>(
 ) -> Result<Option<Rounds>> {
     let &Study { space, mesh, comm, .. } = study;
     let prepared = system(study, strategy, Format::Crs.into()).and_then(|system| {
-        let assembly = space.heat_assembly(strategy, kernel, &system)?;
+        let assembly = space.assembly(strategy, kernel, &HEAT, elements(study), &system)?;
         Ok((system, assembly, space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?))
     });
     let Some((mut system, mut assembly, temperature, mut residual)) = study.offered(prepared)? else { return Ok(None) };
     let mut assemble = |system: &mut StoredSystem<S>, residual: &mut Array<S, f64>| {
         let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
-        let input = HeatInput { node_coord, temperature, heat: HEAT };
-        study.timed(|| space.assemble_heat(&mut assembly, input, system, S::Memory::slice_mut(residual)))
+        study.timed(|| space.assemble(&mut assembly, node_coord, temperature, system, S::Memory::slice_mut(residual)))
     };
     // Warms up.
     assemble(&mut system, &mut residual)?;

@@ -1,11 +1,11 @@
 //! Products in all formats and, where threads can share a row, with all numbers of threads. The matrix has no boundary conditions.
 
 use super::compared::{Compared, Promise};
-use super::fills::{HEAT, system};
+use super::fills::{HEAT, elements, system};
 use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
 use crate::Result;
 use crate::comm::agree;
-use crate::fill::{HeatInput, Kernel, StoredSystem};
+use crate::fill::{Kernel, StoredSystem};
 use crate::graph;
 use crate::run::Job;
 use crate::run::forecast::Choices;
@@ -51,11 +51,10 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
 fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSystem<S>> {
     let &Study { space, mesh, .. } = study;
     let mut system = system(study, S::STRATEGY, format.into())?;
-    let mut assembly = space.heat_assembly(S::STRATEGY, Kernel::default(), &system)?;
+    let mut assembly = space.assembly(S::STRATEGY, Kernel::default(), &HEAT, elements(study), &system)?;
     let (temperature, mut residual) = (space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?);
     let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
-    let input = HeatInput { node_coord, temperature, heat: HEAT };
-    space.assemble_heat(&mut assembly, input, &mut system, S::Memory::slice_mut(&mut residual))?;
+    space.assemble(&mut assembly, node_coord, temperature, &mut system, S::Memory::slice_mut(&mut residual))?;
     space.update(&mut system.matrix)?;
     Ok(system)
 }

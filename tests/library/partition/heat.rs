@@ -3,8 +3,9 @@
 
 use crate::thread_ranks::on_ranks;
 use minifenl::comm::Communicator;
-use minifenl::element::equations::Heat;
-use minifenl::fill::{Assemble, Boundary, Dirichlet, HeatInput, Kernel, Strategy};
+use minifenl::element::ElementType;
+use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
+use minifenl::fill::{Assemble, Boundary, Dirichlet, FieldOn, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
 use minifenl::space::{HostSpace, Serial, Threads};
@@ -27,10 +28,12 @@ where
     let graph = graph::build(space, elem_node, rows, graph::Strategy::default()).unwrap();
     let free = Dirichlet::new(space, &graph.crs, &vec![0; elem_node.node_count()]).unwrap();
     let mut system = space.stored_system(strategy, Format::Crs.into(), graph, free).unwrap();
-    let mut assembly = space.heat_assembly(strategy, kernel, &system).unwrap();
+    let equation = ModelEquation::Scalar(Scalar::Heat(Heat::new(0.7)));
+    let model = Model { equation, jacobian: Jacobian::Analytic };
+    let on = FieldOn { element: ElementType::Hex8, elem_node, node_coord };
+    let mut assembly = space.assembly(strategy, kernel, &model, on, &system).unwrap();
     let mut residual = vec![f64::NAN; rows];
-    let input = HeatInput { node_coord, temperature, heat: Heat::new(0.7) };
-    space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
+    space.assemble(&mut assembly, node_coord, temperature, &mut system, &mut residual).unwrap();
     (system.matrix.into_assembled(), residual)
 }
 

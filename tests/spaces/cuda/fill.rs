@@ -1,10 +1,11 @@
 //! Fill and boundary conditions: every strategy against the serial one.
 
 use super::{difference, gpu, wave};
-use minifenl::element::{Analytic, equations::Heat};
+use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
+use minifenl::element::{Analytic, ElementType};
 use minifenl::fill::{
-    self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, Fill, FusedKernel, HeatInput, Kernel, Strategy,
-    element_fn,
+    self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, FieldOn, Fill, FusedKernel, HeatInput, Kernel,
+    Strategy, element_fn,
 };
 use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
@@ -53,6 +54,11 @@ impl Tables {
             (space.download(matrix.values()).unwrap(), residual)
         })
     }
+}
+
+/// The heat equation as a model of the program.
+pub(super) fn heat(equation: Heat) -> Model {
+    Model { equation: ModelEquation::Scalar(Scalar::Heat(equation)), jacobian: Jacobian::Analytic }
 }
 
 /// Heat matrices of hexahedra by every strategy.
@@ -259,25 +265,26 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
     assert!(space.sample(&exact, &on_device.node_coord, columns + 1).is_err());
 
     let found_temperature = space.upload(&temperature).unwrap();
-    let heat = exact.heat();
+    let model = heat(exact.heat());
     let mut residual = vec![0.0; rows];
     let nothing = vec![0; columns];
     for (kernel, kernel_name) in Kernel::ALL {
         for (strategy, name) in Strategy::ALL {
             let free = Dirichlet::new(&Serial, &graph.crs, &nothing).unwrap();
             let mut system = Serial.stored_system(strategy, Format::Crs.into(), graph.clone(), free).unwrap();
-            let mut assembly = Serial.heat_assembly(strategy, kernel, &system).unwrap();
-            let input = HeatInput { node_coord: &mesh.node_coord[..], temperature: &temperature[..], heat };
-            Serial.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
+            let (element, elem_node, node_coord) = (ElementType::Hex8, &mesh.elem_node, &mesh.node_coord[..]);
+            let on = FieldOn { element, elem_node, node_coord };
+            let mut assembly = Serial.assembly(strategy, kernel, &model, on, &system).unwrap();
+            Serial.assemble(&mut assembly, node_coord, &temperature, &mut system, &mut residual).unwrap();
 
             let node_coord = &on_device.node_coord;
             let graph = graph_on_device.clone();
             let free = Dirichlet::new(&space, &graph.crs, &space.upload(&nothing).unwrap()).unwrap();
             let mut found = space.stored_system(strategy, Format::Crs.into(), graph, free).unwrap();
-            let mut assembly = space.heat_assembly(strategy, kernel, &found).unwrap();
-            let input = HeatInput { node_coord, temperature: &found_temperature, heat };
+            let on = FieldOn { element, elem_node: &on_device.elem_node, node_coord };
+            let mut assembly = space.assembly(strategy, kernel, &model, on, &found).unwrap();
             let mut found_residual = space.zeros(rows).unwrap();
-            space.assemble_heat(&mut assembly, input, &mut found, &mut found_residual).unwrap();
+            space.assemble(&mut assembly, node_coord, &found_temperature, &mut found, &mut found_residual).unwrap();
             let values =
                 difference(&space.download(found.matrix.values()).unwrap(), system.matrix.assembled().values());
             let residual = difference(&space.download(&found_residual).unwrap(), &residual);

@@ -1,10 +1,11 @@
 //! Windows of element matrices, and assembly straight into a storage format, on a GPU.
 
-use super::fill::{TAIL, Tables, cubes, hub, mesh};
+use super::fill::{TAIL, Tables, cubes, heat, hub, mesh};
 use super::{difference, gpu, wave};
+use minifenl::element::ElementType;
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
-    Assemble, Boundary, CudaFill, CudaHeatAssembly, Dirichlet, HeatInput, Kernel, StoredSystem, Strategy,
+    Assemble, Boundary, CudaAssembly, CudaFill, Dirichlet, FieldOn, HeatInput, Kernel, StoredSystem, Strategy,
 };
 use minifenl::mesh::ElemNode;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
@@ -67,15 +68,17 @@ fn stored(
     let graph = &tables.on_device;
     let conditions = Dirichlet::new(space, &graph.crs, fixed).unwrap();
     let mut system = StoredSystem::new(space, storage, direct, graph.clone(), conditions).unwrap();
-    let mut assembly = CudaHeatAssembly::new(space, Strategy::Gather, kernel, step, &system).unwrap();
+    let on = FieldOn { element: ElementType::Hex8, elem_node: graph.elem.elem_node(), node_coord: coord };
+    let model = heat(Heat::new(2.5));
+    let given = (Strategy::Gather, kernel, step);
+    let mut assembly = CudaAssembly::with_step(space, given, &model, on, &system).unwrap();
     let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
-    let input = HeatInput { node_coord: coord, temperature, heat: Heat::new(2.5) };
     for _ in 0..2 {
         // Places behind the last row, which nothing has to write, stay zero.
         let len = system.matrix.values().len();
         let garbage: Vec<f64> = (0..len).map(|at| if at < len / 2 { f64::NAN } else { 0.0 }).collect();
         *Cuda::values_mut(&mut system.matrix) = space.upload(&garbage).unwrap();
-        space.assemble_heat(&mut assembly, input, &mut system, &mut residual).unwrap();
+        space.assemble(&mut assembly, coord, temperature, &mut system, &mut residual).unwrap();
         let StoredSystem { matrix, conditions, .. } = &mut system;
         space.apply_dirichlet(conditions, Cuda::values_mut(matrix), &mut residual).unwrap();
     }
@@ -163,7 +166,10 @@ fn assembly_in_slices_equals_crs_and_a_copy() {
     let free = Dirichlet::new(&space, &graph.crs, &space.zeros(1000).unwrap()).unwrap();
     for format in [Format::Pattern, Format::Symmetric] {
         let system = StoredSystem::new(&space, format.into(), true, graph.clone(), free.clone()).unwrap();
-        let refused = space.heat_assembly(Strategy::Scatter, Kernel::Fused, &system).unwrap_err().to_string();
+        let coord = space.zeros(1000).unwrap();
+        let on = FieldOn { element: ElementType::Hex8, elem_node: graph.elem.elem_node(), node_coord: &coord };
+        let model = heat(Heat::new(1.0));
+        let refused = space.assembly(Strategy::Scatter, Kernel::Fused, &model, on, &system).unwrap_err().to_string();
         assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
     }
 }

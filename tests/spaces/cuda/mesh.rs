@@ -39,8 +39,8 @@ fn mesh_tables_of_boxes_and_parts_equal_those_of_the_host() {
             }
             let owned = expected.map.owned_count();
             let (mut numbers, mut on_host) = (space.zeros(owned).unwrap(), vec![0.0; owned]);
-            space.scatter_by_id(&found, 77, &mut numbers).unwrap();
-            Serial.scatter_by_id(&expected, 77, &mut on_host).unwrap();
+            space.scatter_by_id(&found, 77, 1, &mut numbers).unwrap();
+            Serial.scatter_by_id(&expected, 77, 1, &mut on_host).unwrap();
             assert_eq!(space.download(&numbers).unwrap(), on_host);
         }
     }
@@ -61,8 +61,8 @@ fn parts_equal_those_of_the_host(space: &Cuda, nodes: [u64; 3], ranks: usize) {
         // Items behind the owned nodes keep their values.
         let mut numbers = vec![9.0; expected.map.local_count()];
         let mut on_gpu = space.upload(&numbers).unwrap();
-        Serial.scatter_by_id(&expected, 5, &mut numbers).unwrap();
-        space.scatter_by_id(&found, 5, &mut on_gpu).unwrap();
+        Serial.scatter_by_id(&expected, 5, 1, &mut numbers).unwrap();
+        space.scatter_by_id(&found, 5, 1, &mut on_gpu).unwrap();
         assert_eq!(space.download(&on_gpu).unwrap(), numbers, "{case}");
     }
 }

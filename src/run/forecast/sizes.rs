@@ -3,31 +3,67 @@
 //! Points of the grid are alike if they lie alike in their cells, to the ends of the box and to the ends of the part; one of each kind is
 //! looked at and counted as often as it occurs. Time and memory do not grow with the mesh.
 
-use super::Sizes;
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, BoxSpec, cell_elements, node_places};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers of a part, of nodes as in [`Sizes`], and the shape of its elements.
+/// Numbers of a rank's part of the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModelSizes {
-    /// Numbers of nodes, elements and the graph of nodes. `sent` is taken to be the number of ghosts; `layer` counts elements;
-    /// `cleared` counts pairs of different nodes; `listed` and `padded` are 0.
-    pub of_nodes: Sizes,
+pub struct Sizes {
+    /// Owned nodes.
+    pub owned: u64,
+    /// Ghosts.
+    pub ghosts: u64,
+    /// Elements.
+    pub elems: u64,
+    /// Elements along x and y.
+    pub layer: [u64; 2],
+    /// Entries of the graph of nodes.
+    pub nnz: u64,
+    /// Corners of elements at owned nodes.
+    pub corners: u64,
+    /// Nodes sent in an exchange; for elements other than `hex8` taken to be the number of ghosts.
+    pub sent: u64,
+    /// Nodes that the boundary conditions fix.
+    pub fixed: u64,
+    /// Entries beside the diagonal, of the graph of nodes, that the boundary conditions clear.
+    pub cleared: u64,
+    /// Of `hex8`, rows, at most, of slices that list their columns: at ends of the interior and outside of it, where ids do not follow
+    /// the lines of the box.
+    pub listed: u64,
+    /// Of `hex8`, rows, at most, of slices whose tables have 9 offsets more, at ends of lines beside other ranks.
+    pub padded: u64,
     /// Nodes of an element.
     pub nodes: u64,
     /// Unknowns of a node.
     pub dofs: u64,
-    /// Entries of the longest row.
+    /// Entries of the longest row of the graph of nodes.
     pub longest: u64,
-    /// Entries if all rows of a grid line had those of the longest.
-    pub padded: u64,
-    /// Most elements around a node.
-    pub around: u64,
+    /// Entries, if all rows of a line of nodes along x had those of its longest.
+    pub lined: u64,
     /// Points of the grid that the part owns, nodes or not.
     pub points: u64,
     /// Elements of all cells that the part looks at.
-    pub listed: u64,
+    pub looked_at: u64,
+}
+
+/// Rows of a slice.
+pub(super) const SLICE: u64 = 32;
+
+/// Rows of a part of the box of hexahedra, at most, of slices that list their columns, and of slices with more offsets.
+///
+/// Slices with ends of lines at other ranks have 9 offsets more in their tables. Ids of the shell there go on as those of the interior
+/// do, so both sides share these offsets. Ends of layers, and the shell, list columns.
+fn listed_and_padded(part: &BoxPart) -> (u64, u64) {
+    let (owned, interior, [line, lines, layers]) = (part.owned(), part.interior(), part.interior().counts());
+    let shell = owned.count() - interior.count();
+    let is_cut = interior.low[0] > owned.low[0] || interior.high[0] < owned.high[0];
+    let ends = if is_cut { (SLICE * lines * layers).min(interior.count()) } else { 0 };
+    match () {
+        () if shell == 0 => (0, 0),
+        () if line < SLICE => (owned.count(), 0),
+        () => ((shell + 3 * SLICE * layers).min(owned.count()), ends),
+    }
 }
 
 /// How a point lies along an axis: in its cell, to both ends of the box, to both ends of the part.
@@ -125,7 +161,7 @@ impl Lattice {
     }
 }
 
-impl ModelSizes {
+impl Sizes {
     /// Returns the numbers of nodes and elements of the whole box.
     pub fn whole(spec: &BoxSpec, element: ElementType) -> [u64; 2] {
         let ((degree, shapes), points) = (cell_elements(element), spec.nodes());
@@ -143,22 +179,33 @@ impl ModelSizes {
         let (low, high) = (owned.low, owned.high);
         let places = node_places(degree, &shapes);
         let lattice = Lattice { degree, points, low, high, shapes, places, fixes_all_faces };
-        let [elems, listed] = lattice.elements();
+        let [elems, looked_at] = lattice.elements();
         let along = [0, 1].map(|axis| (high[axis] - low[axis]).div_ceil(degree));
-        let mut of_nodes = Sizes {
+        let is_box = element == ElementType::Hex8;
+        // Of hexahedra all that are computed, of others those of owned cells.
+        let of_cells = part.elements().counts();
+        let layer =
+            if is_box { [of_cells[0], of_cells[1]] } else { [along[0] * lattice.shapes.len() as u64, along[1]] };
+        let (rows_listed, rows_padded) = if is_box { listed_and_padded(part) } else { (0, 0) };
+        let mut sizes = Sizes {
             owned: 0,
             ghosts: 0,
             elems,
-            layer: [along[0] * lattice.shapes.len() as u64, along[1]],
+            layer,
             nnz: 0,
             corners: 0,
             sent: 0,
             fixed: 0,
             cleared: 0,
-            listed: 0,
-            padded: 0,
+            listed: rows_listed,
+            padded: rows_padded,
+            nodes: element.nodes() as u64,
+            dofs: dofs as u64,
+            longest: 0,
+            lined: 0,
+            points: owned.count(),
+            looked_at,
         };
-        let (mut longest, mut padded, mut around) = (0, 0, 0);
         let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| kinds(degree, points[axis], [low[axis], high[axis]]));
         let mut neighbours = Vec::new();
         for &(z, nz) in &along_z {
@@ -171,35 +218,68 @@ impl ModelSizes {
                     }
                     let (count, elements) = (nx * ny * nz, lattice.neighbours(point, &mut neighbours));
                     if !lattice.owns(point) {
-                        of_nodes.ghosts += count * u64::from(neighbours.iter().any(|&other| lattice.owns(other)));
+                        sizes.ghosts += count * u64::from(neighbours.iter().any(|&other| lattice.owns(other)));
                         continue;
                     }
                     let (is_fixed, entries) = (lattice.is_fixed(point), neighbours.len() as u64);
                     let clears = |other: &&[u64; 3]| **other != point && (is_fixed || lattice.is_fixed(**other));
-                    of_nodes.owned += count;
-                    of_nodes.nnz += count * entries;
-                    of_nodes.corners += count * elements;
-                    of_nodes.fixed += count * u64::from(is_fixed);
-                    of_nodes.cleared += count * neighbours.iter().filter(clears).count() as u64;
+                    sizes.owned += count;
+                    sizes.nnz += count * entries;
+                    sizes.corners += count * elements;
+                    sizes.fixed += count * u64::from(is_fixed);
+                    sizes.cleared += count * neighbours.iter().filter(clears).count() as u64;
                     nodes_of_line += nx;
                     longest_of_line = entries.max(longest_of_line);
-                    around = elements.max(around);
                 }
-                padded += ny * nz * nodes_of_line * longest_of_line;
-                longest = longest_of_line.max(longest);
+                sizes.lined += ny * nz * nodes_of_line * longest_of_line;
+                sizes.longest = longest_of_line.max(sizes.longest);
             }
         }
-        of_nodes.sent = of_nodes.ghosts;
-        ModelSizes {
-            of_nodes,
-            nodes: element.nodes() as u64,
-            dofs: dofs as u64,
-            longest,
-            padded,
-            around,
-            points: owned.count(),
-            listed,
-        }
+        sizes.sent = match is_box {
+            true => part.neighbours().iter().map(|neighbour| neighbour.send.count()).sum(),
+            false => sizes.ghosts,
+        };
+        sizes
+    }
+
+    /// [`of`](Self::of) for the heat equation on `hex8`.
+    pub fn of_box(part: &BoxPart) -> Self {
+        Self::of(part, ElementType::Hex8, 1, false)
+    }
+
+    /// Whether the mesh is generated in the memory of the space, not made on the host.
+    pub(super) fn is_generated(&self) -> bool {
+        self.nodes == ElementType::Hex8.nodes() as u64
+    }
+
+    /// Owned nodes and ghosts.
+    pub(super) fn local(&self) -> u64 {
+        self.owned + self.ghosts
+    }
+
+    /// Owned unknowns.
+    pub(super) fn rows(&self) -> u64 {
+        self.dofs * self.owned
+    }
+
+    /// Unknowns, owned and ghosts.
+    pub(super) fn columns(&self) -> u64 {
+        self.dofs * self.local()
+    }
+
+    /// Entries of the matrix.
+    pub(super) fn entries(&self) -> u64 {
+        self.dofs * self.dofs * self.nnz
+    }
+
+    /// Unknowns of an element.
+    pub(super) fn per_elem(&self) -> u64 {
+        self.dofs * self.nodes
+    }
+
+    /// Entries of the matrix that the boundary conditions clear: pairs of different nodes, and of a fixed node with itself.
+    pub(super) fn cleared_entries(&self) -> u64 {
+        self.dofs * self.dofs * self.cleared + self.dofs * (self.dofs - 1) * self.fixed
     }
 }
 
@@ -209,7 +289,7 @@ mod tests {
     use crate::comm::Communicator;
     use crate::comm::ranks::on_ranks;
     use crate::graph::{Strategy, build};
-    use crate::mesh::{CoordinateMap, ElementPart, Face};
+    use crate::mesh::{CoordinateMap, Face, Mesh};
     use crate::space::Serial;
 
     #[test]
@@ -219,8 +299,8 @@ mod tests {
             for (ranks, fixes_all_faces) in [(1, true), (1, false), (2, true), (5, false), (8, true)] {
                 on_ranks(ranks, |comm| {
                     let box_part = BoxPart::new(&spec, comm.rank(), ranks).unwrap();
-                    let sizes = ModelSizes::of(&box_part, element, 1, fixes_all_faces);
-                    let part = ElementPart::new(comm, element, &box_part).unwrap();
+                    let sizes = Sizes::of(&box_part, element, 1, fixes_all_faces);
+                    let part = Mesh::of_elements(comm, element, &box_part).unwrap();
                     let rows = part.map.owned_count();
                     let graph = build(&Serial, &part.elem_node, rows, Strategy::Sort).unwrap();
                     let is_fixed = |node: usize| match fixes_all_faces {
@@ -242,17 +322,16 @@ mod tests {
                         corners: corners.iter().sum::<u64>(),
                         fixed: (0..rows).filter(|&row| is_fixed(row)).count() as u64,
                         cleared: (0..rows).map(cleared).sum::<usize>() as u64,
-                        ..sizes.of_nodes
+                        ..sizes
                     };
-                    assert_eq!(sizes.of_nodes, expected, "{name}, rank {} of {ranks}", comm.rank());
+                    assert_eq!(sizes, expected, "{name}, rank {} of {ranks}", comm.rank());
                     assert_eq!(sizes.longest, graph.crs.longest_row() as u64, "{name}");
-                    assert_eq!(sizes.around, corners.into_iter().max().unwrap_or(0), "{name}");
                     assert_eq!(
-                        ModelSizes::whole(&spec, element),
+                        Sizes::whole(&spec, element),
                         [part.map.global_count(), part.global_elem_count()],
                         "{name}"
                     );
-                    assert!(sizes.padded >= sizes.of_nodes.nnz && sizes.listed >= sizes.of_nodes.elems, "{name}");
+                    assert!(sizes.lined >= sizes.nnz && sizes.looked_at >= sizes.elems, "{name}");
                 });
             }
         }

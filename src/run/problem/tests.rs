@@ -1,29 +1,23 @@
 //! The steps of the heat problem on a small box.
 
 use super::*;
-use crate::comm::Solo;
+use crate::comm::{Links, Solo};
 use crate::graph;
-use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
-use crate::run::Silent;
+use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use crate::run::problem::linear::Linear;
+use crate::run::{Deck, Phases, Silent};
 use crate::solve::NonlinearProblem;
 use crate::space::Serial;
 
 /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
-fn assembled<R>(work: impl FnOnce(HeatProblem<'_, Serial>, &Vec<f64>) -> R) -> R {
+fn assembled<R>(work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
     let (deck, phases) = (Deck::default(), Phases::default());
     let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
     let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
     let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
-    let input = ProblemInput {
-        deck: &deck,
-        links: &Links::staged(&Solo),
-        mesh: &mesh,
-        heat: Heat::new(2.0),
-        phases: &phases,
-        progress: &Silent,
-    };
-    let mut problem = HeatProblem::new(&Serial, input, graph).unwrap();
+    let input =
+        ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh: &mesh, phases: &phases, progress: &Silent };
+    let mut problem = Problem::new(&Serial, input, Some(graph)).unwrap();
     let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
     problem.assemble(&mut x, &mut residual).unwrap();
     work(problem, &residual)

@@ -1,0 +1,153 @@
+//! Assembly of the program's equations on any element type: what every space offers to a run.
+
+use super::{Dirichlet, Kernel, StoredSystem, Strategy};
+use crate::Result;
+use crate::element::equations::Model;
+use crate::element::{Analytic, ElementType};
+use crate::graph::Graph;
+use crate::mesh::ElemNode;
+use crate::space::{Array, HostMemory, MemorySpace, Slice};
+use crate::sparse::{Formats, MatrixStorage};
+use std::fmt::Debug;
+
+/// A vector field as a function of the point; scalar fields are its first component.
+pub type Sample<'a> = &'a (dyn Fn([f64; 3]) -> [f64; 3] + Sync);
+
+/// Errors of a discrete field at the elements' quadrature points.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FieldErrors {
+    /// Largest |u - exact|.
+    pub max: f64,
+    /// Largest |interpolant of the exact field - exact|.
+    pub interpolation: f64,
+    /// Largest |exact|.
+    pub scale: f64,
+    /// Integral of |u - exact|^2.
+    pub square: f64,
+    /// Integral of |exact|^2.
+    pub scale_square: f64,
+}
+
+/// A rank's elements with the coordinates of their nodes.
+#[derive(Debug)]
+pub struct FieldOn<'a, M: MemorySpace> {
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Nodes of each element.
+    pub elem_node: &'a ElemNode<M>,
+    /// Coordinates of each node.
+    pub node_coord: &'a M::Slice<[f64; 3]>,
+}
+
+impl<M: MemorySpace> Clone for FieldOn<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: MemorySpace> Copy for FieldOn<'_, M> {}
+
+/// An execution space that assembles a [`Model`] on elements of any volume type. Each space has a gallery of element kernels:
+/// [`assembly`](Self::assembly) takes from it what suits equation, element and [`Kernel`].
+pub trait Assemble: Formats {
+    /// The strategy that `auto` selects on this space.
+    const STRATEGY: Strategy;
+
+    /// Tables of a strategy, the element kernel and their working memory; made once per mesh.
+    type Assembly: Debug;
+
+    /// Compiles and loads the element kernels of a model on an element type, where that takes time.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or refuses the text.
+    fn load_assembly(&self, _kernel: Kernel, _model: &Model, _element: ElementType) -> Result<()> {
+        Ok(())
+    }
+
+    /// Expands a graph of nodes to `dofs` interleaved unknowns per node.
+    ///
+    /// # Errors
+    /// Those of [`Graph::with_dofs`].
+    fn dof_graph(&self, nodes: Graph<Self::Memory>, dofs: usize) -> Result<Graph<Self::Memory>>;
+
+    /// Returns a matrix of a graph in a storage, as suits the strategy; its values are arbitrary until they are assembled.
+    /// Takes the graph and conditions on it; what the format does not need of them is freed.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs or the space has no products with the
+    /// storage, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    fn stored_system(
+        &self,
+        strategy: Strategy,
+        storage: MatrixStorage,
+        graph: Graph<Self::Memory>,
+        conditions: Dirichlet<Self::Memory>,
+    ) -> Result<StoredSystem<Self>>;
+
+    /// Prepares a strategy and an element kernel for a system of the model's dofs, which was made for the same strategy.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the elements have another number of nodes,
+    /// [`Error::Invalid`](crate::Error::Invalid) for a two-dimensional type and for a kernel that the gallery lacks for the model,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    fn assembly(
+        &self,
+        strategy: Strategy,
+        kernel: Kernel,
+        model: &Model,
+        on: FieldOn<'_, Self::Memory>,
+        system: &StoredSystem<Self>,
+    ) -> Result<Self::Assembly>;
+
+    /// Overwrites the values of the system's matrix with the Jacobian at `unknowns` `[node, component]`, owned and ghosts, and
+    /// the first items of `residual`, one per row, with the residual. A host refuses a longer residual. The system is the one that
+    /// the assembly was made for, or one of an equal graph where that can be compared on a host. The table of [`fill`](super) says
+    /// which strategies give the same bits in every run.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when an array does not fit the tables
+    /// or the system is another one,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU's `Gather` allocates in
+    /// its first call, is not available.
+    fn assemble(
+        &self,
+        assembly: &mut Self::Assembly,
+        node_coord: &Slice<Self, [f64; 3]>,
+        unknowns: &Slice<Self, f64>,
+        system: &mut StoredSystem<Self>,
+        residual: &mut Slice<Self, f64>,
+    ) -> Result<()>;
+
+    /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
+    /// where they stay in registers and caches.
+    fn stored_bytes(assembly: &Self::Assembly) -> u64;
+
+    /// Returns the exact temperature at the first `count` nodes.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when
+    /// the memory is not available.
+    fn sample(&self, exact: &Analytic, node_coord: &Slice<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
+
+    /// Refuses a mesh with an element whose Jacobian determinant is not positive at its nodes and at the points of its cubature
+    /// rule. Elsewhere it is not looked at: an element of degree 2 may fold between them. Threads of the host do it, beside a GPU those
+    /// of all cores allowed.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) with the lowest such element of this rank.
+    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()>;
+
+    /// Returns the errors of a field of `dofs` components over the elements whose first node is one of the first `owned`, so that each
+    /// element is counted on one rank. The sums do not depend on the number of threads, which are those of `check_elements`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless `field` has an item per node and component.
+    fn field_errors(
+        &self,
+        on: FieldOn<'_, HostMemory>,
+        owned: usize,
+        dofs: usize,
+        field: &Slice<Self, f64>,
+        exact: Sample<'_>,
+    ) -> Result<FieldErrors>;
+}

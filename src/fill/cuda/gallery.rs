@@ -1,0 +1,210 @@
+//! The gallery of element kernels on a GPU, and assembly with them.
+//!
+//! | equation | element | [`Kernel`] | kernel |
+//! |---|---|---|---|
+//! | heat, derivatives by hand | `hex8` | `Fused` | `kernels/heat.cu`: sum-factorised moments |
+//! | any of one unknown, symmetric | `hex8` | `Contraction` | `kernels/fill_contraction.cu`, where the GPU has tensor cores for f64 |
+//! | any | any volume type | `Contraction` | `kernels/equation.cu` |
+//!
+//! The kernels of an [`EquationText`] store element matrices and residuals, which the strategy sums. `Gather` computes as many elements
+//! at a time as hold about the bytes of its windows of hexahedra of the heat equation; other strategies store those of all elements.
+//! What hosts have to check or compare, once per run, is done by their threads.
+
+use super::scatter::HEAT_THREADS;
+use super::{CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput};
+use crate::element::equations::{Heat, Model, ModelEquation, Scalar, on_scalar};
+use crate::element::{Analytic, Basis, BasisTables, ElementType};
+use crate::error::{check_at_least, check_length};
+use crate::fill::kernel_files::HEAT;
+use crate::fill::{
+    Assemble, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, heat_on_hex8, no_kernel, norms,
+    step_of,
+};
+use crate::graph::Graph;
+use crate::mesh::ElemNode;
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::{ExecutionSpace, HostMemory, Threads, allowed_cores};
+use crate::sparse::MatrixStorage;
+use crate::{Error, Result};
+
+/// Numbers of a stored hexahedron of the heat equation, by which [`step_of`] counts.
+const HEXAHEDRON: usize = 36 + 8;
+/// Steps are multiples of so many elements, that each begins at a cache line of every array.
+const STEP_UNIT: usize = 1 << 12;
+
+/// The element kernel of a model.
+#[derive(Debug)]
+enum Kernels {
+    Fused(Heat),
+    Scalar(CudaEquationKernel<1>),
+    Elastic(CudaEquationKernel<3>),
+}
+
+impl Kernels {
+    fn new(space: &Cuda, kernel: Kernel, model: &Model, element: ElementType) -> Result<Self> {
+        if kernel == Kernel::Fused {
+            return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(element));
+        }
+        let tables = volume(element)?;
+        let scalar = |text: EquationText<1>| {
+            CudaEquationKernel::new(space, &text.with_jacobian(model.jacobian), &tables).map(Kernels::Scalar)
+        };
+        match &model.equation {
+            ModelEquation::Scalar(of) => on_scalar!(of, equation => scalar(EquationText::of(equation))),
+            ModelEquation::Elastic(equation) => {
+                let text = EquationText::of(equation).with_jacobian(model.jacobian);
+                CudaEquationKernel::new(space, &text, &tables).map(Kernels::Elastic)
+            }
+        }
+    }
+
+    /// Numbers of an element that are stored where any are.
+    fn stored_per_elem(&self) -> usize {
+        match self {
+            Kernels::Fused(_) => HEXAHEDRON,
+            Kernels::Scalar(kernel) => kernel.stored_per_elem(),
+            Kernels::Elastic(kernel) => kernel.stored_per_elem(),
+        }
+    }
+}
+
+/// Returns the basis at the points of an element's rule.
+pub(super) fn volume(element: ElementType) -> Result<BasisTables> {
+    if element.dim() != 3 {
+        let message = format!("assembly: {element} has 2 dimensions, expected an element of 3");
+        return Err(Error::Invalid(message));
+    }
+    Ok(Basis::new(element).at(&element.rule()))
+}
+
+/// The assembly of a model on a GPU.
+#[derive(Debug)]
+pub struct CudaAssembly {
+    fill: CudaFill,
+    kernels: Kernels,
+    /// Nodes of the elements; the assembly's own table has their dofs.
+    elem_node: ElemNode<CudaMemory>,
+}
+
+impl CudaAssembly {
+    /// Prepares a strategy and an element kernel as [`Assemble::assembly`]. `Gather` computes the elements in steps of as many bytes as
+    /// `step` hexahedra of the heat equation have; the result does not depend on it.
+    ///
+    /// # Errors
+    /// Those of [`Assemble::assembly`]; [`Error::Invalid`] for a strategy other than `Gather` on a system that is assembled in slices.
+    pub fn with_step(
+        space: &Cuda,
+        (strategy, kernel, step): (Strategy, Kernel, usize),
+        model: &Model,
+        on: FieldOn<'_, CudaMemory>,
+        system: &StoredSystem<Cuda>,
+    ) -> Result<Self> {
+        let elem_node = on.elem_node;
+        check_length("assembly", "elem_node (nodes per element)", elem_node.nodes_per_elem(), on.element.nodes())?;
+        let kernels = Kernels::new(space, kernel, model, on.element)?;
+        let step = match kernels.stored_per_elem() {
+            HEXAHEDRON => step,
+            stored => (step * HEXAHEDRON / stored).next_multiple_of(STEP_UNIT),
+        };
+        let fill = CudaFill::prepare(space, strategy, step, system.matrix.layout(), &system.places)?;
+        Ok(CudaAssembly { fill, kernels, elem_node: elem_node.clone() })
+    }
+}
+
+impl Assemble for Cuda {
+    // The fastest strategy on a GPU, and its bits are the same in every run.
+    const STRATEGY: Strategy = Strategy::Gather;
+
+    type Assembly = CudaAssembly;
+
+    fn load_assembly(&self, kernel: Kernel, model: &Model, element: ElementType) -> Result<()> {
+        match Kernels::new(self, kernel, model, element)? {
+            // Its file is compiled as it is, with others.
+            Kernels::Fused(_) => Ok(()),
+            Kernels::Scalar(kernel) => kernel.load(self),
+            Kernels::Elastic(kernel) => kernel.load(self),
+        }
+    }
+
+    fn dof_graph(&self, nodes: Graph<CudaMemory>, dofs: usize) -> Result<Graph<CudaMemory>> {
+        if dofs == 1 { Ok(nodes) } else { nodes.with_dofs(self, dofs) }
+    }
+
+    fn stored_system(
+        &self,
+        strategy: Strategy,
+        storage: MatrixStorage,
+        graph: Graph<CudaMemory>,
+        conditions: Dirichlet<CudaMemory>,
+    ) -> Result<StoredSystem<Self>> {
+        let direct = strategy.assembles_in_slices(graph.crs.rows());
+        StoredSystem::new(self, storage, direct, graph, conditions)
+    }
+
+    fn assembly(
+        &self,
+        strategy: Strategy,
+        kernel: Kernel,
+        model: &Model,
+        on: FieldOn<'_, CudaMemory>,
+        system: &StoredSystem<Cuda>,
+    ) -> Result<CudaAssembly> {
+        let step = step_of(on.elem_node.elem_count());
+        CudaAssembly::with_step(self, (strategy, kernel, step), model, on, system)
+    }
+
+    fn assemble(
+        &self,
+        assembly: &mut CudaAssembly,
+        node_coord: &CudaArray<[f64; 3]>,
+        unknowns: &CudaArray<f64>,
+        system: &mut StoredSystem<Cuda>,
+        residual: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        const NAME: &str = "assemble";
+        let CudaAssembly { fill, kernels, elem_node } = assembly;
+        if !system.places.is_clone_of(&fill.places) {
+            return Err(Error::Invalid(format!("{NAME}: expected the system that the assembly was made for")));
+        }
+        let (layout, values) = system.matrix.assembled();
+        let view = fill.system(NAME, self, &system.places, layout, values, residual)?;
+        let input = EquationInput { elem_node, node_coord, solution: unknowns };
+        match kernels {
+            Kernels::Fused(heat) => fill.heat(NAME, view, HeatInput { node_coord, temperature: unknowns, heat: *heat }),
+            Kernels::Scalar(kernel) => fill.equation(NAME, kernel, input, view),
+            Kernels::Elastic(kernel) => fill.equation(NAME, kernel, input, view),
+        }
+    }
+
+    fn stored_bytes(assembly: &CudaAssembly) -> u64 {
+        match &assembly.kernels {
+            Kernels::Fused(_) => assembly.fill.stored_bytes(),
+            // Written and read.
+            kernels => 2 * (kernels.stored_per_elem() * assembly.fill.elems() * size_of::<f64>()) as u64,
+        }
+    }
+
+    fn sample(&self, exact: &Analytic, node_coord: &CudaArray<[f64; 3]>, count: usize) -> Result<CudaArray<f64>> {
+        check_at_least("sample", "node_coord", node_coord.len(), count)?;
+        let mut out = self.unfilled(count)?;
+        let [a, zmin, b] = exact.coefficients();
+        let arguments = arguments![count as u64, node_coord, a, zmin, b, &mut out];
+        self.launch(&HEAT, "inverse_square", Grid::cover(count, HEAT_THREADS), arguments)?;
+        Ok(out)
+    }
+
+    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()> {
+        norms::check_elements(&Threads::new(allowed_cores())?, on)
+    }
+
+    fn field_errors(
+        &self,
+        on: FieldOn<'_, HostMemory>,
+        owned: usize,
+        dofs: usize,
+        field: &CudaArray<f64>,
+        exact: Sample<'_>,
+    ) -> Result<FieldErrors> {
+        norms::field_errors(&Threads::new(allowed_cores())?, on, owned, dofs, &self.download(field)?, exact)
+    }
+}

@@ -1,0 +1,34 @@
+//! What a problem is built from.
+
+use crate::comm::Links;
+use crate::mesh::Mesh;
+use crate::run::{Deck, Job, Phases, Progress};
+
+/// The data from which a problem is built.
+pub struct ProblemInput<'a, S: Job> {
+    /// The settings.
+    pub deck: &'a Deck,
+    /// The connections to the other ranks.
+    pub links: &'a Links<'a, S>,
+    /// The tables of this rank.
+    pub mesh: &'a Mesh<S::Memory>,
+    /// Receives the times.
+    pub phases: &'a Phases,
+    /// Receives progress.
+    pub progress: &'a dyn Progress,
+}
+
+// Derived implementations would demand that spaces are `Copy`.
+impl<S: Job> Clone for ProblemInput<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Job> Copy for ProblemInput<'_, S> {}
+
+impl<S: Job> std::fmt::Debug for ProblemInput<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProblemInput").field("deck", self.deck).finish_non_exhaustive()
+    }
+}
