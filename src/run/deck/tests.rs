@@ -202,7 +202,7 @@ prop_compose! {
         edges in prop::array::uniform3(2u64..1 << 20), per_rank: bool, size in prop::array::uniform3(1e-3..1e3f64),
         map in 0usize..3, amplitude in -2.0..2.0f64, t in (0.1..10.0f64, 11.0..20.0f64), graph in 0usize..4, fill in 0usize..3,
         kernel in 0usize..2, tolerance in 1e-15..0.9f64, limit in 1usize..100_000, threads in prop::option::of(1usize..64),
-        triad in prop::option::of(any::<bool>()), device in 0usize..5, format in 0usize..5,
+        triad in prop::option::of(any::<bool>()), device in 0usize..5, format in 0usize..4,
     ) -> Deck {
         let mut deck = Deck::default();
         let nodes = Nodes::new(edges).ok();
