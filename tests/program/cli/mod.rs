@@ -64,6 +64,7 @@ fn a_dumped_deck_dumps_itself_and_flags_override_it() {
         "--device",
         "cuda",
         "--format",
+        "pattern",
         "--dump-deck",
     ];
     let (code, first, _) = run(&flags);
