@@ -48,8 +48,14 @@ struct End {
     stderr: String,
 }
 
-/// Runs a small job with a report in a folder of its own.
+/// Runs a small job with a report in a folder of its own. mpirun of Open MPI 4.1 may crash in its own `PMIx_server_finalize` after it
+/// has ended all ranks; such a run says nothing about the program and is repeated.
 fn run(ranks: usize, fault: &str, device: &str) -> End {
+    (0..3).find_map(|_| try_run(ranks, fault, device)).expect("mpirun crashes each time")
+}
+
+/// [`run`] once; `None` if mpirun crashed.
+fn try_run(ranks: usize, fault: &str, device: &str) -> Option<End> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (deck, log, out, copies) = (path("deck.toml"), path("log"), path("out"), path("copies"));
@@ -90,13 +96,16 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
         std::thread::sleep(Duration::from_millis(5));
     };
     let stderr = std::fs::read_to_string(path("stderr")).unwrap();
+    if ranks > 1 && status.code().is_none() && stderr.contains("PMIx_server_finalize") {
+        return None;
+    }
     let code = status.code().unwrap_or_else(|| panic!("{fault} on {ranks} ranks, {device}: {status:?}: {stderr}"));
     let dies = fault.contains('!');
     assert!(!stderr.contains("panicked") && (dies || !stderr.contains("signal")), "{fault} on {ranks} ranks: {stderr}");
     wait_for_all(folder.path(), fault);
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "report.json"), "{fault} on {ranks} ranks left {left:?}");
-    End {
+    Some(End {
         code,
         // A launcher adds lines of its own; those of the program begin with this word.
         errors: stderr
@@ -107,7 +116,7 @@ fn run(ranks: usize, fault: &str, device: &str) -> End {
         fault: std::fs::read_to_string(&log).ok(),
         report: std::fs::read_to_string(&report).ok(),
         stderr,
-    }
+    })
 }
 
 /// Waits until no process has the folder in its arguments: all ranks are gone.
