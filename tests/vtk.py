@@ -11,6 +11,9 @@ from pathlib import Path
 import meshio
 import numpy as np
 
+# meshio knows the type, but not its dimension.
+meshio._mesh.topological_dimension.setdefault("wedge15", 3)
+
 # Corners of the six tetrahedra around the diagonal from node 0 to node 6.
 TETRAHEDRA = [(0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6)]
 

@@ -55,8 +55,8 @@ fn equations_do_not_spill() {
     }
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
-    // Eight equations on six elements, assembled and applied; contractions of the six that are scalar and symmetric.
-    assert_eq!(sources.len(), 2 * 8 * 6 + 6);
+    // Eight equations on seven elements, assembled and applied; contractions of the six that are scalar and symmetric.
+    assert_eq!(sources.len(), 2 * 8 * 7 + 6);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {

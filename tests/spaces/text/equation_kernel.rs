@@ -57,6 +57,9 @@ static void __syncthreads() {}
 template <class T> static T least(T a, T b) { return b < a ? b : a; }
 template <class T> static T __ldg(const T* from) { return *from; }
 static void __stcs(double* to, double value) { *to = value; }
+static void cross(const double (&a)[3], const double (&b)[3], double (&out)[3]) {
+    for (int k = 0; k < 3; k++) out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+}
 "#;
 /// A warp; blocks have one.
 const WARP: &str = r#"
