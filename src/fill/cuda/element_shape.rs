@@ -5,8 +5,10 @@ use crate::{Error, Result};
 
 /// Terms at a point: three axes and the value.
 const TERMS: usize = 4;
-/// Most nodes along an edge of a tile: 64 sums of a thread are 128 of its registers.
+/// Most nodes along an edge of a tile: 64 sums of a thread are 128 of its registers. Where an element has several tiles, 64 sums and the
+/// place of the tile spill.
 const LARGEST_TILE: usize = 8;
+const LARGEST_OF_SEVERAL: usize = 7;
 /// Most entries of a matrix that a thread sums beside everything else; 64 spilled registers.
 const LARGEST_FUSED: usize = 36;
 /// Most elements per block at the points: half a warp reads neighbouring elements.
@@ -39,7 +41,8 @@ impl ElementShape {
         // Systems take longer by layers (H200, elasticity assembled: 0.52 us per element, 0.22 by tiles of nodes).
         let by_layers = dofs == 1 && is_standard(ElementType::Hex27, tables);
         let layers = if by_layers { HEX27_LAYERS } else { 0 };
-        let block = if layers > 0 { nodes } else { nodes.div_ceil(nodes.div_ceil(LARGEST_TILE).max(1)) };
+        let largest = if nodes > LARGEST_TILE { LARGEST_OF_SEVERAL } else { LARGEST_TILE };
+        let block = if layers > 0 { nodes } else { nodes.div_ceil(nodes.div_ceil(largest).max(1)) };
         let mut shape = ElementShape { nodes, points, block, layers, fused: false, dofs, symmetric };
         shape.fused = dofs == 1 && shape.entries() <= LARGEST_FUSED;
         let bytes = shape.table_bytes() + shape.nodal_bytes(1);
@@ -187,6 +190,8 @@ mod tests {
         let on_device = hex20.tables(&tables);
         assert_eq!((hex20.layers, hex20.block, hex20.padded(), hex20.tiles()), (0, 7, 21, 7));
         assert_eq!(on_device.len(), 27 * 21 * 4 + 27);
+        let wedge15 = shape(ElementType::Wedge15, true);
+        assert_eq!((wedge15.block, wedge15.padded(), wedge15.tiles()), (5, 15, 7));
         assert_eq!(
             (on_device[4 * 21 + 3], on_device[4 * 20], on_device[27 * 21 * 4]),
             (tables.values[20], 0.0, tables.weights[0])

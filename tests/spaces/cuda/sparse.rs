@@ -268,7 +268,8 @@ fn offset_patterns_are_found_and_shared() {
     let a = neighbours([64, 9, 8]);
     let pattern = slices(&a, Format::Pattern);
     assert_eq!(pattern.entries().1, 0, "all in tables");
-    assert!(pattern.bytes() < 8 * pattern.entries().0 + 64 * 9 * 8 + 2 * 27 * 27 * 4, "tables are shared");
+    let vectors = 2 * 8 * a.graph().rows();
+    assert!(pattern.bytes() < vectors + 8 * pattern.entries().0 + 64 * 9 * 8 + 2 * 27 * 27 * 4, "tables are shared");
     let spread = spread(777, 901, |i| 1 + i * 31 % 300);
     let (entries, listed) = slices(&spread, Format::Pattern).entries();
     assert_eq!(entries, listed, "all listed");
