@@ -8,7 +8,7 @@ use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::Solution;
-use super::steps::{alone, fix_order, here, newton, wait_limit};
+use super::steps::{fix_order, here, newton, wait_limit};
 use super::{Deck, Job, Phases, Problem, ProblemInput, Progress, Report, phase_costs, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::element::ElementType;
@@ -41,7 +41,7 @@ pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -
         #[cfg(feature = "cuda")]
         Place::Gpu(space) => {
             let solution = solution_on(&space, deck, comm, progress)?;
-            solution.download(&space).map_err(|error| alone(error, comm))
+            solution.download(&space).map_err(|error| super::steps::alone(error, comm))
         }
         Place::Host(space) => solution_on(&space, deck, comm, progress),
     }
