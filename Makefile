@@ -181,7 +181,7 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 
 # libFuzzer with the coverage counters of LLVM, which stable Rust offers as a pass. An input that fails lies in target/fuzz.
 SECONDS ?= 60
-TARGETS ?= deck names market tuning graph crs map
+TARGETS ?= deck names tuning graph crs map
 KEEP ?=
 SANCOV := -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
 fuzz: ## coverage-guided fuzzing of every reader (SECONDS=60 per target, TARGETS="deck crs", KEEP=yes extends the corpus)

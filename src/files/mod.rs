@@ -1,6 +1,6 @@
 //! Reads input files and writes output files whole.
 //!
-//! Every file that a user names is read by [`read_text`] or line by line, and written by [`write()`], an [`OutputFile`] or a
+//! Every file that a user names is read by [`read_text`] and written by [`write()`], an [`OutputFile`] or a
 //! [`TableFile`].
 //!
 //! ```
@@ -20,11 +20,8 @@
 
 mod append;
 mod input;
-mod lines;
 mod output;
 
 pub use append::TableFile;
 pub use input::read_text;
-pub(crate) use lines::Lines;
-pub(crate) use output::write_streamed;
 pub use output::{NotWritten, OutputFile, write};

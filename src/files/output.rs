@@ -5,12 +5,9 @@
 //! file is untouched. Not kept: access control lists, extended attributes, and the other names of a file with hard links,
 //! which keep the old content.
 
-mod streamed;
 mod temporary;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use streamed::write_streamed;
 
 use crate::{Error, Result};
 use std::io::Write;
@@ -92,7 +89,7 @@ impl OutputFile {
 
     fn try_write(&self, content: &[u8]) -> io::Result<()> {
         check_size(content.len() as u64)?;
-        replace(&self.target, |file| file.write_all(content))
+        replace(&self.target, content)
     }
 
     fn copy(&self, content: &[u8]) -> io::Result<PathBuf> {
@@ -125,7 +122,7 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Writes a temporary file, which then takes the place of `target`.
-fn replace(target: &Path, content: impl FnOnce(&mut fs::File) -> io::Result<()>) -> io::Result<()> {
+fn replace(target: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = Temporary::create(target, replaced(target)?.as_ref())?;
     file.write_and_flush(content)?;
     file.rename(target)?;

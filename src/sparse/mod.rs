@@ -28,7 +28,6 @@ mod diagonal;
 mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
-mod market;
 mod operator;
 mod spmv;
 #[cfg(feature = "sprs")]
@@ -50,7 +49,6 @@ pub use format::{
 pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use market::{MarketValue, read_matrix_market, read_matrix_market_as, write_matrix_market};
 pub use operator::Operator;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;

@@ -8,7 +8,6 @@ mod coo;
 mod element_types;
 #[cfg(all(feature = "cli", feature = "num-complex", feature = "sprs"))]
 mod fuzz;
-mod market;
 #[cfg_attr(not(all(feature = "cli", feature = "num-complex", feature = "sprs")), allow(dead_code))]
 mod memory;
 mod partition;

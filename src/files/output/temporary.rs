@@ -5,7 +5,7 @@
 
 use crate::faults;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -50,9 +50,9 @@ impl Temporary {
     }
 
     /// Writes the content and waits until the disk has it.
-    pub fn write_and_flush(&mut self, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    pub fn write_and_flush(&mut self, content: &[u8]) -> io::Result<()> {
         faults::file("write")?;
-        content(&mut self.file)?;
+        self.file.write_all(content)?;
         faults::file("sync")?;
         unless_unsupported(self.file.sync_all())
     }

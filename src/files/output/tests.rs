@@ -118,7 +118,7 @@ fn a_failure_leaves_the_old_file_and_no_temporary_one() {
     // The rename itself fails: the temporary file is removed.
     let replaced = fs::metadata(&path).ok();
     let mut temporary = Temporary::create(&path, replaced.as_ref().filter(|found| found.is_file())).unwrap();
-    temporary.write_and_flush(|file| file.write_all(b"new")).unwrap();
+    temporary.write_and_flush(b"new").unwrap();
     assert!(temporary.rename(&path).is_err());
     assert_eq!(names(dir.path()), ["x"]);
 }

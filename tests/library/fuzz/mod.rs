@@ -90,14 +90,14 @@ macro_rules! targets {
         }
     )*};
 }
-targets!(deck, names, market, graph, crs, map);
+targets!(deck, names, graph, crs, map);
 #[cfg(feature = "cuda")]
 targets!(tuning);
 
 #[test]
 fn every_target_is_a_test() {
     let names: Vec<&str> = targets::ALL.iter().map(|target| target.name).filter(|name| *name != "tuning").collect();
-    assert_eq!(names, ["deck", "names", "market", "graph", "crs", "map"]);
+    assert_eq!(names, ["deck", "names", "graph", "crs", "map"]);
 }
 
 #[test]

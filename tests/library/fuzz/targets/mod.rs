@@ -4,7 +4,6 @@
 //! |---|---|---|
 //! | deck | TOML text | a deck that is read is written and read back; its numbers of nodes fit 64 bits |
 //! | names | a word | a value is written and read back |
-//! | market | Matrix Market file | the entries equal sums by hand; a matrix is written and read back |
 //! | tuning | tuning table (CSV) | cases are written and read back; every case has a choice |
 //! | graph | element-node table | accepted as by hand; all strategies give the pattern by definition |
 //! | crs | row offsets, columns, values | accepted as by hand; products equal those of the dense matrix |
@@ -16,7 +15,6 @@ mod crs;
 mod deck;
 mod graph;
 mod map;
-mod market;
 #[cfg(feature = "cuda")]
 mod tuning;
 
@@ -36,7 +34,6 @@ pub struct Target {
 pub const ALL: &[Target] = &[
     Target { name: "deck", run: deck::deck, runs: 600_000, words: deck::WORDS },
     Target { name: "names", run: deck::names, runs: 3_000_000, words: deck::NAMES },
-    Target { name: "market", run: market::market, runs: 40_000, words: market::WORDS },
     #[cfg(feature = "cuda")]
     Target { name: "tuning", run: tuning::tuning, runs: 300_000, words: tuning::WORDS },
     Target { name: "graph", run: graph::graph, runs: 100_000, words: &[] },
