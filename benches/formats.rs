@@ -57,7 +57,7 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
     let least = (12 * nnz + 24 * rows) as f64;
     let (x, mut y) = (space.upload(&wave(rows, 0.3)).unwrap(), space.zeros(rows).unwrap());
     for (lanes, name) in Lanes::ALL {
-        let us = time(space, || space.spmv_lanes(lanes, 1.0, a, &x, 0.0, &mut y));
+        let us = time(space, || space.spmv_lanes(lanes, a, &x, &mut y));
         println!("{value} crs, {name:>2} lanes: {us:9.2} us, {:6.0} GB/s of CRS f64", least / us * 1e-3);
     }
     let b = space.upload(&wave(rows, 0.77)).unwrap();
@@ -71,8 +71,8 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
         let crs = DeviceCrs::from(a.clone());
         let stored: &dyn Operator<Cuda> = slices.as_ref().map_or(&crs, |slices| slices);
         let us = time(space, || match &slices {
-            Some(slices) => slices.spmv(space, 1.0, &x, 0.0, &mut y),
-            None => space.spmv(1.0, a, &x, 0.0, &mut y),
+            Some(slices) => slices.spmv(space, &x, &mut y),
+            None => space.spmv(a, &x, &mut y),
         });
         let (gbs, own) = (least / us * 1e-3, stored.bytes() as f64 / us * 1e-3);
         println!(

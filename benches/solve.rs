@@ -33,11 +33,11 @@ fn bench(criterion: &mut Criterion) {
     common::triad(&mut group, &space);
     group.throughput(Throughput::Bytes(cost::spmv(sizes).bytes));
     group.bench_function("spmv", |bencher| {
-        bencher.iter(|| space.spmv(1.0, &matrix, &x, 0.0, &mut y).unwrap());
+        bencher.iter(|| space.spmv(&matrix, &x, &mut y).unwrap());
     });
     let single = CrsMatrix::new(graph.crs.clone(), matrix.values().iter().map(|&v| v as f32).collect()).unwrap();
     group.bench_function("spmv f32 values (bytes as f64)", |bencher| {
-        bencher.iter(|| space.spmv(1.0, &single, &x, 0.0, &mut y).unwrap());
+        bencher.iter(|| space.spmv(&single, &x, &mut y).unwrap());
     });
     drop(single);
     group.bench_function("sprs spmv, 1 thread", |bencher| {

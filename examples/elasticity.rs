@@ -55,7 +55,7 @@ fn main() -> Result<()> {
         point.iter().flat_map(|x| E.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])).collect();
     let fixed: Vec<u8> = point.iter().flat_map(|x| [x.iter().any(|&x| x == 0.0 || x == 1.0).into(); 3]).collect();
     let u: Vec<f64> = exact.iter().zip(&fixed).map(|(&exact, &fixed)| if fixed != 0 { exact } else { 0.0 }).collect();
-    space.spmv(1.0, &matrix, &u, 0.0, &mut residual)?;
+    space.spmv(&matrix, &u, &mut residual)?;
     Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
     // 4. One rank (`Solo`), no preconditioner.
     let (mut work, mut delta) = (CgWorkspace::new(&space, 3 * count, 3 * count)?, vec![0.0; 3 * count]);

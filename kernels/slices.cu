@@ -105,21 +105,15 @@ INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, c
     }
 }
 
-enum class Update { set, scale, add, axpby };
-
-// y = alpha A x + beta y. 64 registers per thread keep the loads of a batch together. Without the bound
-// ptxas allots 32 and splits the batch: 0.90 instead of 1.04 of the copy bandwidth on an H200.
-#define SPMV_OF(NAME, UPDATE, V)                                                                                             \
+// y = A x. 64 registers per thread keep the loads of a batch together. Without the bound ptxas allots 32 and splits the batch: 0.90
+// instead of 1.04 of the copy bandwidth on an H200.
+#define SPMV_OF(NAME, V)                                                                                                     \
     KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 rows, u64 columns, u64, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,            \
-        const u32* listed, const V* values, const double* x, double beta, double* y) {                                       \
+        u64 rows, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets, const u32* listed,       \
+        const V* values, const double* x, double* y) {                                                                       \
         u64 from = thread_index();                                                                                           \
-        rows_of(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x}, [&](u64 row, double sum) {     \
-            if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
-            if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
-            if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
-            if constexpr (Update::UPDATE == Update::axpby) y[row] = alpha * sum + beta * y[row];                             \
-        });                                                                                                                  \
+        rows_of(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x},                                \
+                [&](u64 row, double sum) { y[row] = sum; });                                                                 \
     }
 
 // y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
@@ -170,16 +164,10 @@ enum class Update { set, scale, add, axpby };
         update<HALVES>(rows, row_map, entries, from, slice_offsets, words, offsets, values, overflows);                      \
     }
 
-SPMV_OF(pattern_set_f64, set, f64)
-SPMV_OF(pattern_scale_f64, scale, f64)
-SPMV_OF(pattern_add_f64, add, f64)
-SPMV_OF(pattern_axpby_f64, axpby, f64)
+SPMV_OF(pattern_f64, f64)
 SPMV_DOT_OF(pattern_dot_f64, f64)
 SPMV_DOT_EXCHANGING_OF(pattern_dot_exchanging_f64, f64)
-SPMV_OF(pattern_set_f32, set, f32)
-SPMV_OF(pattern_scale_f32, scale, f32)
-SPMV_OF(pattern_add_f32, add, f32)
-SPMV_OF(pattern_axpby_f32, axpby, f32)
+SPMV_OF(pattern_f32, f32)
 SPMV_DOT_OF(pattern_dot_f32, f32)
 SPMV_DOT_EXCHANGING_OF(pattern_dot_exchanging_f32, f32)
 UPDATE(update_f64, false, f64, f64)

@@ -121,23 +121,15 @@ template <class V, int BATCH> struct Matrix {
     }
 };
 
-enum class Update { set, scale, add, axpby };
-
-// y = alpha A x + beta y.
-#define SPMV_OF(NAME, UPDATE, V)                                                                                             \
+// y = A x
+#define SPMV_OF(NAME, V)                                                                                                     \
     KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 rows, u64 columns, u64 walk, double alpha, const u64* slice_offsets, const u64* words, const int* offsets,       \
-        const u32* listed, const V* values, const double* x, double beta, double* y,                                         \
-        const __grid_constant__ CommonTable usual) {                                                                         \
-        Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
-                                values,  u32(walk),      u32(walk >> 32), usual};                                            \
+        u64 rows, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets, const u32* listed,  \
+        const V* values, const double* x, double* y, const __grid_constant__ CommonTable usual) {                            \
+        Matrix<V, 7> matrix{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual};      \
         u32 tile = blockIdx.x;                                                                                               \
-        matrix.rows_of(tile, matrix.tiles((rows + SLICE - 1) / SLICE), 0, rows, Whole{x}, [&](u64 row, double sum) {         \
-            if constexpr (Update::UPDATE == Update::set) y[row] = sum;                                                       \
-            if constexpr (Update::UPDATE == Update::scale) y[row] = alpha * sum;                                             \
-            if constexpr (Update::UPDATE == Update::add) y[row] += sum;                                                      \
-            if constexpr (Update::UPDATE == Update::axpby) y[row] = alpha * sum + beta * y[row];                             \
-        });                                                                                                                  \
+        matrix.rows_of(tile, matrix.tiles((rows + SLICE - 1) / SLICE), 0, rows, Whole{x},                                    \
+                       [&](u64 row, double sum) { y[row] = sum; });                                                          \
     }
 
 // y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
@@ -148,8 +140,7 @@ enum class Update { set, scale, add, axpby };
         const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
         double* partials, u32 slot, double* scalars, u32* ticket, const __grid_constant__ CommonTable usual) {               \
         if (is_stopped(stop)) return;                                                                                        \
-        Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
-                                values,  u32(walk),      u32(walk >> 32), usual};                                            \
+        Matrix<V, 7> matrix{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual};      \
         double dot = 0, total;                                                                                               \
         u32 tile = blockIdx.x;                                                                                               \
         matrix.rows_of(tile, matrix.tiles((last - first + SLICE - 1) / SLICE), first, last, Whole{x},                        \
@@ -168,8 +159,7 @@ enum class Update { set, scale, add, axpby };
         const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket,                                          \
         const __grid_constant__ CommonTable usual) {                                                                         \
         if (is_stopped(stop)) return;                                                                                        \
-        Matrix<V, 7> matrix{columns, slice_offsets,  words,           offsets, listed,                                       \
-                                values,  u32(walk),      u32(walk >> 32), usual};                                            \
+        Matrix<V, 7> matrix{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual};      \
         Exchange& halo = *(Exchange*)exchange;                                                                               \
         halo.send(halo.last_turn() + 1, x);                                                                                  \
         double dot = 0, total;                                                                                               \
@@ -187,16 +177,10 @@ enum class Update { set, scale, add, axpby };
         }                                                                                                                    \
     }
 
-SPMV_OF(symmetric_set_f64, set, f64)
-SPMV_OF(symmetric_scale_f64, scale, f64)
-SPMV_OF(symmetric_add_f64, add, f64)
-SPMV_OF(symmetric_axpby_f64, axpby, f64)
+SPMV_OF(symmetric_f64, f64)
 SPMV_DOT_OF(symmetric_dot_f64, f64)
 SPMV_DOT_EXCHANGING_OF(symmetric_dot_exchanging_f64, f64)
-SPMV_OF(symmetric_set_f32, set, f32)
-SPMV_OF(symmetric_scale_f32, scale, f32)
-SPMV_OF(symmetric_add_f32, add, f32)
-SPMV_OF(symmetric_axpby_f32, axpby, f32)
+SPMV_OF(symmetric_f32, f32)
 SPMV_DOT_OF(symmetric_dot_f32, f32)
 SPMV_DOT_EXCHANGING_OF(symmetric_dot_exchanging_f32, f32)
 

@@ -13,16 +13,6 @@ constexpr int THREADS = 256;
 typedef double f64;
 typedef float f32;
 
-// Update of y by alpha and beta: (1, 0), (alpha, 0), (1, 1), any other. Only the last two read y.
-enum class Update { set, scale, add, axpby };
-
-template <Update UPDATE> INLINE void store(double alpha, double sum, double beta, double* y) {
-    if constexpr (UPDATE == Update::set) *y = sum;
-    if constexpr (UPDATE == Update::scale) *y = alpha * sum;
-    if constexpr (UPDATE == Update::add) *y += sum;
-    if constexpr (UPDATE == Update::axpby) *y = alpha * sum + beta * *y;
-}
-
 // Returns the sum of `left` entries from `columns` and `values` on, in each of the row's LANES threads.
 template <int LANES, int BATCH, class V, class X>
 INLINE double row_sum(u32 left, const u32* columns, const V* values, X x) {
@@ -86,13 +76,11 @@ template <int LANES> INLINE u64 end_of_tiles(u64 rows) {
     return (rows + ROWS - 1) / ROWS * ROWS;
 }
 
-// y = alpha A x + beta y.
-#define SPMV_OF(NAME, UPDATE, V, LANES, BATCH, BLOCKS)                                                                       \
+// y = A x
+#define SPMV_OF(NAME, V, LANES, BATCH, BLOCKS)                                                                       \
     KERNEL __launch_bounds__(THREADS, BLOCKS) NAME(                                                                          \
-        u64 rows, double alpha, const u64* row_map, const u32* entries, const V* values, const double* x, double beta,       \
-        double* y) {                                                                                                         \
-        tiles_of<LANES, BATCH>(rows, row_map, entries, values, Whole{x},                                                     \
-                              [&](u64 row, double sum) { store<Update::UPDATE>(alpha, sum, beta, y + row); });               \
+        u64 rows, const u64* row_map, const u32* entries, const V* values, const double* x, double* y) {                     \
+        tiles_of<LANES, BATCH>(rows, row_map, entries, values, Whole{x}, [&](u64 row, double sum) { y[row] = sum; });        \
     }
 
 // y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
@@ -137,30 +125,12 @@ template <int LANES> INLINE u64 end_of_tiles(u64 rows) {
     }
 
 // Names, then the type of values, threads per row, entries per batch and blocks per multiprocessor.
-SPMV_OF(spmv_set_f64_1, set, f64, 1, 8, 4)
-SPMV_OF(spmv_set_f64_2, set, f64, 2, 14, 3)
-SPMV_OF(spmv_set_f64_4, set, f64, 4, 7, 4)
-SPMV_OF(spmv_set_f64_8, set, f64, 8, 4, 6)
-SPMV_OF(spmv_set_f64_16, set, f64, 16, 4, 6)
-SPMV_OF(spmv_set_f64_32, set, f64, 32, 4, 8)
-SPMV_OF(spmv_scale_f64_1, scale, f64, 1, 8, 4)
-SPMV_OF(spmv_scale_f64_2, scale, f64, 2, 14, 3)
-SPMV_OF(spmv_scale_f64_4, scale, f64, 4, 7, 4)
-SPMV_OF(spmv_scale_f64_8, scale, f64, 8, 4, 6)
-SPMV_OF(spmv_scale_f64_16, scale, f64, 16, 4, 6)
-SPMV_OF(spmv_scale_f64_32, scale, f64, 32, 4, 8)
-SPMV_OF(spmv_add_f64_1, add, f64, 1, 8, 4)
-SPMV_OF(spmv_add_f64_2, add, f64, 2, 14, 3)
-SPMV_OF(spmv_add_f64_4, add, f64, 4, 7, 4)
-SPMV_OF(spmv_add_f64_8, add, f64, 8, 4, 6)
-SPMV_OF(spmv_add_f64_16, add, f64, 16, 4, 6)
-SPMV_OF(spmv_add_f64_32, add, f64, 32, 4, 8)
-SPMV_OF(spmv_axpby_f64_1, axpby, f64, 1, 8, 4)
-SPMV_OF(spmv_axpby_f64_2, axpby, f64, 2, 14, 3)
-SPMV_OF(spmv_axpby_f64_4, axpby, f64, 4, 7, 4)
-SPMV_OF(spmv_axpby_f64_8, axpby, f64, 8, 4, 6)
-SPMV_OF(spmv_axpby_f64_16, axpby, f64, 16, 4, 6)
-SPMV_OF(spmv_axpby_f64_32, axpby, f64, 32, 4, 8)
+SPMV_OF(spmv_f64_1, f64, 1, 8, 4)
+SPMV_OF(spmv_f64_2, f64, 2, 14, 3)
+SPMV_OF(spmv_f64_4, f64, 4, 7, 4)
+SPMV_OF(spmv_f64_8, f64, 8, 4, 6)
+SPMV_OF(spmv_f64_16, f64, 16, 4, 6)
+SPMV_OF(spmv_f64_32, f64, 32, 4, 8)
 SPMV_DOT_OF(spmv_dot_f64_1, f64, 1, 8, 4)
 SPMV_DOT_OF(spmv_dot_f64_2, f64, 2, 14, 3)
 SPMV_DOT_OF(spmv_dot_f64_4, f64, 4, 7, 4)
@@ -173,30 +143,12 @@ SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_4, f64, 4, 7, 4)
 SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_8, f64, 8, 4, 6)
 SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_16, f64, 16, 4, 6)
 SPMV_DOT_EXCHANGING_OF(spmv_dot_exchanging_f64_32, f64, 32, 4, 8)
-SPMV_OF(spmv_set_f32_1, set, f32, 1, 8, 4)
-SPMV_OF(spmv_set_f32_2, set, f32, 2, 14, 3)
-SPMV_OF(spmv_set_f32_4, set, f32, 4, 7, 4)
-SPMV_OF(spmv_set_f32_8, set, f32, 8, 4, 6)
-SPMV_OF(spmv_set_f32_16, set, f32, 16, 4, 6)
-SPMV_OF(spmv_set_f32_32, set, f32, 32, 4, 8)
-SPMV_OF(spmv_scale_f32_1, scale, f32, 1, 8, 4)
-SPMV_OF(spmv_scale_f32_2, scale, f32, 2, 14, 3)
-SPMV_OF(spmv_scale_f32_4, scale, f32, 4, 7, 4)
-SPMV_OF(spmv_scale_f32_8, scale, f32, 8, 4, 6)
-SPMV_OF(spmv_scale_f32_16, scale, f32, 16, 4, 6)
-SPMV_OF(spmv_scale_f32_32, scale, f32, 32, 4, 8)
-SPMV_OF(spmv_add_f32_1, add, f32, 1, 8, 4)
-SPMV_OF(spmv_add_f32_2, add, f32, 2, 14, 3)
-SPMV_OF(spmv_add_f32_4, add, f32, 4, 7, 4)
-SPMV_OF(spmv_add_f32_8, add, f32, 8, 4, 6)
-SPMV_OF(spmv_add_f32_16, add, f32, 16, 4, 6)
-SPMV_OF(spmv_add_f32_32, add, f32, 32, 4, 8)
-SPMV_OF(spmv_axpby_f32_1, axpby, f32, 1, 8, 4)
-SPMV_OF(spmv_axpby_f32_2, axpby, f32, 2, 14, 3)
-SPMV_OF(spmv_axpby_f32_4, axpby, f32, 4, 7, 4)
-SPMV_OF(spmv_axpby_f32_8, axpby, f32, 8, 4, 6)
-SPMV_OF(spmv_axpby_f32_16, axpby, f32, 16, 4, 6)
-SPMV_OF(spmv_axpby_f32_32, axpby, f32, 32, 4, 8)
+SPMV_OF(spmv_f32_1, f32, 1, 8, 4)
+SPMV_OF(spmv_f32_2, f32, 2, 14, 3)
+SPMV_OF(spmv_f32_4, f32, 4, 7, 4)
+SPMV_OF(spmv_f32_8, f32, 8, 4, 6)
+SPMV_OF(spmv_f32_16, f32, 16, 4, 6)
+SPMV_OF(spmv_f32_32, f32, 32, 4, 8)
 SPMV_DOT_OF(spmv_dot_f32_1, f32, 1, 8, 4)
 SPMV_DOT_OF(spmv_dot_f32_2, f32, 2, 14, 3)
 SPMV_DOT_OF(spmv_dot_f32_4, f32, 4, 7, 4)

@@ -47,8 +47,8 @@ pub fn all<V: DeviceValue>(
         // Products of crs in f64 have rows by lanes.
         if spmv && (format != Format::Crs || !suffix.is_empty()) {
             let product = |x: &_, y: &mut _| match &slices {
-                Some(slices) => slices.spmv(space, 1.0, x, 0.0, y),
-                None => space.spmv(1.0, matrix, x, 0.0, y),
+                Some(slices) => slices.spmv(space, x, y),
+                None => space.spmv(matrix, x, y),
             };
             groups::spmv(space, table, case, &name, expected, product)?;
             table.own(own);

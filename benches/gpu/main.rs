@@ -106,7 +106,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
         let case = Case::new(host, edge)?;
         if args.has("spmv") {
             let expected = product(host, &case)?;
-            let spmv = |x: &[f64], y: &mut [f64]| host.spmv(1.0, &case.matrix, x, 0.0, y);
+            let spmv = |x: &[f64], y: &mut [f64]| host.spmv(&case.matrix, x, y);
             groups::spmv(host, table, &case, "crs", &expected, spmv)?;
         }
         if args.has("cg") {
@@ -148,7 +148,7 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
         let (matrix, expected) = (case.matrix.upload(space)?, product(host, &case)?);
         if args.has("spmv") {
             for (lanes, name) in Lanes::ALL {
-                let spmv = |x: &_, y: &mut _| space.spmv_lanes(lanes, 1.0, &matrix, x, 0.0, y);
+                let spmv = |x: &_, y: &mut _| space.spmv_lanes(lanes, &matrix, x, y);
                 groups::spmv(space, table, &case, &format!("crs, {name} lanes"), &expected, spmv)?;
             }
         }
@@ -221,7 +221,7 @@ fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
 /// A x by the host, which is the specification.
 fn product(host: &Threads, case: &Case) -> Result<Vec<f64>> {
     let mut y = host.zeros(case.nodes())?;
-    host.spmv(1.0, &case.matrix, &case.x, 0.0, &mut y).map(|()| y)
+    host.spmv(&case.matrix, &case.x, &mut y).map(|()| y)
 }
 
 /// What the numbers hold for.

@@ -17,7 +17,7 @@
 //!
 //! // y = 1 A x + 0 y
 //! let (x, mut y) = (vec![1.0, 2.0, 4.0], vec![f64::NAN; 2]);
-//! Serial.spmv(1.0, &a, &x, 0.0, &mut y)?;
+//! Serial.spmv(&a, &x, &mut y)?;
 //! assert_eq!(y, [0.0, -1.0]);
 //! # Ok::<(), minifenl::Error>(())
 //! ```

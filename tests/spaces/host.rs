@@ -116,10 +116,10 @@ fn a_product_has_the_same_bits_on_every_space() {
     let x = wave(crs.columns(), 0.11);
     fn all<S: HostSpace>(space: &S, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &[f64]) -> Vec<Vec<f64>> {
         let rows = matrix.graph().rows();
-        let (mut y, mut z, mut w) = (wave(rows, 0.5), wave(rows, 0.9), vec![f64::NAN; rows]);
+        let [mut y, mut z, mut w] = [(); 3].map(|()| vec![f64::NAN; rows]);
         let mut sums = Reductions::new(space, rows, 3).unwrap();
-        space.spmv(2.0, matrix, x, -0.5, &mut y).unwrap();
-        space.spmv(1.0, single, x, 1.0, &mut z).unwrap();
+        space.spmv(matrix, x, &mut y).unwrap();
+        space.spmv(single, x, &mut z).unwrap();
         space.spmv_dot(matrix, 0..rows, x, &mut w, &mut sums, 2).unwrap();
         vec![y, z, w, sums.scalars]
     }

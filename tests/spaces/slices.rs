@@ -60,8 +60,8 @@ fn vector_operations_and_products_work_on_parts() {
     space.axpy(N, 0.5, &x, &mut own).unwrap();
     space.axpy(N, 0.5, from, part(&mut long)).unwrap();
     equal(&long, &own);
-    space.spmv(1.0, &a, &x, 2.0, &mut own).unwrap();
-    space.spmv(1.0, &a, from, 2.0, part(&mut long)).unwrap();
+    space.spmv(&a, &x, &mut own).unwrap();
+    space.spmv(&a, from, part(&mut long)).unwrap();
     equal(&long, &own);
     space.dot(N, &x, &own, &mut sums, 0).unwrap();
     space.dot(N, from, part(&mut long), &mut parts, 0).unwrap();

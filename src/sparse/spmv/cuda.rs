@@ -24,17 +24,17 @@ impl Lanes {
 /// Types that the values of a matrix on a GPU may have; hosts multiply with them, too. Sums are f64 for all.
 pub trait DeviceValue: HostValue {
     // The constants are names of kernels.
-    /// In CRS: by what happens to y, by [`Lanes`].
+    /// In CRS, by [`Lanes`].
     #[doc(hidden)]
-    const SPMV: [[&'static str; 6]; 4];
+    const SPMV: [&'static str; 6];
     #[doc(hidden)]
     const SPMV_DOT: [&'static str; 6];
     /// The same with ghosts that may still be on their way.
     #[doc(hidden)]
     const SPMV_DOT_EXCHANGING: [&'static str; 6];
-    /// In slices: pattern and symmetric, by what happens to y.
+    /// In slices: pattern and symmetric.
     #[doc(hidden)]
-    const SLICED: [[&'static str; 4]; 2];
+    const SLICED: [&'static str; 2];
     #[doc(hidden)]
     const SLICED_DOT: [&'static str; 2];
     #[doc(hidden)]
@@ -46,22 +46,15 @@ pub trait DeviceValue: HostValue {
 
 #[rustfmt::skip]
 impl DeviceValue for f64 {
-    const SPMV: [[&'static str; 6]; 4] = [
-        ["spmv_set_f64_1", "spmv_set_f64_2", "spmv_set_f64_4", "spmv_set_f64_8", "spmv_set_f64_16", "spmv_set_f64_32"],
-        ["spmv_scale_f64_1", "spmv_scale_f64_2", "spmv_scale_f64_4", "spmv_scale_f64_8", "spmv_scale_f64_16", "spmv_scale_f64_32"],
-        ["spmv_add_f64_1", "spmv_add_f64_2", "spmv_add_f64_4", "spmv_add_f64_8", "spmv_add_f64_16", "spmv_add_f64_32"],
-        ["spmv_axpby_f64_1", "spmv_axpby_f64_2", "spmv_axpby_f64_4", "spmv_axpby_f64_8", "spmv_axpby_f64_16", "spmv_axpby_f64_32"],
-    ];
+    const SPMV: [&'static str; 6] =
+        ["spmv_f64_1", "spmv_f64_2", "spmv_f64_4", "spmv_f64_8", "spmv_f64_16", "spmv_f64_32"];
     const SPMV_DOT: [&'static str; 6] =
         ["spmv_dot_f64_1", "spmv_dot_f64_2", "spmv_dot_f64_4", "spmv_dot_f64_8", "spmv_dot_f64_16", "spmv_dot_f64_32"];
     const SPMV_DOT_EXCHANGING: [&'static str; 6] = [
         "spmv_dot_exchanging_f64_1", "spmv_dot_exchanging_f64_2", "spmv_dot_exchanging_f64_4",
         "spmv_dot_exchanging_f64_8", "spmv_dot_exchanging_f64_16", "spmv_dot_exchanging_f64_32",
     ];
-    const SLICED: [[&'static str; 4]; 2] = [
-        ["pattern_set_f64", "pattern_scale_f64", "pattern_add_f64", "pattern_axpby_f64"],
-        ["symmetric_set_f64", "symmetric_scale_f64", "symmetric_add_f64", "symmetric_axpby_f64"],
-    ];
+    const SLICED: [&'static str; 2] = ["pattern_f64", "symmetric_f64"];
     const SLICED_DOT: [&'static str; 2] = ["pattern_dot_f64", "symmetric_dot_f64"];
     const SLICED_DOT_EXCHANGING: [&'static str; 2] = ["pattern_dot_exchanging_f64", "symmetric_dot_exchanging_f64"];
     const NAME: &'static str = "f64";
@@ -69,35 +62,18 @@ impl DeviceValue for f64 {
 
 #[rustfmt::skip]
 impl DeviceValue for f32 {
-    const SPMV: [[&'static str; 6]; 4] = [
-        ["spmv_set_f32_1", "spmv_set_f32_2", "spmv_set_f32_4", "spmv_set_f32_8", "spmv_set_f32_16", "spmv_set_f32_32"],
-        ["spmv_scale_f32_1", "spmv_scale_f32_2", "spmv_scale_f32_4", "spmv_scale_f32_8", "spmv_scale_f32_16", "spmv_scale_f32_32"],
-        ["spmv_add_f32_1", "spmv_add_f32_2", "spmv_add_f32_4", "spmv_add_f32_8", "spmv_add_f32_16", "spmv_add_f32_32"],
-        ["spmv_axpby_f32_1", "spmv_axpby_f32_2", "spmv_axpby_f32_4", "spmv_axpby_f32_8", "spmv_axpby_f32_16", "spmv_axpby_f32_32"],
-    ];
+    const SPMV: [&'static str; 6] =
+        ["spmv_f32_1", "spmv_f32_2", "spmv_f32_4", "spmv_f32_8", "spmv_f32_16", "spmv_f32_32"];
     const SPMV_DOT: [&'static str; 6] =
         ["spmv_dot_f32_1", "spmv_dot_f32_2", "spmv_dot_f32_4", "spmv_dot_f32_8", "spmv_dot_f32_16", "spmv_dot_f32_32"];
     const SPMV_DOT_EXCHANGING: [&'static str; 6] = [
         "spmv_dot_exchanging_f32_1", "spmv_dot_exchanging_f32_2", "spmv_dot_exchanging_f32_4",
         "spmv_dot_exchanging_f32_8", "spmv_dot_exchanging_f32_16", "spmv_dot_exchanging_f32_32",
     ];
-    const SLICED: [[&'static str; 4]; 2] = [
-        ["pattern_set_f32", "pattern_scale_f32", "pattern_add_f32", "pattern_axpby_f32"],
-        ["symmetric_set_f32", "symmetric_scale_f32", "symmetric_add_f32", "symmetric_axpby_f32"],
-    ];
+    const SLICED: [&'static str; 2] = ["pattern_f32", "symmetric_f32"];
     const SLICED_DOT: [&'static str; 2] = ["pattern_dot_f32", "symmetric_dot_f32"];
     const SLICED_DOT_EXCHANGING: [&'static str; 2] = ["pattern_dot_exchanging_f32", "symmetric_dot_exchanging_f32"];
     const NAME: &'static str = "f32";
-}
-
-/// Returns the kernel for alpha and beta: (1, 0), (alpha, 0), (1, 1), any.
-pub(crate) fn update(alpha: f64, beta: f64) -> usize {
-    match (alpha, beta) {
-        (1.0, 0.0) => 0,
-        (_, 0.0) => 1,
-        (1.0, 1.0) => 2,
-        _ => 3,
-    }
 }
 
 impl Cuda {
@@ -108,20 +84,18 @@ impl Cuda {
     pub fn spmv_lanes<V: DeviceValue>(
         &self,
         lanes: Lanes,
-        alpha: f64,
         a: &CrsMatrix<V, CudaMemory>,
         x: &CudaArray<f64>,
-        beta: f64,
         y: &mut CudaArray<f64>,
     ) -> Result<()> {
         let rows = a.graph().rows();
         check_at_least("spmv", "x", x.len(), a.graph().columns())?;
         check_at_least("spmv", "y", y.len(), rows)?;
-        let name = V::SPMV[update(alpha, beta)][lanes as usize];
+        let name = V::SPMV[lanes as usize];
         let (row_map, entries) = (a.graph().row_map(), a.graph().entries());
         let grid = Grid::cover(rows, THREADS / lanes.count() as u32);
         let grid = Grid { threads: THREADS, ..grid };
-        self.launch(&SPARSE, name, grid, arguments![rows as u64, alpha, row_map, entries, a.values(), x, beta, y])
+        self.launch(&SPARSE, name, grid, arguments![rows as u64, row_map, entries, a.values(), x, y])
     }
 
     /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads per row.
@@ -214,15 +188,8 @@ impl<V: DeviceValue> Spmv<V> for Cuda {
     /// Any range of rows; the sum of a range is added to the sum of the ranges before it. A split product begins with row 0.
     const ROW_BLOCK: usize = 1;
 
-    fn spmv(
-        &self,
-        alpha: f64,
-        a: &CrsMatrix<V, CudaMemory>,
-        x: &CudaArray<f64>,
-        beta: f64,
-        y: &mut CudaArray<f64>,
-    ) -> Result<()> {
-        self.spmv_lanes(Lanes::of_matrix(a), alpha, a, x, beta, y)
+    fn spmv(&self, a: &CrsMatrix<V, CudaMemory>, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        self.spmv_lanes(Lanes::of_matrix(a), a, x, y)
     }
 
     fn spmv_dot(

@@ -18,11 +18,11 @@ const WAYS: usize = 4;
 impl<V: HostValue, S: HostSpace> Spmv<V> for S {
     const ROW_BLOCK: usize = S::CHUNK;
 
-    fn spmv(&self, alpha: f64, a: &CrsMatrix<V>, x: &[f64], beta: f64, y: &mut [f64]) -> Result<()> {
+    fn spmv(&self, a: &CrsMatrix<V>, x: &[f64], y: &mut [f64]) -> Result<()> {
         check("spmv", a, x, y)?;
         let rows = a.graph().rows();
         self.for_each(y[..rows].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            V::rows(a, block * S::CHUNK, x, [alpha, beta], y);
+            V::rows(a, block * S::CHUNK, x, y);
         });
         Ok(())
     }
@@ -79,9 +79,9 @@ pub(in crate::sparse) fn dot_of_blocks<S: HostSpace>(
 /// A type of values in products on a host. The loops over the rows of a block are compiled with this library for each type, so that a
 /// program built without optimisation runs them as fast as the profile of the library says.
 pub trait HostValue: Item + Into<f64> {
-    /// y = alpha A x + beta y over the rows from `first` on, one for each item of y.
+    /// y = A x over the rows from `first` on, one for each item of y.
     #[doc(hidden)]
-    fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]);
+    fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]);
 
     /// y = A x over the rows from `first` on; returns their share of x.y.
     #[doc(hidden)]
@@ -92,14 +92,8 @@ macro_rules! host_values {
     ($($value:ty),*) => {$(
         impl HostValue for $value {
             #[inline(never)]
-            fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], [alpha, beta]: [f64; 2], y: &mut [f64]) {
-                // beta = 0 must not read y, which may hold NaN; the usual factors of 1 save a multiplication per row.
-                match (alpha, beta) {
-                    (1.0, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = sum),
-                    (_, 0.0) => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum),
-                    (1.0, 1.0) => multiply(a, first, x, y.len(), |i, sum| y[i] += sum),
-                    _ => multiply(a, first, x, y.len(), |i, sum| y[i] = alpha * sum + beta * y[i]),
-                }
+            fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) {
+                multiply(a, first, x, y.len(), |i, sum| y[i] = sum);
             }
 
             #[inline(never)]
@@ -180,17 +174,8 @@ mod tests {
     #[test]
     fn products_equal_those_by_hand() {
         let x = vec![1.0, 10.0, 100.0];
-        let product = |alpha, beta| {
-            let mut y = vec![1.0, f64::from(u8::from(beta != 0.0)) - 1.0, 1.0];
-            Serial.spmv(alpha, &three(), &x, beta, &mut y).unwrap();
-            y
-        };
-        assert_eq!(product(1.0, 0.0), [201.0, 0.0, 430.0]);
-        assert_eq!(product(2.0, 0.0), [402.0, 0.0, 860.0]);
-        assert_eq!(product(1.0, 1.0), [202.0, 0.0, 431.0]);
-        assert_eq!(product(2.0, 3.0), [405.0, 0.0, 863.0]);
         let mut poisoned = vec![f64::NAN; 3];
-        Serial.spmv(1.0, &three(), &x, 0.0, &mut poisoned).unwrap();
+        Serial.spmv(&three(), &x, &mut poisoned).unwrap();
         assert_eq!(poisoned, [201.0, 0.0, 430.0]);
     }
 
@@ -223,7 +208,7 @@ mod tests {
     /// Whole numbers, so that every order of summation gives the same bits: rows of 0 to 9 entries, one of 700, more than
     /// two chunks of rows, more columns than rows.
     #[test]
-    fn products_equal_plain_sums_above_one_chunk_for_every_alpha_and_beta() {
+    fn products_equal_plain_sums_above_one_chunk() {
         const ROWS: usize = 2 * 4096 + 808;
         const COLUMNS: usize = ROWS + 33;
         let mut triples: Vec<(usize, usize, f64)> = vec![];
@@ -245,23 +230,13 @@ mod tests {
 
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
-            for (alpha, beta) in [0.0, 1.0, -1.0, 2.0, 0.5]
-                .into_iter()
-                .flat_map(|alpha| [0.0, 1.0, -1.0, 2.0, 0.5].map(|beta| (alpha, beta)))
-            {
-                // Nothing may be read where beta is 0, and nothing written behind the rows.
-                let old = |i: usize| if beta == 0.0 { f64::NAN } else { (i % 17) as f64 - 8.0 };
-                let before: Vec<f64> = (0..ROWS).map(old).chain([7.5]).collect();
-                let mut expected: Vec<f64> = product.iter().map(|sum| alpha * sum).collect();
-                if beta != 0.0 {
-                    (0..ROWS).for_each(|i| expected[i] += beta * before[i]);
-                }
-                expected.push(7.5);
-                let (mut y, mut z) = (before.clone(), before);
-                space.spmv(alpha, &matrix, &x, beta, &mut y).unwrap();
-                space.spmv(alpha, &single, &x, beta, &mut z).unwrap();
-                assert!(y == expected && z == expected, "alpha {alpha}, beta {beta}, {threads} threads");
-            }
+            // Nothing of y is read, and nothing written behind the rows.
+            let before: Vec<f64> = (0..ROWS).map(|_| f64::NAN).chain([7.5]).collect();
+            let (mut y, mut z) = (before.clone(), before);
+            space.spmv(&matrix, &x, &mut y).unwrap();
+            space.spmv(&single, &x, &mut z).unwrap();
+            let expected = [&product[..], &[7.5]].concat();
+            assert!(y == expected && z == expected, "{threads} threads");
             // Whole, and in ranges that end at blocks and at the last row.
             for bounds in [&[0, ROWS][..], &[0, 4096, ROWS], &[0, 4096, 8192, ROWS], &[0, 0, 8192, ROWS]] {
                 let mut y = vec![f64::NAN; ROWS];
@@ -280,7 +255,7 @@ mod tests {
 
     #[test]
     fn short_vectors_are_refused() {
-        let error = Serial.spmv(1.0, &three(), &[0.0; 2], 0.0, &mut [0.0; 3]).unwrap_err().to_string();
+        let error = Serial.spmv(&three(), &[0.0; 2], &mut [0.0; 3]).unwrap_err().to_string();
         assert!(error.contains("`x`") && error.contains("[2]") && error.contains("[3]"), "{error}");
         // Rows that the matrix lacks, and a dot with rows for which x has no item.
         #[expect(clippy::reversed_empty_ranges)]

@@ -12,7 +12,7 @@ mod lanes;
 #[cfg(feature = "cuda")]
 pub use cuda::DeviceValue;
 #[cfg(feature = "cuda")]
-pub(super) use cuda::{check_dot, ranks_of_whole, update};
+pub(super) use cuda::{check_dot, ranks_of_whole};
 
 pub use host::HostValue;
 pub(super) use host::{dot_of_blocks, row_sum};
@@ -29,20 +29,13 @@ pub trait Spmv<V: Item = f64>: Blas {
     /// Rows whose products share one partial sum in [`spmv_dot`](Self::spmv_dot).
     const ROW_BLOCK: usize;
 
-    /// y = alpha A x + beta y; with beta = 0 the old y is not read.
+    /// y = A x
     ///
     /// `x`: at least columns long, `y`: at least rows long.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    fn spmv(
-        &self,
-        alpha: f64,
-        a: &CrsMatrix<V, Self::Memory>,
-        x: &Slice<Self, f64>,
-        beta: f64,
-        y: &mut Slice<Self, f64>,
-    ) -> Result<()>;
+    fn spmv(&self, a: &CrsMatrix<V, Self::Memory>, x: &Slice<Self, f64>, y: &mut Slice<Self, f64>) -> Result<()>;
 
     /// y = A x over `rows` and `sums.scalars[slot]` = x.y over all rows up to `rows.end`; nothing once `sums` is stopped.
     ///

@@ -21,7 +21,7 @@ struct Scale<'a, S: ExecutionSpace>(&'a CrsMatrix<f64, S::Memory>);
 
 impl<S: Spmv> Preconditioner<S> for Scale<'_, S> {
     fn apply(&mut self, space: &S, _: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
-        space.spmv(1.0, self.0, r, 0.0, z)
+        space.spmv(self.0, r, z)
     }
 }
 

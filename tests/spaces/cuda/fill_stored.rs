@@ -106,7 +106,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
             slices.update(space, &matrix).unwrap();
             let expected = space.download(slices.values()).unwrap();
             let mut y = space.zeros(rows).unwrap();
-            slices.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+            slices.spmv(space, &x, &mut y).unwrap();
             let product = space.download(&y).unwrap();
             for (direct, step) in [(false, elems), (true, elems), (true, 700)] {
                 let name = format!("{name}, {kernel_name}, {format_name}, direct: {direct}, {step} elements");
@@ -121,7 +121,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
             }
             let mut single = SlicedEll::<f32>::new(space, format == Format::Symmetric, graph).unwrap();
             single.round(space, &matrix).unwrap();
-            single.spmv(space, 1.0, &x, 0.0, &mut y).unwrap();
+            single.spmv(space, &x, &mut y).unwrap();
             let rounded = space.download(&y).unwrap();
             assert!(rounded != product, "{name}, {format_name}: rounding changes nothing");
             for direct in [false, true] {

@@ -120,36 +120,29 @@ fn matrix(rows: usize, columns: usize, triples: &[(usize, usize, f64)]) -> CrsMa
 }
 
 #[test]
-fn products_equal_plain_sums_for_every_alpha_and_beta() {
+fn products_equal_plain_sums() {
     const ROWS: usize = 9000;
     const COLUMNS: usize = ROWS + 33;
-    let Some(space) = gpu("products_equal_plain_sums_for_every_alpha_and_beta") else { return };
+    let Some(space) = gpu("products_equal_plain_sums") else { return };
     let triples = triples(ROWS);
     let x: Vec<f64> = (0..COLUMNS).map(|i| (i * 31 % 101) as f64 - 50.0).collect();
     let mut product = vec![0.0; ROWS];
     triples.iter().for_each(|&(row, column, value)| product[row] += value * x[column]);
     let dot: f64 = product.iter().zip(&x).map(|(y, x)| y * x).sum();
     let (there, x) = (matrix(ROWS, COLUMNS, &triples).upload(&space).unwrap(), space.upload(&x).unwrap());
-    for (alpha, beta) in [0.0, 1.0, -1.0, 2.0, 0.5].into_iter().flat_map(|a| [0.0, 1.0, -1.0, 2.0, 0.5].map(|b| (a, b)))
-    {
-        let old = |i: usize| if beta == 0.0 { f64::NAN } else { (i % 17) as f64 - 8.0 };
-        let before: Vec<f64> = (0..ROWS).map(old).chain([7.5]).collect();
-        let mut expected: Vec<f64> = product.iter().map(|sum| alpha * sum).collect();
-        if beta != 0.0 {
-            (0..ROWS).for_each(|i| expected[i] += beta * before[i]);
-        }
-        expected.push(7.5);
-        for (lanes, lanes_name) in Lanes::ALL {
-            let mut y = space.upload(&before).unwrap();
-            space.spmv_lanes(lanes, alpha, &there, &x, beta, &mut y).unwrap();
-            assert!(space.download(&y).unwrap() == expected, "{lanes_name} lanes, alpha {alpha}, beta {beta}");
-        }
-        // The matrix is not symmetric.
-        for (format, name) in Format::ALL.into_iter().filter(|&(format, _)| format != Format::Symmetric) {
-            let mut y = space.upload(&before).unwrap();
-            super::sparse::spmv(&space, format, &there, (alpha, &x, beta), &mut y);
-            assert!(space.download(&y).unwrap() == expected, "{name}, alpha {alpha}, beta {beta}");
-        }
+    // Nothing of y is read, and nothing written behind the rows.
+    let before: Vec<f64> = (0..ROWS).map(|_| f64::NAN).chain([7.5]).collect();
+    let expected = [&product[..], &[7.5]].concat();
+    for (lanes, lanes_name) in Lanes::ALL {
+        let mut y = space.upload(&before).unwrap();
+        space.spmv_lanes(lanes, &there, &x, &mut y).unwrap();
+        assert!(space.download(&y).unwrap() == expected, "{lanes_name} lanes");
+    }
+    // The matrix is not symmetric.
+    for (format, name) in Format::ALL.into_iter().filter(|&(format, _)| format != Format::Symmetric) {
+        let mut y = space.upload(&before).unwrap();
+        super::sparse::spmv(&space, format, &there, &x, &mut y);
+        assert!(space.download(&y).unwrap() == expected, "{name}");
     }
     let mut sums = Reductions::new(&space, ROWS, 2).unwrap();
     let mut y = space.upload(&vec![f64::NAN; ROWS]).unwrap();

@@ -152,7 +152,7 @@ fn unions_of_one_hash_are_told_apart() {
                 SlicedEll::with_hash_mask(&space, format == Format::Symmetric, there.graph(), mask).unwrap();
             slices.update(&space, &there).unwrap();
             let mut y = space.upload(&vec![f64::NAN; a.graph().rows()]).unwrap();
-            slices.spmv(&space, 1.0, &x, 0.0, &mut y).unwrap();
+            slices.spmv(&space, &x, &mut y).unwrap();
             (space.download(&y).unwrap(), slices.arrays(&space).unwrap().offsets.len())
         };
         let (shared, own) = (product(u64::MAX), product(0));

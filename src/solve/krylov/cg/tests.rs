@@ -61,7 +61,7 @@ fn threads_change_no_bit() {
     let mut x = vec![0.0; n];
     assert_eq!(run(&Serial, &a, &b, &mut x, TIGHT).unwrap(), solve(2).1);
     let mut product = Serial.zeros(n).unwrap();
-    Serial.spmv(1.0, &a, &x, 0.0, &mut product).unwrap();
+    Serial.spmv(&a, &x, &mut product).unwrap();
     assert!(product.iter().zip(&b).all(|(p, b): (&f64, &f64)| (p - b).abs() < 1e-9));
 }
 
@@ -180,7 +180,7 @@ fn a_preconditioner_takes_fewer_iterations_to_the_same_solution() {
     let (a, diagonal) = badly_scaled(n);
     let exact: Vec<f64> = (0..n).map(|i| (i as f64 * 0.3).sin()).collect();
     let mut b = vec![0.0; n];
-    Serial.spmv(1.0, &a, &exact, 0.0, &mut b).unwrap();
+    Serial.spmv(&a, &exact, &mut b).unwrap();
     let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
     let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
     let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();

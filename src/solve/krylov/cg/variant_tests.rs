@@ -182,7 +182,7 @@ fn a_preconditioner_takes_the_iterations_of_classic_cg() {
     let (a, diagonal) = badly_scaled(n);
     let exact = wave(n, 0.3);
     let mut b = vec![0.0; n];
-    Serial.spmv(1.0, &a, &exact, 0.0, &mut b).unwrap();
+    Serial.spmv(&a, &exact, &mut b).unwrap();
     let expected = solve(&Serial, CgVariant::Classic, &a, Diagonal(diagonal.clone()), &b, TIGHT).0.unwrap();
     for variant in NEW {
         let (info, x) = solve(&Serial, variant, &a, Diagonal(diagonal.clone()), &b, TIGHT);

@@ -50,6 +50,6 @@ impl<S: ExecutionSpace> Jacobi<S> {
 impl<S: Blas + Spmv<f64>> Preconditioner<S> for Jacobi<S> {
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
         crate::error::check_length("Jacobi", "diagonal", self.inverse.graph().rows(), n)?;
-        space.spmv(1.0, &self.inverse, r, 0.0, z)
+        space.spmv(&self.inverse, r, z)
     }
 }

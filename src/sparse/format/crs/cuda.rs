@@ -45,7 +45,7 @@ impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
     }
 
     fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        space.spmv_lanes(self.lanes(), 1.0, &self.matrix, x, 0.0, y)
+        space.spmv_lanes(self.lanes(), &self.matrix, x, y)
     }
 
     fn apply_dot(

@@ -57,7 +57,7 @@ impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
     }
 
     fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
-        space.spmv(1.0, self, x, 0.0, y)
+        space.spmv(self, x, y)
     }
 
     fn apply_dot(

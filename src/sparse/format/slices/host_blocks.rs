@@ -9,21 +9,15 @@
 //! slice that two calls share is computed twice: for D = 3, where a call has 4096 rows, 2 % of a product.
 
 use super::host_layout::Table;
-use super::host_rows::{AHEAD, Rows, put, vector};
+use super::host_rows::{AHEAD, Rows, vector};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
 use crate::space::prefetch;
 use crate::sparse::spmv::row_sum;
 
-/// y = alpha A x + beta y over the rows from `first` on: one for each item of y.
+/// y = A x over the rows from `first` on: one for each item of y.
 #[inline(always)]
-pub(super) fn multiply<V: StoredValue, const D: usize>(
-    a: Rows<'_, V>,
-    first: usize,
-    x: &[f64],
-    factors: [f64; 2],
-    y: &mut [f64],
-) {
+pub(super) fn multiply<V: StoredValue, const D: usize>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) {
     // Rows may begin and end inside a slice.
     let (end, mut at) = (first + y.len(), first);
     while at < end {
@@ -31,7 +25,7 @@ pub(super) fn multiply<V: StoredValue, const D: usize>(
         let sums = slice_of_nodes::<V, D>(a, slice, x);
         let behind = ((slice + 1) * D * SLICE).min(end);
         let [from, to] = [at, behind].map(|row| row - slice * D * SLICE);
-        put(&sums.as_flattened()[from..to], factors, &mut y[at - first..behind - first]);
+        y[at - first..behind - first].copy_from_slice(&sums.as_flattened()[from..to]);
         at = behind;
     }
 }

@@ -1,7 +1,7 @@
 //! Products of blocks of rows in slices on a host.
 
 use super::host_blocks;
-use super::host_rows::{Rows, put};
+use super::host_rows::Rows;
 use super::host_unions::SLICE;
 use super::stored_value::StoredValue;
 use multiversion::multiversion;
@@ -9,18 +9,18 @@ use multiversion::multiversion;
 /// Sums of x.y of neighbouring rows that are kept apart.
 const WAYS: usize = 8;
 
-/// y = alpha A x + beta y over the rows from `first` on, a multiple of 32 in slices of single rows: one for each item of y.
+/// y = A x over the rows from `first` on, a multiple of 32 in slices of single rows: one for each item of y.
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2", "x86_64+avx2"))]
-pub(super) fn multiply<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], factors: [f64; 2], y: &mut [f64]) {
+pub(super) fn multiply<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f64], y: &mut [f64]) {
     match a.layout.dofs {
-        3 => return host_blocks::multiply::<V, 3>(a, first, x, factors, y),
-        2 => return host_blocks::multiply::<V, 2>(a, first, x, factors, y),
+        3 => return host_blocks::multiply::<V, 3>(a, first, x, y),
+        2 => return host_blocks::multiply::<V, 2>(a, first, x, y),
         _ => {}
     }
     for (i, y) in y.chunks_mut(SLICE).enumerate() {
-        put(&a.slice(first / SLICE + i, x)[..y.len()], factors, y);
+        y.copy_from_slice(&a.slice(first / SLICE + i, x)[..y.len()]);
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn multiply_dot<V: StoredValue>(a: Rows<'_, V>, first: usize, x: &[f6
     let mut dots = [0.0; WAYS];
     let x_rows = &x[first..first + y.len()];
     if a.layout.dofs > 1 {
-        multiply(a, first, x, [1.0, 0.0], y);
+        multiply(a, first, x, y);
         for (x, y) in x_rows.chunks(WAYS).zip(y.chunks(WAYS)) {
             dots.iter_mut().zip(x.iter().zip(y)).for_each(|(dot, (x, y))| *dot += x * y);
         }

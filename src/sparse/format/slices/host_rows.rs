@@ -24,17 +24,6 @@ pub(super) struct Rows<'a, V> {
     pub values: &'a [V],
 }
 
-/// y = alpha sums + beta y.
-#[inline(always)]
-pub(super) fn put(sums: &[f64], factors: [f64; 2], y: &mut [f64]) {
-    // beta = 0 must not read y, which may hold NaN.
-    match factors {
-        [1.0, 0.0] => y.copy_from_slice(sums),
-        [alpha, 0.0] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum),
-        [alpha, beta] => y.iter_mut().zip(sums).for_each(|(y, sum)| *y = alpha * sum + beta * *y),
-    }
-}
-
 impl<V: StoredValue> Rows<'_, V> {
     /// The products of a slice's rows; rows behind the matrix are 0.
     #[inline(always)]

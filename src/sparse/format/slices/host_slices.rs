@@ -61,15 +61,15 @@ impl<V: StoredValue> HostSlices<V> {
         Rows { graph: &self.graph, layout: &self.layout, values: &self.values }
     }
 
-    /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
+    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
     /// [`Error::Shape`] for short vectors.
-    pub fn spmv<S: HostSpace>(&self, space: &S, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) -> Result<()> {
+    pub fn spmv<S: HostSpace>(&self, space: &S, x: &[f64], y: &mut [f64]) -> Result<()> {
         self.check("spmv", x, y)?;
         let rows = self.rows();
         space.for_each(y[..self.graph.rows()].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            multiply(rows, block * S::CHUNK, x, [alpha, beta], y);
+            multiply(rows, block * S::CHUNK, x, y);
         });
         Ok(())
     }
@@ -134,7 +134,7 @@ impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
     }
 
     fn apply(&self, space: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
-        self.spmv(space, 1.0, x, 0.0, y)
+        self.spmv(space, x, y)
     }
 
     fn apply_dot(&self, space: &S, x: &mut [f64], y: &mut [f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {

@@ -206,7 +206,7 @@ fn halves_change_no_bit_and_stay_near_the_sums_of_crs() {
 }
 
 #[test]
-fn slices_multiply_with_every_alpha_and_beta() {
+fn slices_multiply_without_reading_y_or_writing_behind_it() {
     for (name, a) in
         matrices(whole).into_iter().filter(|(name, _)| ["box", "mixed", "some ghosts", "mixed blocks"].contains(name))
     {
@@ -215,15 +215,11 @@ fn slices_multiply_with_every_alpha_and_beta() {
         for symmetric in [false, true] {
             let mut slices = HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap();
             assert!(slices.update(&Serial, &a).unwrap());
-            for (alpha, beta) in [(1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (-0.5, 2.0), (0.0, 0.0), (0.0, -1.0)] {
-                let old = |i: usize| if beta == 0.0 { f64::NAN } else { (i % 17) as f64 };
-                let (mut y, mut expected): (Vec<f64>, Vec<f64>) = (0..rows + 1).map(|i| (old(i), old(i))).unzip();
-                Serial.spmv(alpha, &a, &x, beta, &mut expected).unwrap();
-                slices.spmv(&Serial, alpha, &x, beta, &mut y).unwrap();
-                assert!(y[..rows] == expected[..rows], "{name} {alpha} {beta}");
-                assert_eq!(y[rows].to_bits(), expected[rows].to_bits());
-            }
-            let short = slices.spmv(&Serial, 1.0, &x[1..], 0.0, &mut vec![0.0; rows]).unwrap_err().to_string();
+            let (mut y, mut expected) = (vec![f64::NAN; rows + 1], vec![f64::NAN; rows + 1]);
+            Serial.spmv(&a, &x, &mut expected).unwrap();
+            slices.spmv(&Serial, &x, &mut y).unwrap();
+            assert!(y[..rows] == expected[..rows] && y[rows].is_nan(), "{name}");
+            let short = slices.spmv(&Serial, &x[1..], &mut vec![0.0; rows]).unwrap_err().to_string();
             assert!(short.contains("spmv: `x`"), "{short}");
         }
     }

@@ -27,7 +27,7 @@ use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::spmv::{check_dot, ranks_of_whole, update};
+use crate::sparse::spmv::{check_dot, ranks_of_whole};
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -164,23 +164,20 @@ impl<V: DeviceValue> SlicedEll<V> {
         verdict(found)
     }
 
-    /// Computes y = alpha A x + beta y, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
+    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
     /// [`Error::Shape`] when a vector is too short.
-    pub fn spmv(&self, space: &Cuda, alpha: f64, x: &CudaArray<f64>, beta: f64, y: &mut CudaArray<f64>) -> Result<()> {
+    pub fn spmv(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
         let (rows, columns) = (self.graph.rows(), self.graph.columns());
         check_at_least("spmv", "x", x.len(), columns)?;
         check_at_least("spmv", "y", y.len(), rows)?;
-        let name = V::SLICED[self.stored as usize][update(alpha, beta)];
+        let name = V::SLICED[self.stored as usize];
         let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
             (&self.values, &*self.layout);
         let grid = Grid::new(self.tiles(rows), THREADS);
         let (rows, columns, walk) = (rows as u64, columns as u64, walk.word());
-        #[rustfmt::skip]
-        let arguments = arguments![
-            rows, columns, walk, alpha, slice_offsets, words, offsets, listed, values, x, beta, y,
-        ];
+        let arguments = arguments![rows, columns, walk, slice_offsets, words, offsets, listed, values, x, y];
         self.launch(space, name, grid, arguments)
     }
 

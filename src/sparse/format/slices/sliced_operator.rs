@@ -21,7 +21,7 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
     }
 
     fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        self.spmv(space, 1.0, x, 0.0, y)
+        self.spmv(space, x, y)
     }
 
     fn apply_dot(

@@ -11,14 +11,11 @@ struct Input {
     entries: Vec<u32>,
     columns: usize,
     values: Vec<f64>,
-    factors: [f64; 2],
 }
 
 fn input(data: &[u8]) -> Result<Input> {
     let mut bytes = Unstructured::new(data);
     let columns = bytes.int_in_range(0..=70usize)?;
-    let factor = |byte: u8| [0.0, 1.0, -1.0, 2.0, 0.5][usize::from(byte) % 5];
-    let factors = [factor(bytes.arbitrary()?), factor(bytes.arbitrary()?)];
     let (mut row_map, mut entries) = (Vec::new(), Vec::new());
     if bytes.ratio(31, 32)? {
         row_map.push(0);
@@ -43,7 +40,7 @@ fn input(data: &[u8]) -> Result<Input> {
         }
     }
     let values = (0..entries.len()).map(|i| ((i * 37 + 11) % 64) as f64 - 31.5).collect();
-    Ok(Input { row_map, entries, columns, values, factors })
+    Ok(Input { row_map, entries, columns, values })
 }
 
 /// Offsets start at 0, do not decrease and end at the number of entries; columns increase and exist.
@@ -80,22 +77,19 @@ pub fn crs(data: &[u8]) -> bool {
         }
     }
     let x: Vec<f64> = (0..columns).map(|i| (i % 9) as f64 - 4.0).collect();
-    let [alpha, beta] = input.factors;
-    // With beta = 0 the old y is not read.
-    let old: Vec<f64> = (0..rows).map(|i| if beta == 0.0 { f64::NAN } else { (i % 5) as f64 }).collect();
     let product = |row: usize| -> f64 { (0..columns).map(|column| dense[row * columns + column] * x[column]).sum() };
-    let term = |row: usize| if beta == 0.0 { 0.0 } else { beta * old[row] };
-    let expected: Vec<f64> = (0..rows).map(|row| alpha * product(row) + term(row)).collect();
+    let expected: Vec<f64> = (0..rows).map(product).collect();
     static THREADS: OnceLock<Threads> = OnceLock::new();
     let threads = THREADS.get_or_init(|| Threads::new(2).unwrap());
-    let (mut serial, mut parallel) = (old.clone(), old);
-    Serial.spmv(alpha, &matrix, &x, beta, &mut serial).unwrap();
-    threads.spmv(alpha, &matrix, &x, beta, &mut parallel).unwrap();
-    assert_eq!((&serial, &parallel), (&expected, &expected), "alpha {alpha}, beta {beta}");
+    // The old y is not read.
+    let (mut serial, mut parallel) = (vec![f64::NAN; rows], vec![f64::NAN; rows]);
+    Serial.spmv(&matrix, &x, &mut serial).unwrap();
+    threads.spmv(&matrix, &x, &mut parallel).unwrap();
+    assert_eq!((&serial, &parallel), (&expected, &expected));
     let again = CrsMatrix::from_sprs(matrix.as_sprs().to_other_storage()).unwrap();
     assert!(again.graph() == matrix.graph() && again.values() == matrix.values(), "through columns");
     if rows > 0 {
-        one_line(&Serial.spmv(1.0, &matrix, &x, 0.0, &mut vec![0.0; rows - 1]).unwrap_err());
+        one_line(&Serial.spmv(&matrix, &x, &mut vec![0.0; rows - 1]).unwrap_err());
     }
     true
 }
