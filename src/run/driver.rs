@@ -3,7 +3,7 @@
 use super::bandwidth::bandwidth;
 use super::deck::Chosen;
 use super::fits::fits;
-use super::judged::{Found, judged, on_host};
+use super::judged::{Run, judged, on_host};
 use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
@@ -199,16 +199,25 @@ pub fn solution_on<S: Job>(
 
     // 5. Error, bandwidth, report.
     comm.enter_phase("report");
-    let seconds = start.seconds();
-    let peak = agree(comm, space.peak_bytes())?;
-    let found = Found { space, comm, case: &case, mesh: &mesh, field: &field, newton: &newton };
-    let judged = judged(&found)?;
-    let tables = summary::Tables::new(&mesh, deck, &case, judged.spacing);
-    let triad = bandwidth(space, deck, comm, seconds)?;
+    let run = Run {
+        space,
+        deck,
+        comm,
+        case: &case,
+        mesh: &mesh,
+        field: &field,
+        newton: &newton,
+        phases: &phases,
+        map_stats,
+        format,
+        transport: links.transport(),
+        seconds: start.seconds(),
+        peak: agree(comm, space.peak_bytes())?,
+    };
+    let judged = judged(&run)?;
+    let triad = bandwidth(space, deck, comm, run.seconds)?;
     let provenance = provenance(space, deck, comm, &start)?;
-    let (transport, date) = (links.transport(), start.date());
-    let run = summary::Run { space, deck, comm, transport, map_stats, tables, date, seconds, provenance, format };
-    let report = summary::report(run, &newton, &judged, &phases, peak, triad);
+    let report = summary::report(&run, &judged, triad, &start, provenance);
     Ok(Solution { mesh, field, report })
 }
 

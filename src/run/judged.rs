@@ -7,13 +7,14 @@
 //! | any other | at the cubature points | three times the error of interpolating the exact solution |
 
 use super::deck::ProblemKind;
-use super::problem::Case;
+use super::problem::{Case, ChosenFormat};
 use super::steps::Ended;
-use super::{Analytic, Job};
+use super::{Analytic, Deck, Job, Phases};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, Transport, agree};
 use crate::fill::{FieldErrors, FieldOn};
+use crate::graph::MapStats;
 use crate::mesh::Mesh;
 use crate::solve::Reason;
 use crate::space::{Array, HostMemory, MemorySpace};
@@ -37,24 +38,34 @@ pub(super) struct Judged {
     pub spacing: f64,
 }
 
-/// A field, and how its solve ended.
-pub(super) struct Found<'a, S: Job> {
+/// A run whose iteration has ended, on this rank.
+pub(super) struct Run<'a, S: Job> {
     pub space: &'a S,
+    pub deck: &'a Deck,
     pub comm: &'a dyn Communicator,
     pub case: &'a Case,
     pub mesh: &'a Mesh<S::Memory>,
     pub field: &'a Array<S, f64>,
     pub newton: &'a Ended,
+    pub phases: &'a Phases,
+    pub map_stats: Option<MapStats>,
+    /// Storage of the matrix, if there is one.
+    pub format: Option<ChosenFormat>,
+    pub transport: Transport,
+    /// Seconds of the run.
+    pub seconds: f64,
+    /// Largest number of bytes in use.
+    pub peak: u64,
 }
 
 /// Compares a field with the exact solution of its case. All ranks call it together.
-pub(super) fn judged<S: Job>(found: &Found<'_, S>) -> Result<Judged> {
-    let Found { comm, case, mesh, newton, .. } = *found;
+pub(super) fn judged<S: Job>(run: &Run<'_, S>) -> Result<Judged> {
+    let Run { comm, case, mesh, newton, .. } = *run;
     let Errors { max, l2, scale, bound, spacing } = match case.nodal() {
-        Some(exact) => nodal(found, exact)?,
-        None => at_points(found)?,
+        Some(exact) => nodal(run, exact)?,
+        None => at_points(run)?,
     };
-    let fixed = agree(comm, fixed(found))?;
+    let fixed = agree(comm, fixed(run))?;
     let owned = mesh.map.owned_count() as u64;
     let mut free = [case.model.dofs() as u64 * (owned - fixed)];
     comm.all_sum_u64(&mut free);
@@ -83,16 +94,16 @@ struct Errors {
 }
 
 /// Number of owned nodes that boundary conditions fix.
-fn fixed<S: Job>(found: &Found<'_, S>) -> Result<u64> {
-    let Found { space, mesh, case, .. } = found;
+fn fixed<S: Job>(run: &Run<'_, S>) -> Result<u64> {
+    let Run { space, mesh, case, .. } = run;
     let fixed = space.download(&space.on_faces(mesh, case.fixed_faces().iter().copied())?)?;
     Ok(fixed[..mesh.map.owned_count()].iter().map(|&is_fixed| u64::from(is_fixed)).sum())
 }
 
 /// Largest and root-mean-square error at the nodes.
-fn nodal<S: Job>(found: &Found<'_, S>, exact: &Analytic) -> Result<Errors> {
-    let Found { space, comm, mesh, .. } = *found;
-    let of_rank = agree(comm, at_nodes(found, exact).and_then(|errors| Ok((errors, space.spacing(mesh, 2)?))))?;
+fn nodal<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<Errors> {
+    let Run { space, comm, mesh, .. } = *run;
+    let of_rank = agree(comm, at_nodes(run, exact).and_then(|errors| Ok((errors, space.spacing(mesh, 2)?))))?;
     let ((mut largest, mut squares), spacing) = of_rank;
     // Ranks add squares, not norms.
     comm.all_max(&mut largest);
@@ -109,8 +120,8 @@ fn nodal<S: Job>(found: &Found<'_, S>, exact: &Analytic) -> Result<Errors> {
 }
 
 /// Largest values and squares of the error and of the exact solution at this rank's nodes.
-fn at_nodes<S: Job>(found: &Found<'_, S>, exact: &Analytic) -> Result<([f64; 2], [f64; 2])> {
-    let Found { space, mesh, field, .. } = *found;
+fn at_nodes<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<([f64; 2], [f64; 2])> {
+    let Run { space, mesh, field, .. } = *run;
     let n = mesh.map.owned_count();
     let (exact, mut error) = (space.sample(exact, S::Memory::slice(&mesh.node_coord), n)?, space.zeros(n)?);
     let (exact, error) = (S::Memory::slice(&exact), S::Memory::slice_mut(&mut error));
@@ -127,15 +138,15 @@ fn at_nodes<S: Job>(found: &Found<'_, S>, exact: &Analytic) -> Result<([f64; 2],
 }
 
 /// Errors at points that are not nodes, by threads of the host.
-fn at_points<S: Job>(found: &Found<'_, S>) -> Result<Errors> {
-    let Found { space, comm, case, .. } = *found;
+fn at_points<S: Job>(run: &Run<'_, S>) -> Result<Errors> {
+    let Run { space, comm, case, .. } = *run;
     // The matrix is freed by now: a copy of the tables is small beside it.
-    let mesh = agree(comm, found.mesh.download(space))?;
+    let mesh = agree(comm, run.mesh.download(space))?;
     let errors = match case.kind {
-        ProblemKind::Minife => near_the_centre(found, &mesh)?,
+        ProblemKind::Minife => near_the_centre(run, &mesh)?,
         _ => {
             let (owned, dofs) = (mesh.map.owned_count(), case.model.dofs());
-            let field = S::Memory::slice(found.field);
+            let field = S::Memory::slice(run.field);
             agree(comm, space.field_errors(on_host(&mesh), owned, dofs, field, &|x| case.at(x)))?
         }
     };
@@ -155,13 +166,13 @@ fn at_points<S: Job>(found: &Found<'_, S>) -> Result<Errors> {
 
 /// The errors of miniFE's brick on this rank. `interpolation` is h^2 / 3, with h the extent of an element: the error is 0.55 to 0.59 h^2
 /// on `hex8`.
-fn near_the_centre<S: Job>(found: &Found<'_, S>, mesh: &Mesh) -> Result<FieldErrors> {
-    let Found { space, comm, case, .. } = *found;
+fn near_the_centre<S: Job>(run: &Run<'_, S>, mesh: &Mesh) -> Result<FieldErrors> {
+    let Run { space, comm, case, .. } = *run;
     let coord = &mesh.node_coord[..mesh.map.owned_count()];
     let distance = |x: &[f64; 3]| x.iter().map(|x| (x - 0.5).powi(2)).sum::<f64>();
     let mut nearest = [coord.iter().map(|x| -distance(x)).fold(f64::NEG_INFINITY, f64::max)];
     comm.all_max(&mut nearest);
-    let values = agree(comm, space.download(found.field))?;
+    let values = agree(comm, space.download(run.field))?;
     let mut errors = FieldErrors { scale: 1.0, ..FieldErrors::default() };
     for (x, u) in coord.iter().zip(values).filter(|(x, _)| -distance(x) == nearest[0]) {
         let [exact, ..] = case.at(*x);

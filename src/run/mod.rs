@@ -46,7 +46,7 @@ mod solution;
 mod steps;
 mod strategies;
 mod summary;
-pub mod verdict;
+mod verdict;
 mod vtk;
 
 pub use crate::element::Analytic;
@@ -61,5 +61,4 @@ pub use report::{Report, ReportFile, ReportFormat, ReportTable};
 pub use self_test::{Check, self_test};
 pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};
-pub use verdict::Verdict;
 pub use vtk::check_vtu;

@@ -91,7 +91,7 @@ pub struct Report {
     pub cg_iterations_asked: Option<usize>,
     /// Whether the run is verified: `verdict` is empty.
     pub verified: bool,
-    /// Why the run is not verified, the cause before its effects, see [`Verdict`](super::Verdict).
+    /// Why the run is not verified, the cause before its effects.
     pub verdict: Vec<String>,
     /// How fast the run was, in a few numbers.
     pub rating: RatingReport,
