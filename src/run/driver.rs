@@ -9,7 +9,7 @@ use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::Solution;
 use super::steps::{fix_order, here, newton, wait_limit};
-use super::{Deck, Job, Phases, Problem, ProblemInput, Progress, Report, phase_costs, summary};
+use super::{Deck, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, Mesh};
@@ -156,7 +156,7 @@ pub fn solution_on<S: Job>(
 
     // 2. The graph of the matrix, if there is one: that of the nodes, expanded to unknowns.
     let mut graph = None;
-    let (mut numbers, mut map_stats) = ([0; 2], None);
+    let mut map_stats = None;
     if deck.has_matrix() {
         progress.phase("graph");
         comm.enter_phase("graph");
@@ -164,15 +164,13 @@ pub fn solution_on<S: Job>(
         comm.barrier();
         let built = phases.time("graph", || {
             let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy)?;
-            phase_costs::graph_phases(&phases, &nodes);
+            nodes.step_times.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
             map_stats = nodes.map_stats;
             let graph = space.dof_graph(nodes, case.model.dofs())?;
             // Launches return at once on a GPU; the phase ends when their work has.
             space.fence().map(|()| graph)
         });
-        let built = agree(comm, built.map_err(|error| error.in_stage("graph", here)))?;
-        numbers = [built.crs.nnz() as u64, built.elem.position_bytes()];
-        graph = Some(built);
+        graph = Some(agree(comm, built.map_err(|error| error.in_stage("graph", here)))?);
     }
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
@@ -184,7 +182,7 @@ pub fn solution_on<S: Job>(
     });
     let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     let mut field = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
-    phase_costs::costs(&phases, &mesh, numbers, &problem, deck);
+    problem.book_costs();
 
     // 4. Newton; one step for a linear problem.
     comm.enter_phase("solution");
@@ -192,7 +190,7 @@ pub fn solution_on<S: Job>(
     // The last step changed the owned unknowns only.
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     // The format is final.
-    phase_costs::costs(&phases, &mesh, numbers, &problem, deck);
+    problem.book_costs();
     let format = problem.format();
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);

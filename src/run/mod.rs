@@ -33,7 +33,6 @@ pub mod forecast;
 mod host;
 mod job;
 mod judged;
-mod phase_costs;
 mod phases;
 mod problem;
 pub mod program;

@@ -18,15 +18,6 @@ pub struct ProblemInput<'a, S: Job> {
     pub progress: &'a dyn Progress,
 }
 
-// Derived implementations would demand that spaces are `Copy`.
-impl<S: Job> Clone for ProblemInput<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Job> Copy for ProblemInput<'_, S> {}
-
 impl<S: Job> std::fmt::Debug for ProblemInput<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ProblemInput").field("deck", self.deck).finish_non_exhaustive()

@@ -4,10 +4,9 @@ use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
 use crate::Result;
-use crate::fill::{ApplyCost, StoredSystem, Strategy};
+use crate::fill::StoredSystem;
 use crate::graph::Graph;
 use crate::run::Job;
-use crate::run::cost::{Cost, Sizes, spmv};
 use crate::solve::{ElementOperator, SingleLaunch};
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{MatrixStorage, Operator};
@@ -15,8 +14,10 @@ use std::cell::RefCell;
 
 /// A matrix with its assembly.
 pub(super) struct Stored<S: Job> {
-    assembly: S::Assembly,
+    pub assembly: S::Assembly,
     pub system: StoredSystem<S>,
+    /// Entries of the graph, and bytes of a position in a row.
+    pub numbers: [u64; 2],
     chosen: ChosenFormat,
     /// Whether `chosen` is final.
     is_chosen: bool,
@@ -32,50 +33,35 @@ pub(super) enum Linear<S: Job> {
 
 impl<S: Job> Linear<S> {
     /// Prepares conditions, matrix and assembly. Takes the graph of this rank's rows.
-    pub fn matrix(
-        space: &S,
-        input: ProblemInput<'_, S>,
-        discrete: &Discrete<'_, S>,
-        graph: Graph<S::Memory>,
-        marks: &mut Marks<S>,
-    ) -> Result<Self> {
-        let deck = input.deck;
-        let strategy = Self::strategy(input);
-        let is_symmetric = discrete.case.model.is_symmetric();
-        let shape = || space.row_shape(&graph.crs, is_symmetric);
+    pub fn matrix(discrete: &Discrete<'_, S>, graph: Graph<S::Memory>, marks: &mut Marks<S>) -> Result<Self> {
+        let Discrete { space, input: ProblemInput { deck, links, .. }, case, .. } = discrete;
+        let (strategy, model) = (deck.fill.strategy.or(S::STRATEGY), &case.model);
+        let shape = || space.row_shape(&graph.crs, model.is_symmetric());
         // Equations and settings are the same on all ranks, and so is a refusal.
-        let (chosen, is_chosen) = auto_format::before::<S>(deck, is_symmetric, shape, input.links.comm())?;
+        let (chosen, is_chosen) = auto_format::before::<S>(deck, model.is_symmetric(), shape, links.comm())?;
         let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
-        let conditions = step(space, marks, "setup/boundary", || {
-            let fixed = discrete.fixed(space)?;
+        let conditions = step(*space, marks, "setup/boundary", || {
+            let fixed = discrete.fixed()?;
             space.dirichlet(&graph.crs, S::Memory::slice(&fixed))
         })?;
+        let numbers = [graph.crs.nnz() as u64, graph.elem.position_bytes()];
         let mut system =
-            step(space, marks, "setup/format", || space.stored_system(strategy, storage, graph, conditions))?;
+            step(*space, marks, "setup/format", || space.stored_system(strategy, storage, graph, conditions))?;
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
-        let assembly = step(space, marks, "setup/fill", || discrete.assembly(input, space, strategy, &system))?;
-        Ok(Linear::Matrix(Box::new(Stored { assembly, system, chosen, is_chosen })))
+        let prepare = || space.assembly(strategy, deck.element_kernel(), model, discrete.on(), &system);
+        let assembly = step(*space, marks, "setup/fill", prepare)?;
+        Ok(Linear::Matrix(Box::new(Stored { assembly, system, numbers, chosen, is_chosen })))
     }
 
     /// Prepares the elements.
-    pub fn elements(
-        space: &S,
-        input: ProblemInput<'_, S>,
-        discrete: &Discrete<'_, S>,
-        marks: &mut Marks<S>,
-    ) -> Result<Self> {
-        let fixed = step(space, marks, "setup/boundary", || discrete.fixed(space))?;
-        let model = discrete.case.model;
-        let owned = discrete.map().owned_count() / model.dofs();
-        let strategy = Self::strategy(input);
-        let prepare = || space.model_operator(strategy, &model, discrete.on(), owned, fixed);
-        Ok(Linear::Elements(RefCell::new(step(space, marks, "setup/fill", prepare)?)))
-    }
-
-    fn strategy(input: ProblemInput<'_, S>) -> Strategy {
-        input.deck.fill.strategy.or(S::STRATEGY)
+    pub fn elements(discrete: &Discrete<'_, S>, marks: &mut Marks<S>) -> Result<Self> {
+        let Discrete { space, input, case, .. } = discrete;
+        let fixed = step(*space, marks, "setup/boundary", || discrete.fixed())?;
+        let (strategy, owned) = (input.deck.fill.strategy.or(S::STRATEGY), input.mesh.map.owned_count());
+        let prepare = || space.model_operator(strategy, &case.model, discrete.on(), owned, fixed);
+        Ok(Linear::Elements(RefCell::new(step(*space, marks, "setup/fill", prepare)?)))
     }
 
     /// The name of the phase of products.
@@ -89,16 +75,16 @@ impl<S: Job> Linear<S> {
     /// Computes residual and Jacobian at the unknowns, whose ghosts are fresh.
     pub fn assemble(
         &mut self,
-        space: &S,
         discrete: &Discrete<'_, S>,
         unknowns: &Slice<S, f64>,
         residual: &mut Slice<S, f64>,
         marks: &mut Marks<S>,
     ) -> Result<()> {
+        let (space, node_coord) = (discrete.space, discrete.on().node_coord);
         match self {
             Linear::Matrix(stored) => {
                 let Stored { assembly, system, .. } = &mut **stored;
-                step(space, marks, "fill", || discrete.assemble(space, assembly, unknowns, system, residual))?;
+                step(space, marks, "fill", || space.assemble(assembly, node_coord, unknowns, system, residual))?;
                 step(space, marks, "boundary", || {
                     let StoredSystem { matrix, conditions, .. } = system;
                     space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), residual)
@@ -106,7 +92,7 @@ impl<S: Job> Linear<S> {
             }
             Linear::Elements(operator) => {
                 let operator = operator.get_mut();
-                step(space, marks, "fill", || space.linearise(operator, discrete.on().node_coord, unknowns, residual))
+                step(space, marks, "fill", || space.linearise(operator, node_coord, unknowns, residual))
             }
         }
     }
@@ -114,18 +100,19 @@ impl<S: Job> Linear<S> {
     /// Chooses the format before the first solve, and copies the assembled values to it. All ranks call it together.
     ///
     /// Both are the phase `format`: the time of `setup` is over by then.
-    pub fn update(&mut self, space: &S, input: ProblemInput<'_, S>, marks: &mut Marks<S>) -> Result<()> {
+    pub fn update(&mut self, discrete: &Discrete<'_, S>, marks: &mut Marks<S>) -> Result<()> {
         let Linear::Matrix(stored) = self else { return Ok(()) };
+        let Discrete { space, input: ProblemInput { deck, links, .. }, .. } = discrete;
         let before = space.mark()?;
         let chooses = !stored.is_chosen;
         if chooses {
-            stored.chosen = auto_format::choose(space, &mut stored.system.matrix, input.deck, input.links.comm())?;
+            stored.chosen = auto_format::choose(*space, &mut stored.system.matrix, deck, links.comm())?;
             stored.is_chosen = true;
         }
         // Copies nothing where the choice has left the values up to date.
         let copies = space.update(&mut stored.system.matrix)?;
         if chooses || copies {
-            marks.push(("format", 1, before, space.mark()?));
+            marks.push(("format", before, space.mark()?));
         }
         Ok(())
     }
@@ -152,43 +139,6 @@ impl<S: Job> Linear<S> {
         match self {
             Linear::Matrix(stored) => space.single_launch(&stored.system.matrix),
             Linear::Elements(_) => Ok(None),
-        }
-    }
-
-    /// Number of entries that the boundary conditions write.
-    pub fn boundary_entries(&self) -> usize {
-        match self {
-            Linear::Matrix(stored) => stored.system.conditions.len(),
-            Linear::Elements(_) => 0,
-        }
-    }
-
-    /// Returns bytes and flops of a product. Sizes are those of the unknowns.
-    pub fn product_cost(&self, sizes: Sizes) -> Cost {
-        match self {
-            // In the format of the matrix: fewer bytes than CRS where columns are not stored.
-            Linear::Matrix(stored) => Cost { bytes: S::operator(&stored.system.matrix).bytes() as u64, ..spmv(sizes) },
-            Linear::Elements(operator) => {
-                let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
-                Cost { bytes, flops }
-            }
-        }
-    }
-
-    /// Number of values that an assembly writes, of a matrix with so many entries.
-    pub fn assembled_entries(&self, entries: u64) -> u64 {
-        match self {
-            // Without padding, and of symmetric halves each pair once.
-            Linear::Matrix(stored) => entries.min(S::assembled_len(&stored.system.matrix) as u64),
-            Linear::Elements(_) => 0,
-        }
-    }
-
-    /// Bytes of element matrices that an assembly writes to memory and reads back.
-    pub fn stored_bytes(&self) -> u64 {
-        match self {
-            Linear::Matrix(stored) => S::stored_bytes(&stored.assembly),
-            Linear::Elements(_) => 0,
         }
     }
 

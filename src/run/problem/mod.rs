@@ -11,6 +11,7 @@
 mod auto_format;
 mod brick;
 mod case;
+mod costs;
 mod discrete;
 #[cfg(test)]
 mod format_tests;
@@ -27,7 +28,6 @@ pub(super) use case::Case;
 pub use input::ProblemInput;
 
 use super::Job;
-use super::cost::{Cost, Sizes};
 use super::deck::Choice;
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
@@ -49,11 +49,8 @@ const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 
 /// A problem with its matrix and working memory, reused by all Newton steps.
 pub struct Problem<'a, S: Job> {
-    space: &'a S,
-    input: ProblemInput<'a, S>,
     discrete: Discrete<'a, S>,
     linear: Linear<S>,
-    rows: usize,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
     /// Work whose time is not read yet: a device passes its marks later.
@@ -64,7 +61,7 @@ pub struct Problem<'a, S: Job> {
 
 impl<S: Job> std::fmt::Debug for Problem<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Problem").field("space", &self.space).finish_non_exhaustive()
+        f.debug_struct("Problem").field("input", &self.discrete.input).finish_non_exhaustive()
     }
 }
 
@@ -75,31 +72,28 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Option<Graph<S::Memory>>) -> Result<Self> {
-        let ProblemInput { deck, links, .. } = input;
-        let discrete = agree(links.comm(), Discrete::new(input))?;
+        let (links, variant) = (input.links, input.deck.cg.variant);
+        let discrete = agree(links.comm(), Discrete::new(space, input))?;
         let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
         let mut marks = Vec::new();
         // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
         let before = agree(links.comm(), space.mark())?;
         // What follows has collective calls of its own: no rank may enter it alone.
         let halo = agree(links.comm(), links.halo(space, discrete.map()))?;
-        marks.push(("setup/halo", 1, before, space.mark()?));
+        marks.push(("setup/halo", before, space.mark()?));
         let mut problem = Problem {
             linear: match graph {
-                Some(graph) => Linear::matrix(space, input, &discrete, graph, &mut marks)?,
-                None => Linear::elements(space, input, &discrete, &mut marks)?,
+                Some(graph) => Linear::matrix(&discrete, graph, &mut marks)?,
+                None => Linear::elements(&discrete, &mut marks)?,
             },
             discrete,
-            rows,
             halo,
-            workspace: step(space, &mut marks, "setup/cg", || match deck.cg.variant {
+            workspace: step(space, &mut marks, "setup/cg", || match variant {
                 Choice::Auto => CgWorkspace::new(space, rows, columns),
                 Choice::Given(variant) => CgWorkspace::of_variant(space, rows, columns, variant),
             })?,
             marks,
             stopped: None,
-            space,
-            input,
         };
         problem.book()?;
         Ok(problem)
@@ -110,7 +104,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn start(&self) -> Result<Array<S, f64>> {
-        self.discrete.start(self.space)
+        self.discrete.start()
     }
 
     /// Gives the ghosts of a vector the values of their owners. All ranks call it together.
@@ -118,7 +112,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// The failure of a device or of the transport.
     pub fn refresh(&mut self, vector: &mut Slice<S, f64>) -> Result<()> {
-        self.halo.update(self.space, vector)
+        self.halo.update(self.discrete.space, vector)
     }
 
     /// Returns the linear solve that ended Newton's iteration with an error, if one did. Its solution was not applied.
@@ -126,34 +120,9 @@ impl<'a, S: Job> Problem<'a, S> {
         self.stopped
     }
 
-    /// Number of entries that the boundary conditions write.
-    pub fn boundary_entries(&self) -> usize {
-        self.linear.boundary_entries()
-    }
-
-    /// Bytes that a halo exchange sends.
-    pub fn halo_bytes(&self) -> usize {
-        self.halo.bytes_sent()
-    }
-
     /// Returns the storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
     pub fn format(&self) -> Option<ChosenFormat> {
         self.linear.format()
-    }
-
-    /// Returns what a product with the Jacobian has to move and compute, and the name of its phase. Sizes are those of the unknowns.
-    pub fn product_cost(&self, sizes: Sizes) -> (&'static str, Cost) {
-        (self.linear.phase(), self.linear.product_cost(sizes))
-    }
-
-    /// Number of values that an assembly writes, of a matrix with so many entries.
-    pub fn assembled_entries(&self, entries: u64) -> u64 {
-        self.linear.assembled_entries(entries)
-    }
-
-    /// Bytes of element matrices that an assembly writes to memory and reads back.
-    pub fn stored_bytes(&self) -> u64 {
-        self.linear.stored_bytes()
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve
@@ -162,13 +131,14 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
-        if self.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
-            let (columns, rows) = (self.discrete.map().local_count(), self.rows);
-            let (mut x, mut y): (Array<S, f64>, Array<S, f64>) = (self.space.zeros(columns)?, self.space.zeros(rows)?);
+        if self.discrete.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
+            let (space, map) = (self.discrete.space, self.discrete.map());
+            let (mut x, mut y): (Array<S, f64>, Array<S, f64>) =
+                (space.zeros(map.local_count())?, space.zeros(map.owned_count())?);
             let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
                 self.timed(self.linear.phase(), |this| {
-                    this.linear.with_operator(&this.discrete, false, |local| local.apply(this.space, x, y))
+                    this.linear.with_operator(&this.discrete, false, |local| local.apply(space, x, y))
                 })?;
             }
         }
@@ -179,7 +149,8 @@ impl<'a, S: Job> Problem<'a, S> {
 
     /// The symmetry of the Jacobian as CG sees it: in its storage format, with boundary conditions and halo.
     fn symmetry(&mut self) -> Result<Symmetry> {
-        let (discrete, links, space) = (&self.discrete, self.input.links, self.space);
+        let discrete = &self.discrete;
+        let (links, space) = (discrete.input.links, discrete.space);
         if let Linear::Matrix(stored) = &mut self.linear {
             space.update(&mut stored.system.matrix)?;
         }
@@ -187,15 +158,13 @@ impl<'a, S: Job> Problem<'a, S> {
         let (halo, workspace) = (&mut self.halo, &mut self.workspace);
         self.linear.with_operator(discrete, false, |local| {
             let operator = DistributedOperator::new(local, halo, interior)?;
-            symmetry(space, &operator, links, workspace, |which, vector| {
-                discrete.scatter_by_id(space, SEEDS[which], vector)
-            })
+            symmetry(space, &operator, links, workspace, |which, vector| discrete.scatter_by_id(SEEDS[which], vector))
         })
     }
 
     /// Does `work` between two marks, without waiting.
     fn timed<R>(&mut self, phase: &'static str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        let (space, mut marks) = (self.space, std::mem::take(&mut self.marks));
+        let (space, mut marks) = (self.discrete.space, std::mem::take(&mut self.marks));
         let result = step(space, &mut marks, phase, || work(self));
         self.marks = marks;
         result
@@ -203,12 +172,9 @@ impl<'a, S: Job> Problem<'a, S> {
 
     /// Adds the times between the marks to their phases; waits for the marks.
     fn book(&mut self) -> Result<()> {
-        for (phase, calls, before, after) in self.marks.drain(..) {
-            let seconds = self.space.between(&before, &after)?;
-            match calls {
-                1 => self.input.phases.add_call(phase, seconds),
-                calls => self.input.phases.add(phase, calls, seconds),
-            }
+        let Discrete { space, input: ProblemInput { phases, .. }, .. } = &self.discrete;
+        for (phase, before, after) in self.marks.drain(..) {
+            phases.add_call(phase, space.between(&before, &after)?);
         }
         Ok(())
     }
@@ -216,24 +182,24 @@ impl<'a, S: Job> Problem<'a, S> {
 
 impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
     fn rows(&self) -> usize {
-        self.rows
+        self.discrete.map().owned_count()
     }
 
     fn assemble(&mut self, unknowns: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
         // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
-            self.timed("ghosts", |this| this.halo.update(this.space, unknowns))?;
+            self.timed("ghosts", |this| this.halo.update(this.discrete.space, unknowns))?;
         }
-        self.linear.assemble(self.space, &self.discrete, unknowns, residual, &mut self.marks)
+        self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)
     }
 
     fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
-        let ProblemInput { deck, links, phases, progress, .. } = self.input;
-        let interior = self.discrete.interior_rows();
-        let space = self.space;
-        self.linear.update(space, self.input, &mut self.marks)?;
+        let discrete = &self.discrete;
+        let &ProblemInput { deck, links, phases, progress, .. } = &discrete.input;
+        let (space, apart) = (discrete.space, links.apart(discrete.interior_rows()));
+        self.linear.update(discrete, &mut self.marks)?;
         let before = space.mark()?;
-        space.fill(self.rows(), 0.0, delta)?;
+        space.fill(discrete.map().owned_count(), 0.0, delta)?;
         let params = deck.cg_params();
         let observe = &mut |iteration, norm| progress.cg(iteration, norm);
         // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
@@ -241,8 +207,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             Choice::Auto if links.is_alone() => self.linear.single_launch(space)?,
             _ => None,
         };
-        let (linear, discrete) = (&self.linear, &self.discrete);
-        let (halo, workspace, apart) = (&mut self.halo, &mut self.workspace, links.apart(interior));
+        let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
         let (solved, times) = linear.with_operator(discrete, false, |local| {
             let operator = DistributedOperator::new(local, halo, apart)?;
             let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
@@ -277,7 +242,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         // The true residual was read from the device, so the marks are passed and reading them waits for little.
         let end = space.mark()?;
         phases.add("cg", info.iterations as u64, space.between(&before, &solved)?);
-        self.marks.push(("verify", 1, solved, end));
+        self.marks.push(("verify", solved, end));
         self.book()?;
         self.stopped = error.as_ref().map(|_| info);
         error.map_or(Ok(info), Err)

@@ -48,7 +48,7 @@ fn a_solve_computes_its_residual_again_and_books_it_apart() {
         let recomputed = info.recomputed.unwrap();
         assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
         assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);
-        let totals = problem.input.phases.totals();
+        let totals = problem.discrete.input.phases.totals();
         let steps: Vec<_> = totals.iter().map(|phase| phase.name).filter(|name| name.starts_with("setup/")).collect();
         assert_eq!(steps, ["halo", "boundary", "format", "fill", "cg"].map(|step| format!("setup/{step}")));
         let calls = |name| totals.iter().find(|phase| phase.name == name).unwrap().calls;

@@ -1,0 +1,80 @@
+//! Bytes and flops of each phase on a rank: the formulas of [`cost`] with the sizes and choices of a problem.
+
+use super::linear::Linear;
+use super::{Problem, ProblemInput};
+use crate::element::MOMENTS_FLOPS;
+use crate::fill::{ApplyCost, ContractionKernel, Kernel, Strategy};
+use crate::run::cost::{self, Cost};
+use crate::run::{Job, cost::Sizes};
+use crate::solve::CgVariant;
+use crate::sparse::Precision;
+
+impl<S: Job> Problem<'_, S> {
+    /// Sets what a call of each phase moves and computes on this rank.
+    pub fn book_costs(&self) {
+        let ProblemInput { deck, mesh, phases, .. } = &self.discrete.input;
+        let dofs = self.discrete.case.model.dofs() as u64;
+        let [owned, ghosts, elems, nodes, points] = [
+            mesh.map.owned_count(),
+            mesh.map.ghost_count(),
+            mesh.elem_count(),
+            mesh.element.nodes(),
+            mesh.element.rule().points.len(),
+        ]
+        .map(|count| count as u64);
+        let sizes = |dofs: u64, nnz: u64| Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz };
+        let [nnz, position] = match &self.linear {
+            Linear::Matrix(stored) => stored.numbers,
+            Linear::Elements(_) => [0; 2],
+        };
+        let of_unknowns = sizes(dofs, nnz);
+        // `written`: values that an assembly writes, without padding, and of symmetric halves each pair once; `moved`: bytes of element
+        // matrices that it writes to memory and reads back.
+        let (written, moved, conditions, product) = match &self.linear {
+            Linear::Matrix(stored) => {
+                let matrix = &stored.system.matrix;
+                let written = nnz.min(S::assembled_len(matrix) as u64);
+                // In the format of the matrix: fewer bytes than CRS where columns are not stored.
+                let product = Cost { bytes: S::operator(matrix).bytes() as u64, ..cost::spmv(of_unknowns) };
+                (written, S::stored_bytes(&stored.assembly), stored.system.conditions.len() as u64, product)
+            }
+            Linear::Elements(operator) => {
+                let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
+                (0, 0, 0, Cost { bytes, flops })
+            }
+        };
+        let shape = cost::Shape { nodes, points, dofs, position };
+        let element_flops = match (deck.element_kernel(), deck.has_fused_kernel()) {
+            (Kernel::Fused, _) => MOMENTS_FLOPS as u64,
+            (Kernel::Contraction, true) => ContractionKernel::FLOPS as u64,
+            (Kernel::Contraction, false) => cost::element_flops(shape),
+        };
+        let sum = if deck.fill.strategy.or(S::STRATEGY) == Strategy::Gather { 8 } else { 24 };
+        let of_nodes = |nnz: u64| sizes(1, nnz / (dofs * dofs));
+        let halo = cost::halo(self.halo.bytes_sent() as u64 / 8, of_unknowns);
+        let item = match deck.matrix.values {
+            Precision::F64 => 8,
+            Precision::F32 => 4,
+        };
+        for (name, cost) in [
+            ("graph", cost::graph_of(of_nodes(nnz), shape)),
+            ("graph/scan", cost::graph_scan(of_nodes(nnz))),
+            // Without a matrix the residual reads and writes what a product does. Its operations are not counted.
+            (
+                "fill",
+                match deck.has_matrix() {
+                    true => cost::fill_of(of_nodes(written), shape, sum, element_flops, moved),
+                    false => Cost { flops: 0, ..product },
+                },
+            ),
+            ("boundary", cost::boundary(conditions)),
+            (self.linear.phase(), product),
+            ("halo", halo),
+            ("ghosts", halo),
+            ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, of_unknowns)),
+            ("format", cost::format(written, item)),
+        ] {
+            phases.set_cost(name, cost);
+        }
+    }
+}
