@@ -52,10 +52,11 @@ mod parts;
 mod same_graph;
 mod stored_system;
 
+pub use crate::graph::CooIndex;
 pub use assemble::{Assemble, FieldErrors, FieldOn, Sample};
-pub use coo::{Combinations, Coo, CooIndex, DistributedCoo, ElementIndices, ReducedPairs};
+pub use coo::{Combinations, Coo, DistributedCoo, ElementIndices, ReducedPairs};
 #[cfg(feature = "cuda")]
-pub use coo::{CudaCoo, DeviceIndex, DeviceIndices};
+pub use coo::{CudaCoo, DeviceIndices};
 #[cfg(feature = "cuda")]
 pub use cuda::{
     CudaAssembly, CudaEquationKernel, CudaFill, CudaModelOperator, ElementMatrices, EquationInput, EquationText,

@@ -94,7 +94,7 @@ macro_rules! with_position_type {
         }
     };
 }
-pub(super) use with_position_type;
+pub(crate) use with_position_type;
 
 impl ElemGraph {
     /// Returns the CRS index of entry `(elem, i, j)`, or `None` for rows not owned.

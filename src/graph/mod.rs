@@ -41,6 +41,7 @@ mod node_elem;
 mod slots;
 pub mod step;
 
+pub(crate) use elem_graph::with_position_type;
 pub use elem_graph::{ElemGraph, Position, Positions};
 pub use groups::build_groups;
 pub(crate) use host::RowUnion;
@@ -49,6 +50,7 @@ pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use map_stats::{MapCounts, MapStats};
 pub use node_elem::NodeElem;
+pub use slots::CooIndex;
 pub(crate) use slots::{IGNORED, Slots};
 
 use crate::Result;

@@ -1,6 +1,6 @@
-//! Node -> element lists: the transpose of the element-node table.
+//! Row -> slot lists: for a mesh, node -> element lists, the transpose of the element-node table.
 //!
-//! Gathering strategies, of the graph and of the assembly, read them to find the elements of a row.
+//! Gathering strategies, of the graph and of the assembly, read them to find the elements of a row; sums of index pairs, the pairs.
 
 use crate::space::{HostMemory, MemorySpace};
 use crate::{LocalOrdinal, RowOffset};
@@ -29,7 +29,7 @@ impl NodeElem {
 
     /// Returns the slots of `node` and of all nodes after it.
     #[inline(always)]
-    pub(super) fn slots_from(&self, node: usize) -> &[LocalOrdinal] {
+    pub(crate) fn slots_from(&self, node: usize) -> &[LocalOrdinal] {
         &self.slots[self.row_map[node] as usize..]
     }
 }

@@ -1,8 +1,7 @@
 //! Makes the columns of all rows of a plan and each value's position; [`RowUnion`] finds those of a row.
 
-use super::lists::Lists;
-use crate::graph::{Position, Positions, RowUnion, Slots};
-use crate::space::{HostSpace, offsets, split_at, try_push, try_reserve, try_zeroed};
+use crate::graph::{CooIndex, NodeElem, Position, Positions, RowUnion, Slots, with_position_type};
+use crate::space::{HostSpace, offsets, split_at, try_collect, try_push, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -13,64 +12,54 @@ const PIECE: usize = 1 << 16;
 /// The graph, the position of each value `[list item, b]` in its row (`NONE` for an ignored column), and bounds of pieces.
 pub(super) fn unite<S: HostSpace>(
     space: &S,
-    lists: &Lists,
+    lists: &NodeElem,
     columns: usize,
-    input: &impl Slots,
+    input: &Slots<'_, impl CooIndex, impl CooIndex>,
 ) -> Result<(CrsGraph, Positions, Vec<LocalOrdinal>)> {
-    let (rows, width) = (lists.offsets.len() - 1, input.width());
-    let longest = lists.offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0);
-    let bounds = bounds_of(&lists.offsets, PIECE.div_ceil(width))?;
-    let mut united = Columns { lists, input, columns, bounds: &bounds, counts: Vec::new(), found: Vec::new() };
-    united.counts = try_zeroed("row lengths", rows)?;
+    let (starts, width) = (lists.row_map(), input.width());
+    let longest = starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0);
+    let bounds = bounds_of(starts, PIECE.div_ceil(width))?;
+    let mut counts = try_zeroed::<u32>("row lengths", lists.rows())?;
+    // Columns of the rows of each piece.
+    let mut found = try_collect("columns of pieces", bounds.iter().skip(1).map(|_| Vec::new()))?;
     // The number of values in a row bounds that of its columns and selects the type of positions.
-    let positions = match (longest * width).min(columns) {
-        0..=255 => Positions::U8(united.find(space)?),
-        256..=65_535 => Positions::U16(united.find(space)?),
-        _ => Positions::U32(united.find(space)?),
-    };
-    let Columns { counts, found, .. } = united;
+    let positions = with_position_type!((longest * width).min(columns), P => {
+        let mut positions = try_zeroed::<P>("positions", lists.slots_array().len() * width)?;
+        let parts = split_at(&mut positions, bounds.iter().map(|&row| starts[row as usize] as usize * width));
+        let counts = split_at(&mut counts, bounds.iter().map(|&row| row as usize));
+        let pieces = bounds.par_windows(2).zip(parts).zip(counts).zip(found.par_iter_mut());
+        space.try_for_each(pieces, |(((bounds, positions), counts), found)| {
+            find::<P>(lists, columns, input, bounds[0] as usize, positions, counts, found)
+        })?;
+        positions
+    });
     let row_map = offsets(space, &counts)?;
-    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[lists.rows()] as usize)?;
     let parts = split_at(&mut entries, bounds.iter().map(|&row| row_map[row as usize] as usize));
     space.for_each(parts.into_par_iter().zip(&found), |(entries, found)| entries.copy_from_slice(found));
     Ok((CrsGraph::trusted(row_map, entries, columns), positions, bounds))
 }
 
-struct Columns<'a, I> {
-    lists: &'a Lists,
-    input: &'a I,
+/// The rows of a piece from `first` on: positions of their values, numbers of their columns, and these.
+fn find<P: Position>(
+    lists: &NodeElem,
     columns: usize,
-    bounds: &'a [LocalOrdinal],
-    /// Columns per row.
-    counts: Vec<u32>,
-    /// Columns of the rows of each piece.
-    found: Vec<Vec<LocalOrdinal>>,
-}
-
-impl<I: Slots> Columns<'_, I> {
-    fn find<S: HostSpace, P: Position>(&mut self, space: &S) -> Result<Vec<P>> {
-        let Columns { lists, input, bounds, counts, found, .. } = self;
-        let (columns, width) = (self.columns, input.width());
-        try_reserve("columns of pieces", found, bounds.len() - 1)?;
-        found.resize_with(bounds.len() - 1, Vec::new);
-        let mut positions = try_zeroed::<P>("positions", lists.slots.len() * width)?;
-        let parts = split_at(&mut positions, bounds.iter().map(|&row| lists.offsets[row as usize] as usize * width));
-        let counts = split_at(counts, bounds.iter().map(|&row| row as usize));
-        let pieces = bounds.par_windows(2).zip(parts).zip(counts).zip(found.par_iter_mut());
-        space.try_for_each(pieces, |(((bounds, mut positions), counts), found)| {
-            let (first, mut row) = (bounds[0] as usize, RowUnion::default());
-            for (at, count) in counts.iter_mut().enumerate() {
-                let list = lists.offsets[first + at] as usize..lists.offsets[first + at + 1] as usize;
-                let own = positions.split_off_mut(..list.len() * width).expect("the positions of a row");
-                row.unite(*input, &lists.slots[list.start..], list.len(), columns, own)?;
-                *count = row.columns().len() as u32;
-                try_reserve("columns of a piece", found, row.columns().len())?;
-                found.extend_from_slice(row.columns());
-            }
-            Ok(())
-        })?;
-        Ok(positions)
+    input: &Slots<'_, impl CooIndex, impl CooIndex>,
+    first: usize,
+    mut positions: &mut [P],
+    counts: &mut [u32],
+    found: &mut Vec<LocalOrdinal>,
+) -> Result<()> {
+    let mut union = RowUnion::default();
+    for (row, count) in (first..).zip(counts) {
+        let values = lists.slots(row).len();
+        let own = positions.split_off_mut(..values * input.width()).expect("the positions of a row");
+        union.unite(input, lists.slots_from(row), values, columns, own)?;
+        *count = union.columns().len() as u32;
+        try_reserve("columns of a piece", found, union.columns().len())?;
+        found.extend_from_slice(union.columns());
     }
+    Ok(())
 }
 
 /// Returns the bounds of pieces of about `size` items, given the offsets of the rows' items. They depend on the rows only, so results

@@ -8,8 +8,9 @@
 //! The reduced matrix is C^T A C: value v at (i, j) adds w[i, p] w[j, q] v at (p, q), for each term p of dof i and q of dof j.
 //! [`ReducedPairs`] are these pairs (p, q).
 
-use super::index::{CooIndex, IGNORED, check};
+use super::indices::check;
 use crate::error::check_length;
+use crate::graph::{CooIndex, IGNORED};
 use crate::space::{Item, Serial, try_collect, try_push, try_reserve, try_zeroed};
 use crate::{Error, LocalOrdinal, Result};
 use std::ops::Mul;
@@ -34,7 +35,7 @@ impl Combinations {
     /// [`Error::Invalid`] for a dof outside `0..dofs`, one that is constrained twice, and one that is a combination of a
     /// constrained dof; [`Error::TooLarge`] for more dofs or terms than 32 bits number; [`Error::OutOfMemory`].
     pub fn new(dofs: usize, constrained: &[(LocalOrdinal, Vec<(LocalOrdinal, f64)>)]) -> Result<Self> {
-        super::index::check_sizes(dofs, dofs, 0)?;
+        super::indices::check_sizes(dofs, dofs, 0)?;
         let inside = |dof: LocalOrdinal| {
             let outside = || Error::Invalid(format!("combination: dof {dof} is outside 0..{dofs}"));
             if (dof as usize) < dofs { Ok(dof as usize) } else { Err(outside()) }
@@ -136,7 +137,7 @@ impl Combinations {
     /// [`Error::TooLarge`] for more pairs than 32 bits number, [`Error::OutOfMemory`].
     pub fn pairs<I: CooIndex>(&self, i: &[I], j: &[I]) -> Result<ReducedPairs> {
         check_length("Combinations::pairs", "j", j.len(), i.len())?;
-        super::index::check_sizes(0, 0, i.len())?;
+        super::indices::check_sizes(0, 0, i.len())?;
         for (name, indices) in [("i", i), ("j", j)] {
             check(&Serial, indices, self.dof_count(), "dof", |k| format!("{name}[{k}]"))?;
         }

@@ -9,12 +9,12 @@
 //! | plan, while it is made | 16 per value |
 //! | sum in f64 | reads 12 per value and 4 per entry, writes 8 per entry |
 
-use super::index::check_sizes;
-use super::table::check_tables;
+use super::indices::{check_sizes, check_tables};
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::fill::kernel_files::COO;
 use crate::fill::same_graph::check_copy;
+use crate::graph::CooIndex;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments, bits_of};
 use crate::space::{ExecutionSpace, Item};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -26,23 +26,9 @@ const THREADS: u32 = 256;
 /// Threads per row of a plan.
 const WARP: usize = 32;
 
-/// An integer type of row and column indices on a GPU: `i32`, whose negative values are ignored, or `u32`.
-pub trait DeviceIndex: Item + std::fmt::Display {
-    #[doc(hidden)]
-    const COLUMN_KEYS: &'static str;
-}
-
-impl DeviceIndex for i32 {
-    const COLUMN_KEYS: &'static str = "column_keys_i32";
-}
-
-impl DeviceIndex for u32 {
-    const COLUMN_KEYS: &'static str = "column_keys_u32";
-}
-
 /// A table `[elem, a]` of row or column indices on a GPU, packed, `a` fastest.
 #[derive(Clone, Copy, Debug)]
-pub struct DeviceIndices<'a, I: DeviceIndex> {
+pub struct DeviceIndices<'a, I: CooIndex + Item> {
     /// The indices of all elements.
     pub indices: &'a CudaArray<I>,
     /// Indices per element.
@@ -63,7 +49,7 @@ impl CudaCoo {
     ///
     /// # Errors
     /// Those of [`Coo::new`](super::Coo::new), for 2^31 rows or columns and more, too; a failure of the device.
-    pub fn new<I: DeviceIndex>(
+    pub fn new<I: CooIndex + Item>(
         space: &Cuda,
         rows: usize,
         columns: usize,
@@ -79,7 +65,7 @@ impl CudaCoo {
     ///
     /// # Errors
     /// Those of [`Coo::from_elements`](super::Coo::from_elements), for 2^31 rows or columns and more, too; a failure of the device.
-    pub fn from_elements<I: DeviceIndex>(
+    pub fn from_elements<I: CooIndex + Item>(
         space: &Cuda,
         rows: usize,
         columns: usize,
@@ -95,7 +81,7 @@ impl CudaCoo {
     }
 
     /// Plans sums of elements; `place` names an index.
-    fn of<I: DeviceIndex>(
+    fn of<I: CooIndex + Item>(
         space: &Cuda,
         sizes: [usize; 2],
         i: DeviceIndices<'_, I>,
@@ -150,7 +136,7 @@ impl CudaCoo {
 }
 
 /// The input of a plan.
-struct Input<'a, I: DeviceIndex> {
+struct Input<'a, I: CooIndex + Item> {
     space: &'a Cuda,
     /// Rows and columns.
     sizes: [usize; 2],
@@ -159,7 +145,7 @@ struct Input<'a, I: DeviceIndex> {
     values: usize,
 }
 
-impl<I: DeviceIndex> Input<'_, I> {
+impl<I: CooIndex + Item> Input<'_, I> {
     /// Launches a kernel with one thread per item.
     fn items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
         self.space.launch(&COO, name, Grid::cover(items, THREADS), arguments)
@@ -172,7 +158,9 @@ impl<I: DeviceIndex> Input<'_, I> {
         let (i, j) = (self.i.indices, self.j.indices);
         let (mut keys, mut outside) = (self.space.unfilled(self.values)?, self.space.upload(&[u64::MAX; 2])?);
         let arguments = arguments![n, height, width, rows as u64, columns as u64, i, j, &mut keys, &mut outside];
-        self.items(I::COLUMN_KEYS, self.values, arguments)?;
+        const { assert!(size_of::<I>() == 4, "indices on a GPU are i32 or u32") };
+        let column_keys = if I::min_value() < I::zero() { "column_keys_i32" } else { "column_keys_u32" };
+        self.items(column_keys, self.values, arguments)?;
         let mut found = [0; 2];
         self.space.read(&outside, &mut found)?;
         for (at, what, indices, limit) in [(found[0], "row", i, rows), (found[1], "column", j, columns)] {

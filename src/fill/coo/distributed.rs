@@ -10,13 +10,13 @@
 //! per index of a foreign pair travel. Element tables have far fewer indices than pairs. A sum sends 8 bytes per foreign value.
 
 use super::gathered::{Gathered, Ids, check_ids};
-use super::index::{CooIndex, check_sizes};
+use super::indices::{ElementIndices, check_sizes, slots};
 use super::plan::Coo;
 use super::sums::Values;
-use super::table::{ElementIndices, Table};
 use crate::comm::{Communicator, Exchange, GlobalMap, Map, Message, Neighbour, agree, same};
 use crate::contraction::Sum;
 use crate::error::check_length;
+use crate::graph::CooIndex;
 use crate::graph::Slots;
 use crate::space::{HostSpace, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -58,7 +58,7 @@ impl DistributedCoo {
             check_ids(owned, |at| format!("owned[{at}]"))?;
             check_ids(i, |at| format!("i[{at}]"))?;
             check_ids(j, |at| format!("j[{at}]"))?;
-            Ok(Table { skips: true, ..Table::runs(i, j, 1) })
+            Ok(Slots { skips: true, ..Slots::runs(i, j, 1) })
         });
         Self::of(space, comm, owned, input)
     }
@@ -75,7 +75,7 @@ impl DistributedCoo {
         rows_of: ElementIndices<'_, I>,
         columns_of: ElementIndices<'_, I>,
     ) -> Result<Self> {
-        let input = Table::elements("DistributedCoo::from_elements", rows_of, columns_of).and_then(|input| {
+        let input = slots("DistributedCoo::from_elements", rows_of, columns_of).and_then(|input| {
             let (rows, columns) = (rows_of.per_elem, columns_of.per_elem);
             check_ids(owned, |at| format!("owned[{at}]"))?;
             check_ids(input.rows, |at| format!("rows_of[{}, {}]", at / rows, at % rows))?;
@@ -107,7 +107,7 @@ impl DistributedCoo {
             gathered.columns(&columns).and_then(|(local, ignores)| {
                 let (rows, count) = (owned.len(), columns.map().local_count());
                 check_sizes(rows, count, 0)?;
-                let plan = Coo::of(space, rows, count, &Table::runs(&gathered.rows, &local, width), ignores)?;
+                let plan = Coo::of(space, rows, count, &Slots::runs(&gathered.rows, &local, width), ignores)?;
                 let received = || came.iter().map(|(from, pairs)| (*from, pairs.len() / (1 + width)));
                 let map = |width| map_of(input.count(), &sent, received(), width);
                 Ok((plan, [map(width)?, map(1)?]))

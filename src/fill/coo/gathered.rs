@@ -1,9 +1,9 @@
 //! Pairs on several ranks: which go to other ranks, and those of owned rows in local indices.
 
-use super::index::{CooIndex, IGNORED, check_sizes};
-use super::table::Table;
+use super::indices::check_sizes;
 use crate::comm::{GlobalMap, Message};
 use crate::graph::Slots;
+use crate::graph::{CooIndex, IGNORED};
 use crate::space::{try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
@@ -27,7 +27,7 @@ pub(super) fn check_ids<I: CooIndex>(indices: &[I], place: impl Fn(usize) -> Str
 }
 
 /// Slots of one rank with global ids.
-pub(super) type Ids<'a, I> = Table<'a, I, I>;
+pub(super) type Ids<'a, I> = Slots<'a, I, I>;
 
 impl<I: CooIndex> Ids<'_, I> {
     /// The id of a slot's row, or [`NO_ID`].

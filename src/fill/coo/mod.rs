@@ -2,9 +2,8 @@
 //! describes the method and its cost.
 //!
 //! ```text
-//! index           integers of callers, checked
-//! table, runs     the input of a plan: element tables; pairs are elements with one row
-//! lists, columns  each row's slots; its columns, sorted, and the position of each value
+//! indices, runs   integers of callers, checked; pairs are elements with one row
+//! columns         each row's columns, sorted, and the position of each value
 //! sums            values into entries or rows
 //! plan            Coo
 //! combinations    pairs of C^T A C
@@ -18,19 +17,16 @@ mod combinations;
 mod cuda;
 mod distributed;
 mod gathered;
-mod index;
-mod lists;
+mod indices;
 mod plan;
 mod runs;
 mod sums;
-mod table;
 #[cfg(test)]
 mod tests;
 
 pub use combinations::{Combinations, ReducedPairs};
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaCoo, DeviceIndex, DeviceIndices};
+pub use cuda::{CudaCoo, DeviceIndices};
 pub use distributed::DistributedCoo;
-pub use index::CooIndex;
+pub use indices::ElementIndices;
 pub use plan::Coo;
-pub use table::ElementIndices;

@@ -1,15 +1,13 @@
 //! [`Coo`]: a plan for sums on one rank.
 
 use super::columns::unite;
-use super::index::{CooIndex, check, check_sizes};
-use super::lists::Lists;
+use super::indices::{ElementIndices, check, check_sizes, slots};
 use super::runs;
 use super::sums::{Entries, Values};
-use super::table::{ElementIndices, Table};
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
-use crate::graph::{Positions, Slots};
+use crate::graph::{CooIndex, NodeElem, Positions, Slots};
 use crate::space::{HostSpace, Item};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
@@ -61,7 +59,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Coo {
     graph: Arc<CrsGraph>,
-    lists: Lists,
+    lists: NodeElem,
     positions: Positions,
     bounds: Vec<LocalOrdinal>,
     width: usize,
@@ -90,10 +88,10 @@ impl Coo {
         let ignores = check(space, j, columns, "column", |k| format!("j[{k}]"))?;
         // Only single pairs leave those with a negative column out of the lists.
         if !ignores && let Some((width, runs)) = runs::find(space, i)? {
-            let plan = Self::of(space, rows, columns, &Table::runs(&runs, j, width), false)?;
+            let plan = Self::of(space, rows, columns, &Slots::runs(&runs, j, width), false)?;
             return Ok(Coo { per_slot: width, ..plan });
         }
-        Self::of(space, rows, columns, &Table { skips: ignores, ..Table::runs(i, j, 1) }, false)
+        Self::of(space, rows, columns, &Slots { skips: ignores, ..Slots::runs(i, j, 1) }, false)
     }
 
     /// Plans sums of element matrices `[elem, a, b]` without arrays of pairs. Rows and columns of an element matrix
@@ -109,7 +107,7 @@ impl Coo {
         rows_of: ElementIndices<'_, I>,
         columns_of: ElementIndices<'_, I>,
     ) -> Result<Self> {
-        let input = Table::elements("Coo::from_elements", rows_of, columns_of)?;
+        let input = slots("Coo::from_elements", rows_of, columns_of)?;
         check_sizes(rows, columns, input.count().saturating_mul(input.width()))?;
         rows_of.check(space, rows, "row")?;
         let ignores = columns_of.check(space, columns, "column")?;
@@ -121,10 +119,10 @@ impl Coo {
         space: &S,
         rows: usize,
         columns: usize,
-        input: &impl Slots,
+        input: &Slots<'_, impl CooIndex, impl CooIndex>,
         ignores: bool,
     ) -> Result<Self> {
-        let lists = Lists::new(space, rows, input)?;
+        let lists = NodeElem::of_slots(space, rows, input)?;
         let (graph, positions, bounds) = unite(space, &lists, columns, input)?;
         Ok(Coo {
             graph: Arc::new(graph),
@@ -155,7 +153,7 @@ impl Coo {
             Positions::U16(positions) => 2 * positions.len(),
             Positions::U32(positions) => 4 * positions.len(),
         };
-        (8 * self.lists.offsets.len() + 4 * self.lists.slots.len() + positions + 4 * self.bounds.len()) as u64
+        (8 * self.lists.row_map().len() + 4 * self.lists.slots_array().len() + positions + 4 * self.bounds.len()) as u64
     }
 
     /// Returns the zero matrix on the plan's graph.

@@ -7,7 +7,7 @@
 //! `width` neighbouring values at once. The order of a row's values is the same. Cost: the rows of pairs that have runs are read once
 //! more and 4 / width bytes per pair written, which later passes read instead; 4096 rows are read of pairs that have none.
 
-use super::index::CooIndex;
+use crate::graph::CooIndex;
 use crate::space::{HostSpace, try_collect, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;

@@ -6,9 +6,8 @@
 //! A row belongs to one thread, so there are no atomics and the order of a sum is that of the input. Bytes moved per value of 8
 //! bytes: 8 + 1 for value and position, 4 / width for the slot; 8 per entry written.
 
-use super::lists::Lists;
 use crate::contraction::Sum;
-use crate::graph::{Position, Positions};
+use crate::graph::{NodeElem, Position, Positions};
 use crate::space::{HostSpace, Item, prefetch};
 use crate::{LocalOrdinal, RowOffset};
 use num_traits::Zero;
@@ -59,7 +58,7 @@ impl<'a, V> Values<'a, V> {
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a> {
     pub row_map: &'a [RowOffset],
-    pub lists: &'a Lists,
+    pub lists: &'a NodeElem,
     pub positions: &'a Positions,
     pub bounds: &'a [LocalOrdinal],
     pub width: usize,
@@ -115,9 +114,8 @@ impl Entries<'_> {
         for row in rows {
             let entries = (self.row_map[row + 1] - self.row_map[row]) as usize;
             let entries = out.split_off_mut(..entries).expect("the entries of a row");
-            let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
-            let positions = positions[list.start * width..list.end * width].chunks_exact(width);
-            let slots = &self.lists.slots[list.start..];
+            let (list, slots) = (self.lists.row_map()[row] as usize, self.lists.slots_from(row));
+            let positions = positions[list * width..][..self.lists.slots(row).len() * width].chunks_exact(width);
             for (at, positions) in positions.enumerate() {
                 // Neighbours in a list are often neighbours in the input: one line holds the values of several.
                 if (WIDTH != 1 || at % 4 == 0)
@@ -149,8 +147,7 @@ impl Entries<'_> {
         space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
             for (row, out) in (chunk * S::CHUNK..).zip(out) {
                 let start = if sum == Sum::Overwrite { V::zero() } else { *out };
-                let list = self.lists.offsets[row] as usize..self.lists.offsets[row + 1] as usize;
-                let values = self.lists.slots[list].iter().flat_map(|&slot| values.slot::<false>(slot as usize, width));
+                let values = self.lists.slots(row).iter().flat_map(|&slot| values.slot::<false>(slot as usize, width));
                 *out = values.fold(start, |sum, &value| sum + value);
             }
         });

@@ -1,7 +1,8 @@
 //! Plans against sums made pair by pair in a map, in the order of the input.
 
-use super::{Combinations, Coo, CooIndex, ElementIndices};
+use super::{Combinations, Coo, ElementIndices};
 use crate::contraction::Sum;
+use crate::graph::CooIndex;
 use crate::space::{Item, Serial, Threads};
 use crate::sparse::CrsMatrix;
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use crate::graph::slots::Slots;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, prefetch, split_at, try_reserve, try_zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -202,7 +202,7 @@ impl<C> Rows<'_, C> {
         let missing = (slots.len() * per_elem).saturating_sub(long.positions.len());
         try_reserve("positions of a long row", &mut long.positions, missing)?;
         long.positions.resize(slots.len() * per_elem, P::NONE);
-        let input = Nodes { table: self.elem_node.as_slice(), per_elem };
+        let input = Slots::of_table(self.elem_node);
         let columns = self.elem_node.node_count();
         long.row.unite(&input, self.lists.slots_from(self.first + row), slots.len(), columns, &mut long.positions)?;
         let found = long.row.columns();
@@ -222,44 +222,4 @@ struct Long<P> {
     row: RowUnion,
     /// `[slot of the row, node of its element]`.
     positions: Vec<P>,
-}
-
-/// The slots of an element-node table: slot `e * per_elem + i` has the nodes of element `e`.
-struct Nodes<'a> {
-    table: &'a [LocalOrdinal],
-    per_elem: usize,
-}
-
-impl Nodes<'_> {
-    /// Index of the element's first node. Slots are numbered with 32 bits, for which a division is twice as fast.
-    #[inline(always)]
-    fn first(&self, slot: usize) -> usize {
-        (slot as u32 / self.per_elem as u32) as usize * self.per_elem
-    }
-}
-
-impl Slots for Nodes<'_> {
-    fn count(&self) -> usize {
-        self.table.len()
-    }
-
-    #[inline(always)]
-    fn width(&self) -> usize {
-        self.per_elem
-    }
-
-    #[inline(always)]
-    fn row(&self, slot: usize) -> LocalOrdinal {
-        self.table[slot]
-    }
-
-    #[inline(always)]
-    fn columns(&self, slot: usize, visit: impl FnMut(LocalOrdinal)) {
-        self.table[self.first(slot)..][..self.per_elem].iter().copied().for_each(visit);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, slot: usize) {
-        prefetch(self.table, self.first(slot));
-    }
 }

@@ -1,71 +1,121 @@
-//! Node -> element lists on the host.
+//! The slots of each row, in the order of the input: count, scan, fill.
 //!
-//! Cost: two passes over the table (count, fill), 4 bytes per slot and 8 per row written. Both passes skip blocks of
-//! elements that touch none of a thread's nodes.
+//! Each thread owns a range of rows and visits the blocks of slots that touch it, so threads share nothing and need no atomics.
+//! With an ordered numbering each slot is visited about once; with a scattered one by every thread. Cost: two passes over the
+//! rows of the input, 4 bytes per slot written and 8 bytes per row.
 
 use crate::graph::NodeElem;
+use crate::graph::slots::{CooIndex, Slots};
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, even_bounds, split_at, try_collect, try_zeroed};
-use crate::{LocalOrdinal, Result};
+use crate::space::{HostSpace, even_bounds, exclusive_scan, split_at, try_collect, try_zeroed};
+use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Elements per block of the table. Each block's range of nodes is computed once, so that threads can skip blocks.
-const BLOCK: usize = 1024;
+/// Slots per block. Each block's range of rows is computed once, so that threads can skip blocks.
+const BLOCK: usize = 4096;
 
 impl NodeElem {
-    /// Builds the lists of nodes `0..rows`: count, scan, fill.
-    ///
-    /// Each thread owns a range of nodes and visits only the blocks of elements that touch the range. Threads therefore
-    /// share nothing, need no atomics and write ascending lists. With a local numbering each element is visited about
-    /// once; with a scattered numbering every thread visits every element.
+    /// Builds the lists of nodes `0..rows`. Lists are ascending.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
-        let block_slots = BLOCK * elem_node.nodes_per_elem();
-        let table = elem_node.as_slice();
-        let mut spans = try_collect("spans of blocks", (0..table.len().div_ceil(block_slots)).map(|_| (0, 0)))?;
-        space.for_each(spans.par_iter_mut().zip(table.par_chunks(block_slots)), |(span, nodes)| {
-            *span = nodes.iter().fold((u32::MAX, 0), |(low, high), &n| (low.min(n), high.max(n)));
-        });
+        Self::of_slots(space, rows, &Slots::of_table(elem_node))
+    }
+
+    /// Builds the lists of slots of the rows `0..rows`.
+    pub(crate) fn of_slots<S: HostSpace>(
+        space: &S,
+        rows: usize,
+        input: &Slots<'_, impl CooIndex, impl CooIndex>,
+    ) -> Result<Self> {
+        let spans = spans(space, input)?;
         let bounds = even_bounds(rows, space.concurrency(), 1);
-        // Both passes visit the same slots in the same order, so the lists need no sorting.
-        let visit = |owned: Range<usize>, found: &mut dyn FnMut(usize, usize)| {
-            let (first, count) = (owned.start as u32, owned.len() as u32);
-            for (block, &(low, high)) in spans.iter().enumerate() {
-                if (low as usize) < owned.end && high as usize >= owned.start {
-                    let start = block * block_slots;
-                    for (slot, &node) in (start..).zip(&table[start..table.len().min(start + block_slots)]) {
-                        // One unsigned comparison tests both ends of the range.
-                        let local = node.wrapping_sub(first);
-                        if local < count {
-                            found(local as usize, slot);
-                        }
-                    }
-                }
-            }
-        };
-        let mut row_map = try_zeroed::<u64>("node -> element offsets", rows + 1)?;
-        let pieces = split_at(&mut row_map[..rows], bounds.iter().copied());
+        let mut offsets = try_zeroed::<RowOffset>("offsets of lists", rows + 1)?;
+        let pieces = split_at(&mut offsets[..rows], bounds.iter().copied());
         space.for_each(pieces.into_par_iter().enumerate(), |(piece, counts)| {
-            visit(bounds[piece]..bounds[piece + 1], &mut |local, _| counts[local] += 1);
+            // Neighbours in the input often have one row: it is counted in a register.
+            let (mut row, mut run) = (0, 0);
+            visit(input, &spans, bounds[piece]..bounds[piece + 1], |local, _| {
+                if local != row {
+                    counts[row] += run;
+                    (row, run) = (local, 0);
+                }
+                run += 1;
+            });
+            if let Some(count) = counts.get_mut(row) {
+                *count += run;
+            }
         });
-        row_map[rows] = crate::space::exclusive_scan(space, &mut row_map[..rows]);
-        let mut slots = try_zeroed::<LocalOrdinal>("node -> element lists", row_map[rows] as usize)?;
-        let pieces = split_at(&mut slots, bounds.iter().map(|&row| row_map[row] as usize));
+        offsets[rows] = exclusive_scan(space, &mut offsets[..rows]);
+        let mut slots = try_zeroed::<LocalOrdinal>("lists of slots", offsets[rows] as usize)?;
+        let pieces = split_at(&mut slots, bounds.iter().map(|&row| offsets[row] as usize));
         space.try_for_each(pieces.into_par_iter().enumerate(), |(piece, slots)| {
             let owned = bounds[piece]..bounds[piece + 1];
-            let base = row_map[owned.start];
-            let next = row_map[owned.clone()].iter().map(|&offset| (offset - base) as u32);
+            let base = offsets[owned.start];
+            let next = offsets[owned.start..=owned.end].iter().map(|&offset| (offset - base) as u32);
             let mut next = try_collect("next places of lists", next)?;
-            visit(owned, &mut |local, slot| {
-                slots[next[local] as usize] = slot as LocalOrdinal;
-                next[local] += 1;
+            let (mut row, mut at) = (0, next[0]);
+            visit(input, &spans, owned, |local, slot| {
+                if local != row {
+                    next[row] = at;
+                    (row, at) = (local, next[local]);
+                }
+                slots[at as usize] = slot as LocalOrdinal;
+                at += 1;
             });
             Ok(())
         })?;
-        Ok(NodeElem::from_parts(rows, row_map, slots))
+        Ok(NodeElem::from_parts(rows, offsets, slots))
+    }
+}
+
+/// Lowest and highest row of each block of slots; the lowest is above the highest in a block without rows. One thread visits
+/// all blocks and needs no spans.
+fn spans<S: HostSpace>(
+    space: &S,
+    input: &Slots<'_, impl CooIndex, impl CooIndex>,
+) -> Result<Vec<(LocalOrdinal, LocalOrdinal)>> {
+    let (blocks, first) = (input.count().div_ceil(BLOCK), (0, LocalOrdinal::MAX));
+    let mut spans = try_collect("spans of blocks", (0..blocks).map(|_| first))?;
+    if space.concurrency() > 1 {
+        space.for_each(spans.par_iter_mut().enumerate(), |(block, span)| {
+            let rows = slots_of(block, input.count()).map(|slot| input.row(slot));
+            // The mark of ignored slots is the largest number; plus 1 it wraps to 0.
+            *span = rows.fold((LocalOrdinal::MAX, 0), |(low, high), row| (low.min(row), high.max(row.wrapping_add(1))));
+            span.1 = span.1.wrapping_sub(1);
+            if span.1 == LocalOrdinal::MAX {
+                *span = (LocalOrdinal::MAX, 0);
+            }
+        });
+    }
+    Ok(spans)
+}
+
+fn slots_of(block: usize, count: usize) -> Range<usize> {
+    block * BLOCK..count.min((block + 1) * BLOCK)
+}
+
+/// Calls `found(row - rows.start, slot)` for each slot of these rows, in the order of the input.
+#[inline(always)]
+fn visit(
+    input: &Slots<'_, impl CooIndex, impl CooIndex>,
+    spans: &[(LocalOrdinal, LocalOrdinal)],
+    rows: Range<usize>,
+    mut found: impl FnMut(usize, usize),
+) {
+    let (first, count) = (rows.start as LocalOrdinal, rows.len() as LocalOrdinal);
+    for (block, &(low, high)) in spans.iter().enumerate() {
+        if (low as usize) < rows.end && high as usize >= rows.start {
+            for slot in slots_of(block, input.count()) {
+                // One unsigned comparison tests both ends of the range, and for ignored slots.
+                let local = input.row(slot).wrapping_sub(first);
+                if local < count {
+                    found(local as usize, slot);
+                }
+            }
+        }
     }
 }
 
@@ -111,5 +161,32 @@ mod tests {
         check(&ElemNode::new(back, 2, 2049).unwrap(), 2049);
         let scattered = (1..6000u32).flat_map(|e| [e * 7 % 9001, e * 11 % 9001, 9001]).collect();
         check(&ElemNode::new(scattered, 3, 9002).unwrap(), 9002);
+    }
+
+    /// As pairs of one column, with negative rows ignored: every row's slots by a search of all pairs.
+    fn check_pairs(i: &[i32], rows: usize) {
+        let mut expected = vec![vec![]; rows];
+        for (slot, &row) in i.iter().enumerate().filter(|(_, row)| **row >= 0) {
+            expected[row as usize].push(slot as u32);
+        }
+        let j = vec![0; i.len()];
+        for threads in [1, 2, 3, 5] {
+            let lists = NodeElem::of_slots(&Threads::new(threads).unwrap(), rows, &Slots::runs(i, &j, 1)).unwrap();
+            for (row, expected) in expected.iter().enumerate() {
+                assert_eq!(lists.slots(row), expected, "row {row} of {rows}, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn no_block_is_skipped_and_ignored_rows_belong_to_none() {
+        for rows in [1, 2, BLOCK, BLOCK + 1, 2 * BLOCK - 1] {
+            check_pairs(&(0..3 * BLOCK).map(|k| (k % rows) as i32).collect::<Vec<_>>(), rows);
+            check_pairs(&(0..3 * BLOCK).map(|k| (k * rows / (3 * BLOCK)) as i32).collect::<Vec<_>>(), rows);
+            check_pairs(&(0..2 * BLOCK).map(|k| (k * 7919 % (rows + 1)) as i32 - 1).collect::<Vec<_>>(), rows);
+        }
+        check_pairs(&[-1; 2 * BLOCK + 3], 5);
+        check_pairs(&[vec![-1; BLOCK], vec![4; BLOCK], vec![-7; 5]].concat(), 5);
+        check_pairs(&[], 0);
     }
 }

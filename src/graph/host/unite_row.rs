@@ -4,7 +4,7 @@
 //! positions. Rows with many values are sorted instead, so that no numbering is slow.
 
 use crate::graph::elem_graph::Position;
-use crate::graph::slots::{IGNORED, Slots};
+use crate::graph::slots::{CooIndex, IGNORED, Slots};
 use crate::space::{try_push, try_reserve};
 use crate::{LocalOrdinal, Result};
 
@@ -42,7 +42,7 @@ impl RowUnion {
     #[inline(always)]
     pub(crate) fn unite<P: Position>(
         &mut self,
-        input: &impl Slots,
+        input: &Slots<'_, impl CooIndex, impl CooIndex>,
         slots: &[u32],
         count: usize,
         columns: usize,
@@ -152,7 +152,12 @@ impl RowUnion {
 
     /// As [`unite`](Self::unite), by sorting all values.
     #[cold]
-    fn sort<P: Position>(&mut self, input: &impl Slots, slots: &[u32], out: &mut [P]) -> Result<()> {
+    fn sort<P: Position>(
+        &mut self,
+        input: &Slots<'_, impl CooIndex, impl CooIndex>,
+        slots: &[u32],
+        out: &mut [P],
+    ) -> Result<()> {
         self.keys.clear();
         try_reserve("keys of a long row", &mut self.keys, out.len())?;
         for (at, &slot) in slots.iter().enumerate() {

@@ -1,53 +1,56 @@
-//! Indices as they come from other programs: signed or unsigned, 32 or 64 bits; negative ones are ignored.
+//! Indices as they come from other programs, checked: signed or unsigned, 32 or 64 bits; negative ones are ignored.
 
+use crate::error::check_length;
+use crate::graph::{CooIndex, Slots};
 use crate::space::{HostSpace, try_collect};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 
-pub(super) use crate::graph::IGNORED;
-
 /// Items per task when indices are checked.
 const CHUNK: usize = 1 << 16;
 
-/// An integer type for row and column indices: `i32`, `i64`, `u32`, `u64` or `usize`.
-///
-/// A pair with a negative index is ignored, as by PETSc's `MatSetPreallocationCOO`; unsigned indices are never ignored.
-pub trait CooIndex: Copy + PartialEq + Send + Sync + std::fmt::Display + 'static {
-    /// Returns the index, or `None` if it is negative.
-    fn get(self) -> Option<u64>;
-
-    /// Returns the index in 32 bits, which it is known to fit; `u32::MAX` if it is negative.
-    #[doc(hidden)]
-    fn local(self) -> LocalOrdinal;
-
-    /// Returns whether some indices are above `last`, and whether some are negative.
-    #[doc(hidden)]
-    fn extremes(indices: &[Self], last: u64) -> (bool, bool);
+/// A table `[elem, a]` of row or column indices, packed, `a` fastest, with any number of indices per element.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementIndices<'a, I> {
+    /// The indices of all elements.
+    pub indices: &'a [I],
+    /// Indices per element.
+    pub per_elem: usize,
 }
 
-macro_rules! index {
-    ($($int:ty),*) => {$(
-        impl CooIndex for $int {
-            #[inline(always)]
-            fn get(self) -> Option<u64> {
-                u64::try_from(self).ok()
-            }
-            #[inline(always)]
-            #[allow(unused_comparisons)]
-            fn local(self) -> LocalOrdinal {
-                if self < 0 { IGNORED } else { self as LocalOrdinal }
-            }
-            #[allow(unused_comparisons)]
-            fn extremes(indices: &[Self], last: u64) -> (bool, bool) {
-                // Comparisons in the type itself, without branches, fill vector registers.
-                let last = Self::try_from(last).unwrap_or(Self::MAX);
-                let found = |(above, negative), &index: &Self| (above | (index > last), negative | (index < 0));
-                indices.iter().fold((false, false), found)
-            }
+impl<I: CooIndex> ElementIndices<'_, I> {
+    /// Checks that all indices lie below `limit`; returns whether some are negative. `what` is "row" or "column".
+    pub(super) fn check<S: HostSpace>(&self, space: &S, limit: usize, what: &str) -> Result<bool> {
+        let place = |at: usize| format!("{what}s_of[{}, {}]", at / self.per_elem, at % self.per_elem);
+        check(space, self.indices, limit, what, place)
+    }
+}
+
+/// Returns the slots of element tables.
+pub(super) fn slots<'a, I>(
+    operation: &'static str,
+    rows_of: ElementIndices<'a, I>,
+    columns_of: ElementIndices<'a, I>,
+) -> Result<Slots<'a, I, I>> {
+    let tables = [(rows_of.indices.len(), rows_of.per_elem), (columns_of.indices.len(), columns_of.per_elem)];
+    check_tables(operation, tables)?;
+    let (rows, rows_per_elem) = (rows_of.indices, rows_of.per_elem);
+    let (columns, columns_per_elem) = (columns_of.indices, columns_of.per_elem);
+    Ok(Slots { rows, rows_per_elem, columns, columns_per_elem, skips: false })
+}
+
+/// Refuses tables of rows and columns, given their lengths and indices per element, unless both have the same number of elements.
+pub(super) fn check_tables(operation: &'static str, tables: [(usize, usize); 2]) -> Result<()> {
+    for (name, (len, per_elem)) in ["rows_of", "columns_of"].into_iter().zip(tables) {
+        if per_elem == 0 || !len.is_multiple_of(per_elem) {
+            return Err(Error::Invalid(format!(
+                "{operation}: `{name}` has {len} indices, {per_elem} per element: expected whole elements of 1 index or more"
+            )));
         }
-    )*};
+    }
+    let [rows, columns] = tables.map(|(len, per_elem)| len / per_elem);
+    check_length(operation, "columns_of (elements)", columns, rows)
 }
-index!(i32, i64, u32, u64, usize);
 
 /// Whether all indices that are not negative lie below `limit`, and whether some are negative.
 ///
@@ -64,10 +67,13 @@ pub(super) fn check<S: HostSpace, I: CooIndex>(
     let nothing = (0..indices.len().div_ceil(CHUNK)).map(|_| (false, false));
     let mut found = try_collect("checks of indices", nothing)?;
     space.for_each(found.par_iter_mut().zip(indices.par_chunks(CHUNK)), |(found, indices)| {
-        *found = match (limit as u64).checked_sub(1) {
-            Some(last) => I::extremes(indices, last),
-            None => (indices.iter().any(|index| index.get().is_some()), !indices.is_empty()),
+        // Comparisons in the type itself, without branches, fill vector registers.
+        let extremes = |limit: I| {
+            let found = |(above, negative), &index: &I| (above | (index >= limit), negative | (index < I::zero()));
+            indices.iter().fold((false, false), found)
         };
+        // No index is too large for a limit beyond its type.
+        *found = I::from(limit).map_or_else(|| (false, extremes(I::max_value()).1), extremes);
     });
     let Some(chunk) = found.iter().position(|(is_outside, _)| *is_outside) else {
         return Ok(found.iter().any(|(_, is_negative)| *is_negative));
@@ -112,13 +118,5 @@ mod tests {
         (long[2 * CHUNK + 5], long[CHUNK + 7], long[CHUNK + 9]) = (4, 5, -2);
         let error = check(&Threads::new(3).unwrap(), &long, 4, "row", place).unwrap_err().to_string();
         assert!(error.starts_with(&format!("i[{}] is 5", CHUNK + 7)), "{error}");
-    }
-
-    #[test]
-    fn negative_indices_of_every_type_are_ignored() {
-        assert_eq!([(-1i32).local(), i32::MIN.local(), 7i32.local()], [IGNORED, IGNORED, 7]);
-        assert_eq!([(-1i64).local(), i64::MIN.local(), 7i64.local()], [IGNORED, IGNORED, 7]);
-        assert_eq!((7u32.local(), 7u64.local(), 7usize.local()), (7, 7, 7));
-        assert_eq!(((-1i32).get(), 5u64.get(), u64::MAX.get()), (None, Some(5), Some(u64::MAX)));
     }
 }
