@@ -85,21 +85,30 @@ pub(crate) fn element_vector<N: Number, const D: usize, const NN: usize, const N
 /// Overwrites v at the points with w det J (inverse^T flux, source) of a part of an equation.
 #[inline(always)]
 pub(crate) fn at_points<N: Number, E: Equation<D>, const D: usize>(equation: &E, part: Part, points: Points<'_, N, D>) {
-    // Slices of one length, so that indices are checked once.
-    let count = points.weights.len();
-    let (x, u) = (points.x.map(|field| &field[..count]), points.u.map(|field| &field[..count]));
-    let v = points.v.map(|field| &mut field[..count]);
-    for (p, &weight) in points.weights.iter().enumerate() {
-        let jacobian = [0, 1, 2].map(|axis| [x[axis][p][0], x[axis][p][1], x[axis][p][2]]);
-        let at = [x[0][p][3], x[1][p][3], x[2][p][3]];
-        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        let measure = determinant * N::from(weight);
-        let of_v = field(v.each_ref().map(|field| field[p]), &inverse);
+    // No closures over arrays of numbers: LLVM leaves them as calls that copy.
+    let Points { weights, x, v, u } = points;
+    let count = weights.len();
+    let [x0, x1, x2] = x;
+    let (x0, x1, x2) = (&x0[..count], &x1[..count], &x2[..count]);
+    for p in 0..count {
+        let ([a, b, e, x], [f, g, h, y], [i, j, k, z]) = (x0[p], x1[p], x2[p]);
+        let (determinant, inverse) = geometry::determinant_inverse(&[[a, b, e], [f, g, h], [i, j, k]]);
+        let (at, measure) = ([x, y, z], determinant * N::from(weights[p]));
+        let mut of_v = [Field { grad: [N::from(0.0); DIM], value: N::from(0.0) }; D];
+        for c in 0..D {
+            of_v[c] = field(v[c][p], &inverse);
+        }
         let weak: [Weak<N>; D] = match part {
             Part::Residual => equation.weak(at, of_v),
             // The derivative does not read what it is taken at.
             Part::Linear => equation.derivative(at, of_v, of_v),
-            Part::Tangent => equation.derivative(at, field(u.map(|field| field[p]), &inverse), of_v),
+            Part::Tangent => {
+                let mut of_u = of_v;
+                for c in 0..D {
+                    of_u[c] = field(u[c][p], &inverse);
+                }
+                equation.derivative(at, of_u, of_v)
+            }
         };
         for c in 0..D {
             let along = |b: usize| measure * geometry::dot(inverse[b], weak[c].flux);
@@ -109,19 +118,11 @@ pub(crate) fn at_points<N: Number, E: Equation<D>, const D: usize>(equation: &E,
     }
 }
 
-/// Values and physical gradients of a field at a point.
+/// Value and physical gradient of a component at a point.
 #[inline(always)]
-fn field<N: Number, const D: usize>(at: [AtPoint<N>; D], inverse: &[[N; DIM]; DIM]) -> [Field<N>; D] {
-    let mut fields = [Field { grad: [N::from(0.0); DIM], value: N::from(0.0) }; D];
-    for c in 0..D {
-        let [a, b, e, value] = at[c];
-        for axis in 0..DIM {
-            let column = [inverse[0][axis], inverse[1][axis], inverse[2][axis]];
-            fields[c].grad[axis] = geometry::dot(column, [a, b, e]);
-        }
-        fields[c].value = value;
-    }
-    fields
+fn field<N: Number>([a, b, e, value]: AtPoint<N>, inverse: &[[N; DIM]; DIM]) -> Field<N> {
+    let along = |axis: usize| geometry::dot([inverse[0][axis], inverse[1][axis], inverse[2][axis]], [a, b, e]);
+    Field { grad: [along(0), along(1), along(2)], value }
 }
 
 /// Returns the operations of [`element_vector`] on an element: those of the equation are counted at one point.
