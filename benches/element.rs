@@ -5,7 +5,7 @@
 
 use minifenl::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
 use minifenl::element::{Basis, BasisTables, ElementType, reference};
-use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel};
+use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel, Wanted};
 use minifenl::mesh::{ElemNode, ElementBox};
 use std::hint::black_box;
 use std::time::Instant;
@@ -47,11 +47,12 @@ fn wavy_box(n: usize) -> (ElemNode, Vec<[f64; 3]>, Vec<f64>) {
 }
 
 fn kernel<const ND: usize>(name: &str, kernel: &impl ElementKernel<ND>, elem_count: usize) {
-    let (mut scratch, mut batch) = (kernel.scratch(), vec![ElementBatch::ZERO]);
+    let mut evaluate = kernel.evaluator(Wanted { matrix: true, residual: true });
+    let mut batch = vec![ElementBatch::ZERO];
     let out = &mut batch[0];
     let time = best(elem_count, || {
         for first in (0..elem_count).step_by(LANES) {
-            kernel.evaluate(first..(first + LANES).min(elem_count), &mut scratch, out);
+            evaluate(first..(first + LANES).min(elem_count), out);
             black_box(&*out);
         }
     });

@@ -1,7 +1,7 @@
 //! Element matrices as a user of the library writes them: once, generic over the number, for one element or a batch in vector lanes.
 
 use minifenl::element::HEX8;
-use minifenl::fill::{ElementBatch, ElementKernel, Wanted};
+use minifenl::fill::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use minifenl::space::lanes::{HALF_LANES, Lanes, Number};
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -230,23 +230,13 @@ macro_rules! batched {
         }
 
         impl ElementKernel<$dofs> for Batched<'_, $element, $nodes> {
-            type Scratch = ();
-
-            fn name(&self) -> &'static str {
-                stringify!($element)
-            }
-
-            fn scratch(&self) {}
-
-            fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<$dofs>) {
-                out.residual = [[0.0; _]; _];
-                self.evaluate_part(elems, Wanted::Matrix, &mut (), out);
-            }
-
-            fn evaluate_part(&self, elems: Range<usize>, _: Wanted, (): &mut (), out: &mut ElementBatch<$dofs>) {
-                if !elems.is_empty() {
+            fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, $dofs> {
+                Box::new(move |elems, out| {
+                    if wanted.residual {
+                        out.residual = [[0.0; _]; _];
+                    }
                     $evaluate(self.0, elems, out);
-                }
+                })
             }
         }
     };
@@ -260,23 +250,17 @@ batched!(TetElasticity, tet_elasticity, 4, 12);
 pub struct Given<'a>(pub &'a [f64]);
 
 impl<const ND: usize> ElementKernel<ND> for Given<'_> {
-    type Scratch = ();
-
-    fn name(&self) -> &'static str {
-        "given"
-    }
-
-    fn scratch(&self) {}
-
-    fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<ND>) {
-        for (lane, elem) in elems.enumerate() {
-            let matrix = &self.0[elem * ND * ND..][..ND * ND];
-            for i in 0..ND {
-                for j in 0..ND {
-                    out.matrix[i][j][lane] = matrix[i * ND + j];
+    fn evaluator(&self, _: Wanted) -> Evaluate<'_, ND> {
+        Box::new(|elems, out| {
+            for (lane, elem) in elems.enumerate() {
+                let matrix = &self.0[elem * ND * ND..][..ND * ND];
+                for i in 0..ND {
+                    for j in 0..ND {
+                        out.matrix[i][j][lane] = matrix[i * ND + j];
+                    }
+                    out.residual[i][lane] = 0.0;
                 }
-                out.residual[i][lane] = 0.0;
             }
-        }
+        })
     }
 }

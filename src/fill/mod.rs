@@ -48,7 +48,6 @@ mod host;
 mod kernel_files;
 mod norms;
 mod operator;
-mod parts;
 mod same_graph;
 mod stored_system;
 
@@ -64,13 +63,12 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ContractionKernel, ElementBatch, ElementFn, ElementKernel, Elements, EquationKernel, EquationScratch, Fill,
-    FusedKernel, HostAssembly, HostOperator, element_fn,
+    ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel,
+    HostAssembly, HostOperator, Parts, Wanted, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::{ApplyCost, ApplyModel};
-pub use parts::{Parts, Wanted};
 pub use stored_system::StoredSystem;
 
 use crate::Error;

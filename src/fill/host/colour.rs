@@ -5,8 +5,8 @@
 //! colour, so its sums do not depend on the number of threads.
 
 use super::batches::Batches;
-use super::kernel::AnyKernel;
-use super::pattern::{Output, Pattern};
+use super::kernel::ElementKernel;
+use super::parts::{Output, Pattern};
 use super::sums::{SharedSums, add_elems};
 use crate::Result;
 use crate::mesh::ElemNode;
@@ -53,7 +53,7 @@ impl Colour {
     pub(super) fn assemble<S: HostSpace, const NN: usize>(
         &self,
         space: &S,
-        kernel: &dyn AnyKernel<NN>,
+        kernel: &dyn ElementKernel<NN>,
         batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,

@@ -5,14 +5,14 @@ use super::colour::Colour;
 use super::gather::Gather;
 use super::kernel::ElementKernel;
 use super::locality::is_scattered;
-use super::pattern::{Output, Pattern};
+use super::parts::{Output, Pattern};
 use super::scatter::Scatter;
 use super::sums::with_positions;
 use crate::Result;
 use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
 use crate::fill::same_graph::{check_elements, check_graph};
-use crate::fill::{Parts, Strategy};
+use crate::fill::{Parts, Strategy, Wanted};
 use crate::graph::{ElemGraph, Graph};
 use crate::mesh::ElemNode;
 use crate::space::HostSpace;
@@ -120,12 +120,13 @@ impl<const NN: usize> Fill<NN> {
         parts: Parts<'_>,
     ) -> Result<()> {
         const NAME: &str = "Fill::assemble";
-        let mut output = Output { values: &mut [], residual: &mut [], sum, wanted: parts.wanted() };
         let (matrix, residual) = match parts {
             Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
             Parts::Matrix(matrix) => (Some(matrix), None),
             Parts::Residual(residual) => (None, Some(residual)),
         };
+        let wanted = Wanted { matrix: matrix.is_some(), residual: residual.is_some() };
+        let mut output = Output { values: &mut [], residual: &mut [], sum, wanted };
         if let Some(matrix) = matrix {
             check_graph(NAME, matrix.graph(), &self.crs)?;
             output.values = matrix.values_mut();

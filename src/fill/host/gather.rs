@@ -9,8 +9,8 @@
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
 use super::batches::Batches;
-use super::kernel::AnyKernel;
-use super::pattern::{Output, Pattern};
+use super::kernel::ElementKernel;
+use super::parts::{Output, Pattern};
 use super::sums::with_positions;
 use super::window::{Window, windows};
 use crate::contraction::Sum;
@@ -73,7 +73,7 @@ impl<const NN: usize> Gather<NN> {
     pub(super) fn assemble<S: HostSpace>(
         &mut self,
         space: &S,
-        kernel: &dyn AnyKernel<NN>,
+        kernel: &dyn ElementKernel<NN>,
         batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
@@ -81,8 +81,8 @@ impl<const NN: usize> Gather<NN> {
         let Output { values, residual, sum, wanted } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
-        let entries = |row: usize| if wanted.has_matrix() { row_map[row] as usize } else { 0 };
-        let items = usize::from(wanted.has_residual());
+        let entries = |row: usize| if wanted.matrix { row_map[row] as usize } else { 0 };
+        let items = usize::from(wanted.residual);
         let pieces = split_at(values, bounds.iter().map(|&row| entries(row))).into_par_iter();
         let pieces = pieces.zip(split_at(residual, bounds.iter().map(|&row| items * row))).enumerate();
         let rows = |piece: usize| {
@@ -144,7 +144,7 @@ fn add_up<'a, P: Position>(
     for &slot in slots {
         let (matrix_row, term) = terms(slot as usize);
         total += term;
-        if wanted.has_matrix() {
+        if wanted.matrix {
             let positions = &positions[slot as usize * matrix_row.len()..][..matrix_row.len()];
             matrix_row.iter().zip(positions).for_each(|(term, position)| row[position.get()] += term);
         }
@@ -156,7 +156,7 @@ fn add_up<'a, P: Position>(
 
 fn compute_all<S: HostSpace, const NN: usize>(
     space: &S,
-    kernel: &dyn AnyKernel<NN>,
+    kernel: &dyn ElementKernel<NN>,
     wanted: Wanted,
     batches: &Batches<NN>,
     elem_count: usize,

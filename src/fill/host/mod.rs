@@ -16,7 +16,7 @@ mod group_tests;
 mod kernel;
 mod locality;
 mod operator;
-mod pattern;
+mod parts;
 mod scatter;
 mod seam;
 mod sums;
@@ -25,10 +25,9 @@ mod tests;
 mod volumes;
 mod window;
 
-pub use element_fn::{ElementFn, element_fn};
+pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
-pub use kernel::{
-    ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, EquationScratch, FusedKernel,
-};
+pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel};
 pub use operator::HostOperator;
+pub use parts::{Parts, Wanted};

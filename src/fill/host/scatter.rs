@@ -6,8 +6,8 @@
 //! not fixed, so their last bits may differ between runs.
 
 use super::batches::Batches;
-use super::kernel::AnyKernel;
-use super::pattern::{Output, Pattern};
+use super::kernel::ElementKernel;
+use super::parts::{Output, Pattern};
 use super::seam::claim_row;
 use super::sums::{SharedSums, add_elems};
 use crate::mesh::ElemNode;
@@ -47,7 +47,7 @@ impl Scatter {
     pub(super) fn assemble<S: HostSpace, const NN: usize>(
         &self,
         space: &S,
-        kernel: &dyn AnyKernel<NN>,
+        kernel: &dyn ElementKernel<NN>,
         batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
@@ -131,8 +131,12 @@ mod tests {
         let batches = Batches::new(4).unwrap();
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
-            let output =
-                Output { values: &mut values, residual: &mut residual, sum: Sum::Overwrite, wanted: Wanted::Both };
+            let output = Output {
+                values: &mut values,
+                residual: &mut residual,
+                sum: Sum::Overwrite,
+                wanted: Wanted { matrix: true, residual: true },
+            };
             scatter.assemble::<_, 2>(&space, &ones, &batches, pattern, output).unwrap();
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));

@@ -1,9 +1,9 @@
 //! Adds the lanes of a batch of element matrices to matrix and residual.
 
 use super::batches::Batches;
-use super::kernel::{AnyKernel, ElementBatch};
+use super::kernel::{ElementBatch, ElementKernel};
 use super::locality::prefetch_sums;
-use super::pattern::{Output, Pattern};
+use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
 use crate::graph::Position;
@@ -52,7 +52,7 @@ pub(super) use with_positions;
 /// Evaluates `elems` in batches and adds their wanted parts with `add(row, cell, term)`.
 #[inline(always)]
 pub(super) fn add_elems<const NN: usize>(
-    kernel: &dyn AnyKernel<NN>,
+    kernel: &dyn ElementKernel<NN>,
     batches: &Batches<NN>,
     elems: Range<usize>,
     graph: Pattern<'_>,
@@ -92,13 +92,13 @@ fn add_elem<const NN: usize, P: Position>(
 ) {
     for (i, &row) in nodes.iter().enumerate() {
         // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
-        if sums.wanted.has_residual() {
+        if sums.wanted.residual {
             let Some(cell) = sums.residual.get(row as usize) else { continue };
             add(row, cell, batch.residual[i][lane]);
         } else if row as usize >= sums.crs.rows() {
             continue;
         }
-        if sums.wanted.has_matrix() {
+        if sums.wanted.matrix {
             let values = &sums.values[sums.crs.row_range(row as usize)];
             for (j, position) in positions[NN * i..][..NN].iter().enumerate() {
                 add(row, &values[position.get()], batch.matrix[i][j][lane]);

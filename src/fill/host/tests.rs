@@ -1,6 +1,6 @@
 //! Every strategy on host memory against a dense sum, on any mesh.
 
-use super::{ElementBatch, ElementKernel, Fill, element_fn};
+use super::{ElementKernel, Evaluate, Fill, element_fn};
 use crate::contraction::Sum;
 use crate::fill::{Parts, Strategy, Wanted};
 use crate::graph;
@@ -8,7 +8,6 @@ use crate::mesh::ElemNode;
 use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
 use proptest::prelude::{ProptestConfig, any, proptest};
-use std::ops::Range;
 
 /// Whole numbers in floating point: every order of summation gives the same bits, so all strategies must agree.
 fn term(elem: usize, i: usize, j: usize) -> f64 {
@@ -230,29 +229,19 @@ fn a_plan_keeps_its_table() {
 struct InPlace<const NN: usize>;
 
 impl<const NN: usize> ElementKernel<NN> for InPlace<NN> {
-    type Scratch = ();
-
-    fn name(&self) -> &'static str {
-        "in place"
-    }
-
-    fn scratch(&self) {}
-
-    fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<NN>) {
-        self.evaluate_part(elems.clone(), Wanted::Matrix, &mut (), out);
-        self.evaluate_part(elems, Wanted::Residual, &mut (), out);
-    }
-
-    fn evaluate_part(&self, elems: Range<usize>, wanted: Wanted, (): &mut (), out: &mut ElementBatch<NN>) {
-        for (lane, elem) in elems.enumerate() {
-            for i in 0..NN {
-                match wanted {
-                    Wanted::Matrix => (0..NN).for_each(|j| out.matrix[i][j][lane] = term(elem, i, j)),
-                    Wanted::Residual => out.residual[i][lane] = term(elem, i, NN),
-                    Wanted::Both => unreachable!("this function is for one part"),
+    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, NN> {
+        Box::new(move |elems, out| {
+            for (lane, elem) in elems.enumerate() {
+                for i in 0..NN {
+                    if wanted.matrix {
+                        (0..NN).for_each(|j| out.matrix[i][j][lane] = term(elem, i, j));
+                    }
+                    if wanted.residual {
+                        out.residual[i][lane] = term(elem, i, NN);
+                    }
                 }
             }
-        }
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::equations::{Bratu, Layered};
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
 use minifenl::element::{Basis, ElementType};
-use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText};
+use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Wanted};
 use minifenl::mesh::ElemNode;
 use minifenl::space::DeviceText;
 use std::io::Write;
@@ -247,7 +247,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     assert_eq!(programs.len(), if D == 1 && element == ElementType::Hex8 { 2 } else { 1 }, "{name}");
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let mut expected = Box::new(ElementBatch::<ND>::ZERO);
-    kernel.evaluate(0..ELEMS, &mut kernel.scratch(), &mut expected);
+    kernel.evaluator(Wanted { matrix: true, residual: true })(0..ELEMS, &mut expected);
     let ElementBatch { matrix, residual } = &*expected;
     let largest = |all: &[f64]| all.iter().fold(0.0f64, |max, x| max.max(x.abs()));
     let scale = largest(matrix.as_flattened().as_flattened()).max(largest(residual.as_flattened()));

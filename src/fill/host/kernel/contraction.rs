@@ -13,7 +13,7 @@
 //! operations in contractions and 1272 before them, see [`ContractionKernel::FLOPS`].
 
 use super::gather::{Elements, Gathered};
-use super::{ElementBatch, ElementKernel};
+use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::contraction::fixed;
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::equations::Heat;
@@ -129,18 +129,8 @@ impl<'a> ContractionKernel<'a> {
 }
 
 impl ElementKernel<HEX8_NODES> for ContractionKernel<'_> {
-    type Scratch = ();
-
-    fn name(&self) -> &'static str {
-        "contraction"
-    }
-
-    fn scratch(&self) {}
-
-    fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<HEX8_NODES>) {
-        if !elems.is_empty() {
-            evaluate(&self.elements, elems, out);
-        }
+    fn evaluator(&self, _: Wanted) -> Evaluate<'_, HEX8_NODES> {
+        Box::new(|elems, out| evaluate(&self.elements, elems, out))
     }
 }
 

@@ -11,7 +11,7 @@
 //! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
 //! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
-use super::{ElementBatch, ElementKernel};
+use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::contraction::tile::{Sink, Source, tiles};
 use crate::element::equations::{Equation, Field, Slope};
 use crate::element::{BasisTables, DIM, geometry};
@@ -44,8 +44,7 @@ pub struct EquationKernel<'a, const D: usize, const NN: usize, const ND: usize> 
 /// Working memory of a thread, one item per point.
 ///
 /// Operands of the contraction are `[(point, term)][node]`.
-#[derive(Debug)]
-pub struct EquationScratch<const NN: usize, const D: usize> {
+struct Scratch<const NN: usize, const D: usize> {
     left: Vec<[Plain; NN]>,
     right: Vec<[Plain; NN]>,
     points: Vec<AtPoint<D>>,
@@ -89,22 +88,11 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
 }
 
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for EquationKernel<'_, D, NN, ND> {
-    type Scratch = EquationScratch<NN, D>;
-
-    fn name(&self) -> &'static str {
-        "equation"
-    }
-
-    fn scratch(&self) -> EquationScratch<NN, D> {
+    fn evaluator(&self, _: Wanted) -> Evaluate<'_, ND> {
         let (points, zero) = (self.tables.weights.len(), Plain::ZERO);
         let fields = vec![[zero; NN]; self.terms * points];
-        EquationScratch { left: fields.clone(), right: fields, points: vec![AtPoint::ZERO; points] }
-    }
-
-    fn evaluate(&self, elems: Range<usize>, scratch: &mut EquationScratch<NN, D>, out: &mut ElementBatch<ND>) {
-        if !elems.is_empty() {
-            evaluate(self, elems, scratch, out);
-        }
+        let mut scratch = Scratch { left: fields.clone(), right: fields, points: vec![AtPoint::ZERO; points] };
+        Box::new(move |elems, out| evaluate(self, elems, &mut scratch, out))
     }
 }
 
@@ -114,7 +102,7 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Equ
 fn evaluate<const D: usize, const NN: usize, const ND: usize>(
     kernel: &EquationKernel<'_, D, NN, ND>,
     elems: Range<usize>,
-    scratch: &mut EquationScratch<NN, D>,
+    scratch: &mut Scratch<NN, D>,
     out: &mut ElementBatch<ND>,
 ) {
     match_target! {
@@ -128,10 +116,10 @@ fn evaluate<const D: usize, const NN: usize, const ND: usize>(
 fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, const NN: usize, const ND: usize>(
     kernel: &EquationKernel<'_, D, NN, ND>,
     elems: Range<usize>,
-    scratch: &mut EquationScratch<NN, D>,
+    scratch: &mut Scratch<NN, D>,
     out: &mut ElementBatch<ND>,
 ) {
-    let EquationScratch { left, right, points } = scratch;
+    let Scratch { left, right, points } = scratch;
     let sizes = [NN, NN, left.len()];
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;

@@ -3,7 +3,7 @@
 //! Formula and cost: [`element::moments`](crate::element::moments()). Memory traffic: gathered nodes in, the batch out.
 
 use super::gather::{Elements, Gathered};
-use super::{BatchPart, ElementBatch, ElementKernel};
+use super::{BatchPart, ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::element::{self, HEX8_NODES};
 use crate::space::lanes::HALF_LANES;
 use multiversion::multiversion;
@@ -24,18 +24,8 @@ impl<'a> FusedKernel<'a> {
 }
 
 impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
-    type Scratch = ();
-
-    fn name(&self) -> &'static str {
-        "fused"
-    }
-
-    fn scratch(&self) {}
-
-    fn evaluate(&self, elems: Range<usize>, (): &mut (), out: &mut ElementBatch<HEX8_NODES>) {
-        if !elems.is_empty() {
-            evaluate(&self.elements, elems, out);
-        }
+    fn evaluator(&self, _: Wanted) -> Evaluate<'_, HEX8_NODES> {
+        Box::new(|elems, out| evaluate(&self.elements, elems, out))
     }
 }
 

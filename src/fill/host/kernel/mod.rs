@@ -8,7 +8,7 @@ mod gather;
 mod tests;
 
 pub use contraction::ContractionKernel;
-pub use equation::{EquationKernel, EquationScratch};
+pub use equation::EquationKernel;
 pub use fused::FusedKernel;
 pub use gather::Elements;
 
@@ -82,50 +82,13 @@ impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDT
     }
 }
 
-/// Computes matrices and residuals of elements with `NN` nodes, one unknown per node.
+/// Computes matrices and residuals of elements with `NN` dofs.
 pub trait ElementKernel<const NN: usize>: Sync {
-    /// Working memory of one thread, reused from batch to batch.
-    type Scratch: Send;
-
-    /// Returns the name for reports.
-    fn name(&self) -> &'static str;
-
-    /// Allocates the working memory.
-    fn scratch(&self) -> Self::Scratch;
-
-    /// Fills lanes `0..elems.len()` of `out` with elements `elems` (at most [`LANES`]); the other lanes are unspecified.
-    /// The values in a lane depend on its element alone, never on its neighbours in the batch.
-    fn evaluate(&self, elems: Range<usize>, scratch: &mut Self::Scratch, out: &mut ElementBatch<NN>);
-
-    /// Fills the wanted part of `out` as [`evaluate`](Self::evaluate); the other part is unspecified. Kernels that save work by
-    /// it override this function; the default computes both.
-    fn evaluate_part(
-        &self,
-        elems: Range<usize>,
-        _wanted: Wanted,
-        scratch: &mut Self::Scratch,
-        out: &mut ElementBatch<NN>,
-    ) {
-        self.evaluate(elems, scratch, out);
-    }
+    /// Makes the function of one thread, with working memory of its own. It fills the wanted part of lanes `0..elems.len()` of a batch
+    /// with elements `elems` (at most [`LANES`]); the rest is unspecified. The values in a lane depend on its element alone, never on
+    /// its neighbours in the batch.
+    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, NN>;
 }
 
-/// Computes the wanted part of a batch, as [`ElementKernel::evaluate_part`].
-pub(super) type Evaluate<'a, const ND: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<ND>) + 'a>;
-
-/// An element kernel whose type is not known: strategies are compiled once for all kernels. A call per batch costs nothing beside
-/// its elements.
-pub(super) trait AnyKernel<const ND: usize>: Sync {
-    /// Makes the function of one thread, with working memory of its own.
-    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, ND>;
-}
-
-impl<const ND: usize, K: ElementKernel<ND>> AnyKernel<ND> for K {
-    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, ND> {
-        let mut scratch = self.scratch();
-        match wanted {
-            Wanted::Both => Box::new(move |elems, out| self.evaluate(elems, &mut scratch, out)),
-            part => Box::new(move |elems, out| self.evaluate_part(elems, part, &mut scratch, out)),
-        }
-    }
-}
+/// Fills a batch with elements. Strategies are compiled once for all kernels: a call per batch costs nothing beside its elements.
+pub type Evaluate<'a, const NN: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<NN>) + 'a>;

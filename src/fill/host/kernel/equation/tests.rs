@@ -82,10 +82,11 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
     }
     let tables = Basis::new(element).at(&element.rule());
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
-    let (mut scratch, mut out) = (kernel.scratch(), vec![ElementBatch::<ND>::ZERO]);
+    let (mut evaluate, mut out) =
+        (kernel.evaluator(Wanted { matrix: true, residual: true }), vec![ElementBatch::<ND>::ZERO]);
     for first in (0..ELEMS).step_by(LANES) {
         let elems = first..ELEMS.min(first + LANES);
-        kernel.evaluate(elems.clone(), &mut scratch, &mut out[0]);
+        evaluate(elems.clone(), &mut out[0]);
         for elem in elems {
             let own = |node: &u32| *node as usize;
             let x: Vec<[f64; 3]> = elem_node.elem(elem).iter().map(|node| coords[own(node)]).collect();
@@ -143,7 +144,7 @@ proptest! {
         let nodal = t.map(|t| [t]);
         let kernel = EquationKernel::<1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
         let mut out = ElementBatch::ZERO;
-        kernel.evaluate(0..1, &mut kernel.scratch(), &mut out);
+        kernel.evaluator(Wanted { matrix: true, residual: true })(0..1, &mut out);
         let (residual, matrix) = reference(x, t, &heat);
         let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
         for i in 0..8 {

@@ -1,0 +1,44 @@
+//! What an assembly reads and writes: a sparsity pattern with the positions of element matrices in it, values and residual.
+
+use crate::contraction::Sum;
+use crate::graph::ElemGraph;
+use crate::sparse::{CrsGraph, CrsMatrix};
+
+/// The arrays that an assembly writes.
+#[derive(Debug)]
+pub enum Parts<'a> {
+    /// The matrix and the residual.
+    Both(&'a mut CrsMatrix, &'a mut [f64]),
+    /// The matrix alone.
+    Matrix(&'a mut CrsMatrix),
+    /// The residual alone.
+    Residual(&'a mut [f64]),
+}
+
+/// Parts of a batch of elements that an assembly reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// Whether matrices are read.
+    pub matrix: bool,
+    /// Whether residuals are read.
+    pub residual: bool,
+}
+
+/// What strategies read of a graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pattern<'a> {
+    pub crs: &'a CrsGraph,
+    pub elem: &'a ElemGraph,
+    /// Whether scatter and colour prefetch what they add to.
+    pub is_scattered: bool,
+}
+
+/// The arrays that an assembly writes, of checked lengths; a part that is not wanted is empty.
+pub(super) struct Output<'a> {
+    pub values: &'a mut [f64],
+    pub residual: &'a mut [f64],
+    /// What happens to the numbers that stand there.
+    pub sum: Sum,
+    /// The parts that are assembled.
+    pub wanted: Wanted,
+}
