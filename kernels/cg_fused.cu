@@ -49,56 +49,16 @@ INLINE Step step_of(int gamma_slot, double scalar) {
     return step;
 }
 
-// Replaces each value by its sum over the threads of a block, in thread 0.
-template <int N> INLINE void block_sums(double (&values)[N]) {
-    __shared__ double of_warp[N][THREADS / WARP];
-#pragma unroll
-    for (int k = 0; k < N; k++) values[k] = warp_sum(values[k]);
-    __syncthreads();
-    if (lane_index() == 0) {
-#pragma unroll
-        for (int k = 0; k < N; k++) of_warp[k][threadIdx.x / WARP] = values[k];
-    }
-    __syncthreads();
-    if (threadIdx.x >= WARP) return;
-#pragma unroll
-    for (int k = 0; k < N; k++) values[k] = warp_sum(threadIdx.x < THREADS / WARP ? of_warp[k][threadIdx.x] : 0.0);
-}
-
-// Ends a step whose threads have the partial sums `sums`: the last block stores their totals in `slots`, and the scalars of the step.
-template <int N> INLINE void end(const Step& step, double (&sums)[N], const int (&slots)[N], double* partials, double* scalars,
-                                 u32* ticket) {
-    __shared__ bool is_last;
-    bool is_one = threadIdx.x == 0;
-    block_sums(sums);
-    if (is_one) {
-#pragma unroll
-        for (int k = 0; k < N; k++) partials[k * gridDim.x + blockIdx.x] = sums[k];
-        __threadfence();
-        // The fence above makes the partial sums visible before the ticket.
-        is_last = atomicAdd(ticket, 1u) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
-#pragma unroll
-    for (int k = 0; k < N; k++) sums[k] = 0;
-    for (u32 block = threadIdx.x; block < gridDim.x; block += THREADS) {
-        // Read past the L1 cache, which may hold old values.
-#pragma unroll
-        for (int k = 0; k < N; k++) sums[k] += __ldcg(partials + k * gridDim.x + block);
-    }
-    block_sums(sums);
-    if (!is_one) return;
-    // Ready for the next launch, without a memset between.
-    *ticket = 0;
+// Ends a step whose threads have the partial sums `part` of r.r: the last block stores the total and the scalars of the step.
+INLINE void end(const Step& step, double part, double* partials, double* scalars, u32* ticket) {
+    double total;
+    if (!grid_sum<THREADS>(part, partials, ticket, total)) return;
     // Where the host reads r.r: the slot of the parity of the count.
     scalars[u64(step.count) % 2] = step.rr, scalars[PQ] = step.curvature;
     scalars[COUNT] = step.count, scalars[STATE] = step.state;
     if (step.state != 0) return;
     scalars[UPDATES] = step.count + 1, scalars[GAMMA_BEFORE] = step.gamma, scalars[ALPHA_BEFORE] = step.alpha;
-#pragma unroll
-    for (int k = 0; k < N; k++) scalars[slots[k]] = sums[k];
+    scalars[RR] = total;
 }
 
 // A load that stays where it stands: before the scalars are known.
@@ -109,25 +69,24 @@ INLINE double2 load(const double2* from) {
 }
 INLINE double load(const double* from) { return *from; }
 
-// A step over n items: `pairs` loads and updates two at once, `items` one. gamma is in slot `gamma`, sums go to `slots`.
-template <int N, class Pairs, class Items>
-INLINE void walk(u64 n, const Pairs& pairs, const Items& items, int gamma, const int (&slots)[N], double* partials, double* scalars,
-                 u32* ticket) {
+// A step over n items: `pairs` loads and updates two at once, `items` one. gamma is in slot `gamma`.
+template <class Pairs, class Items>
+INLINE void walk(u64 n, const Pairs& pairs, const Items& items, int gamma, double* partials, double* scalars, u32* ticket) {
     double scalar = lane_index() < SCALARS ? __ldcg(scalars + lane_index()) : 0.0;
     u64 pair = thread_index();
     typename Pairs::At first = {};
     if (pair < n / 2) first = pairs.loaded(pair);
     Step step = step_of(gamma, scalar);
     if (step.state_before != 0) return;
-    double sums[N] = {};
+    double sum = 0;
     if (step.state == 0) {
-        if (pair < n / 2) pairs.update(pair, first, step.alpha, step.beta, sums);
+        if (pair < n / 2) pairs.update(pair, first, step.alpha, step.beta, sum);
         for (pair += thread_count(); pair < n / 2; pair += thread_count()) {
-            pairs.update(pair, pairs.loaded(pair), step.alpha, step.beta, sums);
+            pairs.update(pair, pairs.loaded(pair), step.alpha, step.beta, sum);
         }
-        if (n % 2 == 1 && thread_index() == 0) items.update(n - 1, items.loaded(n - 1), step.alpha, step.beta, sums);
+        if (n % 2 == 1 && thread_index() == 0) items.update(n - 1, items.loaded(n - 1), step.alpha, step.beta, sum);
     }
-    end(step, sums, slots, partials, scalars, ticket);
+    end(step, sum, partials, scalars, ticket);
 }
 
 INLINE double2 combined(double2 x, double beta, double2 y) { return make_double2(x.x + beta * y.x, x.y + beta * y.y); }
@@ -149,11 +108,11 @@ template <bool IDENTITY, class T> struct Single {
         if constexpr (!IDENTITY) at.u = load(u + i);
         return at;
     }
-    __device__ __forceinline__ void update(u64 i, const At& at, double alpha, double beta, double (&sums)[1]) const {
+    __device__ __forceinline__ void update(u64 i, const At& at, double alpha, double beta, double& sum) const {
         T p_i = combined(IDENTITY ? at.r : at.u, beta, at.p), s_i = combined(at.w, beta, at.s);
         T r_i = combined(at.r, -alpha, s_i);
         p[i] = p_i, s[i] = s_i, x[i] = combined(at.x, alpha, p_i), r[i] = r_i;
-        sums[0] += product(r_i, r_i);
+        sum += product(r_i, r_i);
     }
 };
 
@@ -161,12 +120,12 @@ KERNEL __launch_bounds__(THREADS, SINGLE_BLOCKS)
     single_step(u64 n, const double* w, double* p, double* s, double* x, double* r, double* partials, double* scalars, u32* ticket) {
     Single<true, double2> pairs(nullptr, w, p, s, x, r);
     Single<true, double> items(nullptr, w, p, s, x, r);
-    walk(n, pairs, items, RR, {RR}, partials, scalars, ticket);
+    walk(n, pairs, items, RR, partials, scalars, ticket);
 }
 KERNEL __launch_bounds__(THREADS, SINGLE_BLOCKS)
     single_step_preconditioned(u64 n, const double* u, const double* w, double* p, double* s, double* x, double* r,
                                double* partials, double* scalars, u32* ticket) {
     Single<false, double2> pairs(u, w, p, s, x, r);
     Single<false, double> items(u, w, p, s, x, r);
-    walk(n, pairs, items, GAMMA, {RR}, partials, scalars, ticket);
+    walk(n, pairs, items, GAMMA, partials, scalars, ticket);
 }
