@@ -154,25 +154,3 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 #endif
-
-// Flux and source [sample][c][4] and their derivatives [sample][c][d][4][4] where gradients and values are `u` [sample][c][4].
-KERNEL __launch_bounds__(THREADS)
-    equation_at(u64 count, const double* x, const double* u, const double* parameters, double* weak, double* slopes) {
-    u64 item = thread_index();
-    if (item >= count) return;
-    const Statement equation = *(const Statement*)parameters;
-    Point point = {{x[DIM * item], x[DIM * item + 1], x[DIM * item + 2]}};
-    Fields fields;
-    for (int c = 0; c < DOFS; c++) {
-        const double* from = u + (DOFS * item + c) * TERMS;
-        fields[c] = Field<double>{{{from[0], from[1], from[2]}}, from[DIM]};
-    }
-    Array<Weak<double>, DOFS> found = equation.weak(point, fields);
-    for (int c = 0; c < DOFS; c++) {
-        for (int k = 0; k < TERMS; k++) weak[(DOFS * item + c) * TERMS + k] = k < DIM ? found[c].flux[k] : found[c].source;
-    }
-    each_slope<DOFS, HAS_SLOPES>(equation, point, fields, [&](int c, int d, const Slope<double>& slope) {
-        double* to = slopes + ((DOFS * item + c) * DOFS + d) * TERMS * TERMS;
-        for (int k = 0; k < TERMS * TERMS; k++) to[k] = slope[k / TERMS][k % TERMS];
-    });
-}

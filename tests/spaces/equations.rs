@@ -1,6 +1,8 @@
 //! Equations of a user, for hosts and GPUs.
 
 pub use bratu::Bratu;
+pub use drift::Drift;
+pub use energy::Energy;
 pub use layered::Layered;
 
 #[minifenl::device]
@@ -17,6 +19,46 @@ pub mod bratu {
     impl Equation<1> for Bratu {
         fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
             [Weak { flux: u.grad, source: -N::from(self.lambda) * u.value.exp() }]
+        }
+    }
+}
+
+#[minifenl::device]
+pub mod energy {
+    use minifenl::element::equations::{Equation, Field, Weak};
+    use minifenl::space::lanes::Number;
+
+    /// The minimum of the energy (1 + u^2) (1 + |grad u|^2)^2: symmetric derivatives without zeros, and a flux that is not linear.
+    #[derive(Debug)]
+    pub struct Energy {}
+
+    impl Equation<1> for Energy {
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [a, b, c] = u.grad;
+            let one = N::from(1.0);
+            let (stretch, weight) = (one + a * a + b * b + c * c, one + u.value * u.value);
+            let k = N::from(4.0) * weight * stretch;
+            [Weak { flux: [k * a, k * b, k * c], source: N::from(2.0) * u.value * stretch * stretch }]
+        }
+    }
+}
+
+/// The same with a drift: derivatives without zeros that are not symmetric.
+#[minifenl::device]
+pub mod drift {
+    use minifenl::element::equations::{Equation, Field, Weak};
+    use minifenl::space::lanes::Number;
+
+    #[derive(Debug)]
+    pub struct Drift {}
+
+    impl Equation<1> for Drift {
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [a, b, c] = u.grad;
+            let one = N::from(1.0);
+            let (stretch, weight) = (one + a * a + b * b + c * c, one + u.value * u.value);
+            let k = N::from(4.0) * weight * stretch;
+            [Weak { flux: [k * a, k * b, k * c], source: u.value * (a + b + c) }]
         }
     }
 }

@@ -18,14 +18,12 @@ use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
 use super::{CudaFill, ElementMatrices, Method};
 use crate::element::BasisTables;
-use crate::element::equations::{Equation, Field};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsMatrix, RowLayout};
 use crate::{Error, Result};
-use std::array;
 use std::ops::Range;
 
 /// Threads per block, as in the kernels.
@@ -33,9 +31,6 @@ const THREADS: u32 = 128;
 /// Bytes of coefficients between the two kernels. With less, launches are too small: on an H200, matrices of `hex27` with one unknown
 /// take 1.20 ns per node with a quarter of it, 0.91 with all.
 const WORK_BYTES: usize = 64 << 20;
-/// Points at which [`CudaEquationKernel::difference`] compares.
-const SAMPLES: usize = 1000;
-const TERMS: usize = 4;
 
 /// The kernels of an equation of `D` unknowns per node on one element type.
 #[derive(Debug)]
@@ -160,50 +155,6 @@ impl<const D: usize> CudaEquationKernel<D> {
         }
         Ok(())
     }
-
-    /// Returns the largest relative difference between the GPU's text and the Rust equation, at 1000 points.
-    ///
-    /// # Errors
-    /// [`Error::Device`] with the compiler's message when the text is not CUDA C++, or when the GPU fails.
-    pub fn difference<E: Equation<D>>(&self, space: &Cuda, equation: &E) -> Result<f64> {
-        let samples: Vec<_> = (0..SAMPLES).map(sample_point::<D>).collect();
-        let x: Vec<f64> = samples.iter().flat_map(|(x, _)| *x).collect();
-        let field = |u: &Field<f64>| [u.grad[0], u.grad[1], u.grad[2], u.value];
-        let u: Vec<f64> = samples.iter().flat_map(|(_, u)| u.iter().flat_map(field)).collect();
-        let (x, u) = (space.upload(&x)?, space.upload(&u)?);
-        let (mut weak, mut slopes) =
-            (space.unfilled(SAMPLES * D * TERMS)?, space.unfilled(SAMPLES * D * D * TERMS * TERMS)?);
-        let arguments = arguments![SAMPLES as u64, &x, &u, &self.parameters, &mut weak, &mut slopes];
-        let grid = Grid::cover(SAMPLES, THREADS);
-        space.launch_specialised(&EQUATION, &self.front, "equation_at", grid, arguments)?;
-        let (weak, slopes) = (space.download(&weak)?, space.download(&slopes)?);
-        let expected_weak = samples.iter().flat_map(|&(x, u)| equation.weak(x, u));
-        let expected_weak: Vec<f64> = expected_weak.flat_map(|w| [w.flux[0], w.flux[1], w.flux[2], w.source]).collect();
-        let expected_slopes = samples.iter().flat_map(|&(x, u)| equation.slopes(x, u));
-        let expected_slopes: Vec<f64> = expected_slopes.flatten().flatten().flatten().collect();
-        Ok(larger(relative(&weak, &expected_weak), relative(&slopes, &expected_slopes)))
-    }
-}
-
-/// A point with gradients and values without a pattern; coordinates and values are positive.
-fn sample_point<const D: usize>(sample: usize) -> ([f64; 3], [Field<f64>; D]) {
-    let noise = |k: usize| {
-        let bits = ((sample * 64 + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (bits >> 11) as f64 / (1u64 << 53) as f64
-    };
-    let grad = |c: usize| array::from_fn(|a| 2.0 * noise(3 + 4 * c + a) - 1.0);
-    (array::from_fn(noise), array::from_fn(|c| Field { grad: grad(c), value: 0.5 + noise(6 + 4 * c) }))
-}
-
-/// The larger number, or NaN if one is.
-fn larger(a: f64, b: f64) -> f64 {
-    if a > b || a.is_nan() { a } else { b }
-}
-
-/// Largest difference, relative to the largest expected number.
-fn relative(found: &[f64], expected: &[f64]) -> f64 {
-    let scale = expected.iter().fold(f64::MIN_POSITIVE, |max, x| max.max(x.abs()));
-    found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |max, d| larger(d, max))
 }
 
 impl CudaFill {

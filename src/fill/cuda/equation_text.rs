@@ -48,40 +48,11 @@ impl<const D: usize> EquationText<D> {
         }
     }
 
-    /// Takes text by hand: a struct `name` whose members are doubles, the `parameters`, with the method
-    /// `template <class N> __device__ Array<Weak<N>, D> weak(Array<N, 3> x, Array<Field<N>, D> u) const`. `kernels/device.cuh` holds
-    /// the types. Derivatives follow by dual numbers, and the matrix is not taken to be symmetric.
-    pub fn from_cuda(name: &str, text: &str, parameters: &[f64]) -> Self {
-        EquationText {
-            name: name.into(),
-            text: text.into(),
-            parameters: parameters.to_vec(),
-            has_slopes: false,
-            has_derivative: false,
-            is_tangent: true,
-            symmetric: false,
-            nonzero: [[u16::MAX; D]; D],
-            flux: Flux::UNKNOWN,
-        }
-    }
-
-    /// States that the text has a method `slopes`, which returns `Array<Array<Slope<N>, D>, D>`.
-    #[must_use]
-    pub fn with_slopes(self) -> Self {
-        EquationText { has_slopes: true, ..self }
-    }
-
     /// With [`Jacobian::Ad`], derivatives follow by dual numbers also where the text has `slopes`.
     #[must_use]
     pub fn with_jacobian(self, jacobian: Jacobian) -> Self {
         let by_hand = jacobian == Jacobian::Analytic;
         EquationText { has_slopes: self.has_slopes && by_hand, has_derivative: self.has_derivative && by_hand, ..self }
-    }
-
-    /// States that element matrices are symmetric, so that half of each is computed.
-    #[must_use]
-    pub fn symmetric(self) -> Self {
-        EquationText { symmetric: true, ..self }
     }
 
     /// Whether element matrices are symmetric.

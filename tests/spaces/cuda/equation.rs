@@ -43,7 +43,6 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
         let text = EquationText::of(equation).with_jacobian(jacobian);
         let mut kernel = CudaEquationKernel::new(space, &text, &tables).unwrap();
         let name = format!("{name}, {jacobian_name}");
-        assert!(kernel.difference(space, equation).unwrap() < 1e-14, "{name}: at points");
         for ((strategy, strategy_name), step) in Strategy::ALL.into_iter().flat_map(|s| [(s, elems), (s, elems / 3)]) {
             let mut fill = CudaFill::with_step(space, strategy, step, &on_device).unwrap();
             let mut found = CrsMatrix::zeros_on(space, on_device.crs.clone()).unwrap();
@@ -94,23 +93,6 @@ fn elasticity_is_assembled_as_on_a_host() {
     check::<_, 3, 8, 24>(&space, &equation, ElementType::Hex8, [5, 6, 7]);
     check::<_, 3, 4, 12>(&space, &equation, ElementType::Tet4, [3, 4, 5]);
     check::<_, 3, 27, 81>(&space, &equation, ElementType::Hex27, [3, 2, 4]);
-}
-
-#[test]
-fn text_by_hand_is_compared_with_rust() {
-    let Some(space) = gpu("text_by_hand_is_compared_with_rust") else { return };
-    let tables = Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule());
-    let difference = |factor: &str| {
-        let text = format!(
-            "struct Mine {{ double k; template <class N> __device__ Array<Weak<N>, 1> weak(Array<N, 3>, Array<Field<N>, 1> u) const {{\n\
-             return {{{{{{{{k * u[0].grad[0], k * u[0].grad[1], {factor} * u[0].grad[2]}}, u[0].value * u[0].value}}}}}};\n}} }};"
-        );
-        let text = EquationText::<1>::from_cuda("Mine", &text, &[1.7]).symmetric();
-        CudaEquationKernel::new(&space, &text, &tables)?.difference(&space, &Heat::new(1.7))
-    };
-    assert!(difference("k").unwrap() < 1e-15);
-    assert!(difference("1.8").unwrap() > 0.01);
-    assert!(difference("mu").unwrap_err().to_string().contains("undefined"));
 }
 
 #[test]

@@ -164,17 +164,5 @@ fn nvrtc_compiles_the_text_for_every_architecture() {
         compile(&target, &EquationText::of(&Bratu { lambda: 1.0 }), ElementType::Hex8).unwrap();
         let layered = Layered { weights: [1.0; 3], mix: [[1.0; 2]; 2], limit: 1.0 };
         compile(&target, &EquationText::of(&layered), ElementType::Tet4).unwrap();
-        // By hand, and with an error in its second line.
-        let by_hand = |source: &str| {
-            let text = format!(
-                "struct Bratu {{ double lambda; template <class N> __device__ Array<Weak<N>, 1> weak(Array<N, 3>, Array<Field<N>, 1> u) \
-                 const {{\n{source} }} }};"
-            );
-            let text = EquationText::<1>::from_cuda("Bratu", &text, &[1.0]).symmetric();
-            compile(&target, &text, ElementType::Tet4)
-        };
-        by_hand("return {{{u[0].grad, -lambda * exp(u[0].value)}}};").unwrap();
-        let error = by_hand("return {{{u[0].grad, -mu * exp(u[0].value)}}};").unwrap_err();
-        assert!(error.contains("\"mu\" is undefined") && error.contains("Bratu"), "{error}");
     }
 }

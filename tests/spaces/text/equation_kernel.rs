@@ -2,7 +2,7 @@
 //! Without a GPU: the compiler of the host compiles their text. A loop takes the place of blocks and threads; for contractions, 32
 //! threads are the lanes of a warp, and a function the tensor cores.
 
-use crate::equations::{Bratu, Layered};
+use crate::equations::{Bratu, Energy, Layered};
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
 use minifenl::element::{Basis, ElementType};
 use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Wanted};
@@ -12,26 +12,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use support::noise;
-
-#[minifenl::device]
-mod energy {
-    use minifenl::element::equations::{Equation, Field, Weak};
-    use minifenl::space::lanes::Number;
-
-    /// The minimum of the energy (1 + u^2) (1 + |grad u|^2)^2: symmetric derivatives without zeros, and a flux that is not linear.
-    #[derive(Debug)]
-    pub struct Energy {}
-
-    impl Equation<1> for Energy {
-        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
-            let [a, b, c] = u.grad;
-            let one = N::from(1.0);
-            let (stretch, weight) = (one + a * a + b * b + c * c, one + u.value * u.value);
-            let k = N::from(4.0) * weight * stretch;
-            [Weak { flux: [k * a, k * b, k * c], source: N::from(2.0) * u.value * stretch * stretch }]
-        }
-    }
-}
 
 /// Elements, as many as a batch of the host has; columns in front of theirs and behind them are not written.
 const ELEMS: usize = 5;
@@ -294,7 +274,7 @@ fn kernels_compute_the_element_matrices_of_the_host() {
     check::<_, 1, 8, 8>(&compiler, &Heat::new(1.7), ElementType::Hex8);
     check::<_, 1, 8, 8>(&compiler, &Diffusion { direction: [0.5, 1.0, -0.25] }, ElementType::Hex8);
     check::<_, 1, 8, 8>(&compiler, &Bratu { lambda: 1.3 }, ElementType::Hex8);
-    check::<_, 1, 8, 8>(&compiler, &energy::Energy {}, ElementType::Hex8);
+    check::<_, 1, 8, 8>(&compiler, &Energy {}, ElementType::Hex8);
     check::<_, 1, 6, 6>(&compiler, &Bratu { lambda: 1.3 }, ElementType::Wedge6);
     // In two, with one tile and with several.
     let elasticity = Elasticity { lambda: 1.2, mu: 0.8, force: [0.1, 0.0, -1.0] };
