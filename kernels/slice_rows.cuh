@@ -37,3 +37,8 @@ INLINE double table_sum(double sum, u32 width, u32 row, int last, const int* tab
     }
     return sum;
 }
+
+// The parameters of a matrix. `walk` and the usual table are those of symmetric ones.
+#define SLICES(V)                                                                                                            \
+    u64 columns, u64 walk, const u64 *slice_offsets, const u64 *words, const int *offsets, const u32 *listed, const V *values,\
+        const __grid_constant__ CommonTable usual

@@ -7,12 +7,8 @@
 // slices with equal tables share one. A product then reads little more than the values: 8.6 bytes per entry of a box
 // instead of 12.
 
-constexpr int THREADS = 256;
 // Warps per block of the kernel that moves CRS values into slices (shared memory: 41 KB).
 constexpr int WARPS = 4;
-
-typedef double f64;
-typedef float f32;
 
 // A row of a slice, as seen by one lane of its warp. Rows past the end are empty.
 struct Row {
@@ -88,74 +84,36 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const From*
     }
 }
 
-// Calls each(row, sum) for this thread's rows up to `last`, from `row` on, which ends at the next one. Slices begin at multiples of
-// 32.
-template <class V, class X, class Each>
-INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, const u64* words, const int* offsets,
-                    const u32* listed, const V* values, X x, Each each) {
-    for (; row < last; row += thread_count()) {
-        u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = __ldg(words + slice);
-        u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
-        const V* own = values + start + lane_index();
-        if (!(word & LISTED)) {
-            each(row, table_sum<14, true>(0, width, u32(row), int(columns) - 1, offsets + word, own, x));
-        } else {
-            each(row, listed_sum<9>(width, listed + (word & ~LISTED) + lane_index(), own, x));
+template <class V> struct Matrix {
+    u64 columns;
+    const u64 *slice_offsets, *words;
+    const int* offsets;
+    const u32* listed;
+    const V* values;
+
+    __device__ __forceinline__ u64 first(u64 row) const { return row + thread_index(); }
+    __device__ __forceinline__ u64 end(u64, u64 last) const { return last; }
+    __device__ __forceinline__ u64 inside(u64 interior) const { return interior / THREADS * THREADS; }
+    __device__ __forceinline__ bool is_before(u64 row, u64 end) const { return row - threadIdx.x < end; }
+    // Slices begin at multiples of 32.
+    template <class X, class Each> __device__ __forceinline__ void rows_of(u64& row, u64 end, u64, u64, X x, Each each) const {
+        for (; row < end; row += thread_count()) {
+            u64 slice = row / SLICE, start = __ldg(slice_offsets + slice), word = __ldg(words + slice);
+            u32 width = u32((__ldg(slice_offsets + slice + 1) - start) / SLICE);
+            const V* own = values + start + lane_index();
+            if (!(word & LISTED)) {
+                each(row, table_sum<14, true>(0, width, u32(row), int(columns) - 1, offsets + word, own, x));
+            } else {
+                each(row, listed_sum<9>(width, listed + (word & ~LISTED) + lane_index(), own, x));
+            }
         }
     }
-}
+};
 
-// y = A x. 64 registers per thread keep the loads of a batch together. Without the bound ptxas allots 32 and splits the batch: 0.90
+// 4 blocks: 64 registers per thread keep the loads of a batch together. Without the bound ptxas allots 32 and splits the batch: 0.90
 // instead of 1.04 of the copy bandwidth on an H200.
-#define SPMV_OF(NAME, V)                                                                                                     \
-    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 rows, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets, const u32* listed,       \
-        const V* values, const double* x, double* y) {                                                                       \
-        u64 from = thread_index();                                                                                           \
-        rows_of(from, rows, columns, slice_offsets, words, offsets, listed, values, Whole{x},                                \
-                [&](u64 row, double sum) { y[row] = sum; });                                                                 \
-    }
-
-// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
-// `ranks` is not null. Does nothing once *stop is not 0.
-#define SPMV_DOT_OF(NAME, V)                                                                                                 \
-    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 first, u64 last, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets,               \
-        const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
-        double* partials, u32 slot, double* scalars, u32* ticket) {                                                          \
-        if (is_stopped(stop)) return;                                                                                        \
-        double dot = 0, total;                                                                                               \
-        u64 from = first + thread_index();                                                                                   \
-        rows_of(from, last, columns, slice_offsets, words, offsets, listed, values, Whole{x},                                \
-                        [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                            \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
-            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
-        }                                                                                                                    \
-    }
-
-// The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the other rows,
-// waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
-#define SPMV_DOT_EXCHANGING_OF(NAME, V)                                                                                      \
-    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 interior, u64 rows, u64 columns, u64, const u64* slice_offsets, const u64* words, const int* offsets,            \
-        const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
-        const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket) {                                        \
-        if (is_stopped(stop)) return;                                                                                        \
-        Exchange& halo = *(Exchange*)exchange;                                                                               \
-        halo.send(halo.last_turn() + 1, x);                                                                                  \
-        double dot = 0, total;                                                                                               \
-        u64 from = thread_index();                                                                                           \
-        auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
-        rows_of(from, interior / THREADS * THREADS, columns, slice_offsets, words, offsets, listed, values, Whole{x}, each); \
-        if (from - threadIdx.x < rows) {                                                                                     \
-            Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
-            rows_of(from, rows, columns, slice_offsets, words, offsets, listed, values, split, each);                        \
-        }                                                                                                                    \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
-            scalars[slot] = total;                                                                                           \
-            halo.epoch += 1;                                                                                                 \
-        }                                                                                                                    \
-    }
+#define PRODUCTS_OF(PLAIN, DOT, EXCHANGING, V)                                                                               \
+    PRODUCTS(PLAIN, DOT, EXCHANGING, 4, (Matrix<V>{columns, slice_offsets, words, offsets, listed, values}), SLICES(V))
 
 #define UPDATE(NAME, HALVES, V, FROM)                                                                                        \
     KERNEL __launch_bounds__(WARPS * WARP, 5)                                                                                \
@@ -164,12 +122,8 @@ INLINE void rows_of(u64& row, u64 last, u64 columns, const u64* slice_offsets, c
         update<HALVES>(rows, row_map, entries, from, slice_offsets, words, offsets, values, overflows);                      \
     }
 
-SPMV_OF(pattern_f64, f64)
-SPMV_DOT_OF(pattern_dot_f64, f64)
-SPMV_DOT_EXCHANGING_OF(pattern_dot_exchanging_f64, f64)
-SPMV_OF(pattern_f32, f32)
-SPMV_DOT_OF(pattern_dot_f32, f32)
-SPMV_DOT_EXCHANGING_OF(pattern_dot_exchanging_f32, f32)
+PRODUCTS_OF(pattern_f64, pattern_dot_f64, pattern_dot_exchanging_f64, f64)
+PRODUCTS_OF(pattern_f32, pattern_dot_f32, pattern_dot_exchanging_f32, f32)
 UPDATE(update_f64, false, f64, f64)
 UPDATE(update_f32, false, f32, f32)
 UPDATE(update_single, false, f32, f64)

@@ -11,10 +11,7 @@
 // A row is summed in the order of the mirrored entries, then the stored ones, by ascending column each. Where all entries below the
 // diagonal are mirrored, this is the order of all columns.
 
-constexpr int THREADS = 256, WARPS = THREADS / WARP;
-
-typedef double f64;
-typedef float f32;
+constexpr int WARPS = THREADS / WARP;
 
 // A slice's table of offsets, of `width` stored and `mirrored` mirrored entries.
 struct Table {
@@ -91,8 +88,13 @@ template <class V, int BATCH> struct Matrix {
     // Slices of a group, whose tiles follow each other, and their number.
     __device__ __forceinline__ u32 group() const { return plane * (WARPS / warps_apart()); }
     __device__ __forceinline__ u32 tiles_of_group() const { return plane / warps_apart(); }
-    // Number of tiles of `slices` slices; the last ones may be in part beyond the end.
-    __device__ __forceinline__ u32 tiles(u64 slices) const { return u32((slices + group() - 1) / group()) * tiles_of_group(); }
+    __device__ __forceinline__ u32 first(u64) const { return blockIdx.x; }
+    // Number of tiles; the last ones may be in part beyond the end.
+    __device__ __forceinline__ u32 end(u64 first, u64 last) const {
+        return u32(((last - first + SLICE - 1) / SLICE + group() - 1) / group()) * tiles_of_group();
+    }
+    __device__ __forceinline__ u32 inside(u64 interior) const { return u32(interior / (u64(SLICE) * group())) * tiles_of_group(); }
+    __device__ __forceinline__ bool is_before(u32 tile, u32 end) const { return tile < end; }
     // This thread's row in a tile of the rows from `first` on.
     __device__ __forceinline__ u64 row_of(u64 first, u32 tile) const {
         const u32 warp = threadIdx.x / WARP, apart = warps_apart(), group_of = tile / tiles_of_group();
@@ -111,7 +113,6 @@ template <class V, int BATCH> struct Matrix {
         double sum = mirrored_sum<BATCH>(u32(row), table, values + start, x);
         return table_sum<BATCH, false>(sum, width, u32(row), int(columns) - 1, table.from, values + start + lane_index(), x);
     }
-    // Calls each(row, sum) for this thread's rows in tiles up to `end`, from `tile` on, which ends at the next one.
     template <class X, class Each>
     __device__ __forceinline__ void rows_of(u32& tile, u32 end, u64 first, u64 last, X x, Each each) const {
         for (; tile < end; tile += gridDim.x) {
@@ -121,68 +122,12 @@ template <class V, int BATCH> struct Matrix {
     }
 };
 
-// y = A x
-#define SPMV_OF(NAME, V)                                                                                                     \
-    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 rows, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets, const u32* listed,  \
-        const V* values, const double* x, double* y, const __grid_constant__ CommonTable usual) {                            \
-        Matrix<V, 7> matrix{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual};      \
-        u32 tile = blockIdx.x;                                                                                               \
-        matrix.rows_of(tile, matrix.tiles((rows + SLICE - 1) / SLICE), 0, rows, Whole{x},                                    \
-                       [&](u64 row, double sum) { y[row] = sum; });                                                          \
-    }
+#define PRODUCTS_OF(PLAIN, DOT, EXCHANGING, V)                                                                               \
+    PRODUCTS(PLAIN, DOT, EXCHANGING, 4,                                                                                      \
+             (Matrix<V, 7>{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual}), SLICES(V))
 
-// y = A x over rows first..last; scalars[slot] = x.y, added to the value of the preceding rows, or summed over all ranks if
-// `ranks` is not null. Does nothing once *stop is not 0.
-#define SPMV_DOT_OF(NAME, V)                                                                                                 \
-    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 first, u64 last, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,          \
-        const u32* listed, const V* values, const double* x, double* y, const double* stop, const u64* ranks,                \
-        double* partials, u32 slot, double* scalars, u32* ticket, const __grid_constant__ CommonTable usual) {               \
-        if (is_stopped(stop)) return;                                                                                        \
-        Matrix<V, 7> matrix{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual};      \
-        double dot = 0, total;                                                                                               \
-        u32 tile = blockIdx.x;                                                                                               \
-        matrix.rows_of(tile, matrix.tiles((last - first + SLICE - 1) / SLICE), first, last, Whole{x},                        \
-                       [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); });                             \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
-            scalars[slot] = first == 0 ? total : scalars[slot] + total;                                                      \
-        }                                                                                                                    \
-    }
-
-// The same over all rows, with an exchange of the ghosts of x, which the rows from `interior` on read: sends, computes the tiles
-// without such rows, waits. The sum has the same bits. All ranks stop at the same product, so a stopped one exchanges nothing.
-#define SPMV_DOT_EXCHANGING_OF(NAME, V)                                                                                      \
-    KERNEL __launch_bounds__(THREADS, 4) NAME(                                                                               \
-        u64 interior, u64 rows, u64 columns, u64 walk, const u64* slice_offsets, const u64* words, const int* offsets,       \
-        const u32* listed, const V* values, u64* exchange, const double* x, double* y, const double* stop,                   \
-        const u64* ranks, double* partials, u32 slot, double* scalars, u32* ticket,                                          \
-        const __grid_constant__ CommonTable usual) {                                                                         \
-        if (is_stopped(stop)) return;                                                                                        \
-        Matrix<V, 7> matrix{columns, slice_offsets, words, offsets, listed, values, u32(walk), u32(walk >> 32), usual};      \
-        Exchange& halo = *(Exchange*)exchange;                                                                               \
-        halo.send(halo.last_turn() + 1, x);                                                                                  \
-        double dot = 0, total;                                                                                               \
-        u32 tile = blockIdx.x, end = matrix.tiles((rows + SLICE - 1) / SLICE);                                               \
-        auto each = [&](u64 row, double sum) { y[row] = sum, dot += sum * __ldg(x + row); };                                 \
-        const u32 whole_groups = u32(interior / (u64(SLICE) * matrix.group()));                                              \
-        matrix.rows_of(tile, whole_groups * matrix.tiles_of_group(), 0, rows, Whole{x}, each);                               \
-        if (tile < end) {                                                                                                    \
-            Split split{x, halo.wait(halo.last_turn() + 1), halo.owned};                                                     \
-            matrix.rows_of(tile, end, 0, rows, split, each);                                                                 \
-        }                                                                                                                    \
-        if (grid_sum_of_ranks<THREADS>(dot, partials, ticket, ranks, total)) {                                               \
-            scalars[slot] = total;                                                                                           \
-            halo.epoch += 1;                                                                                                 \
-        }                                                                                                                    \
-    }
-
-SPMV_OF(symmetric_f64, f64)
-SPMV_DOT_OF(symmetric_dot_f64, f64)
-SPMV_DOT_EXCHANGING_OF(symmetric_dot_exchanging_f64, f64)
-SPMV_OF(symmetric_f32, f32)
-SPMV_DOT_OF(symmetric_dot_f32, f32)
-SPMV_DOT_EXCHANGING_OF(symmetric_dot_exchanging_f32, f32)
+PRODUCTS_OF(symmetric_f64, symmetric_dot_f64, symmetric_dot_exchanging_f64, f64)
+PRODUCTS_OF(symmetric_f32, symmetric_dot_f32, symmetric_dot_exchanging_f32, f32)
 
 // Whether two entries differ by more than `most`. Two that are not finite do not: the solver reports them.
 INLINE bool differ(double value, double partner, double most) {

@@ -3,11 +3,12 @@
 use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Products with a CRS matrix.
-pub static SPARSE: KernelFile = kernel_file!("sparse", "ranks.cuh");
+pub static SPARSE: KernelFile = kernel_file!("sparse", "ranks.cuh", "products.cuh");
 /// Sliced matrices: values from CRS, and products.
-pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh", "slices.cuh", "slice_rows.cuh");
+pub static SLICES: KernelFile = kernel_file!("slices", "ranks.cuh", "products.cuh", "slices.cuh", "slice_rows.cuh");
 /// The same with half of a symmetric matrix.
-pub static SLICES_SYMMETRIC: KernelFile = kernel_file!("slices_symmetric", "ranks.cuh", "slices.cuh", "slice_rows.cuh");
+pub static SLICES_SYMMETRIC: KernelFile =
+    kernel_file!("slices_symmetric", "ranks.cuh", "products.cuh", "slices.cuh", "slice_rows.cuh");
 /// Layout of a sparsity pattern in slices.
 pub static SLICE_LAYOUT: KernelFile = kernel_file!("slice_layout", "slices.cuh");
 

@@ -173,12 +173,9 @@ impl<V: DeviceValue> SlicedEll<V> {
         check_at_least("spmv", "x", x.len(), columns)?;
         check_at_least("spmv", "y", y.len(), rows)?;
         let name = V::SLICED[self.stored as usize];
-        let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
-            (&self.values, &*self.layout);
         let grid = Grid::new(self.tiles(rows), THREADS);
-        let (rows, columns, walk) = (rows as u64, columns as u64, walk.word());
-        let arguments = arguments![rows, columns, walk, slice_offsets, words, offsets, listed, values, x, y];
-        self.launch(space, name, grid, arguments)
+        let mut arguments = self.arguments(arguments![rows as u64], arguments![x, y]);
+        space.launch(self.file(), name, grid, &mut arguments)
     }
 
     /// Computes y = A x and x.y over `rows`, see [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot).
@@ -198,18 +195,12 @@ impl<V: DeviceValue> SlicedEll<V> {
         check_dot((self.graph.rows(), columns, SLICE), &rows, x, y, sums, slot)?;
         let name = V::SLICED_DOT[self.stored as usize];
         let grid = space.product_grid(self.file(), name, self.tiles(rows.len()))?;
-        let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
-            (&self.values, &*self.layout);
-        let (first, last, columns) = (rows.start as u64, rows.end as u64, columns as u64);
         let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
         let ranks = ranks_of_whole(&rows, self.graph.rows(), sums);
         let Reductions { partials, scalars, .. } = sums;
-        #[rustfmt::skip]
-        let arguments = arguments![
-            first, last, columns, walk.word(), slice_offsets, words, offsets, listed, values, x, y, stop, ranks, partials, slot,
-            scalars, ticket,
-        ];
-        self.launch(space, name, grid, arguments)
+        let product = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
+        let mut arguments = self.arguments(arguments![rows.start as u64, rows.end as u64], product);
+        space.launch(self.file(), name, grid, &mut arguments)
     }
 
     /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
@@ -229,17 +220,11 @@ impl<V: DeviceValue> SlicedEll<V> {
         // The grid of the plain product, so that the partial sums are the same.
         let which = self.stored as usize;
         let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(rows))?;
-        let (values, SliceLayout { slice_offsets, words, offsets, columns: listed, walk, .. }) =
-            (&self.values, &*self.layout);
-        let (interior, rows, columns) = (interior as u64, rows as u64, columns as u64);
         let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
-        let (ghosts, Reductions { partials, scalars, .. }) = (exchange, sums);
-        #[rustfmt::skip]
-        let arguments = arguments![
-            interior, rows, columns, walk.word(), slice_offsets, words, offsets, listed, values, ghosts, x, y, stop, ranks, partials,
-            slot, scalars, ticket,
-        ];
-        self.launch(space, V::SLICED_DOT_EXCHANGING[which], grid, arguments)
+        let Reductions { partials, scalars, .. } = sums;
+        let product = arguments![exchange, x, y, stop, ranks, partials, slot, scalars, ticket];
+        let mut arguments = self.arguments(arguments![interior as u64, rows as u64], product);
+        space.launch(self.file(), V::SLICED_DOT_EXCHANGING[which], grid, &mut arguments)
     }
 
     /// Returns the kernels of the products.
@@ -247,14 +232,12 @@ impl<V: DeviceValue> SlicedEll<V> {
         if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
     }
 
-    /// Launches a product; those of halves take the usual table as well.
-    fn launch(&self, space: &Cuda, name: &'static str, grid: Grid, arguments: &mut [Argument]) -> Result<()> {
-        if self.stored != Columns::Halves {
-            return space.launch(&SLICES, name, grid, arguments);
-        }
-        let mut arguments = arguments.to_vec();
-        arguments.push(Argument::of_struct(&self.layout.usual));
-        space.launch(&SLICES_SYMMETRIC, name, grid, &mut arguments)
+    /// The arguments of a product: its rows, the matrix, its vectors.
+    fn arguments(&self, rows: &[Argument], vectors: &[Argument]) -> Vec<Argument> {
+        let SliceLayout { slice_offsets, words, offsets, columns: listed, walk, usual, .. } = &*self.layout;
+        let (columns, usual) = (self.graph.columns() as u64, Argument::of_struct(usual));
+        let matrix = arguments![columns, walk.word(), slice_offsets, words, offsets, listed, &self.values, usual];
+        [rows, matrix, vectors].concat()
     }
 
     /// Returns the number of tiles of `rows` rows, a tile for a block at a time. In halves, tiles that end beyond the rows may be empty.
