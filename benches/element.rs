@@ -6,7 +6,7 @@
 use minifenl::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
 use minifenl::element::{Basis, BasisTables, ElementType, reference};
 use minifenl::fill::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel, Wanted};
-use minifenl::mesh::{ElemNode, ElementBox};
+use minifenl::mesh::{ElemNode, Mesh};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -66,7 +66,7 @@ fn tables(element: ElementType) -> BasisTables {
 
 /// The heat equation and elasticity on boxes of `cells`^3 cells.
 fn equations<const NN: usize, const N3: usize>(element: ElementType, cells: usize) {
-    let mesh = ElementBox::new(element, [cells; 3], [1.0; 3]).unwrap();
+    let mesh = Mesh::of_box(element, [cells; 3], [1.0; 3]).unwrap();
     let (table, coords, elems) = (&mesh.elem_node, &mesh.node_coord, mesh.elem_node.elem_count());
     let (basis, u, v) = (tables(element), vec![[1.5]; coords.len()], vec![[1.0; 3]; coords.len()]);
     let (heat, solid) = (Heat::new(1.9), Elasticity { lambda: 1.2, mu: 0.8, force: [0.0; 3] });

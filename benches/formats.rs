@@ -20,7 +20,7 @@ fn wave(n: usize, k: f64) -> Vec<f64> {
 fn laplace(m: u64) -> Result<CrsMatrix> {
     let space = Threads::with_current(allowed_cores())?;
     let spec = BoxSpec::unit([m; 3], CoordinateMap::None)?;
-    let mesh = Mesh::new(&space, BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
+    let mesh = Mesh::new(&space, BoxPart::new(&spec, 0, 1)?)?;
     let graph = graph::build(&space, &mesh.elem_node, mesh.map.owned_count(), Strategy::default())?.crs;
     let diagonal = graph.longest_row() as f64 - 1.0 + 0.01;
     let mut a = CrsMatrix::zero(graph.clone());

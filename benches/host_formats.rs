@@ -22,7 +22,7 @@ const ITERATIONS: usize = 20;
 /// Returns a symmetric, diagonally dominant 27-point operator on a box.
 fn box_matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
     let spec = BoxSpec::unit([m; 3], CoordinateMap::None)?;
-    let mesh = Mesh::new(space, BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
+    let mesh = Mesh::new(space, BoxPart::new(&spec, 0, 1)?)?;
     let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), Strategy::default())?.crs;
     let mut a = CrsMatrix::zero(graph.clone());
     let (_, values) = a.parts_mut();

@@ -3,7 +3,7 @@
 
 use minifenl::element::{Basis, ElementType};
 use minifenl::sparse::{CrsMatrix, Spmv};
-use minifenl::{Error, Result, comm::Solo, fill::*, graph, graph::Graph, mesh::ElementBox, solve::*, space::*};
+use minifenl::{Error, Result, comm::Solo, fill::*, graph, graph::Graph, mesh::Mesh, solve::*, space::*};
 
 /// The attribute adds the same functions in CUDA C++. Derivatives follow by dual numbers.
 #[minifenl::device]
@@ -56,7 +56,7 @@ fn newton<S: CgSteps + Boundary + Spmv<f64>>(
 
 fn main() -> Result<()> {
     let (host, equation, element) = (Threads::new(allowed_cores())?, bratu::Bratu { lambda: 5.0 }, ElementType::Hex27);
-    let (mesh, tables) = (ElementBox::new(element, [8; 3], [1.0; 3])?, Basis::new(element).at(&element.rule()));
+    let (mesh, tables) = (Mesh::of_box(element, [8; 3], [1.0; 3])?, Basis::new(element).at(&element.rule()));
     let (table, coord) = (&mesh.elem_node, &mesh.node_coord);
     let graph = graph::build(&host, table, coord.len(), graph::Strategy::default())?;
     let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x == 0.0 || x == 1.0).into()).collect();

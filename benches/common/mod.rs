@@ -28,7 +28,7 @@ pub fn space() -> Threads {
 
 pub fn mesh(space: &Threads) -> Mesh {
     let spec = BoxSpec::unit([nodes(); 3], CoordinateMap::TWIST).unwrap();
-    Mesh::new(space, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap()
+    Mesh::new(space, BoxPart::new(&spec, 0, 1).unwrap()).unwrap()
 }
 
 pub fn sizes(mesh: &Mesh, graph: &CrsGraph) -> Sizes {

@@ -34,7 +34,7 @@ pub fn part(edge: usize) -> Result<BoxPart> {
 impl Case {
     /// The graph of the box with the 27-point operator of HPCG on it: 26 on the diagonal, -1 beside it.
     pub fn new(host: &Threads, edge: usize) -> Result<Self> {
-        let mesh = host.generate_mesh(part(edge)?, u64::MAX)?;
+        let mesh = host.generate_mesh(part(edge)?)?;
         let rows = mesh.map.owned_count();
         let graph = graph::build(host, &mesh.elem_node, rows, graph::Strategy::Gather)?.crs;
         let mut values = zeroed(graph.nnz());

@@ -25,7 +25,7 @@ use minifenl::comm::Solo;
 use minifenl::element::equations::Heat;
 use minifenl::element::{Basis, ElementType};
 use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationText};
-use minifenl::mesh::{ElementBox, Mesh, MeshSpace};
+use minifenl::mesh::{Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, ExecutionSpace, Threads, allowed_cores};
@@ -115,7 +115,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
                 groups::cg_iteration(host, table, &case, &format!("crs, {name}"), Some(variant), (&case.matrix, None))?;
             }
         }
-        let mesh = host.generate_mesh(groups::part(edge)?, u64::MAX)?;
+        let mesh = host.generate_mesh(groups::part(edge)?)?;
         if args.has("graph") {
             groups::graphs(host, table, &case, &mesh)?;
         }
@@ -155,7 +155,7 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
         let what = (args.has("spmv"), args.has("cg"));
         formats::all(space, table, &case, (&matrix, ""), &expected, what)?;
         formats::all(space, table, &case, (&space.single(&matrix)?, ", f32"), &expected, what)?;
-        let mesh = Mesh::new(space, groups::part(edge)?, u64::MAX)?;
+        let mesh = Mesh::new(space, groups::part(edge)?)?;
         if args.has("graph") {
             groups::graphs(space, table, &case, &mesh)?;
         }
@@ -199,7 +199,7 @@ fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
         (ElementType::Hex27, quadratic),
         (ElementType::Tet10, quadratic),
     ] {
-        let mesh = ElementBox::new(element, [cells; 3], [1.0; 3])?;
+        let mesh = Mesh::of_box(element, [cells; 3], [1.0; 3])?;
         let (nodes, elems, tables) =
             (mesh.node_coord.len(), mesh.elem_node.elem_count(), Basis::new(element).at(&element.rule()));
         let (elem_node, node_coord) = (&mesh.elem_node.upload(space)?, &space.upload(&mesh.node_coord)?);

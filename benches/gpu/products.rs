@@ -5,7 +5,7 @@ use crate::rows::{Row, Table};
 use minifenl::element::ElementType;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveElasticity};
 use minifenl::fill::{FieldOn, Kernel, Strategy};
-use minifenl::mesh::ElementBox;
+use minifenl::mesh::Mesh;
 use minifenl::run::Job;
 use minifenl::space::MemorySpace;
 use minifenl::sparse::{Format, MatrixStorage, Precision};
@@ -31,7 +31,7 @@ fn cases(edge: usize) -> [(&'static str, Model, ElementType, usize); 4] {
 /// All of them.
 pub fn all<S: Job + Clock>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
     for (name, model, element, cells) in cases(edge) {
-        let mesh = ElementBox::new(element, [cells; 3], [1.0; 3])?;
+        let mesh = Mesh::of_box(element, [cells; 3], [1.0; 3])?;
         let (nodes, dofs) = (mesh.node_coord.len(), model.dofs());
         let elem_node = mesh.elem_node.upload(space)?;
         let coords = space.upload(&mesh.node_coord)?;

@@ -132,14 +132,14 @@ impl FieldErrors {
 mod tests {
     use super::*;
     use crate::element::ElementType;
-    use crate::mesh::ElementBox;
+    use crate::mesh::Mesh;
     use crate::space::{Serial, Threads};
 
     /// The field x + 1/2 against x: an error of 1/2 everywhere, and x^2 integrates to 1/3 of the volume.
     #[test]
     fn errors_of_a_shifted_field_are_those_by_hand() {
         for (element, name) in ElementType::volumes() {
-            let mesh = ElementBox::new(element, [3, 2, 2], [1.0, 2.0, 0.5]).unwrap();
+            let mesh = Mesh::of_box(element, [3, 2, 2], [1.0, 2.0, 0.5]).unwrap();
             let on = FieldOn { element, elem_node: &mesh.elem_node, node_coord: &mesh.node_coord[..] };
             let field: Vec<f64> = mesh.node_coord.iter().flat_map(|x| [x[0] + 0.5, 0.0]).collect();
             let exact = |x: [f64; 3]| [x[0], 0.0, 9.0];
@@ -161,9 +161,9 @@ mod tests {
 
     #[test]
     fn folded_elements_and_values_that_are_not_numbers_are_seen() {
-        let mut mesh = ElementBox::new(ElementType::Tet10, [2; 3], [1.0; 3]).unwrap();
+        let mut mesh = Mesh::of_box(ElementType::Tet10, [2; 3], [1.0; 3]).unwrap();
         let field = vec![f64::NAN; mesh.node_coord.len()];
-        let of = |mesh: &ElementBox, field: &[f64]| {
+        let of = |mesh: &Mesh, field: &[f64]| {
             let node_coord = &mesh.node_coord[..];
             let on = FieldOn { element: ElementType::Tet10, elem_node: &mesh.elem_node, node_coord };
             (check_elements(&Serial, on), field_errors(&Serial, on, field.len(), 1, field, &|_| [0.0; 3]).unwrap())

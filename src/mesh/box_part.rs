@@ -15,9 +15,6 @@ use crate::comm::{Map, Neighbour};
 use crate::space::try_reserve;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
-/// Bytes per node in the whole run: mesh, graph, matrix, element graph and vectors.
-const BYTES_PER_NODE: u64 = 800;
-
 /// A rank whose nodes share elements with nodes of this rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartNeighbour {
@@ -29,6 +26,48 @@ pub struct PartNeighbour {
     pub receive: IndexBox,
     /// Local id of the first node of `receive`.
     pub first_ghost: u64,
+}
+
+/// A box cut among ranks; any part can be computed in O(log p) time: for partitions of many ranks that no rank holds.
+///
+/// ```
+/// use minifenl::mesh::{BoxParts, BoxSpec, CoordinateMap};
+///
+/// let spec = BoxSpec::unit([200; 3], CoordinateMap::None)?.with_imbalance(50.0)?;
+/// let parts = BoxParts::new(&spec, 1000)?;
+/// let owned = (0..1000).map(|rank| Ok(parts.part(rank)?.owned().count())).collect::<minifenl::Result<Vec<u64>>>()?;
+/// assert_eq!(owned.iter().sum::<u64>(), 200 * 200 * 200);
+/// assert!(owned[0] > 11_000 && owned[1..].iter().all(|&count| count < owned[0]));
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BoxParts {
+    spec: BoxSpec,
+    share: Share,
+}
+
+impl BoxParts {
+    /// Checks that every rank owns a node.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for too many ranks or too large an imbalance.
+    pub fn new(spec: &BoxSpec, ranks: usize) -> Result<Self> {
+        let share = Share::whole(spec.nodes(), ranks as u64, spec.imbalance())?;
+        share.check()?;
+        Ok(BoxParts { spec: *spec, share })
+    }
+
+    /// Computes the part of `rank`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when `rank` is not below the number of ranks; [`Error::TooLarge`] when local ids exceed 32 bits.
+    pub fn part(&self, rank: usize) -> Result<BoxPart> {
+        let ranks = self.share.ranks();
+        if rank as u64 >= ranks {
+            return Err(Error::Invalid(format!("invalid rank {rank}: expected 0..{ranks}")));
+        }
+        BoxPart::of_share(&self.spec, self.share, rank)
+    }
 }
 
 /// One rank's part of a box.
@@ -49,16 +88,11 @@ impl BoxPart {
     /// [`Error::Invalid`] when some rank would own no node (too many ranks or too large an imbalance; all ranks return the same
     /// error), or when `rank` is not below `ranks`; [`Error::TooLarge`] when local ids exceed 32 bits.
     pub fn new(spec: &BoxSpec, rank: usize, ranks: usize) -> Result<Self> {
-        if rank >= ranks {
-            return Err(Error::Invalid(format!("invalid rank {rank}: expected 0..{ranks}")));
-        }
-        let share = Share::whole(spec.nodes(), ranks as u64, spec.imbalance())?;
-        share.check()?;
-        Self::of_share(spec, share, rank)
+        BoxParts::new(spec, ranks)?.part(rank)
     }
 
     /// Returns the part of `rank` in a checked share of the whole box.
-    pub(super) fn of_share(spec: &BoxSpec, share: Share, rank: usize) -> Result<Self> {
+    fn of_share(spec: &BoxSpec, share: Share, rank: usize) -> Result<Self> {
         let whole = IndexBox::whole(spec.nodes());
         let owned = share.of_rank(rank as u64);
         let used = owned.grown(&whole);
@@ -101,23 +135,6 @@ impl BoxPart {
             }
         }
         Ok(())
-    }
-
-    /// Rejects a part that needs more than `available` bytes (about 800 per node).
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] with both numbers.
-    pub fn check_memory(&self, available: u64) -> Result<()> {
-        let needed = self.used.count().saturating_mul(BYTES_PER_NODE);
-        if needed <= available {
-            return Ok(());
-        }
-        let mib = |bytes: u64| bytes >> 20;
-        Err(Error::TooLarge {
-            what: format!("a run with {} nodes on this rank", self.used.count()),
-            needed: format!("about {} MiB", mib(needed)),
-            limit: format!("{} MiB of free memory", mib(available)),
-        })
     }
 
     /// Returns the whole box.

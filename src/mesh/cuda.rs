@@ -29,8 +29,7 @@ fn words(part: &BoxPart) -> Vec<u64> {
 }
 
 impl MeshSpace for Cuda {
-    fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh<CudaMemory>> {
-        part.check_memory(available)?;
+    fn generate_mesh(&self, part: BoxPart) -> Result<Mesh<CudaMemory>> {
         let (map, spec) = (part.map()?, *part.spec());
         let (nodes, elems) = (map.local_count(), part.elements().count() as usize);
         let mut table = self.unfilled::<LocalOrdinal>(8 * elems)?;

@@ -3,22 +3,33 @@
 //! ```text
 //! grid points  of a BoxSpec: along an axis 1 per cell for elements of degree 1, 2 per cell for degree 2
 //! owned        grid points of the rank's BoxPart that some element has as a node
-//! elements     all that have an owned node; a cell is cut as by ElementBox
+//! elements     all that have an owned node; cells are cut into 1 hexahedron, 2 wedges, or 6 tetrahedra, one per order of the axes
+//!              (Kuhn 1960)
 //! ```
 //! A node's global id is its position in the grid; `hex20` leaves gaps. Ghosts and messages follow from the ids, so that the same
 //! elements on any other partition would be numbered in the same way. Memory: a table of 8 bytes per element corner meanwhile, and
 //! about 20 bytes per node for the ids and their directory.
 
-use super::element_box::{Piece, pieces, unit_nodes};
 use super::meshed_box::Listed;
-use super::{BoxPart, BoxSpec, IndexBox, Mesh, MeshPart, MeshSpace, point};
-use crate::comm::{Communicator, agree};
-use crate::element::ElementType;
+use super::{BoxPart, BoxSpec, CoordinateMap, IndexBox, Mesh, MeshPart, MeshSpace, point};
+use crate::comm::{Communicator, Solo, agree};
+use crate::element::{ElementType, Shape};
 use crate::space::{MemorySpace, Serial, try_collect, try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, Result};
 use std::collections::BTreeSet;
 
 impl Mesh {
+    /// Cuts the box `[0, size]` into cells, and each cell into elements, on one rank. Nodes run along x first, then y, then z; elements of
+    /// degree 2 have a node at every half cell.
+    ///
+    /// # Errors
+    /// As [`of_elements`](Self::of_elements), [`BoxSpec::new`] and [`BoxPart::new`].
+    pub fn of_box(element: ElementType, cells: [usize; 3], size: [f64; 3]) -> Result<Self> {
+        let points = cells.map(|count| (element.degree() * count + 1) as u64);
+        let spec = BoxSpec::new(points, size, CoordinateMap::None)?;
+        Self::of_elements(&Solo, element, &BoxPart::new(&spec, 0, 1)?)
+    }
+
     /// Makes the tables of a part. `part` cuts the grid points; elements of degree 2 need an odd number of them along each axis.
     /// Collective.
     ///
@@ -126,11 +137,60 @@ fn shapes(element: ElementType) -> Vec<Vec<[u64; 3]>> {
     pieces(element).iter().map(|piece| units.iter().map(|unit| point(piece, unit)).collect()).collect()
 }
 
+/// The image of the unit cube, or of the unit simplex, in a cell: x -> origin + sum_i x_i along_i.
+struct Piece {
+    origin: [i64; 3],
+    along: [[i64; 3]; 3],
+}
+
+impl Piece {
+    /// Returns the grid point of a node of the unit cube or simplex within its cell. Halves are whole numbers of
+    /// points where the degree is 2.
+    fn point(&self, unit: &[f64; 3], degree: usize) -> [usize; 3] {
+        [0, 1, 2].map(|axis| {
+            let moved: f64 = (0..3).map(|i| unit[i] * self.along[i][axis] as f64).sum();
+            (degree as f64 * (self.origin[axis] as f64 + moved)).round() as usize
+        })
+    }
+}
+
+/// The nodes of the reference element in [0, 1] along each axis.
+fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
+    let centred = match element.shape() {
+        Shape::Hexahedron => [true; 3],
+        Shape::Quadrilateral => [true, true, false],
+        Shape::Wedge => [false, false, true],
+        Shape::Tetrahedron | Shape::Triangle => [false; 3],
+    };
+    let unit =
+        |xi: &[f64; 3]| std::array::from_fn(|axis| if centred[axis] { (xi[axis] + 1.0) / 2.0 } else { xi[axis] });
+    element.reference_nodes().iter().map(unit).collect()
+}
+
+fn pieces(element: ElementType) -> Vec<Piece> {
+    const E: [[i64; 3]; 3] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+    let sum = |a: [i64; 3], b: [i64; 3]| std::array::from_fn(|axis| a[axis] + b[axis]);
+    let of = |along| Piece { origin: [0; 3], along };
+    let diagonal = [1, 1, 0];
+    match element.shape() {
+        Shape::Hexahedron | Shape::Quadrilateral => vec![of(E)],
+        Shape::Wedge | Shape::Triangle => vec![of([E[0], diagonal, E[2]]), of([diagonal, E[1], E[2]])],
+        Shape::Tetrahedron => [[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1], [2, 1, 0]]
+            .into_iter()
+            .enumerate()
+            .map(|(at, [a, b, _])| {
+                let (first, second) = (E[a], sum(E[a], E[b]));
+                // The last three orders are odd: two corners change places, so that the volume is positive.
+                of(if at < 3 { [first, second, [1; 3]] } else { [second, first, [1; 3]] })
+            })
+            .collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::Solo;
-    use crate::mesh::{CoordinateMap, ElementBox};
+    use crate::element::{Basis, geometry};
     use std::collections::BTreeMap;
 
     fn points(element: ElementType) -> [u64; 3] {
@@ -142,7 +202,7 @@ mod tests {
     fn ranks_have_together_the_elements_of_the_whole_box() {
         for (element, _) in ElementType::volumes() {
             let spec = BoxSpec::new(points(element), [1.5, 1.0, 0.5], CoordinateMap::None).unwrap();
-            let whole = ElementBox::new(element, [3, 2, 4], spec.size()).unwrap();
+            let whole = Mesh::of_box(element, [3, 2, 4], spec.size()).unwrap();
             let key = |x: [f64; 3]| x.map(|x| (x * 1e6).round() as i64);
             let all = IndexBox::whole(spec.nodes());
             let place = |&id: &u64| key(spec.coordinates(all.at(id)));
@@ -197,8 +257,67 @@ mod tests {
             let part = BoxPart::new(&BoxSpec::unit(points, map).unwrap(), 0, 1).unwrap();
             Mesh::of_elements(&Solo, element, &part).unwrap_err().to_string()
         };
+        let refused_box = |cells| Mesh::of_box(ElementType::Tet10, cells, [1.0; 3]).unwrap_err().to_string();
+        assert!(
+            refused_box([1, 0, 1]).contains("expected 2 or more per axis")
+                && refused_box([2000; 3]).contains("32 bits")
+        );
         assert!(refused(ElementType::Hex27, [5, 4, 5], CoordinateMap::None).contains("4 nodes along an axis"));
         assert!(refused(ElementType::Quad4, [5; 3], CoordinateMap::None).contains("expected an element of 3"));
         assert!(refused(ElementType::Tet4, [9; 3], CoordinateMap::Bubble(-40.0)).contains("out of the box"));
+    }
+
+    #[test]
+    fn elements_fill_the_box_and_none_is_folded() {
+        for (element, name) in ElementType::volumes() {
+            let mesh = Mesh::of_box(element, [3, 2, 4], [1.5, 1.0, 0.5]).unwrap();
+            let (tables, mut volume) = (Basis::new(element).at(&element.rule()), 0.0);
+            for nodes in mesh.elem_node.iter() {
+                for (p, weight) in tables.weights.iter().enumerate() {
+                    let gradients = &tables.gradients[p * tables.nodes..][..tables.nodes];
+                    let mut jacobian = [[0.0; 3]; 3];
+                    for (&node, gradient) in nodes.iter().zip(gradients) {
+                        for (a, b) in (0..3).flat_map(|a| (0..3).map(move |b| (a, b))) {
+                            jacobian[a][b] += mesh.node_coord[node as usize][a] * gradient[b];
+                        }
+                    }
+                    let determinant = geometry::determinant_inverse(&jacobian).0;
+                    assert!(determinant > 0.0, "{name}");
+                    volume += weight * determinant;
+                }
+            }
+            assert!((volume - 0.75).abs() < 1e-13, "{name}: {volume}");
+        }
+    }
+
+    #[test]
+    fn counts_and_corners_are_those_by_hand() {
+        let counts = |element, cells| {
+            let mesh = Mesh::of_box(element, cells, [2.0, 3.0, 4.0]).unwrap();
+            let last = *mesh.node_coord.last().unwrap();
+            (mesh.elem_node.elem_count(), mesh.node_coord.len(), last)
+        };
+        let corner = [2.0, 3.0, 4.0];
+        assert_eq!(counts(ElementType::Hex8, [2, 3, 4]), (24, 60, corner));
+        assert_eq!(counts(ElementType::Hex27, [2, 3, 4]), (24, 5 * 7 * 9, corner));
+        // 60 corners, and an edge's midpoint along x, y and z: 2 * 20 + 3 * 15 + 4 * 12.
+        assert_eq!(counts(ElementType::Hex20, [2, 3, 4]), (24, 60 + 40 + 45 + 48, corner));
+        assert_eq!(counts(ElementType::Tet4, [2, 3, 4]), (144, 60, corner));
+        assert_eq!(counts(ElementType::Tet10, [2, 3, 4]), (144, 5 * 7 * 9, corner));
+        assert_eq!(counts(ElementType::Wedge6, [2, 3, 4]), (48, 60, corner));
+    }
+
+    /// Each pair of neighbours shares the nodes of a face, so that the numbers of element pairs by shared nodes are known.
+    #[test]
+    fn neighbours_share_whole_faces() {
+        for (element, per_face) in
+            [(ElementType::Hex8, 4), (ElementType::Hex20, 8), (ElementType::Hex27, 9), (ElementType::Wedge6, 4)]
+        {
+            let mesh = Mesh::of_box(element, [2, 1, 1], [1.0; 3]).unwrap();
+            let elems: Vec<_> = mesh.elem_node.iter().collect();
+            let shared = |a: usize, b: usize| elems[a].iter().filter(|node| elems[b].contains(node)).count();
+            let most = (0..elems.len()).flat_map(|a| (0..a).map(move |b| (a, b))).map(|(a, b)| shared(a, b)).max();
+            assert_eq!(most, Some(per_face), "{element}");
+        }
     }
 }

@@ -20,8 +20,7 @@ const EDGES: [[[usize; 2]; 4]; 3] =
     [[[0, 1], [3, 2], [4, 5], [7, 6]], [[0, 3], [1, 2], [4, 7], [5, 6]], [[0, 4], [1, 5], [2, 6], [3, 7]]];
 
 impl<S: HostSpace> MeshSpace for S {
-    fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh> {
-        part.check_memory(available)?;
+    fn generate_mesh(&self, part: BoxPart) -> Result<Mesh> {
         let map = part.map()?;
         let nodes = map.local_count();
         Ok(Mesh {

@@ -111,11 +111,6 @@ impl<M: MemorySpace> Mesh<M> {
         })
     }
 
-    /// Returns the part of the box that this mesh covers.
-    pub fn part(&self) -> &BoxPart {
-        &self.part
-    }
-
     /// Returns the whole box.
     pub fn spec(&self) -> &BoxSpec {
         self.part.spec()

@@ -17,7 +17,7 @@
 //!
 //! let spec = BoxSpec::new([5, 4, 3], [1.0; 3], CoordinateMap::None)?;
 //! // The second of two ranks: its own nodes first, then the ghosts that its elements reach.
-//! let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 1, 2)?, u64::MAX)?;
+//! let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 1, 2)?)?;
 //! assert_eq!((mesh.map.owned_count(), mesh.map.ghost_count(), mesh.elem_count()), (36, 12, 18));
 //! assert_eq!(mesh.elem_node.elem(0).len(), 8);
 //! // Each coordinate belongs to a node of the whole box: x = 1 is the last of five nodes along x.
@@ -27,13 +27,11 @@
 //! ```
 
 mod box_part;
-mod box_parts;
 mod box_spec;
 mod coordinate_map;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod elem_node;
-mod element_box;
 mod element_part;
 mod host;
 mod index_box;
@@ -49,12 +47,10 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-pub use box_part::{BoxPart, PartNeighbour};
-pub use box_parts::BoxParts;
+pub use box_part::{BoxPart, BoxParts, PartNeighbour};
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
-pub use element_box::ElementBox;
 #[cfg(feature = "cli")]
 pub(crate) use element_part::{cell_elements, node_places};
 pub use index_box::IndexBox;
@@ -71,8 +67,7 @@ use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
 ///
 /// Each operation reads or writes its arrays once. Results do not depend on the number of threads.
 pub trait MeshSpace: ExecutionSpace {
-    /// Makes the tables of one rank's part of the box, unless the run would need more than `available` bytes (this
-    /// rank's part of the free memory). Does not check the elements' shape: see
+    /// Makes the tables of one rank's part of the box. Does not check the elements' shape: see
     /// [`check_folding`](Self::check_folding).
     ///
     /// Cost: writes 32 bytes per element and 25 bytes per node, in the memory of the space; the lists of nodes to send are made
@@ -80,9 +75,8 @@ pub trait MeshSpace: ExecutionSpace {
     /// whose sine differs from the host's.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the run needs more than `available` bytes or the memory is not
-    /// available.
-    fn generate_mesh(&self, part: BoxPart, available: u64) -> Result<Mesh<Self::Memory>>;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    fn generate_mesh(&self, part: BoxPart) -> Result<Mesh<Self::Memory>>;
 
     /// Takes a mesh that was made on the host into the memory of the space; on a host without a copy.
     ///
@@ -149,7 +143,7 @@ impl<M: MemorySpace> Mesh<M> {
     ///
     /// # Errors
     /// Those of [`MeshSpace::generate_mesh`].
-    pub fn new<S: MeshSpace<Memory = M>>(space: &S, part: BoxPart, available: u64) -> Result<Self> {
-        space.generate_mesh(part, available)
+    pub fn new<S: MeshSpace<Memory = M>>(space: &S, part: BoxPart) -> Result<Self> {
+        space.generate_mesh(part)
     }
 }

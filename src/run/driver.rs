@@ -99,7 +99,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
 fn made<S: Job>(space: &S, comm: &dyn Communicator, element: ElementType, part: BoxPart) -> Result<Mesh<S::Memory>> {
     let mesh = if element == ElementType::Hex8 {
-        space.generate_mesh(part, u64::MAX).and_then(|mesh| {
+        space.generate_mesh(part).and_then(|mesh| {
             space.check_inside(&mesh)?;
             space.check_folding(&mesh).map(|()| mesh)
         })

@@ -151,8 +151,7 @@ fn parts(whole: bool) -> Result<BoxPart> {
 fn tables<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     let mut largest = 0.0f64;
     for whole in [true, false] {
-        let (found, expected) =
-            (space.generate_mesh(parts(whole)?, u64::MAX)?, serial.generate_mesh(parts(whole)?, u64::MAX)?);
+        let (found, expected) = (space.generate_mesh(parts(whole)?)?, serial.generate_mesh(parts(whole)?)?);
         let as_numbers = |nodes: &[u32]| nodes.iter().map(|&node| f64::from(node)).collect::<Vec<_>>();
         let nodes = space.download(found.elem_node.nodes())?;
         let coord = space.download(&found.node_coord)?;
@@ -168,7 +167,7 @@ fn graphs<S: Job>(space: &S, serial: &Threads, strategy: graph::Strategy) -> Res
     let mut different = 0;
     for whole in [true, false] {
         let (mesh, expected): (Mesh<S::Memory>, Mesh) =
-            (space.generate_mesh(parts(whole)?, u64::MAX)?, serial.generate_mesh(parts(whole)?, u64::MAX)?);
+            (space.generate_mesh(parts(whole)?)?, serial.generate_mesh(parts(whole)?)?);
         let rows = mesh.map.owned_count();
         let found = graph::build(space, &mesh.elem_node, rows, strategy)?;
         let expected = graph::build(serial, &expected.elem_node, rows, graph::Strategy::Sort)?;
@@ -198,7 +197,7 @@ fn unequal<T: PartialEq>(found: &[T], expected: &[T]) -> usize {
 fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
     fn first<S: Job>(space: &S, deck: &Deck) -> Result<[Vec<f64>; 2]> {
         let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
-        let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?, u64::MAX)?;
+        let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?)?;
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
         let (phases, links) = (Phases::default(), &Links::staged(&Solo));
         let (mesh, phases, progress) = (&mesh, &phases, &Silent);

@@ -102,7 +102,7 @@ pub fn strategies_on<S: Job>(
     let spec = agree(comm, deck.spec(nodes))?;
     let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
     let (sizes, free) = (Sizes::of_box(&part), agree(comm, space.free_bytes(comm))?);
-    let mesh = space.generate_mesh(part, u64::MAX).and_then(|mesh| {
+    let mesh = space.generate_mesh(part).and_then(|mesh| {
         space.check_inside(&mesh)?;
         space.check_folding(&mesh).map(|()| mesh)
     });

@@ -142,7 +142,7 @@ pub(super) fn sums(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
 /// Products whose ghosts come by each transport, against the CPU with MPI; the undivided ones have the same bits everywhere.
 pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     let spec = BoxSpec::new([40, 37, 61], [1.0; 3], CoordinateMap::None)?;
-    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?, u64::MAX)?;
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?)?;
     let rows = mesh.map.owned_count();
     let crs = graph::build(&Serial, &mesh.elem_node, rows, graph::Strategy::Sort)?.crs;
     let entry = |row: usize, column: u32| {

@@ -4,7 +4,7 @@ use minifenl::comm::Solo;
 use minifenl::element::equations::{Elasticity, Equation};
 use minifenl::element::{Analytic, Basis, ElementType};
 use minifenl::fill::{Dirichlet, EquationKernel, Fill, Strategy};
-use minifenl::mesh::ElementBox;
+use minifenl::mesh::Mesh;
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::Threads;
 use minifenl::{graph, sparse::CrsMatrix};
@@ -18,7 +18,7 @@ fn solve<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
     exact: impl Fn([f64; 3]) -> [f64; D],
 ) -> (f64, usize) {
     let space = Threads::new(2).unwrap();
-    let mesh = ElementBox::new(element, [cells; 3], [1.0; 3]).unwrap();
+    let mesh = Mesh::of_box(element, [cells; 3], [1.0; 3]).unwrap();
     let on_surface = |x: &[f64; 3]| x.iter().any(|&x| x == 0.0 || x == 1.0);
     let fixed: Vec<u8> = mesh.node_coord.iter().flat_map(|x| [u8::from(on_surface(x)); D]).collect();
     // Curved elements inside, the box outside.

@@ -114,7 +114,7 @@ pub(super) fn halos_together(comm: &dyn Communicator) -> Result<()> {
 /// Each ghost of a mesh gets its global id from its owner.
 pub(super) fn mesh_halo(comm: &dyn Communicator) -> Result<()> {
     let spec = BoxSpec::unit([9, 7, 8], CoordinateMap::TWIST)?;
-    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?, u64::MAX)?;
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, comm.rank(), comm.size())?)?;
     let mut x = vec![-1.0; mesh.map.local_count()];
     (0..mesh.map.owned_count()).for_each(|node| x[node] = mesh.global_node(node as u32) as f64);
     Halo::new(&Serial, comm, &mesh.map)?.update(&Serial, &mut x)?;

@@ -208,7 +208,7 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let comm: &dyn Communicator = if is_alone { &Solo } else { &Others };
     let (phases, progress, links) = (Phases::default(), Silent, Links::staged(comm));
     let (mut mesh, mut graph, mut part) = (None, None, Some(part));
-    let in_mesh = peak_of(&mut || mesh = part.take().map(|part| Mesh::new(space, part, u64::MAX).unwrap()));
+    let in_mesh = peak_of(&mut || mesh = part.take().map(|part| Mesh::new(space, part).unwrap()));
     let mesh = mesh.unwrap();
     let (table, rows) = (&mesh.elem_node, mesh.map.owned_count());
     let in_graph = peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy).unwrap()));

@@ -32,7 +32,7 @@ fn mesh_tables_equal_their_definition() {
         assert!(nodes > 4096 && elem_node.len() > 8 * 4096 / ranks);
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
-            let mesh = Mesh::new(&space, part.clone(), u64::MAX).unwrap();
+            let mesh = Mesh::new(&space, part.clone()).unwrap();
             assert!(*mesh.elem_node.nodes() == elem_node, "rank {rank} of {ranks}");
             assert_eq!((mesh.node_coord.len(), mesh.node_faces.len()), (nodes, nodes));
             let fixed = space.on_faces(&mesh, [Face::YMax, Face::ZMin]).unwrap();
@@ -100,7 +100,7 @@ fn check(name: &str, mesh: &Mesh, kernel: &impl ElementKernel<8>, fixed: &[bool]
 #[test]
 fn the_heat_equation_is_the_sum_of_its_elements() {
     for (rank, ranks) in [(0, 1), (1, 2)] {
-        let mesh = Mesh::new(&Serial, part(CoordinateMap::TWIST, rank, ranks), u64::MAX).unwrap();
+        let mesh = Mesh::new(&Serial, part(CoordinateMap::TWIST, rank, ranks)).unwrap();
         let temperature = wave(mesh.map.local_count(), 0.7);
         let on_face = |node: usize| mesh.node_coord[node][2] == 0.0 || mesh.node_coord[node][2] == SIZE[2];
         let fixed: Vec<bool> = (0..mesh.map.local_count()).map(on_face).collect();

@@ -18,7 +18,7 @@ fn spaces() -> Vec<Threads> {
 /// The second of three ranks: it has ghosts before and behind.
 fn mesh<S: HostSpace>(space: &S) -> Mesh {
     let spec = BoxSpec::new([61, 23, 17], [3.0, 1.0, 1.0], CoordinateMap::TWIST).unwrap();
-    Mesh::new(space, BoxPart::new(&spec, 1, 3).unwrap(), u64::MAX).unwrap()
+    Mesh::new(space, BoxPart::new(&spec, 1, 3).unwrap()).unwrap()
 }
 
 fn graph<S: HostSpace>(space: &S, mesh: &Mesh) -> Graph {

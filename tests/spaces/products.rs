@@ -6,7 +6,7 @@ use minifenl::element::equations::{
 };
 use minifenl::fill::{ApplyModel, Assemble, Boundary, FieldOn, Kernel, StoredSystem, Strategy};
 use minifenl::graph;
-use minifenl::mesh::ElementBox;
+use minifenl::mesh::Mesh;
 use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::{Format, Formats};
 use support::noise;
@@ -16,7 +16,7 @@ pub struct Case {
     pub name: String,
     model: Model,
     element: ElementType,
-    mesh: ElementBox,
+    mesh: Mesh,
     owned: usize,
     fixed: Vec<u8>,
     unknowns: Vec<f64>,
@@ -39,7 +39,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (element, element_name) in ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3) {
         for (at, (name, equation)) in equations.into_iter().enumerate() {
-            let mut mesh = ElementBox::new(element, [7, 5, 8], [1.0, 1.25, 0.75]).unwrap();
+            let mut mesh = Mesh::of_box(element, [7, 5, 8], [1.0, 1.25, 0.75]).unwrap();
             for x in &mut mesh.node_coord {
                 let [a, b, c] = *x;
                 *x = [a + 0.04 * (3.0 * b + c).sin(), b + 0.03 * (4.0 * c).cos(), c - 0.05 * (2.0 * a + b).sin()];

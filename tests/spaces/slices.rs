@@ -129,7 +129,7 @@ fn conditions_ghosts_and_faces_are_set_in_parts() {
     equal(&long, &own);
 
     let spec = BoxSpec::unit([4, 5, 6], CoordinateMap::None).unwrap();
-    let mesh = Mesh::new(&space, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+    let mesh = Mesh::new(&space, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let (mut own, mut long) = (vec![0.0; 120], inside(&[0.0; 120]));
     space.set_on_face(&mesh, Face::XMax, 2.5, &mut own).unwrap();
     space.set_on_face(&mesh, Face::XMax, 2.5, part(&mut long)).unwrap();

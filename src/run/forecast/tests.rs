@@ -14,7 +14,7 @@ fn sizes_are_those_of_the_mesh_and_its_graph() {
         for rank in 0..ranks {
             let part = BoxPart::new(&spec, rank, ranks).unwrap();
             let sizes = Sizes::of_box(&part);
-            let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
+            let mesh = Mesh::new(&Serial, part).unwrap();
             let rows = mesh.map.owned_count();
             let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Sort).unwrap().crs;
             let is_fixed = |node: usize| [Face::ZMin, Face::ZMax].iter().any(|f| f.is_in(mesh.node_faces[node]));
@@ -53,7 +53,7 @@ fn slices_of_parts_are_bounded() {
         for rank in [0, ranks / 2, ranks - 1] {
             let part = BoxPart::new(&spec, rank, ranks).unwrap();
             let sizes = Sizes::of_box(&part);
-            let mesh = Mesh::new(&Serial, part, u64::MAX).unwrap();
+            let mesh = Mesh::new(&Serial, part).unwrap();
             let rows = mesh.map.owned_count();
             let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Gather).unwrap().crs;
             // Length of the longest row, and the table.

@@ -13,7 +13,7 @@ use crate::space::Serial;
 fn assembled<R>(work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
     let (deck, phases) = (Deck::default(), Phases::default());
     let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
-    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
     let input =
         ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh: &mesh, phases: &phases, progress: &Silent };

@@ -40,7 +40,7 @@ where
 #[test]
 fn the_heat_equation_is_assembled_on_any_partition() {
     let spec = BoxSpec::unit([6, 5, 7], CoordinateMap::TWIST).unwrap();
-    let whole = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+    let whole = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let nodes = whole.node_coord.len();
     let mut random = Random::new(12);
     let temperature: Vec<f64> = (0..nodes).map(|_| 1.0 + random.below(1000) as f64 / 1000.0).collect();

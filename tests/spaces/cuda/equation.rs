@@ -6,7 +6,7 @@ use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, Jacobi
 use minifenl::element::{Basis, ElementType};
 use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationKernel, EquationText, Fill, Strategy};
 use minifenl::graph;
-use minifenl::mesh::ElementBox;
+use minifenl::mesh::Mesh;
 use minifenl::space::{Cuda, DeviceText, ExecutionSpace, Serial};
 use minifenl::sparse::CrsMatrix;
 
@@ -18,7 +18,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     cells: [usize; 3],
 ) {
     let name = format!("{} on {element}", E::NAME);
-    let mesh = ElementBox::new(element, cells, [1.0, 0.8, 1.2]).unwrap();
+    let mesh = Mesh::of_box(element, cells, [1.0, 0.8, 1.2]).unwrap();
     let bump = |x: f64| x * (1.0 - x);
     let coord: Vec<[f64; 3]> =
         mesh.node_coord.iter().map(|&[x, y, z]| [x + 0.3 * bump(y), y, z + 0.2 * bump(x)]).collect();
@@ -98,7 +98,7 @@ fn elasticity_is_assembled_as_on_a_host() {
 #[test]
 fn other_sizes_are_refused() {
     let Some(space) = gpu("other_sizes_are_refused") else { return };
-    let mesh = ElementBox::new(ElementType::Hex8, [2; 3], [1.0; 3]).unwrap();
+    let mesh = Mesh::of_box(ElementType::Hex8, [2; 3], [1.0; 3]).unwrap();
     let graph = graph::build(&Serial, &mesh.elem_node, 27, graph::Strategy::default()).unwrap().upload(&space).unwrap();
     let mut fill = CudaFill::new(&space, Strategy::Gather, &graph).unwrap();
     let (mut matrix, mut residual) =

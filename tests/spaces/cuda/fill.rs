@@ -90,7 +90,7 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
 
 pub(super) fn mesh(nodes: [u64; 3], rank: u32, ranks: u32) -> Mesh {
     let spec = BoxSpec::new(nodes, [3.0, 1.0, 1.0], CoordinateMap::TWIST).unwrap();
-    Mesh::new(&Serial, BoxPart::new(&spec, rank as _, ranks as _).unwrap(), u64::MAX).unwrap()
+    Mesh::new(&Serial, BoxPart::new(&spec, rank as _, ranks as _).unwrap()).unwrap()
 }
 
 #[test]

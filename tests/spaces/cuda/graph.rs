@@ -100,7 +100,7 @@ fn boxes_have_the_graphs_of_the_host_on_one_rank_and_on_several() {
     for (nodes, ranks) in [([2, 2, 2], 1), ([61, 23, 17], 1), ([61, 23, 17], 3), ([40, 40, 40], 8), ([90, 80, 70], 1)] {
         let spec = BoxSpec::new(nodes, [3.0, 1.0, 1.0], CoordinateMap::None).unwrap();
         for rank in 0..ranks {
-            let mesh = Mesh::new(&Serial, BoxPart::new(&spec, rank, ranks).unwrap(), u64::MAX).unwrap();
+            let mesh = Mesh::new(&Serial, BoxPart::new(&spec, rank, ranks).unwrap()).unwrap();
             check(&space, &mesh.elem_node, mesh.map.owned_count());
         }
     }

@@ -7,7 +7,7 @@ use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Serial};
 fn meshes(space: &Cuda, map: CoordinateMap, rank: usize, ranks: usize) -> (Mesh<CudaMemory>, Mesh) {
     let spec = BoxSpec::new([29, 13, 7], [3.0, 1.0, 0.7], map).unwrap();
     let part = || BoxPart::new(&spec, rank, ranks).unwrap();
-    (Mesh::new(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap())
+    (Mesh::new(space, part()).unwrap(), Mesh::new(&Serial, part()).unwrap())
 }
 
 #[test]
@@ -51,8 +51,7 @@ fn parts_equal_those_of_the_host(space: &Cuda, nodes: [u64; 3], ranks: usize) {
     let spec = BoxSpec::new(nodes, [1.0, 2.5, 0.3], CoordinateMap::BUBBLE).unwrap();
     for rank in 0..ranks {
         let part = || BoxPart::new(&spec, rank, ranks).unwrap();
-        let (found, expected) =
-            (Mesh::new(space, part(), u64::MAX).unwrap(), Mesh::new(&Serial, part(), u64::MAX).unwrap());
+        let (found, expected) = (Mesh::new(space, part()).unwrap(), Mesh::new(&Serial, part()).unwrap());
         let case = format!("{nodes:?}, rank {rank} of {ranks}");
         assert_eq!(found.map, expected.map, "{case}");
         assert_eq!(found.download(space).unwrap().elem_node, expected.elem_node, "{case}");

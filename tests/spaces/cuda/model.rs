@@ -5,7 +5,7 @@ use super::{difference, gpu};
 use minifenl::comm::Solo;
 use minifenl::element::ElementType;
 use minifenl::graph;
-use minifenl::mesh::{CoordinateMap, ElemNode, ElementBox};
+use minifenl::mesh::{CoordinateMap, ElemNode, Mesh};
 use minifenl::run::deck::{Choice, Deck, Nodes, ProblemKind};
 use minifenl::run::{Silent, Solution, solution_on};
 use minifenl::solve::CgVariant;
@@ -173,7 +173,7 @@ fn graphs_of_dofs_equal_those_of_the_host() {
     check("large star", &large_star, 30_001);
     let small_star = ElemNode::new((1..=39u32).flat_map(|ray| [ray, 0]).collect(), 2, 40).unwrap();
     check("small star", &small_star, 40);
-    let mesh = ElementBox::new(ElementType::Hex27, [4, 3, 5], [1.0; 3]).unwrap();
+    let mesh = Mesh::of_box(ElementType::Hex27, [4, 3, 5], [1.0; 3]).unwrap();
     check("hex27", &mesh.elem_node, mesh.node_coord.len() - 100);
     let refused = |dofs| {
         let nodes = graph::build(&Serial, &strip, 9, graph::Strategy::Sort).unwrap().upload(&space).unwrap();

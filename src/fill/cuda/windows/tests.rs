@@ -74,7 +74,7 @@ fn every_row_is_summed_once_when_its_elements_are_stored() {
         [([20, 17, 31], 0, 1), ([64, 3, 40], 0, 1), ([24, 23, 22], 1, 2), ([40, 36, 30], 5, 8), ([41, 40, 39], 13, 27)]
     {
         let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
-        let mesh = Mesh::new(&Serial, BoxPart::new(&spec, rank, ranks).unwrap(), u64::MAX).unwrap();
+        let mesh = Mesh::new(&Serial, BoxPart::new(&spec, rank, ranks).unwrap()).unwrap();
         let (elem_node, rows) = (&mesh.elem_node, mesh.map.owned_count());
         for step in [1, 37, 512, elem_node.elem_count() / 3, elem_node.elem_count() - 1, elem_node.elem_count()] {
             if let Some(plan) = plan(elem_node, rows, step) {
@@ -93,7 +93,7 @@ fn every_row_is_summed_once_when_its_elements_are_stored() {
 fn windows_of_a_box_are_little_more_than_a_step_and_two_layers() {
     let (n, layer) = (40u64, 39 * 39);
     let spec = BoxSpec::new([n; 3], [1.0; 3], CoordinateMap::None).unwrap();
-    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap(), u64::MAX).unwrap();
+    let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let plan = plan(&mesh.elem_node, mesh.map.owned_count(), 5000).unwrap();
     assert!(plan.capacity > 5000 + layer && plan.capacity < 5000 + layer + 4 * 39 + ROWS + 32, "{}", plan.capacity);
 }
