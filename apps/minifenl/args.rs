@@ -125,7 +125,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Precision>(Precision::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     matrix: Option<Precision>,
     /// Threads per row in products with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = named::<RowLanes>(["auto", "warp", "1", "2", "4", "8", "16", "32"]), hide_possible_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = named::<RowLanes>(RowLanes::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     lanes: Option<RowLanes>,
     /// Let several ranks use one GPU
     #[arg(long)]

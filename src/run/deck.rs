@@ -5,6 +5,7 @@
 mod check;
 mod choice;
 mod device;
+#[cfg(feature = "cuda")]
 mod host_gpus;
 mod kind;
 mod lanes;

@@ -15,14 +15,9 @@ pub enum Choice<T> {
 impl<T: Copy> Choice<T> {
     /// The choice, with `suited` for `auto`.
     pub fn or(self, suited: T) -> T {
-        match self {
-            Choice::Auto => suited,
-            Choice::Given(given) => given,
-        }
+        self.given().unwrap_or(suited)
     }
-}
 
-impl<T: Copy> Choice<T> {
     /// The choice, `None` for `auto`.
     pub fn given(self) -> Option<T> {
         match self {

@@ -1,9 +1,5 @@
 //! Device of a run: `auto`, `cpu`, `cuda` or `cuda:K`.
 
-use super::host_gpus::Place;
-#[cfg(feature = "cuda")]
-use super::host_gpus::{Agreed, Seen, agreed};
-use crate::comm::Communicator;
 use crate::{Error, Result};
 use std::{fmt, str::FromStr};
 
@@ -32,83 +28,20 @@ pub enum Chosen {
     Cuda(usize),
 }
 
+#[cfg(not(feature = "cuda"))]
 impl Device {
-    /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU. Collective. `auto`
-    /// gives all ranks the same kind of device: GPUs only if every rank has one.
+    /// Chooses the device of this rank: the CPU.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
-    /// CUDA. `auto` and `cpu` never fail.
-    pub fn choose(&self, comm: &dyn Communicator, share: bool) -> Result<Chosen> {
-        match *self {
-            Device::Cpu => Ok(Chosen::Cpu { notice: None }),
-            Device::Auto if comm.size() == 1 => Ok(first_gpu()),
-            Device::Auto => Ok(gpus_of_all(comm, share)),
-            Device::Cuda(wanted) => gpu(place(comm, wanted, share))
-                .map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}"))),
+    /// [`Error::Invalid`] for a GPU, which this build lacks.
+    pub fn choose(&self, _: &dyn crate::comm::Communicator, _: bool) -> Result<Chosen> {
+        match self {
+            Device::Cpu | Device::Auto => Ok(Chosen::Cpu { notice: None }),
+            Device::Cuda(_) => Err(Error::Invalid(format!(
+                "run.device (--device): {self}: this build has no CUDA; build it with the feature `cuda`, or run on the cpu"
+            ))),
         }
     }
-}
-
-/// This rank's place among the ranks and GPUs of its host. Collective.
-#[cfg(feature = "cuda")]
-fn place(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Place {
-    let found = crate::space::cuda::devices().unwrap_or_default();
-    Place::of(comm, wanted, share, found.get(wanted.unwrap_or(0)).and_then(|device| device.id))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn place(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Place {
-    Place::of(comm, wanted, share, None)
-}
-
-/// The GPU, if all that a run on it needs is there.
-#[cfg(feature = "cuda")]
-fn gpu(place: Place) -> Result<Chosen> {
-    use crate::space::cuda::{architectures, devices};
-    let ordinal = place.ordinal(devices()?.len())?;
-    architectures().map(|_| Chosen::Cuda(ordinal))
-}
-
-#[cfg(feature = "cuda")]
-fn first_gpu() -> Chosen {
-    gpu(Place { wanted: Some(0), rank: 0, ranks: 1, share: false, own: false }).unwrap_or_else(|error| {
-        let why = error.to_string();
-        // Without a GPU there is nothing to know.
-        let is_missed = !why.ends_with(crate::space::cuda::NO_GPU);
-        Chosen::Cpu {
-            notice: is_missed.then(|| format!("on the cpu: {}", why.trim_end_matches(", or run on the cpu"))),
-        }
-    })
-}
-
-/// A GPU for each rank, or the CPU for all.
-#[cfg(feature = "cuda")]
-fn gpus_of_all(comm: &dyn Communicator, share: bool) -> Chosen {
-    use crate::space::cuda::{architectures, devices};
-    let place = place(comm, None, share);
-    let gpus = devices().map_or(0, |found| found.len());
-    let seen = place.sees(gpus, || architectures().is_ok());
-    match (agreed(comm, seen, place.ranks, gpus), seen) {
-        (Agreed::Gpus, Seen::Usable(ordinal)) => Chosen::Cuda(ordinal),
-        (Agreed::Gpus, _) => Chosen::Cpu { notice: None },
-        (Agreed::Cpu { notice }, _) => Chosen::Cpu { notice },
-    }
-}
-
-#[cfg(not(feature = "cuda"))]
-fn gpus_of_all(_: &dyn Communicator, _: bool) -> Chosen {
-    Chosen::Cpu { notice: None }
-}
-
-#[cfg(not(feature = "cuda"))]
-fn gpu(_: Place) -> Result<Chosen> {
-    Err(Error::Device("this build has no CUDA; build it with the feature `cuda`, or run on the cpu".into()))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn first_gpu() -> Chosen {
-    Chosen::Cpu { notice: None }
 }
 
 impl fmt::Display for Device {
@@ -144,7 +77,6 @@ impl FromStr for Device {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::Solo;
 
     #[test]
     fn names_are_read_and_written() {
@@ -161,15 +93,5 @@ mod tests {
             let message = text.parse::<Device>().unwrap_err().to_string();
             assert!(message.contains("choose one of") && message.lines().count() == 1, "{message}");
         }
-    }
-
-    #[test]
-    fn auto_never_fails_and_a_missing_gpu_is_named() {
-        if let Chosen::Cpu { notice } = Device::Auto.choose(&Solo, false).unwrap() {
-            assert!(notice.is_none_or(|text| text.lines().count() == 1 && text.starts_with("on the cpu: ")));
-        }
-        let error = Device::Cuda(Some(4096)).choose(&Solo, false).unwrap_err();
-        assert!(matches!(&error, Error::Invalid(text) if text.contains("cuda:4096")), "{error}");
-        assert_eq!(error.to_string().lines().count(), 1);
     }
 }

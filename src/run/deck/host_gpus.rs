@@ -1,4 +1,4 @@
-//! GPUs for all ranks or for none: what `auto` decides on several ranks.
+//! The devices of all ranks: GPUs for all or for none is what `auto` decides on several ranks.
 //!
 //! ```text
 //! rank     what it sees: a GPU of its own; fewer GPUs than ranks on its host; a GPU that cannot be used; none
@@ -6,25 +6,73 @@
 //! ```
 //! Costs one all-reduce of 32 bytes, and one of 16 bytes where a host has fewer GPUs than ranks.
 
+use super::device::{Chosen, Device};
 use crate::comm::{Communicator, equal_on_node};
+use crate::run::report::count;
+use crate::space::cuda::{NO_GPU, architectures, devices};
 use crate::{Error, Result};
+
+impl Device {
+    /// Chooses the device of this rank on this machine. `share` allows several ranks on one GPU. Collective. `auto`
+    /// gives all ranks the same kind of device: GPUs only if every rank has one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
+    /// CUDA. `auto` and `cpu` never fail.
+    pub fn choose(&self, comm: &dyn Communicator, share: bool) -> Result<Chosen> {
+        match *self {
+            Device::Cpu => Ok(Chosen::Cpu { notice: None }),
+            Device::Auto if comm.size() == 1 => Ok(first_gpu()),
+            Device::Auto => {
+                // A GPU for each rank, or the CPU for all.
+                let place = Place::here(comm, None, share);
+                let gpus = devices().map_or(0, |found| found.len());
+                let seen = place.sees(gpus, || architectures().is_ok());
+                Ok(agreed(comm, seen, place.ranks, gpus))
+            }
+            Device::Cuda(wanted) => gpu(Place::here(comm, wanted, share))
+                .map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}"))),
+        }
+    }
+}
+
+/// The GPU, if all that a run on it needs is there.
+fn gpu(place: Place) -> Result<Chosen> {
+    let ordinal = place.ordinal(devices()?.len())?;
+    architectures().map(|_| Chosen::Cuda(ordinal))
+}
+
+fn first_gpu() -> Chosen {
+    gpu(Place { wanted: Some(0), rank: 0, ranks: 1, share: false, own: false }).unwrap_or_else(|error| {
+        let why = error.to_string();
+        // Without a GPU there is nothing to know.
+        let is_missed = !why.ends_with(NO_GPU);
+        Chosen::Cpu {
+            notice: is_missed.then(|| format!("on the cpu: {}", why.trim_end_matches(", or run on the cpu"))),
+        }
+    })
+}
 
 /// A rank on its host, and the GPU that it asks for.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-pub(super) struct Place {
-    pub wanted: Option<usize>,
-    pub rank: usize,
-    pub ranks: usize,
-    pub share: bool,
+struct Place {
+    wanted: Option<usize>,
+    rank: usize,
+    ranks: usize,
+    share: bool,
     /// Whether the launcher shows each rank only GPUs of its own.
-    pub own: bool,
+    own: bool,
 }
 
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 impl Place {
+    /// This rank's place among the ranks and GPUs of its host. Collective.
+    fn here(comm: &dyn Communicator, wanted: Option<usize>, share: bool) -> Self {
+        let found = devices().unwrap_or_default();
+        Place::of(comm, wanted, share, found.get(wanted.unwrap_or(0)).and_then(|device| device.id))
+    }
+
     /// This rank's place. `first` is the id of the GPU that the rank would take if it were alone on its host. Collective.
-    pub fn of(comm: &dyn Communicator, wanted: Option<usize>, share: bool, first: Option<u64>) -> Self {
+    fn of(comm: &dyn Communicator, wanted: Option<usize>, share: bool, first: Option<u64>) -> Self {
         let (rank, ranks) = (comm.rank_on_node(), comm.ranks_on_node());
         let is_alone = equal_on_node(comm, first) == 1 && first.is_some();
         let own = comm.node_sum(u64::from(is_alone)) == ranks as u64;
@@ -32,7 +80,7 @@ impl Place {
     }
 
     /// The number of the rank's GPU, of `gpus` on its host.
-    pub fn ordinal(self, gpus: usize) -> Result<usize> {
+    fn ordinal(self, gpus: usize) -> Result<usize> {
         let Place { wanted, rank, ranks, share, own } = self;
         if let Some(wanted) = wanted.filter(|&wanted| wanted >= gpus) {
             return Err(Error::Device(format!(
@@ -46,14 +94,14 @@ impl Place {
         if ranks > usable && !share {
             return Err(Error::Device(format!(
                 "{ranks} ranks on this host for {}: start one rank per GPU, or let ranks share a GPU with --share-gpu",
-                counted(usable)
+                count(usable as u64, "GPU")
             )));
         }
         Ok(wanted.unwrap_or(rank % gpus))
     }
 
     /// What this rank sees on a host with `gpus` GPUs; `has_compiler` tells whether kernels can be compiled for them.
-    pub fn sees(self, gpus: usize, has_compiler: impl FnOnce() -> bool) -> Seen {
+    fn sees(self, gpus: usize, has_compiler: impl FnOnce() -> bool) -> Seen {
         match () {
             () if gpus == 0 => Seen::None,
             () if !has_compiler() => Seen::Unusable,
@@ -62,15 +110,9 @@ impl Place {
     }
 }
 
-/// A number of GPUs as text.
-fn counted(gpus: usize) -> String {
-    format!("{gpus} GPU{}", if gpus == 1 { "" } else { "s" })
-}
-
 /// What a rank sees on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-pub(super) enum Seen {
+enum Seen {
     /// A GPU for this rank, by its number.
     Usable(usize),
     /// Fewer GPUs than ranks.
@@ -81,67 +123,46 @@ pub(super) enum Seen {
     None,
 }
 
-/// What all ranks use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Agreed {
-    /// Each its GPU.
-    Gpus,
-    /// The CPU; `notice` says why, unless no rank sees a GPU.
-    Cpu { notice: Option<String> },
-}
-
-/// The lowest rank of each kind of [`Seen`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lowest {
-    usable: Option<usize>,
-    too_few: Option<usize>,
-    unusable: Option<usize>,
-    none: Option<usize>,
-}
-
 /// Returns what all ranks use; `ranks` and `gpus` are those of this rank's host. Collective.
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-pub(super) fn agreed(comm: &dyn Communicator, seen: Seen, ranks: usize, gpus: usize) -> Agreed {
-    // Ranks are below 2^31 and therefore exact in f64. The maximum of the negated ranks is the lowest rank.
+fn agreed(comm: &dyn Communicator, seen: Seen, ranks: usize, gpus: usize) -> Chosen {
+    // Ranks are below 2^31 and therefore exact in f64. The maximum of the negated ranks is the lowest rank of each kind.
     let mine = -(comm.rank() as f64);
     let kinds = [matches!(seen, Seen::Usable(_)), seen == Seen::TooFew, seen == Seen::Unusable, seen == Seen::None];
     let mut lowest = kinds.map(|is_mine| if is_mine { mine } else { f64::NEG_INFINITY });
     comm.all_max(&mut lowest);
-    let [usable, too_few, unusable, none] = lowest.map(|rank| rank.is_finite().then_some(-rank as usize));
-    let lowest = Lowest { usable, too_few, unusable, none };
+    let lowest = lowest.map(|rank| rank.is_finite().then_some(-rank as usize));
+    // Ranks and GPUs of the first host with too few.
     let mut crowd = [f64::NEG_INFINITY; 2];
-    if let Some(rank) = too_few {
+    if let [_, Some(rank), ..] = lowest {
         if rank == comm.rank() {
             crowd = [ranks as f64, gpus as f64];
         }
         comm.all_max(&mut crowd);
     }
-    decided(lowest, crowd.map(|number| number as usize))
-}
-
-/// The decision; `crowd` holds ranks and GPUs of the first host with too few.
-fn decided(lowest: Lowest, crowd: [usize; 2]) -> Agreed {
-    let cpu = |why: String| Agreed::Cpu { notice: Some(format!("on the cpu: {why}")) };
-    let [ranks, gpus] = crowd;
-    match lowest {
-        Lowest { usable: Some(_), too_few: None, unusable: None, none: None } => Agreed::Gpus,
-        Lowest { usable: None, too_few: None, unusable: None, .. } => Agreed::Cpu { notice: None },
-        Lowest { none: Some(rank), .. } => cpu(format!(
+    let cpu = |why: String| Chosen::Cpu { notice: Some(format!("on the cpu: {why}")) };
+    match (lowest, seen) {
+        ([Some(_), None, None, None], Seen::Usable(ordinal)) => Chosen::Cuda(ordinal),
+        ([None, None, None, _], _) => Chosen::Cpu { notice: None },
+        ([.., Some(rank)], _) => cpu(format!(
             "rank {rank} finds no GPU, other ranks do; start ranks only where there are GPUs, or give --device cpu"
         )),
-        Lowest { unusable: Some(rank), .. } => {
+        ([_, _, Some(rank), _], _) => {
             cpu(format!("rank {rank} cannot use the GPU that it finds; --device cuda says why"))
         }
-        _ => cpu(format!(
-            "{ranks} ranks on a host with {}; start one rank per GPU, or give --device cuda --share-gpu",
-            counted(gpus)
-        )),
+        _ => {
+            let [ranks, gpus] = crowd.map(|number| number as u64);
+            let gpus = count(gpus, "GPU");
+            cpu(format!(
+                "{ranks} ranks on a host with {gpus}; start one rank per GPU, or give --device cuda --share-gpu"
+            ))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
 
     #[test]
@@ -186,11 +207,15 @@ mod tests {
         assert_eq!((sees(0, 1, false, 8, false), sees(0, 1, true, 0, true)), (Seen::Unusable, Seen::None));
     }
 
-    /// What each rank concludes if it sees these things, with these numbers of ranks and GPUs on its host.
-    fn agree_on(seen: &[(Seen, usize, usize)]) -> Agreed {
+    /// What each rank concludes if it sees these things, with these numbers of ranks and GPUs on its host; of GPUs the first.
+    fn agree_on(seen: &[(Seen, usize, usize)]) -> Chosen {
+        use Seen::Usable;
         let found = on_ranks(seen.len(), |comm| {
             let (seen, ranks, gpus) = seen[comm.rank()];
-            agreed(comm, seen, ranks, gpus)
+            match (agreed(comm, seen, ranks, gpus), seen) {
+                (Chosen::Cuda(ordinal), Usable(own)) if ordinal == own => Chosen::Cuda(0),
+                (found, _) => found,
+            }
         });
         assert!(found.iter().all(|other| *other == found[0]), "{seen:?}: {found:?}");
         found[0].clone()
@@ -199,13 +224,13 @@ mod tests {
     #[test]
     fn all_ranks_use_gpus_or_none_does() {
         use Seen::{None as Nothing, TooFew, Unusable, Usable};
-        let because = |why: &str| Agreed::Cpu { notice: Some(format!("on the cpu: {why}")) };
+        let because = |why: &str| Chosen::Cpu { notice: Some(format!("on the cpu: {why}")) };
         for (seen, expected) in [
             // Two ranks on one host with two GPUs, and one on each of two hosts.
-            (vec![(Usable(0), 2, 2), (Usable(1), 2, 2)], Agreed::Gpus),
-            (vec![(Usable(0), 1, 1), (Usable(0), 1, 4)], Agreed::Gpus),
+            (vec![(Usable(0), 2, 2), (Usable(1), 2, 2)], Chosen::Cuda(0)),
+            (vec![(Usable(0), 1, 1), (Usable(0), 1, 4)], Chosen::Cuda(0)),
             // A machine without GPUs: nothing to say.
-            (vec![(Nothing, 3, 0); 3], Agreed::Cpu { notice: None }),
+            (vec![(Nothing, 3, 0); 3], Chosen::Cpu { notice: None }),
             (
                 vec![(TooFew, 4, 2); 4],
                 because("4 ranks on a host with 2 GPUs; start one rank per GPU, or give --device cuda --share-gpu"),
@@ -234,5 +259,15 @@ mod tests {
         ] {
             assert_eq!(agree_on(&seen), expected, "{seen:?}");
         }
+    }
+
+    #[test]
+    fn auto_never_fails_and_a_missing_gpu_is_named() {
+        if let Chosen::Cpu { notice } = Device::Auto.choose(&Solo, false).unwrap() {
+            assert!(notice.is_none_or(|text| text.lines().count() == 1 && text.starts_with("on the cpu: ")));
+        }
+        let error = Device::Cuda(Some(4096)).choose(&Solo, false).unwrap_err();
+        assert!(matches!(&error, Error::Invalid(text) if text.contains("cuda:4096")), "{error}");
+        assert_eq!(error.to_string().lines().count(), 1);
     }
 }

@@ -1,9 +1,10 @@
 //! The deck's choice of threads per row, for products in CRS on a GPU.
 
+use super::shape::parsed;
+use crate::space::named_choice;
 use crate::sparse::Lanes;
 use crate::{Error, Result};
-use serde::de::{Deserializer, Visitor};
-use std::{fmt, str::FromStr};
+use serde::Deserializer;
 
 /// Threads that share a row of a product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,18 @@ pub enum RowLanes {
 }
 
 impl RowLanes {
+    /// All choices with their names.
+    pub const ALL: [(Self, &'static str); 8] = [
+        (RowLanes::Auto, "auto"),
+        (RowLanes::Warp, "warp"),
+        (RowLanes::Given(Lanes::One), "1"),
+        (RowLanes::Given(Lanes::Two), "2"),
+        (RowLanes::Given(Lanes::Four), "4"),
+        (RowLanes::Given(Lanes::Eight), "8"),
+        (RowLanes::Given(Lanes::Sixteen), "16"),
+        (RowLanes::Given(Lanes::Warp), "32"),
+    ];
+
     /// Returns the given number of threads per row, unless the space chooses.
     pub(in crate::run) fn given(self) -> Option<Lanes> {
         match self {
@@ -42,49 +55,11 @@ impl RowLanes {
     }
 }
 
-impl fmt::Display for RowLanes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RowLanes::Auto => f.pad("auto"),
-            RowLanes::Warp => f.pad("warp"),
-            RowLanes::Given(lanes) => lanes.fmt(f),
-        }
-    }
-}
-
-impl FromStr for RowLanes {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(RowLanes::Auto),
-            "warp" => Ok(RowLanes::Warp),
-            _ => text.parse().map(RowLanes::Given).map_err(|error: Error| {
-                Error::Invalid(error.to_string().replace("choose one of ", "choose one of auto, warp, "))
-            }),
-        }
-    }
-}
+named_choice!(RowLanes, "lanes");
 
 /// Reads a name, or a number without quotes. For `#[serde(deserialize_with = "row_lanes")]`.
 pub(super) fn row_lanes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowLanes, D::Error> {
-    struct Words;
-
-    impl Visitor<'_> for Words {
-        type Value = RowLanes;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("auto, warp or a power of two up to 32")
-        }
-
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<RowLanes, E> {
-            text.parse().map_err(E::custom)
-        }
-
-        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<RowLanes, E> {
-            self.visit_str(&number.to_string())
-        }
-    }
-    deserializer.deserialize_any(Words)
+    parsed(deserializer, "auto, warp or a power of two up to 32")
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Numbers of nodes along the three edges of a box: `64`, `64x48x32` or, in a deck, `[64, 48, 32]`.
 
+use super::shape::parsed;
 use crate::mesh::nodes_for_ranks;
 use crate::{Error, Result};
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, str::FromStr};
 
 /// Nodes along x, y, z. Each is 2 or more, and their product fits 64 bits.
@@ -33,16 +33,6 @@ impl Nodes {
     /// Nodes along x, y, z.
     pub fn edges(self) -> [u64; 3] {
         self.0
-    }
-
-    /// Nodes in all.
-    pub fn total(self) -> u64 {
-        self.0.iter().product()
-    }
-
-    /// Elements in all.
-    pub fn elements(self) -> u64 {
-        self.0.iter().map(|edge| edge - 1).product()
     }
 
     /// The box of `ranks` shares of this size, see [`nodes_for_ranks`].
@@ -97,39 +87,6 @@ impl Serialize for Nodes {
 
 impl<'de> Deserialize<'de> for Nodes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NodesVisitor)
-    }
-}
-
-struct NodesVisitor;
-
-impl<'de> Visitor<'de> for NodesVisitor {
-    type Value = Nodes;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nodes along the edges, such as 64, \"64x48x32\" or [64, 48, 32]")
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Nodes, E> {
-        value.to_string().parse().map_err(E::custom)
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Nodes, E> {
-        Nodes::new([value; 3]).map_err(E::custom)
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Nodes, E> {
-        value.parse().map_err(E::custom)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Nodes, A::Error> {
-        let mut edges = Vec::new();
-        while let Some(edge) = values.next_element::<i64>()? {
-            edges.push(edge.to_string());
-        }
-        if edges.len() != 3 {
-            return Err(de::Error::invalid_length(edges.len(), &self));
-        }
-        edges.join("x").parse().map_err(de::Error::custom)
+        parsed(deserializer, "nodes along the edges, such as 64, \"64x48x32\" or [64, 48, 32]")
     }
 }

@@ -116,7 +116,7 @@ pub fn deck(data: &[u8]) -> bool {
             Ok(nodes) => {
                 // The product of three 64-bit numbers, at most 2^64, so that no id overflows.
                 let product: u128 = nodes.edges().iter().map(|&edge| u128::from(edge)).product();
-                assert!(nodes.edges().iter().all(|&edge| edge >= 2) && u128::from(nodes.total()) == product);
+                assert!(nodes.edges().iter().all(|&edge| edge >= 2) && product <= u128::from(u64::MAX));
                 assert!(deck.size(nodes).iter().all(|edge| *edge > 0.0), "{:?}", deck.size(nodes));
             }
             Err(error) => drop(one_line(&error)),
