@@ -1,3 +1,3 @@
 //! The library's clock, under its name here.
 
-pub use minifenl::run::clock::{Clock, Timing, median};
+pub use minifenl::run::clock::{Timing, median};

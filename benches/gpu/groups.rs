@@ -1,17 +1,16 @@
 //! The groups of measurements, written once for every space.
 
-use crate::clock::{Clock, median};
+use crate::clock::median;
 use crate::rows::{Row, Table};
-use minifenl::blas::{Blas, Reductions};
+use minifenl::blas::Reductions;
 use minifenl::comm::{Links, Solo};
-use minifenl::graph::{self, BuildGraph, Graph};
+use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::run::cost::{self, Sizes};
 use minifenl::run::deck::Choice;
 use minifenl::run::{Analytic, Deck, Job, Phases, Problem, ProblemInput, Silent};
 use minifenl::solve::{
-    CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearSystem, NonlinearProblem, SingleLaunch, cg,
-    cg_single_launch,
+    CgParams, CgVariant, CgWorkspace, Identity, LinearSystem, NonlinearProblem, SingleLaunch, cg, cg_single_launch,
 };
 use minifenl::space::{MemorySpace, Slice, Threads, zeroed};
 use minifenl::sparse::{CrsMatrix, Format, Operator};
@@ -74,7 +73,7 @@ impl Case {
 }
 
 /// Copy, dot, axpy of `n` items.
-pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Result<()> {
+pub fn vectors<S: Job>(space: &S, table: &mut Table, n: usize) -> Result<()> {
     let (x, mut y) = (space.upload(&vec![1.0; n])?, space.zeros::<f64>(n)?);
     let (x, y) = (S::Memory::slice(&x), S::Memory::slice_mut(&mut y));
     let mut sums = Reductions::new(space, n, 1)?;
@@ -95,7 +94,7 @@ pub fn vectors<S: Blas + Clock>(space: &S, table: &mut Table, n: usize) -> Resul
 }
 
 /// A product, by any function that writes y = A x; compared with `expected` before it is timed.
-pub fn spmv<S: Clock>(
+pub fn spmv<S: Job>(
     space: &S,
     table: &mut Table,
     case: &Case,
@@ -119,7 +118,7 @@ pub fn spmv<S: Clock>(
 
 /// An iteration of CG: the time of many iterations less that of few, without refreshes. `cg_variant`: as asked, also for
 /// small systems.
-pub fn cg_iteration<S: CgSteps + Clock>(
+pub fn cg_iteration<S: Job>(
     space: &S,
     table: &mut Table,
     case: &Case,
@@ -160,7 +159,7 @@ pub fn cg_iteration<S: CgSteps + Clock>(
 }
 
 /// Every strategy that the space has.
-pub fn graphs<S: BuildGraph + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
+pub fn graphs<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
     for (strategy, name) in graph::Strategy::ALL {
         match median(space, || graph::build(space, &mesh.elem_node, case.nodes(), strategy)) {
             Ok(timing) => table.add(case.row("graph", name, timing, cost::graph(case.sizes).bytes)),
@@ -175,7 +174,7 @@ pub fn graphs<S: BuildGraph + Clock>(space: &S, table: &mut Table, case: &Case, 
 
 /// Every strategy and element kernel: matrix and residual, boundary conditions included; in the space's own format and, by the strategy
 /// that assembles in halves, in these.
-pub fn fills<S: Job + Clock>(
+pub fn fills<S: Job>(
     space: &S,
     table: &mut Table,
     case: &Case,
@@ -217,7 +216,7 @@ pub fn fills<S: Job + Clock>(
 }
 
 /// From the mesh to 100 iterations: graph, set-up, first fill, boundary conditions, format, CG; a wall clock around all.
-pub fn start<S: Job + Clock>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
+pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
     let mut deck = Deck::default();
     (deck.cg.tolerance, deck.cg.max_iterations) = (Some(1e-300), 100);
     let mut seconds = Vec::new();

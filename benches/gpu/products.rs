@@ -1,6 +1,6 @@
 //! Products with a stored matrix in each format beside those without a matrix, for several problems and elements.
 
-use crate::clock::{Clock, median};
+use crate::clock::median;
 use crate::rows::{Row, Table};
 use minifenl::element::ElementType;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveElasticity};
@@ -29,7 +29,7 @@ fn cases(edge: usize) -> [(&'static str, Model, ElementType, usize); 4] {
 }
 
 /// All of them.
-pub fn all<S: Job + Clock>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
+pub fn all<S: Job>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
     for (name, model, element, cells) in cases(edge) {
         let mesh = Mesh::of_box(element, [cells; 3], [1.0; 3])?;
         let (nodes, dofs) = (mesh.node_coord.len(), model.dofs());

@@ -1,32 +1,14 @@
 //! Times of work on a space: by events of its stream on a GPU, by the clock on a host.
 
+use super::Job;
 use crate::Result;
-use crate::space::ExecutionSpace;
-
-/// A space that can mark points in its order of work.
-pub trait Clock: ExecutionSpace {
-    /// A point in the order of work.
-    type Mark;
-
-    /// Marks the end of the work enqueued so far; does not wait for it.
-    ///
-    /// # Errors
-    /// A device's failure.
-    fn mark(&self) -> Result<Self::Mark>;
-
-    /// Seconds between two marks; waits until the space has passed both.
-    ///
-    /// # Errors
-    /// A device's failure.
-    fn between(&self, before: &Self::Mark, after: &Self::Mark) -> Result<f64>;
-}
 
 /// Measures `samples` runs of `calls` calls each, in seconds. The value that the last call of a run returns is dropped outside its
 /// time.
 ///
 /// # Errors
 /// Those of the work, and a device's failure.
-pub fn seconds<S: Clock, R>(
+pub fn seconds<S: Job, R>(
     space: &S,
     samples: usize,
     calls: usize,
@@ -70,7 +52,7 @@ pub struct Effort {
 ///
 /// # Errors
 /// Those of the work, and a device's failure.
-pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
+pub fn median<S: Job, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
     let mut measure = |samples, calls| seconds(space, samples, calls, &mut work);
     measure(1, 1)?;
     let once = measure(1, 1)?[0].max(SHORTEST);
@@ -82,7 +64,7 @@ pub fn median<S: Clock, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Re
 ///
 /// # Errors
 /// Those of the work, and a device's failure.
-pub fn median_within<S: Clock, R>(space: &S, effort: Effort, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
+pub fn median_within<S: Job, R>(space: &S, effort: Effort, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
     within(effort, &mut |samples, calls| seconds(space, samples, calls, &mut work))
 }
 

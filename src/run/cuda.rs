@@ -1,6 +1,5 @@
 //! The main job on a GPU.
 
-use super::clock::Clock;
 use super::deck::{Choice, ProblemKind};
 use super::forecast::{self, Choices, Forecast, Sizes};
 use super::provenance::{GpuReport, driver_release};
@@ -16,6 +15,16 @@ use crate::{Result, blas, fill, kernel_files};
 use std::path::Path;
 
 impl Job for Cuda {
+    type Mark = Event;
+
+    fn mark(&self) -> Result<Event> {
+        self.record()
+    }
+
+    fn between(&self, before: &Event, after: &Event) -> Result<f64> {
+        Ok(after.since(before)?.as_secs_f64())
+    }
+
     fn device(&self) -> String {
         self.device().info().name.clone()
     }
@@ -89,17 +98,5 @@ fn launches(deck: &Deck, file: &str) -> bool {
         "slices_symmetric" => deck.matrix.format.or(Format::Symmetric) == Format::Symmetric,
         "cg_fused" => matches!(deck.cg.variant, Choice::Given(variant) if variant != CgVariant::Classic),
         _ => false,
-    }
-}
-
-impl Clock for Cuda {
-    type Mark = Event;
-
-    fn mark(&self) -> Result<Event> {
-        self.record()
-    }
-
-    fn between(&self, before: &Event, after: &Event) -> Result<f64> {
-        Ok(after.since(before)?.as_secs_f64())
     }
 }

@@ -8,7 +8,7 @@ use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::Solution;
-use super::steps::{fix_order, here, newton, wait_limit};
+use super::steps::{fix_order, here, newton, share, wait_limit};
 use super::{Deck, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::element::ElementType;
@@ -48,14 +48,14 @@ pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -
 }
 
 /// Where a run computes.
-enum Place {
+pub(super) enum Place {
     #[cfg(feature = "cuda")]
     Gpu(crate::space::Cuda),
     Host(Threads),
 }
 
 /// The device that the deck asks for.
-fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Place> {
+pub(super) fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Place> {
     match agree(comm, device(deck, comm)?)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => return agree(comm, crate::space::Cuda::new(ordinal)).map(Place::Gpu),
@@ -97,7 +97,12 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
 }
 
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
-fn made<S: Job>(space: &S, comm: &dyn Communicator, element: ElementType, part: BoxPart) -> Result<Mesh<S::Memory>> {
+pub(super) fn made<S: Job>(
+    space: &S,
+    comm: &dyn Communicator,
+    element: ElementType,
+    part: BoxPart,
+) -> Result<Mesh<S::Memory>> {
     let mesh = if element == ElementType::Hex8 {
         space.generate_mesh(part).and_then(|mesh| {
             space.check_inside(&mesh)?;
@@ -129,12 +134,10 @@ pub fn solution_on<S: Job>(
     // 1. This rank's share of the box.
     progress.phase("mesh");
     comm.enter_phase("mesh");
-    let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let spec = agree(comm, deck.spec(nodes))?;
-    let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
+    let part = share(deck, comm)?;
     agree(comm, deck.check_matrix::<S>())?;
     let free = agree(comm, space.free_bytes(comm))?;
-    let case = Case::new(deck, &spec);
+    let case = Case::new(deck, part.spec());
     let needed = agree(comm, fits::<S>(&part, &case, deck, comm, space.threads(), free))?;
     comm.enter_phase("connections between ranks");
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;

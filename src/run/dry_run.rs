@@ -10,6 +10,7 @@ use super::driver::device;
 use super::fits::forecast;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::problem::Case;
+use super::steps::share;
 use super::{Deck, Job, Progress};
 #[cfg(doc)]
 use crate::Error;
@@ -97,30 +98,42 @@ fn of_ranks<S: Job>(
     threads: usize,
     free: Option<u64>,
 ) -> Result<DryRun> {
-    let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let spec = agree(comm, deck.spec(nodes))?;
-    let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
+    let part = share(deck, comm)?;
     agree(comm, deck.check_matrix::<S>())?;
-    let case = Case::new(deck, &spec);
-    let (sizes, choices, forecast) = forecast::<S>(&part, &case, deck, threads);
+    let (spec, case) = (part.spec(), Case::new(deck, part.spec()));
+    let (sizes, choices, own) = forecast::<S>(&part, &case, deck, threads);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
-    let own = RankForecast { rank: comm.rank(), sizes, forecast, free: free.map(|free| [free, on_host]) };
+    let own = RankForecast { rank: comm.rank(), sizes, forecast: own, free: free.map(|free| [free, on_host]) };
     let is_unknown = failing(comm, own.free.is_none()).is_some();
     let fits = failing(comm, own.check(comm).is_err()).is_none();
-    let largest = largest(comm, &own);
-    let (ranks, fits) = (comm.size(), (!is_unknown).then_some(fits));
-    let [global_nodes, global_elements] = Sizes::whole(&spec, deck.mesh.element);
+    // The rank that needs the most memory at its peak, the lowest of them. Numbers below 2^53 are exact in f64.
+    let mine = own.forecast.peak() as f64;
+    let mut most = [mine];
+    comm.all_max(&mut most);
+    let mut lowest = [if mine == most[0] { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
+    comm.all_max(&mut lowest);
+    let rank = -lowest[0] as usize;
+    // Its threads and its free memory, which the others do not know.
+    let [free, on_host] = own.free.unwrap_or_default();
+    let mut known = [threads as u64, free, on_host]
+        .map(|number| if rank == comm.rank() { number as f64 } else { f64::NEG_INFINITY });
+    comm.all_max(&mut known);
+    let [of_rank, free, on_host] = known.map(|number| number as u64);
+    let part = agree(comm, BoxPart::new(spec, rank, comm.size()))?;
+    let (sizes, _, of_rank) = forecast::<S>(&part, &case, deck, of_rank as usize);
+    let largest = RankForecast { rank, sizes, forecast: of_rank, free: own.free.map(|_| [free, on_host]) };
+    let [nodes, elements] = Sizes::whole(spec, deck.mesh.element);
     Ok(DryRun {
-        points: nodes.edges(),
-        nodes: global_nodes,
-        elements: global_elements,
+        points: spec.nodes(),
+        nodes,
+        elements,
         problem: (!deck.has_fused_kernel()).then(|| deck.described()),
-        ranks,
+        ranks: comm.size(),
         threads,
         device,
         choices,
         largest,
-        fits,
+        fits: (!is_unknown).then_some(fits),
         own,
     })
 }
@@ -133,36 +146,6 @@ impl RankForecast {
     pub fn check(&self, comm: &dyn Communicator) -> Result<()> {
         self.free.map_or(Ok(()), |[free, on_host]| self.forecast.check(comm, free, on_host))
     }
-
-    /// Its numbers in a fixed order.
-    fn numbers(&mut self) -> Vec<&mut u64> {
-        let Sizes {
-            owned,
-            ghosts,
-            elems,
-            layer: [x, y],
-            nnz,
-            corners,
-            sent,
-            fixed,
-            cleared,
-            listed,
-            padded,
-            nodes: per_elem,
-            dofs,
-            longest,
-            lined,
-            points,
-            looked_at,
-        } = &mut self.sizes;
-        let mut numbers = vec![owned, ghosts, elems, x, y, nnz, corners, sent, fixed, cleared, listed, padded];
-        numbers.extend([per_elem, dofs, longest, lined, points, looked_at]);
-        let Forecast { stages, staging, nodes } = &mut self.forecast;
-        numbers.extend([staging, nodes]);
-        numbers.extend(stages.iter_mut().map(|stage| &mut stage.bytes));
-        numbers.extend(self.free.iter_mut().flatten());
-        numbers
-    }
 }
 
 impl DryRun {
@@ -174,22 +157,4 @@ impl DryRun {
     pub fn check(&self, comm: &dyn Communicator) -> Result<()> {
         agree(comm, self.own.check(comm))
     }
-}
-
-/// The rank that needs the most memory at its peak; the lowest of them, and the same on all ranks.
-fn largest(comm: &dyn Communicator, own: &RankForecast) -> RankForecast {
-    // Numbers below 2^53 are exact in f64.
-    let mut most = [own.forecast.peak() as f64];
-    let mine = most[0];
-    comm.all_max(&mut most);
-    let mut lowest = [if mine == most[0] { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
-    comm.all_max(&mut lowest);
-    let mut found = RankForecast { rank: -lowest[0] as usize, ..own.clone() };
-    let is_mine = found.rank == comm.rank();
-    let mut numbers = found.numbers();
-    let mut values: Vec<f64> =
-        numbers.iter().map(|number| if is_mine { **number as f64 } else { f64::NEG_INFINITY }).collect();
-    comm.all_max(&mut values);
-    numbers.iter_mut().zip(values).for_each(|(number, value)| **number = value as u64);
-    found
 }

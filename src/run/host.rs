@@ -1,7 +1,6 @@
 //! The main job on host spaces.
 
 use super::Job;
-use super::clock::Clock;
 use super::forecast::{self, Choices, Forecast, Sizes};
 use crate::comm::Communicator;
 use crate::space::{FreeMemory, HostSpace, peak_bytes};
@@ -9,6 +8,16 @@ use crate::{Result, blas};
 use std::time::Instant;
 
 impl<S: HostSpace> Job for S {
+    type Mark = Instant;
+
+    fn mark(&self) -> Result<Instant> {
+        Ok(Instant::now())
+    }
+
+    fn between(&self, before: &Instant, after: &Instant) -> Result<f64> {
+        Ok((*after - *before).as_secs_f64())
+    }
+
     fn device(&self) -> String {
         "cpu".into()
     }
@@ -33,17 +42,5 @@ impl<S: HostSpace> Job for S {
 
     fn triad_bandwidth(&self, comm: &dyn Communicator) -> Result<f64> {
         Ok(blas::triad(self, blas::triad_length(comm.ranks_on_node()))?.median)
-    }
-}
-
-impl<S: HostSpace> Clock for S {
-    type Mark = Instant;
-
-    fn mark(&self) -> Result<Instant> {
-        Ok(Instant::now())
-    }
-
-    fn between(&self, before: &Instant, after: &Instant) -> Result<f64> {
-        Ok((*after - *before).as_secs_f64())
     }
 }

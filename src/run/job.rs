@@ -2,7 +2,6 @@
 //! memory forecast and triad bandwidth.
 
 use super::Deck;
-use super::clock::Clock;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::provenance::GpuReport;
 use crate::Result;
@@ -13,7 +12,22 @@ use crate::mesh::MeshSpace;
 use crate::solve::CgSteps;
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Connect + Clock {
+pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Connect {
+    /// A point in the order of work.
+    type Mark;
+
+    /// Marks the end of the work enqueued so far; does not wait for it.
+    ///
+    /// # Errors
+    /// A device's failure, here and below.
+    fn mark(&self) -> Result<Self::Mark>;
+
+    /// Seconds between two marks; waits until the space has passed both.
+    ///
+    /// # Errors
+    /// As [`mark`](Self::mark).
+    fn between(&self, before: &Self::Mark, after: &Self::Mark) -> Result<f64>;
+
     /// Name of the device for the report: "cpu" or the GPU's name.
     fn device(&self) -> String;
 
@@ -25,13 +39,13 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     /// Bytes of memory that this rank may use.
     ///
     /// # Errors
-    /// A device's failure, here and below.
+    /// As [`mark`](Self::mark).
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64>;
 
     /// Compiles and loads the kernels that a run with these settings launches, where that takes time.
     ///
     /// # Errors
-    /// As [`free_bytes`](Self::free_bytes).
+    /// As [`mark`](Self::mark).
     fn load_kernels(&self, _deck: &Deck) -> Result<()> {
         Ok(())
     }
@@ -39,7 +53,7 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     /// Maps memory for arrays of `bytes` in all ahead of their allocation, where that takes time.
     ///
     /// # Errors
-    /// As [`free_bytes`](Self::free_bytes).
+    /// As [`mark`](Self::mark).
     fn reserve(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
@@ -50,7 +64,7 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     /// Largest number of bytes in use at once so far.
     ///
     /// # Errors
-    /// As [`free_bytes`](Self::free_bytes).
+    /// As [`mark`](Self::mark).
     fn peak_bytes(&self) -> Result<u64>;
 
     /// Estimates the seconds that [`triad_bandwidth`](Self::triad_bandwidth) takes, from above.
@@ -59,6 +73,6 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     /// Measures this rank's triad bandwidth in GB/s.
     ///
     /// # Errors
-    /// As [`free_bytes`](Self::free_bytes).
+    /// As [`mark`](Self::mark).
     fn triad_bandwidth(&self, comm: &dyn Communicator) -> Result<f64>;
 }

@@ -2,6 +2,7 @@
 
 use super::{Deck, Job, Problem, Progress};
 use crate::comm::{Communicator, Links, agree};
+use crate::mesh::BoxPart;
 use crate::solve::{NewtonInfo, NewtonParams, SolveInfo, Symmetry, newton_into};
 use crate::space::Slice;
 use crate::{Error, Result};
@@ -53,6 +54,13 @@ pub(super) fn newton<S: Job>(
     let linear = stopped.is_some().then(|| problem.stopped()).flatten();
     let symmetry = problem.finish().map_err(alone)?;
     Ok(Ended { info, linear, stopped, symmetry })
+}
+
+/// This rank's share of the deck's box. All ranks call it together.
+pub(super) fn share(deck: &Deck, comm: &dyn Communicator) -> Result<BoxPart> {
+    let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
+    let spec = agree(comm, deck.spec(nodes))?;
+    agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))
 }
 
 /// This rank for messages, where there are several.

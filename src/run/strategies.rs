@@ -20,15 +20,16 @@ mod tests;
 
 pub use compared::{Compared, Promise};
 
-use super::deck::{Chosen, Preset};
-use super::driver::{device, pool};
+use super::deck::Preset;
+use super::driver::{Place, chosen, made};
 use super::fits::choices;
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
+use super::steps::share;
 use super::{Deck, Job, Progress};
 use crate::Result;
-use crate::comm::{Communicator, agree, default_threads};
-use crate::mesh::BoxPart;
+use crate::comm::{Communicator, agree};
+use crate::element::ElementType;
 use serde::Serialize;
 use study::Study;
 
@@ -73,16 +74,11 @@ pub fn strategies(
     comm: &dyn Communicator,
     progress: &dyn Progress,
 ) -> Result<StrategyStudy> {
-    match agree(comm, device(deck, comm)?)? {
+    match chosen(deck, comm, progress)? {
         #[cfg(feature = "cuda")]
-        Chosen::Cuda(ordinal) => {
-            let space = agree(comm, crate::space::Cuda::new(ordinal))?;
-            return strategies_on(&space, deck, rounds, comm, progress);
-        }
-        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
+        Place::Gpu(space) => strategies_on(&space, deck, rounds, comm, progress),
+        Place::Host(space) => strategies_on(&space, deck, rounds, comm, progress),
     }
-    let space = agree(comm, pool(deck.run.threads.unwrap_or_else(|| default_threads(comm))))?;
-    strategies_on(&space, deck, rounds, comm, progress)
 }
 
 /// [`strategies`] on a given space.
@@ -98,15 +94,10 @@ pub fn strategies_on<S: Job>(
 ) -> Result<StrategyStudy> {
     let (rounds, start) = (rounds.max(1), Start::now(comm));
     progress.phase("mesh");
-    let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
-    let spec = agree(comm, deck.spec(nodes))?;
-    let part = agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?;
+    let part = share(deck, comm)?;
+    let spec = *part.spec();
     let (sizes, free) = (Sizes::of_box(&part), agree(comm, space.free_bytes(comm))?);
-    let mesh = space.generate_mesh(part).and_then(|mesh| {
-        space.check_inside(&mesh)?;
-        space.check_folding(&mesh).map(|()| mesh)
-    });
-    let mesh = agree(comm, mesh.map_err(|error| error.in_stage("mesh", None)))?;
+    let mesh = made(space, comm, ElementType::Hex8, part)?;
     let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), &sizes);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
     progress.phase("graph");

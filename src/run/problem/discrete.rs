@@ -6,7 +6,6 @@ use crate::comm::Map;
 use crate::fill::FieldOn;
 use crate::mesh::Mesh;
 use crate::run::Job;
-use crate::run::clock::Clock;
 use crate::space::{Array, Item, MemorySpace, Slice, try_zeroed};
 use std::borrow::Cow;
 
@@ -86,7 +85,7 @@ impl<'a, S: Job> Discrete<'a, S> {
 }
 
 /// Phase, begin and end of each piece of work.
-pub(super) type Marks<S> = Vec<(&'static str, <S as Clock>::Mark, <S as Clock>::Mark)>;
+pub(super) type Marks<S> = Vec<(&'static str, <S as Job>::Mark, <S as Job>::Mark)>;
 
 /// Does `work` between two marks, without waiting.
 pub(super) fn step<S: Job, R>(

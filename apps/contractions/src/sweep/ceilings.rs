@@ -4,8 +4,9 @@
 
 use super::case::{Case, Precision};
 use minifenl::Result;
-use minifenl::blas::{Blas, peak};
-use minifenl::run::clock::{Clock, seconds};
+use minifenl::blas::peak;
+use minifenl::run::Job;
+use minifenl::run::clock::seconds;
 use minifenl::space::{HostSpace, MemorySpace};
 
 /// Rates of one device.
@@ -63,7 +64,7 @@ impl Ceilings {
     }
 }
 
-fn copy<S: Clock + Blas>(space: &S, items: usize) -> Result<f64> {
+fn copy<S: Job>(space: &S, items: usize) -> Result<f64> {
     let (mut x, mut y) = (space.zeros::<f64>(items)?, space.zeros::<f64>(items)?);
     let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
     // Written once, so that all pages are there.
