@@ -79,7 +79,6 @@ mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tile;
 
 use crate::space::lanes::Real;
 use crate::space::{MemorySpace, Strided, check_apart};

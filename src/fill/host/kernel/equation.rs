@@ -11,14 +11,14 @@
 //! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
 //! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
+use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
-use crate::contraction::tile::{Sink, Source, tiles};
 use crate::element::equations::{Equation, Field, Slope};
 use crate::element::{BasisTables, DIM, geometry};
 use crate::error::check_length;
 use crate::fill::host::any_equation::{AnyEquation, AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
-use crate::space::lanes::{LANES, Lanes};
+use crate::space::lanes::Lanes;
 use crate::{Error, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -120,7 +120,6 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
     out: &mut ElementBatch<ND>,
 ) {
     let Scratch { left, right, points } = scratch;
-    let sizes = [NN, NN, left.len()];
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
         fields::<FUSED, D, NN, ND>(kernel, first, elems.end, left, points);
@@ -132,11 +131,9 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
                     DIM => scale::<FUSED, DIM, NN>(left, slopes, right),
                     _ => scale::<FUSED, TERMS, NN>(left, slopes, right),
                 }
-                let (rows, columns) = (Terms::<FUSED, NN>(left), Terms::<FUSED, NN>(right));
                 let (lanes, mirrored) = (lanes.clone(), kernel.symmetric);
                 let mut block = Block { out: &mut out.matrix, lanes, dofs: D, component: [c, d], mirrored };
-                let upper = mirrored && c == d;
-                tiles::<Lanes<FUSED, f64, WIDTH>, BL, BR>(sizes, upper, &rows, &columns, &mut block);
+                block.tiles::<BL, BR, FUSED, NN>(left, right);
             }
             for m in 0..NN {
                 let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
@@ -226,41 +223,6 @@ fn scale<'a, const FUSED: bool, const K: usize, const NN: usize>(
                 right[k][n] = Lanes(sum.0);
             }
         }
-    }
-}
-
-/// An operand of the contraction, `[(point, term), node]`.
-struct Terms<'a, const FUSED: bool, const NN: usize>(&'a [[Plain; NN]]);
-
-impl<const FUSED: bool, const NN: usize> Source<Lanes<FUSED, f64, WIDTH>> for Terms<'_, FUSED, NN> {
-    #[inline(always)]
-    fn at(&self, f: usize, k: usize) -> Lanes<FUSED, f64, WIDTH> {
-        Lanes(self.0[k][f].0)
-    }
-}
-
-/// The entries of components (c, d) of an element matrix.
-struct Block<'a, const ND: usize> {
-    out: &'a mut [[[f64; LANES]; ND]; ND],
-    lanes: Range<usize>,
-    dofs: usize,
-    component: [usize; 2],
-    /// Whether entries are stored with their mirror images, and those below the diagonal ignored.
-    mirrored: bool,
-}
-
-impl<const FUSED: bool, const ND: usize> Sink<Lanes<FUSED, f64, WIDTH>> for Block<'_, ND> {
-    #[inline(always)]
-    fn put(&mut self, m: usize, n: usize, sum: Lanes<FUSED, f64, WIDTH>) {
-        let [c, d] = self.component;
-        let (row, column) = (self.dofs * m + c, self.dofs * n + d);
-        if self.mirrored {
-            if c == d && m > n {
-                return;
-            }
-            self.out[column][row][self.lanes.clone()].copy_from_slice(&sum.0);
-        }
-        self.out[row][column][self.lanes.clone()].copy_from_slice(&sum.0);
     }
 }
 

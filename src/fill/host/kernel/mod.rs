@@ -6,6 +6,7 @@ mod fused;
 mod gather;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
 pub use contraction::ContractionKernel;
 pub use equation::EquationKernel;
