@@ -4,7 +4,6 @@
 //! cache. Colouring is greedy in block order and depends on the mesh only. Each row receives its terms colour by
 //! colour, so its sums do not depend on the number of threads.
 
-use super::batches::Batches;
 use super::kernel::ElementKernel;
 use super::parts::{Output, Pattern};
 use super::sums::{SharedSums, add_elems};
@@ -54,13 +53,12 @@ impl Colour {
         &self,
         space: &S,
         kernel: &dyn ElementKernel<NN>,
-        batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
         let sums = SharedSums::new(space, graph.crs, output);
         let add = |_, cell: &AtomicF64, term| add_unshared(cell, term);
-        self.for_blocks(space, graph.elem.elem_node(), |elems| add_elems(kernel, batches, elems, graph, sums, add))
+        self.for_blocks(space, graph.elem.elem_node(), |elems| add_elems(kernel, elems, graph, sums, add))
     }
 
     /// Calls `work` with the elements of each block of a table, colour by colour.

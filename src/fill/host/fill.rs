@@ -1,6 +1,5 @@
 //! [`Fill`]: a strategy with its graph and working memory.
 
-use super::batches::Batches;
 use super::colour::Colour;
 use super::gather::Gather;
 use super::kernel::ElementKernel;
@@ -28,7 +27,6 @@ pub struct Fill<const NN: usize> {
     method: Method<NN>,
     crs: Arc<CrsGraph>,
     elem: ElemGraph,
-    batches: Batches<NN>,
     is_scattered: bool,
 }
 
@@ -70,7 +68,7 @@ impl<const NN: usize> Fill<NN> {
             Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
         };
         let is_scattered = strategy != Strategy::Gather && is_scattered(elem_node, &crs);
-        Ok(Fill { method, crs, elem, batches: Batches::new(space.concurrency())?, is_scattered })
+        Ok(Fill { method, crs, elem, is_scattered })
     }
 
     /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
@@ -136,11 +134,10 @@ impl<const NN: usize> Fill<NN> {
             output.residual = residual;
         }
         let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
-        let batches = &self.batches;
         match &mut self.method {
-            Method::Scatter(scatter) => scatter.assemble(space, kernel, batches, graph, output),
-            Method::Gather(gather) => gather.assemble(space, kernel, batches, graph, output),
-            Method::Colour(colour) => colour.assemble(space, kernel, batches, graph, output),
+            Method::Scatter(scatter) => scatter.assemble(space, kernel, graph, output),
+            Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
+            Method::Colour(colour) => colour.assemble(space, kernel, graph, output),
         }
     }
 

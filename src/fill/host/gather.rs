@@ -8,7 +8,7 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::batches::Batches;
+use super::batches::with_batch;
 use super::kernel::ElementKernel;
 use super::parts::{Output, Pattern};
 use super::sums::with_positions;
@@ -74,7 +74,6 @@ impl<const NN: usize> Gather<NN> {
         &mut self,
         space: &S,
         kernel: &dyn ElementKernel<NN>,
-        batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
@@ -107,7 +106,7 @@ impl<const NN: usize> Gather<NN> {
                 })
             }),
             Arrays::All(matrices, residuals) => {
-                compute_all(space, kernel, wanted, batches, elem_count, (matrices, residuals))?;
+                compute_all(space, kernel, wanted, elem_count, (matrices, residuals))?;
                 let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
                 with_positions!(graph.elem, positions => {
                     space.for_each(pieces, |(piece, (mut values, residual))| {
@@ -158,14 +157,13 @@ fn compute_all<S: HostSpace, const NN: usize>(
     space: &S,
     kernel: &dyn ElementKernel<NN>,
     wanted: Wanted,
-    batches: &Batches<NN>,
     elem_count: usize,
     (matrices, residuals): (&mut [f64], &mut [f64]),
 ) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
     let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
     space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
-        batches.lend(|batch| {
+        with_batch(|batch| {
             let mut evaluate = kernel.evaluator(wanted);
             let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
             for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(stored) {

@@ -5,7 +5,6 @@
 //! the seams between blocks take atomic adds; a single block needs no atomics. The order of the sums in seam rows is
 //! not fixed, so their last bits may differ between runs.
 
-use super::batches::Batches;
 use super::kernel::ElementKernel;
 use super::parts::{Output, Pattern};
 use super::seam::claim_row;
@@ -48,13 +47,12 @@ impl Scatter {
         &self,
         space: &S,
         kernel: &dyn ElementKernel<NN>,
-        batches: &Batches<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
         let sums = SharedSums::new(space, graph.crs, output);
         self.for_blocks(space, |elems| {
-            add_elems(kernel, batches, elems, graph, sums, |row, cell, term| {
+            add_elems(kernel, elems, graph, sums, |row, cell, term| {
                 self.add(row, cell, term);
             })
         })
@@ -128,7 +126,6 @@ mod tests {
         let scatter = Scatter::new(&space, &elem_node, 1).unwrap();
         let (mut values, mut residual) = (vec![f64::NAN; graph.crs.nnz()], [f64::NAN]);
         let pattern = Pattern { crs: &graph.crs, elem: &graph.elem, is_scattered: false };
-        let batches = Batches::new(4).unwrap();
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
         for _ in 0..3 {
             let output = Output {
@@ -137,7 +134,7 @@ mod tests {
                 sum: Sum::Overwrite,
                 wanted: Wanted { matrix: true, residual: true },
             };
-            scatter.assemble::<_, 2>(&space, &ones, &batches, pattern, output).unwrap();
+            scatter.assemble::<_, 2>(&space, &ones, pattern, output).unwrap();
             assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
             assert!(values[1..].iter().all(|&value| value == 1.0));
         }

@@ -1,6 +1,6 @@
 //! Adds the lanes of a batch of element matrices to matrix and residual.
 
-use super::batches::Batches;
+use super::batches::with_batch;
 use super::kernel::{ElementBatch, ElementKernel};
 use super::locality::prefetch_sums;
 use super::parts::{Output, Pattern};
@@ -53,14 +53,13 @@ pub(super) use with_positions;
 #[inline(always)]
 pub(super) fn add_elems<const NN: usize>(
     kernel: &dyn ElementKernel<NN>,
-    batches: &Batches<NN>,
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
 ) -> Result<()> {
     let table = graph.elem.elem_node().as_slice();
-    batches.lend(|batch| {
+    with_batch(|batch| {
         let mut evaluate = kernel.evaluator(sums.wanted);
         with_positions!(graph.elem, positions => {
             for first in elems.clone().step_by(LANES) {

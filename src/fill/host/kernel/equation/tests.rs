@@ -4,7 +4,7 @@ use super::*;
 use crate::element::equations::{Diffusion, Elasticity, Heat, Jacobian, Poisson, Weak, WithJacobian};
 use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{Basis, ElementType, reference};
-use crate::space::lanes::Number;
+use crate::space::lanes::{LANES, Number};
 use proptest::prelude::*;
 use support::noise;
 
