@@ -21,11 +21,8 @@ pub struct Combinations {
     /// Number of each dof among the free ones, or [`IGNORED`] for a constrained dof.
     numbers: Vec<LocalOrdinal>,
     free: usize,
-    /// The constrained dofs, ascending.
-    constrained: Vec<LocalOrdinal>,
-    /// Dof `constrained[c]` has the terms `terms[starts[c]..starts[c + 1]]`: free numbers and weights.
-    starts: Vec<u32>,
-    terms: Vec<(LocalOrdinal, f64)>,
+    /// The constrained dofs, ascending, with their terms: free numbers and weights.
+    constrained: Vec<(LocalOrdinal, Vec<(LocalOrdinal, f64)>)>,
 }
 
 impl Combinations {
@@ -33,7 +30,7 @@ impl Combinations {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a dof outside `0..dofs`, one that is constrained twice, and one that is a combination of a
-    /// constrained dof; [`Error::TooLarge`] for more dofs or terms than 32 bits number; [`Error::OutOfMemory`].
+    /// constrained dof; [`Error::TooLarge`] for more dofs than 32 bits number; [`Error::OutOfMemory`].
     pub fn new(dofs: usize, constrained: &[(LocalOrdinal, Vec<(LocalOrdinal, f64)>)]) -> Result<Self> {
         super::indices::check_sizes(dofs, dofs, 0)?;
         let inside = |dof: LocalOrdinal| {
@@ -50,25 +47,23 @@ impl Combinations {
         for number in numbers.iter_mut().filter(|number| **number != IGNORED) {
             (*number, free) = (free, free + 1);
         }
-        let mut order = try_collect("constrained dofs", constrained.iter())?;
-        order.sort_unstable_by_key(|(dof, _)| *dof);
-        let (mut starts, mut terms) = (Vec::new(), Vec::new());
-        try_reserve("offsets of combinations", &mut starts, order.len() + 1)?;
-        starts.push(0);
-        for (dof, of) in &order {
-            for &(other, weight) in of {
-                let number = numbers[inside(other)?];
+        let mut own = Vec::new();
+        try_reserve("constrained dofs", &mut own, constrained.len())?;
+        for (dof, of) in constrained {
+            let mut terms = try_collect("terms of combinations", of.iter().copied())?;
+            for (other, _) in &mut terms {
+                let number = numbers[inside(*other)?];
                 if number == IGNORED {
                     return Err(Error::Invalid(format!(
                         "combination of dof {dof}: dof {other} is constrained, too, expected free dofs"
                     )));
                 }
-                try_push("terms of combinations", &mut terms, (number, weight))?;
+                *other = number;
             }
-            starts.push(offset(terms.len())?);
+            own.push((*dof, terms));
         }
-        let constrained = try_collect("constrained dofs", order.iter().map(|(dof, _)| *dof))?;
-        Ok(Combinations { numbers, free: free as usize, constrained, starts, terms })
+        own.sort_unstable_by_key(|(dof, _)| *dof);
+        Ok(Combinations { numbers, free: free as usize, constrained: own })
     }
 
     /// Returns the number of dofs, free and constrained.
@@ -88,13 +83,8 @@ impl Combinations {
 
     /// The terms of a constrained dof; `None` for a free one.
     fn terms(&self, dof: LocalOrdinal) -> Option<&[(LocalOrdinal, f64)]> {
-        let at = self.constrained.binary_search(&dof).ok()?;
-        Some(&self.terms[self.starts[at] as usize..self.starts[at + 1] as usize])
-    }
-
-    fn all(&self) -> impl Iterator<Item = (usize, &[(LocalOrdinal, f64)])> {
-        let terms = self.starts.windows(2).map(|pair| &self.terms[pair[0] as usize..pair[1] as usize]);
-        self.constrained.iter().map(|&dof| dof as usize).zip(terms)
+        let at = self.constrained.binary_search_by_key(&dof, |(dof, _)| *dof).ok()?;
+        Some(&self.constrained[at].1)
     }
 
     /// Computes `reduced = C^T full`: the right-hand side of the reduced system. Constrained dofs are added in ascending order.
@@ -106,9 +96,9 @@ impl Combinations {
         for (&number, &value) in self.numbers.iter().zip(full).filter(|(number, _)| **number != IGNORED) {
             reduced[number as usize] = value;
         }
-        for (dof, terms) in self.all() {
+        for (dof, terms) in &self.constrained {
             for &(number, weight) in terms {
-                reduced[number as usize] += full[dof] * weight;
+                reduced[number as usize] += full[*dof as usize] * weight;
             }
         }
         Ok(())
@@ -123,8 +113,9 @@ impl Combinations {
         for (&number, value) in self.numbers.iter().zip(&mut *full).filter(|(number, _)| **number != IGNORED) {
             *value = reduced[number as usize];
         }
-        for (dof, terms) in self.all() {
-            full[dof] = terms.iter().fold(0.0, |sum, &(number, weight)| sum + reduced[number as usize] * weight);
+        for (dof, terms) in &self.constrained {
+            full[*dof as usize] =
+                terms.iter().fold(0.0, |sum, &(number, weight)| sum + reduced[number as usize] * weight);
         }
         Ok(())
     }
@@ -231,25 +222,9 @@ impl ReducedPairs {
     }
 }
 
-/// The offset behind the first `terms` terms.
-fn offset(terms: usize) -> Result<u32> {
-    u32::try_from(terms).map_err(|_| Error::TooLarge {
-        what: "Combinations".into(),
-        needed: format!("{terms} terms"),
-        limit: format!("{} (32 bits)", u32::MAX),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn more_terms_than_32_bits_number_are_refused() {
-        assert_eq!(offset(u32::MAX as usize).unwrap(), u32::MAX);
-        let error = offset(u32::MAX as usize + 1).unwrap_err();
-        assert_eq!(error.to_string(), "Combinations needs 4294967296 terms, the limit is 4294967295 (32 bits)");
-    }
 
     #[test]
     fn free_dofs_are_numbered_without_gaps() {
