@@ -22,7 +22,7 @@ INLINE void gather_long(u64 first, u64 last, u32 nn, bool symmetric, const Eleme
 // fused, so the result has the same bits as the host's gather. The blocks of rows are blocks[0..gridDim.x], or all of them
 // without a list. HALVES: some entries may have no place in their row.
 template <class Position, bool SYMMETRIC, bool HALVES, int SHIFT>
-INLINE void gather(u64 rows, u32 nn, u32 room, const Elements& stored, const Values<SHIFT>& layout, const u32* blocks,
+INLINE void gather(u64 rows, u32 nn, u32 room, bool, const Elements& stored, const Values<SHIFT>& layout, const u32* blocks,
                    const u64* slot_map, const u32* slots, const Position* positions, double* values, double* residual) {
     extern __shared__ double sums[];
     u64 first = u64(blocks ? __ldg(blocks + blockIdx.x) : blockIdx.x) * ROWS, last = least(first + ROWS, rows);
@@ -34,8 +34,7 @@ INLINE void gather(u64 rows, u32 nn, u32 room, const Elements& stored, const Val
     if (row < last) {
         u64 slot = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
         double* own = sums + u32(layout.first(row) - begin);
-        if constexpr (HALVES) residual[row] = sum_halves(slot, end, stored, layout, slots, positions, own);
-        else residual[row] = sum_eight<Position, SYMMETRIC>(slot, end, stored, layout, slots, positions, own);
+        residual[row] = sum_eight<Position, SYMMETRIC, HALVES>(slot, end, stored, layout, slots, positions, own);
     }
     __syncthreads();
     // Streaming stores: the values are not read again in this kernel.
@@ -81,18 +80,20 @@ INLINE void gather_any(u64 rows, u32 nn, u32 room, bool symmetric, const Element
     }
 }
 
+// The kernels of gather: `list` has the blocks, or the rows; all blocks without one.
+#define SUMS(NAME, THREADS, Position, SHIFT, SUM)                                                                          \
+    KERNEL __launch_bounds__(THREADS, 4)                                                                                   \
+        NAME(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* list,                \
+             const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
+             const double* residuals, double* values, double* residual) {                                                  \
+        SUM(rows, nn, room, symmetric, Elements{base, capacity, matrices, residuals}, Values<SHIFT>{shift, starts}, list,  \
+            slot_map, slots, positions, values, residual);                                                                 \
+    }
+
 // Four blocks per multiprocessor leave 128 registers per thread, enough for the loads of four slots at once. With more
 // warps and fewer loads each, element matrices are evicted before neighbouring rows use them, and are read from device
 // memory again (measured). The usual case, hexahedra and short rows, has a kernel for each layout.
-#define GATHER(name, Position, SYMMETRIC, HALVES, SHIFT)                                                                           \
-    KERNEL __launch_bounds__(ROWS, 4)                                                                                      \
-        name(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* blocks,              \
-             const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
-             const double* residuals, double* values, double* residual) {                                                  \
-        gather<Position, SYMMETRIC, HALVES>(rows, nn, room, Elements{base, capacity, matrices, residuals},                 \
-                                            Values<SHIFT>{shift, starts}, blocks, slot_map, slots, positions, values,      \
-                                            residual);                                                                     \
-    }
+#define GATHER(NAME, Position, SYMMETRIC, HALVES, SHIFT) SUMS(NAME, ROWS, Position, SHIFT, (gather<Position, SYMMETRIC, HALVES>))
 GATHER(gather_symmetric8_u8, u8, true, false, 0)
 GATHER(gather_symmetric8_u16, u16, true, true, -1)
 GATHER(gather_symmetric8_u32, u32, true, true, -1)
@@ -103,22 +104,14 @@ GATHER(gather_full8_u16, u16, false, false, -1)
 GATHER(gather_full8_u32, u32, false, false, -1)
 GATHER(sliced_full8_u8, u8, false, false, 5)
 // Four blocks of 256 threads with 64 registers each.
-#define GATHER_ANY(name, Position)                                                                                         \
-    KERNEL __launch_bounds__(TEAM * ROWS, 4)                                                                                \
-        name(u64 rows, u64 capacity, u32 nn, u32 room, u32 symmetric, u32 base, u32 shift, const u32* blocks,              \
-             const u64* slot_map, const u32* slots, const Position* positions, const u64* starts, const double* matrices,  \
-             const double* residuals, double* values, double* residual) {                                                  \
-        gather_any(rows, nn, room, symmetric, Elements{base, capacity, matrices, residuals}, Values<-1>{shift, starts},    \
-                   blocks, slot_map, slots, positions, values, residual);                                                  \
-    }
-GATHER_ANY(gather_any_u8, u8)
-GATHER_ANY(gather_any_u16, u16)
-GATHER_ANY(gather_any_u32, u32)
+SUMS(gather_any_u8, TEAM * ROWS, u8, -1, gather_any)
+SUMS(gather_any_u16, TEAM * ROWS, u16, -1, gather_any)
+SUMS(gather_any_u32, TEAM * ROWS, u32, -1, gather_any)
 
 // The rows list[0..count], one warp each, summed in device memory with the same bits: for rows of a block whose elements are
 // too far apart to be stored at one time.
 template <class Position>
-INLINE void gather_listed(u64 count, u32 nn, u32 symmetric, const Elements& stored, const Values<-1>& layout, const u32* list,
+INLINE void gather_listed(u64 count, u32 nn, u32, bool symmetric, const Elements& stored, const Values<-1>& layout, const u32* list,
                           const u64* slot_map, const u32* slots, const Position* positions, double* values,
                           double* residual) {
     u64 item = thread_index() / WARP;
@@ -132,17 +125,9 @@ INLINE void gather_listed(u64 count, u32 nn, u32 symmetric, const Elements& stor
     double sum = sum_long(__ldg(slot_map + row), __ldg(slot_map + row + 1), stored, layout, nn, symmetric, slots, positions, own);
     if (lane_index() == 0) residual[row] = sum;
 }
-#define GATHER_LISTED(name, Position)                                                                                      \
-    KERNEL __launch_bounds__(THREADS, 4)                                                                                    \
-        name(u64 count, u64 capacity, u32 nn, u32 symmetric, u32 base, u32 shift, const u32* list, const u64* slot_map,    \
-             const u32* slots, const Position* positions, const u64* starts, const double* matrices,                       \
-             const double* residuals, double* values, double* residual) {                                                  \
-        gather_listed(count, nn, symmetric, Elements{base, capacity, matrices, residuals}, Values<-1>{shift, starts},      \
-                      list, slot_map, slots, positions, values, residual);                                                 \
-    }
-GATHER_LISTED(gather_listed_u8, u8)
-GATHER_LISTED(gather_listed_u16, u16)
-GATHER_LISTED(gather_listed_u32, u32)
+SUMS(gather_listed_u8, THREADS, u8, -1, gather_listed)
+SUMS(gather_listed_u16, THREADS, u16, -1, gather_listed)
+SUMS(gather_listed_u32, THREADS, u32, -1, gather_listed)
 
 // lowest, highest = first and last element of each block of rows; ~0 and 0 if its rows have none. Lists ascend, so a row's
 // first and last slots suffice.

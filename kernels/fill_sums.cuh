@@ -59,52 +59,15 @@ template <class Position> struct EightPositions {
     }
 };
 
-// Sums the slots of one row for elements of eight nodes, with the loads of FLIGHT slots in flight at once. Returns the
-// residual.
-template <class Position, bool SYMMETRIC, int SHIFT>
+// Sums the slots of one row for elements of eight nodes, with the loads of FLIGHT slots in flight at once. Returns the residual.
+//
+// HALVES: less the entries that other rows store. In their place it reads the element's diagonal, which it needs anyhow: no load waits
+// in a branch, and all rows together read each entry of an element matrix once. The positions say which, and therefore come first:
+// those of AHEAD slots.
+template <class Position, bool SYMMETRIC, bool HALVES, int SHIFT>
 INLINE double sum_eight(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, const u32* slots,
                         const Position* positions, double* row) {
-    constexpr int NN = 8, FLIGHT = sizeof(Position) < 4 ? 4 : 2;
-    double sum = 0;
-    for (; slot < end; slot += FLIGHT) {
-        EightPositions<Position> place[FLIGHT];
-        double terms[FLIGHT][NN], term[FLIGHT];
-        u32 from[FLIGHT];
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++) from[f] = slot + f < end ? __ldg(slots + slot + f) : ~0u;
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++) {
-            if (from[f] == ~0u) continue;
-            u64 column = stored.column(from[f] / NN);
-            u32 i = from[f] % NN;
-            place[f].load(positions, from[f]);
-            term[f] = __ldg(stored.residuals + (i * stored.capacity + column));
-#pragma unroll
-            for (int j = 0; j < NN; j++) {
-                u32 low = least(i, u32(j)), high = most(i, u32(j));
-                u32 entry = SYMMETRIC ? low * (2 * NN + 1 - low) / 2 + high - low : i * NN + j;
-                terms[f][j] = __ldg(stored.matrices + (entry * stored.capacity + column));
-            }
-        }
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++) {
-            if (from[f] == ~0u) continue;
-            sum += term[f];
-#pragma unroll
-            for (int j = 0; j < NN; j++) row[u32(layout.step(place[f].get(j)))] += terms[f][j];
-        }
-    }
-    return sum;
-}
-
-// Sums the slots of one row of symmetric elements of eight nodes, less the entries that other rows store. In their place it reads the
-// element's diagonal, which it needs anyhow: no load waits in a branch, and all rows together read each entry of an element matrix
-// once. The positions say which, and therefore come first: those of AHEAD slots, then the terms of FLIGHT slots at once. Returns the
-// residual.
-template <class Position, int SHIFT>
-INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values<SHIFT>& layout, const u32* slots,
-                         const Position* positions, double* row) {
-    constexpr int NN = 8, FLIGHT = sizeof(Position) < 4 ? 4 : 2, AHEAD = sizeof(Position) == 1 ? 8 : FLIGHT;
+    constexpr int NN = 8, FLIGHT = sizeof(Position) < 4 ? 4 : 2, AHEAD = HALVES && sizeof(Position) == 1 ? 8 : FLIGHT;
     double sum = 0;
     for (; slot < end; slot += AHEAD) {
         EightPositions<Position> place[AHEAD];
@@ -113,7 +76,7 @@ INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values
         for (int a = 0; a < AHEAD; a++) from[a] = slot + a < end ? __ldg(slots + slot + a) : ~0u;
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            if (from[a] != ~0u) place[a].load(positions, from[a]);
+            if (HALVES && from[a] != ~0u) place[a].load(positions, from[a]);
         }
 #pragma unroll
         for (int first = 0; first < AHEAD; first += FLIGHT) {
@@ -121,13 +84,14 @@ INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values
 #pragma unroll
             for (int f = 0; f < FLIGHT; f++) {
                 if (from[first + f] == ~0u) continue;
-                u32 i = from[first + f] % NN;
                 u64 column = stored.column(from[first + f] / NN);
+                u32 i = from[first + f] % NN;
+                if (!HALVES) place[first + f].load(positions, from[first + f]);
                 term[f] = __ldg(stored.residuals + (i * stored.capacity + column));
 #pragma unroll
                 for (int j = 0; j < NN; j++) {
-                    u32 of = is_none<Position>(place[first + f].get(j)) ? i : j;
-                    u32 low = least(i, of), high = most(i, of), entry = low * (2 * NN + 1 - low) / 2 + high - low;
+                    u32 of = HALVES && is_none<Position>(place[first + f].get(j)) ? i : j, low = least(i, of), high = most(i, of);
+                    u32 entry = SYMMETRIC ? low * (2 * NN + 1 - low) / 2 + high - low : i * NN + j;
                     terms[f][j] = __ldg(stored.matrices + (entry * stored.capacity + column));
                 }
             }
@@ -138,7 +102,7 @@ INLINE double sum_halves(u64 slot, u64 end, const Elements& stored, const Values
 #pragma unroll
                 for (int j = 0; j < NN; j++) {
                     u32 at = place[first + f].get(j);
-                    if (!is_none<Position>(at)) row[u32(layout.step(at))] += terms[f][j];
+                    if (!HALVES || !is_none<Position>(at)) row[u32(layout.step(at))] += terms[f][j];
                 }
             }
         }

@@ -113,16 +113,16 @@ impl Gather {
         let done = match &self.windows {
             None => {
                 let batch = Batch::whole(elems);
-                compute(batch, &mut arrays)
-                    .and_then(|()| self.blocks(&mut system, batch, arrays.view(symmetric), Argument::NULL, None))
+                compute(batch, &mut arrays).and_then(|()| self.blocks(&mut system, batch, arrays.view(symmetric), None))
             }
             Some(windows) => windows.steps().try_for_each(|(batch, [blocks, rows])| {
                 compute(batch, &mut arrays)?;
                 let stored = arrays.view(symmetric);
-                let list = Argument::from_item(&windows.blocks, blocks.0);
-                self.blocks(&mut system, batch, stored, list, Some(blocks.1 - blocks.0))?;
-                let list = Argument::from_item(&windows.rows, rows.0);
-                self.rows(&mut system, batch, stored, list, rows.1 - rows.0)
+                let list = (Argument::from_item(&windows.blocks, blocks.0), blocks.1 - blocks.0);
+                self.blocks(&mut system, batch, stored, Some(list))?;
+                let (list, count) = (Argument::from_item(&windows.rows, rows.0), rows.1 - rows.0);
+                let names = ["gather_listed_u8", "gather_listed_u16", "gather_listed_u32"];
+                self.launch(&mut system, batch, stored, names, count, list, Grid::cover(count * WARP, THREADS))
             }),
         };
         self.arrays = Some(arrays);
@@ -132,20 +132,20 @@ impl Gather {
     /// Sums stored matrices of all elements.
     pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
         let batch = Batch::whole(system.elems());
-        self.blocks(&mut system, batch, elements, Argument::NULL, None)
+        self.blocks(&mut system, batch, elements, None)
     }
 
-    /// Sums the rows of the `count` blocks of a list, or all rows without a list.
+    /// Sums the rows of the blocks of a list, with their number, or of all blocks without a list.
     fn blocks(
         &self,
         system: &mut SystemView<'_>,
         batch: Batch,
         elements: ElementMatrices<'_>,
-        list: Argument,
-        count: Option<usize>,
+        list: Option<(Argument, usize)>,
     ) -> Result<()> {
-        let RowLayout { rows, starts, shift, halves, .. } = system.layout;
-        let (nn, (positions, kind)) = (system.nodes_per_elem(), system.positions());
+        let RowLayout { rows, shift, halves, .. } = system.layout;
+        let (list, count) = list.unwrap_or((Argument::NULL, blocks_of(rows)));
+        let nn = system.nodes_per_elem();
         let symmetric = |of_u8| [of_u8, "gather_symmetric8_u16", "gather_symmetric8_u32"];
         let full = |of_u8| [of_u8, "gather_full8_u16", "gather_full8_u32"];
         let names = match (nn, elements.symmetric, shift, halves) {
@@ -157,37 +157,30 @@ impl Gather {
             _ => ["gather_any_u8", "gather_any_u16", "gather_any_u32"],
         };
         let threads = if nn == HEX8_NODES { ROWS } else { TEAM * ROWS };
-        let grid = Grid::new(count.unwrap_or(blocks_of(rows)), threads as u32);
-        let grid = grid.shared(self.room as usize * size_of::<f64>());
-        let (slot_map, slots, base) = (self.lists.row_map(), self.lists.slots_array(), batch.base() as u32);
-        #[rustfmt::skip]
-        let arguments = arguments![
-            rows as u64, batch.capacity as u64, nn as u32, self.room, u32::from(elements.symmetric), base, shift, list,
-            slot_map, slots, positions, starts, elements.matrices, elements.residuals, &mut *system.values,
-            &mut *system.residual,
-        ];
-        system.space.launch(&FILL, names[kind], grid, arguments)
+        let grid = Grid::new(count, threads as u32).shared(self.room as usize * size_of::<f64>());
+        self.launch(system, batch, elements, names, rows, list, grid)
     }
 
-    /// Sums the `count` rows of a list.
-    fn rows(
+    /// Launches the kernel of the positions' type. `rows` is the number of all rows, or of those in the list.
+    fn launch(
         &self,
         system: &mut SystemView<'_>,
         batch: Batch,
         elements: ElementMatrices<'_>,
+        names: [&'static str; 3],
+        rows: usize,
         list: Argument,
-        count: usize,
+        grid: Grid,
     ) -> Result<()> {
         let (nn, (positions, kind)) = (system.nodes_per_elem() as u32, system.positions());
-        let name = ["gather_listed_u8", "gather_listed_u16", "gather_listed_u32"][kind];
         let (slot_map, slots, base) = (self.lists.row_map(), self.lists.slots_array(), batch.base() as u32);
         let RowLayout { starts, shift, .. } = system.layout;
         #[rustfmt::skip]
         let arguments = arguments![
-            count as u64, batch.capacity as u64, nn, u32::from(elements.symmetric), base, shift, list, slot_map, slots,
+            rows as u64, batch.capacity as u64, nn, self.room, u32::from(elements.symmetric), base, shift, list, slot_map, slots,
             positions, starts, elements.matrices, elements.residuals, &mut *system.values, &mut *system.residual,
         ];
-        system.space.launch(&FILL, name, Grid::cover(count * WARP, THREADS), arguments)
+        system.space.launch(&FILL, names[kind], grid, arguments)
     }
 }
 
