@@ -184,13 +184,17 @@ INLINE void sort_shared(u32* key, u32 size) {
 // Returns the smallest power of two that is not below n.
 INLINE u32 power_of_two(u32 n) { return n <= 1 ? 1 : 1u << (32 - __clz(n - 1)); }
 
-// Returns the number of keys below `least`; keys ascend.
-template <class T> INLINE T lower_bound(const T* keys, T n, T least) {
-    T low = 0, high = n;
+// Returns the number of items of 0..n, the first ones, for which is_below(item) holds.
+template <class N, class IsBelow> INLINE N partition_point(N n, IsBelow is_below) {
+    N low = 0, high = n;
     while (low < high) {
-        T middle = low + (high - low) / 2;
-        if (keys[middle] < least) low = middle + 1;
+        N middle = low + (high - low) / 2;
+        if (is_below(middle)) low = middle + 1;
         else high = middle;
     }
     return low;
+}
+// Returns the number of keys below `least`; keys ascend.
+template <class T> INLINE T lower_bound(const T* keys, T n, T least) {
+    return partition_point(n, [&](T at) { return keys[at] < least; });
 }

@@ -5,30 +5,11 @@
 
 constexpr u32 THREADS = 256;
 
-// The table of a slice: stored offsets, ascending, then the mirrored entries, see slices_symmetric.cu.
-struct Table {
-    const int* offsets;
-    u32 width, mirrored;
-    __device__ __forceinline__ Table(const int* tables, u64 word, u32 width)
-        : offsets(tables + (word & TABLE)), width(width), mirrored(u32(word >> MIRRORED)) {}
-    // Returns the place of a stored offset, `width` for any other.
-    __device__ __forceinline__ u32 place(i64 offset) const {
-        u32 at = place_of(offset, offsets, width);
-        return at < width && __ldg(offsets + at) == offset ? at : width;
-    }
-    // Returns the distance from the slice's values to those of the slice that stores a row's mirrored entry.
-    __device__ __forceinline__ int distance(i64 offset, u64 row) const {
-        const int* mirrors = offsets + width;
-        u32 at = 0, left = mirrored;
-        while (left > 0) {
-            u32 half = left / 2;
-            if (__ldg(mirrors + MIRROR * (at + half)) < offset) at += half + 1, left -= half + 1;
-            else left = half;
-        }
-        bool second = row % SLICE + u32(offset) % SLICE >= SLICE;
-        return __ldg(mirrors + MIRROR * at + 1 + second);
-    }
-};
+// Returns the place of a stored offset, `width` for any other.
+INLINE u32 stored_place(const Table& table, i64 offset) {
+    u32 at = place_of(offset, table.from, table.width);
+    return at < table.width && __ldg(table.from + at) == offset ? at : table.width;
+}
 
 // positions[slot, j] = place of node j of the slot's element in the row of the slot's node. One thread per slot. In tables without
 // mirrored entries most rows have all offsets, and their positions are left as they are.
@@ -46,11 +27,11 @@ INLINE void places(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64*
     bool whole = __ldg(row_map + row + 1) - __ldg(row_map + row) == table.width + table.mirrored;
     if (whole && table.mirrored == 0) return;
     // A row with all offsets whose mirrored ones are the first.
-    bool ordered = whole && table.width > 0 && __ldg(table.offsets) >= 0;
+    bool ordered = whole && table.width > 0 && __ldg(table.from) >= 0;
     const u32* nodes = elem_node + slot / nn * nn;
     auto place = [&](u32 j, u32 position) {
         if (ordered) return position < table.mirrored ? NONE : Position(position - table.mirrored);
-        u32 at = table.place(i64(__ldg(nodes + j)) - i64(row));
+        u32 at = stored_place(table, i64(__ldg(nodes + j)) - i64(row));
         return at < table.width ? Position(at) : NONE;
     };
     if (sizeof(Position) == 1 && nn == 8) {
@@ -79,22 +60,17 @@ KERNEL __launch_bounds__(THREADS) listed_places(u64 count, u64 rows, const u64* 
                                                 const u64* slice_offsets, const u64* words, const int* offsets, u64* list) {
     u64 i = thread_index();
     if (i >= count) return;
-    u64 entry = list[i], row = 0, above = rows;
     // The last row that begins at or before the entry; row_map[rows] is above every entry.
-    while (above - row > 1) {
-        u64 middle = row + (above - row) / 2;
-        if (__ldg(row_map + middle) <= entry) row = middle;
-        else above = middle;
-    }
+    u64 entry = list[i], row = partition_point(rows, [&](u64 at) { return __ldg(row_map + at) <= entry; }) - 1;
     u64 slice = row / WARP, word = __ldg(words + slice), begin = __ldg(slice_offsets + slice);
     u32 place = u32(entry - __ldg(row_map + row));
     if (!(word & LISTED)) {
         Table table(offsets, word, u32((__ldg(slice_offsets + slice + 1) - begin) / WARP));
         u32 column = __ldg(entries + entry);
         i64 offset = i64(column) - i64(row);
-        place = table.place(offset);
+        place = stored_place(table, offset);
         if (place == table.width) {
-            list[i] = begin + i64(table.distance(offset, row)) * WARP + column % WARP;
+            list[i] = begin + i64(table.distance_of(table.mirror_of(offset), u32(row))) * WARP + column % WARP;
             return;
         }
     }

@@ -13,17 +13,6 @@
 
 constexpr int WARPS = THREADS / WARP;
 
-// A slice's table of offsets, of `width` stored and `mirrored` mirrored entries.
-struct Table {
-    const int* from;
-    u32 width, mirrored;
-    __device__ __forceinline__ Table(const int* offsets, u64 word, u32 width)
-        : from(offsets + (word & TABLE)), width(width), mirrored(u32(word >> MIRRORED)) {}
-    __device__ __forceinline__ int offset(u32 k) const { return __ldg(from + width + MIRROR * k); }
-    // Distance to the partner's value in the first or the second slice.
-    __device__ __forceinline__ int distance(u32 k, bool second) const { return __ldg(from + width + MIRROR * k + 1 + second); }
-};
-
 // Returns the sum of the mirrored entries of a row. `values` points to the slice's first value. All loads of a batch precede their
 // use, so that latencies overlap.
 template <int BATCH, class T, class V, class X> INLINE double mirrored_sum(u32 row, const T& table, const V* values, X x) {
@@ -185,28 +174,18 @@ INLINE void asymmetries(u64 rows, double tolerance, const u64* row_map, const u3
                 if (column > row) continue;
                 const double value = double(V(__ldg(from + k)));
                 const int offset = int(column - u32(row));
-                u32 at = 0, left = mirrored;
-                while (left > 0) {
-                    u32 half = left / 2;
-                    if (table.offset(at + half) < offset) at += half + 1, left -= half + 1;
-                    else left = half;
-                }
+                const u32 at = mirrored == 0 ? 0 : table.mirror_of(offset);
                 double partner;
                 if (at < mirrored && table.offset(at) == offset) {
-                    int distance = table.distance(at, u32(row) % SLICE + u32(offset) % SLICE >= SLICE);
-                    partner = double(__ldg(values + (i64(first) + i64(distance) * SLICE + column % SLICE)));
+                    partner = double(__ldg(values + (i64(first) + i64(table.distance_of(at, u32(row))) * SLICE + column % SLICE)));
                 } else {
-                    u64 low = __ldg(row_map + column), end = __ldg(row_map + column + 1), high = end;
-                    while (low < high) {
-                        u64 middle = low + (high - low) / 2;
-                        if (__ldg(entries + middle) < row) low = middle + 1;
-                        else high = middle;
-                    }
-                    if (low == end || __ldg(entries + low) != row) {
+                    const u64 low = __ldg(row_map + column), end = __ldg(row_map + column + 1);
+                    const u64 at = low + lower_bound(entries + low, u32(end - low), u32(row));
+                    if (at == end || __ldg(entries + at) != row) {
                         wrong++;
                         continue;
                     }
-                    partner = double(V(__ldg(from + low)));
+                    partner = double(V(__ldg(from + at)));
                 }
                 wrong += differ(value, partner, tolerance * largest);
             }
