@@ -18,6 +18,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+pub(super) use check::with_flag;
 pub use choice::Choice;
 pub(super) use choice::by_name;
 pub use device::{Chosen, Device};

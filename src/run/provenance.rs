@@ -10,6 +10,7 @@ mod placement;
 #[cfg(feature = "cuda")]
 pub(super) use machine::driver_release;
 pub use machine::{GpuReport, MachineReport};
+use placement::Place;
 pub use placement::PlacementReport;
 
 use super::program::Others;
@@ -61,9 +62,9 @@ pub struct BuildReport {
     pub detected_features: Vec<&'static str>,
 }
 
-impl BuildReport {
+impl Default for BuildReport {
     /// Describes this build on this processor.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let features =
             [("cli", cfg!(feature = "cli")), ("cuda", cfg!(feature = "cuda")), ("mpi", cfg!(feature = "mpi"))];
         BuildReport {
@@ -78,12 +79,6 @@ impl BuildReport {
                 .collect(),
             detected_features: machine::detected_features(),
         }
-    }
-}
-
-impl Default for BuildReport {
-    fn default() -> Self {
-        BuildReport::new()
     }
 }
 
@@ -131,17 +126,16 @@ pub(super) fn provenance<S: Job>(
     }
     let root = Path::new("/");
     let (machine, gpu) = (MachineReport::read(root), space.gpu());
-    let own = placement::Place::new(root, &machine, gpu.as_ref(), space.threads());
-    let first = placement::text_of_first(comm, &(&machine, &gpu))?;
-    let (machine, gpu) = serde_json::from_str(&first).unwrap_or((machine, gpu));
+    let own = Place { affinity: placement::affinity(root), machine, gpu, threads: space.threads() };
+    let places = placement::gather(comm, &own)?;
     Ok(ProvenanceReport {
         command: command(std::env::args_os()),
         deck,
-        machine,
-        gpu,
+        machine: places[0].machine.clone(),
+        gpu: places[0].gpu.clone(),
         mpi: Communicator::library_version(comm),
-        build: BuildReport::new(),
-        placement: placement::gather(comm, &own)?,
+        build: BuildReport::default(),
+        placement: placement::grouped(places),
         other_programs,
     })
 }

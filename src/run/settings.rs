@@ -4,23 +4,11 @@
 //! would solve different problems, so [`solve`](super::solve) compares this list before it starts.
 
 use super::Deck;
+use super::deck::with_flag;
+use super::provenance::BuildReport;
 use crate::comm::Setting;
 use std::fmt::Write;
 use std::io::Read;
-
-/// Flags by their keys, where they are not the last word of the key.
-const FLAGS: &[(&str, &str)] = &[
-    ("newton.tolerance", "--newton-tolerance"),
-    ("newton.max_iterations", "--newton-max"),
-    ("cg.tolerance", "--cg-tolerance"),
-    ("cg.max_iterations", "--cg-max"),
-    ("cg.iterations", "--cg-iterations"),
-    ("cg.variant", "--cg-variant"),
-    ("problem.kind", "--problem"),
-    ("matrix.values", "--matrix"),
-    ("graph.strategy", "--graph"),
-    ("fill.strategy", "--fill"),
-];
 
 /// The settings of this rank.
 pub(super) fn settings(deck: &Deck) -> Vec<Setting> {
@@ -36,12 +24,6 @@ fn deck_settings(deck: &Deck) -> Vec<Setting> {
     let files = [("report", deck.run.report.take()), ("append", deck.run.append.take()), ("vtk", deck.run.vtk.take())];
     let table = toml::Table::try_from(&deck).unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
-    let key = |section: &str, key: &str| {
-        let name = format!("{section}.{key}");
-        let flag = FLAGS.iter().find(|(known, _)| *known == name).map(|(_, flag)| flag.to_string());
-        let flag = flag.unwrap_or_else(|| format!("--{}", key.replace('_', "-")));
-        format!("{name} ({flag})")
-    };
     let text = |value: &toml::Value| match value {
         // 1e-8 rather than 0.00000001; both are exact.
         toml::Value::Float(number) => format!("{number:?}"),
@@ -49,26 +31,27 @@ fn deck_settings(deck: &Deck) -> Vec<Setting> {
         value => value.to_string(),
     };
     let mut settings: Vec<Setting> = sections
-        .flat_map(|(section, keys)| keys.iter().map(move |(name, value)| (key(section, name), text(value))))
+        .flat_map(|(section, keys)| {
+            keys.iter().map(move |(name, value)| (with_flag(&format!("{section}.{name}")), text(value)))
+        })
         .collect();
     settings.extend(files.map(|(name, path)| {
         let path = path.map_or("not given".into(), |path| format!("{path:?}").trim_matches('"').to_string());
-        (format!("run.{name} (--{name})"), path)
+        (with_flag(&format!("run.{name}")), path)
     }));
     settings
 }
 
 /// Features, profile and a digest of the executable, whose first 4 KiB hold the sizes of its parts and the linker's build id.
 fn build() -> String {
-    let features = [("cli", cfg!(feature = "cli")), ("cuda", cfg!(feature = "cuda")), ("mpi", cfg!(feature = "mpi"))];
-    let mut text: String = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| format!("{name} ")).collect();
+    let BuildReport { features, profile, .. } = BuildReport::default();
+    let mut text: String = features.iter().map(|name| format!("{name} ")).collect();
     let mut head = Vec::new();
     let open = std::env::current_exe().and_then(std::fs::File::open);
     let is_read = open.and_then(|file| file.take(4096).read_to_end(&mut head)).is_ok();
     let digest = head
         .iter()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
     let _ = match is_read {
         true => write!(text, "{profile} {digest:016x}"),
         false => write!(text, "{profile}"),

@@ -1,15 +1,43 @@
 //! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
-use super::{CgDeck, Choice, Deck, Device, Nodes};
+use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind};
+use crate::element::ElementType;
+use crate::fill::{self, Kernel};
 use crate::mesh::{BoxSpec, CoordinateMap};
 use crate::space::allowed_cores;
-use crate::sparse::Format;
-use crate::{Error, Result, fill};
+use crate::sparse::{Format, Precision};
+use crate::{Error, Result};
+use std::fmt::Display;
 
 /// Threads that a rank may start on any machine, and threads per core above that.
 const MAX_THREADS: (usize, usize) = (64, 4);
 /// Longest limit of a wait, in seconds.
 const MAX_TIMEOUT: f64 = 1e9;
+
+/// Flags by their keys, where they are not the last word of the key.
+const FLAGS: &[(&str, &str)] = &[
+    ("newton.tolerance", "newton-tolerance"),
+    ("newton.max_iterations", "newton-max"),
+    ("cg.tolerance", "cg-tolerance"),
+    ("cg.max_iterations", "cg-max"),
+    ("cg.iterations", "cg-iterations"),
+    ("cg.variant", "cg-variant"),
+    ("problem.kind", "problem"),
+    ("matrix.values", "matrix"),
+    ("graph.strategy", "graph"),
+    ("fill.strategy", "fill"),
+];
+
+/// A key with its flag: `mesh.nodes (--nodes)`.
+pub(in crate::run) fn with_flag(key: &str) -> String {
+    let flag = FLAGS.iter().find(|(known, _)| *known == key).map(|(_, flag)| flag.to_string());
+    let flag = flag.unwrap_or_else(|| key.rsplit('.').next().unwrap_or(key).replace('_', "-"));
+    format!("{key} (--{flag})")
+}
+
+fn refuse(key: &str, value: impl Display, why: impl Display) -> Result<()> {
+    Err(Error::Invalid(format!("{}: {value}: {why}", with_flag(key))))
+}
 
 impl Deck {
     /// Checks every value and combination that does not depend on the number of ranks.
@@ -17,68 +45,124 @@ impl Deck {
     /// # Errors
     /// [`Error::Invalid`] naming the key, its flag and the value.
     pub fn check(&self) -> Result<()> {
-        if let (Some(nodes), Some(share)) = (self.mesh.nodes, self.mesh.nodes_per_rank) {
-            return refuse(
-                "mesh.nodes",
-                "--nodes",
-                nodes,
-                format!("mesh.nodes_per_rank is {share} too; give one of them"),
-            );
+        let Deck { mesh, problem, newton, cg, run, .. } = self;
+        if let (Some(nodes), Some(share)) = (mesh.nodes, mesh.nodes_per_rank) {
+            return refuse("mesh.nodes", nodes, format!("mesh.nodes_per_rank is {share} too; give one of them"));
         }
         self.check_model()?;
         self.check_operator()?;
-        if let Some(edge) = self.mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
-            return refuse("mesh.size", "--size", edge, "give positive numbers");
+        if let Some(edge) = mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
+            return refuse("mesh.size", edge, "give positive numbers");
         }
-        let imbalance = self.mesh.imbalance;
-        if !(0.0..=BoxSpec::MOST_UNEVEN).contains(&imbalance) {
+        if !(0.0..=BoxSpec::MOST_UNEVEN).contains(&mesh.imbalance) {
             let range = format!("give per cent from 0 to {:e}", BoxSpec::MOST_UNEVEN);
-            return refuse("mesh.imbalance", "--imbalance", imbalance, range);
+            return refuse("mesh.imbalance", mesh.imbalance, range);
         }
-        if let CoordinateMap::Bubble(amplitude) | CoordinateMap::Twist(amplitude) = self.mesh.map
+        if let CoordinateMap::Bubble(amplitude) | CoordinateMap::Twist(amplitude) = mesh.map
             && !amplitude.is_finite()
         {
-            return refuse("mesh.map", "--map", amplitude, "give a finite amplitude");
+            return refuse("mesh.map", amplitude, "give a finite amplitude");
         }
-        let (low, high) = (self.problem.t_min, self.problem.t_max);
-        for (key, flag, value) in [("problem.t_min", "--t-min", low), ("problem.t_max", "--t-max", high)] {
+        for (key, value) in [("problem.t_min", problem.t_min), ("problem.t_max", problem.t_max)] {
             if !(value.is_finite() && value > 0.0) {
-                return refuse(key, flag, value, "give a positive temperature");
+                return refuse(key, value, "give a positive temperature");
             }
         }
-        if low == high {
-            return refuse("problem.t_max", "--t-max", high, "equal to problem.t_min: no conductivity solves that");
+        if problem.t_min == problem.t_max {
+            return refuse("problem.t_max", problem.t_max, "equal to problem.t_min: no conductivity solves that");
         }
-        if let Some(seconds) = self.run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
-            let range = format!("give seconds above 0 and up to {MAX_TIMEOUT:e}");
-            return refuse("run.timeout", "--timeout", seconds, range);
+        if let Some(seconds) = run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
+            return refuse("run.timeout", seconds, format!("give seconds above 0 and up to {MAX_TIMEOUT:e}"));
         }
         if self.run.deterministic && self.fill.strategy == Choice::Given(fill::Strategy::Scatter) {
             let why = "fill.strategy (--fill) is scatter, which adds in any order; give auto, gather or colour";
-            return refuse("run.deterministic", "--deterministic", true, why);
+            return refuse("run.deterministic", true, why);
         }
         let is_crs = self.matrix.format == Choice::Given(Format::Crs);
-        self.matrix.lanes.check(is_crs && self.run.device != Device::Cpu)?;
-        let (newton, cg) = (&self.newton, &self.cg);
-        tolerance("newton.tolerance", "--newton-tolerance", newton.tolerance)?;
-        tolerance("cg.tolerance", "--cg-tolerance", self.cg_tolerance())?;
-        positive("newton.max_iterations", "--newton-max", newton.max_iterations)?;
-        positive("cg.max_iterations", "--cg-max", cg.max_iterations)?;
-        iterations(cg)?;
-        if self.run.report.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-            return refuse("run.report", "--report", "``", "give a file name");
+        self.matrix.lanes.check(is_crs && run.device != Device::Cpu)?;
+        for (key, value) in [("newton.tolerance", newton.tolerance), ("cg.tolerance", self.cg_tolerance())] {
+            if !(value > 0.0 && value < 1.0) {
+                return refuse(key, value, "give a number between 0 and 1");
+            }
         }
-        if self.run.append.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-            return refuse("run.append", "--append", "``", "give a file name");
+        positive("newton.max_iterations", newton.max_iterations)?;
+        positive("cg.max_iterations", cg.max_iterations)?;
+        self.check_iterations()?;
+        for (key, path) in [("run.report", &run.report), ("run.append", &run.append)] {
+            if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+                return refuse(key, "``", "give a file name");
+            }
         }
-        if self.run.vtk.as_ref().is_some_and(|path| path.extension().is_none_or(|extension| extension != "vtu")) {
-            let name = self.run.vtk.as_ref().map_or(String::new(), |path| format!("`{}`", path.display()));
-            return refuse("run.vtk", "--vtk", &name, "give a name that ends with .vtu");
+        if let Some(path) = run.vtk.as_ref().filter(|path| path.extension().is_none_or(|end| end != "vtu")) {
+            return refuse("run.vtk", format!("`{}`", path.display()), "give a name that ends with .vtu");
         }
-        if self.run.append.is_some() && self.run.append == self.run.report {
-            return refuse("run.append", "--append", "this is the report (--report)", "give another file");
+        if run.append.is_some() && run.append == run.report {
+            return refuse("run.append", "this is the report (--report)", "give another file");
         }
-        threads(self.run.threads.unwrap_or(1), allowed_cores())
+        threads(run.threads.unwrap_or(1), allowed_cores())
+    }
+
+    /// Checks that problem and element go together with the other settings.
+    fn check_model(&self) -> Result<()> {
+        let (element, kind) = (self.mesh.element, self.problem.kind);
+        if element.dim() != 3 {
+            let volumes = ElementType::volume_names();
+            return refuse("mesh.element", element, format!("the box has 3 dimensions; choose one of {volumes}"));
+        }
+        let (given, default) = (&self.problem, ProblemDeck::default());
+        for (key, value, default) in
+            [("problem.t_min", given.t_min, default.t_min), ("problem.t_max", given.t_max, default.t_max)]
+        {
+            if kind != ProblemKind::Heat && value != default {
+                let why =
+                    format!("only the problem heat has temperatures, and {} is {kind}", with_flag("problem.kind"));
+                return refuse(key, value, why);
+            }
+        }
+        if !self.has_fused_kernel() && self.fill.kernel == Choice::Given(Kernel::Fused) {
+            let this = self.described();
+            let why =
+                format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or contraction");
+            return refuse("fill.kernel", Kernel::Fused, why);
+        }
+        if kind == ProblemKind::Minife && (self.mesh.size != [1.0; 3] || self.mesh.nodes_per_rank.is_some()) {
+            let why = "its box is the unit cube; give mesh.nodes (--nodes) and leave out mesh.size (--size)";
+            return refuse("problem.kind", kind, why);
+        }
+        Ok(())
+    }
+
+    /// Refuses settings of a matrix where none is stored.
+    fn check_operator(&self) -> Result<()> {
+        if self.has_matrix() {
+            return Ok(());
+        }
+        let given = [
+            ("matrix.format", self.matrix.format.given().map(|format| format.to_string())),
+            ("matrix.values", (self.matrix.values != Precision::F64).then(|| self.matrix.values.to_string())),
+            ("fill.kernel", self.fill.kernel.given().map(|kernel| kernel.to_string())),
+        ];
+        let given = given.into_iter().find_map(|(key, value)| value.map(|value| (with_flag(key), value)));
+        given.map_or(Ok(()), |(key, value)| {
+            let why = format!("{key} is {value}, and no matrix is stored; leave one of them out");
+            refuse("cg.operator", self.cg.operator, why)
+        })
+    }
+
+    /// Checks a number of iterations against the criteria that would end a solve before. What has its default value was not asked for.
+    fn check_iterations(&self) -> Result<()> {
+        let Some(asked) = self.cg.iterations else { return Ok(()) };
+        positive("cg.iterations", asked)?;
+        if let Some(tolerance) = self.cg.tolerance {
+            let tolerance = format!("{} is {tolerance:e}", with_flag("cg.tolerance"));
+            return refuse("cg.iterations", asked, tolerance + " too, which may end a solve before; give one of them");
+        }
+        let most = self.cg.max_iterations;
+        if most != super::CgDeck::default().max_iterations && most < asked {
+            let most = format!("{} is {most}", with_flag("cg.max_iterations"));
+            return refuse("cg.iterations", asked, most + " too, which ends a solve before; give one of them");
+        }
+        Ok(())
     }
 
     /// The nodes of the whole box on `ranks` ranks.
@@ -91,7 +175,14 @@ impl Deck {
             (_, Some(share)) => share.grown(ranks),
             (nodes, None) => nodes.map_or_else(|| Nodes::new([self.default_nodes(); 3]), Ok),
         }?;
-        self.check_points(nodes).map(|()| nodes)
+        let even = nodes.edges().into_iter().find(|edge| edge % 2 == 0).filter(|_| self.mesh.element.nodes() > 8);
+        even.map_or(Ok(nodes), |edge| {
+            Err(Error::Invalid(format!(
+                "mesh.nodes (--nodes): {edge} nodes along an edge: {} has nodes at half cells; give odd numbers, such as {}",
+                self.mesh.element,
+                edge + 1
+            )))
+        })
     }
 
     /// Edges of the box with these nodes: as given, or grown with the nodes when each rank brings a share, so that the
@@ -111,54 +202,20 @@ impl Deck {
     }
 }
 
-fn refuse(key: &str, flag: &str, value: impl std::fmt::Display, why: impl std::fmt::Display) -> Result<()> {
-    Err(Error::Invalid(format!("{key} ({flag}): {value}: {why}")))
-}
-
-fn tolerance(key: &str, flag: &str, value: f64) -> Result<()> {
-    if value > 0.0 && value < 1.0 { Ok(()) } else { refuse(key, flag, value, "give a number between 0 and 1") }
-}
-
-/// Checks a number of iterations against the criteria that would end a solve before. What has its default value was not asked for.
-fn iterations(cg: &CgDeck) -> Result<()> {
-    let (Some(asked), default) = (cg.iterations, CgDeck::default()) else { return Ok(()) };
-    let (key, flag) = ("cg.iterations", "--cg-iterations");
-    positive(key, flag, asked)?;
-    if let Some(tolerance) = cg.tolerance {
-        let why = format!(
-            "cg.tolerance (--cg-tolerance) is {tolerance:e} too, which may end a solve before; give one of them"
-        );
-        return refuse(key, flag, asked, why);
-    }
-    if cg.max_iterations != default.max_iterations && cg.max_iterations < asked {
-        let why = format!(
-            "cg.max_iterations (--cg-max) is {} too, which ends a solve before; give one of them",
-            cg.max_iterations
-        );
-        return refuse(key, flag, asked, why);
-    }
-    Ok(())
-}
-
-fn positive(key: &str, flag: &str, value: usize) -> Result<()> {
-    if value > 0 { Ok(()) } else { refuse(key, flag, value, "give 1 or more") }
+fn positive(key: &str, value: usize) -> Result<()> {
+    if value > 0 { Ok(()) } else { refuse(key, value, "give 1 or more") }
 }
 
 /// Checks a number of threads on a machine where this rank may use some cores. Threads beyond the cores only take turns.
 fn threads(value: usize, cores: usize) -> Result<()> {
-    let (key, flag) = ("run.threads", "--threads");
-    positive(key, flag, value)?;
+    positive("run.threads", value)?;
     let limit = MAX_THREADS.0.max(MAX_THREADS.1.saturating_mul(cores));
     if value <= limit {
         return Ok(());
     }
     let are = if cores == 1 { "core is" } else { "cores are" };
-    refuse(
-        key,
-        flag,
-        value,
-        format!("{cores} {are} allowed to this rank; give {cores} for full speed, {limit} or fewer"),
-    )
+    let why = format!("{cores} {are} allowed to this rank; give {cores} for full speed, {limit} or fewer");
+    refuse("run.threads", value, why)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub use command_line::{completions, man_page, parse, parse_from, said, usage};
 pub use exit::Exit;
 pub use names::{Named, auto_or, named};
 pub use others::Others;
+pub(super) use others::{allowed, list};
 pub use status_line::{Look, StatusLine};
 pub use streams::{failure, is_first, show};
 pub use time_left::{TimeLeft, clock};

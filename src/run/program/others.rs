@@ -43,15 +43,18 @@ fn own(stat: &str) -> Option<f64> {
     ticks.sum()
 }
 
-/// The cores of a list such as `0-2,7`, as `/proc/self/status` has them.
-fn cores(status: &str) -> Option<Vec<usize>> {
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
-    let range = |text: &str| {
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
-    };
-    let ranges: Vec<_> = list.split(',').map(range).collect::<Option<_>>()?;
-    Some(ranges.into_iter().flatten().collect())
+/// The numbers of a list such as `0-2,7`.
+pub(in crate::run) fn list(text: &str) -> Option<Vec<usize>> {
+    let ranges = text.split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    });
+    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The cores that a thread may use, as `/proc/.../status` has them: `0-2,7`.
+pub(in crate::run) fn allowed(status: &str) -> Option<&str> {
+    Some(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim())
 }
 
 impl Others {
@@ -62,7 +65,7 @@ impl Others {
 
     /// Reads the counters of the cores that this process may use: in a container, others are not its machine.
     pub fn on_allowed_cores() -> Option<Self> {
-        Self::read(Some(cores(&read_to_string("/proc/self/status").ok()?)?))
+        Self::read(Some(list(allowed(&read_to_string("/proc/self/status").ok()?)?)?))
     }
 
     fn read(cores: Option<Vec<usize>>) -> Option<Self> {
@@ -107,6 +110,7 @@ mod tests {
         );
         assert_eq!((busy(stat, Some(&[2])), busy("cpu  10 20\n", None)), (None, None));
         assert_eq!(own("7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0"), Some(127.0));
+        let cores = |status| list(allowed(status)?);
         assert_eq!(cores("Name:\tx\nCpus_allowed_list:\t0-2,7\n"), Some(vec![0, 1, 2, 7]));
         assert_eq!((cores("Name:\tx\n"), cores("Cpus_allowed_list:\tx\n")), (None, None));
         let at = |busy, own, seconds| Others {

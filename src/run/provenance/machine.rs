@@ -1,5 +1,6 @@
 //! Host, processor, memory and GPU of a rank, from files below `/proc` and `/sys`.
 
+use crate::run::program::list;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
@@ -81,15 +82,6 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
         let (name, value) = line.split_once(':')?;
         (name.trim() == key).then(|| value.trim())
     })
-}
-
-/// The numbers of a list such as `0-3,8`.
-fn list(text: &str) -> Option<Vec<usize>> {
-    let ranges = text.split(',').map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    });
-    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Number of sockets, and of cores on all of them.

@@ -5,6 +5,7 @@
 use super::{GpuReport, MachineReport};
 use crate::Result;
 use crate::comm::Communicator;
+use crate::run::program::allowed;
 use serde::{Deserialize, Serialize};
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
@@ -15,11 +16,10 @@ const BYTES: usize = 6;
 /// Where one rank computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Place {
-    host: String,
-    cpu: String,
-    threads: usize,
-    affinity: String,
-    gpu: Option<String>,
+    pub machine: MachineReport,
+    pub gpu: Option<GpuReport>,
+    pub threads: usize,
+    pub affinity: String,
 }
 
 /// Cores of neighbouring ranks.
@@ -41,20 +41,12 @@ pub struct PlacementReport {
     pub gpu: Option<String>,
 }
 
-impl Place {
-    /// The place of this rank.
-    pub fn new(root: &Path, machine: &MachineReport, gpu: Option<&GpuReport>, threads: usize) -> Self {
-        let (host, cpu) = (machine.host.clone(), machine.cpu.clone());
-        Place { host, cpu, threads, affinity: affinity(root), gpu: gpu.map(|gpu| gpu.name.clone()) }
-    }
-}
-
 /// The affinity masks of the threads of this process, each once.
-fn affinity(root: &Path) -> String {
+pub(super) fn affinity(root: &Path) -> String {
     let tasks = read_dir(root.join("proc/self/task")).into_iter().flatten().flatten();
     let mask = |path: &Path| {
         let text = read_to_string(path.join("status")).ok()?;
-        Some(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().to_string())
+        allowed(&text).map(String::from)
     };
     let mut masks: Vec<String> = tasks.filter_map(|task| mask(&task.path())).collect();
     masks.sort();
@@ -63,12 +55,16 @@ fn affinity(root: &Path) -> String {
 }
 
 /// The places of all ranks. Collective.
-pub(super) fn gather(comm: &dyn Communicator, own: &Place) -> Result<Vec<PlacementReport>> {
+pub(super) fn gather(comm: &dyn Communicator, own: &Place) -> Result<Vec<Place>> {
     let texts = texts(comm, &serde_json::to_string(own).unwrap_or_default())?;
-    let places = texts.iter().map(|text| serde_json::from_str::<Place>(text).unwrap_or_else(|_| own.clone()));
+    Ok(texts.iter().map(|text| serde_json::from_str(text).unwrap_or_else(|_| own.clone())).collect())
+}
+
+/// Neighbouring ranks with the same host, processor, threads, cores and GPU as one entry.
+pub(super) fn grouped(places: Vec<Place>) -> Vec<PlacementReport> {
     let mut groups: Vec<PlacementReport> = Vec::new();
-    for (rank, place) in places.enumerate() {
-        let Place { host, cpu, threads, affinity, gpu } = place;
+    for (rank, Place { machine, gpu, threads, affinity }) in places.into_iter().enumerate() {
+        let (host, cpu, gpu) = (machine.host, machine.cpu, gpu.map(|gpu| gpu.name));
         let new = PlacementReport { first_rank: rank, last_rank: rank, host, cpu, threads, affinity, gpu };
         match groups.last_mut() {
             Some(last) if (PlacementReport { first_rank: rank, last_rank: rank, ..last.clone() }) == new => {
@@ -77,13 +73,7 @@ pub(super) fn gather(comm: &dyn Communicator, own: &Place) -> Result<Vec<Placeme
             _ => groups.push(new),
         }
     }
-    Ok(groups)
-}
-
-/// The first rank's value as JSON, on all ranks. Collective.
-pub(super) fn text_of_first(comm: &dyn Communicator, value: &impl Serialize) -> Result<String> {
-    let own = if comm.rank() == 0 { serde_json::to_string(value).unwrap_or_default() } else { String::new() };
-    Ok(texts(comm, &own)?.swap_remove(0))
+    groups
 }
 
 /// The texts of all ranks. Collective.
@@ -122,8 +112,6 @@ mod tests {
         for found in on_ranks(7, |comm| texts(comm, &text(comm.rank())).unwrap()) {
             assert_eq!(found, expected);
         }
-        let firsts = on_ranks(3, |comm| text_of_first(comm, &(comm.rank() + 4)).unwrap());
-        assert_eq!(firsts, ["4", "4", "4"]);
         assert_eq!(texts(&Solo, "").unwrap(), [""]);
     }
 
@@ -132,8 +120,9 @@ mod tests {
         let groups = on_ranks(5, |comm| {
             let host = if comm.rank() < 2 { "a" } else { "b" };
             let affinity = if comm.rank() == 4 { "4" } else { "0-3" };
-            let place = Place { host: host.into(), cpu: "c".into(), threads: 2, affinity: affinity.into(), gpu: None };
-            gather(comm, &place).unwrap()
+            let machine = MachineReport { host: host.into(), cpu: "c".into(), ..MachineReport::default() };
+            let place = Place { machine, threads: 2, affinity: affinity.into(), gpu: None };
+            grouped(gather(comm, &place).unwrap())
         });
         for groups in groups {
             let found: Vec<_> = groups
