@@ -18,32 +18,21 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Transport of values between ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// MPI messages from host memory, the only transport of host spaces.
-    Mpi,
-    /// MPI messages that are copied through page-locked host memory.
-    Staged,
-    /// Stores into the memory of other GPUs of the same host.
-    Peer,
-    /// NCCL.
-    Nccl,
-    /// MPI messages from device memory.
-    MpiDevice,
+named_choice! { "transport";
+    /// Transport of values between ranks.
+    pub enum Transport {
+        /// MPI messages from host memory, the only transport of host spaces.
+        Mpi = "mpi",
+        /// MPI messages that are copied through page-locked host memory.
+        Staged = "staged",
+        /// Stores into the memory of other GPUs of the same host.
+        Peer = "peer",
+        /// NCCL.
+        Nccl = "nccl",
+        /// MPI messages from device memory.
+        MpiDevice = "mpi-device",
+    }
 }
-
-impl Transport {
-    /// All transports with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Transport::Mpi, "mpi"),
-        (Transport::Staged, "staged"),
-        (Transport::Peer, "peer"),
-        (Transport::Nccl, "nccl"),
-        (Transport::MpiDevice, "mpi-device"),
-    ];
-}
-named_choice!(Transport, "transport");
 
 /// A transport between this rank and all others.
 pub trait Link<S: Staging>: Debug {

@@ -75,26 +75,20 @@ use crate::Error;
 use crate::element::ElementType;
 use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
 
-/// Method that sums element matrices into rows. The default is reproducible and needs no memory of its own; measured on
-/// the host, it equals the others on few threads and is faster on many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// Elements add to their rows, atomically in shared rows.
-    Scatter,
-    /// Rows sum their elements in a fixed order.
-    Gather,
-    /// Elements of one colour add to their rows without atomics.
-    #[default]
-    Colour,
+crate::space::named_choice! { "fill strategy";
+    /// Method that sums element matrices into rows. The default is reproducible and needs no memory of its own; measured on
+    /// the host, it equals the others on few threads and is faster on many.
+    #[derive(Default)]
+    pub enum Strategy {
+        /// Elements add to their rows, atomically in shared rows.
+        Scatter = "scatter",
+        /// Rows sum their elements in a fixed order.
+        Gather = "gather",
+        /// Elements of one colour add to their rows without atomics.
+        #[default]
+        Colour = "colour",
+    }
 }
-
-impl Strategy {
-    /// All strategies with their names.
-    pub const ALL: [(Strategy, &'static str); 3] =
-        [(Strategy::Scatter, "scatter"), (Strategy::Gather, "gather"), (Strategy::Colour, "colour")];
-}
-
-crate::space::named_choice!(Strategy, "fill strategy");
 
 #[cfg(any(feature = "cli", feature = "cuda"))]
 impl Strategy {
@@ -113,23 +107,18 @@ pub(crate) fn step_of(elems: usize) -> usize {
     (elems / 8).clamp(1 << 20, 1 << 22).next_multiple_of(1 << 16)
 }
 
-/// Method that computes element matrices and residuals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernel {
-    /// Geometry, then contractions over batches of cells, for any equation and element; for [`heat_on_hex8`] Intrepid's, on GPUs with
-    /// tensor cores in one pass.
-    Contraction,
-    /// Sum-factorised moments in one pass, for [`heat_on_hex8`] only.
-    #[default]
-    Fused,
+crate::space::named_choice! { "element kernel";
+    /// Method that computes element matrices and residuals.
+    #[derive(Default)]
+    pub enum Kernel {
+        /// Geometry, then contractions over batches of cells, for any equation and element; for [`heat_on_hex8`] Intrepid's, on GPUs with
+        /// tensor cores in one pass.
+        Contraction = "contraction",
+        /// Sum-factorised moments in one pass, for [`heat_on_hex8`] only.
+        #[default]
+        Fused = "fused",
+    }
 }
-
-impl Kernel {
-    /// All kernels with their names.
-    pub const ALL: [(Kernel, &'static str); 2] = [(Kernel::Contraction, "contraction"), (Kernel::Fused, "fused")];
-}
-
-crate::space::named_choice!(Kernel, "element kernel");
 
 /// Returns the equation of the model if the gallery has kernels of its own for it: heat on `hex8` with derivatives by hand.
 pub fn heat_on_hex8(model: &Model, element: ElementType) -> Option<Heat> {

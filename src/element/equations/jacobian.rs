@@ -4,22 +4,17 @@ use super::weak::along;
 use super::{Equation, Field, Slope, Weak, automatic};
 use crate::space::lanes::Number;
 
-/// Source of the derivatives of flux and source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Jacobian {
-    /// [`Equation::slopes`], by hand where the equation has them.
-    #[default]
-    Analytic,
-    /// Automatic differentiation: dual numbers of [`Equation::weak`] at the point, see [`automatic`].
-    Ad,
+crate::space::named_choice! { "Jacobian";
+    /// Source of the derivatives of flux and source.
+    #[derive(Default)]
+    pub enum Jacobian {
+        /// [`Equation::slopes`], by hand where the equation has them.
+        #[default]
+        Analytic = "analytic",
+        /// Automatic differentiation: dual numbers of [`Equation::weak`] at the point, see [`automatic`].
+        Ad = "ad",
+    }
 }
-
-impl Jacobian {
-    /// All sources with their names.
-    pub const ALL: [(Jacobian, &'static str); 2] = [(Jacobian::Analytic, "analytic"), (Jacobian::Ad, "ad")];
-}
-
-crate::space::named_choice!(Jacobian, "Jacobian");
 
 /// An equation whose derivatives come from the given source, chosen at run time: element loops are compiled once for both.
 ///

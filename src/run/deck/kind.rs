@@ -2,32 +2,25 @@
 
 use crate::space::named_choice;
 
-/// A problem with its boundary conditions and the solution that it is verified against.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// -K laplace(T) + T^2 = 0, T given at zmin and zmax.
-    #[default]
-    Heat,
-    /// -laplace(u) = f, u given on all faces.
-    Poisson,
-    /// -div(k grad u) = f with a coefficient that varies, u given on all faces.
-    Diffusion,
-    /// Linear elasticity, displacements given on all faces.
-    Elasticity,
-    /// miniFE's brick: -laplace(u) = 1, u = 1 at xmax and 0 on the other faces, 200 iterations of CG.
-    Minife,
+named_choice! { "problem";
+    /// A problem with its boundary conditions and the solution that it is verified against.
+    #[derive(Default)]
+    pub enum ProblemKind {
+        /// -K laplace(T) + T^2 = 0, T given at zmin and zmax.
+        #[default]
+        Heat = "heat",
+        /// -laplace(u) = f, u given on all faces.
+        Poisson = "poisson",
+        /// -div(k grad u) = f with a coefficient that varies, u given on all faces.
+        Diffusion = "diffusion",
+        /// Linear elasticity, displacements given on all faces.
+        Elasticity = "elasticity",
+        /// miniFE's brick: -laplace(u) = 1, u = 1 at xmax and 0 on the other faces, 200 iterations of CG.
+        Minife = "minife",
+    }
 }
 
 impl ProblemKind {
-    /// All problems with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (ProblemKind::Heat, "heat"),
-        (ProblemKind::Poisson, "poisson"),
-        (ProblemKind::Diffusion, "diffusion"),
-        (ProblemKind::Elasticity, "elasticity"),
-        (ProblemKind::Minife, "minife"),
-    ];
-
     /// Returns the equation as text.
     pub const fn equation(self) -> &'static str {
         match self {
@@ -49,5 +42,3 @@ impl ProblemKind {
         if matches!(self, ProblemKind::Elasticity) { 3 } else { 1 }
     }
 }
-
-named_choice!(ProblemKind, "problem");

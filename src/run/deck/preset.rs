@@ -4,20 +4,19 @@ use super::Deck;
 use crate::Result;
 use crate::space::named_choice;
 
-/// A deck that the program brings along.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Preset {
-    /// The algorithms that are fastest here: the default deck.
-    #[default]
-    Fast,
-    /// `inputs/seeds.toml`: node pairs in a concurrent map, atomic scatter-add, contraction kernels, CRS.
-    Seeds,
+named_choice! { "preset";
+    /// A deck that the program brings along.
+    #[derive(Default)]
+    pub enum Preset {
+        /// The algorithms that are fastest here: the default deck.
+        #[default]
+        Fast = "fast",
+        /// `inputs/seeds.toml`: node pairs in a concurrent map, atomic scatter-add, contraction kernels, CRS.
+        Seeds = "seeds",
+    }
 }
 
 impl Preset {
-    /// All presets with their names.
-    pub const ALL: [(Self, &'static str); 2] = [(Preset::Fast, "fast"), (Preset::Seeds, "seeds")];
-
     /// The deck of the preset.
     ///
     /// # Errors
@@ -29,7 +28,6 @@ impl Preset {
         }
     }
 }
-named_choice!(Preset, "preset");
 
 #[cfg(test)]
 mod tests {

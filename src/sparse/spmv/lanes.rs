@@ -2,34 +2,25 @@
 
 use crate::space::named_choice;
 
-/// Threads that share a row of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lanes {
-    /// 1 thread per row.
-    One,
-    /// 2 threads per row.
-    Two,
-    /// 4 threads per row.
-    Four,
-    /// 8 threads per row.
-    Eight,
-    /// 16 threads per row.
-    Sixteen,
-    /// One warp per row.
-    Warp,
+named_choice! { "lanes";
+    /// Threads that share a row of a product.
+    pub enum Lanes {
+        /// 1 thread per row.
+        One = "1",
+        /// 2 threads per row.
+        Two = "2",
+        /// 4 threads per row.
+        Four = "4",
+        /// 8 threads per row.
+        Eight = "8",
+        /// 16 threads per row.
+        Sixteen = "16",
+        /// One warp per row.
+        Warp = "32",
+    }
 }
 
 impl Lanes {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 6] = [
-        (Lanes::One, "1"),
-        (Lanes::Two, "2"),
-        (Lanes::Four, "4"),
-        (Lanes::Eight, "8"),
-        (Lanes::Sixteen, "16"),
-        (Lanes::Warp, "32"),
-    ];
-
     /// The choice for rows of `entries` entries on average: three to six entries per thread, up to 12 of 16 threads.
     pub fn of(entries: f64) -> Self {
         let longest = [(3.0, Lanes::One), (8.0, Lanes::Two), (18.0, Lanes::Four), (48.0, Lanes::Eight)];
@@ -42,4 +33,3 @@ impl Lanes {
         1 << self as usize
     }
 }
-named_choice!(Lanes, "lanes");

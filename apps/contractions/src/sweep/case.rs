@@ -5,43 +5,32 @@
 
 use minifenl::space::Layout;
 
-/// One of the nine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kernel {
-    /// (C, L, P) x (C, R, P) = (C, L, R)
-    FieldFieldScalar,
-    /// (C, L, P, D) x (C, R, P, D) = (C, L, R)
-    FieldFieldVector,
-    /// (C, L, P, D, D) x (C, R, P, D, D) = (C, L, R)
-    FieldFieldTensor,
-    /// (C, P) x (C, F, P) = (C, F)
-    DataFieldScalar,
-    /// (C, P, D) x (C, F, P, D) = (C, F)
-    DataFieldVector,
-    /// (C, P, D, D) x (C, F, P, D, D) = (C, F)
-    DataFieldTensor,
-    /// (C, P) x (C, P) = (C)
-    DataDataScalar,
-    /// (C, P, D) x (C, P, D) = (C)
-    DataDataVector,
-    /// (C, P, D, D) x (C, P, D, D) = (C)
-    DataDataTensor,
+minifenl::space::named_choice! { "contraction";
+    /// One of the nine.
+    #[derive(Hash)]
+    pub enum Kernel {
+        /// (C, L, P) x (C, R, P) = (C, L, R)
+        FieldFieldScalar = "field_field_scalar",
+        /// (C, L, P, D) x (C, R, P, D) = (C, L, R)
+        FieldFieldVector = "field_field_vector",
+        /// (C, L, P, D, D) x (C, R, P, D, D) = (C, L, R)
+        FieldFieldTensor = "field_field_tensor",
+        /// (C, P) x (C, F, P) = (C, F)
+        DataFieldScalar = "data_field_scalar",
+        /// (C, P, D) x (C, F, P, D) = (C, F)
+        DataFieldVector = "data_field_vector",
+        /// (C, P, D, D) x (C, F, P, D, D) = (C, F)
+        DataFieldTensor = "data_field_tensor",
+        /// (C, P) x (C, P) = (C)
+        DataDataScalar = "data_data_scalar",
+        /// (C, P, D) x (C, P, D) = (C)
+        DataDataVector = "data_data_vector",
+        /// (C, P, D, D) x (C, P, D, D) = (C)
+        DataDataTensor = "data_data_tensor",
+    }
 }
 
 impl Kernel {
-    /// All nine, by the names of their functions.
-    pub const ALL: [(Kernel, &'static str); 9] = [
-        (Kernel::FieldFieldScalar, "field_field_scalar"),
-        (Kernel::FieldFieldVector, "field_field_vector"),
-        (Kernel::FieldFieldTensor, "field_field_tensor"),
-        (Kernel::DataFieldScalar, "data_field_scalar"),
-        (Kernel::DataFieldVector, "data_field_vector"),
-        (Kernel::DataFieldTensor, "data_field_tensor"),
-        (Kernel::DataDataScalar, "data_data_scalar"),
-        (Kernel::DataDataVector, "data_data_vector"),
-        (Kernel::DataDataTensor, "data_data_tensor"),
-    ];
-
     /// Dimensions: 0, 1 or 2.
     pub fn rank(self) -> usize {
         self as usize % 3
@@ -52,21 +41,18 @@ impl Kernel {
         [(self as usize) < 3, (self as usize) < 6]
     }
 }
-minifenl::space::named_choice!(Kernel, "contraction");
-
-/// Type of the numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
-    /// 4 bytes.
-    F32,
-    /// 8 bytes.
-    F64,
+minifenl::space::named_choice! { "precision";
+    /// Type of the numbers.
+    #[derive(Hash)]
+    pub enum Precision {
+        /// 4 bytes.
+        F32 = "f32",
+        /// 8 bytes.
+        F64 = "f64",
+    }
 }
 
 impl Precision {
-    /// Both.
-    pub const ALL: [(Precision, &'static str); 2] = [(Precision::F32, "f32"), (Precision::F64, "f64")];
-
     /// Bytes of a number.
     pub fn bytes(self) -> usize {
         match self {
@@ -75,7 +61,6 @@ impl Precision {
         }
     }
 }
-minifenl::space::named_choice!(Precision, "precision");
 
 /// Order of the indices in memory, by a name for decks and tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,21 +9,19 @@
 
 use crate::space::named_choice;
 
-/// Variant of CG. In exact arithmetic all have the same iterates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CgVariant {
-    /// Hestenes and Stiefel 1952.
-    #[default]
-    Classic,
-    /// Chronopoulos and Gear 1989: one all-reduce per iteration.
-    SingleReduction,
+named_choice! { "CG variant";
+    /// Variant of CG. In exact arithmetic all have the same iterates.
+    #[derive(Default)]
+    pub enum CgVariant {
+        /// Hestenes and Stiefel 1952.
+        #[default]
+        Classic = "classic",
+        /// Chronopoulos and Gear 1989: one all-reduce per iteration.
+        SingleReduction = "single-reduction",
+    }
 }
 
 impl CgVariant {
-    /// All variants with their names.
-    pub const ALL: [(Self, &'static str); 2] =
-        [(CgVariant::Classic, "classic"), (CgVariant::SingleReduction, "single-reduction")];
-
     /// Returns the bytes of a solve's vectors without a preconditioner.
     pub fn bytes(self, owned: u64, local: u64) -> u64 {
         let with_ghosts = match self {
@@ -33,4 +31,3 @@ impl CgVariant {
         8 * with_ghosts * local + 16 * owned
     }
 }
-named_choice!(CgVariant, "CG variant");
