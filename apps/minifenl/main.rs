@@ -33,7 +33,7 @@ use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, ReportFile, ReportFormat, ReportTable, check_vtu, dry_run, solution, solve};
+use minifenl::run::{Deck, Device, Event, ReportFile, ReportFormat, ReportTable, check_vtu, dry_run, solution, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, stderr, stdout};
@@ -224,7 +224,8 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm))?;
 
     // 5. Solve.
-    let progress = Terminal::new(is_first, deck.cg_tolerance());
+    let terminal = Terminal::new(is_first, deck.cg_tolerance());
+    let progress = |event: Event<'_>| terminal.see(event);
     let (report, field) = match &deck.run.vtk {
         None => (solve(deck, comm, &progress)?, None),
         Some(path) => {
@@ -270,7 +271,8 @@ fn result(table: &str) -> String {
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.
 fn forecast(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
-    let dry = dry_run(deck, comm, &Terminal::new(comm.rank() == 0, deck.cg_tolerance()))?;
+    let terminal = Terminal::new(comm.rank() == 0, deck.cg_tolerance());
+    let dry = dry_run(deck, comm, &|event| terminal.see(event))?;
     let shown = show(&dry.table());
     dry.check(comm)?;
     shown

@@ -2,7 +2,7 @@
 //! everything with --verbose.
 
 use crate::look::{self, Look, Volume};
-use minifenl::run::Progress;
+use minifenl::run::Event;
 use minifenl::run::program::{StatusLine, TimeLeft, clock};
 use std::cell::RefCell;
 use std::io::Stderr;
@@ -54,7 +54,21 @@ impl Terminal {
     }
 }
 
-impl Progress for Terminal {
+impl Terminal {
+    /// Shows an event of a run.
+    pub fn see(&self, event: Event<'_>) {
+        match event {
+            Event::Phase(name) => self.phase(name),
+            Event::Newton(step, residual) => self.newton(step, residual),
+            Event::Cg(iteration, residual) => self.cg(iteration, residual),
+            Event::Notice(text) => self.notice(text),
+            Event::Done => {
+                self.line.borrow_mut().clear();
+                self.tell("solved");
+            }
+        }
+    }
+
     fn phase(&self, name: &str) {
         self.line.borrow_mut().put(name, "");
         self.tell(name);
@@ -91,10 +105,5 @@ impl Progress for Terminal {
         if self.is_first && self.volume != Volume::Quiet {
             look::say(&format!("{} {text}", look::note()));
         }
-    }
-
-    fn done(&self) {
-        self.line.borrow_mut().clear();
-        self.tell("solved");
     }
 }

@@ -8,7 +8,7 @@ use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::run::cost::{self, Sizes};
 use minifenl::run::deck::Choice;
-use minifenl::run::{Analytic, Deck, Job, Phases, Problem, ProblemInput, Silent};
+use minifenl::run::{Analytic, Deck, Job, Phases, Problem, ProblemInput, silent};
 use minifenl::solve::{
     CgParams, CgVariant, CgWorkspace, Identity, LinearSystem, NonlinearProblem, SingleLaunch, cg, cg_single_launch,
 };
@@ -193,7 +193,7 @@ pub fn fills<S: Job>(
             let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
             let phases = Phases::default();
             let input =
-                ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &Silent };
+                ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &silent };
             let mut problem = match Problem::new(space, input, Some(graph.clone())) {
                 Ok(problem) => problem,
                 Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
@@ -231,7 +231,7 @@ pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::M
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
         let phases = Phases::default();
         let input =
-            ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &Silent };
+            ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &silent };
         let mut problem = Problem::new(space, input, Some(graph))?;
         problem.assemble(temperature, residual)?;
         let solved = problem.solve(residual, delta);

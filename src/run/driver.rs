@@ -9,7 +9,7 @@ use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::Solution;
 use super::steps::{fix_order, here, newton, share, wait_limit};
-use super::{Deck, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
+use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, Mesh};
@@ -24,7 +24,7 @@ use std::cell::RefCell;
 /// Ranks whose settings, version or build differ; bad input, lack of memory, a folded element: on one rank as itself, on all other ranks as
 /// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`](crate::Error::Alone) and a failure of MPI or of a device are this rank's
 /// alone: the caller has to end the others, by [`Communicator::abort`].
-pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
+pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<Report> {
     match chosen(deck, comm, progress)? {
         #[cfg(feature = "cuda")]
         Place::Gpu(space) => solve_on(&space, deck, comm, progress),
@@ -36,7 +36,7 @@ pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> R
 ///
 /// # Errors
 /// As [`solve`], and lack of memory for the copies.
-pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Solution> {
+pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<Solution> {
     match chosen(deck, comm, progress)? {
         #[cfg(feature = "cuda")]
         Place::Gpu(space) => {
@@ -55,11 +55,11 @@ pub(super) enum Place {
 }
 
 /// The device that the deck asks for.
-pub(super) fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Place> {
+pub(super) fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<Place> {
     match agree(comm, device(deck, comm)?)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => return agree(comm, crate::space::Cuda::new(ordinal)).map(Place::Gpu),
-        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress.notice(text)),
+        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress(Event::Notice(text))),
     }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
     agree(comm, pool(threads)).map(Place::Host)
@@ -92,7 +92,7 @@ pub(super) fn pool(threads: usize) -> Result<Threads> {
 ///
 /// # Errors
 /// As [`solve`].
-pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<Report> {
+pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<Report> {
     solution_on(space, deck, comm, progress).map(|solution| solution.report)
 }
 
@@ -124,7 +124,7 @@ pub fn solution_on<S: Job>(
     space: &S,
     deck: &Deck,
     comm: &dyn Communicator,
-    progress: &dyn Progress,
+    progress: &Progress<'_>,
 ) -> Result<Solution<S::Memory>> {
     let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
     if deck.run.deterministic {
@@ -132,7 +132,7 @@ pub fn solution_on<S: Job>(
     }
 
     // 1. This rank's share of the box.
-    progress.phase("mesh");
+    progress(Event::Phase("mesh"));
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
     agree(comm, deck.check_matrix::<S>())?;
@@ -161,7 +161,7 @@ pub fn solution_on<S: Job>(
     let mut graph = None;
     let mut map_stats = None;
     if deck.has_matrix() {
-        progress.phase("graph");
+        progress(Event::Phase("graph"));
         comm.enter_phase("graph");
         // Ranks start the graph together: its time should not include waiting for the slowest mesh.
         comm.barrier();
@@ -228,7 +228,7 @@ mod tests {
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
     use crate::run::deck::{Nodes, Preset};
-    use crate::run::{Analytic, Device, Silent};
+    use crate::run::{Analytic, Device, silent};
 
     #[test]
     fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
@@ -237,7 +237,7 @@ mod tests {
         let errors: Vec<f64> = [2, 2, 1, 3]
             .map(|threads| {
                 deck.run.threads = Some(threads);
-                let report = solve(&deck, &Solo, &Silent).unwrap();
+                let report = solve(&deck, &Solo, &silent).unwrap();
                 assert!(report.verified && report.threads == threads);
                 report.error_l2
             })
@@ -248,7 +248,7 @@ mod tests {
     /// Bits of the residuals and errors of a run on these ranks; sums are added in the orders that `seed` draws.
     fn bits(seed: u64, ranks: usize, threads: usize, deck: &Deck) -> Vec<u64> {
         let of_rank = on_ranks_that_add(seed, ranks, |comm| {
-            let report = solve_on(&Threads::new(threads).unwrap(), deck, comm, &Silent).unwrap();
+            let report = solve_on(&Threads::new(threads).unwrap(), deck, comm, &silent).unwrap();
             assert!(report.verified && report.deterministic == deck.run.deterministic);
             let history = report.history.iter().flat_map(|step| [step.residual, step.cg_residual, step.true_residual]);
             history.chain([report.error_max, report.error_l2, report.symmetry]).map(f64::to_bits).collect::<Vec<_>>()
@@ -280,7 +280,7 @@ mod tests {
         for (ranks, imbalance, found) in [(1, 60.0, 0.0), (3, 0.0, 0.0), (3, 60.0, 200.0 / 3.0)] {
             deck.mesh.imbalance = imbalance;
             let parts = on_ranks_that_add(1, ranks, |comm| {
-                solution_on(&Threads::new(2).unwrap(), &deck, comm, &Silent).unwrap()
+                solution_on(&Threads::new(2).unwrap(), &deck, comm, &silent).unwrap()
             });
             let mut value_of = vec![f64::NAN; 6 * 5 * 9];
             for Solution { mesh, field, .. } in &parts {
@@ -310,7 +310,7 @@ mod tests {
         }
         // On the host, from the calling thread's own pool, with the same bits.
         deck.run.threads = Some(2);
-        let (one, again) = (solution(&deck, &Solo, &Silent).unwrap(), solve(&deck, &Solo, &Silent).unwrap());
+        let (one, again) = (solution(&deck, &Solo, &silent).unwrap(), solve(&deck, &Solo, &silent).unwrap());
         assert_eq!((one.field.len(), one.report.error_max), (6 * 5 * 9, again.error_max));
     }
 
@@ -318,12 +318,12 @@ mod tests {
     fn a_host_refuses_a_number_of_threads_per_row_and_takes_the_preset_of_the_papers() {
         let mut deck = Preset::Seeds.deck().unwrap();
         deck.mesh.nodes = Nodes::new([9; 3]).ok();
-        let report = solve_on(&Threads::new(2).unwrap(), &deck, &Solo, &Silent).unwrap();
+        let report = solve_on(&Threads::new(2).unwrap(), &deck, &Solo, &silent).unwrap();
         assert!(report.verified && report.strategies.graph == graph::Strategy::Map, "{report:?}");
         // A device that is chosen at run time, so that the deck alone shows no fault.
         deck.matrix.lanes = "8".parse().unwrap();
         deck.check().unwrap();
-        let text = solve_on(&crate::space::Serial, &deck, &Solo, &Silent).unwrap_err().to_string();
+        let text = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap_err().to_string();
         assert!(text.starts_with("matrix.lanes (--lanes): 8: "), "{text}");
     }
 
@@ -331,8 +331,8 @@ mod tests {
     fn ranks_that_cannot_fix_their_order_are_refused() {
         let mut deck = Deck::default();
         (deck.mesh.nodes, deck.run.deterministic) = (Nodes::new([6; 3]).ok(), true);
-        assert!(solve(&deck, &Solo, &Silent).unwrap().verified);
-        let text = solve_on(&crate::space::Serial, &deck, &crate::comm::testing::Postbox::default(), &Silent);
+        assert!(solve(&deck, &Solo, &silent).unwrap().verified);
+        let text = solve_on(&crate::space::Serial, &deck, &crate::comm::testing::Postbox::default(), &silent);
         let text = text.unwrap_err().to_string();
         assert!(text.starts_with("run.deterministic (--deterministic): ") && text.contains("rank order"), "{text}");
     }

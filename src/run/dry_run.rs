@@ -11,7 +11,7 @@ use super::fits::forecast;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::problem::Case;
 use super::steps::share;
-use super::{Deck, Job, Progress};
+use super::{Deck, Event, Job, Progress};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
@@ -64,14 +64,14 @@ pub struct DryRun {
 /// # Errors
 /// Ranks whose settings, version or build differ, and bad input, as [`solve`](super::solve). A run that does not fit is not an
 /// error here; [`DryRun::check`] makes it one.
-pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) -> Result<DryRun> {
+pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<DryRun> {
     let chosen = device(deck, comm)?;
     let threads = || deck.run.threads.unwrap_or_else(|| default_threads(comm));
     match chosen {
         #[cfg(feature = "cuda")]
         chosen if matches!(deck.run.device, super::Device::Cuda(_)) && failing(comm, chosen.is_err()).is_some() => {
             let why = chosen.err().map_or("another rank cannot use its GPU".into(), |error| error.to_string());
-            progress.notice(&format!("free memory is unknown: {why}"));
+            progress(Event::Notice(&format!("free memory is unknown: {why}")));
             of_ranks::<crate::space::Cuda>(deck, comm, "a GPU".into(), 1, None)
         }
         chosen => match agree(comm, chosen)? {
@@ -82,7 +82,7 @@ pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &dyn Progress) ->
                 of_ranks::<crate::space::Cuda>(deck, comm, Job::device(&space), 1, Some(free))
             }
             Chosen::Cpu { notice } => {
-                notice.iter().for_each(|text| progress.notice(text));
+                notice.iter().for_each(|text| progress(Event::Notice(text)));
                 let free = agree(comm, Serial.free_bytes(comm))?;
                 of_ranks::<Threads>(deck, comm, Serial.device(), threads(), Some(free))
             }

@@ -5,15 +5,15 @@
 //!
 //! ```
 //! use minifenl::comm::Solo;
-//! use minifenl::run::{Deck, Device, Silent, deck::Nodes, solve};
+//! use minifenl::run::{Deck, Device, silent, deck::Nodes, solve};
 //!
 //! let mut deck = Deck::default();
 //! (deck.mesh.nodes, deck.run.device) = (Some(Nodes::new([9; 3])?), Device::Cpu);
-//! let report = solve(&deck, &Solo, &Silent)?;
+//! let report = solve(&deck, &Solo, &silent)?;
 //! assert!(report.verified && report.newton_iterations == 3, "{}", report.table());
 //!
 //! // With mesh and temperature.
-//! let solution = minifenl::run::solution(&deck, &Solo, &Silent)?;
+//! let solution = minifenl::run::solution(&deck, &Solo, &silent)?;
 //! let hottest = solution.field.iter().zip(&solution.mesh.node_coord).max_by(|a, b| a.0.total_cmp(b.0));
 //! assert!(hottest.is_some_and(|(temperature, [_, _, z])| (*temperature, *z) == (2.0, 1.0)));
 //! # Ok::<(), minifenl::Error>(())
@@ -55,7 +55,7 @@ pub use dry_run::{DryRun, dry_run};
 pub use job::Job;
 pub use phases::{PhaseTotals, Phases};
 pub use problem::{Problem, ProblemInput};
-pub use progress::{Progress, Silent};
+pub use progress::{Event, Progress, silent};
 pub use report::{Report, ReportFile, ReportFormat, ReportTable};
 pub use self_test::{Check, self_test};
 pub use solution::Solution;

@@ -1,27 +1,22 @@
-//! Receives progress while the job runs.
+//! Events of a run.
 
-/// Receives the events of a run. Every method has an empty body, so an implementation takes what it wants.
-///
-/// The library calls it on every rank with the same events; who prints decides which rank does.
-pub trait Progress {
+/// An event of a run. Every rank meets the same events; who shows them decides which rank does.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
     /// A phase begins ("mesh", "graph", "fill", ...).
-    fn phase(&self, _name: &str) {}
-
-    /// Newton's residual before step `step` (0-based).
-    fn newton(&self, _step: usize, _residual: f64) {}
-
-    /// CG's residual after `iteration` iterations.
-    fn cg(&self, _iteration: usize, _residual: f64) {}
-
+    Phase(&'a str),
+    /// Step (0-based) of Newton's method, and the residual before it.
+    Newton(usize, f64),
+    /// CG's iterations so far, and the residual after them.
+    Cg(usize, f64),
     /// Something to know once, such as a device that was looked for and not found: for people and for logs.
-    fn notice(&self, _text: &str) {}
-
+    Notice(&'a str),
     /// The run is over: a line that is still open is to be closed.
-    fn done(&self) {}
+    Done,
 }
 
-/// Shows nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+/// Receives the events of a run.
+pub type Progress<'a> = dyn Fn(Event<'_>) + 'a;
 
-impl Progress for Silent {}
+/// Shows nothing.
+pub fn silent(_: Event<'_>) {}

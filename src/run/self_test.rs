@@ -4,7 +4,7 @@
 //! the loops of [`Serial`](crate::space::Serial) in order; it is a [`Threads`] here, whose job the library compiles anyway.
 
 use super::deck::{Choice, Chosen, Device, Nodes, ProblemKind};
-use super::{Deck, Job, Phases, Problem, ProblemInput, Silent, solution_on, solve_on};
+use super::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
 use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
 use crate::element::ElementType;
@@ -200,7 +200,7 @@ fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
         let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?)?;
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
         let (phases, links) = (Phases::default(), &Links::staged(&Solo));
-        let (mesh, phases, progress) = (&mesh, &phases, &Silent);
+        let (mesh, phases, progress) = (&mesh, &phases, &silent);
         let input = ProblemInput { deck, links, mesh, phases, progress };
         let mut problem = Problem::new(space, input, Some(graph))?;
         let n = problem.rows();
@@ -217,7 +217,7 @@ fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
 /// Returns the difference of the verified error; infinite if a count differs by more than summation order explains.
 fn job<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     let deck = deck(|_| {});
-    let (found, expected) = (solve_on(space, &deck, &Solo, &Silent)?, solve_on(serial, &deck, &Solo, &Silent)?);
+    let (found, expected) = (solve_on(space, &deck, &Solo, &silent)?, solve_on(serial, &deck, &Solo, &silent)?);
     // Another order of summation may move convergence of each of three solves by one iteration.
     if found.newton_iterations != expected.newton_iterations
         || found.cg_iterations.abs_diff(expected.cg_iterations) > 3
@@ -234,8 +234,8 @@ fn model<S: Job>(space: &S, serial: &Threads, problem: ProblemKind, element: Ele
     (deck.problem.kind, deck.mesh.element) = (problem, element);
     deck.mesh.nodes = Nodes::new([13, 9, 11]).ok();
     deck.mesh.map = CoordinateMap::TWIST;
-    let found = solution_on(space, &deck, &Solo, &Silent)?;
-    let expected = solution_on(serial, &deck, &Solo, &Silent)?;
+    let found = solution_on(space, &deck, &Solo, &silent)?;
+    let expected = solution_on(serial, &deck, &Solo, &silent)?;
     let field = space.download(&found.field)?;
     Ok(if found.report.verified { difference(&field, &expected.field) } else { f64::INFINITY })
 }

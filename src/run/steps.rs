@@ -1,6 +1,6 @@
 //! Parts of the driver: failures of one rank, the order of sums, Newton's iteration, limits of waits.
 
-use super::{Deck, Job, Problem, Progress};
+use super::{Deck, Event, Job, Problem, Progress};
 use crate::comm::{Communicator, Links, agree};
 use crate::mesh::BoxPart;
 use crate::solve::{NewtonInfo, NewtonParams, SolveInfo, Symmetry, newton_into};
@@ -29,7 +29,7 @@ pub(super) fn newton<S: Job>(
     links: &Links<'_, S>,
     problem: &mut Problem<'_, S>,
     x: &mut Slice<S, f64>,
-    progress: &dyn Progress,
+    progress: &Progress<'_>,
 ) -> Result<Ended> {
     let comm = links.comm();
     // CG's solution of a linear problem has CG's tolerance, and is not solved for again.
@@ -42,11 +42,11 @@ pub(super) fn newton<S: Job>(
         },
         ends_at_limit: deck.cg_iterations().is_some(),
     };
-    let observe = &mut |step, norm| progress.newton(step, norm);
+    let observe = &mut |step, norm| progress(Event::Newton(step, norm));
     let mut info = NewtonInfo::default();
     let end = newton_into(space, links, problem, x, params, observe, &mut info);
     let alone = |error: Error| alone(error.in_stage("solve", here(comm)), comm);
-    progress.done();
+    progress(Event::Done);
     let stopped = match end {
         Err(error) if !error.is_collective() => return Err(alone(error)),
         end => agree(comm, Ok(end.err()))?,

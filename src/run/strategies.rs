@@ -26,7 +26,7 @@ use super::fits::choices;
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::steps::share;
-use super::{Deck, Job, Progress};
+use super::{Deck, Event, Job, Progress};
 use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::element::ElementType;
@@ -72,7 +72,7 @@ pub fn strategies(
     deck: &Deck,
     rounds: usize,
     comm: &dyn Communicator,
-    progress: &dyn Progress,
+    progress: &Progress<'_>,
 ) -> Result<StrategyStudy> {
     match chosen(deck, comm, progress)? {
         #[cfg(feature = "cuda")]
@@ -90,23 +90,23 @@ pub fn strategies_on<S: Job>(
     deck: &Deck,
     rounds: usize,
     comm: &dyn Communicator,
-    progress: &dyn Progress,
+    progress: &Progress<'_>,
 ) -> Result<StrategyStudy> {
     let (rounds, start) = (rounds.max(1), Start::now(comm));
-    progress.phase("mesh");
+    progress(Event::Phase("mesh"));
     let part = share(deck, comm)?;
     let spec = *part.spec();
     let (sizes, free) = (Sizes::of_box(&part), agree(comm, space.free_bytes(comm))?);
     let mesh = made(space, comm, ElementType::Hex8, part)?;
     let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), &sizes);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
-    progress.phase("graph");
+    progress(Event::Phase("graph"));
     let mut strategies = graphs::measure(&study)?;
-    progress.phase("fill");
+    progress(Event::Phase("fill"));
     strategies.extend(fills::measure(&study)?);
-    progress.phase("product");
+    progress(Event::Phase("product"));
     strategies.extend(products::measure(&study)?);
-    progress.done();
+    progress(Event::Done);
     Ok(StrategyStudy {
         version: env!("CARGO_PKG_VERSION"),
         date: start.date(),

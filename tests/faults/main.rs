@@ -323,7 +323,7 @@ fn on_two_ranks_each_call_of_mpi_ends_both() {
 fn each_call_of_the_driver_that_fails_is_an_error_and_leaks_nothing() {
     use minifenl::comm::Solo;
     use minifenl::faults::{Kind, Plan, set};
-    use minifenl::run::{Deck, Silent, deck::Nodes, solve_on};
+    use minifenl::run::{Deck, deck::Nodes, silent, solve_on};
     use minifenl::space::Cuda;
     use minifenl::space::cuda::pinned_bytes;
 
@@ -333,7 +333,7 @@ fn each_call_of_the_driver_that_fails_is_an_error_and_leaks_nothing() {
     let device = space.device().clone();
     let mut deck = Deck::default();
     deck.mesh.nodes = Nodes::new([7; 3]).ok();
-    let solve = || Cuda::new(0).and_then(|space| solve_on(&space, &deck, &Solo, &Silent));
+    let solve = || Cuda::new(0).and_then(|space| solve_on(&space, &deck, &Solo, &silent));
     set(None);
     assert!(solve().unwrap().verified);
     let before = (device.used_bytes().unwrap(), pinned_bytes());

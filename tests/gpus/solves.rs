@@ -6,7 +6,7 @@ use minifenl::comm::Communicator;
 use minifenl::element::ElementType;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, ProblemKind};
-use minifenl::run::{Silent, solve};
+use minifenl::run::{silent, solve};
 use minifenl::solve::CgVariant;
 use minifenl::space::Cuda;
 use minifenl::sparse::Format;
@@ -18,14 +18,14 @@ pub(super) fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     deck.mesh.map = CoordinateMap::TWIST;
     deck.run.device = Device::Cpu;
     deck.run.threads = Some(1);
-    let expected = solve(&deck, comm, &Silent)?;
+    let expected = solve(&deck, comm, &silent)?;
     assert!(expected.verified);
     deck.run.device = Device::Cuda(None);
     for transport in TRANSPORTS {
         for (format, _) in Format::ALL {
             deck.run.halo = Choice::Given(transport);
             deck.matrix.format = Choice::Given(format);
-            let found = solve(&deck, comm, &Silent)?;
+            let found = solve(&deck, comm, &silent)?;
             assert!(found.verified, "{transport}, {format}: {:?}", found.verdict);
             assert_eq!(found.strategies.halo.as_deref(), Some(transport.to_string().as_str()));
             assert_eq!(found.newton_iterations, expected.newton_iterations, "{transport}, {format}");
@@ -43,12 +43,12 @@ pub(super) fn variants(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     deck.mesh.map = CoordinateMap::TWIST;
     deck.run.timeout = Some(20.0);
     (deck.run.device, deck.run.threads) = (Device::Cpu, Some(1));
-    let expected = solve(&deck, comm, &Silent)?;
+    let expected = solve(&deck, comm, &silent)?;
     deck.run.device = Device::Cuda(None);
     for transport in TRANSPORTS {
         for (variant, name) in CgVariant::ALL {
             (deck.run.halo, deck.cg.variant) = (Choice::Given(transport), Choice::Given(variant));
-            let found = solve(&deck, comm, &Silent)?;
+            let found = solve(&deck, comm, &silent)?;
             assert!(found.verified, "{transport}, {name}: {:?}", found.verdict);
             assert_eq!(found.strategies.cg, name);
             assert_eq!(found.newton_iterations, expected.newton_iterations, "{transport}, {name}");
@@ -67,7 +67,7 @@ pub(super) fn direct_assembly(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     let mut found = Vec::new();
     for format in [Format::Pattern, Format::Crs, Format::Symmetric] {
         deck.matrix.format = Choice::Given(format);
-        let report = solve(&deck, comm, &Silent)?;
+        let report = solve(&deck, comm, &silent)?;
         assert!(report.verified, "{format}: {:?}", report.verdict);
         found.push((report.newton_iterations, report.cg_iterations, report.error_l2));
     }
@@ -90,12 +90,12 @@ pub(super) fn problems(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
         deck.mesh.nodes = Some(Nodes::new([17, 15, 21])?);
         deck.mesh.map = CoordinateMap::TWIST;
         (deck.run.device, deck.run.threads) = (Device::Cpu, Some(1));
-        let expected = solve(&deck, comm, &Silent)?;
+        let expected = solve(&deck, comm, &silent)?;
         assert!(expected.verified, "{problem} on {element}: {:?}", expected.verdict);
         deck.run.device = Device::Cuda(None);
         for transport in TRANSPORTS {
             deck.run.halo = Choice::Given(transport);
-            let found = solve(&deck, comm, &Silent)?;
+            let found = solve(&deck, comm, &silent)?;
             assert!(found.verified, "{problem} on {element}, {transport}: {:?}", found.verdict);
             assert_eq!(found.newton_iterations, expected.newton_iterations, "{problem} on {element}, {transport}");
             let moved = found.cg_iterations.abs_diff(expected.cg_iterations);
@@ -116,7 +116,7 @@ pub(super) fn deterministic(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     let mut first = None;
     for transport in TRANSPORTS.into_iter().chain(TRANSPORTS) {
         deck.run.halo = Choice::Given(transport);
-        let found = solve(&deck, comm, &Silent)?;
+        let found = solve(&deck, comm, &silent)?;
         assert!(found.verified, "{transport}: {:?}", found.verdict);
         let bits = (found.history, found.error_max.to_bits(), found.error_l2.to_bits());
         assert!(*first.get_or_insert(bits.clone()) == bits, "{transport}: other bits");

@@ -6,7 +6,7 @@
 use minifenl::comm::Solo;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Nodes};
-use minifenl::run::{Report, Silent, solve_on};
+use minifenl::run::{Report, silent, solve_on};
 use minifenl::space::Threads;
 use minifenl::{fill, graph};
 
@@ -14,7 +14,7 @@ fn run(threads: usize, nodes: u64, edit: impl Fn(&mut Deck)) -> Report {
     let mut deck = Deck::default();
     deck.mesh.nodes = Some(Nodes::new([nodes, nodes - 1, nodes]).unwrap());
     edit(&mut deck);
-    solve_on(&Threads::new(threads).unwrap(), &deck, &Solo, &Silent).unwrap()
+    solve_on(&Threads::new(threads).unwrap(), &deck, &Solo, &silent).unwrap()
 }
 
 #[test]

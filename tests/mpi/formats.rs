@@ -3,7 +3,7 @@
 use minifenl::Result;
 use minifenl::comm::Communicator;
 use minifenl::run::deck::{Choice, Nodes, ProblemKind};
-use minifenl::run::{Deck, Device, Report, Silent, solve_on};
+use minifenl::run::{Deck, Device, Report, silent, solve_on};
 use minifenl::space::Threads;
 use minifenl::sparse::{Format, Precision};
 
@@ -17,7 +17,7 @@ fn run(comm: &dyn Communicator, kind: ProblemKind, format: Format, values: Preci
     deck.run.deterministic = true;
     // Two threads share the slices of a rank.
     let space = Threads::new(2)?;
-    solve_on(&space, &deck, comm, &Silent)
+    solve_on(&space, &deck, comm, &silent)
 }
 
 /// Every storage finds the solution of CRS, each solve after as many iterations, but one. For the heat equation

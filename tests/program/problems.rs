@@ -6,7 +6,7 @@ use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::Nodes;
-use minifenl::run::{Deck, Silent, solution_on};
+use minifenl::run::{Deck, silent, solution_on};
 use minifenl::space::Serial;
 use serde_json::Value;
 use support::json;
@@ -116,7 +116,7 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
         (deck.problem.kind, deck.mesh.element, deck.fill.jacobian) = (problem.parse().unwrap(), element, jacobian);
         (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
         (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
-        solution_on(&Serial, &deck, &Solo, &Silent).unwrap()
+        solution_on(&Serial, &deck, &Solo, &silent).unwrap()
     };
     let same = |name: &str, found: &[f64], expected: &[f64]| {
         let largest = expected.iter().fold(0.0f64, |max, x| max.max(x.abs()));
@@ -137,7 +137,7 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
     let mut deck = Deck::default();
     (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
     (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
-    let fused = solution_on(&Serial, &deck, &Solo, &Silent).unwrap();
+    let fused = solution_on(&Serial, &deck, &Solo, &silent).unwrap();
     let by_duals = solved("heat", ElementType::Hex8, Jacobian::Ad);
     assert_eq!(by_duals.mesh.node_coord, fused.mesh.node_coord);
     same("fused heat", &by_duals.field, &fused.field);

@@ -8,7 +8,7 @@
 
 use minifenl::Result;
 use minifenl::comm::{Communicator, Exchange, Map, Solo};
-use minifenl::run::{Deck, Report, Silent, solve_on};
+use minifenl::run::{Deck, Report, silent, solve_on};
 use minifenl::space::Serial;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -297,7 +297,7 @@ fn the_report_adds_over_the_ranks_what_has_to_be_added() {
         Deck::parse("deck", "[mesh]\nnodes = \"5x7x11\"\nsize = [1, 2, 3]\n[run]\ntriad = true\ndevice = \"cpu\"")
             .unwrap();
     let comm = Echo { summed: RefCell::default() };
-    let report: Report = solve_on(&Serial, &deck, &comm, &Silent).unwrap();
+    let report: Report = solve_on(&Serial, &deck, &comm, &silent).unwrap();
     // A bandwidth that was added up is three times a number that entered a sum; a maximum is not.
     let triad = report.triad_gb_per_s.unwrap();
     assert!(
@@ -316,7 +316,7 @@ fn the_report_adds_over_the_ranks_what_has_to_be_added() {
     assert_eq!(report.rating.cg_triad_fraction, cg.triad_fraction);
     // Norms and errors do not depend on how often all ranks are counted.
     let deck = Deck { run: Default::default(), ..deck };
-    let alone = solve_on(&Serial, &deck, &Solo, &Silent).unwrap();
+    let alone = solve_on(&Serial, &deck, &Solo, &silent).unwrap();
     assert_close("error_l2", report.error_l2, alone.error_l2);
     assert_eq!(report.cg_iterations, alone.cg_iterations);
 }

@@ -13,7 +13,7 @@ use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes, Operator};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
-use minifenl::run::{Deck, Job, Phases, Problem, ProblemInput, Silent};
+use minifenl::run::{Deck, Job, Phases, Problem, ProblemInput, silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
 use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::{Format, MatrixStorage, Precision};
@@ -206,7 +206,7 @@ fn measured_on_host(part: BoxPart, deck: &Deck, threads: usize) -> [u64; 4] {
 fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut dyn FnMut()) -> u64) -> [u64; 4] {
     let is_alone = part.neighbours().is_empty();
     let comm: &dyn Communicator = if is_alone { &Solo } else { &Others };
-    let (phases, progress, links) = (Phases::default(), Silent, Links::staged(comm));
+    let (phases, progress, links) = (Phases::default(), silent, Links::staged(comm));
     let (mut mesh, mut graph, mut part) = (None, None, Some(part));
     let in_mesh = peak_of(&mut || mesh = part.take().map(|part| Mesh::new(space, part).unwrap()));
     let mesh = mesh.unwrap();

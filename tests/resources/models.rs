@@ -6,7 +6,7 @@ use minifenl::element::ElementType;
 use minifenl::mesh::BoxPart;
 use minifenl::run::deck::{Choice, Nodes, Operator, ProblemKind};
 use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
-use minifenl::run::{Deck, Job, Silent, solution_on};
+use minifenl::run::{Deck, Job, silent, solution_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::Threads;
 use minifenl::sparse::Format;
@@ -71,7 +71,7 @@ impl Communicator for Noting<'_> {
 pub fn measured<S: Job>(space: &S, deck: &Deck, reset: &dyn Fn(), peak: &dyn Fn() -> u64) -> [u64; 4] {
     let comm = Noting { reset, peak, phases: RefCell::default() };
     // A loose solve is no error, whatever the verdict.
-    solution_on(space, deck, &comm, &Silent).unwrap();
+    solution_on(space, deck, &comm, &silent).unwrap();
     let of = |names: &[&str]| {
         let phases = comm.phases.borrow();
         phases.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, peak)| *peak).max()

@@ -92,7 +92,7 @@ mod tests {
     use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
     use crate::run::dry_run;
     use crate::run::forecast::{Sizes, on_host};
-    use crate::run::{Deck, Device, Silent, deck::Nodes};
+    use crate::run::{Deck, Device, deck::Nodes, silent};
 
     fn deck(nodes: [u64; 3]) -> Deck {
         let mut deck = Deck::default();
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_small_box_fits_and_says_its_sizes() {
-        let dry = dry_run(&deck([9, 8, 7]), &Solo, &Silent).unwrap();
+        let dry = dry_run(&deck([9, 8, 7]), &Solo, &silent).unwrap();
         assert_eq!((dry.fits, dry.own.clone()), (Some(true), dry.largest.clone()));
         let table = dry.table();
         for line in [
@@ -125,7 +125,7 @@ mod tests {
     fn all_ranks_have_the_numbers_of_the_largest() {
         let nodes = [9, 8, 10];
         let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
-        let found = on_ranks(3, |comm| dry_run(&deck(nodes), comm, &Silent).unwrap());
+        let found = on_ranks(3, |comm| dry_run(&deck(nodes), comm, &silent).unwrap());
         let own = |rank| Sizes::of_box(&BoxPart::new(&spec, rank, 3).unwrap());
         let peaks: Vec<u64> = (0..3).map(|rank| on_host(&own(rank), &found[0].choices).peak()).collect();
         let rank = peaks.iter().position(|peak| peak == peaks.iter().max().unwrap()).unwrap();
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn one_rank_that_does_not_fit_is_too_large_for_all() {
         let dry = on_ranks(3, |comm| {
-            let mut dry = dry_run(&deck([9, 8, 10]), comm, &Silent).unwrap();
+            let mut dry = dry_run(&deck([9, 8, 10]), comm, &silent).unwrap();
             if comm.rank() == 1 {
                 dry.own.free = Some([1000, u64::MAX]);
             }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_table_of_a_gpu_stays_narrow_and_says_what_is_unknown() {
-        let mut dry = dry_run(&deck([800; 3]), &Solo, &Silent).unwrap();
+        let mut dry = dry_run(&deck([800; 3]), &Solo, &silent).unwrap();
         (dry.device, dry.fits, dry.largest.free) = ("a GPU".into(), None, None);
         dry.choices.storage = crate::sparse::MatrixStorage::default();
         dry.largest.forecast.staging = 1 << 33;

@@ -3,7 +3,7 @@
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
 use crate::run::deck::{Choice, Nodes, ProblemKind};
-use crate::run::{Deck, Device, Report, Silent, solve, solve_on};
+use crate::run::{Deck, Device, Report, silent, solve, solve_on};
 use crate::space::Threads;
 use crate::sparse::{Format, Precision};
 
@@ -20,7 +20,7 @@ fn deck(kind: ProblemKind, nodes: [u64; 3], map: &str) -> Deck {
 fn run(deck: &Deck, format: Choice<Format>, values: Precision) -> Report {
     let mut deck = deck.clone();
     (deck.matrix.format, deck.matrix.values) = (format, values);
-    solve(&deck, &Solo, &Silent).unwrap()
+    solve(&deck, &Solo, &silent).unwrap()
 }
 
 /// The first three digits of both errors, which discretisation alone decides; and the same numbers of iterations with f64 values.
@@ -76,7 +76,7 @@ fn ranks_with_ghosts_solve_in_every_storage() {
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(format), values);
             let of_rank = on_ranks_that_add(3, 2, |comm| {
                 let space = Threads::new(2).unwrap();
-                let report = solve_on(&space, &deck, comm, &Silent).unwrap();
+                let report = solve_on(&space, &deck, comm, &silent).unwrap();
                 assert!(report.verified, "{format} {values}: {:?}", report.verdict);
                 report.error_l2
             });
@@ -130,7 +130,7 @@ fn values_that_f32_cannot_hold_end_the_run_with_their_place() {
     deck.matrix.values = Precision::F32;
     for format in FORMATS {
         deck.matrix.format = Choice::Given(format);
-        let refused = solve(&deck, &Solo, &Silent).unwrap_err().to_string();
+        let refused = solve(&deck, &Solo, &silent).unwrap_err().to_string();
         assert!(
             refused.contains("matrix.values (--matrix) f32: entry (") && refused.contains("choose f64"),
             "{refused}"

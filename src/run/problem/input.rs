@@ -15,7 +15,7 @@ pub struct ProblemInput<'a, S: Job> {
     /// Receives the times.
     pub phases: &'a Phases,
     /// Receives progress.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a Progress<'a>,
 }
 
 impl<S: Job> std::fmt::Debug for ProblemInput<'_, S> {

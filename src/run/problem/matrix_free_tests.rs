@@ -5,7 +5,7 @@ use crate::comm::ranks::on_ranks;
 use crate::element::ElementType;
 use crate::fill::Strategy;
 use crate::run::deck::{Choice, Nodes, Operator, ProblemKind};
-use crate::run::{Deck, Device, Report, Silent, dry_run, solve, solve_on};
+use crate::run::{Deck, Device, Report, dry_run, silent, solve, solve_on};
 use crate::solve::CgVariant;
 use crate::space::{Serial, Threads};
 
@@ -46,7 +46,7 @@ fn runs_converge_as_those_with_a_matrix_and_report_their_operator() {
     ] {
         let deck = deck(kind, element, [11, 13, 9]);
         let (expected, found) =
-            (solve(&deck, &Solo, &Silent).unwrap(), solve(&matrix_free(&deck), &Solo, &Silent).unwrap());
+            (solve(&deck, &Solo, &silent).unwrap(), solve(&matrix_free(&deck), &Solo, &silent).unwrap());
         let what = format!("{kind} on {element}");
         check(&what, &found, &expected);
         let strategies = &found.strategies;
@@ -67,11 +67,11 @@ fn runs_converge_as_those_with_a_matrix_and_report_their_operator() {
 #[test]
 fn variants_of_cg_run_without_a_matrix() {
     let deck = deck(ProblemKind::Heat, ElementType::Hex8, [9, 11, 7]);
-    let expected = solve(&deck, &Solo, &Silent).unwrap();
+    let expected = solve(&deck, &Solo, &silent).unwrap();
     for (variant, name) in CgVariant::ALL {
         let mut deck = matrix_free(&deck);
         deck.cg.variant = Choice::Given(variant);
-        check(name, &solve(&deck, &Solo, &Silent).unwrap(), &expected);
+        check(name, &solve(&deck, &Solo, &silent).unwrap(), &expected);
     }
 }
 
@@ -81,12 +81,12 @@ fn threads_and_ranks_do_not_change_the_answer() {
         let mut deck = matrix_free(&deck(kind, element, [9, 11, 7]));
         for strategy in [Strategy::Gather, Strategy::Colour] {
             deck.fill.strategy = Choice::Given(strategy);
-            let run = |space: &Threads| solve_on(space, &deck, &Solo, &Silent).unwrap();
+            let run = |space: &Threads| solve_on(space, &deck, &Solo, &silent).unwrap();
             let [one, three] = [1, 3].map(|threads| run(&Threads::new(threads).unwrap()));
             assert_eq!(one.history, three.history, "{kind} on {element}, {strategy}");
             // Elements of other types need messages, which ranks on threads do not have: tests/program/problems.rs runs them.
             for ranks in [2, 5].into_iter().filter(|_| element == ElementType::Hex8) {
-                let of_ranks = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &Silent).unwrap());
+                let of_ranks = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &silent).unwrap());
                 check(&format!("{kind} on {element}, {strategy}, {ranks} ranks"), &of_ranks[0], &one);
             }
         }
@@ -98,7 +98,7 @@ fn a_forecast_counts_no_matrix() {
     let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [33; 3]);
     for (strategy, name) in Strategy::ALL {
         deck.fill.strategy = Choice::Given(strategy);
-        let [with, without] = [&deck, &matrix_free(&deck)].map(|deck| dry_run(deck, &Solo, &Silent).unwrap());
+        let [with, without] = [&deck, &matrix_free(&deck)].map(|deck| dry_run(deck, &Solo, &silent).unwrap());
         let (nnz, bytes) = (with.own.sizes.nnz, [&with, &without].map(|dry| dry.own.forecast.peak()));
         assert!(bytes[0] > bytes[1] + 12 * nnz, "{name}: {bytes:?}");
         assert!(without.table().contains(&format!("strategies  operator matrix-free, fill {name}")));

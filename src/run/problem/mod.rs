@@ -27,8 +27,8 @@ pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use input::ProblemInput;
 
-use super::Job;
 use super::deck::Choice;
+use super::{Event, Job};
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
 use crate::graph::Graph;
@@ -201,7 +201,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let before = space.mark()?;
         space.fill(discrete.map().owned_count(), 0.0, delta)?;
         let params = deck.cg_params();
-        let observe = &mut |iteration, norm| progress.cg(iteration, norm);
+        let observe = &mut |iteration, norm| progress(Event::Cg(iteration, norm));
         // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
         let launch = match deck.cg.variant {
             Choice::Auto if links.is_alone() => self.linear.single_launch(space)?,

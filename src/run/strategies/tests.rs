@@ -5,8 +5,8 @@ use super::*;
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
 use crate::mesh::CoordinateMap;
-use crate::run::Silent;
 use crate::run::deck::Nodes;
+use crate::run::silent;
 use crate::space::{Serial, Threads};
 
 fn deck(edges: [u64; 3]) -> Deck {
@@ -18,7 +18,7 @@ fn deck(edges: [u64; 3]) -> Deck {
 
 #[test]
 fn every_strategy_is_measured_and_right() {
-    let study = strategies_on(&Threads::new(2).unwrap(), &deck([9, 8, 11]), 3, &Solo, &Silent).unwrap();
+    let study = strategies_on(&Threads::new(2).unwrap(), &deck([9, 8, 11]), 3, &Solo, &silent).unwrap();
     assert!(study.verified, "{}", study.table());
     let names: Vec<_> = study.strategies.iter().map(|strategy| (strategy.step, strategy.name.as_str())).collect();
     let fills = ["scatter", "gather", "colour"].map(|fill| [format!("{fill}, contraction"), format!("{fill}, fused")]);
@@ -50,7 +50,7 @@ fn every_strategy_is_measured_and_right() {
 fn ranks_agree_on_the_study() {
     for ranks in [2, 3] {
         let of_rank =
-            on_ranks_that_add(1, ranks, |comm| strategies_on(&Serial, &deck([12, 8, 9]), 2, comm, &Silent).unwrap());
+            on_ranks_that_add(1, ranks, |comm| strategies_on(&Serial, &deck([12, 8, 9]), 2, comm, &silent).unwrap());
         assert!(of_rank[0].verified, "{}", of_rank[0].table());
         assert!(of_rank.iter().all(|study| *study == of_rank[0]), "ranks report different numbers");
     }
@@ -58,7 +58,7 @@ fn ranks_agree_on_the_study() {
 
 #[test]
 fn a_wrong_result_and_a_broken_promise_fail() {
-    let study = strategies_on(&Serial, &deck([5, 5, 5]), 1, &Solo, &Silent).unwrap();
+    let study = strategies_on(&Serial, &deck([5, 5, 5]), 1, &Solo, &silent).unwrap();
     let good = |change: fn(&mut Compared)| {
         let mut changed = study.strategies.iter().find(|strategy| strategy.name == "gather, fused").unwrap().clone();
         change(&mut changed);

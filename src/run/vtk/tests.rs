@@ -5,7 +5,7 @@ use crate::comm::Solo;
 use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::element::ElementType;
 use crate::run::deck::{Deck, Device, Nodes};
-use crate::run::{Analytic, Silent, solution_on};
+use crate::run::{Analytic, silent, solution_on};
 use crate::space::{Serial, Threads};
 
 /// The numbers of an appended array, found by its name and offset.
@@ -28,7 +28,7 @@ fn pieces_of_all_ranks_hold_each_element_once_with_the_solution_at_its_nodes() {
         let path = folder.path().join("a & b.vtu");
         let errors = on_ranks_that_add(1, ranks, |comm| {
             check_vtu(&path, comm).unwrap();
-            let solution = solution_on(&Threads::new(1).unwrap(), &deck, comm, &Silent).unwrap();
+            let solution = solution_on(&Threads::new(1).unwrap(), &deck, comm, &silent).unwrap();
             solution.write_vtu(&path, &deck, comm).unwrap();
             solution.report.error_max
         });
@@ -121,7 +121,7 @@ fn nodes_are_where_vtk_looks_for_them() {
         (deck.problem.kind, deck.mesh.size) = (ProblemKind::Poisson, [1.0, 2.0, 3.0]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.vtu");
-        solution_on(&Serial, &deck, &Solo, &Silent).unwrap().write_vtu(&path, &deck, &Solo).unwrap();
+        solution_on(&Serial, &deck, &Solo, &silent).unwrap().write_vtu(&path, &deck, &Solo).unwrap();
         let file = std::fs::read(&path).unwrap();
         let points: Vec<[f64; 3]> = array(&file, "points", f64::from_le_bytes).as_chunks::<3>().0.to_vec();
         let nodes = array(&file, "connectivity", u32::from_le_bytes);
@@ -163,7 +163,7 @@ fn fields_of_all_problems_are_written_at_their_points() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a.vtu");
             let parts = on_ranks(ranks, |comm| {
-                let solution = solution_on(&Serial, &deck, comm, &Silent).unwrap();
+                let solution = solution_on(&Serial, &deck, comm, &silent).unwrap();
                 solution.write_vtu(&path, &deck, comm).unwrap();
                 solution
             });

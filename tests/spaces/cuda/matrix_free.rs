@@ -7,7 +7,7 @@ use minifenl::element::ElementType;
 use minifenl::fill::Strategy;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Nodes, Operator, ProblemKind};
-use minifenl::run::{Report, Silent, solve_on};
+use minifenl::run::{Report, silent, solve_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::{Cuda, Serial};
 
@@ -30,7 +30,7 @@ fn products_by_elements_equal_those_of_the_host() {
 }
 
 fn run(space: &Cuda, deck: &Deck) -> Report {
-    solve_on(space, deck, &Solo, &Silent).unwrap()
+    solve_on(space, deck, &Solo, &silent).unwrap()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use minifenl::element::ElementType;
 use minifenl::graph;
 use minifenl::mesh::{CoordinateMap, ElemNode, Mesh};
 use minifenl::run::deck::{Choice, Deck, Nodes, ProblemKind};
-use minifenl::run::{Silent, Solution, solution_on};
+use minifenl::run::{Solution, silent, solution_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::{ExecutionSpace, Serial, Threads};
 use minifenl::sparse::Format;
@@ -27,7 +27,7 @@ fn deck(problem: ProblemKind, element: ElementType, nodes: u64) -> Deck {
 }
 
 fn solved<S: Job>(space: &S, deck: &Deck) -> Solution {
-    solution_on(space, deck, &Solo, &Silent).unwrap().download(space).unwrap()
+    solution_on(space, deck, &Solo, &silent).unwrap().download(space).unwrap()
 }
 
 fn check(name: &str, found: &Solution, expected: &Solution) {
@@ -189,7 +189,7 @@ fn folded_elements_are_refused() {
     let mut deck = deck(ProblemKind::Poisson, ElementType::Tet10, 9);
     deck.mesh.map = CoordinateMap::Twist(1.4);
     let message = |error: minifenl::Error| error.to_string();
-    let found = solution_on(&space, &deck, &Solo, &Silent).map(drop).unwrap_err();
-    let expected = solution_on(&Serial, &deck, &Solo, &Silent).map(drop).unwrap_err();
+    let found = solution_on(&space, &deck, &Solo, &silent).map(drop).unwrap_err();
+    let expected = solution_on(&Serial, &deck, &Solo, &silent).map(drop).unwrap_err();
     assert_eq!(message(found), message(expected));
 }

@@ -218,7 +218,7 @@ fn problems_agree_in_every_format() {
     use minifenl::fill;
     use minifenl::mesh::CoordinateMap;
     use minifenl::run::deck::{Choice, Nodes};
-    use minifenl::run::{Deck, Silent, solve_on};
+    use minifenl::run::{Deck, silent, solve_on};
 
     let Some(space) = gpu("problems_agree_in_every_format") else { return };
     // Above and below the size from which slices are assembled directly.
@@ -229,7 +229,7 @@ fn problems_agree_in_every_format() {
         let mut solved = |format, strategy| {
             deck.matrix.format = Choice::Given(format);
             deck.fill.strategy = Choice::Given(strategy);
-            let report = solve_on(&space, &deck, &Solo, &Silent).unwrap();
+            let report = solve_on(&space, &deck, &Solo, &silent).unwrap();
             assert!(report.verified, "{nodes:?}, {format}, {strategy}: {:?}", report.verdict);
             report
         };
@@ -261,7 +261,7 @@ fn problems_agree_in_every_format() {
 #[test]
 fn auto_stores_large_symmetric_matrices_in_halves() {
     use minifenl::run::deck::{Choice, Nodes};
-    use minifenl::run::{Deck, Silent, solve_on};
+    use minifenl::run::{Deck, silent, solve_on};
     use minifenl::sparse::Precision;
 
     let Some(space) = gpu("auto_stores_large_symmetric_matrices_in_halves") else { return };
@@ -269,9 +269,9 @@ fn auto_stores_large_symmetric_matrices_in_halves() {
         for values in [Precision::F64, Precision::F32] {
             let mut deck = Deck::default();
             (deck.mesh.nodes, deck.matrix.values) = (Nodes::new(nodes).ok(), values);
-            let found = solve_on(&space, &deck, &Solo, &Silent).unwrap();
+            let found = solve_on(&space, &deck, &Solo, &silent).unwrap();
             deck.matrix.format = Choice::Given(expected);
-            let given = solve_on(&space, &deck, &Solo, &Silent).unwrap();
+            let given = solve_on(&space, &deck, &Solo, &silent).unwrap();
             assert!(found.verified, "{nodes:?}, {values}: {:?}", found.verdict);
             assert_eq!(found.strategies.format, Some(expected), "{nodes:?}, {values}");
             assert_eq!((found.history, found.error_l2), (given.history, given.error_l2), "{nodes:?}, {values}");
