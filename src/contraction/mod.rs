@@ -68,7 +68,6 @@ mod cells;
 mod cuda;
 mod dispatch;
 mod dots;
-pub mod fixed;
 mod gathered;
 mod hex8;
 mod host;

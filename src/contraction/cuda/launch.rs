@@ -25,10 +25,11 @@ pub struct Launch {
 pub type Refusal = &'static str;
 
 impl Launch {
-    /// A launch of a file that is compiled for the sizes of a call: `REAL` is the C++ type of the numbers, and `values` become
-    /// one `#define` each.
-    pub fn specialised(file: &'static KernelFile, real: &str, values: &[(&str, usize)], grid: Grid) -> Self {
-        let mut defines = format!("#define REAL {real}\n");
+    /// A launch of a file that is compiled for the sizes of a call: `REAL` is the C++ type of the numbers, `LEFT` and `RIGHT` count the
+    /// fields, and `values` become one `#define` each.
+    pub fn specialised(file: &'static KernelFile, work: &Work, values: &[(&str, usize)], grid: Grid) -> Self {
+        let (real, [_, left, right]) = (if work.item == 8 { "double" } else { "float" }, work.sizes);
+        let mut defines = format!("#define REAL {real}\n#define LEFT {left}\n#define RIGHT {right}\n");
         for (name, value) in values {
             // Writing to a string cannot fail.
             let _ = writeln!(defines, "#define {name} {value}");

@@ -122,7 +122,7 @@ impl Contract for With<'_> {
 /// Returns the error of a variant that does not apply.
 fn refusal(variant: Variant, work: &Work, why: &str) -> Error {
     let [cells, left, right] = work.sizes;
-    let family = work.family.name();
+    let family = work.family;
     let (terms, bytes) = (work.contracted, work.item);
     Error::Invalid(format!(
         "contraction variant {variant}: not for {family} of {cells} cells, fields {left} x {right}, terms {terms:?}, \

@@ -48,25 +48,16 @@ impl Terms {
     }
 }
 
-/// Which operands of a contraction have fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Family {
-    /// Both.
-    FieldField,
-    /// The right one.
-    DataField,
-    /// None.
-    DataData,
-}
-
-impl Family {
-    /// All families with their names.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Family::FieldField, "field_field"), (Family::DataField, "data_field"), (Family::DataData, "data_data")];
-
-    /// The name of this family.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(family, _)| *family == self).map_or("", |(_, name)| name)
+crate::space::named_choice! { "contraction family";
+    /// Which operands of a contraction have fields.
+    #[derive(Hash)]
+    pub enum Family {
+        /// Both.
+        FieldField = "field_field",
+        /// The right one.
+        DataField = "data_field",
+        /// None.
+        DataData = "data_data",
     }
 }
 

@@ -49,7 +49,7 @@ pub fn element_kernels(multiprocessors: usize, shared: usize) -> Vec<Specialised
 
 fn name(key: &Key) -> String {
     let (rank, [cells, _, right], bits) = (RANKS[key.rank].0, key.sizes, 8 * key.item);
-    format!("{}_{rank}_{right}x{}_{cells}_f{bits}", key.family.name(), key.contracted[0])
+    format!("{}_{rank}_{right}x{}_{cells}_f{bits}", key.family, key.contracted[0])
 }
 
 fn keys() -> impl Iterator<Item = Key> {

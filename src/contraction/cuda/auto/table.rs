@@ -67,7 +67,7 @@ impl Key {
 
     /// A line of a table without its newline.
     pub fn line(&self, variant: Variant, ms: f64) -> String {
-        let family = self.family.name();
+        let family = self.family;
         let (layout, bits) = (if self.side == Side::Left { "left" } else { "right" }, 8 * self.item);
         let ([cells, left, right], [points, d1, d2]) = (self.sizes, self.contracted);
         let dims = if self.rank == 2 { format!("{d1}x{d2}") } else { d1.to_string() };
@@ -87,7 +87,7 @@ fn line(text: &str, columns: &[usize; 10]) -> Option<(Key, Variant, f64)> {
     let field = |at: usize| fields.get(columns[at]).copied();
     let number = |at: usize| field(at)?.parse::<usize>().ok().filter(|n| *n > 0);
     let (family, rank) = field(0)?.rsplit_once('_')?;
-    let family = Family::ALL.iter().find(|(_, name)| *name == family)?.0;
+    let family: Family = family.parse().ok()?;
     let rank = RANKS.iter().position(|name| *name == rank)?;
     let side = match field(2)? {
         "left" => Side::Left,

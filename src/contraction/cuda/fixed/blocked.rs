@@ -1,6 +1,6 @@
 //! Launches of `contraction_blocked`.
 
-use super::{NOT_FIELDS, real, side};
+use super::{NOT_FIELDS, side};
 use crate::contraction::cuda::kernel_files::CONTRACTION_BLOCKED;
 use crate::contraction::cuda::launch::{Launch, Refusal};
 use crate::contraction::cuda::work::{Family, Limits, Work};
@@ -31,10 +31,8 @@ pub fn blocked(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     let blocks = if threads == 64 { (blocks / 2 * 2).max(2) } else { blocks };
     Ok(Launch::specialised(
         &CONTRACTION_BLOCKED,
-        real(work),
+        work,
         &[
-            ("LEFT", left),
-            ("RIGHT", right),
             ("OUTER", outer),
             ("MIDDLE", middle),
             ("INNER", inner),

@@ -34,10 +34,8 @@ pub fn dmma_blocked(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     let bytes = 8 * ((depth + 1) * (height + width) * chunk).max(height * (width + 4));
     Ok(Launch::specialised(
         &CONTRACTION_DMMA_BLOCKED,
-        "double",
+        work,
         &[
-            ("LEFT", left),
-            ("RIGHT", right),
             ("TERMS", work.terms.count()),
             ("VECTOR", work.vector()),
             ("ROWS", tiles),
@@ -65,10 +63,8 @@ pub fn dmma(work: &Work, limits: &Limits) -> Result<Launch, Refusal> {
     let Steps { split, prefetches, unroll, threads, blocks } = steps(cells * tiles, [rows, columns], terms / 8, limits);
     Ok(Launch::specialised(
         &CONTRACTION_DMMA,
-        "double",
+        work,
         &[
-            ("LEFT", left),
-            ("RIGHT", right),
             ("TERMS", terms),
             ("VECTOR", vector),
             ("ROWS", rows),

@@ -1,6 +1,6 @@
 //! Launches of `contraction_lanes`.
 
-use super::{real, side};
+use super::side;
 use crate::contraction::cuda::kernel_files::CONTRACTION_LANES;
 use crate::contraction::cuda::launch::{Launch, tiled_warps};
 use crate::contraction::cuda::work::{Limits, WARP, Work};
@@ -33,10 +33,8 @@ pub fn lanes(work: &Work, limits: &Limits) -> Launch {
     let unroll = if is_large { 1 } else { 4 };
     Launch::specialised(
         &CONTRACTION_LANES,
-        real(work),
+        work,
         &[
-            ("LEFT", left),
-            ("RIGHT", right),
             ("OUTER", outer),
             ("MIDDLE", middle),
             ("INNER", inner),

@@ -17,7 +17,7 @@ mod rows;
 mod staged;
 
 use super::launch::Refusal;
-use super::work::{WARP, Work};
+use super::work::WARP;
 
 pub use blocked::blocked;
 pub use dmma::{dmma, dmma_blocked};
@@ -27,11 +27,6 @@ pub use staged::staged;
 
 const NOT_PACKED: Refusal = "the terms of an operand are not side by side in memory";
 const NOT_FIELDS: Refusal = "of field_field only";
-
-/// Returns the C++ type of the numbers.
-fn real(work: &Work) -> &'static str {
-    if work.item == 8 { "double" } else { "float" }
-}
 
 /// Returns the tile side, at most `most`, that covers `extent` with the fewest tiles and, among those, the least waste.
 fn side(extent: usize, most: usize) -> usize {

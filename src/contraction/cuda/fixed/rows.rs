@@ -1,6 +1,6 @@
 //! Launches of `contraction_rows`.
 
-use super::{NOT_PACKED, real, side};
+use super::{NOT_PACKED, side};
 use crate::contraction::cuda::kernel_files::CONTRACTION_ROWS;
 use crate::contraction::cuda::launch::{Launch, Refusal};
 use crate::contraction::cuda::work::{WARP, Work};
@@ -59,10 +59,8 @@ pub fn rows(work: &Work) -> Result<Launch, Refusal> {
     };
     Ok(Launch::specialised(
         &CONTRACTION_ROWS,
-        real(work),
+        work,
         &[
-            ("LEFT", left),
-            ("RIGHT", right),
             ("TERMS", terms),
             ("VECTOR", vector),
             ("GROUP", group),

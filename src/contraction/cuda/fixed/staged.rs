@@ -1,6 +1,6 @@
 //! Launches of `contraction_staged`.
 
-use super::{NOT_FIELDS, NOT_PACKED, blocks, power_of_two, real, side};
+use super::{NOT_FIELDS, NOT_PACKED, blocks, power_of_two, side};
 use crate::contraction::cuda::kernel_files::CONTRACTION_STAGED;
 use crate::contraction::cuda::launch::{Launch, Refusal};
 use crate::contraction::cuda::work::{Family, Limits, Work};
@@ -70,10 +70,8 @@ pub fn staged(work: &Work, limits: &Limits, is_split: bool) -> Result<Launch, Re
     let registers = 40 + (rows * columns + (rows + columns) * vector) * work.item / 4;
     Ok(Launch::specialised(
         &CONTRACTION_STAGED,
-        real(work),
+        work,
         &[
-            ("LEFT", left),
-            ("RIGHT", right),
             ("TERMS", terms),
             ("VECTOR", vector),
             ("ROWS", rows),

@@ -14,11 +14,10 @@
 
 use super::gather::{Elements, Gathered};
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
-use crate::contraction::fixed;
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::equations::Heat;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
-use crate::space::lanes::{HALF_LANES, LANES, Lanes};
+use crate::space::lanes::{HALF_LANES, LANES, Lanes, Number};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
@@ -155,14 +154,33 @@ fn batch<const FUSED: bool>(elements: &Elements<'_>, elems: Range<usize>, out: &
     let [low, high] = &halves;
     // Arrays of their own: sums that go straight to their places are not kept in vector registers.
     let (mut entries, mut sums) = ([Lanes::<FUSED>::ZERO; WHOLE_TILES], [Lanes::<FUSED>::ZERO; HEX8_NODES]);
-    fixed::data_table::<TILE, _, _, _>(&joined(&low.matrix, &high.matrix), &PRODUCTS, &mut entries);
-    fixed::data_table::<TILE, _, _, _>(&joined(&low.residual, &high.residual), &BASIS, &mut sums);
+    data_table::<TILE, _, _, _>(&joined(&low.matrix, &high.matrix), &PRODUCTS, &mut entries);
+    data_table::<TILE, _, _, _>(&joined(&low.residual, &high.residual), &BASIS, &mut sums);
     for (entry, [m, n]) in entries.iter().zip(NODES_OF) {
         out.matrix[m][n] = entry.0;
         out.matrix[n][m] = entry.0;
     }
     for m in 0..HEX8_NODES {
         out.residual[m] = sums[m].0;
+    }
+}
+
+/// `out[f] = sum_k data[k] table[k][f]`, `TILE` fields at a time, which divides F.
+#[inline(always)]
+fn data_table<const TILE: usize, V: Number, const F: usize, const K: usize>(
+    data: &[V; K],
+    table: &[[f64; F]; K],
+    out: &mut [V; F],
+) {
+    const { assert!(F.is_multiple_of(TILE), "whole tiles") };
+    for first in (0..F).step_by(TILE) {
+        let mut sums = [V::from(0.0); TILE];
+        for (&number, row) in data.iter().zip(table) {
+            for f in 0..TILE {
+                sums[f] = number.times_plus(V::from(row[first + f]), sums[f]);
+            }
+        }
+        out[first..first + TILE].copy_from_slice(&sums);
     }
 }
 
@@ -240,6 +258,27 @@ impl<const FUSED: bool, const WIDTH: usize> Integrands<Lanes<FUSED, f64, WIDTH>>
             let source = value * volume;
             self.matrix[DIM * (LINES + HEX8_POINTS) + p] = source + source;
             self.residual[DIM * LINES + p] = value * source;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_every_tile_is_a_sum_over_all_terms() {
+        // Small integers: sums are exact.
+        let table: [[f64; 6]; 3] = std::array::from_fn(|k| std::array::from_fn(|f| (7 * k + f * f) as f64));
+        let data: [Lanes<false, f64, 4>; 3] =
+            std::array::from_fn(|k| Lanes(std::array::from_fn(|lane| (k + 1) as f64 - 2.0 * lane as f64)));
+        let mut out = [Lanes::splat(f64::NAN); 6];
+        data_table::<2, _, _, _>(&data, &table, &mut out);
+        for f in 0..6 {
+            for lane in 0..4 {
+                let expected: f64 = (0..3).map(|k| data[k].0[lane] * table[k][f]).sum();
+                assert_eq!(out[f].0[lane], expected, "field {f}, lane {lane}");
+            }
         }
     }
 }
