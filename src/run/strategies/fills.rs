@@ -1,9 +1,8 @@
 //! All strategies of the assembly with all element kernels, on the same graph and in CRS.
 
 use super::compared::{Compared, Promise};
-use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
+use super::study::{Candidate, Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
-use crate::comm::agree;
 use crate::element::ElementType;
 use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
 use crate::fill::{FieldOn, Kernel, StoredSystem, Strategy};
@@ -37,59 +36,39 @@ pub(super) fn system<S: Job>(
     space.stored_system(strategy, storage, graph, conditions)
 }
 
-/// The result of an assembly: values, then the residual.
-fn numbers<S: Job>(space: &S, system: &mut StoredSystem<S>, residual: &Array<S, f64>) -> Result<[Vec<f64>; 2]> {
-    Ok([space.download(S::values_mut(&mut system.matrix))?, space.download(residual)?])
-}
-
 pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
-    let mut reference: Option<[Vec<f64>; 2]> = None;
-    let mut all = Vec::new();
+    let &Study { space, mesh, .. } = study;
+    let (mut reference, mut all) = (None, Vec::new());
     for (strategy, strategy_name) in Strategy::ALL {
         for (kernel, kernel_name) in Kernel::ALL {
-            let choices = Choices { fill: strategy, kernel, ..study.papers };
-            study.fits(&choices)?;
-            let measured = rounds(study, strategy, kernel, &mut reference)?;
-            let name = ("fill", format!("{strategy_name}, {kernel_name}"));
-            let is_seeds = (strategy, kernel) == (study.papers.fill, study.papers.kernel);
-            let promise = if strategy == Strategy::Scatter { Promise::AnyOrder } else { Promise::SameBits };
-            all.push(study.compared(name, is_seeds, &choices, (TOLERANCE, promise), measured)?);
+            let candidate = Candidate {
+                step: "fill",
+                name: format!("{strategy_name}, {kernel_name}"),
+                is_seeds: (strategy, kernel) == (study.papers.fill, study.papers.kernel),
+                choices: Choices { fill: strategy, kernel, ..study.papers },
+                tolerance: TOLERANCE,
+                promise: if strategy == Strategy::Scatter { Promise::AnyOrder } else { Promise::SameBits },
+            };
+            let prepare = || {
+                let system = system(study, strategy, Format::Crs.into())?;
+                let assembly = space.assembly(strategy, kernel, &HEAT, elements(study), &system)?;
+                let residual: Array<S, f64> = space.zeros(mesh.map.owned_count())?;
+                Ok((system, assembly, space.upload(&waves(study))?, residual))
+            };
+            let compared = study.measured(
+                candidate,
+                (&mut reference, largest_difference),
+                prepare,
+                |(system, assembly, temperature, residual)| {
+                    let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(temperature));
+                    space.assemble(assembly, node_coord, temperature, system, S::Memory::slice_mut(residual))
+                },
+                |(system, _, _, residual), ()| {
+                    Ok(vec![space.download(S::values_mut(&mut system.matrix))?, space.download(residual)?])
+                },
+            );
+            all.push(compared?);
         }
     }
     Ok(Compared::with_ratios(all))
-}
-
-fn rounds<S: Job>(
-    study: &Study<'_, S>,
-    strategy: Strategy,
-    kernel: Kernel,
-    reference: &mut Option<[Vec<f64>; 2]>,
-) -> Result<Option<Rounds>> {
-    let &Study { space, mesh, comm, .. } = study;
-    let prepared = system(study, strategy, Format::Crs.into()).and_then(|system| {
-        let assembly = space.assembly(strategy, kernel, &HEAT, elements(study), &system)?;
-        Ok((system, assembly, space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?))
-    });
-    let Some((mut system, mut assembly, temperature, mut residual)) = study.offered(prepared)? else { return Ok(None) };
-    let mut assemble = |system: &mut StoredSystem<S>, residual: &mut Array<S, f64>| {
-        let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
-        study.timed(|| space.assemble(&mut assembly, node_coord, temperature, system, S::Memory::slice_mut(residual)))
-    };
-    // Warms up.
-    assemble(&mut system, &mut residual)?;
-    let first = agree(comm, numbers(space, &mut system, &residual))?;
-    let mut seconds = Vec::new();
-    for _ in 0..study.rounds {
-        seconds.push(assemble(&mut system, &mut residual)?.0);
-    }
-    let last = agree(comm, numbers(space, &mut system, &residual))?;
-    let is_repeatable = first.iter().zip(&last).all(|(first, last)| same_bits(first, last));
-    let expected = reference.get_or_insert(first);
-    let largest = last.iter().zip(&*expected).map(|(found, expected)| difference(found, expected));
-    Ok(Some(Rounds { seconds, difference: largest.fold(0.0, larger), is_repeatable }))
-}
-
-/// The larger number; NaN if one is NaN.
-fn larger(a: f64, b: f64) -> f64 {
-    if a.is_nan() || a > b { a } else { b }
 }

@@ -1,77 +1,52 @@
-//! All strategies of the graph. Rounds are interleaved, so that a slow moment of the machine does not meet one strategy alone.
+//! All strategies of the graph.
 
 use super::compared::{Compared, Promise};
-use super::study::{Rounds, Study};
+use super::study::{Candidate, Numbers, Study};
 use crate::Result;
-use crate::comm::agree;
 use crate::graph::{self, Graph, Positions, Strategy};
 use crate::run::Job;
 use crate::run::forecast::Choices;
 
-/// A graph as plain numbers: row offsets, columns, positions of element-matrix entries.
-struct Numbers {
-    row_map: Vec<u64>,
-    entries: Vec<u32>,
-    positions: Vec<u32>,
+/// Row offsets, columns, and positions of element-matrix entries. All are exact in f64.
+fn numbers<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Numbers> {
+    fn floats<T: Into<f64>>(numbers: Vec<T>) -> Vec<f64> {
+        numbers.into_iter().map(Into::into).collect()
+    }
+    let positions = match graph.elem.positions() {
+        Positions::U8(positions) => floats(space.download(positions)?),
+        Positions::U16(positions) => floats(space.download(positions)?),
+        Positions::U32(positions) => floats(space.download(positions)?),
+    };
+    let row_map = space.download(graph.crs.row_map())?.into_iter().map(|offset| offset as f64).collect();
+    Ok(vec![row_map, floats(space.download(graph.crs.entries())?), positions])
 }
 
-impl Numbers {
-    fn of<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Self> {
-        let positions = match graph.elem.positions() {
-            Positions::U8(positions) => space.download(positions)?.into_iter().map(u32::from).collect(),
-            Positions::U16(positions) => space.download(positions)?.into_iter().map(u32::from).collect(),
-            Positions::U32(positions) => space.download(positions)?,
-        };
-        let (row_map, entries) = (space.download(graph.crs.row_map())?, space.download(graph.crs.entries())?);
-        Ok(Numbers { row_map, entries, positions })
-    }
-
-    /// Returns the number of entries that differ.
-    fn unequal(&self, other: &Self) -> f64 {
-        fn count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
-            a.len().abs_diff(b.len()) + a.iter().zip(b).filter(|(a, b)| a != b).count()
-        }
-        let different = count(&self.row_map, &other.row_map)
-            + count(&self.entries, &other.entries)
-            + count(&self.positions, &other.positions);
-        different as f64
-    }
+/// The number of entries that differ.
+fn unequal(found: &Numbers, expected: &Numbers) -> f64 {
+    let count =
+        |(a, b): (&Vec<f64>, &Vec<f64>)| a.len().abs_diff(b.len()) + a.iter().zip(b).filter(|(a, b)| a != b).count();
+    found.iter().zip(expected).map(count).sum::<usize>() as f64
 }
 
 pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
-    let &Study { space, mesh, rounds, .. } = study;
-    let build = |strategy| graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
-    // Warms up, and finds out what the device offers.
-    let (mut all, mut reference) = (Vec::new(), None);
-    for (strategy, name) in Strategy::ALL {
-        let choices = Choices { graph: strategy, ..study.papers };
-        study.fits(&choices)?;
-        let built = study.offered(build(strategy).and_then(|graph| Numbers::of(space, &graph)))?;
-        let measured = built.map(|found| {
-            let difference = reference.as_ref().map_or(0.0, |reference: &Numbers| found.unequal(reference));
-            reference.get_or_insert(found);
-            Rounds { seconds: vec![], difference, is_repeatable: true }
-        });
-        all.push((strategy, name, choices, measured));
-    }
-    for round in 1..=rounds {
-        for (strategy, _, _, measured) in &mut all {
-            let Some(measured) = measured else { continue };
-            let (seconds, graph) = study.timed(|| build(*strategy))?;
-            measured.seconds.push(seconds);
-            if round == rounds
-                && let Some(reference) = &reference
-            {
-                let again = agree(study.comm, Numbers::of(space, &graph))?;
-                let different = again.unequal(reference);
-                measured.is_repeatable = different == measured.difference;
-                measured.difference = measured.difference.max(different);
-            }
-        }
-    }
-    let lines = all.into_iter().map(|(strategy, name, choices, rounds)| {
-        let is_seeds = strategy == study.papers.graph;
-        study.compared(("graph", name.into()), is_seeds, &choices, (0.0, Promise::Identical), rounds)
+    let &Study { space, mesh, .. } = study;
+    let mut reference = None;
+    let all = Strategy::ALL.into_iter().map(|(strategy, name)| {
+        let candidate = Candidate {
+            step: "graph",
+            name: name.into(),
+            is_seeds: strategy == study.papers.graph,
+            choices: Choices { graph: strategy, ..study.papers },
+            tolerance: 0.0,
+            promise: Promise::Identical,
+        };
+        study.measured(
+            candidate,
+            (&mut reference, unequal),
+            || Ok(()),
+            |()| graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy),
+            |(), graph| numbers(space, graph),
+        )
     });
-    Ok(Compared::with_ratios(lines.collect::<Result<Vec<_>>>()?))
+    Ok(Compared::with_ratios(all.collect::<Result<_>>()?))
 }

@@ -2,30 +2,26 @@
 
 use super::compared::{Compared, Promise};
 use super::fills::{HEAT, elements, system};
-use super::study::{Rounds, Study, TOLERANCE, difference, same_bits, waves};
+use super::study::{Candidate, Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::comm::agree;
 use crate::fill::{Kernel, StoredSystem};
 use crate::graph;
 use crate::run::Job;
 use crate::run::forecast::Choices;
-use crate::space::{Array, MemorySpace};
+use crate::space::MemorySpace;
 use crate::sparse::{Format, Lanes};
 
-/// Shortest time of the calls of a round, in seconds: marks and launches take microseconds.
-const SHORTEST: f64 = 2e-4;
-
 pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
-    let mut all = Vec::new();
-    let mut expected: Option<Vec<f64>> = None;
+    let &Study { space, mesh, .. } = study;
+    let (mut all, mut expected) = (Vec::new(), None);
     for (format, _) in Format::ALL {
         let choices = Choices { storage: format.into(), ..study.papers };
         study.fits(&choices)?;
         let mut system = agree(study.comm, assembled(study, format))?;
         if expected.is_none() {
-            expected = Some(agree(study.comm, by_rows(study, &mut system))?);
+            expected = Some(vec![agree(study.comm, by_rows(study, &mut system))?]);
         }
-        let expected = expected.as_deref().unwrap_or_default();
         let lanes: Vec<Option<Lanes>> =
             if S::has_lanes(format) { Lanes::ALL.map(|(lanes, _)| Some(lanes)).into() } else { vec![None] };
         // The warp per row of the papers comes first.
@@ -33,15 +29,27 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
             if let Some(lanes) = lanes {
                 S::set_lanes(&mut system.matrix, lanes);
             }
-            let name = match lanes {
-                Some(Lanes::Warp) => format!("{format}, warp per row"),
-                Some(lanes) => format!("{format}, {lanes} per row"),
-                None => format.to_string(),
+            let candidate = Candidate {
+                step: "product",
+                name: match lanes {
+                    Some(Lanes::Warp) => format!("{format}, warp per row"),
+                    Some(lanes) => format!("{format}, {lanes} per row"),
+                    None => format.to_string(),
+                },
+                is_seeds: format == study.papers.storage.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp),
+                choices,
+                tolerance: TOLERANCE,
+                promise: Promise::SameBits,
             };
-            let is_seeds = format == study.papers.storage.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp);
-            let rounds = rounds(study, &system, expected)?;
-            let bounds = (TOLERANCE, Promise::SameBits);
-            all.push(study.compared(("product", name), is_seeds, &choices, bounds, Some(rounds))?);
+            let matrix = S::operator(&system.matrix);
+            let compared = study.measured(
+                candidate,
+                (&mut expected, largest_difference),
+                || Ok((space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?)),
+                |(x, y)| matrix.apply(space, S::Memory::slice_mut(x), S::Memory::slice_mut(y)),
+                |(_, y), ()| Ok(vec![space.download(y)?]),
+            );
+            all.push(compared?);
         }
     }
     Ok(Compared::with_ratios(all))
@@ -70,28 +78,4 @@ fn by_rows<S: Job>(study: &Study<'_, S>, system: &mut StoredSystem<S>) -> Result
         entries[range.clone()].iter().zip(&values[range]).map(|(&column, value)| value * x[column as usize]).sum()
     };
     Ok(row_map.windows(2).map(row).collect())
-}
-
-fn rounds<S: Job>(study: &Study<'_, S>, system: &StoredSystem<S>, expected: &[f64]) -> Result<Rounds> {
-    let &Study { space, mesh, comm, .. } = study;
-    let vectors = space.upload(&waves(study)).and_then(|x| Ok((x, space.zeros(mesh.map.owned_count())?)));
-    let (mut x, mut y) = agree(comm, vectors)?;
-    let matrix = S::operator(&system.matrix);
-    let mut multiply = |calls: usize, y: &mut Array<S, f64>| {
-        let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(y));
-        let (seconds, ()) = study.timed(|| (0..calls).try_for_each(|_| matrix.apply(space, x, y)))?;
-        Ok::<f64, crate::Error>(seconds / calls as f64)
-    };
-    // Warms up, then takes as many calls as fill a round, the same on all ranks.
-    multiply(1, &mut y)?;
-    let first = agree(comm, space.download(&y))?;
-    let mut once = [multiply(1, &mut y)?];
-    comm.all_max(&mut once);
-    let calls = (SHORTEST / once[0].max(1e-7)).ceil().clamp(1.0, 64.0) as usize;
-    let mut seconds = Vec::new();
-    for _ in 0..study.rounds {
-        seconds.push(multiply(calls, &mut y)?);
-    }
-    let last = agree(comm, space.download(&y))?;
-    Ok(Rounds { seconds, difference: difference(&last, expected), is_repeatable: same_bits(&first, &last) })
 }

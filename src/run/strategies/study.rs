@@ -12,6 +12,9 @@ use std::time::Instant;
 /// Largest difference of sums of rounded numbers, relative to the largest expected value.
 pub(super) const TOLERANCE: f64 = 1e-12;
 
+/// Shortest time of the calls of a round, in seconds: launches take microseconds.
+const SHORTEST: f64 = 2e-4;
+
 /// What all steps share.
 pub(super) struct Study<'a, S: Job> {
     pub space: &'a S,
@@ -26,33 +29,88 @@ pub(super) struct Study<'a, S: Job> {
     pub nodes: u64,
 }
 
-/// The result of the rounds of one strategy on this rank.
-pub(super) struct Rounds {
-    pub seconds: Vec<f64>,
-    pub difference: f64,
-    pub is_repeatable: bool,
+/// Arrays of a result.
+pub(super) type Numbers = Vec<Vec<f64>>;
+
+/// One strategy of a step.
+pub(super) struct Candidate {
+    pub step: &'static str,
+    pub name: String,
+    /// Whether it is that of the papers.
+    pub is_seeds: bool,
+    /// The choices of a run with it.
+    pub choices: Choices,
+    /// What its difference from the reference may be.
+    pub tolerance: f64,
+    pub promise: Promise,
 }
 
 impl<S: Job> Study<'_, S> {
-    /// Does `work` between two waits for the space, beginning on all ranks together: seconds and result.
-    pub fn timed<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(f64, R)> {
-        self.space.fence()?;
-        self.comm.barrier();
-        let start = Instant::now();
-        let result = work().and_then(|result| self.space.fence().map(|()| result));
-        let seconds = start.elapsed().as_secs_f64();
-        agree(self.comm, result).map(|result| (seconds, result))
-    }
-
-    /// Whether the device offers a strategy: what it refuses by name, all ranks refuse.
-    pub fn offered<R>(&self, result: Result<R>) -> Result<Option<R>> {
-        agree(
-            self.comm,
-            match result {
-                Err(Error::Invalid(_)) => Ok(None),
-                result => result.map(Some),
-            },
-        )
+    /// Measures a strategy: `prepare` makes what `work` uses, and `numbers` downloads what work and its last result left. They are
+    /// compared with `reference` by `distance`; without one, the numbers of this strategy become it. A call warms up; those of a round
+    /// take [`SHORTEST`] or longer, and begin on all ranks together between two waits for the space. What the device refuses by name is
+    /// not measured.
+    pub fn measured<T, R>(
+        &self,
+        candidate: Candidate,
+        (reference, distance): (&mut Option<Numbers>, fn(&Numbers, &Numbers) -> f64),
+        prepare: impl FnOnce() -> Result<T>,
+        mut work: impl FnMut(&mut T) -> Result<R>,
+        mut numbers: impl FnMut(&mut T, &R) -> Result<Numbers>,
+    ) -> Result<Compared> {
+        let Study { space, comm, .. } = *self;
+        let Candidate { step, name, is_seeds, choices, tolerance, promise } = candidate;
+        let run_bytes = self.fits(&choices)?;
+        let mut compared = Compared {
+            step,
+            name,
+            is_seeds,
+            seconds: vec![],
+            median_seconds: None,
+            us_per_node: None,
+            speedup: None,
+            run_bytes,
+            difference: None,
+            tolerance,
+            promise,
+            is_repeatable: None,
+        };
+        let first = prepare().and_then(|mut state| work(&mut state).map(|result| (state, result)));
+        let first = match first {
+            Err(Error::Invalid(_)) => Ok(None),
+            first => first.map(Some),
+        };
+        let Some((mut state, result)) = agree(comm, first)? else { return Ok(compared) };
+        let first = agree(comm, numbers(&mut state, &result))?;
+        let mut result = Some(result);
+        let mut round = |calls: usize, state: &mut T, result: &mut Option<R>| {
+            *result = None;
+            space.fence()?;
+            comm.barrier();
+            let start = Instant::now();
+            let done = (0..calls).try_for_each(|_| work(state).map(|done| *result = Some(done)));
+            let done = done.and_then(|()| space.fence());
+            let seconds = start.elapsed().as_secs_f64();
+            agree(comm, done).map(|()| seconds / calls as f64)
+        };
+        let mut once = [round(1, &mut state, &mut result)?];
+        comm.all_max(&mut once);
+        let calls = (SHORTEST / once[0].max(1e-7)).ceil().clamp(1.0, 64.0) as usize;
+        let seconds = (0..self.rounds).map(|_| round(calls, &mut state, &mut result));
+        compared.seconds = seconds.collect::<Result<_>>()?;
+        comm.all_max(&mut compared.seconds);
+        let last = result.as_ref().map_or(Ok(Numbers::new()), |result| numbers(&mut state, result));
+        let last = agree(comm, last)?;
+        let is_repeatable = first.iter().zip(&last).all(|(first, last)| same_bits(first, last));
+        compared.is_repeatable = Some(failing(comm, !is_repeatable).is_none());
+        // A maximum may pass over a NaN.
+        let difference = distance(&last, reference.get_or_insert(first));
+        let mut largest = [if difference.is_nan() { f64::INFINITY } else { difference }];
+        comm.all_max(&mut largest);
+        compared.difference = Some(largest[0]);
+        compared.median_seconds = median(&compared.seconds);
+        compared.us_per_node = compared.median_seconds.map(|seconds| 1e6 * seconds / self.nodes as f64);
+        Ok(compared)
     }
 
     /// Refuses a strategy that needs more memory than is free. Returns what a run with it needs on all ranks.
@@ -63,44 +121,6 @@ impl<S: Job> Study<'_, S> {
         let mut bytes = [forecast.peak()];
         self.comm.all_sum_u64(&mut bytes);
         Ok(bytes[0])
-    }
-
-    /// The line of a strategy; `seeds` is the median of the papers' one. `None`: the device does not offer it.
-    pub fn compared(
-        &self,
-        (step, name): (&'static str, String),
-        is_seeds: bool,
-        choices: &Choices,
-        (tolerance, promise): (f64, Promise),
-        rounds: Option<Rounds>,
-    ) -> Result<Compared> {
-        let run_bytes = self.fits(choices)?;
-        let is_repeatable = rounds.as_ref().map(|rounds| failing(self.comm, !rounds.is_repeatable).is_none());
-        let (mut seconds, mut difference) =
-            rounds.map_or((vec![], None), |rounds| (rounds.seconds, Some(rounds.difference)));
-        self.comm.all_max(&mut seconds);
-        if let Some(difference) = &mut difference {
-            // A maximum may pass over a NaN.
-            let mut largest = [if difference.is_nan() { f64::INFINITY } else { *difference }];
-            self.comm.all_max(&mut largest);
-            *difference = largest[0];
-        }
-        let median_seconds = median(&seconds);
-        let us_per_node = median_seconds.map(|seconds| 1e6 * seconds / self.nodes as f64);
-        Ok(Compared {
-            step,
-            name,
-            is_seeds,
-            seconds,
-            median_seconds,
-            us_per_node,
-            speedup: None,
-            run_bytes,
-            difference,
-            tolerance,
-            promise,
-            is_repeatable,
-        })
     }
 }
 
@@ -123,6 +143,12 @@ pub(super) fn difference(found: &[f64], expected: &[f64]) -> f64 {
     let scale = expected.iter().fold(f64::MIN_POSITIVE, |max, x| max.max(x.abs()));
     let larger = |max: f64, d: f64| if d > max || d.is_nan() { d } else { max };
     found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, larger)
+}
+
+/// The largest [`difference`] of two results; NaN if one is.
+pub(super) fn largest_difference(found: &Numbers, expected: &Numbers) -> f64 {
+    let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+    found.iter().zip(expected).map(|(found, expected)| difference(found, expected)).fold(0.0, larger)
 }
 
 /// A rough value for each global id, between 1 and 2.
