@@ -32,9 +32,9 @@ const THREADS: u32 = 128;
 /// take 1.20 ns per node with a quarter of it, 0.91 with all.
 const WORK_BYTES: usize = 64 << 20;
 
-/// The kernels of an equation of `D` unknowns per node on one element type.
+/// The kernels of an equation on one element type.
 #[derive(Debug)]
-pub struct CudaEquationKernel<const D: usize> {
+pub struct CudaEquationKernel {
     front: String,
     contraction: Option<TensorContraction>,
     parameters: CudaArray<f64>,
@@ -47,22 +47,23 @@ pub struct CudaEquationKernel<const D: usize> {
     stored: Option<Arrays>,
 }
 
-impl<const D: usize> CudaEquationKernel<D> {
+impl CudaEquationKernel {
     /// Prepares an equation on elements with these tables of their basis.
     ///
     /// # Errors
     /// [`Error::Invalid`] without nodes, points or unknowns, [`Error::Shape`] when the tables do not fit each other,
     /// [`Error::TooLarge`] when the tables exceed a block's shared memory, [`Error::OutOfMemory`] when the memory is not available.
-    pub fn new(space: &Cuda, text: &EquationText<D>, tables: &BasisTables) -> Result<Self> {
+    pub fn new(space: &Cuda, text: &EquationText, tables: &BasisTables) -> Result<Self> {
         const NAME: &str = "CudaEquationKernel::new";
         let (nodes, points) = (tables.nodes, tables.weights.len());
-        if nodes == 0 || points == 0 || D == 0 {
-            let found = format!("{nodes} nodes, {points} points, {D} unknowns");
+        let dofs = text.dofs;
+        if nodes == 0 || points == 0 || dofs == 0 {
+            let found = format!("{nodes} nodes, {points} points, {dofs} unknowns");
             return Err(Error::Invalid(format!("{NAME}: {found}: expected at least 1 of each")));
         }
         check_length(NAME, "tables (values)", tables.values.len(), nodes * points)?;
         check_length(NAME, "tables (gradients)", tables.gradients.len(), nodes * points)?;
-        let shape = ElementShape::new(D, text.is_symmetric(), tables)?;
+        let shape = ElementShape::new(dofs, text.is_symmetric(), tables)?;
         Ok(CudaEquationKernel {
             front: text.front(&shape),
             contraction: TensorContraction::new(space, text, tables)?,
@@ -159,17 +160,17 @@ impl<const D: usize> CudaEquationKernel<D> {
 
 impl CudaFill {
     /// Overwrites the values of `matrix` and `residual[..rows]` with Jacobian and residual of an equation. The plan's elements have
-    /// `D` dofs per node, dof `D m + c` for component c at node m, as `Graph::with_dofs` makes them.
+    /// D dofs per node, those of the equation, dof `D m + c` for component c at node m, as `Graph::with_dofs` makes them.
     ///
     /// The first call allocates element matrices: with `Gather` those of a window, else all.
     ///
     /// # Errors
     /// [`Error::Shape`] when an array does not fit the tables or the elements, [`Error::Invalid`] when the matrix is not on the graph
     /// of the plan or a copy, [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when NVRTC refuses the text.
-    pub fn assemble_equation<const D: usize>(
+    pub fn assemble_equation(
         &mut self,
         space: &Cuda,
-        kernel: &mut CudaEquationKernel<D>,
+        kernel: &mut CudaEquationKernel,
         input: EquationInput<'_>,
         matrix: &mut CrsMatrix<f64, CudaMemory>,
         residual: &mut CudaArray<f64>,
@@ -182,10 +183,10 @@ impl CudaFill {
     }
 
     /// [`assemble_equation`](Self::assemble_equation) in any layout.
-    pub(super) fn equation<const D: usize>(
+    pub(super) fn equation(
         &mut self,
         name: &'static str,
-        kernel: &mut CudaEquationKernel<D>,
+        kernel: &mut CudaEquationKernel,
         input: EquationInput<'_>,
         system: SystemView<'_>,
     ) -> Result<()> {
@@ -195,7 +196,7 @@ impl CudaFill {
         check_length(name, "graph (dofs per element)", self.places.nodes_per_elem(), shape.rows())?;
         check_at_least(name, "elem_node", elem_node.nodes().len(), elem_node.elem_count() * shape.nodes)?;
         check_at_least(name, "node_coord", input.node_coord.len(), elem_node.node_count())?;
-        check_at_least(name, "solution", input.solution.len(), D * elem_node.node_count())?;
+        check_at_least(name, "solution", input.solution.len(), shape.dofs * elem_node.node_count())?;
         if system.layout.halves && !shape.symmetric {
             let expected = "expected an equation with symmetric element matrices, or the format pattern";
             return Err(Error::Invalid(format!("{name}: a matrix in the format symmetric: {expected}")));

@@ -3,7 +3,8 @@
 use super::apply_shape::ApplyShape;
 use super::element_shape::{ElementShape, is_standard};
 use crate::Result;
-use crate::element::equations::{Equation, Flux, Jacobian, depends_on_unknowns, is_symmetric, nonzero_terms};
+use crate::element::equations::{Equation, Flux, Jacobian, Model, ModelEquation, Scalar, on_scalar};
+use crate::element::equations::{depends_on_unknowns, is_symmetric, nonzero_terms};
 use crate::element::{BasisTables, ElementType};
 use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION};
 use crate::space::DeviceText;
@@ -14,28 +15,31 @@ const TERMS: usize = 4;
 /// Bits of the derivatives of the flux by the value.
 const COUPLING: u16 = 1 << 3 | 1 << 7 | 1 << 11;
 
-/// An equation of `D` unknowns per node in CUDA C++.
+/// An equation in CUDA C++.
 #[derive(Clone, Debug)]
-pub struct EquationText<const D: usize> {
+pub struct EquationText {
+    /// Unknowns per node.
+    pub(super) dofs: usize,
     name: String,
     text: String,
     parameters: Vec<f64>,
     has_slopes: bool,
     has_derivative: bool,
     /// Whether the derivative depends on the unknowns.
-    is_tangent: bool,
+    pub(super) is_tangent: bool,
     symmetric: bool,
-    /// Of each pair c, d of components: bits 4 i + j of the derivatives that are not zero.
-    nonzero: [[u16; D]; D],
+    /// Of each pair c, d of components, number D c + d: bits 4 i + j of the derivatives that are not zero.
+    nonzero: Vec<u16>,
     flux: Flux,
 }
 
-impl<const D: usize> EquationText<D> {
+impl EquationText {
     /// Takes the text of a Rust equation in a module with the attribute [`device`](crate::device). Which derivatives
     /// are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic: `slopes` by hand
     /// have to combine constants as `weak` does, or the kernels compute more than they have to.
-    pub fn of<E: Equation<D> + DeviceText>(equation: &E) -> Self {
+    pub fn of<E: Equation<D> + DeviceText, const D: usize>(equation: &E) -> Self {
         EquationText {
+            dofs: D,
             name: E::NAME.into(),
             text: E::TEXT.into(),
             parameters: equation.parameters(),
@@ -43,9 +47,18 @@ impl<const D: usize> EquationText<D> {
             has_derivative: E::METHODS.contains(&"derivative"),
             is_tangent: depends_on_unknowns(equation),
             symmetric: is_symmetric(equation),
-            nonzero: nonzero_terms(equation),
+            nonzero: nonzero_terms(equation).as_flattened().to_vec(),
             flux: Flux::of(equation),
         }
+    }
+
+    /// Takes the equation of a model, with its derivatives.
+    pub(super) fn of_model(model: &Model) -> Self {
+        let text = match &model.equation {
+            ModelEquation::Scalar(scalar) => on_scalar!(scalar, equation => Self::of(equation)),
+            ModelEquation::Elastic(equation) => Self::of(equation),
+        };
+        text.with_jacobian(model.jacobian)
     }
 
     /// With [`Jacobian::Ad`], derivatives follow by dual numbers also where the text has `slopes`.
@@ -75,7 +88,7 @@ impl<const D: usize> EquationText<D> {
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) when the tables exceed the shared memory of a block.
     pub fn source(&self, tables: &BasisTables) -> Result<String> {
-        Ok(EQUATION.source(&self.front(&ElementShape::new(D, self.symmetric, tables)?)))
+        Ok(EQUATION.source(&self.front(&ElementShape::new(self.dofs, self.symmetric, tables)?)))
     }
 
     /// Returns the CUDA C++ of the contraction on tensor cores; `None` unless the elements are trilinear hexahedra with their
@@ -89,16 +102,16 @@ impl<const D: usize> EquationText<D> {
     /// # Errors
     /// As [`source`](Self::source).
     pub fn tables(&self, tables: &BasisTables) -> Result<Vec<f64>> {
-        Ok(ElementShape::new(D, self.symmetric, tables)?.tables(tables))
+        Ok(ElementShape::new(self.dofs, self.symmetric, tables)?.tables(tables))
     }
 
     /// Returns what stands in front of the kernels for elements of these tables.
     pub(super) fn front(&self, shape: &ElementShape) -> String {
-        let mapped = self.nonzero.as_flattened().iter().fold(0, |mapped, &bits| mapped | mapped_terms(bits));
-        let ElementShape { nodes, points, block, fused, layers, .. } = shape;
+        let mapped = self.nonzero.iter().fold(0, |mapped, &bits| mapped | mapped_terms(bits));
+        let ElementShape { nodes, points, block, fused, layers, dofs, .. } = shape;
         let (statement, symmetric, fused, group) = (self.statement(), self.symmetric, u8::from(*fused), shape.group());
         format!(
-            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {D}, BLOCK = {block}, GROUP = {group};\n\
+            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {dofs}, BLOCK = {block}, GROUP = {group};\n\
              constexpr bool SYMMETRIC = {symmetric};\nconstexpr u32 MAPPED = {mapped}u;\n#define FUSED {fused}\n\
              #define LAYERS {layers}\n"
         )
@@ -108,20 +121,20 @@ impl<const D: usize> EquationText<D> {
     pub(super) fn contraction_front(&self, tables: &BasisTables) -> Option<String> {
         let (statement, Flux { isotropic, linear }) = (self.statement(), self.flux);
         let front = || format!("{statement}constexpr bool ISOTROPIC = {isotropic}, LINEAR = {linear};\n");
-        (D == 1 && self.symmetric && is_standard(ElementType::Hex8, tables)).then(front)
+        (self.dofs == 1 && self.symmetric && is_standard(ElementType::Hex8, tables)).then(front)
     }
 
     /// Returns the CUDA C++ of the products without a matrix, for an element type.
     pub fn apply_source(&self, element: ElementType) -> String {
-        APPLY.source(&self.apply_front(ApplyShape::new(element, D)))
+        APPLY.source(&self.apply_front(ApplyShape::new(element, self.dofs)))
     }
 
     /// Returns what stands in front of the products, as [`apply_source`](Self::apply_source).
     pub(super) fn apply_front(&self, shape: ApplyShape) -> String {
         let ApplyShape { nodes, points, edge, group } = shape;
-        let (statement, by_hand, tangent) = (self.statement(), self.has_derivative, self.is_tangent);
+        let (statement, by_hand, tangent, dofs) = (self.statement(), self.has_derivative, self.is_tangent, self.dofs);
         format!(
-            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {D};\n\
+            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {dofs};\n\
              constexpr bool HAS_DERIVATIVE = {by_hand}, TANGENT = {tangent};\n#define EDGE {edge}\n#define GROUP {group}\n"
         )
     }
@@ -130,7 +143,7 @@ impl<const D: usize> EquationText<D> {
     fn statement(&self) -> String {
         let EquationText { name, text, has_slopes, .. } = self;
         let mut cases = String::new();
-        for (pair, bits) in self.nonzero.as_flattened().iter().enumerate() {
+        for (pair, bits) in self.nonzero.iter().enumerate() {
             write!(cases, "pair == {pair} ? {bits}u : ").unwrap_or_default();
         }
         format!(
@@ -141,7 +154,7 @@ impl<const D: usize> EquationText<D> {
 
     /// Threads per block of the contraction, as in the kernel.
     pub(super) fn contraction_threads(&self) -> usize {
-        let coupled = self.nonzero.as_flattened().iter().any(|bits| bits & COUPLING != 0);
+        let coupled = self.nonzero.iter().any(|bits| bits & COUPLING != 0);
         if coupled { 256 } else { 384 }
     }
 }
@@ -165,14 +178,14 @@ mod tests {
     fn patterns_are_those_of_the_equations() {
         let heat = EquationText::of(&Heat::new(2.5));
         assert!(heat.symmetric && heat.has_slopes && heat.parameters == [2.5]);
-        assert_eq!(heat.nonzero, [[0b1000_0100_0010_0001]]);
-        assert_eq!(mapped_terms(heat.nonzero[0][0]), 0b1000_0111_0111_0111);
+        assert_eq!(heat.nonzero, [0b1000_0100_0010_0001]);
+        assert_eq!(mapped_terms(heat.nonzero[0]), 0b1000_0111_0111_0111);
         let diffusion = EquationText::of(&Diffusion { direction: [1.0, 0.5, -2.0] });
         assert!(diffusion.symmetric && !diffusion.has_slopes && diffusion.parameters == [1.0, 0.5, -2.0]);
-        assert_eq!(diffusion.nonzero, [[0b0000_0100_0010_0001]]);
+        assert_eq!(diffusion.nonzero, [0b0000_0100_0010_0001]);
         let elasticity = EquationText::of(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0, 2.0, 3.0] });
         assert!(elasticity.symmetric && elasticity.parameters == [1.0, 0.5, 1.0, 2.0, 3.0]);
         // d sigma_01 / d (d u_1 / d x_0) = mu and d sigma_00 / d (d u_1 / d x_1) = lambda.
-        assert_eq!(elasticity.nonzero[0][1], 1 << 4 | 1 << 1);
+        assert_eq!(elasticity.nonzero[1], 1 << 4 | 1 << 1);
     }
 }

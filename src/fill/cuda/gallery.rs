@@ -12,7 +12,7 @@
 
 use super::scatter::HEAT_THREADS;
 use super::{CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput};
-use crate::element::equations::{Heat, Model, ModelEquation, Scalar, on_scalar};
+use crate::element::equations::{Heat, Model};
 use crate::element::{Analytic, Basis, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
@@ -36,8 +36,7 @@ const STEP_UNIT: usize = 1 << 12;
 #[derive(Debug)]
 enum Kernels {
     Fused(Heat),
-    Scalar(CudaEquationKernel<1>),
-    Elastic(CudaEquationKernel<3>),
+    Equation(CudaEquationKernel),
 }
 
 impl Kernels {
@@ -46,24 +45,14 @@ impl Kernels {
             return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(element));
         }
         let tables = volume(element)?;
-        let scalar = |text: EquationText<1>| {
-            CudaEquationKernel::new(space, &text.with_jacobian(model.jacobian), &tables).map(Kernels::Scalar)
-        };
-        match &model.equation {
-            ModelEquation::Scalar(of) => on_scalar!(of, equation => scalar(EquationText::of(equation))),
-            ModelEquation::Elastic(equation) => {
-                let text = EquationText::of(equation).with_jacobian(model.jacobian);
-                CudaEquationKernel::new(space, &text, &tables).map(Kernels::Elastic)
-            }
-        }
+        CudaEquationKernel::new(space, &EquationText::of_model(model), &tables).map(Kernels::Equation)
     }
 
     /// Numbers of an element that are stored where any are.
     fn stored_per_elem(&self) -> usize {
         match self {
             Kernels::Fused(_) => HEXAHEDRON,
-            Kernels::Scalar(kernel) => kernel.stored_per_elem(),
-            Kernels::Elastic(kernel) => kernel.stored_per_elem(),
+            Kernels::Equation(kernel) => kernel.stored_per_elem(),
         }
     }
 }
@@ -121,8 +110,7 @@ impl Assemble for Cuda {
         match Kernels::new(self, kernel, model, element)? {
             // Its file is compiled as it is, with others.
             Kernels::Fused(_) => Ok(()),
-            Kernels::Scalar(kernel) => kernel.load(self),
-            Kernels::Elastic(kernel) => kernel.load(self),
+            Kernels::Equation(kernel) => kernel.load(self),
         }
     }
 
@@ -171,8 +159,7 @@ impl Assemble for Cuda {
         let input = EquationInput { elem_node, node_coord, solution: unknowns };
         match kernels {
             Kernels::Fused(heat) => fill.heat(NAME, view, HeatInput { node_coord, temperature: unknowns, heat: *heat }),
-            Kernels::Scalar(kernel) => fill.equation(NAME, kernel, input, view),
-            Kernels::Elastic(kernel) => fill.equation(NAME, kernel, input, view),
+            Kernels::Equation(kernel) => fill.equation(NAME, kernel, input, view),
         }
     }
 

@@ -14,16 +14,17 @@ use super::colour::Colour;
 use super::gallery::volume;
 use super::system::blocks;
 use crate::blas::Reductions;
-use crate::element::equations::{Equation, Model, ModelEquation, Scalar, WithJacobian, depends_on_unknowns, on_scalar};
-use crate::element::{ElementType, Interpolation, Part, product_flops};
+use crate::element::equations::{Model, ModelEquation};
+use crate::element::{ElementType, Interpolation};
 use crate::error::{check_at_least, check_length};
+use crate::fill::host::any_equation;
 use crate::fill::kernel_files::APPLY;
 use crate::fill::operator::ApplySizes;
 use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
+use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{DeviceText, ExecutionSpace};
 use crate::{Error, Result};
 
 /// How element vectors are summed, as in the kernels.
@@ -56,36 +57,6 @@ pub struct CudaModelOperator {
     /// u of J(u) if J depends on it.
     unknowns: Option<CudaArray<f64>>,
     flops: usize,
-}
-
-/// What the operator needs of an equation.
-struct Stated {
-    front: String,
-    parameters: Vec<f64>,
-    is_tangent: bool,
-    flops: usize,
-}
-
-impl Stated {
-    fn of<E: Equation<D> + DeviceText + Copy, const D: usize>(
-        equation: E,
-        model: &Model,
-        element: ElementType,
-    ) -> Self {
-        let is_tangent = depends_on_unknowns::<E, D>(&equation);
-        let text = EquationText::<D>::of(&equation).with_jacobian(model.jacobian);
-        let part = if is_tangent { Part::Tangent } else { Part::Linear };
-        let flops = product_flops::<_, D>(&WithJacobian { equation, jacobian: model.jacobian }, part, element);
-        let front = text.apply_front(ApplyShape::new(element, D));
-        Stated { front, parameters: text.parameters_on_device(), is_tangent, flops }
-    }
-
-    fn of_model(model: &Model, element: ElementType) -> Self {
-        match model.equation {
-            ModelEquation::Scalar(scalar) => on_scalar!(scalar, equation => Self::of::<_, 1>(equation, model, element)),
-            ModelEquation::Elastic(equation) => Self::of::<_, 3>(equation, model, element),
-        }
-    }
 }
 
 impl CudaModelOperator {
@@ -151,7 +122,8 @@ impl ApplyModel for Cuda {
     type ModelOperator = CudaModelOperator;
 
     fn load_operator(&self, model: &Model, element: ElementType) -> Result<()> {
-        self.load_specialised(&APPLY, &Stated::of_model(model, element).front)
+        let shape = ApplyShape::new(element, model.dofs());
+        self.load_specialised(&APPLY, &EquationText::of_model(model).apply_front(shape))
     }
 
     fn model_operator(
@@ -175,7 +147,11 @@ impl ApplyModel for Cuda {
             return Err(Error::Invalid(format!("{NAME}: {advice}")));
         }
         let shape = ApplyShape::new(element, dofs);
-        let Stated { front, parameters, is_tangent, flops } = Stated::of_model(model, element);
+        let text = EquationText::of_model(model);
+        let (_, flops) = match model.equation {
+            ModelEquation::Scalar(equation) => any_equation::scalar(model, equation).product(element),
+            ModelEquation::Elastic(equation) => any_equation::elastic(model, equation).product(element),
+        };
         let method = match strategy {
             Strategy::Scatter => Method::Scatter,
             Strategy::Colour => Method::Colour(Colour::new(self, elem_node)?),
@@ -185,16 +161,16 @@ impl ApplyModel for Cuda {
             }
         };
         Ok(CudaModelOperator {
-            front,
+            front: text.apply_front(shape),
             shape,
-            parameters: self.upload(&parameters)?,
+            parameters: self.upload(&text.parameters_on_device())?,
             numbers: self.upload(&Interpolation::new(element).numbers())?,
             elem_node: elem_node.clone(),
             dofs,
             owned,
             strategy,
             method,
-            unknowns: if is_tangent { Some(self.zeros(dofs * local)?) } else { None },
+            unknowns: if text.is_tangent { Some(self.zeros(dofs * local)?) } else { None },
             fixed,
             flops,
         })

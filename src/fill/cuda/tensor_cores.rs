@@ -30,7 +30,7 @@ pub(super) struct TensorContraction {
 impl TensorContraction {
     /// Returns `None` where the kernel does not exist: other elements, unknowns per node or rules, matrices that are not symmetric,
     /// GPUs without tensor cores for f64.
-    pub fn new<const D: usize>(space: &Cuda, text: &EquationText<D>, tables: &BasisTables) -> Result<Option<Self>> {
+    pub fn new(space: &Cuda, text: &EquationText, tables: &BasisTables) -> Result<Option<Self>> {
         let front = text.contraction_front(tables).filter(|_| space.device().info().capability >= (8, 0));
         let Some(front) = front else { return Ok(None) };
         let parameters = space.upload(&text.parameters_on_device())?;

@@ -11,13 +11,13 @@ use multiversion::target::match_target;
 use std::fmt::{Debug, Formatter, Result};
 
 /// Elements of a call.
-pub(super) const WIDTH: usize = HALF_LANES;
+pub(in crate::fill) const WIDTH: usize = HALF_LANES;
 /// A number of each element of a call, as it is kept between loops.
-pub(super) type Plain = Lanes<false, f64, WIDTH>;
+pub(in crate::fill) type Plain = Lanes<false, f64, WIDTH>;
 
 /// Fields at a point, and the equation there with its derivatives, times w det J.
 #[derive(Clone, Debug)]
-pub(super) struct AtPoint<const D: usize> {
+pub(in crate::fill) struct AtPoint<const D: usize> {
     pub x: [Plain; 3],
     pub u: [Field<Plain>; D],
     /// w det J.
@@ -38,7 +38,7 @@ impl<const D: usize> AtPoint<D> {
 }
 
 /// Fields at the points of a product by elements, with and without fused products and sums.
-pub(super) enum AnyPoints<'a, const D: usize> {
+pub(in crate::fill) enum AnyPoints<'a, const D: usize> {
     Fused(Points<'a, Lanes<true, f64, WIDTH>, D>),
     Plain(Points<'a, Plain, D>),
 }
@@ -58,7 +58,7 @@ impl<'a, const D: usize> From<Points<'a, Plain, D>> for AnyPoints<'a, D> {
 }
 
 /// An equation of `D` unknowns per node, whose type is not known.
-pub(super) trait AnyEquation<const D: usize>: Sync {
+pub(in crate::fill) trait AnyEquation<const D: usize>: Sync {
     /// Fills flux, source and derivatives of each point.
     fn linearise(&self, points: &mut [AtPoint<D>]);
     /// Overwrites v at the points as [`at_points`].
@@ -101,13 +101,13 @@ impl<const D: usize> Debug for dyn AnyEquation<D> + '_ {
 }
 
 /// Returns an equation of one unknown with the derivatives of the model.
-pub(super) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyEquation<1>> {
+pub(in crate::fill) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyEquation<1>> {
     let jacobian = model.jacobian;
     on_scalar!(scalar, equation => Box::new(WithJacobian { equation, jacobian }))
 }
 
 /// Returns the equation of three displacements with the derivatives of the model.
-pub(super) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyEquation<3>> {
+pub(in crate::fill) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyEquation<3>> {
     Box::new(WithJacobian { equation, jacobian: model.jacobian })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
 
-mod any_equation;
+pub(super) mod any_equation;
 mod batches;
 mod colour;
 mod dirichlet;

@@ -14,7 +14,7 @@ const SPILLED: u32 = 32;
 
 /// Equations of the program's problems and others from Rust, on every element type of three dimensions.
 fn equation_sources() -> Vec<(String, String)> {
-    fn of<const D: usize>(name: &str, text: &EquationText<D>) -> Vec<(String, String)> {
+    fn of(name: &str, text: &EquationText) -> Vec<(String, String)> {
         let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3);
         let source = |(element, _): (ElementType, _)| {
             let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();

@@ -142,7 +142,7 @@ fn the_text_computes_what_rust_computes() {
 }
 
 /// What NVRTC says of an equation's kernels on an element.
-fn compile<const D: usize>(target: &Architecture, text: &EquationText<D>, element: ElementType) -> Result<(), String> {
+fn compile(target: &Architecture, text: &EquationText, element: ElementType) -> Result<(), String> {
     let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
     target.compile("equation", &source).map(drop).map_err(|error| error.to_string())
 }
