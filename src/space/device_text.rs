@@ -40,21 +40,3 @@ pub trait DeviceText {
     /// Returns the fields of the struct as numbers, in their order.
     fn parameters(&self) -> Vec<f64>;
 }
-
-/// A field that goes to a GPU as numbers.
-pub trait Numbers {
-    /// Appends the numbers.
-    fn append_to(&self, numbers: &mut Vec<f64>);
-}
-
-impl Numbers for f64 {
-    fn append_to(&self, numbers: &mut Vec<f64>) {
-        numbers.push(*self);
-    }
-}
-
-impl<T: Numbers, const N: usize> Numbers for [T; N] {
-    fn append_to(&self, numbers: &mut Vec<f64>) {
-        self.iter().for_each(|item| item.append_to(numbers));
-    }
-}

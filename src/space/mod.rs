@@ -48,7 +48,7 @@ pub use choice::named_choice;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 #[cfg(feature = "cuda")]
-pub use device_text::{DeviceText, Numbers};
+pub use device_text::DeviceText;
 pub use dual_view::DualView;
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;

@@ -35,12 +35,17 @@ fn implementation(of: &ItemStruct, methods: &[String]) -> Result<Item> {
     let text = name.to_string();
     let mut numbers: Vec<Expr> = Vec::new();
     for field in &of.fields {
-        if !is_numbers(&field.ty) {
+        let ident = &field.ident;
+        let mut items: Expr = parse_quote!([self.#ident]);
+        let mut ty = &field.ty;
+        while let Type::Array(array) = ty {
+            (items, ty) = (parse_quote!(#items.as_flattened()), &array.elem);
+        }
+        if !matches!(ty, Type::Path(path) if path.path.is_ident("f64")) {
             let expected = "expected f64 or an array of f64: fields are the parameters that a GPU gets";
             return Err(Error::new_spanned(&field.ty, expected));
         }
-        let ident = &field.ident;
-        numbers.push(parse_quote!(::minifenl::space::Numbers::append_to(&self.#ident, &mut numbers)));
+        numbers.push(items);
     }
     Ok(parse_quote! {
         impl ::minifenl::space::DeviceText for #name {
@@ -48,20 +53,9 @@ fn implementation(of: &ItemStruct, methods: &[String]) -> Result<Item> {
             const TEXT: &'static str = CUDA;
             const METHODS: &'static [&'static str] = &[#(#methods),*];
 
-            #[allow(unused_mut)]
             fn parameters(&self) -> Vec<f64> {
-                let mut numbers = Vec::new();
-                #(#numbers;)*
-                numbers
+                <[&[f64]]>::concat(&[#(&#numbers),*])
             }
         }
     })
-}
-
-fn is_numbers(of: &Type) -> bool {
-    match of {
-        Type::Path(path) => path.path.is_ident("f64"),
-        Type::Array(array) => is_numbers(&array.elem),
-        _ => false,
-    }
 }
