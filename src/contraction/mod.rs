@@ -106,9 +106,9 @@ pub struct Task {
 }
 
 /// An input view in the memory of a space.
-type In<'a, S, T, const R: usize> = <<S as Contract>::Memory as MemorySpace>::View<'a, T, R>;
+type In<'a, S, T, const R: usize> = Strided<<<S as Contract>::Memory as MemorySpace>::Shared<'a, T>, R>;
 /// An output view in the memory of a space.
-type Out<'a, S, T, const R: usize> = <<S as Contract>::Memory as MemorySpace>::ViewMut<'a, T, R>;
+type Out<'a, S, T, const R: usize> = Strided<<<S as Contract>::Memory as MemorySpace>::Unique<'a, T>, R>;
 
 /// Computes the nine contractions: every host space, a GPU, and a GPU with a selected algorithm.
 pub trait Contract {
@@ -137,7 +137,7 @@ fn check(operation: &'static str, array: &'static str, actual: &[usize], expecte
 }
 
 /// Returns [`Error::Invalid`] if two outputs might be one item, as with a stride of 0.
-fn check_distinct<const R: usize>(operation: &'static str, out: &impl Strided<R>) -> Result<()> {
+fn check_distinct<A, const R: usize>(operation: &'static str, out: &Strided<A, R>) -> Result<()> {
     check_apart(out.extents(), out.strides()).map_err(|error| Error::Invalid(format!("{operation}: `out`: {error}")))
 }
 

@@ -12,7 +12,7 @@ pub struct Shape {
 
 impl Shape {
     /// The shape of a view. `with_fields` says whether the second index of the view is the field.
-    pub fn new<const RANK: usize>(view: &impl Strided<RANK>, with_fields: bool) -> Self {
+    pub fn new<A, const RANK: usize>(view: &Strided<A, RANK>, with_fields: bool) -> Self {
         let (mut extents, mut strides) = ([1; 5], [0; 5]);
         for from in 0..RANK {
             let to = if from == 0 || with_fields { from } else { from + 1 };
@@ -28,7 +28,7 @@ impl Shape {
 }
 
 /// Returns the strides `[cell, left field, right field]` of an output.
-pub fn out_strides<const RANK: usize>(out: &impl Strided<RANK>) -> [usize; 3] {
+pub fn out_strides<A, const RANK: usize>(out: &Strided<A, RANK>) -> [usize; 3] {
     match out.strides()[..] {
         [cell] => [cell, 0, 0],
         [cell, field] => [cell, 0, field],

@@ -103,11 +103,11 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
         None
     }
 
-    /// A read-only view `[i0, i1, ...]` of `R` indices.
-    type View<'a, T: Item, const R: usize>: Strided<R>;
+    /// What a read-only view [`Strided`] holds.
+    type Shared<'a, T: Item>;
 
-    /// A writable view.
-    type ViewMut<'a, T: Item, const R: usize>: Strided<R>;
+    /// What a writable view holds.
+    type Unique<'a, T: Item>;
 }
 
 /// Host memory; an array is a `Vec`.
@@ -130,8 +130,8 @@ impl MemorySpace for HostMemory {
         Some(items)
     }
 
-    type View<'a, T: Item, const R: usize> = View<'a, T, R>;
-    type ViewMut<'a, T: Item, const R: usize> = ViewMut<'a, T, R>;
+    type Shared<'a, T: Item> = &'a [T];
+    type Unique<'a, T: Item> = &'a mut [T];
 }
 
 /// An owned array of `T` in the memory of execution space `S`.

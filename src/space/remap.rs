@@ -17,8 +17,8 @@ pub trait Remap: ExecutionSpace {
     /// As there.
     fn remap<T: Item, const R: usize>(
         &self,
-        from: &<Self::Memory as MemorySpace>::View<'_, T, R>,
-        to: &mut <Self::Memory as MemorySpace>::ViewMut<'_, T, R>,
+        from: &Strided<<Self::Memory as MemorySpace>::Shared<'_, T>, R>,
+        to: &mut Strided<<Self::Memory as MemorySpace>::Unique<'_, T>, R>,
     ) -> Result<()>;
 }
 
@@ -39,8 +39,8 @@ pub trait Remap: ExecutionSpace {
 /// indices; a device's failure.
 pub fn remap<S: Remap, T: Item, const R: usize>(
     space: &S,
-    from: &<S::Memory as MemorySpace>::View<'_, T, R>,
-    to: &mut <S::Memory as MemorySpace>::ViewMut<'_, T, R>,
+    from: &Strided<<S::Memory as MemorySpace>::Shared<'_, T>, R>,
+    to: &mut Strided<<S::Memory as MemorySpace>::Unique<'_, T>, R>,
 ) -> Result<()> {
     space.remap(from, to)
 }
@@ -56,7 +56,7 @@ pub(super) struct Order<const R: usize> {
 
 impl<const R: usize> Order<R> {
     /// The order for a copy; refuses views between which there is none.
-    pub fn of(from: &impl Strided<R>, to: &impl Strided<R>) -> Result<Self> {
+    pub fn of<A, B>(from: &Strided<A, R>, to: &Strided<B, R>) -> Result<Self> {
         let extents = from.extents();
         if to.extents() != extents {
             let (actual, expected) = (to.extents().to_vec(), extents.to_vec());

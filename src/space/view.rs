@@ -2,6 +2,7 @@
 //! layouts.
 
 use crate::{Error, Result};
+use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// The index that runs fastest in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,28 +25,42 @@ impl Layout {
     }
 }
 
-/// A read-only view `[i0, i1, ...]` of a slice. Copies are free.
+/// A view `[i0, i1, ...]` of the items of `A`, in any memory.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a, T, const R: usize> {
-    data: &'a [T],
-    extents: [usize; R],
-    strides: [usize; R],
+pub struct Strided<A, const R: usize> {
+    pub(super) items: A,
+    pub(super) extents: [usize; R],
+    pub(super) strides: [usize; R],
 }
+
+/// A read-only view `[i0, i1, ...]` of a slice. Copies are free.
+pub type View<'a, T, const R: usize> = Strided<&'a [T], R>;
 
 /// A writable view `[i0, i1, ...]` of a slice.
-#[derive(Debug)]
-pub struct ViewMut<'a, T, const R: usize> {
-    data: &'a mut [T],
-    extents: [usize; R],
-    strides: [usize; R],
-}
+pub type ViewMut<'a, T, const R: usize> = Strided<&'a mut [T], R>;
 
-/// Shape of a view in any memory.
-pub trait Strided<const R: usize> {
+impl<A, const R: usize> Strided<A, R> {
     /// Returns the extent of each index.
-    fn extents(&self) -> [usize; R];
+    pub fn extents(&self) -> [usize; R] {
+        self.extents
+    }
+
     /// Returns the distance in items between neighbours along each index.
-    fn strides(&self) -> [usize; R];
+    pub fn strides(&self) -> [usize; R] {
+        self.strides
+    }
+
+    /// Returns true if the items are packed in this layout.
+    pub fn is_packed(&self, layout: Layout) -> bool {
+        self.strides == layout.strides(self.extents)
+    }
+
+    /// Returns the position of an item behind the first one.
+    #[inline(always)]
+    pub fn offset(&self, index: [usize; R]) -> usize {
+        debug_assert!(index.iter().zip(&self.extents).all(|(i, e)| i < e), "{index:?} in {:?}", self.extents);
+        index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
+    }
 }
 
 /// Checks that a view from item `first` ends within `len` items.
@@ -88,87 +103,51 @@ pub(crate) fn check_apart<const R: usize>(extents: [usize; R], strides: [usize; 
     Ok(())
 }
 
-macro_rules! view {
-    ($view:ident, $slice:ty) => {
-        impl<'a, T, const R: usize> $view<'a, T, R> {
-            /// Makes a packed view of the first `extents.product()` items of `data`.
-            ///
-            /// # Errors
-            /// [`Error::Invalid`] when `data` is too short.
-            pub fn new(data: $slice, extents: [usize; R], layout: Layout) -> Result<Self> {
-                Self::strided(data, extents, layout.strides(extents))
-            }
+impl<T, A: Deref<Target = [T]>, const R: usize> Strided<A, R> {
+    /// Makes a packed view of the first `extents.product()` items of a slice.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the slice is too short.
+    pub fn new(items: A, extents: [usize; R], layout: Layout) -> Result<Self> {
+        Self::strided(items, extents, layout.strides(extents))
+    }
 
-            /// Makes a view with any strides, in items.
-            ///
-            /// # Errors
-            /// [`Error::Invalid`] when the view reaches past the end of `data`.
-            pub fn strided(data: $slice, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
-                check_reach(data.len(), 0, extents, strides)?;
-                Ok(Self { data, extents, strides })
-            }
+    /// Makes a view of a slice with any strides, in items.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the view reaches past the end of the slice.
+    pub fn strided(items: A, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
+        check_reach(items.len(), 0, extents, strides)?;
+        Ok(Self { items, extents, strides })
+    }
 
-            /// Returns the extent of each index.
-            pub fn extents(&self) -> [usize; R] {
-                self.extents
-            }
+    /// Returns the slice behind the view.
+    pub fn data(&self) -> &[T] {
+        &self.items
+    }
 
-            /// Returns the distance in items between neighbours along each index.
-            pub fn strides(&self) -> [usize; R] {
-                self.strides
-            }
-
-            /// Returns true if the items are packed in this layout.
-            pub fn is_packed(&self, layout: Layout) -> bool {
-                self.strides == layout.strides(self.extents)
-            }
-
-            /// Returns the position of an item in the slice.
-            #[inline(always)]
-            pub fn offset(&self, index: [usize; R]) -> usize {
-                debug_assert!(index.iter().zip(&self.extents).all(|(i, e)| i < e), "{index:?} in {:?}", self.extents);
-                index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
-            }
-
-            /// Returns the slice behind the view.
-            pub fn data(&self) -> &[T] {
-                self.data
-            }
-        }
-
-        impl<T, const R: usize> Strided<R> for $view<'_, T, R> {
-            fn extents(&self) -> [usize; R] {
-                self.extents
-            }
-            fn strides(&self) -> [usize; R] {
-                self.strides
-            }
-        }
-
-        impl<T, const R: usize> std::ops::Index<[usize; R]> for $view<'_, T, R> {
-            type Output = T;
-            #[inline(always)]
-            fn index(&self, index: [usize; R]) -> &T {
-                &self.data[self.offset(index)]
-            }
-        }
-    };
-}
-view!(View, &'a [T]);
-view!(ViewMut, &'a mut [T]);
-
-impl<T, const R: usize> ViewMut<'_, T, R> {
     /// Returns the slice behind the view, writable.
-    pub fn data_mut(&mut self) -> &mut [T] {
-        self.data
+    pub fn data_mut(&mut self) -> &mut [T]
+    where
+        A: DerefMut,
+    {
+        &mut self.items
     }
 }
 
-impl<T, const R: usize> std::ops::IndexMut<[usize; R]> for ViewMut<'_, T, R> {
+impl<T, A: Deref<Target = [T]>, const R: usize> Index<[usize; R]> for Strided<A, R> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, index: [usize; R]) -> &T {
+        &self.items[self.offset(index)]
+    }
+}
+
+impl<T, A: DerefMut<Target = [T]>, const R: usize> IndexMut<[usize; R]> for Strided<A, R> {
     #[inline(always)]
     fn index_mut(&mut self, index: [usize; R]) -> &mut T {
         let offset = self.offset(index);
-        &mut self.data[offset]
+        &mut self.items[offset]
     }
 }
 

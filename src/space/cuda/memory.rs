@@ -1,6 +1,6 @@
 //! The memory of a GPU as a memory space.
 
-use super::{CudaArray, DeviceView, DeviceViewMut};
+use super::{CudaArray, Part};
 use crate::space::{Item, MemorySpace};
 
 /// Memory of a GPU.
@@ -10,8 +10,8 @@ pub struct CudaMemory;
 impl MemorySpace for CudaMemory {
     type Array<T: Item> = CudaArray<T>;
     type Slice<T: Item> = CudaArray<T>;
-    type View<'a, T: Item, const R: usize> = DeviceView<'a, T, R>;
-    type ViewMut<'a, T: Item, const R: usize> = DeviceViewMut<'a, T, R>;
+    type Shared<'a, T: Item> = Part<&'a CudaArray<T>>;
+    type Unique<'a, T: Item> = Part<&'a mut CudaArray<T>>;
 
     fn slice<T: Item>(array: &CudaArray<T>) -> &CudaArray<T> {
         array

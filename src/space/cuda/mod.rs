@@ -49,7 +49,7 @@ pub(crate) use scan::{SPACE, bits_of};
 pub use source::KernelFile;
 pub(crate) use source::kernel_file;
 pub use stream::Event;
-pub use view::{DeviceView, DeviceViewMut};
+pub use view::{DeviceView, DeviceViewMut, Part};
 
 use super::{Array, ExecutionSpace, Item, SCALARS, try_zeroed};
 use crate::Result;

@@ -1,8 +1,8 @@
 //! Copies between views on a GPU: launches of `kernels/remap.cu`.
 
 use super::{Argument, Cuda, DeviceView, DeviceViewMut, Grid, KernelFile, arguments, kernel_file};
+use crate::space::Item;
 use crate::space::remap::{Order, Remap};
-use crate::space::{Item, Strided};
 use crate::{Error, Result};
 
 /// The kernel file of copies between views.

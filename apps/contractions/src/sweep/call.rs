@@ -6,7 +6,7 @@ use minifenl::contraction::{self, Contract, Sum};
 use minifenl::space::lanes::Real;
 #[cfg(feature = "cuda")]
 use minifenl::space::{CudaMemory, DeviceView, DeviceViewMut};
-use minifenl::space::{HostMemory, Item, Layout, MemorySpace, View, ViewMut};
+use minifenl::space::{HostMemory, Item, Layout, MemorySpace, Strided, View, ViewMut};
 
 /// A memory whose arrays have views.
 pub trait Views: MemorySpace {
@@ -18,7 +18,7 @@ pub trait Views: MemorySpace {
         array: &Self::Array<T>,
         extents: [usize; R],
         layout: Layout,
-    ) -> Result<Self::View<'_, T, R>>;
+    ) -> Result<Strided<Self::Shared<'_, T>, R>>;
 
     /// The same, to write.
     ///
@@ -28,7 +28,7 @@ pub trait Views: MemorySpace {
         array: &mut Self::Array<T>,
         extents: [usize; R],
         layout: Layout,
-    ) -> Result<Self::ViewMut<'_, T, R>>;
+    ) -> Result<Strided<Self::Unique<'_, T>, R>>;
 }
 
 macro_rules! views {
@@ -38,14 +38,14 @@ macro_rules! views {
                 array: &Self::Array<T>,
                 extents: [usize; R],
                 layout: Layout,
-            ) -> Result<Self::View<'_, T, R>> {
+            ) -> Result<Strided<Self::Shared<'_, T>, R>> {
                 $view::new(array, extents, layout)
             }
             fn view_mut<T: Item, const R: usize>(
                 array: &mut Self::Array<T>,
                 extents: [usize; R],
                 layout: Layout,
-            ) -> Result<Self::ViewMut<'_, T, R>> {
+            ) -> Result<Strided<Self::Unique<'_, T>, R>> {
                 $view_mut::new(array, extents, layout)
             }
         }
