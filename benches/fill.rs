@@ -44,8 +44,7 @@ fn bench(criterion: &mut Criterion) {
     let mut group = common::group(criterion, "fill", &space);
     common::triad(&mut group, &space);
     for (strategy, name) in Strategy::ALL {
-        let cost =
-            if strategy == Strategy::Gather { cost::fill_gather(sizes, 0, 0) } else { cost::fill_scatter(sizes, 0, 0) };
+        let cost = cost::fill(sizes, cost::Shape::HEX8, if strategy == Strategy::Gather { 8 } else { 24 }, 0, 0);
         group.throughput(Throughput::Bytes(cost.bytes));
         let mut fill = Fill::<8>::new(&space, strategy, &graph).unwrap();
         let kernel = FusedKernel::new(elements);

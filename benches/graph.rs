@@ -15,7 +15,7 @@ fn bench(criterion: &mut Criterion) {
     let sizes = common::sizes(&mesh, &build(Strategy::Gather).crs);
     let mut group = common::group(criterion, "graph", &space);
     common::triad(&mut group, &space);
-    group.throughput(Throughput::Bytes(cost::graph(sizes).bytes));
+    group.throughput(Throughput::Bytes(cost::graph(sizes, cost::Shape::HEX8).bytes));
     for (strategy, name) in Strategy::ALL {
         group.bench_function(name, |bencher| bencher.iter_custom(common::timed(|| build(strategy))));
     }

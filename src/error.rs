@@ -185,24 +185,17 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// Location in an element where the Jacobian determinant is not positive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FoldPlace {
     /// At a corner, numbered as in the element-node table.
+    #[error("at corner {0}")]
     Corner(usize),
     /// At a point of the reference element [0, 1]^3 that is no corner.
+    #[error("inside, at ({}, {}, {}) of its unit cube", .0[0], .0[1], .0[2])]
     Inside([f64; 3]),
     /// Nowhere found, but the lower bound of the determinant around this point of [0, 1]^3 is not positive.
+    #[error("or more around ({}, {}, {}) of its unit cube", .0[0], .0[1], .0[2])]
     Around([f64; 3]),
-}
-
-impl std::fmt::Display for FoldPlace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            FoldPlace::Corner(corner) => write!(f, "at corner {corner}"),
-            FoldPlace::Inside([x, y, z]) => write!(f, "inside, at ({x}, {y}, {z}) of its unit cube"),
-            FoldPlace::Around([x, y, z]) => write!(f, "or more around ({x}, {y}, {z}) of its unit cube"),
-        }
-    }
 }
 
 impl Error {

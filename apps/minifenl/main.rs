@@ -32,8 +32,9 @@ use look::{Look, Volume};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
+use minifenl::files::{NotWritten, OutputFile, TableFile};
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, Event, ReportFile, ReportFormat, ReportTable, check_vtu, dry_run, solution, solve};
+use minifenl::run::{Deck, Device, Event, Report, ReportFormat, check_vtu, dry_run, solution, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, stderr, stdout};
@@ -217,9 +218,10 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let path = deck.run.report.as_deref();
     let to_stdout = path == Some(Path::new("-"));
     let path = path.filter(|_| is_first && !to_stdout);
-    let file = comm::agree(comm, path.map(ReportFile::create).transpose())?;
+    let file = comm::agree(comm, path.map(OutputFile::create).transpose().map_err(as_report))?;
     let table = deck.run.append.as_deref().filter(|_| is_first);
-    let table = comm::agree(comm, table.map(ReportTable::open).transpose())?;
+    let table = table.map(|path| TableFile::open(path, &Report::csv_header())).transpose();
+    let table = comm::agree(comm, table.map_err(as_report))?;
 
     deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm))?;
 
@@ -241,13 +243,15 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     } else {
         show(&result(&report.table()))
     };
-    let appended = table.map_or(Ok(()), |table| table.append(&report));
+    let appended = table.map_or(Ok(()), |table| table.append(&report.csv_row()).map_err(as_report));
     if let Err(error) = &appended {
         look::say(&format!("{} {error}", look::error()));
         // The row is on stderr, so that it can be added by hand.
         look::say(&report.csv_row());
     }
-    if let Some(Err(lost)) = file.map(|file| file.write(&report)) {
+    let text = path.map(|path| ReportFormat::of(path).text(&report)).transpose()?.unwrap_or_default();
+    if let Some(Err(lost)) = file.map(|file| file.write_or_copy(text.as_bytes())) {
+        let lost = NotWritten { error: as_report(lost.error), ..lost };
         look::say(&format!("{} {lost}", look::error()));
         if lost.copy.is_none() {
             // The last place that is left: the log of the job.
@@ -257,6 +261,14 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     }
     field.unwrap_or(Ok(()))?;
     shown.map(|_| if appended.is_ok() { Exit::verdict(report.is_good()) } else { Exit::Failed })
+}
+
+/// Says of an error that its file is the report.
+fn as_report(error: Error) -> Error {
+    match error {
+        Error::File { path, reason } => Error::File { path, reason: format!("report: {reason}") },
+        error => error,
+    }
 }
 
 /// The table, or its last line with --quiet; the verdict in colours.

@@ -162,7 +162,7 @@ pub fn cg_iteration<S: Job>(
 pub fn graphs<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::Memory>) -> Result<()> {
     for (strategy, name) in graph::Strategy::ALL {
         match median(space, || graph::build(space, &mesh.elem_node, case.nodes(), strategy)) {
-            Ok(timing) => table.add(case.row("graph", name, timing, cost::graph(case.sizes).bytes)),
+            Ok(timing) => table.add(case.row("graph", name, timing, cost::graph(case.sizes, cost::Shape::HEX8).bytes)),
             Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
                 table.note(format!("graph {name} on {}: {error}", space.label()))
             }
@@ -206,9 +206,8 @@ pub fn fills<S: Job>(
             let mut residual = space.zeros(case.nodes())?;
             let [temperature, residual] = [&mut temperature, &mut residual].map(S::Memory::slice_mut);
             let timing = median(space, || problem.assemble(temperature, residual))?;
-            let cost = if strategy == fill::Strategy::Gather { cost::fill_gather } else { cost::fill_scatter }(
-                case.sizes, 0, 0,
-            );
+            let sum = if strategy == fill::Strategy::Gather { 8 } else { 24 };
+            let cost = cost::fill(case.sizes, cost::Shape::HEX8, sum, 0, 0);
             table.add(case.row("fill", format!("{name} {kernel_name}{suffix}"), timing, cost.bytes));
         }
     }
@@ -242,8 +241,8 @@ pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::M
     }
     seconds.sort_by(f64::total_cmp);
     let timing = crate::clock::Timing { seconds: seconds[seconds.len() / 2], samples: seconds.len() };
-    let bytes = cost::graph(case.sizes).bytes
-        + cost::fill_gather(case.sizes, 0, 0).bytes
+    let bytes = cost::graph(case.sizes, cost::Shape::HEX8).bytes
+        + cost::fill(case.sizes, cost::Shape::HEX8, 8, 0, 0).bytes
         + 100 * cost::cg_iteration(case.sizes).bytes;
     table.add(case.row("start", "graph, set-up, fill, 100 CG", timing, bytes));
     Ok(())

@@ -72,13 +72,9 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
-/// Bytes of count, fill and sort at their bound, then of the positions.
-pub fn graph(s: Sizes) -> Cost {
-    graph_of(s, Shape::HEX8)
-}
-
-/// [`graph`] of nodes for elements of a shape, then expanded to their unknowns: the nodes' graph in, that of the unknowns out.
-pub fn graph_of(s: Sizes, shape: Shape) -> Cost {
+/// Count, fill and sort at their bound, then the positions; with several unknowns per node then the expansion: the nodes' graph in,
+/// that of the unknowns out.
+pub fn graph(s: Sizes, shape: Shape) -> Cost {
     let pattern = |dofs: u64| 4 * dofs * dofs * s.nnz + 8 * (dofs * s.owned + 1);
     let elements = |dofs: u64| shape.tables(dofs).iter().sum::<u64>() * s.elems;
     let [table, _] = shape.tables(1);
@@ -98,18 +94,6 @@ fn fill_inputs(s: Sizes, shape: Shape) -> u64 {
     (ids + positions) * s.elems + (24 + 8 * shape.dofs) * (s.owned + s.ghosts)
 }
 
-/// Scatter and colour: values and residual are zeroed (8) and then read and written (16). `stored` bytes of element matrices go
-/// through memory before.
-pub fn fill_scatter(s: Sizes, element_flops: u64, stored: u64) -> Cost {
-    fill_of(s, Shape::HEX8, 24, element_flops, stored)
-}
-
-/// Gather: values and residual are written once. `stored` bytes of element matrices go through memory; none where a window of them
-/// stays in the caches.
-pub fn fill_gather(s: Sizes, element_flops: u64, stored: u64) -> Cost {
-    fill_of(s, Shape::HEX8, 8, element_flops, stored)
-}
-
 /// Flops of an element's matrix and residual by the general kernel, at each point: coordinates and Jacobian 24 per node, gradients 15 per
 /// node, fields 8 per node and unknown, slopes times the basis 28 per node and pair of unknowns, sums of the matrix 8 per pair of rows and
 /// of the residual 8 per row. The equation itself is not counted, nor what kernels save: half of the sums of a symmetric matrix, and a
@@ -120,9 +104,10 @@ pub fn element_flops(shape: Shape) -> u64 {
     points * ((24 + 15) * nodes + 8 * rows + 28 * dofs * rows + 8 * rows * rows + 8 * rows)
 }
 
-/// A fill of elements of any shape, that moves `sum` bytes per value and residual: 24 with scatter and colour, 8 with gather. Sizes are
-/// those of the nodes.
-pub fn fill_of(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -> Cost {
+/// A fill that moves `sum` bytes per value and residual: 8 with gather, which writes them once; 24 with scatter and colour, which zero
+/// them (8), then read and write them (16). `stored` bytes of element matrices go through memory; none where a window of them stays in
+/// the caches. Sizes are those of the nodes.
+pub fn fill(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -> Cost {
     let sums = shape.dofs * shape.dofs * s.nnz + shape.dofs * s.owned;
     Cost { bytes: fill_inputs(s, shape) + sum * sums + stored, flops: element_flops * s.elems }
 }
@@ -155,9 +140,9 @@ mod tests {
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
         assert_eq!(cg_iteration_of(CgVariant::SingleReduction, spmv(NODE), NODE), Cost { bytes: 356 + 72, flops: 66 });
         assert_eq!(graph_scan(NODE).bytes, 20);
-        assert_eq!(graph(NODE).bytes, 32 + 108 + 16 + 32 + 64 + 108);
-        assert_eq!(fill_scatter(NODE, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });
-        assert_eq!(fill_gather(NODE, 7, 704), Cost { bytes: 32 + 64 + 32 + 8 * 28 + 704, flops: 7 });
+        assert_eq!(graph(NODE, Shape::HEX8).bytes, 32 + 108 + 16 + 32 + 64 + 108);
+        assert_eq!(fill(NODE, Shape::HEX8, 24, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });
+        assert_eq!(fill(NODE, Shape::HEX8, 8, 7, 704), Cost { bytes: 32 + 64 + 32 + 8 * 28 + 704, flops: 7 });
     }
 
     #[test]
@@ -166,10 +151,10 @@ mod tests {
         let shape = Shape { nodes: 20, points: 27, dofs: 3, position: 2 };
         let nodes = 80 + (108 + 16) + (80 + 2 * 400) + 108;
         let expansion = (108 + 16 + 80 + 800) + (9 * 108 + 8 * 4 + 240 + 2 * 3600);
-        assert_eq!(graph_of(NODE, shape).bytes, nodes + expansion);
+        assert_eq!(graph(NODE, shape).bytes, nodes + expansion);
         let inputs = 80 + 2 * 3600 + 24 + 24;
-        assert_eq!(fill_of(NODE, shape, 8, 5, 100), Cost { bytes: inputs + 8 * (243 + 3) + 100, flops: 5 });
-        assert_eq!(fill_of(Sizes { ghosts: 2, ..NODE }, shape, 24, 0, 0).bytes, inputs + 2 * 48 + 24 * 246);
+        assert_eq!(fill(NODE, shape, 8, 5, 100), Cost { bytes: inputs + 8 * (243 + 3) + 100, flops: 5 });
+        assert_eq!(fill(Sizes { ghosts: 2, ..NODE }, shape, 24, 0, 0).bytes, inputs + 2 * 48 + 24 * 246);
     }
 
     #[test]

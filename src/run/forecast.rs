@@ -65,23 +65,14 @@ pub struct Choices {
     pub threads: u64,
 }
 
-/// Bytes in use at the peak of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// Name of the stage.
-    pub name: &'static str,
-    /// Its largest number of bytes.
-    pub bytes: u64,
-}
-
 /// Names of the stages, in their order.
 pub const STAGES: [&str; 4] = ["mesh", "graph", "setup", "solve"];
 
 /// The memory that one rank needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// Stages of the work, in the memory of the space that does it.
-    pub stages: [Stage; 4],
+    /// Bytes in use at the peak of each of [`STAGES`], in the memory of the space that does it.
+    pub stages: [u64; 4],
     /// Host memory of a rank that works on a GPU, at its peak.
     pub staging: u64,
     /// Nodes of the rank.
@@ -89,13 +80,13 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    fn new(nodes: u64, bytes: [u64; 4], staging: u64) -> Self {
-        Forecast { stages: [0, 1, 2, 3].map(|at| Stage { name: STAGES[at], bytes: bytes[at] }), staging, nodes }
+    fn new(nodes: u64, stages: [u64; 4], staging: u64) -> Self {
+        Forecast { stages, staging, nodes }
     }
 
     /// Returns the largest number of bytes over all stages.
     pub fn peak(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.bytes).max().unwrap_or(0)
+        self.stages.into_iter().fold(0, u64::max)
     }
 
     /// Rejects a run whose stages need more than `free` bytes in the memory of the space, or whose staging needs more than
@@ -104,9 +95,8 @@ impl Forecast {
     /// # Errors
     /// [`Error::OutOfMemory`] that names the first such stage and, on several ranks, the rank.
     pub fn check(&self, comm: &dyn Communicator, free: u64, free_on_host: u64) -> Result<()> {
-        let staging = Stage { name: "mesh", bytes: self.staging };
-        let all = self.stages.iter().map(|stage| (stage, free)).chain([(&staging, free_on_host)]);
-        for (&Stage { name, bytes: wanted }, free) in all {
+        let stages = STAGES.into_iter().zip(self.stages).map(|(name, wanted)| (name, wanted, free));
+        for (name, wanted, free) in stages.chain([("mesh", self.staging, free_on_host)]) {
             if wanted > free {
                 // Memory grows with the nodes.
                 let fitting = u128::from(self.nodes) * u128::from(free) / u128::from(wanted);

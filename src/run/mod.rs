@@ -1,7 +1,7 @@
 //! The program's run: deck, driver, report.
 //!
 //! [`solve`] takes a [`Deck`] of settings and returns a [`Report`]. Nothing
-//! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFile`].
+//! here prints: progress goes to a [`Progress`], a report becomes text by [`Report::table`] or a file by [`ReportFormat`].
 //!
 //! ```
 //! use minifenl::comm::Solo;
@@ -56,7 +56,7 @@ pub use job::Job;
 pub use phases::{PhaseTotals, Phases};
 pub use problem::{Problem, ProblemInput};
 pub use progress::{Event, Progress, silent};
-pub use report::{Report, ReportFile, ReportFormat, ReportTable};
+pub use report::{Report, ReportFormat};
 pub use self_test::{Check, self_test};
 pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};

@@ -16,7 +16,7 @@ mod yaml;
 
 pub use columns::columns;
 pub(super) use columns::count;
-pub use file::{ReportFile, ReportFormat, ReportTable};
+pub use file::ReportFormat;
 pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 

@@ -251,7 +251,7 @@ fn every_file_is_written_by_one_function() {
     for (name, text) in sources {
         // Tests at the end of a file may.
         let end = ["#[test]", "mod tests {"].iter().filter_map(|start| text.find(start)).min().unwrap_or(text.len());
-        let code = text[..end].replace("OutputFile::", "").replace("ReportFile::", "");
+        let code = text[..end].replace("OutputFile::", "");
         for word in WRITERS.iter().filter(|&&word| code.contains(word)) {
             // No output of a job: the lock of a folder, compiled kernels, and the log of faults on purpose.
             let is_known = [

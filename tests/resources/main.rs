@@ -176,7 +176,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
     let mut worst = [1.0f64; 2];
     for (nodes, rank, ranks, choices) in &cases {
         let part = part(*nodes, *rank, *ranks);
-        let forecast = on_host(&Sizes::of_box(&part), choices).stages.map(|stage| stage.bytes);
+        let forecast = on_host(&Sizes::of_box(&part), choices).stages;
         let measured = measured_on_host(part, &deck(*nodes, choices), choices.threads as usize);
         for ((stage, forecast), measured) in STAGES.iter().zip(forecast).zip(measured) {
             let ratio = forecast as f64 / measured as f64;

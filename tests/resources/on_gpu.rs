@@ -44,7 +44,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         };
         let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
         deck.matrix.format = Choice::Given(format);
-        let forecast = on_gpu(&Sizes::of_box(&part), &choices).stages.map(|stage| stage.bytes);
+        let forecast = on_gpu(&Sizes::of_box(&part), &choices).stages;
         let device = space.device().clone();
         let base = device.used_bytes().unwrap();
         let measured = measured(&space, part, &deck, &|work| {
@@ -102,7 +102,7 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
             device.peak_bytes().unwrap() - base
         };
         let measured = models::measured(&space, &case.deck(), &|| device.reset_peak().unwrap(), &peak);
-        let forecast = on_gpu(&case.sizes(), &case.choices).stages.map(|stage| stage.bytes);
+        let forecast = on_gpu(&case.sizes(), &case.choices).stages;
         let [least, most] = case.compare(forecast, measured);
         // The growth of the table hangs on its contents.
         let is_hashed = case.choices.graph == graph::Strategy::Map;

@@ -2,6 +2,7 @@
 
 use super::DryRun;
 use crate::run::deck::Operator;
+use crate::run::forecast::STAGES;
 use crate::run::report::{columns, count};
 
 impl DryRun {
@@ -44,7 +45,7 @@ impl DryRun {
             count(sizes.ghosts, "ghost"),
             count(sizes.elems, "element"),
         );
-        let stages = largest.forecast.stages.iter().map(|stage| (stage.name, stage.bytes));
+        let stages = STAGES.into_iter().zip(largest.forecast.stages);
         let staging = (largest.forecast.staging > 0).then_some(("mesh, on the host", largest.forecast.staging));
         let rows = stages.chain(staging).map(|(name, bytes)| {
             let per_node = bytes as f64 / sizes.owned.max(1) as f64;

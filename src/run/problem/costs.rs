@@ -57,13 +57,13 @@ impl<S: Job> Problem<'_, S> {
             Precision::F32 => 4,
         };
         for (name, cost) in [
-            ("graph", cost::graph_of(of_nodes(nnz), shape)),
+            ("graph", cost::graph(of_nodes(nnz), shape)),
             ("graph/scan", cost::graph_scan(of_nodes(nnz))),
             // Without a matrix the residual reads and writes what a product does. Its operations are not counted.
             (
                 "fill",
                 match deck.has_matrix() {
-                    true => cost::fill_of(of_nodes(written), shape, sum, element_flops, moved),
+                    true => cost::fill(of_nodes(written), shape, sum, element_flops, moved),
                     false => Cost { flops: 0, ..product },
                 },
             ),

@@ -3,41 +3,31 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
-use std::marker::PhantomData;
 use std::str::FromStr;
 
 /// Parses by `FromStr` of the type, which accepts more than the list (`twist:0.5`). The list of names is for
 /// completions, and for the message about a missing value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Named<T> {
     names: Vec<&'static str>,
-    value: PhantomData<fn() -> T>,
+    parse: fn(&str) -> crate::Result<T>,
 }
 
 /// Returns the parser of a flag whose values have these names.
-pub fn named<T>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
-    Named { names: names.into_iter().collect(), value: PhantomData }
+pub fn named<T: FromStr<Err = crate::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
+    Named { names: names.into_iter().collect(), parse: str::parse }
 }
 
 /// Returns the parser of a flag whose values have these names, or `auto`.
-pub fn auto_or<T>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
+pub fn auto_or<T: FromStr<Err = crate::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
     named(["auto"].into_iter().chain(names))
 }
 
-impl<T> Clone for Named<T> {
-    fn clone(&self) -> Self {
-        named(self.names.iter().copied())
-    }
-}
-
-impl<T> TypedValueParser for Named<T>
-where
-    T: FromStr<Err = crate::Error> + Clone + Send + Sync + 'static,
-{
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Named<T> {
     type Value = T;
 
     fn parse_ref(&self, command: &Command, flag: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
-        (|text: &str| text.parse::<T>()).parse_ref(command, flag, value)
+        self.parse.parse_ref(command, flag, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

@@ -122,17 +122,3 @@ fn the_table_is_aligned_and_ends_with_the_verdict() {
     assert!(!Report { verified: false, ..sample() }.is_good());
     assert!(table.contains("\nchecks      algebraic error 1.0e-9, asymmetry of the matrix 1.0e-17\nPASS"), "{table}");
 }
-
-#[test]
-fn a_report_file_is_complete_or_absent() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("report.json");
-    let file = ReportFile::create(&path).unwrap();
-    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
-    file.write(&sample()).unwrap();
-    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
-    assert!(std::fs::read_to_string(&path).unwrap().ends_with("}\n"));
-    let error = ReportFile::create(&dir.path().join("no/report.json")).unwrap_err().to_string();
-    assert!(error.contains("no/report.json: report: "), "{error}");
-    assert!(ReportFile::create(dir.path()).unwrap_err().to_string().contains("not a regular file"));
-}
