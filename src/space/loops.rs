@@ -8,7 +8,7 @@
 //! The functions are methods of a struct. With the attribute [`device`](crate::device) a GPU runs them, too. A joiner `o` need only be
 //! associative: items are joined in their order (example: docs/own_equation.md). Results do not depend on the number of threads; a GPU groups items differently.
 
-use super::{ExecutionSpace, HostSpace, Serial, Slice, Threads, memory::try_zeroed};
+use super::{ExecutionSpace, HostSpace, Slice, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use rayon::prelude::*;
@@ -61,63 +61,63 @@ pub trait Loops<F>: ExecutionSpace {
         F: Joiner;
 }
 
-macro_rules! on_host {
-    ($space:ty) => {
-        impl<F> Loops<F> for $space {
-            fn for_items<const IN: usize, const OUT: usize>(
-                &self,
-                n: usize,
-                f: &F,
-                inputs: [&[f64]; IN],
-                outputs: [&mut [f64]; OUT],
-            ) -> Result<()>
-            where
-                F: ItemFn<IN, OUT>,
-            {
-                for_items(self, n, f, inputs, outputs)
+impl<S: HostSpace, F> Loops<F> for S {
+    fn for_items<const IN: usize, const OUT: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        inputs: [&[f64]; IN],
+        outputs: [&mut [f64]; OUT],
+    ) -> Result<()>
+    where
+        F: ItemFn<IN, OUT>,
+    {
+        inputs.iter().try_for_each(|x| check_at_least("for_items", "inputs", x.len(), n))?;
+        outputs.iter().try_for_each(|x| check_at_least("for_items", "outputs", x.len(), n))?;
+        let mut pieces = outputs.map(|out| out[..n].chunks_mut(S::CHUNK));
+        // One item per chunk: the piece of each output.
+        let mut chunks: Vec<[&mut [f64]; OUT]> = (0..n.div_ceil(S::CHUNK))
+            .map(|_| pieces.each_mut().map(|pieces| pieces.next().unwrap_or_default()))
+            .collect();
+        self.for_each(chunks.par_iter_mut().enumerate(), |(chunk, outputs)| {
+            let first = chunk * S::CHUNK;
+            for i in first..n.min(first + S::CHUNK) {
+                let found = f.item(i, inputs.map(|x| x[i]));
+                outputs.iter_mut().zip(found).for_each(|(out, number)| out[i - first] = number);
             }
+        });
+        Ok(())
+    }
 
-            fn reduce_items(&self, n: usize, joiner: &F, x: &[f64]) -> Result<f64>
-            where
-                F: Joiner,
-            {
-                check_at_least("reduce_items", "x", x.len(), n)?;
-                Ok(joined(joiner, &joined_chunks(self, joiner, &x[..n])?))
-            }
+    fn reduce_items(&self, n: usize, joiner: &F, x: &[f64]) -> Result<f64>
+    where
+        F: Joiner,
+    {
+        check_at_least("reduce_items", "x", x.len(), n)?;
+        Ok(joined(joiner, &joined_chunks(self, joiner, &x[..n])?))
+    }
 
-            fn scan_items(&self, n: usize, joiner: &F, x: &[f64], out: &mut [f64]) -> Result<()>
-            where
-                F: Joiner,
-            {
-                scan_items(self, n, joiner, x, out)
-            }
-        }
-    };
-}
-on_host!(Serial);
-on_host!(Threads);
-
-fn for_items<S: HostSpace, F: ItemFn<IN, OUT>, const IN: usize, const OUT: usize>(
-    space: &S,
-    n: usize,
-    f: &F,
-    inputs: [&[f64]; IN],
-    outputs: [&mut [f64]; OUT],
-) -> Result<()> {
-    inputs.iter().try_for_each(|x| check_at_least("for_items", "inputs", x.len(), n))?;
-    outputs.iter().try_for_each(|x| check_at_least("for_items", "outputs", x.len(), n))?;
-    let mut pieces = outputs.map(|out| out[..n].chunks_mut(S::CHUNK));
-    // One item per chunk: the piece of each output.
-    let mut chunks: Vec<[&mut [f64]; OUT]> =
-        (0..n.div_ceil(S::CHUNK)).map(|_| pieces.each_mut().map(|pieces| pieces.next().unwrap_or_default())).collect();
-    space.for_each(chunks.par_iter_mut().enumerate(), |(chunk, outputs)| {
-        let first = chunk * S::CHUNK;
-        for i in first..n.min(first + S::CHUNK) {
-            let found = f.item(i, inputs.map(|x| x[i]));
-            outputs.iter_mut().zip(found).for_each(|(out, number)| out[i - first] = number);
-        }
-    });
-    Ok(())
+    fn scan_items(&self, n: usize, joiner: &F, x: &[f64], out: &mut [f64]) -> Result<()>
+    where
+        F: Joiner,
+    {
+        check_at_least("scan_items", "x", x.len(), n)?;
+        check_at_least("scan_items", "out", out.len(), n)?;
+        let mut starts = joined_chunks(self, joiner, &x[..n])?;
+        starts.iter_mut().fold(joiner.identity(), |before, of_chunk| {
+            let total = joiner.join(before, *of_chunk);
+            *of_chunk = before;
+            total
+        });
+        let chunks = starts.par_iter().zip(x[..n].par_chunks(S::CHUNK)).zip(out[..n].par_chunks_mut(S::CHUNK));
+        self.for_each(chunks, |((&start, x), out)| {
+            out.iter_mut().zip(x).fold(start, |before, (out, &x)| {
+                *out = joiner.join(before, x);
+                *out
+            });
+        });
+        Ok(())
+    }
 }
 
 fn joined<F: Joiner>(joiner: &F, x: &[f64]) -> f64 {
@@ -129,23 +129,4 @@ fn joined_chunks<S: HostSpace, F: Joiner>(space: &S, joiner: &F, x: &[f64]) -> R
     let mut partials = try_zeroed("partial results of a reduction", S::partials(x.len()))?;
     space.for_each(partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)), |(out, x)| *out = joined(joiner, x));
     Ok(partials)
-}
-
-fn scan_items<S: HostSpace, F: Joiner>(space: &S, n: usize, joiner: &F, x: &[f64], out: &mut [f64]) -> Result<()> {
-    check_at_least("scan_items", "x", x.len(), n)?;
-    check_at_least("scan_items", "out", out.len(), n)?;
-    let mut starts = joined_chunks(space, joiner, &x[..n])?;
-    starts.iter_mut().fold(joiner.identity(), |before, of_chunk| {
-        let total = joiner.join(before, *of_chunk);
-        *of_chunk = before;
-        total
-    });
-    let chunks = starts.par_iter().zip(x[..n].par_chunks(S::CHUNK)).zip(out[..n].par_chunks_mut(S::CHUNK));
-    space.for_each(chunks, |((&start, x), out)| {
-        out.iter_mut().zip(x).fold(start, |before, (out, &x)| {
-            *out = joiner.join(before, x);
-            *out
-        });
-    });
-    Ok(())
 }
