@@ -38,22 +38,34 @@ impl<T: Item> CudaArray<T> {
     }
 
     pub(super) fn zeros(stream: &Arc<Stream>, len: usize) -> Result<Self> {
-        let array = Self::unfilled(stream, len)?;
-        if len > 0 {
-            // SAFETY: inside the array; an `Item` is a number, whose zero is all zero bytes.
-            unsafe { result::memset_d8_async(array.pointer, 0, array.bytes(), stream.handle) }
-                .or_device("cuMemsetD8Async")?;
-        }
+        let mut array = Self::unfilled(stream, len)?;
+        array.fill_bytes(stream, 0)?;
         Ok(array)
     }
 
-    pub(super) fn copied(&self, stream: &Arc<Stream>) -> Result<Self> {
-        let array = Self::unfilled(stream, self.len)?;
-        if self.len > 0 {
-            // SAFETY: both arrays have this length.
-            unsafe { result::memcpy_dtod_async(array.pointer, self.pointer, self.bytes(), stream.handle) }
-                .or_device("cuMemcpyDtoDAsync")?;
+    /// Sets every byte. The context is current.
+    pub(super) fn fill_bytes(&mut self, stream: &Stream, byte: u8) -> Result<()> {
+        if self.len == 0 {
+            return Ok(());
         }
+        // SAFETY: inside the array; any bytes are a number, and the zero of an `Item` is all zero bytes.
+        unsafe { result::memset_d8_async(self.pointer, byte, self.bytes(), stream.handle) }.or_device("cuMemsetD8Async")
+    }
+
+    /// Copies the first `count` items of an array; both have as many. The context is current.
+    pub(super) fn copy(&mut self, stream: &Stream, from: &Self, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        assert!(count <= self.len.min(from.len));
+        // SAFETY: both arrays are long enough, as asserted.
+        unsafe { result::memcpy_dtod_async(self.pointer, from.pointer, count * size_of::<T>(), stream.handle) }
+            .or_device("cuMemcpyDtoDAsync")
+    }
+
+    pub(super) fn copied(&self, stream: &Arc<Stream>) -> Result<Self> {
+        let mut array = Self::unfilled(stream, self.len)?;
+        array.copy(stream, self, self.len)?;
         Ok(array)
     }
 

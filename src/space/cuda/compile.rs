@@ -23,10 +23,6 @@ const OPTIONS: [&str; 3] = ["--std=c++17", "--generate-line-info", "--extra-devi
 /// # Errors
 /// [`Error::Device`] if NVRTC is missing, with what to install.
 pub fn nvrtc_version() -> Result<(i32, i32)> {
-    version()
-}
-
-fn version() -> Result<(i32, i32)> {
     // SAFETY: loads a library by NVIDIA's names.
     if !unsafe { sys::is_culib_present() } {
         if let Some(reason) = library::broken(&["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]) {
@@ -49,7 +45,7 @@ fn version() -> Result<(i32, i32)> {
 /// # Errors
 /// [`Error::Device`] if NVRTC is missing, with what to install.
 pub fn architectures() -> Result<Vec<i32>> {
-    version()?;
+    nvrtc_version()?;
     let failed = |error| Error::Device(format!("NVRTC: {error}"));
     let mut count = 0;
     // SAFETY: writes one integer, then that many.
@@ -65,7 +61,7 @@ impl Architecture {
     /// The architecture of a device, or PTX for the newest older one that NVRTC supports.
     pub(super) fn of(info: &DeviceInfo) -> Result<Self> {
         let (known, wanted) = (architectures()?, info.capability.0 * 10 + info.capability.1);
-        let nvrtc = version()?;
+        let nvrtc = nvrtc_version()?;
         if known.contains(&wanted) {
             return Ok(Architecture { name: format!("sm_{wanted}"), nvrtc });
         }
@@ -82,7 +78,7 @@ impl Architecture {
     /// # Errors
     /// [`Error::Device`] if NVRTC is missing, with what to install.
     pub fn new(name: &str) -> Result<Self> {
-        Ok(Architecture { name: name.into(), nvrtc: version()? })
+        Ok(Architecture { name: name.into(), nvrtc: nvrtc_version()? })
     }
 
     fn options(&self) -> Vec<String> {

@@ -20,14 +20,12 @@ mod kernels;
 mod launch;
 mod library;
 mod loops;
-mod memory;
 mod nccl;
 mod peer;
 mod pinned;
 mod probe;
 mod recording;
 pub(crate) mod remap;
-mod reserve;
 mod scan;
 mod source;
 mod stream;
@@ -38,7 +36,6 @@ pub use compile::{Architecture, architectures, nvrtc_version};
 pub use device::Device;
 pub use kernels::KernelInfo;
 pub(crate) use launch::{Argument, Grid, arguments};
-pub use memory::CudaMemory;
 pub(crate) use nccl::Nccl;
 pub(crate) use peer::{HANDLE, HostWord, Mapped, Window};
 pub use pinned::pinned_bytes;
@@ -51,8 +48,8 @@ pub(crate) use source::kernel_file;
 pub use stream::Event;
 pub use view::{DeviceView, DeviceViewMut, Part};
 
-use super::{Array, ExecutionSpace, Item, SCALARS, try_zeroed};
-use crate::Result;
+use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
+use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use error::OrDevice;
 use kernels::Function;
@@ -60,6 +57,25 @@ use pinned::{PIECE, Pinned, PinnedPool};
 use std::fmt;
 use std::sync::Arc;
 use stream::Stream;
+
+/// Memory of a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CudaMemory;
+
+impl MemorySpace for CudaMemory {
+    type Array<T: Item> = CudaArray<T>;
+    type Slice<T: Item> = CudaArray<T>;
+    type Shared<'a, T: Item> = Part<&'a CudaArray<T>>;
+    type Unique<'a, T: Item> = Part<&'a mut CudaArray<T>>;
+
+    fn slice<T: Item>(array: &CudaArray<T>) -> &CudaArray<T> {
+        array
+    }
+
+    fn slice_mut<T: Item>(array: &mut CudaArray<T>) -> &mut CudaArray<T> {
+        array
+    }
+}
 
 /// A stream of a GPU as an execution space. Kernels run in the order of their launch, concurrently with other streams.
 #[derive(Clone)]
@@ -160,6 +176,23 @@ impl Cuda {
         device.modules.info(device.info(), device.attribute(which)?, files)
     }
 
+    /// Maps memory for arrays of `bytes` in total ahead of their allocation: the first array in a byte of memory waits for the driver to
+    /// map it, about 1 ms per GB on an H200. If it cannot be had, arrays map theirs one by one, as they do beyond the sum. Begins a new
+    /// measurement of the peak. Waits for the GPU.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        // The pool keeps the memory of freed arrays.
+        match self.unfilled::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+            Ok(all) => drop(all),
+            Err(Error::OutOfMemory { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        self.fence()?;
+        self.device().reset_peak()
+    }
+
     /// Allocates an array with arbitrary content, for a kernel that writes all of it.
     pub(crate) fn unfilled<T: Item>(&self, len: usize) -> Result<CudaArray<T>> {
         CudaArray::unfilled(&self.stream, len)
@@ -167,26 +200,16 @@ impl Cuda {
 
     /// Sets every byte of an array.
     pub(crate) fn fill_bytes<T: Item>(&self, array: &mut CudaArray<T>, byte: u8) -> Result<()> {
-        if array.is_empty() {
-            return Ok(());
-        }
         self.device().bind()?;
-        // SAFETY: inside the array; any bytes are a valid number.
-        unsafe { result::memset_d8_async(array.address(), byte, array.bytes(), self.stream.handle) }
-            .or_device("cuMemsetD8Async")
+        array.fill_bytes(&self.stream, byte)
     }
 
     /// Copies the first `count` items on the device.
     pub(crate) fn copy_items<T: Item>(&self, count: usize, from: &CudaArray<T>, to: &mut CudaArray<T>) -> Result<()> {
         crate::error::check_at_least("copy", "from", from.len(), count)?;
         crate::error::check_at_least("copy", "to", to.len(), count)?;
-        if count == 0 {
-            return Ok(());
-        }
         self.device().bind()?;
-        // SAFETY: both arrays are long enough, as checked.
-        unsafe { result::memcpy_dtod_async(to.address(), from.address(), count * size_of::<T>(), self.stream.handle) }
-            .or_device("cuMemcpyDtoDAsync")
+        to.copy(&self.stream, from, count)
     }
 
     /// Returns a kernel, whose file is compiled unless it was before.
