@@ -149,9 +149,14 @@ impl<M: MemorySpace> ElemNode<M> {
         self.nodes_per_elem
     }
 
-    /// Returns whether an element has a node several times.
-    pub fn has_repeats(&self) -> bool {
-        self.has_repeats
+    /// Refuses elements that have a node several times, for a GPU.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn check_distinct(&self, name: &str) -> Result<()> {
+        if self.has_repeats {
+            let advice = "an element has a node several times, which hosts accept: expected different nodes on a GPU";
+            return Err(Error::Invalid(format!("{name}: {advice}")));
+        }
+        Ok(())
     }
 
     /// Returns the number of nodes, owned and ghost; ids in the table are below it.
@@ -178,7 +183,7 @@ mod tests {
         assert!(refused(vec![0, 1, 2, 2, 5, 3]).contains("elem_node[1, 1] is 5"));
         assert!(refused(vec![0, 1, 2, 4, 3, 4]).contains("elem_node[1, 2] is 4, which element 1 already has"));
         let repeated = ElemNode::with_repeats(vec![0, 1, 2, 4, 3, 4], 3, 5).unwrap();
-        assert!(repeated.has_repeats() && !ElemNode::with_repeats(vec![0, 1, 2], 3, 5).unwrap().has_repeats());
+        assert!(repeated.has_repeats && !ElemNode::with_repeats(vec![0, 1, 2], 3, 5).unwrap().has_repeats);
         assert!(ElemNode::with_repeats(vec![0, 1, 5], 3, 5).unwrap_err().to_string().contains("elem_node[0, 2] is 5"));
         assert!(refused(vec![0, 1]).contains("expected a multiple of 3"));
         assert_eq!(ElemNode::new(vec![], 3, 0).unwrap().elem_count(), 0);

@@ -29,7 +29,7 @@ pub use variant::Variant;
 
 /// The measured times by which [`Variant::Auto`] chooses, for programs that make or check them.
 pub mod tuning {
-    pub use super::auto::{Case, Key, SLOWEST, Side, TABLE, cases, chosen, chosen_by, header, specialised_text};
+    pub use super::auto::{Case, Key, SLOWEST, Side, TABLE, cases, chosen_by, header, specialised_text};
     pub use super::work::Family;
 }
 

@@ -114,7 +114,7 @@ impl DistributedCoo {
             })
         })?;
         let [values, rows] = [agree(comm, comm.exchange(&maps[0]))?, agree(comm, comm.exchange(&maps[1]))?];
-        Ok(DistributedCoo { plan, columns, first: gathered.first(), own: input.count(), sent, values, rows })
+        Ok(DistributedCoo { plan, columns, first: gathered.first, own: input.count(), sent, values, rows })
     }
 
     /// Returns the sparsity pattern of the owned rows, with local columns.

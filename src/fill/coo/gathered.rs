@@ -2,8 +2,7 @@
 
 use super::indices::check_sizes;
 use crate::comm::{GlobalMap, Message};
-use crate::graph::Slots;
-use crate::graph::{CooIndex, IGNORED};
+use crate::graph::{CooIndex, IGNORED, Slots};
 use crate::space::{try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
@@ -76,49 +75,42 @@ impl<I: CooIndex> Ids<'_, I> {
     }
 }
 
+/// The slots in messages of `width` columns: row and columns.
+fn slots(messages: &[Message], width: usize) -> impl Iterator<Item = &[u64]> {
+    messages.iter().flat_map(move |(_, slots)| slots.chunks_exact(1 + width))
+}
+
 /// The slots of owned rows: those of lower ranks, of this rank, of higher ranks.
 pub(super) struct Gathered<'a, I> {
     input: Ids<'a, I>,
-    /// Pairs of lower ranks, and of higher ones: row and columns.
-    lower: Vec<&'a [u64]>,
-    higher: Vec<&'a [u64]>,
+    /// Messages of lower ranks, and of higher ones.
+    came: [&'a [Message]; 2],
+    /// Number of slots of lower ranks.
+    pub first: usize,
     /// Local row of each slot, or [`IGNORED`].
     pub rows: Vec<LocalOrdinal>,
 }
 
 impl<'a, I: CooIndex> Gathered<'a, I> {
     pub(super) fn new(rank: usize, input: Ids<'a, I>, map: &GlobalMap, came: &'a [Message]) -> Result<Self> {
-        let owned = map.map().owned_count();
+        let (owned, width) = (map.map().owned_count(), input.width());
         let local = |id| map.local(id).filter(|&row| (row as usize) < owned);
-        let pairs = |messages: &'a [Message]| {
-            let mut all = Vec::new();
-            for (_, pairs) in messages {
-                try_reserve("pairs of other ranks", &mut all, pairs.len() / (1 + input.width()))?;
-                all.extend(pairs.chunks_exact(1 + input.width()));
-            }
-            Ok::<_, Error>(all)
-        };
         let (lower, higher) = came.split_at(came.partition_point(|(from, _)| *from < rank));
-        let (lower, higher) = (pairs(lower)?, pairs(higher)?);
-        let count = lower.len() + input.count() + higher.len();
-        check_sizes(0, 0, count.saturating_mul(input.width()))?;
+        let first = slots(lower, width).count();
+        let count = first + input.count() + slots(higher, width).count();
+        check_sizes(0, 0, count.saturating_mul(width))?;
         let foreign = |id| Error::Mpi(format!("another rank sent row {id}, which this rank does not own"));
-        let received = |pair: &&[u64]| local(pair[0]).ok_or_else(|| foreign(pair[0]));
+        let received = |slot: &[u64]| local(slot[0]).ok_or_else(|| foreign(slot[0]));
         let mut rows = Vec::new();
         try_reserve("local rows", &mut rows, count)?;
-        for pair in &lower {
-            rows.push(received(pair)?);
+        for slot in slots(lower, width) {
+            rows.push(received(slot)?);
         }
         rows.extend((0..input.count()).map(|slot| local(input.row_id(slot)).unwrap_or(IGNORED)));
-        for pair in &higher {
-            rows.push(received(pair)?);
+        for slot in slots(higher, width) {
+            rows.push(received(slot)?);
         }
-        Ok(Gathered { input, lower, higher, rows })
-    }
-
-    /// Number of slots of lower ranks.
-    pub(super) fn first(&self) -> usize {
-        self.lower.len()
+        Ok(Gathered { input, came: [lower, higher], first, rows })
     }
 
     /// The first slot of each element of this rank.
@@ -130,15 +122,15 @@ impl<'a, I: CooIndex> Gathered<'a, I> {
     pub(super) fn columns_used(&self) -> Result<Vec<GlobalOrdinal>> {
         let mut used = Vec::new();
         for slot in self.elements() {
-            let rows = &self.rows[self.first() + slot..][..self.input.rows_per_elem];
+            let rows = &self.rows[self.first + slot..][..self.input.rows_per_elem];
             if rows.iter().any(|&row| row != IGNORED) {
                 try_reserve("ids of columns", &mut used, self.input.width())?;
                 used.extend(self.input.column_ids(slot).filter(|&id| id != NO_ID));
             }
         }
-        for pair in self.lower.iter().chain(&self.higher) {
-            try_reserve("ids of columns", &mut used, pair.len())?;
-            used.extend(pair[1..].iter().filter(|&&id| id != NO_ID));
+        for slot in self.came.into_iter().flat_map(|messages| slots(messages, self.input.width())) {
+            try_reserve("ids of columns", &mut used, slot.len())?;
+            used.extend(slot[1..].iter().filter(|&&id| id != NO_ID));
         }
         Ok(used)
     }
@@ -148,15 +140,15 @@ impl<'a, I: CooIndex> Gathered<'a, I> {
         let (width, mut columns) = (self.input.width(), Vec::new());
         try_reserve("local columns", &mut columns, self.rows.len() * width)?;
         let local = |id: GlobalOrdinal| map.local(id).unwrap_or(IGNORED);
-        columns.extend(self.lower.iter().flat_map(|pair| &pair[1..]).map(|&id| local(id)));
+        columns.extend(slots(self.came[0], width).flat_map(|slot| &slot[1..]).map(|&id| local(id)));
         for slot in self.elements() {
             let start = columns.len();
             columns.extend(self.input.column_ids(slot).map(local));
             (1..self.input.rows_per_elem).for_each(|_| columns.extend_from_within(start..start + width));
         }
-        columns.extend(self.higher.iter().flat_map(|pair| &pair[1..]).map(|&id| local(id)));
-        let mut slots = self.rows.iter().zip(columns.chunks_exact(width));
-        let ignores = slots.any(|(&row, columns)| row != IGNORED && columns.contains(&IGNORED));
+        columns.extend(slots(self.came[1], width).flat_map(|slot| &slot[1..]).map(|&id| local(id)));
+        let mut both = self.rows.iter().zip(columns.chunks_exact(width));
+        let ignores = both.any(|(&row, columns)| row != IGNORED && columns.contains(&IGNORED));
         Ok((columns, ignores))
     }
 }

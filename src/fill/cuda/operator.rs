@@ -13,6 +13,7 @@ use super::apply_shape::{ApplyShape, THREADS};
 use super::colour::Colour;
 use super::gallery::volume;
 use super::system::blocks;
+use crate::Result;
 use crate::blas::Reductions;
 use crate::element::equations::{Model, ModelEquation};
 use crate::element::{ElementType, Interpolation};
@@ -25,7 +26,6 @@ use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::{Error, Result};
 
 /// How element vectors are summed, as in the kernels.
 const HOW_SCATTER: u32 = 0;
@@ -142,10 +142,7 @@ impl ApplyModel for Cuda {
         check_at_least(NAME, "elem_node", elem_node.nodes().len(), elems * element.nodes())?;
         check_length(NAME, "fixed", fixed.len(), dofs * local)?;
         check_at_least(NAME, "elem_node (its nodes)", local, owned)?;
-        if elem_node.has_repeats() {
-            let advice = "an element has a node several times, which hosts accept: expected different nodes on a GPU";
-            return Err(Error::Invalid(format!("{NAME}: {advice}")));
-        }
+        elem_node.check_distinct(NAME)?;
         let shape = ApplyShape::new(element, dofs);
         let text = EquationText::of_model(model);
         let (_, flops) = match model.equation {

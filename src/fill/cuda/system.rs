@@ -94,10 +94,7 @@ impl<'a> SystemView<'a> {
 /// Checks that the arrays are as long as their owners say.
 pub(super) fn check_tables(name: &'static str, places: &ElemGraph<CudaMemory>, layout: RowLayout<'_>) -> Result<()> {
     let elem_node = places.elem_node();
-    if elem_node.has_repeats() {
-        let advice = "an element has a node several times, which hosts accept: expected different nodes on a GPU";
-        return Err(Error::Invalid(format!("{name}: {advice}")));
-    }
+    elem_node.check_distinct(name)?;
     let nodes = elem_node.nodes_per_elem();
     let slots = elem_node.elem_count() * nodes;
     let positions = match places.positions() {

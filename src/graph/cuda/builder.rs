@@ -1,5 +1,6 @@
 //! Shared by all strategies: the input, launches, allocation, positions.
 
+use crate::Result;
 use crate::error::check_at_least;
 use crate::graph::elem_graph::with_position_type;
 use crate::graph::kernel_files::GRAPH;
@@ -8,7 +9,6 @@ use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::space::{MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
-use crate::{Error, Result};
 
 /// Threads per block, as in the kernels.
 pub(super) const THREADS: u32 = 256;
@@ -39,10 +39,7 @@ impl<'a> Builder<'a> {
     pub(super) fn new(space: &'a Cuda, elem_node: &'a ElemNode<CudaMemory>, rows: usize) -> Result<Self> {
         let per_elem = elem_node.nodes_per_elem();
         let slots = elem_node.elem_count() * per_elem;
-        if elem_node.has_repeats() {
-            let advice = "an element has a node several times, which hosts accept: expected different nodes on a GPU";
-            return Err(Error::Invalid(format!("graph::build: {advice}")));
-        }
+        elem_node.check_distinct("graph::build")?;
         check_at_least("graph::build", "elem_node", elem_node.nodes().len(), slots)?;
         check_at_least("graph::build", "elem_node (its nodes)", elem_node.node_count(), rows)?;
         Ok(Builder { space, elem_node, nodes: elem_node.nodes(), per_elem, slots, rows })

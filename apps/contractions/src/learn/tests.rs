@@ -6,7 +6,7 @@ use crate::sweep::case::{Case, Kernel, Order, Precision};
 use crate::sweep::table::Row;
 use crate::testing::root;
 use minifenl::contraction::Variant;
-use minifenl::contraction::tuning::{chosen, chosen_by};
+use minifenl::contraction::tuning::{TABLE, cases, chosen_by};
 
 /// The tables of all recorded sweeps.
 fn recorded_sweeps() -> Vec<PathBuf> {
@@ -126,11 +126,11 @@ impl Losses {
 /// pairs) but within 11 % below, 43 % at most, where a launch takes as long as the kernel.
 #[test]
 fn auto_is_never_far_behind_any_recorded_sweep() {
-    let recorded = recorded(&sweeps());
+    let (recorded, table) = (recorded(&sweeps()), cases(TABLE));
     for (what, is_ordered) in [("auto", false), ("auto-in-order", true)] {
         let mut losses = Losses::default();
         for case in &recorded {
-            losses.note(case, chosen(&case.0.key, is_ordered), is_ordered);
+            losses.note(case, chosen_by(&table, &case.0.key, is_ordered), is_ordered);
         }
         losses.print(what);
         assert!(losses.0.len() > 1000 && losses.above(1.1) == 0, "{what}: {:?}", losses.0[0]);

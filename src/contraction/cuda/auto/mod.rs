@@ -2,24 +2,6 @@
 //! [`Variant::AutoInOrder`] chooses among the variants that add in the order of the terms.
 
 mod table;
-/// Returns the CUDA C++ of a variant's kernel for a case and its dynamic shared memory per block in bytes, if the variant is
-/// compiled for its sizes. The arrays are aligned to `alignment` bytes; the GPU has `multiprocessors` multiprocessors and
-/// `shared` bytes of shared memory per block.
-pub fn specialised_text(
-    key: &Key,
-    variant: Variant,
-    alignment: usize,
-    (multiprocessors, shared): (usize, usize),
-) -> Option<(String, u32)> {
-    let mut work = key.work();
-    work.alignment = work.alignment.min(alignment);
-    work.pairs &= alignment == 16;
-    work.is_output_line &= alignment == 16;
-    let launch = configure(&work, variant, &Limits { multiprocessors, shared, ampere: true }).ok()?;
-    let Launch { file, defines: Some(defines), grid, .. } = launch else { return None };
-    Some((file.source(&defines), grid.shared))
-}
-
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +20,7 @@ pub use table::{Case, Key, SLOWEST, Side, cases, header};
 pub const TABLE: &str = include_str!("../../auto.csv");
 
 /// The GPU of the recorded sweeps, an H200.
-pub const RECORDED_ON: Limits = Limits { multiprocessors: 132, shared: 227 << 10, ampere: true };
+const RECORDED_ON: Limits = Limits { multiprocessors: 132, shared: 227 << 10, ampere: true };
 
 /// Choices that each thread caches.
 const REMEMBERED: usize = 4096;
@@ -67,13 +49,8 @@ fn applies(variant: Variant, work: &Work, limits: &Limits, is_ordered: bool) -> 
     (!is_ordered || variant.keeps_order()) && configure(work, variant, limits).is_ok()
 }
 
-/// Returns what [`Variant::Auto`] stands for on the GPU of the recorded sweeps; `is_ordered`: what
-/// [`Variant::AutoInOrder`] does.
-pub fn chosen(key: &Key, is_ordered: bool) -> Variant {
-    choose(&key.work(), &RECORDED_ON, is_ordered)
-}
-
-/// Returns what [`chosen`] would be if the library's table held these cases.
+/// Returns what [`Variant::Auto`] stands for on the GPU of the recorded sweeps if the library's table holds these cases; `is_ordered`:
+/// what [`Variant::AutoInOrder`] does.
 pub fn chosen_by<'a>(cases: impl IntoIterator<Item = &'a Case>, key: &Key, is_ordered: bool) -> Variant {
     by(cases, &key.work(), &RECORDED_ON, is_ordered)
 }
@@ -131,4 +108,22 @@ fn rule(work: &Work, limits: &Limits, applies: impl Fn(Variant) -> bool) -> Vari
         None if leaves_idle && work.terms.count() >= 256 => first_that_applies(&[Variant::Teamstride128]),
         None => Variant::Flat,
     }
+}
+
+/// Returns the CUDA C++ of a variant's kernel for a case and its dynamic shared memory per block in bytes, if the variant is
+/// compiled for its sizes. The arrays are aligned to `alignment` bytes; the GPU has `multiprocessors` multiprocessors and
+/// `shared` bytes of shared memory per block.
+pub fn specialised_text(
+    key: &Key,
+    variant: Variant,
+    alignment: usize,
+    (multiprocessors, shared): (usize, usize),
+) -> Option<(String, u32)> {
+    let mut work = key.work();
+    work.alignment = work.alignment.min(alignment);
+    work.pairs &= alignment == 16;
+    work.is_output_line &= alignment == 16;
+    let launch = configure(&work, variant, &Limits { multiprocessors, shared, ampere: true }).ok()?;
+    let Launch { file, defines: Some(defines), grid, .. } = launch else { return None };
+    Some((file.source(&defines), grid.shared))
 }
