@@ -100,7 +100,7 @@ struct Sums {
             if (warp > 0) return;
             sum = sum_of_two(lane < owners ? of_warp[0][lane] : 0.0, lane < owners ? of_warp[1][lane] : 0.0);
         }
-        if (lane % 16 == 0) store_relaxed(slot, sealed(sum, turn));
+        if (lane % 16 == 0) publish(slot, sealed(sum, turn));
     }
 
     // Waits for the sums of all blocks, in one warp: the total of a in lanes 0..15, that of b in the others.
@@ -116,7 +116,7 @@ struct Sums {
             for (int k = 0; k < SLOTS; k++) {
                 u32 block = lane_index() + k * WARP;
                 a[k] = b[k] = turn;
-                if (block < blocks) load_relaxed(now + 2 * block, a[k], b[k]);
+                if (block < blocks) peek(now + 2 * block, a[k], b[k]);
             }
 #pragma unroll
             for (int k = 0; k < SLOTS; k++) all = all && (a[k] & 1) == turn && (b[k] & 1) == turn;
@@ -140,7 +140,7 @@ INLINE void iterate(u64 rows, u32 bytes, const u64* row_map, const u32* entries,
     Sums sums = {slots, most(1u, (least(a.own, a.threads) + WARP - 1) / WARP), 0, 0};
     double r[OWNED], w[OWNED], z[OWNED], s[OWNED], p[OWNED];
     auto show = [&](int vector, const double* v, u32 turn) {
-        a.each([&](int o, u32 i) { store_relaxed(shown + vector * rows + a.first + i, sealed(v[o], turn)); });
+        a.each([&](int o, u32 i) { publish(shown + vector * rows + a.first + i, sealed(v[o], turn)); });
     };
     auto keep = [&](const double* v) { a.each([&](int o, u32 i) { a.window[i] = v[o]; }); };
 

@@ -3,16 +3,8 @@
 // A word's lowest bit tells the turn that it was written in: a reader waits for the turn that it needs, so that no fence is
 // needed between a value and a flag.
 
-INLINE u64 load_relaxed(const u64* address) {
-    u64 value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-    return value;
-}
-INLINE void store_relaxed(u64* address, u64 value) {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
-}
 // Loads two words; each arrives whole.
-INLINE void load_relaxed(const u64* address, u64& a, u64& b) {
+INLINE void peek(const u64* address, u64& a, u64& b) {
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(address) : "memory");
 }
 // A value whose lowest bit is the turn's. Infinities and quiet NaNs survive, as the bit is cleared again.
@@ -243,7 +235,7 @@ template <class V, int LANES, int BATCH, int OWNED> struct Part {
                 item = window[places[at]];
             } else {
                 u64 bits;
-                do bits = load_relaxed(v + columns[at]);
+                do bits = peek(v + columns[at]);
                 while ((bits & 1) != turn);
                 item = opened(bits);
             }
@@ -287,7 +279,7 @@ private:
         do {
             all = true;
 #pragma unroll
-            for (int k = 0; k < FETCHED; k++) bits[k] = column[k] != ~0u ? load_relaxed(v + column[k]) : turn;
+            for (int k = 0; k < FETCHED; k++) bits[k] = column[k] != ~0u ? peek(v + column[k]) : turn;
 #pragma unroll
             for (int k = 0; k < FETCHED; k++) all = all && (bits[k] & 1) == turn;
         } while (!all);

@@ -37,27 +37,30 @@ pub trait Number:
     fn cos(self) -> Self;
 }
 
+/// The functions of a [`Number`] by a macro that applies a function of f64.
+macro_rules! functions {
+    ($apply:ident: $($name:ident),*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            $apply!(self, $name)
+        }
+    )*};
+}
+
+macro_rules! of_number {
+    ($x:ident, $name:ident) => {
+        f64::$name($x)
+    };
+}
+
+macro_rules! of_lanes {
+    ($x:ident, $name:ident) => {
+        Lanes($x.0.map(f64::$name))
+    };
+}
+
 impl Number for f64 {
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        f64::sqrt(self)
-    }
-    #[inline(always)]
-    fn exp(self) -> Self {
-        f64::exp(self)
-    }
-    #[inline(always)]
-    fn ln(self) -> Self {
-        f64::ln(self)
-    }
-    #[inline(always)]
-    fn sin(self) -> Self {
-        f64::sin(self)
-    }
-    #[inline(always)]
-    fn cos(self) -> Self {
-        f64::cos(self)
-    }
+    functions!(of_number: sqrt, exp, ln, sin, cos);
 }
 
 /// The scalar types of contractions and [`Lanes`]: `f32` and `f64`, and no others.
@@ -142,26 +145,7 @@ impl<const FUSED: bool, const WIDTH: usize> Number for Lanes<FUSED, f64, WIDTH> 
     fn times_plus(self, factor: Self, term: Self) -> Self {
         self.mul_add(factor, term)
     }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Lanes(self.0.map(f64::sqrt))
-    }
-    #[inline(always)]
-    fn exp(self) -> Self {
-        Lanes(self.0.map(f64::exp))
-    }
-    #[inline(always)]
-    fn ln(self) -> Self {
-        Lanes(self.0.map(f64::ln))
-    }
-    #[inline(always)]
-    fn sin(self) -> Self {
-        Lanes(self.0.map(f64::sin))
-    }
-    #[inline(always)]
-    fn cos(self) -> Self {
-        Lanes(self.0.map(f64::cos))
-    }
+    functions!(of_lanes: sqrt, exp, ln, sin, cos);
 }
 
 impl<const FUSED: bool, const WIDTH: usize> From<f64> for Lanes<FUSED, f64, WIDTH> {

@@ -1,5 +1,6 @@
 //! Implementations of `minifenl::space::DeviceText` for the structs of a module.
 
+use super::items::methods_of;
 use syn::{Error, Expr, ImplItem, Item, ItemStruct, Result, Type, parse_quote};
 
 /// Returns an implementation for each struct that implements a trait.
@@ -13,21 +14,14 @@ pub fn of_structs(items: &[Item]) -> Result<Vec<Item>> {
 
 /// The names of the functions of the traits that a struct implements; `None` if it implements none.
 fn methods_of_traits(items: &[Item], of: &ItemStruct) -> Option<Vec<String>> {
-    let blocks = items.iter().filter_map(|item| match item {
-        Item::Impl(block) if block.trait_.is_some() => match &*block.self_ty {
-            Type::Path(path) if path.path.is_ident(&of.ident) => Some(block),
-            _ => None,
-        },
+    let blocks = items.iter().filter_map(|item| methods_of(item, &of.ident.to_string()));
+    let mut blocks = blocks.filter(|block| block.trait_.is_some()).peekable();
+    blocks.peek()?;
+    let methods = blocks.flat_map(|block| &block.items).filter_map(|item| match item {
+        ImplItem::Fn(of) => Some(of.sig.ident.to_string()),
         _ => None,
     });
-    let mut methods = None;
-    for block in blocks {
-        methods.get_or_insert_with(Vec::new).extend(block.items.iter().filter_map(|item| match item {
-            ImplItem::Fn(of) => Some(of.sig.ident.to_string()),
-            _ => None,
-        }));
-    }
-    methods
+    Some(methods.collect())
 }
 
 fn implementation(of: &ItemStruct, methods: &[String]) -> Result<Item> {

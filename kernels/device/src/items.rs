@@ -69,7 +69,7 @@ fn structure(of: &ItemStruct, items: &[Item], context: &Context) -> Result<Strin
 }
 
 /// The implementation if it is of the struct.
-fn methods_of<'a>(item: &'a Item, name: &str) -> Option<&'a ItemImpl> {
+pub fn methods_of<'a>(item: &'a Item, name: &str) -> Option<&'a ItemImpl> {
     match item {
         Item::Impl(block) => match &*block.self_ty {
             Type::Path(path) if path.path.is_ident(name) => Some(block),

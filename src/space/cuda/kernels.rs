@@ -174,13 +174,8 @@ impl Modules {
         Ok(all)
     }
 
-    /// Compiles and loads all kernels of `files`; those loaded before cost nothing.
-    pub fn load(&self, device: &DeviceInfo, files: &[&'static KernelFile]) -> Result<()> {
-        files.iter().try_for_each(|file| self.load_specialised(device, file, ""))
-    }
-
-    /// Compiles and loads all kernels of a file with these defines.
-    pub fn load_specialised(&self, device: &DeviceInfo, file: &'static KernelFile, defines: &str) -> Result<()> {
+    /// Compiles and loads all kernels of a file with these defines; those loaded before cost nothing.
+    pub fn load(&self, device: &DeviceInfo, file: &'static KernelFile, defines: &str) -> Result<()> {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let module = self.module(device, &mut loaded, file, defines)?.module;
         if device.driver >= ENUMERATES {

@@ -153,16 +153,14 @@ impl Cuda {
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver fails.
     pub fn load_kernels(&self, files: &[&'static KernelFile]) -> Result<()> {
-        let device = self.device();
-        device.bind()?;
-        device.modules.load(device.info(), files)
+        files.iter().try_for_each(|file| self.load_specialised(file, ""))
     }
 
     /// Compiles and loads the kernels of a file that is compiled for `defines`, as [`launch_specialised`](Self::launch_specialised).
     pub(crate) fn load_specialised(&self, file: &'static KernelFile, defines: &str) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        device.modules.load_specialised(device.info(), file, defines)
+        device.modules.load(device.info(), file, defines)
     }
 
     /// Returns registers, memory and occupancy of all kernels of `files`, compiling them if needed.
