@@ -148,11 +148,11 @@ impl DistributedCoo {
         matrix: &mut CrsMatrix,
     ) -> Result<()> {
         const NAME: &str = "DistributedCoo::set_values";
-        let width = self.plan.entries().width;
+        let width = self.plan.width;
         check_length(NAME, "values", values.len(), self.own * width)?;
         self.plan.check_matrix(NAME, matrix)?;
         let others = exchanged(&mut *self.values, &self.sent, values, width)?;
-        self.plan.entries().sum(space, Values { own: values, first: self.first, others }, sum, matrix.parts_mut().1);
+        self.plan.add_values(space, Values { own: values, first: self.first, others }, sum, matrix.parts_mut().1);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl DistributedCoo {
         check_length(NAME, "values", values.len(), self.own)?;
         check_length(NAME, "rows", rows.len(), self.graph().rows())?;
         let others = exchanged(&mut *self.rows, &self.sent, values, 1)?;
-        self.plan.entries().sum_rows(space, Values { own: values, first: self.first, others }, 1, sum, rows);
+        self.plan.add_rows(space, Values { own: values, first: self.first, others }, 1, sum, rows);
         Ok(())
     }
 }

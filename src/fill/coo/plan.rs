@@ -3,7 +3,7 @@
 use super::columns::unite;
 use super::indices::{ElementIndices, check, check_sizes, slots};
 use super::runs;
-use super::sums::{Entries, Values};
+use super::sums::Values;
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
@@ -59,14 +59,18 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Coo {
     graph: Arc<CrsGraph>,
-    lists: NodeElem,
-    positions: Positions,
-    bounds: Vec<LocalOrdinal>,
-    width: usize,
+    /// Slots of each row.
+    pub(super) lists: NodeElem,
+    /// Position of each value `[list item, b]` in its row.
+    pub(super) positions: Positions,
+    /// Bounds of pieces of the rows.
+    pub(super) bounds: Vec<LocalOrdinal>,
+    pub(super) width: usize,
     slots: usize,
     /// Values per slot that a sum into rows takes.
     per_slot: usize,
-    ignores: bool,
+    /// Whether some positions are `NONE`.
+    pub(super) ignores: bool,
 }
 
 impl Coo {
@@ -179,7 +183,7 @@ impl Coo {
     ) -> Result<()> {
         check_length("Coo::set_values", "values", values.len(), self.value_count())?;
         self.check_matrix("Coo::set_values", matrix)?;
-        self.entries().sum(space, Values::all(values), sum, matrix.parts_mut().1);
+        self.add_values(space, Values::all(values), sum, matrix.parts_mut().1);
         Ok(())
     }
 
@@ -198,19 +202,8 @@ impl Coo {
     ) -> Result<()> {
         check_length("Coo::sum_rows", "values", values.len(), self.slots * self.per_slot)?;
         check_length("Coo::sum_rows", "rows", rows.len(), self.graph.rows())?;
-        self.entries().sum_rows(space, Values::all(values), self.per_slot, sum, rows);
+        self.add_rows(space, Values::all(values), self.per_slot, sum, rows);
         Ok(())
-    }
-
-    pub(super) fn entries(&self) -> Entries<'_> {
-        Entries {
-            row_map: self.graph.row_map(),
-            lists: &self.lists,
-            positions: &self.positions,
-            bounds: &self.bounds,
-            width: self.width,
-            ignores: self.ignores,
-        }
     }
 
     pub(super) fn check_matrix<V: Item>(&self, operation: &'static str, matrix: &CrsMatrix<V>) -> Result<()> {

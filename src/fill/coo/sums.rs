@@ -6,8 +6,9 @@
 //! A row belongs to one thread, so there are no atomics and the order of a sum is that of the input. Bytes moved per value of 8
 //! bytes: 8 + 1 for value and position, 4 / width for the slot; 8 per entry written.
 
+use super::plan::Coo;
 use crate::contraction::Sum;
-use crate::graph::{NodeElem, Position, Positions};
+use crate::graph::{Position, Positions};
 use crate::space::{HostSpace, Item, prefetch};
 use crate::{LocalOrdinal, RowOffset};
 use num_traits::Zero;
@@ -54,29 +55,23 @@ impl<'a, V> Values<'a, V> {
     }
 }
 
-/// What a sum needs of a plan.
-#[derive(Clone, Copy)]
-pub(super) struct Entries<'a> {
-    pub row_map: &'a [RowOffset],
-    pub lists: &'a NodeElem,
-    pub positions: &'a Positions,
-    pub bounds: &'a [LocalOrdinal],
-    pub width: usize,
-    /// Whether some positions are `NONE`.
-    pub ignores: bool,
-}
-
-impl Entries<'_> {
+impl Coo {
     /// Adds `values` to `out`, one item per entry, or replaces it.
-    pub(super) fn sum<S: HostSpace, V: Item + Zero>(&self, space: &S, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
-        match self.positions {
-            Positions::U8(positions) => self.of(space, positions, values, sum, out),
-            Positions::U16(positions) => self.of(space, positions, values, sum, out),
-            Positions::U32(positions) => self.of(space, positions, values, sum, out),
+    pub(super) fn add_values<S: HostSpace, V: Item + Zero>(
+        &self,
+        space: &S,
+        values: Values<'_, V>,
+        sum: Sum,
+        out: &mut [V],
+    ) {
+        match &self.positions {
+            Positions::U8(positions) => self.add_by(space, positions, values, sum, out),
+            Positions::U16(positions) => self.add_by(space, positions, values, sum, out),
+            Positions::U32(positions) => self.add_by(space, positions, values, sum, out),
         }
     }
 
-    fn of<S: HostSpace, V: Item + Zero, P: Position>(
+    fn add_by<S: HostSpace, V: Item + Zero, P: Position>(
         &self,
         space: &S,
         positions: &[P],
@@ -84,35 +79,36 @@ impl Entries<'_> {
         sum: Sum,
         out: &mut [V],
     ) {
-        for_each_piece(space.pool(), self.bounds, self.row_map, out, &|rows, out: &mut [V]| {
+        let row_map = self.graph().row_map();
+        for_each_piece(space.pool(), &self.bounds, row_map, out, &|rows, out: &mut [V]| {
             if sum == Sum::Overwrite {
                 out.fill(V::zero());
             }
             let is_plain = values.others.is_empty();
             // The same code for common widths, with the width a constant.
             match (self.ignores, is_plain, self.width) {
-                (false, true, 1) => self.rows::<V, P, 1, true, false>(rows, positions, values, out),
-                (false, true, 3) => self.rows::<V, P, 3, true, false>(rows, positions, values, out),
-                (false, true, 4) => self.rows::<V, P, 4, true, false>(rows, positions, values, out),
-                (false, true, 8) => self.rows::<V, P, 8, true, false>(rows, positions, values, out),
-                (false, true, _) => self.rows::<V, P, ANY, true, false>(rows, positions, values, out),
-                (false, false, _) => self.rows::<V, P, ANY, false, false>(rows, positions, values, out),
-                (true, ..) => self.rows::<V, P, ANY, false, true>(rows, positions, values, out),
+                (false, true, 1) => self.add_to_rows::<V, P, 1, true, false>(rows, positions, values, out),
+                (false, true, 3) => self.add_to_rows::<V, P, 3, true, false>(rows, positions, values, out),
+                (false, true, 4) => self.add_to_rows::<V, P, 4, true, false>(rows, positions, values, out),
+                (false, true, 8) => self.add_to_rows::<V, P, 8, true, false>(rows, positions, values, out),
+                (false, true, _) => self.add_to_rows::<V, P, ANY, true, false>(rows, positions, values, out),
+                (false, false, _) => self.add_to_rows::<V, P, ANY, false, false>(rows, positions, values, out),
+                (true, ..) => self.add_to_rows::<V, P, ANY, false, true>(rows, positions, values, out),
             }
         });
     }
 
     #[inline(always)]
-    fn rows<V: Item + Zero, P: Position, const WIDTH: usize, const PLAIN: bool, const IGNORES: bool>(
+    fn add_to_rows<V: Item + Zero, P: Position, const WIDTH: usize, const PLAIN: bool, const IGNORES: bool>(
         &self,
         rows: Range<usize>,
         positions: &[P],
         values: Values<'_, V>,
         mut out: &mut [V],
     ) {
-        let width = if WIDTH == ANY { self.width } else { WIDTH };
+        let (width, row_map) = (if WIDTH == ANY { self.width } else { WIDTH }, self.graph().row_map());
         for row in rows {
-            let entries = (self.row_map[row + 1] - self.row_map[row]) as usize;
+            let entries = (row_map[row + 1] - row_map[row]) as usize;
             let entries = out.split_off_mut(..entries).expect("the entries of a row");
             let (list, slots) = (self.lists.row_map()[row] as usize, self.lists.slots_from(row));
             let positions = positions[list * width..][..self.lists.slots(row).len() * width].chunks_exact(width);
@@ -136,7 +132,7 @@ impl Entries<'_> {
     }
 
     /// Adds `width` values per slot to `out`, one item per row, or replaces it.
-    pub(super) fn sum_rows<S: HostSpace, V: Item + Zero>(
+    pub(super) fn add_rows<S: HostSpace, V: Item + Zero>(
         &self,
         space: &S,
         values: Values<'_, V>,
