@@ -47,17 +47,13 @@ pub struct Effort {
     pub samples: [usize; 2],
 }
 
-/// The median time of a call: after two calls to warm up, 30 to 100 samples of 0.2 ms or longer, fewer where a call takes
-/// longer than 20 ms.
+/// The median time of a call: after two calls to warm up, 5 to 100 samples of 0.2 ms or longer, for 0.6 s; a call that takes longer by
+/// itself has one.
 ///
 /// # Errors
 /// Those of the work, and a device's failure.
-pub fn median<S: Job, R>(space: &S, mut work: impl FnMut() -> Result<R>) -> Result<Timing> {
-    let mut measure = |samples, calls| seconds(space, samples, calls, &mut work);
-    measure(1, 1)?;
-    let once = measure(1, 1)?[0].max(SHORTEST);
-    let least = if once < 0.02 { 30 } else { 5 };
-    of_samples(once, Effort { seconds: 0.6, samples: [least, 100] }, &mut measure)
+pub fn median<S: Job, R>(space: &S, work: impl FnMut() -> Result<R>) -> Result<Timing> {
+    median_within(space, Effort { seconds: 0.6, samples: [5, 100] }, work)
 }
 
 /// The median time of a call, within an effort: what is slow is called a few times only, or once.
@@ -78,10 +74,6 @@ fn within(effort: Effort, measure: &mut impl FnMut(usize, usize) -> Result<Vec<f
         return Ok(Timing { seconds: first, samples: 1 });
     }
     let once = measure(1, 1)?[0].max(SHORTEST);
-    of_samples(once, effort, measure)
-}
-
-fn of_samples(once: f64, effort: Effort, measure: &mut impl FnMut(usize, usize) -> Result<Vec<f64>>) -> Result<Timing> {
     // Runs of 0.2 ms or longer: marks and launches cost microseconds.
     let calls = (2e-4 / once).ceil().clamp(1.0, 64.0) as usize;
     let samples = ((effort.seconds / (once * calls as f64)) as usize).clamp(effort.samples[0], effort.samples[1]);

@@ -6,6 +6,7 @@
 
 use super::cost::Cost;
 use super::report::{PhaseReport, SpreadReport};
+use crate::comm::Communicator;
 use std::{cell::RefCell, time::Instant};
 
 /// Totals of one rank for one phase.
@@ -79,34 +80,30 @@ impl Phases {
         self.totals.borrow().clone()
     }
 
-    /// The phases of all ranks: `max` and `sum` reduce a slice over the ranks in place, `nodes` counts all nodes,
-    /// `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran are left out; parts follow their phase.
-    pub fn report(
-        &self,
-        ranks: usize,
-        nodes: u64,
-        triad: Option<f64>,
-        mut max: impl FnMut(&mut [f64]),
-        mut sum: impl FnMut(&mut [f64]),
-    ) -> Vec<PhaseReport> {
+    /// The phases of all ranks: `nodes` counts all nodes, `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran
+    /// are left out; parts follow their phase. `total` has the flops of `fill` and `cg`, which count each of theirs once. Collective.
+    pub fn report(&self, comm: &dyn Communicator, nodes: u64, triad: Option<f64>) -> Vec<PhaseReport> {
         // The slowest rank decides the run time; the mean shows the imbalance.
         let own: Vec<PhaseTotals> = self.totals().into_iter().filter(|phase| phase.calls > 0).collect();
         let mut slowest: Vec<f64> = own.iter().map(|phase| phase.seconds).collect();
         let per_rank = |phase: &PhaseTotals| [phase.seconds, phase.cost.bytes as f64, phase.cost.flops as f64];
         let mut sums: Vec<f64> = own.iter().flat_map(per_rank).collect();
-        max(&mut slowest);
-        sum(&mut sums);
+        comm.all_max(&mut slowest);
+        comm.all_sum(&mut sums);
         // Ranks make the same calls in the same order: a call takes as long as on the slowest of them.
         let has_times = |phase: &PhaseTotals| phase.calls > 1 && phase.times.len() as u64 == phase.calls;
         let mut times: Vec<f64> =
             own.iter().filter(|phase| has_times(phase)).flat_map(|phase| phase.times.clone()).collect();
-        max(&mut times);
+        comm.all_max(&mut times);
         let mut rest = &times[..];
+        let of_solve = own.iter().zip(sums.chunks_exact(3)).filter(|(phase, _)| ["fill", "cg"].contains(&phase.name));
+        let counted = of_solve.map(|(phase, sums)| sums[2] * phase.calls as f64).sum();
         let rows = own.iter().zip(slowest).zip(sums.chunks_exact(3));
         let rows = rows.map(|((phase, seconds), sums)| {
-            let mean = sums[0] / ranks as f64;
+            let mean = sums[0] / comm.size() as f64;
             let calls = phase.calls as f64;
             let (bytes, flops) = (sums[1] * calls, sums[2] * calls);
+            let flops = if phase.name == "total" { counted } else { flops };
             let mut row = PhaseReport::new(phase.name, phase.calls, seconds, mean, bytes, flops, nodes, triad);
             row.parent =
                 phase.parent.or_else(|| phase.name.rsplit_once('/').map(|(parent, _)| parent)).map(String::from);
@@ -153,6 +150,8 @@ fn as_tree(rows: Vec<PhaseReport>) -> Vec<PhaseReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
 
     #[test]
     fn nested_phases_keep_their_order_and_add_up() {
@@ -167,12 +166,16 @@ mod tests {
 
     #[test]
     fn phases_of_two_ranks_are_merged_as_by_hand() {
-        let phases = Phases::default();
-        phases.add("spmv", 10, 2.0);
-        phases.set_cost("spmv", Cost { bytes: 1_000_000_000, flops: 500_000_000 });
         // The other rank needed 1 s and has the same cost.
-        let sum = |x: &mut [f64]| x.iter_mut().zip([1.0, 1e9, 5e8]).for_each(|(x, other)| *x += other);
-        let report = phases.report(2, 1000, Some(20.0), |_| {}, sum).remove(0);
+        let report = on_ranks(2, |comm| {
+            let phases = Phases::default();
+            phases.add("cg", 10, [2.0, 1.0][comm.rank()]);
+            phases.set_cost("cg", Cost { bytes: 1_000_000_000, flops: 500_000_000 });
+            phases.add_call("total", 5.0);
+            phases.report(comm, 1000, Some(20.0))
+        });
+        assert_eq!((report[0][1].flops, report[0][1].bytes), (1e10, 0.0));
+        let report = &report[0][0];
         assert_eq!((report.seconds, report.imbalance), (2.0, 2.0 / 1.5));
         let rates = (report.gb_per_s, report.gflop_per_s, report.triad_fraction);
         assert_eq!(rates, (Some(10.0), Some(5.0), Some(0.5)));
@@ -187,7 +190,7 @@ mod tests {
         [3.0, 1.0, 2.0].iter().for_each(|&seconds| phases.add_call("fill", seconds));
         phases.add_call("setup/cg", 0.5);
         phases.add("cg", 4, 1.0);
-        let rows = phases.report(1, 10, None, |_| {}, |_| {});
+        let rows = phases.report(&Solo, 10, None);
         let found: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.parent.as_deref())).collect();
         // `setup` itself never ran.
         assert_eq!(found, [("fill", None), ("setup/cg", Some("setup")), ("cg", None), ("spmv", Some("cg"))]);
@@ -198,12 +201,13 @@ mod tests {
 
     #[test]
     fn a_call_takes_as_long_as_on_the_slowest_rank() {
-        let phases = Phases::default();
-        phases.add_call("mesh", 1.0);
-        [1.0, 5.0].iter().for_each(|&seconds| phases.add_call("fill", seconds));
-        // The other rank took 4 s twice.
-        let max = |x: &mut [f64]| x.iter_mut().for_each(|x| *x = x.max(4.0));
-        let spread = phases.report(2, 10, None, max, |_| {})[1].spread.clone().unwrap();
+        let reports = on_ranks(2, |comm| {
+            let phases = Phases::default();
+            phases.add_call("mesh", 1.0);
+            [[1.0, 5.0], [4.0, 4.0]][comm.rank()].iter().for_each(|&seconds| phases.add_call("fill", seconds));
+            phases.report(comm, 10, None)
+        });
+        let spread = reports[0][1].spread.clone().unwrap();
         assert_eq!((spread.p10_seconds, spread.median_seconds, spread.p90_seconds), (4.0, 4.5, 5.0));
     }
 }

@@ -3,8 +3,8 @@
 use super::judged::{Judged, Run};
 use super::provenance::{ProvenanceReport, Start};
 use super::report::{
-    HistoryReport, MeshReport, PairMapReport, PartitionReport, PhaseReport, ProblemReport, RatingReport,
-    SCHEMA_VERSION, StrategiesReport,
+    HistoryReport, MeshReport, PairMapReport, PartitionReport, ProblemReport, RatingReport, SCHEMA_VERSION,
+    StrategiesReport,
 };
 use super::steps::Ended;
 use super::verdict::{Solved, failures};
@@ -61,15 +61,6 @@ fn history(newton: &Ended) -> Vec<HistoryReport> {
     steps.enumerate().map(line).collect()
 }
 
-/// Gives the total the flops of assembly and CG, which count each of theirs once.
-fn count_total(rows: &mut [PhaseReport], nodes: u64) {
-    let flops = rows.iter().filter(|row| ["fill", "cg"].contains(&&*row.name)).map(|row| row.flops).sum();
-    for row in rows.iter_mut().filter(|row| row.name == "total") {
-        let mean = row.seconds / row.imbalance;
-        *row = PhaseReport::new(&row.name, row.calls, row.seconds, mean, 0.0, flops, nodes, None);
-    }
-}
-
 /// The pair maps of all ranks, which all took the same strategy.
 fn pair_map(comm: &dyn Communicator, stats: MapStats) -> PairMapReport {
     let MapStats { capacity, retries, failed, counted } = stats;
@@ -112,8 +103,7 @@ pub(super) fn report<S: Job>(
     let unknowns = nodes * run.case.model.dofs() as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", run.seconds);
-    let mut rows = phases.report(comm.size(), nodes, triad, |x| comm.all_max(x), |x| comm.all_sum(x));
-    count_total(&mut rows, nodes);
+    let rows = phases.report(*comm, nodes, triad);
     let failures = failures(newton, judged, &solved(deck, newton));
     let passed = failures.is_empty();
     // A run that broke off is a failure whatever was asked for.

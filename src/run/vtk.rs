@@ -19,7 +19,7 @@ use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::files;
-use grid::{Field, Grid};
+use grid::Grid;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -71,7 +71,10 @@ impl Solution {
             points: &mesh.node_coord,
             owned: mesh.map.owned_count(),
             rank: comm.rank(),
-            field: Field { name, components: case.model.dofs(), values: field, exact },
+            name,
+            components: case.model.dofs(),
+            values: field,
+            exact,
         };
         write(path, comm, &grid)
     }

@@ -3,19 +3,20 @@
 use serde::Serialize;
 
 /// Promise of a strategy about the bits of its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promise {
     /// All strategies of the step give the same integers, on any number of threads.
     Identical,
     /// Sums in a fixed order: the same bits in every run, on any number of threads.
+    #[default]
     SameBits,
     /// Sums in the order in which threads come.
     AnyOrder,
 }
 
 /// One strategy for one step, measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Compared {
     /// `graph`, `fill` or `product`.
     pub step: &'static str,
@@ -49,9 +50,7 @@ impl Compared {
         let is_near = self.difference.is_none_or(|difference| difference <= self.tolerance);
         is_near && (self.promise == Promise::AnyOrder || self.is_repeatable != Some(false))
     }
-}
 
-impl Compared {
     /// Sets the ratios to the papers' strategy of the same step.
     pub(super) fn with_ratios(mut strategies: Vec<Self>) -> Vec<Self> {
         let seeds = strategies.iter().find(|strategy| strategy.is_seeds).and_then(|strategy| strategy.median_seconds);

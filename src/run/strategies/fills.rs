@@ -1,7 +1,7 @@
 //! All strategies of the assembly with all element kernels, on the same graph and in CRS.
 
 use super::compared::{Compared, Promise};
-use super::study::{Candidate, Study, TOLERANCE, largest_difference, waves};
+use super::study::{Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::element::ElementType;
 use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
@@ -41,13 +41,14 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
     let (mut reference, mut all) = (None, Vec::new());
     for (strategy, strategy_name) in Strategy::ALL {
         for (kernel, kernel_name) in Kernel::ALL {
-            let candidate = Candidate {
+            let choices = Choices { fill: strategy, kernel, ..study.papers };
+            let compared = Compared {
                 step: "fill",
                 name: format!("{strategy_name}, {kernel_name}"),
                 is_seeds: (strategy, kernel) == (study.papers.fill, study.papers.kernel),
-                choices: Choices { fill: strategy, kernel, ..study.papers },
                 tolerance: TOLERANCE,
                 promise: if strategy == Strategy::Scatter { Promise::AnyOrder } else { Promise::SameBits },
+                ..Compared::default()
             };
             let prepare = || {
                 let system = system(study, strategy, Format::Crs.into())?;
@@ -56,7 +57,8 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
                 Ok((system, assembly, space.upload(&waves(study))?, residual))
             };
             let compared = study.measured(
-                candidate,
+                compared,
+                &choices,
                 (&mut reference, largest_difference),
                 prepare,
                 |(system, assembly, temperature, residual)| {

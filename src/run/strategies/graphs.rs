@@ -1,7 +1,7 @@
 //! All strategies of the graph.
 
 use super::compared::{Compared, Promise};
-use super::study::{Candidate, Numbers, Study};
+use super::study::{Numbers, Study};
 use crate::Result;
 use crate::graph::{self, Graph, Positions, Strategy};
 use crate::run::Job;
@@ -32,16 +32,17 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
     let &Study { space, mesh, .. } = study;
     let mut reference = None;
     let all = Strategy::ALL.into_iter().map(|(strategy, name)| {
-        let candidate = Candidate {
+        let choices = Choices { graph: strategy, ..study.papers };
+        let compared = Compared {
             step: "graph",
             name: name.into(),
             is_seeds: strategy == study.papers.graph,
-            choices: Choices { graph: strategy, ..study.papers },
-            tolerance: 0.0,
             promise: Promise::Identical,
+            ..Compared::default()
         };
         study.measured(
-            candidate,
+            compared,
+            &choices,
             (&mut reference, unequal),
             || Ok(()),
             |()| graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy),

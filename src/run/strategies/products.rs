@@ -1,8 +1,8 @@
 //! Products in all formats and, where threads can share a row, with all numbers of threads. The matrix has no boundary conditions.
 
-use super::compared::{Compared, Promise};
+use super::compared::Compared;
 use super::fills::{HEAT, elements, system};
-use super::study::{Candidate, Study, TOLERANCE, largest_difference, waves};
+use super::study::{Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::comm::agree;
 use crate::fill::{Kernel, StoredSystem};
@@ -29,7 +29,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
             if let Some(lanes) = lanes {
                 S::set_lanes(&mut system.matrix, lanes);
             }
-            let candidate = Candidate {
+            let compared = Compared {
                 step: "product",
                 name: match lanes {
                     Some(Lanes::Warp) => format!("{format}, warp per row"),
@@ -37,13 +37,13 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
                     None => format.to_string(),
                 },
                 is_seeds: format == study.papers.storage.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp),
-                choices,
                 tolerance: TOLERANCE,
-                promise: Promise::SameBits,
+                ..Compared::default()
             };
             let matrix = S::operator(&system.matrix);
             let compared = study.measured(
-                candidate,
+                compared,
+                &choices,
                 (&mut expected, largest_difference),
                 || Ok((space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?)),
                 |(x, y)| matrix.apply(space, S::Memory::slice_mut(x), S::Memory::slice_mut(y)),

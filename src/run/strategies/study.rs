@@ -1,6 +1,6 @@
 //! Shared by the steps of the study: timing, agreement of the ranks, memory, and how results are compared.
 
-use super::compared::{Compared, Promise};
+use super::compared::Compared;
 use crate::comm::{Communicator, agree, failing};
 use crate::mesh::Mesh;
 use crate::run::Job;
@@ -32,49 +32,22 @@ pub(super) struct Study<'a, S: Job> {
 /// Arrays of a result.
 pub(super) type Numbers = Vec<Vec<f64>>;
 
-/// One strategy of a step.
-pub(super) struct Candidate {
-    pub step: &'static str,
-    pub name: String,
-    /// Whether it is that of the papers.
-    pub is_seeds: bool,
-    /// The choices of a run with it.
-    pub choices: Choices,
-    /// What its difference from the reference may be.
-    pub tolerance: f64,
-    pub promise: Promise,
-}
-
 impl<S: Job> Study<'_, S> {
-    /// Measures a strategy: `prepare` makes what `work` uses, and `numbers` downloads what work and its last result left. They are
+    /// Measures a strategy, and completes its line: `prepare` makes what `work` uses, and `numbers` downloads what work and its last result left. They are
     /// compared with `reference` by `distance`; without one, the numbers of this strategy become it. A call warms up; those of a round
     /// take [`SHORTEST`] or longer, and begin on all ranks together between two waits for the space. What the device refuses by name is
     /// not measured.
     pub fn measured<T, R>(
         &self,
-        candidate: Candidate,
+        mut compared: Compared,
+        choices: &Choices,
         (reference, distance): (&mut Option<Numbers>, fn(&Numbers, &Numbers) -> f64),
         prepare: impl FnOnce() -> Result<T>,
         mut work: impl FnMut(&mut T) -> Result<R>,
         mut numbers: impl FnMut(&mut T, &R) -> Result<Numbers>,
     ) -> Result<Compared> {
         let Study { space, comm, .. } = *self;
-        let Candidate { step, name, is_seeds, choices, tolerance, promise } = candidate;
-        let run_bytes = self.fits(&choices)?;
-        let mut compared = Compared {
-            step,
-            name,
-            is_seeds,
-            seconds: vec![],
-            median_seconds: None,
-            us_per_node: None,
-            speedup: None,
-            run_bytes,
-            difference: None,
-            tolerance,
-            promise,
-            is_repeatable: None,
-        };
+        compared.run_bytes = self.fits(choices)?;
         let first = prepare().and_then(|mut state| work(&mut state).map(|result| (state, result)));
         let first = match first {
             Err(Error::Invalid(_)) => Ok(None),

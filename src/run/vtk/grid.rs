@@ -19,16 +19,12 @@ pub(super) struct Grid<'a> {
     /// Owned nodes.
     pub owned: usize,
     pub rank: usize,
-    pub field: Field<'a>,
-}
-
-/// Values at the nodes.
-pub(super) struct Field<'a> {
+    /// Name of the field.
     pub name: &'static str,
     pub components: usize,
-    /// `[node][component]`.
+    /// The field, `[node][component]`.
     pub values: &'a [f64],
-    /// The exact value at a node, where it is known.
+    /// Its exact value at a node, where it is known.
     pub exact: Option<&'a dyn Fn(usize) -> [f64; 3]>,
 }
 
@@ -47,11 +43,11 @@ struct Array {
 impl Grid<'_> {
     /// The arrays in their order in the file.
     fn arrays(&self) -> Vec<Array> {
-        let components = self.field.components;
+        let components = self.components;
         let at_nodes = |name| Array { section: "PointData", name, kind: "Float64", components, bytes: 8 * components };
         let array = |section, name, kind, components, bytes| Array { section, name, kind, components, bytes };
-        let mut arrays = vec![at_nodes(self.field.name)];
-        if self.field.exact.is_some() {
+        let mut arrays = vec![at_nodes(self.name)];
+        if self.exact.is_some() {
             arrays.extend(["exact", "error"].map(at_nodes));
         }
         arrays.extend([
@@ -100,7 +96,7 @@ impl Grid<'_> {
 
     /// Appends the items of an array.
     fn append(&self, name: &str, cells: usize, out: &mut Vec<u8>) {
-        let Field { components, values, exact, .. } = self.field;
+        let &Grid { components, values, exact, .. } = self;
         match (name, exact) {
             ("exact" | "error", Some(exact)) => {
                 for (node, values) in values.chunks_exact(components).enumerate() {
