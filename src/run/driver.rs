@@ -1,8 +1,8 @@
 //! The main job as numbered steps: deck -> part -> mesh -> graph -> Newton (assemble, boundary, CG) -> report.
 
 use super::bandwidth::bandwidth;
+use super::choices::forecast;
 use super::deck::Chosen;
-use super::fits::fits;
 use super::judged::{Run, judged, on_host};
 use super::problem::Case;
 use super::provenance::{Start, provenance};
@@ -13,7 +13,7 @@ use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, s
 use crate::comm::{Communicator, Links, agree, default_threads, same};
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, Mesh};
-use crate::space::{HostSpace, MemorySpace, Threads};
+use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
 use crate::{Result, graph};
 use std::cell::RefCell;
 
@@ -138,7 +138,8 @@ pub fn solution_on<S: Job>(
     agree(comm, deck.check_matrix::<S>())?;
     let free = agree(comm, space.free_bytes(comm))?;
     let case = Case::new(deck, part.spec());
-    let needed = agree(comm, fits::<S>(&part, &case, deck, comm, space.threads(), free))?;
+    let (.., needed) = forecast::<S>(&part, &case, deck, space.threads());
+    agree(comm, needed.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64)))?;
     comm.enter_phase("connections between ranks");
     let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
     comm.enter_phase("mesh");
@@ -153,7 +154,7 @@ pub fn solution_on<S: Job>(
         };
         agree(comm, phases.time("kernels", load))?;
         // One large mapping costs less than many.
-        agree(comm, phases.time("memory", || space.reserve(needed)))?;
+        agree(comm, phases.time("memory", || space.reserve(needed.peak())))?;
     }
     let mesh = phases.time("mesh", || made(space, comm, deck.mesh.element, part))?;
 

@@ -5,9 +5,9 @@
 
 mod table;
 
+use super::choices::forecast;
 use super::deck::Chosen;
 use super::driver::device;
-use super::fits::forecast;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::problem::Case;
 use super::steps::share;

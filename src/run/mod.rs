@@ -20,6 +20,7 @@
 //! ```
 
 mod bandwidth;
+mod choices;
 pub mod clock;
 pub mod compare;
 pub mod cost;
@@ -28,7 +29,6 @@ mod cuda;
 pub mod deck;
 mod driver;
 pub mod dry_run;
-mod fits;
 pub mod forecast;
 mod host;
 mod job;

@@ -20,9 +20,9 @@ mod tests;
 
 pub use compared::{Compared, Promise};
 
+use super::choices::choices;
 use super::deck::Preset;
 use super::driver::{Place, chosen, made};
-use super::fits::choices;
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::steps::share;

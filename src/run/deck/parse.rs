@@ -66,14 +66,9 @@ fn line_of(text: &str, at: usize) -> usize {
 
 /// Returns the first line with which the text has an error that the parser gives no place for.
 fn line_without_span(text: &str) -> Option<usize> {
-    let ends: Vec<usize> = text.split_inclusive('\n').scan(0, |end, line| Some(add(end, line.len()))).collect();
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).chain([text.len()]).collect();
     let is_fine = |&end: &usize| DeTable::parse(&text[..end]).err().is_none_or(|error| error.span().is_some());
     Some(ends.partition_point(is_fine)).filter(|&line| line < ends.len())
-}
-
-fn add(sum: &mut usize, more: usize) -> usize {
-    *sum += more;
-    *sum
 }
 
 /// Returns the key whose value contains a place, as `mesh.nodes`.

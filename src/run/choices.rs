@@ -1,13 +1,10 @@
-//! Checks before allocation whether a run fits into memory: the forecast for its part, settings and space.
+//! The forecast of a run on a space: sizes of its part, the choices of its deck, the memory.
 
 use super::forecast::{Choices, Forecast, Sizes};
 use super::problem::{Case, expected};
 use super::{Deck, Job};
-use crate::Result;
-use crate::comm::Communicator;
 use crate::mesh::BoxPart;
 use crate::solve::CgVariant;
-use crate::space::FreeMemory;
 use crate::sparse::RowShape;
 
 /// A part's numbers, for a table; the choices; and the memory.
@@ -18,21 +15,6 @@ pub(super) fn forecast<S: Job>(part: &BoxPart, case: &Case, deck: &Deck, threads
     let sizes = Sizes::of(part, deck.mesh.element, case.model.dofs(), case.fixes_all_faces());
     let choices = choices::<S>(deck, threads, &sizes);
     (sizes, choices, S::forecast(&sizes, &choices))
-}
-
-/// Returns the bytes that the run needs. Rejects a run whose forecast exceeds the `free` memory of the space, or that of the host
-/// where a GPU works.
-pub(super) fn fits<S: Job>(
-    part: &BoxPart,
-    case: &Case,
-    deck: &Deck,
-    comm: &dyn Communicator,
-    threads: usize,
-    free: u64,
-) -> Result<u64> {
-    let (.., forecast) = forecast::<S>(part, case, deck, threads);
-    forecast.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64))?;
-    Ok(forecast.peak())
 }
 
 /// The choices on which the memory of a run with these sizes depends.
