@@ -80,15 +80,8 @@ impl Mesh {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available,
     /// [`Error::Device`](crate::Error::Device) when a device fails.
     pub fn upload<S: ExecutionSpace>(&self, space: &S) -> Result<Mesh<S::Memory>> {
-        Ok(Mesh {
-            elem_node: self.elem_node.upload(space)?,
-            node_coord: space.upload(&self.node_coord)?,
-            node_faces: space.upload(&self.node_faces)?,
-            map: self.map.clone(),
-            element: self.element,
-            part: self.part.clone(),
-            listed: self.listed.clone(),
-        })
+        let (coord, faces) = (space.upload(&self.node_coord)?, space.upload(&self.node_faces)?);
+        Ok(self.with_tables(self.elem_node.upload(space)?, coord, faces))
     }
 }
 
@@ -100,15 +93,20 @@ impl<M: MemorySpace> Mesh<M> {
     /// [`Error::Device`](crate::Error::Device) when a device fails.
     pub fn download<S: ExecutionSpace<Memory = M>>(&self, space: &S) -> Result<Mesh> {
         let (nodes, per_elem) = (space.download(self.elem_node.nodes())?, self.elem_node.nodes_per_elem());
-        Ok(Mesh {
-            elem_node: ElemNode::trusted(nodes, per_elem, self.elem_node.node_count())?,
-            node_coord: space.download(&self.node_coord)?,
-            node_faces: space.download(&self.node_faces)?,
-            map: self.map.clone(),
-            element: self.element,
-            part: self.part.clone(),
-            listed: self.listed.clone(),
-        })
+        let elem_node = ElemNode::trusted(nodes, per_elem, self.elem_node.node_count())?;
+        Ok(self.with_tables(elem_node, space.download(&self.node_coord)?, space.download(&self.node_faces)?))
+    }
+
+    /// This mesh with its tables in another memory.
+    fn with_tables<N: MemorySpace>(
+        &self,
+        elem_node: ElemNode<N>,
+        node_coord: N::Array<[f64; 3]>,
+        node_faces: N::Array<u8>,
+    ) -> Mesh<N> {
+        let Mesh { element, map, part, listed, .. } = self;
+        let (map, part, listed) = (map.clone(), part.clone(), listed.clone());
+        Mesh { element: *element, elem_node, node_coord, node_faces, map, part, listed }
     }
 
     /// Returns the whole box.
