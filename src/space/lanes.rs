@@ -3,7 +3,7 @@
 //! Code generic over [`Number`] runs on `f64` (the reference), on dual numbers (its derivative) and on [`Lanes`] (the
 //! fast path, which `multiversion` compiles for the widest vectors of the processor).
 
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 /// Elements per batch: the `f64` lanes of an AVX-512 register.
 pub const LANES: usize = 8;
@@ -188,13 +188,6 @@ impl<const FUSED: bool, T: Real, const WIDTH: usize> AddAssign for Lanes<FUSED, 
     #[inline(always)]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
-    }
-}
-
-impl<const FUSED: bool, T: Real, const WIDTH: usize> SubAssign for Lanes<FUSED, T, WIDTH> {
-    #[inline(always)]
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
     }
 }
 

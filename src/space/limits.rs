@@ -32,11 +32,6 @@ impl FreeMemory {
         Self::read(root, GROUPS.get_or_init(|| groups(root)))
     }
 
-    /// Returns the free memory that the files below `root` state.
-    pub fn below(root: &Path) -> Self {
-        Self::read(root, &groups(root))
-    }
-
     fn read(root: &Path, groups: &[Group]) -> Self {
         let machine = kib(&root.join("proc/meminfo"), "MemAvailable:").unwrap_or(u64::MAX);
         let shared = groups.iter().filter_map(Group::free).fold(machine, u64::min);
@@ -150,7 +145,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        FreeMemory::below(root.path())
+        FreeMemory::read(root.path(), &groups(root.path()))
     }
 
     const V2_MOUNT: (&str, &str) = (
@@ -172,7 +167,7 @@ mod tests {
             ),
         ];
         assert_eq!(machine(&unlimited), FreeMemory { shared: 64 << 30, own: u64::MAX });
-        assert_eq!(FreeMemory::below(Path::new("/nowhere")), FreeMemory { shared: u64::MAX, own: u64::MAX });
+        assert_eq!(FreeMemory::read(Path::new("/nowhere"), &[]), FreeMemory { shared: u64::MAX, own: u64::MAX });
     }
 
     #[test]
