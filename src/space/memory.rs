@@ -5,12 +5,29 @@
 
 #![allow(unsafe_code)]
 
-use super::Item;
 use super::limits::{self, FreeMemory};
 use crate::faults::{self, Kind};
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc_zeroed};
+use std::fmt::Debug;
 use std::path::Path;
+
+/// Items that an array of any space may hold: plain numbers.
+///
+/// # Safety
+/// Any bytes are a value, and zero bytes are the default.
+pub unsafe trait Item: Copy + Default + PartialEq + Send + Sync + Debug + 'static {}
+
+macro_rules! items {
+    ($($number:ty),*) => {$(
+        // SAFETY: a number, or numbers without padding between them.
+        unsafe impl Item for $number {}
+    )*};
+}
+// The last one is the coordinates of a point.
+items!(u8, u16, u32, u64, i32, f32, f64, [f64; 3]);
+#[cfg(feature = "num-complex")]
+items!(num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 /// Smallest array, in bytes, for which huge pages (2 MiB on x86-64) are requested. They need fewer address translations
 /// in streams and gathers, which speeds up a plain sparse product by 10 to 25 %.
@@ -40,7 +57,7 @@ pub(crate) fn try_zeroed<T: Item>(what: &'static str, len: usize) -> Result<Vec<
     if layout.size() == 0 {
         return Ok(vec![T::default(); len]);
     }
-    // SAFETY: the layout has a size. `Item` is sealed: each of its types is numbers, for which zero bytes are the default.
+    // SAFETY: the layout has a size. zero bytes are the default of an `Item`.
     let start = unsafe { alloc_zeroed(layout) };
     if start.is_null() {
         return Err(out_of_memory(what, layout.size() as u64));

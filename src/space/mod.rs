@@ -53,8 +53,8 @@ pub use dual_view::DualView;
 pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;
 pub use loops::{ItemFn, Joiner, Loops};
+pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
-pub use memory::{available_bytes, peak_bytes, zeroed};
 pub use prefetch::prefetch;
 pub use remap::{Remap, mirror, remap};
 pub use scan::{exclusive_scan, offsets};
@@ -64,25 +64,6 @@ pub use view::{Layout, Strided, View, ViewMut};
 
 use crate::Result;
 use std::fmt::Debug;
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// Items that an array of any space may hold: plain numbers, for which any bytes are a value and zero bytes are the default.
-/// The trait is sealed, because arrays rely on this.
-pub trait Item: Copy + Default + PartialEq + Send + Sync + Debug + 'static + sealed::Sealed {}
-
-macro_rules! items {
-    ($($number:ty),*) => {$(
-        impl sealed::Sealed for $number {}
-        impl Item for $number {}
-    )*};
-}
-// The last one is the coordinates of a point.
-items!(u8, u16, u32, u64, i32, f32, f64, [f64; 3]);
-#[cfg(feature = "num-complex")]
-items!(num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 /// A kind of memory: its types of arrays and views.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
