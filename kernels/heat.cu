@@ -148,7 +148,7 @@ INLINE void scatter_warp(const Staged& staged, int count, u32 links, const Posit
 
 // Adds all elements to their rows, in no fixed order. values and residual are zero on entry.
 KERNEL __launch_bounds__(THREADS, BLOCKS)
-    scatter_heat(u64 elems, u64 rows, u32 width, const u32* elem_node, const void* positions, const u64* row_map,
+    scatter_heat(u64 elems, u64 rows, u32 width, const u32*, const u32* elem_node, const void* positions, const u64* row_map,
                  const double* node_coord, const double* temperature, Heat heat, double* values,
                  double* residual_sum) {
     __shared__ Staged of_warp[WARPS];

@@ -4,11 +4,11 @@
 //! term per launch, in the order of colours: bitwise reproducible. A mesh of hexahedra needs about 15 colours; a node with
 //! very many elements needs as many colours, rounds and launches as it has elements.
 
-use super::scatter::{HEAT_THREADS, add_matrices};
-use super::system::{ElementMatrices, SystemView, WIDTHS};
+use super::scatter::{add_heat, add_matrices};
+use super::system::{ElementMatrices, SystemView};
 use crate::Result;
 use crate::fill::HeatInput;
-use crate::fill::kernel_files::{COLOUR, HEAT};
+use crate::fill::kernel_files::COLOUR;
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
@@ -56,18 +56,7 @@ impl Colour {
 
     pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
         system.clear()?;
-        let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
-        let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
-        let HeatInput { node_coord, temperature, heat } = input;
-        for (count, list) in self.parts() {
-            #[rustfmt::skip]
-            let arguments = arguments![
-                count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, heat,
-                &mut *system.values, &mut *system.residual,
-            ];
-            system.space.launch(&HEAT, "colour_heat", Grid::cover(count, HEAT_THREADS), arguments)?;
-        }
-        Ok(())
+        self.parts().try_for_each(|(count, list)| add_heat(&mut system, input, "colour_heat", count, list))
     }
 
     pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {

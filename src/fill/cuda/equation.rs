@@ -16,7 +16,7 @@ use super::gather::Arrays;
 use super::system::{EquationInput, SystemView, blocks};
 use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
-use super::{CudaFill, ElementMatrices, Method};
+use super::{CudaFill, Method};
 use crate::element::BasisTables;
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
@@ -207,16 +207,11 @@ impl CudaFill {
                 .computed(system, sizes, shape.symmetric, |batch, arrays| kernel.batch(space, input, batch, arrays));
         }
         let elems = self.elems();
-        let [entries, rows] = sizes.map(|size| size.saturating_mul(elems));
         // Taken out while the kernel is borrowed, and put back below.
-        let mut arrays = match kernel.stored.take().filter(|arrays| arrays.matrices.len() == entries) {
-            Some(arrays) => arrays,
-            None => Arrays { matrices: space.unfilled(entries)?, residuals: space.unfilled(rows)? },
-        };
-        let done = kernel.batch(space, input, Batch::whole(elems), &mut arrays).and_then(|()| {
-            let Arrays { matrices, residuals } = &arrays;
-            self.matrices(system, ElementMatrices { matrices, residuals, symmetric: shape.symmetric })
-        });
+        let mut arrays = Arrays::of(kernel.stored.take(), space, sizes, elems)?;
+        let done = kernel
+            .batch(space, input, Batch::whole(elems), &mut arrays)
+            .and_then(|()| self.matrices(system, arrays.view(shape.symmetric)));
         kernel.stored = Some(arrays);
         done
     }

@@ -101,15 +101,8 @@ impl Gather {
     ) -> Result<()> {
         let (space, elems) = (system.space, system.elems());
         let capacity = self.capacity(elems);
-        let entries = entries * capacity;
         // Taken out while `self` is borrowed, and put back below.
-        let mut arrays = match self.arrays.take().filter(|arrays| arrays.matrices.len() == entries) {
-            Some(arrays) => arrays,
-            None => {
-                let matrices = space.unfilled(entries)?;
-                Arrays { matrices, residuals: space.unfilled(rows * capacity)? }
-            }
-        };
+        let mut arrays = Arrays::of(self.arrays.take(), space, [entries, rows], capacity)?;
         let done = match &self.windows {
             None => {
                 let batch = Batch::whole(elems);
@@ -185,6 +178,15 @@ impl Gather {
 }
 
 impl Arrays {
+    /// The arrays of an earlier call if they are as long, or new ones, of `columns` elements.
+    pub(super) fn of(kept: Option<Self>, space: &Cuda, sizes: [usize; 2], columns: usize) -> Result<Self> {
+        let [entries, rows] = sizes.map(|size| size.saturating_mul(columns));
+        match kept.filter(|arrays| arrays.matrices.len() == entries) {
+            Some(arrays) => Ok(arrays),
+            None => Ok(Arrays { matrices: space.unfilled(entries)?, residuals: space.unfilled(rows)? }),
+        }
+    }
+
     pub(super) fn view(&self, symmetric: bool) -> ElementMatrices<'_> {
         ElementMatrices { matrices: &self.matrices, residuals: &self.residuals, symmetric }
     }

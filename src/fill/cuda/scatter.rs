@@ -19,16 +19,27 @@ const ENTRIES: usize = 64;
 pub(super) fn heat(mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
     // Additions need zeros to start from.
     system.clear()?;
-    let (elems, rows, (positions, kind)) = (system.elems(), system.rows(), system.positions());
-    let grid = Grid::cover(elems, HEAT_THREADS);
+    let count = system.elems();
+    add_heat(&mut system, input, "scatter_heat", count, Argument::NULL)
+}
+
+/// Computes and adds the `count` elements of a list, or all elements without a list.
+pub(super) fn add_heat(
+    system: &mut SystemView<'_>,
+    input: HeatInput<'_>,
+    name: &'static str,
+    count: usize,
+    list: Argument,
+) -> Result<()> {
+    let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
     let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
     let HeatInput { node_coord, temperature, heat } = input;
     #[rustfmt::skip]
     let arguments = arguments![
-        elems as u64, rows as u64, WIDTHS[kind], nodes, positions, row_map, node_coord, temperature, heat,
-        system.values, system.residual,
+        count as u64, rows, WIDTHS[kind], list, nodes, positions, row_map, node_coord, temperature, heat,
+        &mut *system.values, &mut *system.residual,
     ];
-    system.space.launch(&HEAT, "scatter_heat", grid, arguments)
+    system.space.launch(&HEAT, name, Grid::cover(count, HEAT_THREADS), arguments)
 }
 
 pub(super) fn matrices(mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
