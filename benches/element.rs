@@ -48,8 +48,8 @@ fn wavy_box(n: usize) -> (ElemNode, Vec<[f64; 3]>, Vec<f64>) {
 
 fn kernel<const ND: usize>(name: &str, kernel: &impl ElementKernel<ND>, elem_count: usize) {
     let mut evaluate = kernel.evaluator(Wanted { matrix: true, residual: true });
-    let mut batch = vec![ElementBatch::ZERO];
-    let out = &mut batch[0];
+    let mut batch = ElementBatch::ZERO;
+    let out = &mut batch;
     let time = best(elem_count, || {
         for first in (0..elem_count).step_by(LANES) {
             evaluate(first..(first + LANES).min(elem_count), out);

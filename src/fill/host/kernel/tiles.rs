@@ -123,13 +123,13 @@ mod tests {
             let sum = |m: usize, n: usize| (0..count).map(|k| left[k][m].0[0] * right[k][n].0[0]).sum::<f64>() + 0.0;
             for (mirrored, fused) in [(false, false), (true, false), (false, true), (true, true)] {
                 let tiled = |tiles: &dyn Fn(&mut Block<'_, NN>)| {
-                    let mut out = vec![[[[f64::NAN; LANES]; NN]; NN]];
+                    let mut out = [[[f64::NAN; LANES]; NN]; NN];
                     let (lanes, component) = (0..WIDTH, [0, 0]);
-                    tiles(&mut Block { out: &mut out[0], lanes, dofs: 1, component, mirrored });
+                    tiles(&mut Block { out: &mut out, lanes, dofs: 1, component, mirrored });
                     for (m, n) in (0..NN).flat_map(|m| (0..NN).map(move |n| (m, n))) {
                         let expected = if mirrored { sum(m.min(n), m.max(n)) } else { sum(m, n) };
-                        assert_eq!(out[0][m][n][..WIDTH], [expected; WIDTH], "{NN} nodes, {count} terms, {m} {n}");
-                        assert!(out[0][m][n][WIDTH..].iter().all(|x| x.is_nan()));
+                        assert_eq!(out[m][n][..WIDTH], [expected; WIDTH], "{NN} nodes, {count} terms, {m} {n}");
+                        assert!(out[m][n][WIDTH..].iter().all(|x| x.is_nan()));
                     }
                 };
                 if fused {
