@@ -3,7 +3,8 @@
 //! The loader's own message tells them apart. A file of the right name that is damaged, empty, of another architecture or not
 //! readable must not be reported as missing.
 
-use std::ffi::{CStr, CString};
+use libloading::Library;
+use std::error::Error as _;
 
 /// Says why none of these libraries can be loaded: the loader's message about the first that is there, `None` if all are
 /// absent.
@@ -14,11 +15,8 @@ pub(super) fn broken(names: &[&str]) -> Option<String> {
 /// Names the first function that the first of these libraries that can be loaded lacks.
 pub(super) fn lacking(names: &[&str], functions: &[&str]) -> Option<String> {
     let (name, library) = names.iter().find_map(|name| Some((name, load(name).ok()?)))?;
-    let is_lacking = |function: &&&str| {
-        let symbol = CString::new(**function).unwrap_or_default();
-        // SAFETY: a handle of a library that stays loaded and a zero-terminated name; the address is not used.
-        unsafe { libc::dlsym(library, symbol.as_ptr()) }.is_null()
-    };
+    // SAFETY: the address is not used.
+    let is_lacking = |function: &&&str| unsafe { library.get::<*const ()>(**function) }.is_err();
     functions.iter().find(is_lacking).map(|function| format!("{name}: no function {function}"))
 }
 
@@ -26,16 +24,8 @@ pub(super) fn lacking(names: &[&str], functions: &[&str]) -> Option<String> {
 ///
 /// # Errors
 /// The loader's message about the first that is there and cannot be loaded, `None` if all are absent.
-pub(super) fn open(names: &[&str]) -> Result<*mut libc::c_void, Option<String>> {
+pub(super) fn open(names: &[&str]) -> Result<&'static Library, Option<String>> {
     names.iter().find_map(|name| load(name).ok()).ok_or_else(|| broken(names))
-}
-
-/// Returns the address of a function of a loaded library.
-pub(super) fn symbol(library: *mut libc::c_void, name: &str) -> Option<*mut libc::c_void> {
-    let name = CString::new(name).ok()?;
-    // SAFETY: a handle of a library that stays loaded and a zero-terminated name.
-    let address = unsafe { libc::dlsym(library, name.as_ptr()) };
-    (!address.is_null()).then_some(address)
 }
 
 /// Returns whether the loader's message says that no file of this name was found. The message about a library that needs an
@@ -45,23 +35,10 @@ fn is_absent(name: &str, reason: &str) -> bool {
 }
 
 /// Loads a library, which stays loaded: unloading a driver that has started threads is not safe.
-fn load(name: &str) -> Result<*mut libc::c_void, String> {
-    let file = CString::new(name).map_err(|_| format!("{name:?}: a zero byte in the name"))?;
-    // SAFETY: a zero-terminated name; the initialisers of the library run, as they do when the library is used.
-    let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
-    if library.is_null() {
-        return Err(last_message().unwrap_or_else(|| format!("{name}: cannot be loaded")));
-    }
-    Ok(library)
-}
-
-/// Takes the loader's message about this thread's last failure.
-fn last_message() -> Option<String> {
-    // SAFETY: returns null or a zero-terminated text that stays valid until the next call on this thread.
-    unsafe {
-        let message = libc::dlerror();
-        (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy().into_owned())
-    }
+fn load(name: &str) -> Result<&'static Library, String> {
+    // SAFETY: the initialisers of the library run, as they do when the library is used.
+    let library = unsafe { Library::new(name) }.map_err(|error| error.source().unwrap_or(&error).to_string())?;
+    Ok(Box::leak(Box::new(library)))
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 //! several streams by itself, and its work can be part of a CUDA graph.
 
 use super::device::Device;
-use super::library::{open, symbol};
+use super::library::open;
 use super::{Cuda, CudaArray};
 use crate::faults::{self, Kind};
 use crate::{Error, Result};
+use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::ops::Range;
@@ -35,12 +36,9 @@ macro_rules! functions {
         struct Functions { $($field: unsafe extern "C" fn($($argument),*) -> $result,)* }
 
         impl Functions {
-            fn of(library: *mut c_void) -> std::result::Result<Self, String> {
-                Ok(Functions { $($field: {
-                    let address = symbol(library, $name).ok_or_else(|| format!("no function {}", $name))?;
-                    // SAFETY: the library's function of this name has this type (`nccl.h`).
-                    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> $result>(address) }
-                },)* })
+            fn of(library: &Library) -> std::result::Result<Self, String> {
+                // SAFETY: the library's functions of these names have these types (`nccl.h`).
+                unsafe { Ok(Functions { $($field: *library.get($name).map_err(|_| format!("no function {}", $name))?,)* }) }
             }
         }
     };
