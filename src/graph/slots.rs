@@ -99,13 +99,7 @@ impl<'a, R, C> Slots<'a, R, C> {
     }
 }
 
-impl<R: CooIndex, C: CooIndex> Slots<'_, R, C> {
-    /// Row of a slot, or [`IGNORED`].
-    #[inline(always)]
-    pub fn row(&self, slot: usize) -> LocalOrdinal {
-        if self.skips && self.columns[slot].local() == IGNORED { IGNORED } else { self.rows[slot].local() }
-    }
-
+impl<R, C: CooIndex> Slots<'_, R, C> {
     /// Calls `visit` with each column of a slot, or [`IGNORED`].
     #[inline(always)]
     pub fn columns(&self, slot: usize, mut visit: impl FnMut(LocalOrdinal)) {

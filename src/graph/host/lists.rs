@@ -5,7 +5,7 @@
 //! rows of the input, 4 bytes per slot written and 8 bytes per row.
 
 use crate::graph::NodeElem;
-use crate::graph::slots::{CooIndex, Slots};
+use crate::graph::slots::{CooIndex, IGNORED, Slots};
 use crate::mesh::ElemNode;
 use crate::space::{HostSpace, even_bounds, exclusive_scan, split_at, try_collect, try_zeroed};
 use crate::{LocalOrdinal, Result, RowOffset};
@@ -31,13 +31,18 @@ impl NodeElem {
         input: &Slots<'_, impl CooIndex, impl CooIndex>,
     ) -> Result<Self> {
         let spans = spans(space, input)?;
+        // Neighbours among pairs often have one row: its count and its place are kept in registers.
+        let is_pairs = input.rows_per_elem == 1;
         let bounds = even_bounds(rows, space.concurrency(), 1);
         let mut offsets = try_zeroed::<RowOffset>("offsets of lists", rows + 1)?;
         let pieces = split_at(&mut offsets[..rows], bounds.iter().copied());
         space.for_each(pieces.into_par_iter().enumerate(), |(piece, counts)| {
-            // Neighbours in the input often have one row: it is counted in a register.
+            let owned = bounds[piece]..bounds[piece + 1];
+            if !is_pairs {
+                return visit(input, &spans, owned, |local, _| counts[local] += 1);
+            }
             let (mut row, mut run) = (0, 0);
-            visit(input, &spans, bounds[piece]..bounds[piece + 1], |local, _| {
+            visit(input, &spans, owned, |local, _| {
                 if local != row {
                     counts[row] += run;
                     (row, run) = (local, 0);
@@ -56,6 +61,13 @@ impl NodeElem {
             let base = offsets[owned.start];
             let next = offsets[owned.start..=owned.end].iter().map(|&offset| (offset - base) as u32);
             let mut next = try_collect("next places of lists", next)?;
+            if !is_pairs {
+                visit(input, &spans, owned, |local, slot| {
+                    slots[next[local] as usize] = slot as LocalOrdinal;
+                    next[local] += 1;
+                });
+                return Ok(());
+            }
             let (mut row, mut at) = (0, next[0]);
             visit(input, &spans, owned, |local, slot| {
                 if local != row {
@@ -81,7 +93,7 @@ fn spans<S: HostSpace>(
     let mut spans = try_collect("spans of blocks", (0..blocks).map(|_| first))?;
     if space.concurrency() > 1 {
         space.for_each(spans.par_iter_mut().enumerate(), |(block, span)| {
-            let rows = slots_of(block, input.count()).map(|slot| input.row(slot));
+            let rows = input.rows[slots_of(block, input.count())].iter().map(|row| row.local());
             // The mark of ignored slots is the largest number; plus 1 it wraps to 0.
             *span = rows.fold((LocalOrdinal::MAX, 0), |(low, high), row| (low.min(row), high.max(row.wrapping_add(1))));
             span.1 = span.1.wrapping_sub(1);
@@ -108,10 +120,11 @@ fn visit(
     let (first, count) = (rows.start as LocalOrdinal, rows.len() as LocalOrdinal);
     for (block, &(low, high)) in spans.iter().enumerate() {
         if (low as usize) < rows.end && high as usize >= rows.start {
-            for slot in slots_of(block, input.count()) {
-                // One unsigned comparison tests both ends of the range, and for ignored slots.
-                let local = input.row(slot).wrapping_sub(first);
-                if local < count {
+            let slots = slots_of(block, input.count());
+            for (slot, row) in slots.clone().zip(&input.rows[slots]) {
+                // One unsigned comparison tests both ends of the range, and for ignored rows.
+                let local = row.local().wrapping_sub(first);
+                if local < count && !(input.skips && input.columns[slot].local() == IGNORED) {
                     found(local as usize, slot);
                 }
             }
