@@ -22,7 +22,7 @@ impl Cuda {
         Grid::new(n.div_ceil(2 * THREADS as usize).clamp(1, resident.min(PARTIALS)), THREADS)
     }
 
-    fn blas(&self, name: &'static str, grid: Grid, arguments: &mut [Argument]) -> Result<()> {
+    fn blas(&self, name: &'static str, grid: Grid, arguments: &[Argument]) -> Result<()> {
         self.launch(&BLAS, name, grid, arguments)
     }
 

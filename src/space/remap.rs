@@ -170,7 +170,7 @@ mod tests {
             for (strides, len) in [(other.strides(extents), count), (gaps, 16 * 900 + 4 * 7 + 2 * 2 + 1)] {
                 for threads in [1, 3] {
                     let mut out = vec![u32::MAX; len];
-                    let mut to = ViewMut::strided(&mut out, extents, strides).unwrap();
+                    let mut to = ViewMut::with_strides(&mut out, extents, strides).unwrap();
                     remap(&Threads::new(threads).unwrap(), &from, &mut to).unwrap();
                     let mut expected = vec![u32::MAX; len];
                     for item in 0..count {
@@ -190,7 +190,7 @@ mod tests {
         let from = View::new(&numbers, [2, 3], Layout::Left).unwrap();
         let error = remap(&Serial, &from, &mut ViewMut::new(&mut out, [3, 2], Layout::Left).unwrap()).unwrap_err();
         assert!(error.to_string().contains("extents [3, 2], expected [2, 3]"), "{error}");
-        let mut shared = ViewMut::strided(&mut out, [2, 3], [1, 1]).unwrap();
+        let mut shared = ViewMut::with_strides(&mut out, [2, 3], [1, 1]).unwrap();
         assert!(remap(&Serial, &from, &mut shared).unwrap_err().to_string().contains("share"));
         let nothing = View::new(&numbers, [0, 3], Layout::Left).unwrap();
         remap(&Serial, &nothing, &mut ViewMut::new(&mut out, [0, 3], Layout::Right).unwrap()).unwrap();

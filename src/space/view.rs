@@ -109,14 +109,14 @@ impl<T, A: Deref<Target = [T]>, const R: usize> Strided<A, R> {
     /// # Errors
     /// [`Error::Invalid`] when the slice is too short.
     pub fn new(items: A, extents: [usize; R], layout: Layout) -> Result<Self> {
-        Self::strided(items, extents, layout.strides(extents))
+        Self::with_strides(items, extents, layout.strides(extents))
     }
 
     /// Makes a view of a slice with any strides, in items.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the view reaches past the end of the slice.
-    pub fn strided(items: A, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
+    pub fn with_strides(items: A, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
         check_reach(items.len(), 0, extents, strides)?;
         Ok(Self { items, extents, strides })
     }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn writes_go_through_strides() {
         let mut data = [0; 6];
-        ViewMut::strided(&mut data, [2, 2], [1, 4]).unwrap()[[1, 1]] = 7;
+        ViewMut::with_strides(&mut data, [2, 2], [1, 4]).unwrap()[[1, 1]] = 7;
         assert_eq!(data, [0, 0, 0, 0, 0, 7]);
     }
 }

@@ -82,7 +82,7 @@ impl Contract for With<'_> {
         let Work { sizes: [cells, fields_left, fields_right], terms, .. } = work;
         let [outer, middle, inner] = terms.extents;
         let [[a0, a1, a2], [b0, b1, b2]] = terms.strides;
-        let arguments: &mut [Argument] = arguments![
+        let arguments: &[Argument] = arguments![
             cells as u64,
             fields_left as u64,
             fields_right as u64,

@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn views_without_items_may_have_any_strides() {
         for (extents, fields) in [([0, 5, 7, 3, 2], 5), ([9, 0, 7, 3, 2], 0), ([9, 5, 0, 3, 2], 5)] {
-            let nothing = Shape::new(&View::strided(&[0u8; 0], extents, [usize::MAX; 5]).unwrap(), true);
+            let nothing = Shape::new(&View::with_strides(&[0u8; 0], extents, [usize::MAX; 5]).unwrap(), true);
             let out = [usize::MAX, usize::MAX, 1];
             let work = Work::new([true; 2], [(64, &nothing), (64, &nothing)], (64, out), 8);
             assert_eq!((work.sizes, work.contracted), ([extents[0], fields, fields], [extents[2], 3, 2]));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn shape<const R: usize>(extents: [usize; R], strides: [usize; R]) -> Shape {
-        Shape::new(&View::strided(&[0u8; 100_000], extents, strides).unwrap(), R == 5)
+        Shape::new(&View::with_strides(&[0u8; 100_000], extents, strides).unwrap(), R == 5)
     }
 
     #[test]

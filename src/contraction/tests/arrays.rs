@@ -79,12 +79,12 @@ impl<T: Float> Array<T> {
 
     pub fn view<const R: usize>(&self) -> View<'_, T, R> {
         let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
-        View::strided(&self.items, extents, strides).unwrap()
+        View::with_strides(&self.items, extents, strides).unwrap()
     }
 
     pub fn view_mut<const R: usize>(&mut self) -> ViewMut<'_, T, R> {
         let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
-        ViewMut::strided(&mut self.items, extents, strides).unwrap()
+        ViewMut::with_strides(&mut self.items, extents, strides).unwrap()
     }
 
     /// All of the memory, gaps included, to be compared bit by bit.

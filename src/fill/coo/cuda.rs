@@ -147,7 +147,7 @@ struct Input<'a, I: CooIndex + Item> {
 
 impl<I: CooIndex + Item> Input<'_, I> {
     /// Launches a kernel with one thread per item.
-    fn items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
+    fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
         self.space.launch(&COO, name, Grid::cover(items, THREADS), arguments)
     }
 

@@ -36,7 +36,7 @@ const STEP_UNIT: usize = 1 << 12;
 #[derive(Debug)]
 enum Kernels {
     Fused(Heat),
-    Equation(CudaEquationKernel),
+    Equation(Box<CudaEquationKernel>),
 }
 
 impl Kernels {
@@ -45,7 +45,8 @@ impl Kernels {
             return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(element));
         }
         let tables = volume(element)?;
-        CudaEquationKernel::new(space, &EquationText::of_model(model), &tables).map(Kernels::Equation)
+        let kernel = CudaEquationKernel::new(space, &EquationText::of_model(model), &tables)?;
+        Ok(Kernels::Equation(Box::new(kernel)))
     }
 
     /// Numbers of an element that are stored where any are.

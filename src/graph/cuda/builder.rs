@@ -46,12 +46,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Launches a kernel with one thread per item.
-    pub(super) fn items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
+    pub(super) fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
         self.space.graph_items(name, items, arguments)
     }
 
     /// Launches a kernel with one warp per row.
-    pub(super) fn warps(&self, name: &'static str, arguments: &mut [Argument]) -> Result<()> {
+    pub(super) fn warps(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
         self.items(name, self.rows * WARP, arguments)
     }
 
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
         file: &'static KernelFile,
         name: &'static str,
         capacity: usize,
-        arguments: &mut [Argument],
+        arguments: &[Argument],
     ) -> Result<()> {
         let shared = TEAM as usize / WARP * capacity * size_of::<u32>();
         self.space.launch(file, name, Grid::cover(self.rows * WARP, TEAM).shared(shared), arguments)
@@ -117,7 +117,7 @@ impl<'a> Builder<'a> {
 
 impl Cuda {
     /// Launches a kernel of module `graph` with one thread per item.
-    pub(super) fn graph_items(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
+    pub(super) fn graph_items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
         self.launch(&GRAPH, name, Grid::cover(items, THREADS), arguments)
     }
 }

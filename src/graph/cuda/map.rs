@@ -43,7 +43,7 @@ impl Builder<'_> {
         Ok((built, stats))
     }
 
-    fn pairs(&self, name: &'static str, items: usize, arguments: &mut [Argument]) -> Result<()> {
+    fn pairs(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
         self.space.launch(&GRAPH_MAP, name, Grid::cover(items, THREADS), arguments)
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Study<'a, S: Job> {
 
 /// Arrays of a result.
 pub(super) type Numbers = Vec<Vec<f64>>;
+/// Distance of a result from the reference.
+type Distance = fn(&Numbers, &Numbers) -> f64;
 
 impl<S: Job> Study<'_, S> {
     /// Measures a strategy, and completes its line: `prepare` makes what `work` uses, and `numbers` downloads what work and its last result left. They are
@@ -41,7 +43,7 @@ impl<S: Job> Study<'_, S> {
         &self,
         mut compared: Compared,
         choices: &Choices,
-        (reference, distance): (&mut Option<Numbers>, fn(&Numbers, &Numbers) -> f64),
+        (reference, distance): (&mut Option<Numbers>, Distance),
         prepare: impl FnOnce() -> Result<T>,
         mut work: impl FnMut(&mut T) -> Result<R>,
         mut numbers: impl FnMut(&mut T, &R) -> Result<Numbers>,

@@ -92,7 +92,7 @@ impl Argument {
 /// The arguments of a kernel, in its order.
 macro_rules! arguments {
     ($($argument:expr),* $(,)?) => {
-        &mut [$($crate::space::cuda::Argument::from($argument)),*]
+        &[$($crate::space::cuda::Argument::from($argument)),*]
     };
 }
 pub(crate) use arguments;
@@ -104,7 +104,7 @@ pub(super) fn launch(
     name: &'static str,
     function: Function,
     grid: Grid,
-    arguments: &mut [Argument],
+    arguments: &[Argument],
 ) -> Result<()> {
     if grid.blocks == 0 {
         return Ok(());
@@ -116,9 +116,10 @@ pub(super) fn launch(
         return Err(Error::Device(format!("{name}: arguments of {given:?} bytes, expected {:?}", &sizes[..count])));
     }
     let mut pointers = [std::ptr::null_mut::<c_void>(); Function::MOST];
-    for (pointer, argument) in pointers.iter_mut().zip(arguments.iter_mut()) {
-        // A struct is where its address says; the driver copies it while the launch is enqueued.
-        *pointer = if argument.size > 8 { argument.bits as *mut c_void } else { (&raw mut argument.bits).cast() };
+    for (pointer, argument) in pointers.iter_mut().zip(arguments) {
+        // A struct is where its address says; the driver copies it and only reads it while the launch is enqueued.
+        *pointer =
+            if argument.size > 8 { argument.bits as *mut c_void } else { (&raw const argument.bits).cast_mut().cast() };
     }
     let pointers = &mut pointers[..arguments.len()];
     let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));

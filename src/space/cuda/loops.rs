@@ -54,7 +54,7 @@ impl<F: DeviceText> Loops<F> for Cuda {
         arguments.extend(inputs.map(Argument::from));
         arguments.extend(outputs.map(Argument::from));
         let defines = front::<F>() + &arrays(IN, OUT);
-        self.launch_specialised(&LOOPS, &defines, "for_items", Grid::cover(n, THREADS), &mut arguments)
+        self.launch_specialised(&LOOPS, &defines, "for_items", Grid::cover(n, THREADS), &arguments)
     }
 
     fn reduce_items(&self, n: usize, joiner: &F, x: &CudaArray<f64>) -> Result<f64>

@@ -223,7 +223,7 @@ impl Cuda {
         file: &'static KernelFile,
         name: &'static str,
         grid: Grid,
-        arguments: &mut [Argument],
+        arguments: &[Argument],
     ) -> Result<()> {
         self.launch_specialised(file, "", name, grid, arguments)
     }
@@ -236,7 +236,7 @@ impl Cuda {
         defines: &str,
         name: &'static str,
         grid: Grid,
-        arguments: &mut [Argument],
+        arguments: &[Argument],
     ) -> Result<()> {
         launch::launch(&self.stream, name, self.function(file, defines, name)?, grid, arguments)
     }

@@ -55,7 +55,7 @@ impl Remap for Cuda {
             let tiled = |at: usize| indices[indices.len() - at][0].div_ceil(TILE);
             let outer: usize = indices[..indices.len() - 2].iter().map(|[extent, ..]| extent).product();
             let grid = Grid::new(tiled(1) * tiled(2) * outer, THREADS);
-            return self.launch(&REMAP, kernels[1], grid, &mut [shape, from.argument(), to.argument()]);
+            return self.launch(&REMAP, kernels[1], grid, &[shape, from.argument(), to.argument()]);
         }
         let count: usize = indices.iter().map(|[extent, ..]| extent).product();
         let grid = Grid::cover(count, THREADS);

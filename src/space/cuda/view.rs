@@ -28,14 +28,14 @@ impl<T: Item, A: Deref<Target = CudaArray<T>>, const R: usize> Strided<Part<A>, 
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if `array` is too short.
     pub fn new(array: A, extents: [usize; R], layout: Layout) -> Result<Self> {
-        Self::strided(array, 0, extents, layout.strides(extents))
+        Self::with_strides(array, 0, extents, layout.strides(extents))
     }
 
     /// A view from item `first` on with any strides, in items.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the view reaches past the end of `array`.
-    pub fn strided(array: A, first: usize, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
+    pub fn with_strides(array: A, first: usize, extents: [usize; R], strides: [usize; R]) -> Result<Self> {
         check_reach(array.len(), first, extents, strides)?;
         Ok(Self { items: Part { array, first }, extents, strides })
     }

@@ -72,15 +72,15 @@ fn views_stay_inside_their_arrays() {
         (0, [2, 3, 4], [usize::MAX, 4, 1]),
         (24, [1; 3], [1; 3]),
     ] {
-        let error = DeviceView::strided(&array, first, extents, strides).unwrap_err().to_string();
+        let error = DeviceView::with_strides(&array, first, extents, strides).unwrap_err().to_string();
         assert!(error.contains("the array has 24"), "{error}");
     }
-    assert!(DeviceView::strided(&array, 99, [0, 3, 4], [12, 4, 1]).is_ok());
-    assert!(DeviceView::strided(&array, 0, [2, 3, 4], [0, 1, 1]).is_ok());
+    assert!(DeviceView::with_strides(&array, 99, [0, 3, 4], [12, 4, 1]).is_ok());
+    assert!(DeviceView::with_strides(&array, 0, [2, 3, 4], [0, 1, 1]).is_ok());
     // Items that share memory may be read, not written.
     let from = space.zeros::<f64>(24).unwrap();
     let from = DeviceView::new(&from, [2, 3, 4], Layout::Left).unwrap();
-    let mut shared = DeviceViewMut::strided(&mut array, 0, [2, 3, 4], [0, 4, 1]).unwrap();
+    let mut shared = DeviceViewMut::with_strides(&mut array, 0, [2, 3, 4], [0, 4, 1]).unwrap();
     let error = remap(&space, &from, &mut shared).unwrap_err().to_string();
     assert!(error.contains("share their place"), "{error}");
     // The same library call on the space itself.

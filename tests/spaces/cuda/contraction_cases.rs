@@ -47,12 +47,12 @@ impl<T: Float> OnDevice<T> {
 
     fn view<const R: usize>(&self) -> DeviceView<'_, T, R> {
         let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
-        DeviceView::strided(&self.array, self.first, extents, strides).unwrap()
+        DeviceView::with_strides(&self.array, self.first, extents, strides).unwrap()
     }
 
     fn view_mut<const R: usize>(&mut self) -> DeviceViewMut<'_, T, R> {
         let [extents, strides] = [&self.extents, &self.strides].map(|x| x[..].try_into().unwrap());
-        DeviceViewMut::strided(&mut self.array, self.first, extents, strides).unwrap()
+        DeviceViewMut::with_strides(&mut self.array, self.first, extents, strides).unwrap()
     }
 
     /// All of the memory, to be compared bit by bit.

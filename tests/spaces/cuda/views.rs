@@ -29,11 +29,11 @@ fn check_remap<T: Item, const R: usize>(
     let numbers: Vec<T> = (0..len(from)).map(&number).collect();
     let filler = number(usize::MAX);
     let mut expected = vec![filler; len(to)];
-    let view = View::strided(&numbers, extents, from).unwrap();
-    remap(&Serial, &view, &mut ViewMut::strided(&mut expected, extents, to).unwrap()).unwrap();
+    let view = View::with_strides(&numbers, extents, from).unwrap();
+    remap(&Serial, &view, &mut ViewMut::with_strides(&mut expected, extents, to).unwrap()).unwrap();
     let (on_gpu, mut out) = (space.upload(&numbers).unwrap(), space.upload(&vec![filler; len(to)]).unwrap());
-    let view = DeviceView::strided(&on_gpu, 0, extents, from).unwrap();
-    remap(space, &view, &mut DeviceViewMut::strided(&mut out, 0, extents, to).unwrap()).unwrap();
+    let view = DeviceView::with_strides(&on_gpu, 0, extents, from).unwrap();
+    remap(space, &view, &mut DeviceViewMut::with_strides(&mut out, 0, extents, to).unwrap()).unwrap();
     assert!(space.download(&out).unwrap() == expected, "{name}: {extents:?}, {from:?} to {to:?}");
 }
 

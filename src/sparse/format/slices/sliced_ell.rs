@@ -174,8 +174,8 @@ impl<V: DeviceValue> SlicedEll<V> {
         check_at_least("spmv", "y", y.len(), rows)?;
         let name = V::SLICED[self.stored as usize];
         let grid = Grid::new(self.tiles(rows), THREADS);
-        let mut arguments = self.arguments(arguments![rows as u64], arguments![x, y]);
-        space.launch(self.file(), name, grid, &mut arguments)
+        let arguments = self.arguments(arguments![rows as u64], arguments![x, y]);
+        space.launch(self.file(), name, grid, &arguments)
     }
 
     /// Computes y = A x and x.y over `rows`, see [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot).
@@ -199,8 +199,8 @@ impl<V: DeviceValue> SlicedEll<V> {
         let ranks = ranks_of_whole(&rows, self.graph.rows(), sums);
         let Reductions { partials, scalars, .. } = sums;
         let product = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
-        let mut arguments = self.arguments(arguments![rows.start as u64, rows.end as u64], product);
-        space.launch(self.file(), name, grid, &mut arguments)
+        let arguments = self.arguments(arguments![rows.start as u64, rows.end as u64], product);
+        space.launch(self.file(), name, grid, &arguments)
     }
 
     /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
@@ -223,8 +223,8 @@ impl<V: DeviceValue> SlicedEll<V> {
         let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
         let Reductions { partials, scalars, .. } = sums;
         let product = arguments![exchange, x, y, stop, ranks, partials, slot, scalars, ticket];
-        let mut arguments = self.arguments(arguments![interior as u64, rows as u64], product);
-        space.launch(self.file(), V::SLICED_DOT_EXCHANGING[which], grid, &mut arguments)
+        let arguments = self.arguments(arguments![interior as u64, rows as u64], product);
+        space.launch(self.file(), V::SLICED_DOT_EXCHANGING[which], grid, &arguments)
     }
 
     /// Returns the kernels of the products.
