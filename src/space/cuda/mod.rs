@@ -6,7 +6,7 @@
 //!     CudaArray<T>                       allocated and freed in the order of its stream
 //! ```
 //! Calls enqueue work and return, except those that are documented to wait ([`fence`](ExecutionSpace::fence), reads,
-//! [`Event::wait`]). The driver and NVRTC are loaded at run time. If one is missing, [`Error::Device`](crate::Error::Device)
+//! [`Event::wait`]). The driver and NVRTC are loaded at run time. If one is missing, [`Error::Device`]
 //! says what to install.
 //!
 //! Safety: this folder holds every call into the driver, and so every kernel launch.
@@ -96,7 +96,7 @@ impl Cuda {
     /// A new stream on GPU `ordinal`.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) that says what is missing.
+    /// [`Error::Device`] that says what is missing.
     pub fn new(ordinal: usize) -> Result<Self> {
         let stream = Arc::new(Stream::new(Device::get(ordinal)?)?);
         let pinned = Arc::new(PinnedPool::new(stream.device.clone()));
@@ -130,7 +130,7 @@ impl Cuda {
     /// Records a mark after the work enqueued so far.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(&self.stream.device)?;
         event.record(&self.stream)?;
@@ -140,7 +140,7 @@ impl Cuda {
     /// Delays work enqueued from now on until another stream has passed `event`. The host does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn wait_for(&self, event: &Event) -> Result<()> {
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         self.device().bind()?;
@@ -151,7 +151,7 @@ impl Cuda {
     /// Compiles and loads all kernels of `files`, which otherwise happens at their first launch.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver fails.
+    /// [`Error::Device`] when NVRTC is missing or the driver fails.
     pub fn load_kernels(&self, files: &[&'static KernelFile]) -> Result<()> {
         files.iter().try_for_each(|file| self.load_specialised(file, ""))
     }
@@ -166,7 +166,7 @@ impl Cuda {
     /// Returns registers, memory and occupancy of all kernels of `files`, compiling them if needed.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or the driver is older than 12.4.
+    /// [`Error::Device`] when NVRTC is missing or the driver is older than 12.4.
     pub fn kernel_info(&self, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
         let device = self.device();
         device.bind()?;
@@ -179,7 +179,7 @@ impl Cuda {
     /// measurement of the peak. Waits for the GPU.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         // The pool keeps the memory of freed arrays.
         match self.unfilled::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)) {
