@@ -3,15 +3,12 @@
 use super::columns::unite;
 use super::indices::{ElementIndices, check, check_sizes, slots};
 use super::runs;
-use super::sums::Values;
-use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
 use crate::graph::{CooIndex, NodeElem, Positions, Slots};
 use crate::space::{HostSpace, Item};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
-use num_traits::Zero;
 use std::sync::Arc;
 
 /// A sparsity pattern made from index pairs (COO), with its summation plan.
@@ -66,9 +63,9 @@ pub struct Coo {
     /// Bounds of pieces of the rows.
     pub(super) bounds: Vec<LocalOrdinal>,
     pub(super) width: usize,
-    slots: usize,
+    pub(super) slots: usize,
     /// Values per slot that a sum into rows takes.
-    per_slot: usize,
+    pub(super) per_slot: usize,
     /// Whether some positions are `NONE`.
     pub(super) ignores: bool,
 }
@@ -166,44 +163,6 @@ impl Coo {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn matrix<V: Item>(&self) -> Result<CrsMatrix<V>> {
         CrsMatrix::zeros_on(&crate::space::Serial, self.graph.clone())
-    }
-
-    /// Sums `values`, one per pair of the plan, into a matrix on the plan's graph. Allocates nothing. Each entry adds its values in the
-    /// order of the input, so the result has the same bits on any number of threads.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there are [`value_count`](Self::value_count) values,
-    /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
-    pub fn set_values<S: HostSpace, V: Item + Zero>(
-        &self,
-        space: &S,
-        values: &[V],
-        sum: Sum,
-        matrix: &mut CrsMatrix<V>,
-    ) -> Result<()> {
-        check_length("Coo::set_values", "values", values.len(), self.value_count())?;
-        self.check_matrix("Coo::set_values", matrix)?;
-        self.add_values(space, Values::all(values), sum, matrix.parts_mut().1);
-        Ok(())
-    }
-
-    /// Sums element vectors `[elem, a]` into `rows`, which has one item per row: the right-hand side that belongs to
-    /// [`from_elements`](Self::from_elements). With pairs it sums one value per pair into the row of the pair; a pair that is
-    /// ignored for its row or its column adds nothing.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
-    pub fn sum_rows<S: HostSpace, V: Item + Zero>(
-        &self,
-        space: &S,
-        values: &[V],
-        sum: Sum,
-        rows: &mut [V],
-    ) -> Result<()> {
-        check_length("Coo::sum_rows", "values", values.len(), self.slots * self.per_slot)?;
-        check_length("Coo::sum_rows", "rows", rows.len(), self.graph.rows())?;
-        self.add_rows(space, Values::all(values), self.per_slot, sum, rows);
-        Ok(())
     }
 
     pub(super) fn check_matrix<V: Item>(&self, operation: &'static str, matrix: &CrsMatrix<V>) -> Result<()> {

@@ -8,9 +8,11 @@
 
 use super::plan::Coo;
 use crate::contraction::Sum;
+use crate::error::check_length;
 use crate::graph::{Position, Positions};
 use crate::space::{HostSpace, Item, prefetch};
-use crate::{LocalOrdinal, RowOffset};
+use crate::sparse::CrsMatrix;
+use crate::{LocalOrdinal, Result, RowOffset};
 use num_traits::Zero;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -56,6 +58,44 @@ impl<'a, V> Values<'a, V> {
 }
 
 impl Coo {
+    /// Sums `values`, one per pair of the plan, into a matrix on the plan's graph. Allocates nothing. Each entry adds its values in the
+    /// order of the input, so the result has the same bits on any number of threads.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless there are [`value_count`](Self::value_count) values,
+    /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
+    pub fn set_values<S: HostSpace, V: Item + Zero>(
+        &self,
+        space: &S,
+        values: &[V],
+        sum: Sum,
+        matrix: &mut CrsMatrix<V>,
+    ) -> Result<()> {
+        check_length("Coo::set_values", "values", values.len(), self.value_count())?;
+        self.check_matrix("Coo::set_values", matrix)?;
+        self.add_values(space, Values::all(values), sum, matrix.parts_mut().1);
+        Ok(())
+    }
+
+    /// Sums element vectors `[elem, a]` into `rows`, which has one item per row: the right-hand side that belongs to
+    /// [`from_elements`](Self::from_elements). With pairs it sums one value per pair into the row of the pair; a pair that is
+    /// ignored for its row or its column adds nothing.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
+    pub fn sum_rows<S: HostSpace, V: Item + Zero>(
+        &self,
+        space: &S,
+        values: &[V],
+        sum: Sum,
+        rows: &mut [V],
+    ) -> Result<()> {
+        check_length("Coo::sum_rows", "values", values.len(), self.slots * self.per_slot)?;
+        check_length("Coo::sum_rows", "rows", rows.len(), self.graph().rows())?;
+        self.add_rows(space, Values::all(values), self.per_slot, sum, rows);
+        Ok(())
+    }
+
     /// Adds `values` to `out`, one item per entry, or replaces it.
     pub(super) fn add_values<S: HostSpace, V: Item + Zero>(
         &self,
