@@ -44,10 +44,10 @@ def cases():
     for ranks in (1, 2):
         yield ranks, ["--input", str(INPUTS / "weak-scaling.toml")]
     for ranks, threads, coordinates, fill, kernel in itertools.product(
-            range(1, 9), ("1", "2"), ("none", "twist"), ("gather", "colour"), ("fused", "contraction")):
+            range(1, 9), ("1", "2"), ("none", "twist"), ("gather", "colour"), ("fused", "table")):
         yield ranks, ["--nodes", "19x23x21", "--map", coordinates, "--fill", fill, "--kernel", kernel, "--threads", threads]
     for coordinates, graph, fill, kernel in itertools.product(
-            ("none", "bubble", "twist"), ("map", "gather", "sort"), ("gather", "colour"), ("fused", "contraction")):
+            ("none", "bubble", "twist"), ("map", "gather", "sort"), ("gather", "colour"), ("fused", "table")):
         yield 1, ["--nodes", "27x21x25", "--map", coordinates, "--graph", graph, "--fill", fill, "--kernel", kernel, "--threads", "2"]
     for ranks, graph in itertools.product((1, 2, 5), ("map", "dashmap", "gather", "sort")):
         yield ranks, ["--nodes", "18", "--graph", graph, "--fill", "scatter", "--threads", "1"]

@@ -7,7 +7,7 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use minifenl::contraction::Sum;
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
-    ContractionKernel, ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, Wanted, element_fn,
+    ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, TableKernel, Wanted, element_fn,
 };
 use minifenl::graph;
 use minifenl::mesh::{ElemNode, Numbering};
@@ -52,7 +52,7 @@ fn bench(criterion: &mut Criterion) {
             let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             bencher.iter_custom(common::timed(run));
         });
-        let kernel = ContractionKernel::new(elements);
+        let kernel = TableKernel::new(elements);
         group.bench_function(format!("{name} contraction"), |bencher| {
             let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             bencher.iter_custom(common::timed(run));

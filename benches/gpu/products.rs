@@ -72,7 +72,7 @@ pub fn all<S: Job>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
             let storage = MatrixStorage { format, values: Precision::F64 };
             let timed = || -> Result<()> {
                 let mut system = space.stored_system(S::STRATEGY, storage, graph, conditions)?;
-                let mut assembly = space.assembly(S::STRATEGY, Kernel::Contraction, &model, on, &system)?;
+                let mut assembly = space.assembly(S::STRATEGY, Kernel::Table, &model, on, &system)?;
                 let residual = S::Memory::slice_mut(&mut residual);
                 space.assemble(&mut assembly, coords, unknowns, &mut system, residual)?;
                 space.apply_dirichlet(

@@ -63,8 +63,8 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel,
-    HostAssembly, HostOperator, Parts, Wanted, element_fn,
+    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel, HostAssembly, HostOperator,
+    Parts, TableKernel, Wanted, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
@@ -111,9 +111,8 @@ crate::space::named_choice! { "element kernel";
     /// Method that computes element matrices and residuals.
     #[derive(Default)]
     pub enum Kernel {
-        /// Geometry, then contractions over batches of cells, for any equation and element; for [`heat_on_hex8`] Intrepid's, on GPUs with
-        /// tensor cores in one pass.
-        Contraction = "contraction",
+        /// Geometry, then sums over products of values at the points with a table that all elements share, for any equation and element.
+        Table = "table",
         /// Sum-factorised moments in one pass, for [`heat_on_hex8`] only.
         #[default]
         Fused = "fused",
@@ -130,5 +129,5 @@ pub fn heat_on_hex8(model: &Model, element: ElementType) -> Option<Heat> {
 
 /// Refuses the fused kernel for a model that it cannot compute.
 fn no_kernel(element: ElementType) -> Error {
-    Error::Invalid(format!("assembly: kernel fused on {element}: expected the heat equation on hex8, or contraction"))
+    Error::Invalid(format!("assembly: kernel fused on {element}: expected the heat equation on hex8, or table"))
 }

@@ -149,7 +149,7 @@ fn heat_on_hexahedra_is_verified_with_derivatives_by_duals() {
     let [by_hand, by_duals] = ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name]));
     assert_eq!(
         (&by_hand["strategies"]["kernel"], &by_duals["strategies"]["kernel"]),
-        (&"fused".into(), &"contraction".into())
+        (&"fused".into(), &"table".into())
     );
     assert!(by_duals["verified"] == true && by_duals["newton_iterations"] == by_hand["newton_iterations"]);
     let (code, text, _) = run(&["--jacobian", "ad", "--dry-run"]);
@@ -181,7 +181,7 @@ fn the_brick_of_minife_has_its_iterations_and_its_centre() {
 fn what_does_not_apply_is_refused_in_one_line() {
     for (flags, part) in [
         (&["--problem", "poisson", "--kernel", "fused"][..], "only problem heat on hex8 has this kernel"),
-        (&["--element", "tet4", "--kernel", "fused"], "give auto or contraction"),
+        (&["--element", "tet4", "--kernel", "fused"], "give auto or table"),
         (&["--element", "hex27", "--nodes", "8"], "give odd numbers, such as 9"),
         (&["--element", "tri3"], "the box has 3 dimensions"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),

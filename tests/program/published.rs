@@ -60,9 +60,9 @@ fn bytes_and_flops_of_each_phase_are_those_by_hand() {
     for (flags, fill, flops) in [
         (&[][..], added, 1671.0),
         (&["--fill", "colour", "--kernel", "fused"], added, 1671.0),
-        (&["--fill", "scatter", "--kernel", "contraction"], added, 4760.0),
+        (&["--fill", "scatter", "--kernel", "table"], added, 4760.0),
         (&["--fill", "gather", "--kernel", "fused"], gathered, 1671.0),
-        (&["--fill", "gather", "--kernel", "contraction"], gathered, 4760.0),
+        (&["--fill", "gather", "--kernel", "table"], gathered, 4760.0),
     ] {
         let (_, report) = run(flags);
         for (name, bytes, flops) in [
@@ -214,7 +214,7 @@ fn flags_change_what_is_computed() {
     };
     let first = history(&base)[1];
     // Kernels and strategies round differently.
-    let (_, kernel) = run(&["--kernel", "contraction"]);
+    let (_, kernel) = run(&["--kernel", "table"]);
     let second = history(&kernel)[1];
     assert!(first != second && (first / second - 1.0).abs() < 1e-9, "{first} {second}");
     // Only `gather` makes lists of elements, only `sort` a list of all pairs.

@@ -36,7 +36,7 @@ fn reports_of_runs_are_valid() {
     let schema = Schema::read();
     for flags in [
         &[][..],
-        &["--fill", "scatter", "--graph", "dashmap", "--kernel", "contraction"],
+        &["--fill", "scatter", "--graph", "dashmap", "--kernel", "table"],
         // Not converged, not finite, nothing to solve.
         &["--cg-max", "3"],
         &["--newton-max", "1"],

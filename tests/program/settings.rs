@@ -43,7 +43,7 @@ pub const SETTINGS: [Setting; 33] = [
     setting("--t-max", "problem.t_max", ("6", "6.0"), ("4.5", "4.5")),
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),
     setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("colour", "\"colour\"")),
-    setting("--kernel", "fill.kernel", ("contraction", "\"contraction\""), ("auto", "\"auto\"")),
+    setting("--kernel", "fill.kernel", ("table", "\"table\""), ("auto", "\"auto\"")),
     setting("--jacobian", "fill.jacobian", ("ad", "\"ad\""), ("analytic", "\"analytic\"")),
     setting("--newton-tolerance", "newton.tolerance", ("1e-5", "0.00001"), ("0.25", "0.25")),
     setting("--newton-max", "newton.max_iterations", ("33", "33"), ("7", "7")),

@@ -56,7 +56,7 @@ fn a_setting_of_one_rank_is_named_with_rank_and_key() {
         (&["--cg-max", "7"], "cg.max_iterations (--cg-max)", "7", "10000"),
         (&["--newton-max", "1"], "newton.max_iterations (--newton-max)", "1", "10"),
         (&["--t-max", "3"], "problem.t_max (--t-max)", "3.0", "2.0"),
-        (&["--kernel", "contraction"], "fill.kernel (--kernel)", "contraction", "auto"),
+        (&["--kernel", "table"], "fill.kernel (--kernel)", "table", "auto"),
         (&["--graph", "sort"], "graph.strategy (--graph)", "sort", "gather"),
         (&["--report", report], "run.report (--report)", report, other),
         (&["--timeout", "20"], "run.timeout (--timeout)", "20.0", "not given"),

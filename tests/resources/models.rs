@@ -131,7 +131,7 @@ fn forecasts_of_models_on_the_host_are_the_measured_peaks() {
     let choose = |graph, fill, format: Format, threads| Choices {
         graph,
         fill,
-        kernel: fill::Kernel::Contraction,
+        kernel: fill::Kernel::Table,
         storage: format.into(),
         operator: Operator::Assembled,
         variant: CgVariant::default(),
@@ -192,7 +192,7 @@ fn a_dry_run_of_a_model_prints_its_forecast_and_refuses_what_does_not_fit() {
     let choices = Choices {
         graph: graph::Strategy::Gather,
         fill: fill::Strategy::Colour,
-        kernel: fill::Kernel::Contraction,
+        kernel: fill::Kernel::Table,
         storage: Format::Crs.into(),
         operator: Operator::Assembled,
         variant: CgVariant::default(),

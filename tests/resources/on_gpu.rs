@@ -29,7 +29,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         let (graph, fill) = (graph::Strategy::Gather, fill::Strategy::Gather);
         cases.push(([80, 64, 48], 0, 1, graph, fill, fill::Kernel::Fused, format));
         cases.push(([96, 96, 80], 3, 8, graph, fill, fill::Kernel::Fused, format));
-        cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Contraction, format));
+        cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Table, format));
     }
     let (mut worst, mut low) = ([1.0f64; 2], Vec::new());
     for (nodes, rank, ranks, graph, fill, kernel, format) in cases {
@@ -75,7 +75,7 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
     let (scalar, system) = ([65; 3], [41; 3]);
     let mut cases = Vec::new();
     let mut add = |problem, element, points, graph, fill, format: Format| {
-        let (kernel, variant) = (fill::Kernel::Contraction, CgVariant::default());
+        let (kernel, variant) = (fill::Kernel::Table, CgVariant::default());
         let choices =
             Choices { graph, fill, kernel, storage: format.into(), operator: Operator::Assembled, variant, threads: 1 };
         cases.push(Case { problem, element, points, choices });

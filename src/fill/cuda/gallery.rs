@@ -3,8 +3,8 @@
 //! | equation | element | [`Kernel`] | kernel |
 //! |---|---|---|---|
 //! | heat, derivatives by hand | `hex8` | `Fused` | `kernels/heat.cu`: sum-factorised moments |
-//! | any of one unknown, symmetric | `hex8` | `Contraction` | `kernels/fill_contraction.cu`, where the GPU has tensor cores for f64 |
-//! | any | any volume type | `Contraction` | `kernels/equation.cu` |
+//! | any of one unknown, symmetric | `hex8` | `Table` | `kernels/fill_contraction.cu`, where the GPU has tensor cores for f64 |
+//! | any | any volume type | `Table` | `kernels/equation.cu` |
 //!
 //! The kernels of an [`EquationText`] store element matrices and residuals, which the strategy sums. `Gather` computes as many elements
 //! at a time as hold about the bytes of its windows of hexahedra of the heat equation; other strategies store those of all elements.

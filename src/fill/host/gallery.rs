@@ -3,13 +3,13 @@
 //! | equation | element | [`Kernel`] | kernel |
 //! |---|---|---|---|
 //! | heat, derivatives by hand | `hex8` | `Fused` | [`FusedKernel`] |
-//! | heat, derivatives by hand | `hex8` | `Contraction` | [`ContractionKernel`] |
-//! | any | any volume type | `Contraction` | [`EquationKernel`] |
+//! | heat, derivatives by hand | `hex8` | `Table` | [`TableKernel`] |
+//! | any | any volume type | `Table` | [`EquationKernel`] |
 
 use super::any_equation::{AnyEquation, elastic, scalar};
 use super::kernel::EquationKernel;
 use super::volumes::on_volume;
-use super::{ContractionKernel, Elements, Fill, FusedKernel};
+use super::{Elements, Fill, FusedKernel, TableKernel};
 use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, Basis, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
@@ -37,7 +37,7 @@ impl<S: HostSpace> Debug for HostAssembly<S> {
     }
 }
 
-/// [`FusedKernel`] or [`ContractionKernel`].
+/// [`FusedKernel`] or [`TableKernel`].
 fn heat_on_hex8_by<S: HostSpace>(heat: Heat, kernel: Kernel, mut fill: Fill<HEX8_NODES>) -> HostAssembly<S> {
     let stored_bytes = fill.stored_bytes();
     let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
@@ -46,7 +46,7 @@ fn heat_on_hex8_by<S: HostSpace>(heat: Heat, kernel: Kernel, mut fill: Fill<HEX8
         let matrix = system.matrix.assembled_mut();
         match kernel {
             Kernel::Fused => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
-            Kernel::Contraction => fill.assemble(space, &ContractionKernel::new(elements), matrix, residual),
+            Kernel::Table => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
         }
     };
     HostAssembly { work: Box::new(work), stored_bytes }

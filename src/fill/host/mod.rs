@@ -28,6 +28,6 @@ mod window;
 pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
-pub use kernel::{ContractionKernel, ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel};
+pub use kernel::{ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, TableKernel};
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};

@@ -121,8 +121,7 @@ impl Deck {
         }
         if !self.has_fused_kernel() && self.fill.kernel == Choice::Given(Kernel::Fused) {
             let this = self.described();
-            let why =
-                format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or contraction");
+            let why = format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or table");
             return refuse("fill.kernel", Kernel::Fused, why);
         }
         if kind == ProblemKind::Minife && (self.mesh.size != [1.0; 3] || self.mesh.nodes_per_rank.is_some()) {

@@ -26,7 +26,7 @@ impl Deck {
 
     /// The element kernel of the run: the fastest that the problem has, unless the deck gives one.
     pub fn element_kernel(&self) -> Kernel {
-        self.fill.kernel.or(if self.has_fused_kernel() { Kernel::Fused } else { Kernel::Contraction })
+        self.fill.kernel.or(if self.has_fused_kernel() { Kernel::Fused } else { Kernel::Table })
     }
 
     /// The residual norm that a linear solve has to reach, relative to the right-hand side: 1e-8 unless the deck gives one, or 1e-11 for

@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(fast, Deck::default());
         assert_eq!(seeds.graph.strategy, graph::Strategy::Map);
         assert_eq!(seeds.fill.strategy, Choice::Given(fill::Strategy::Scatter));
-        assert_eq!(seeds.fill.kernel, Choice::Given(fill::Kernel::Contraction));
+        assert_eq!(seeds.fill.kernel, Choice::Given(fill::Kernel::Table));
         assert_eq!((seeds.matrix.format, seeds.matrix.lanes), (Choice::Given(Format::Crs), RowLanes::Warp));
         assert_eq!(seeds.cg.variant, Choice::Given(CgVariant::Classic));
         let algorithms = Deck {

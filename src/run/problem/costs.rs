@@ -3,7 +3,7 @@
 use super::linear::Linear;
 use super::{Problem, ProblemInput};
 use crate::element::MOMENTS_FLOPS;
-use crate::fill::{ApplyCost, ContractionKernel, Kernel, Strategy};
+use crate::fill::{ApplyCost, Kernel, Strategy, TableKernel};
 use crate::run::cost::{self, Cost};
 use crate::run::{Job, cost::Sizes};
 use crate::solve::CgVariant;
@@ -46,8 +46,8 @@ impl<S: Job> Problem<'_, S> {
         let shape = cost::Shape { nodes, points, dofs, position };
         let element_flops = match (deck.element_kernel(), deck.has_fused_kernel()) {
             (Kernel::Fused, _) => MOMENTS_FLOPS as u64,
-            (Kernel::Contraction, true) => ContractionKernel::FLOPS as u64,
-            (Kernel::Contraction, false) => cost::element_flops(shape),
+            (Kernel::Table, true) => TableKernel::FLOPS as u64,
+            (Kernel::Table, false) => cost::element_flops(shape),
         };
         let sum = if deck.fill.strategy.or(S::STRATEGY) == Strategy::Gather { 8 } else { 24 };
         let of_nodes = |nnz: u64| sizes(1, nnz / (dofs * dofs));

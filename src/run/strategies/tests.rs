@@ -21,7 +21,7 @@ fn every_strategy_is_measured_and_right() {
     let study = strategies_on(&Threads::new(2).unwrap(), &deck([9, 8, 11]), 3, &Solo, &silent).unwrap();
     assert!(study.verified, "{}", study.table());
     let names: Vec<_> = study.strategies.iter().map(|strategy| (strategy.step, strategy.name.as_str())).collect();
-    let fills = ["scatter", "gather", "colour"].map(|fill| [format!("{fill}, contraction"), format!("{fill}, fused")]);
+    let fills = ["scatter", "gather", "colour"].map(|fill| [format!("{fill}, table"), format!("{fill}, fused")]);
     let expected: Vec<_> = ["map", "dashmap", "gather", "sort"]
         .map(|name| ("graph", name))
         .into_iter()
@@ -30,7 +30,7 @@ fn every_strategy_is_measured_and_right() {
         .collect();
     assert_eq!(names, expected);
     let seeds: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_seeds).collect();
-    assert_eq!(seeds.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, contraction", "crs"]);
+    assert_eq!(seeds.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, table", "crs"]);
     for strategy in &study.strategies {
         assert_eq!(strategy.seconds.len(), 3);
         assert!(

@@ -34,7 +34,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     let words = ["strategies", "--nodes", "9x8x7", "--device", "cpu", "--threads", "2", "--rounds", "2"];
     let (code, out, err) = run(&[&words[..], &["--report", path.to_str().unwrap()]].concat());
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, contraction (seeds)"), "{out}");
+    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, table (seeds)"), "{out}");
     let study = json(&path);
     assert_eq!((&study["verified"], &study["rounds"], &study["nodes"]), (&true.into(), &2.into(), &504.into()));
     let provenance = &study["provenance"];

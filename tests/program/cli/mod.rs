@@ -103,7 +103,7 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
         ("--map", "none bubble twist"),
         ("--graph", "map dashmap gather sort"),
         ("--fill", "auto scatter gather colour"),
-        ("--kernel", "auto contraction fused"),
+        ("--kernel", "auto table fused"),
         ("--cg-variant", "auto classic single-reduction"),
         ("--operator", "assembled matrix-free"),
         ("--device", "auto cpu cuda"),

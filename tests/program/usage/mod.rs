@@ -71,7 +71,7 @@ const VALUES: [(&str, &[&str], &[&str]); 23] = [
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
     ("--graph", &["map", "dashmap", "gather", "sort"], &["auto", "Sort", "-1", "--fill"]),
     ("--fill", &["auto", "scatter", "gather", "colour"], &["color", "sort", "0"]),
-    ("--kernel", &["auto", "contraction", "fused"], &["automatic", "fuse", "-x"]),
+    ("--kernel", &["auto", "table", "fused"], &["automatic", "fuse", "-x"]),
     // `ad` refuses the kernel fused.
     ("--jacobian", &["analytic"], &["dual", "AD", "-x"]),
     ("--newton-tolerance", &["1e-7", "0.5"], TOLERANCES),

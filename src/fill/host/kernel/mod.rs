@@ -1,17 +1,17 @@
 //! Element kernels: they compute matrices and residuals of a batch of elements.
 
-mod contraction;
 mod equation;
 mod fused;
 mod gather;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tiles;
 
-pub use contraction::ContractionKernel;
 pub use equation::EquationKernel;
 pub use fused::FusedKernel;
 pub use gather::Elements;
+pub use table::TableKernel;
 
 use crate::element::{HEX8_NODES, SymmetricSink};
 use crate::fill::Wanted;

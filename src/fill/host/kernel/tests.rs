@@ -58,7 +58,7 @@ proptest! {
             .collect();
         let elements = Elements::new(&elem_node, &coords, &solution, heat).unwrap();
         check(&FusedKernel::new(elements), &expected)?;
-        check(&ContractionKernel::new(elements), &expected)?;
+        check(&TableKernel::new(elements), &expected)?;
     }
 }
 

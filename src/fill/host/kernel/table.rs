@@ -10,7 +10,7 @@
 //! so S_dd and f_d are summed along lines first: 44 and 20 terms instead of 56 and 32. The twin of
 //! `kernels/fill_contraction.cu`; source: Kirby and Logg, ACM Transactions on Mathematical Software 32, 2006, here point by point.
 //! Shapes: S and f of a batch of elements, side by side (4 kB); P `[term, pair m <= n]`, 13 kB. Cost per element: 3488
-//! operations in contractions and 1272 before them, see [`ContractionKernel::FLOPS`].
+//! operations in contractions and 1272 before them, see [`TableKernel::FLOPS`].
 
 use super::gather::{Elements, Gathered};
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
@@ -111,11 +111,11 @@ static BASIS: [[f64; HEX8_NODES]; LOADS] = {
 
 /// Geometry, then contractions with shared tables, on batches of elements.
 #[derive(Clone, Copy, Debug)]
-pub struct ContractionKernel<'a> {
+pub struct TableKernel<'a> {
     elements: Elements<'a>,
 }
 
-impl<'a> ContractionKernel<'a> {
+impl<'a> TableKernel<'a> {
     /// Floating-point operations per element. Derivatives of coordinates and temperature along 12 lines 384; at a point:
     /// temperature 16, cofactors and determinant 32, scale and volume 3, S 36, f 15, sums along lines 6, mass and source 3. Then
     /// two per term and output.
@@ -123,11 +123,11 @@ impl<'a> ContractionKernel<'a> {
 
     /// Makes the kernel of these elements.
     pub fn new(elements: Elements<'a>) -> Self {
-        ContractionKernel { elements }
+        TableKernel { elements }
     }
 }
 
-impl ElementKernel<HEX8_NODES> for ContractionKernel<'_> {
+impl ElementKernel<HEX8_NODES> for TableKernel<'_> {
     fn evaluator(&self, _: Wanted) -> Evaluate<'_, HEX8_NODES> {
         Box::new(|elems, out| evaluate(&self.elements, elems, out))
     }
