@@ -7,12 +7,14 @@ use clap::{Parser, ValueHint};
 use clap_complete::Shell;
 use commands::Command;
 use minifenl::comm::Transport;
+use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, Operator, Preset, ProblemKind, RowLanes};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
+use minifenl::space::Layout;
 use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
 use std::path::PathBuf;
@@ -88,9 +90,18 @@ pub struct Args {
     /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
-    /// Element kernel: auto, table, fused (heat on hex8 only) [default: auto: fused where it exists]
+    /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: fused where it exists]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<Choice<fill::Kernel>>,
+    /// Cells per workset of --kernel intrepid [default: as many as suit the caches]
+    #[arg(long, value_name = "CELLS", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
+    workset: Option<usize>,
+    /// Order of a workset's arrays: auto, left (cells fastest), right (cells slowest) [default: auto: the faster one]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Layout>>(Layout::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    layout: Option<Choice<Layout>>,
+    /// Contractions of --kernel intrepid on a GPU: auto or a variant, such as flat, tile-4x4, dmma [default: auto: by measured times]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Variant>(Variant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    variant: Option<Variant>,
     /// Derivatives of the equation: analytic (by hand), ad (dual numbers of the residual at each point) [default: analytic]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Jacobian>(Jacobian::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     jacobian: Option<Jacobian>,
@@ -207,6 +218,9 @@ impl Args {
         set(&mut deck.graph.strategy, self.graph);
         set(&mut deck.fill.strategy, self.fill);
         set(&mut deck.fill.kernel, self.kernel);
+        deck.fill.workset = self.workset.or(deck.fill.workset);
+        set(&mut deck.fill.layout, self.layout);
+        set(&mut deck.fill.variant, self.variant);
         set(&mut deck.fill.jacobian, self.jacobian);
         set(&mut deck.newton.tolerance, self.newton_tolerance);
         set(&mut deck.newton.max_iterations, self.newton_max);

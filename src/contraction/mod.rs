@@ -78,6 +78,7 @@ mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod variant;
 
 use crate::space::lanes::Real;
 use crate::space::{MemorySpace, Strided, check_apart};
@@ -86,7 +87,8 @@ use crate::{Error, Result};
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::KERNEL_FILES;
 #[cfg(feature = "cuda")]
-pub use cuda::{Reference, Variant, With, tuning};
+pub use cuda::{Reference, With, tuning};
+pub use variant::Variant;
 
 /// Treatment of the previous values of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

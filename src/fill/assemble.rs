@@ -1,6 +1,6 @@
 //! Assembly of the program's equations on any element type: what every space offers to a run.
 
-use super::{Dirichlet, Kernel, StoredSystem, Strategy};
+use super::{ContractionCalls, Dirichlet, Kernel, StoredSystem, Strategy, Workset};
 use crate::Result;
 use crate::element::equations::Model;
 use crate::element::{Analytic, ElementType};
@@ -60,7 +60,7 @@ pub trait Assemble: Formats {
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or refuses the text.
-    fn load_assembly(&self, _kernel: Kernel, _model: &Model, _element: ElementType) -> Result<()> {
+    fn load_assembly(&self, _kernel: Kernel, _workset: Workset, _model: &Model, _element: ElementType) -> Result<()> {
         Ok(())
     }
 
@@ -85,6 +85,7 @@ pub trait Assemble: Formats {
     ) -> Result<StoredSystem<Self>>;
 
     /// Prepares a strategy and an element kernel for a system of the model's dofs, which was made for the same strategy.
+    /// [`Kernel::Intrepid`] alone reads `workset`.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the elements have another number of nodes,
@@ -94,6 +95,7 @@ pub trait Assemble: Formats {
         &self,
         strategy: Strategy,
         kernel: Kernel,
+        workset: Workset,
         model: &Model,
         on: FieldOn<'_, Self::Memory>,
         system: &StoredSystem<Self>,
@@ -121,6 +123,9 @@ pub trait Assemble: Formats {
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
     /// where they stay in registers and caches.
     fn stored_bytes(assembly: &Self::Assembly) -> u64;
+
+    /// Returns the calls of contractions by all assemblies so far; none unless the kernel is [`Kernel::Intrepid`].
+    fn contractions(assembly: &Self::Assembly) -> ContractionCalls;
 
     /// Returns the exact temperature at the first `count` nodes.
     ///

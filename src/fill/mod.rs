@@ -50,6 +50,7 @@ mod norms;
 mod operator;
 mod same_graph;
 mod stored_system;
+mod workset;
 
 pub use crate::graph::CooIndex;
 pub use assemble::{Assemble, FieldErrors, FieldOn, Sample};
@@ -70,6 +71,7 @@ pub use host::{
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::{ApplyCost, ApplyModel};
 pub use stored_system::StoredSystem;
+pub use workset::{Contraction, ContractionCalls, Workset};
 
 use crate::Error;
 use crate::element::ElementType;
@@ -111,6 +113,8 @@ crate::space::named_choice! { "element kernel";
     /// Method that computes element matrices and residuals.
     #[derive(Default)]
     pub enum Kernel {
+        /// Intrepid's pipeline over worksets of cells: geometry and transformed basis, then [contractions](crate::contraction).
+        Intrepid = "intrepid",
         /// Geometry, then sums over products of values at the points with a table that all elements share, for any equation and element.
         Table = "table",
         /// Sum-factorised moments in one pass, for [`heat_on_hex8`] only.
@@ -127,7 +131,11 @@ pub fn heat_on_hex8(model: &Model, element: ElementType) -> Option<Heat> {
     }
 }
 
-/// Refuses the fused kernel for a model that it cannot compute.
-fn no_kernel(element: ElementType) -> Error {
-    Error::Invalid(format!("assembly: kernel fused on {element}: expected the heat equation on hex8, or table"))
+/// Refuses a kernel for a model that it cannot compute.
+fn no_kernel(kernel: Kernel, element: ElementType) -> Error {
+    let expected = match kernel {
+        Kernel::Fused => "the heat equation on hex8, or table",
+        Kernel::Intrepid | Kernel::Table => "table",
+    };
+    Error::Invalid(format!("assembly: kernel {kernel} on {element}: expected {expected}"))
 }

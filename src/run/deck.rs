@@ -29,12 +29,14 @@ pub use operator::Operator;
 pub use preset::Preset;
 
 use crate::comm::Transport;
+use crate::contraction::Variant;
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
 #[cfg(doc)]
 use crate::mesh::BoxSpec;
 use crate::mesh::CoordinateMap;
 use crate::solve::{CgParams, CgVariant};
+use crate::space::Layout;
 use crate::sparse::{Format, Formats, MatrixStorage, Precision};
 use crate::{Error, Result, fill, graph};
 use lanes::row_lanes;
@@ -146,6 +148,15 @@ pub struct FillDeck {
     /// How an element matrix is computed; `auto` is fused where that kernel exists, for heat on `hex8`.
     #[serde(with = "by_name")]
     pub kernel: Choice<fill::Kernel>,
+    /// Cells per workset of kernel `intrepid`; as many as suit the caches when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workset: Option<usize>,
+    /// Order of a workset's arrays in memory: cells fastest (`left`) or slowest.
+    #[serde(with = "by_name")]
+    pub layout: Choice<Layout>,
+    /// Algorithm of the contractions of kernel `intrepid` on a GPU.
+    #[serde(with = "by_name")]
+    pub variant: Variant,
     /// Where the derivatives of the equation come from. The kernels of heat on `hex8` have them by hand; other values take the general
     /// kernel.
     #[serde(with = "by_name")]

@@ -148,7 +148,7 @@ pub fn solution_on<S: Job>(
         let load = || {
             space.load_kernels(deck)?;
             match deck.has_matrix() {
-                true => space.load_assembly(deck.element_kernel(), &case.model, deck.mesh.element),
+                true => space.load_assembly(deck.element_kernel(), deck.workset(), &case.model, deck.mesh.element),
                 false => space.load_operator(&case.model, deck.mesh.element),
             }
         };
@@ -195,7 +195,7 @@ pub fn solution_on<S: Job>(
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     // The format is final.
     problem.book_costs();
-    let format = problem.format();
+    let (format, contractions) = (problem.format(), problem.contractions());
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 
@@ -212,6 +212,7 @@ pub fn solution_on<S: Job>(
         phases: &phases,
         map_stats,
         format,
+        contractions,
         transport: links.transport(),
         seconds: start.seconds(),
         peak: agree(comm, space.peak_bytes())?,

@@ -13,7 +13,7 @@ use super::{Analytic, Deck, Job, Phases};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport, agree};
-use crate::fill::{FieldErrors, FieldOn};
+use crate::fill::{ContractionCalls, FieldErrors, FieldOn};
 use crate::graph::MapStats;
 use crate::mesh::Mesh;
 use crate::solve::Reason;
@@ -51,6 +51,7 @@ pub(super) struct Run<'a, S: Job> {
     pub map_stats: Option<MapStats>,
     /// Storage of the matrix, if there is one.
     pub format: Option<ChosenFormat>,
+    pub contractions: ContractionCalls,
     pub transport: Transport,
     /// Seconds of the run.
     pub seconds: f64,

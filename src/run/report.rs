@@ -28,6 +28,7 @@ use crate::element::equations::Heat;
 use crate::sparse::{Format, Precision};
 use crate::{Error, fill, graph};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// Version of the keys of a report, as `docs/report.schema.json` lists them; it grows when one changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -189,6 +190,8 @@ pub struct StrategiesReport {
     /// Of the element.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
+    /// Calls of contractions by kernel `intrepid`, over all ranks and assemblies.
+    pub contractions: BTreeMap<&'static str, u64>,
     /// Of CG: the variant, or "pipelined in one launch".
     pub cg: String,
     /// What CG multiplies by. Without a matrix no graph is built.

@@ -99,6 +99,8 @@ pub(super) fn report<S: Job>(
     comm.all_max(&mut largest);
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
+    let mut calls = run.contractions;
+    comm.all_sum_u64(&mut calls.0);
     let triad = triad.map(|_| triads[0]);
     let unknowns = nodes * run.case.model.dofs() as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
@@ -140,6 +142,7 @@ pub(super) fn report<S: Job>(
             graph: deck.graph.strategy,
             fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: deck.element_kernel(),
+            contractions: calls.by_name(),
             cg: cg_name(deck, newton),
             operator: deck.cg.operator,
             halo: (comm.size() > 1).then(|| run.transport.to_string()),

@@ -4,13 +4,15 @@
 use crate::{Error, Result};
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// The index that runs fastest in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layout {
-    /// The first index (Fortran order): neighbouring cells are adjacent, for vector lanes and GPU threads.
-    Left,
-    /// The last index (C order): the data of one cell are adjacent.
-    Right,
+super::named_choice! { "layout";
+    /// The index that runs fastest in memory.
+    #[derive(Hash)]
+    pub enum Layout {
+        /// The first index (Fortran order): neighbouring cells are adjacent, for vector lanes and GPU threads.
+        Left = "left",
+        /// The last index (C order): the data of one cell are adjacent.
+        Right = "right",
+    }
 }
 
 impl Layout {

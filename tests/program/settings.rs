@@ -31,7 +31,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 33] = [
+pub const SETTINGS: [Setting; 36] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -44,6 +44,9 @@ pub const SETTINGS: [Setting; 33] = [
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),
     setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("colour", "\"colour\"")),
     setting("--kernel", "fill.kernel", ("table", "\"table\""), ("auto", "\"auto\"")),
+    setting("--workset", "fill.workset", ("96", "96"), ("7", "7")),
+    setting("--layout", "fill.layout", ("left", "\"left\""), ("right", "\"right\"")),
+    setting("--variant", "fill.variant", ("flat", "\"flat\""), ("dmma", "\"dmma\"")),
     setting("--jacobian", "fill.jacobian", ("ad", "\"ad\""), ("analytic", "\"analytic\"")),
     setting("--newton-tolerance", "newton.tolerance", ("1e-5", "0.00001"), ("0.25", "0.25")),
     setting("--newton-max", "newton.max_iterations", ("33", "33"), ("7", "7")),

@@ -4,7 +4,7 @@ use minifenl::element::ElementType;
 use minifenl::element::equations::{
     Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
-use minifenl::fill::{ApplyModel, Assemble, Boundary, FieldOn, Kernel, StoredSystem, Strategy};
+use minifenl::fill::{ApplyModel, Assemble, Boundary, FieldOn, Kernel, StoredSystem, Strategy, Workset};
 use minifenl::graph;
 use minifenl::mesh::Mesh;
 use minifenl::space::{MemorySpace, Serial, Threads};
@@ -74,7 +74,8 @@ impl Case {
         let mut system = Serial.stored_system(Strategy::Colour, Format::Crs.into(), graph, conditions).unwrap();
         let (elem_node, node_coord) = (&self.mesh.elem_node, &self.mesh.node_coord[..]);
         let on = FieldOn { element: self.element, elem_node, node_coord };
-        let mut assembly = Serial.assembly(Strategy::Colour, Kernel::Table, &self.model, on, &system).unwrap();
+        let mut assembly =
+            Serial.assembly(Strategy::Colour, Kernel::Table, Workset::default(), &self.model, on, &system).unwrap();
         let (mut residual, mut y) = (vec![f64::NAN; self.rows()], vec![f64::NAN; self.rows()]);
         Serial.assemble(&mut assembly, node_coord, &self.unknowns, &mut system, &mut residual).unwrap();
         let StoredSystem { matrix, conditions, .. } = &mut system;

@@ -5,8 +5,8 @@
 use super::fixed;
 use super::kernel_files::{CONTRACTION, CONTRACTION_TEAM, CONTRACTION_TILE};
 use super::launch::{Launch, Refusal, tiled_warps};
-use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
+use crate::contraction::Variant;
 use crate::space::cuda::{Grid, KernelFile};
 
 const NOT_FIELDS: Refusal = "of field_field only: others use no number of the left operand's rows for two outputs";

@@ -11,11 +11,10 @@ mod configure;
 mod fixed;
 mod kernel_files;
 mod launch;
-mod variant;
 mod work;
 
 use super::shape::{Shape, out_strides};
-use super::{Contract, Sum, Task};
+use super::{Contract, Sum, Task, Variant};
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::space::lanes::Real;
 use crate::space::{DeviceView, DeviceViewMut};
@@ -25,7 +24,6 @@ use work::{Limits, Work};
 
 pub use check::Reference;
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use variant::Variant;
 
 /// The measured times by which [`Variant::Auto`] chooses, for programs that make or check them.
 pub mod tuning {

@@ -17,8 +17,8 @@ use crate::element::{Analytic, Basis, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
 use crate::fill::{
-    Assemble, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, heat_on_hex8, no_kernel, norms,
-    step_of,
+    Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, Workset,
+    heat_on_hex8, no_kernel, norms, step_of,
 };
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
@@ -41,8 +41,12 @@ enum Kernels {
 
 impl Kernels {
     fn new(space: &Cuda, kernel: Kernel, model: &Model, element: ElementType) -> Result<Self> {
-        if kernel == Kernel::Fused {
-            return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(element));
+        match kernel {
+            Kernel::Fused => {
+                return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(kernel, element));
+            }
+            Kernel::Intrepid => return Err(no_kernel(kernel, element)),
+            Kernel::Table => {}
         }
         let tables = volume(element)?;
         let kernel = CudaEquationKernel::new(space, &EquationText::of_model(model), &tables)?;
@@ -107,7 +111,7 @@ impl Assemble for Cuda {
 
     type Assembly = CudaAssembly;
 
-    fn load_assembly(&self, kernel: Kernel, model: &Model, element: ElementType) -> Result<()> {
+    fn load_assembly(&self, kernel: Kernel, _: Workset, model: &Model, element: ElementType) -> Result<()> {
         match Kernels::new(self, kernel, model, element)? {
             // Its file is compiled as it is, with others.
             Kernels::Fused(_) => Ok(()),
@@ -134,6 +138,7 @@ impl Assemble for Cuda {
         &self,
         strategy: Strategy,
         kernel: Kernel,
+        _: Workset,
         model: &Model,
         on: FieldOn<'_, CudaMemory>,
         system: &StoredSystem<Cuda>,
@@ -170,6 +175,10 @@ impl Assemble for Cuda {
             // Written and read.
             kernels => 2 * (kernels.stored_per_elem() * assembly.fill.elems() * size_of::<f64>()) as u64,
         }
+    }
+
+    fn contractions(_: &CudaAssembly) -> ContractionCalls {
+        ContractionCalls::default()
     }
 
     fn sample(&self, exact: &Analytic, node_coord: &CudaArray<[f64; 3]>, count: usize) -> Result<CudaArray<f64>> {

@@ -14,7 +14,8 @@ use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, Basis, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
-    Assemble, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, heat_on_hex8, no_kernel, norms,
+    Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, Workset,
+    heat_on_hex8, no_kernel, norms,
 };
 use crate::graph::Graph;
 use crate::space::{HostMemory, HostSpace};
@@ -46,7 +47,7 @@ fn heat_on_hex8_by<S: HostSpace>(heat: Heat, kernel: Kernel, mut fill: Fill<HEX8
         let matrix = system.matrix.assembled_mut();
         match kernel {
             Kernel::Fused => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
-            Kernel::Table => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
+            Kernel::Intrepid | Kernel::Table => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
         }
     };
     HostAssembly { work: Box::new(work), stored_bytes }
@@ -93,17 +94,21 @@ impl<S: HostSpace> Assemble for S {
         &self,
         strategy: Strategy,
         kernel: Kernel,
+        _workset: Workset,
         model: &Model,
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<S>,
     ) -> Result<HostAssembly<S>> {
         let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
         check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
+        if kernel == Kernel::Intrepid {
+            return Err(no_kernel(kernel, on.element));
+        }
         if let Some(heat) = heat_on_hex8(model, on.element) {
             return Ok(heat_on_hex8_by(heat, kernel, Fill::prepare(self, strategy, crs, elem)?));
         }
         if kernel == Kernel::Fused {
-            return Err(no_kernel(on.element));
+            return Err(no_kernel(kernel, on.element));
         }
         let refused = || Err(two_dimensional("assembly", on.element));
         macro_rules! build {
@@ -131,6 +136,10 @@ impl<S: HostSpace> Assemble for S {
 
     fn stored_bytes(assembly: &HostAssembly<S>) -> u64 {
         assembly.stored_bytes
+    }
+
+    fn contractions(_: &HostAssembly<S>) -> ContractionCalls {
+        ContractionCalls::default()
     }
 
     fn sample(&self, exact: &Analytic, node_coord: &[[f64; 3]], count: usize) -> Result<Vec<f64>> {

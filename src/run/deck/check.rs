@@ -86,6 +86,7 @@ impl Deck {
             }
         }
         positive("newton.max_iterations", newton.max_iterations)?;
+        positive("fill.workset", self.fill.workset.unwrap_or(1))?;
         positive("cg.max_iterations", cg.max_iterations)?;
         self.check_iterations()?;
         for (key, path) in [("run.report", &run.report), ("run.append", &run.append)] {

@@ -3,7 +3,7 @@
 use super::{Deck, Operator, ProblemKind};
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
-use crate::fill::Kernel;
+use crate::fill::{Kernel, Workset};
 
 /// Iterations of miniFE's CG.
 const MINIFE_ITERATIONS: usize = 200;
@@ -51,6 +51,11 @@ impl Deck {
     /// Nodes along an edge where the deck gives none: 64, or 65 for elements with nodes at half cells.
     pub fn default_nodes(&self) -> u64 {
         if self.is_quadratic() { 65 } else { 64 }
+    }
+
+    /// The worksets of kernel `intrepid`.
+    pub fn workset(&self) -> Workset {
+        Workset { cells: self.fill.workset, layout: self.fill.layout.given(), variant: self.fill.variant }
     }
 
     /// Whether a run stores a matrix.

@@ -57,7 +57,7 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
         * match (choices.fill, choices.kernel) {
             (Strategy::Gather, _) => sizes.window_on_gpu(),
             (_, Kernel::Fused) => 0,
-            (_, Kernel::Table) => elems,
+            (_, Kernel::Intrepid | Kernel::Table) => elems,
         };
     let tables = mesh + sizes.places() + sizes.conditions();
     // While the conditions are listed; while slices are laid out; while the assembly is prepared; at the end.

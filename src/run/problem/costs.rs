@@ -47,7 +47,7 @@ impl<S: Job> Problem<'_, S> {
         let element_flops = match (deck.element_kernel(), deck.has_fused_kernel()) {
             (Kernel::Fused, _) => MOMENTS_FLOPS as u64,
             (Kernel::Table, true) => TableKernel::FLOPS as u64,
-            (Kernel::Table, false) => cost::element_flops(shape),
+            (Kernel::Intrepid, _) | (Kernel::Table, false) => cost::element_flops(shape),
         };
         let sum = if deck.fill.strategy.or(S::STRATEGY) == Strategy::Gather { 8 } else { 24 };
         let of_nodes = |nnz: u64| sizes(1, nnz / (dofs * dofs));

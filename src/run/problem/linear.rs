@@ -4,7 +4,7 @@ use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
 use crate::Result;
-use crate::fill::StoredSystem;
+use crate::fill::{ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::solve::{ElementOperator, SingleLaunch};
@@ -50,7 +50,7 @@ impl<S: Job> Linear<S> {
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
-        let prepare = || space.assembly(strategy, deck.element_kernel(), model, discrete.on(), &system);
+        let prepare = || space.assembly(strategy, deck.element_kernel(), deck.workset(), model, discrete.on(), &system);
         let assembly = step(*space, marks, "setup/fill", prepare)?;
         Ok(Linear::Matrix(Box::new(Stored { assembly, system, numbers, chosen, is_chosen })))
     }
@@ -131,6 +131,14 @@ impl<S: Job> Linear<S> {
                 let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
                 work(&ElementOperator::new(operator, discrete.on().node_coord, sizes))
             }
+        }
+    }
+
+    /// The calls of contractions by all assemblies so far.
+    pub fn contractions(&self) -> ContractionCalls {
+        match self {
+            Linear::Matrix(stored) => S::contractions(&stored.assembly),
+            Linear::Elements(_) => ContractionCalls::default(),
         }
     }
 

@@ -31,6 +31,7 @@ use super::deck::Choice;
 use super::{Event, Job};
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
+use crate::fill::ContractionCalls;
 use crate::graph::Graph;
 use crate::solve::{
     CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
@@ -123,6 +124,11 @@ impl<'a, S: Job> Problem<'a, S> {
     /// Returns the storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
     pub fn format(&self) -> Option<ChosenFormat> {
         self.linear.format()
+    }
+
+    /// Returns the calls of contractions by all assemblies so far.
+    pub fn contractions(&self) -> ContractionCalls {
+        self.linear.contractions()
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve

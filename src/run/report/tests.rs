@@ -33,6 +33,7 @@ pub(super) fn sample() -> Report {
             graph: crate::graph::Strategy::Gather,
             fill: crate::fill::Strategy::Scatter,
             kernel: crate::fill::Kernel::Fused,
+            contractions: std::collections::BTreeMap::new(),
             cg: "classic".into(),
             operator: crate::run::deck::Operator::Assembled,
             halo: None,

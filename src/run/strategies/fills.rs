@@ -5,7 +5,7 @@ use super::study::{Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::element::ElementType;
 use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
-use crate::fill::{FieldOn, Kernel, StoredSystem, Strategy};
+use crate::fill::{FieldOn, Kernel, StoredSystem, Strategy, Workset};
 use crate::graph;
 use crate::mesh::Face;
 use crate::run::Job;
@@ -52,7 +52,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
             };
             let prepare = || {
                 let system = system(study, strategy, Format::Crs.into())?;
-                let assembly = space.assembly(strategy, kernel, &HEAT, elements(study), &system)?;
+                let assembly = space.assembly(strategy, kernel, Workset::default(), &HEAT, elements(study), &system)?;
                 let residual: Array<S, f64> = space.zeros(mesh.map.owned_count())?;
                 Ok((system, assembly, space.upload(&waves(study))?, residual))
             };

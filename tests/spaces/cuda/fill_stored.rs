@@ -5,7 +5,7 @@ use super::{difference, gpu, wave};
 use minifenl::element::ElementType;
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
-    Assemble, Boundary, CudaAssembly, CudaFill, Dirichlet, FieldOn, HeatInput, Kernel, StoredSystem, Strategy,
+    Assemble, Boundary, CudaAssembly, CudaFill, Dirichlet, FieldOn, HeatInput, Kernel, StoredSystem, Strategy, Workset,
 };
 use minifenl::mesh::ElemNode;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
@@ -169,7 +169,10 @@ fn assembly_in_slices_equals_crs_and_a_copy() {
         let coord = space.zeros(1000).unwrap();
         let on = FieldOn { element: ElementType::Hex8, elem_node: graph.elem.elem_node(), node_coord: &coord };
         let model = heat(Heat::new(1.0));
-        let refused = space.assembly(Strategy::Scatter, Kernel::Fused, &model, on, &system).unwrap_err().to_string();
+        let refused = space
+            .assembly(Strategy::Scatter, Kernel::Fused, Workset::default(), &model, on, &system)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
     }
 }

@@ -7,8 +7,8 @@ mod tests;
 
 use super::configure::configure;
 use super::launch::{Launch, tiled_warps};
-use super::variant::Variant;
 use super::work::{Family, Limits, WARP, Work};
+use crate::contraction::Variant;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;

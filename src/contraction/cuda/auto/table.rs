@@ -1,7 +1,7 @@
 //! The tuning table: measured times by case, and the cases that are near a contraction.
 
-use super::super::variant::Variant;
 use super::super::work::{Family, WARP, Work};
+use crate::contraction::Variant;
 use crate::contraction::shape::Shape;
 use crate::space::Layout;
 use std::collections::HashMap;
