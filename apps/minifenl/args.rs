@@ -32,7 +32,7 @@ Examples:
   minifenl --nodes 64x48x32 --map twist:0.5   non-affine elements
   minifenl --problem elasticity --element tet10 --nodes 33
                                               another equation and element
-  minifenl --preset seeds                     the papers' algorithms
+  minifenl --preset fast                      the fastest algorithms
   minifenl --input inputs/twist.toml --triad  a deck; fractions of the triad
   minifenl strategies --nodes 64              all strategies, compared
   minifenl compare a.json b.json              two reports, phase by phase
@@ -55,8 +55,8 @@ pub struct Args {
     /// Deck (TOML) with the settings; flags override it
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,
-    /// Set of algorithms; other flags override it: fast (the default), or seeds (concurrent map of node pairs, atomic scatter-add, contractions, CRS)
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, conflicts_with = "input", value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    /// Algorithms of what is left at auto: papers (pair map, atomic scatter-add, Intrepid's contractions, CRS, a warp per row), fast [default: papers]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_hint = ValueHint::Other)]
@@ -84,13 +84,13 @@ pub struct Args {
     /// Temperature at zmax [default: 2]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     t_max: Option<f64>,
-    /// Graph strategy: map, dashmap, gather, sort [default: gather]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<graph::Strategy>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
-    graph: Option<graph::Strategy>,
-    /// Fill strategy: auto, scatter, gather, colour [default: auto: gather on a GPU, else colour]
+    /// Graph strategy: auto, map, dashmap, gather, sort [default: auto: map; gather with --preset fast]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<graph::Strategy>>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    graph: Option<Choice<graph::Strategy>>,
+    /// Fill strategy: auto, scatter, gather, colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
-    /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: fused where it exists]
+    /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: intrepid; with --preset fast fused where it exists]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<Choice<fill::Kernel>>,
     /// Cells per workset of --kernel intrepid [default: as many as suit the caches]
@@ -120,7 +120,7 @@ pub struct Args {
     /// Do exactly N CG iterations per Newton step; the result is not judged (as in miniFE and HPCG)
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_iterations: Option<usize>,
-    /// CG variant: auto, classic, single-reduction [default: auto: classic; one launch for small systems on a GPU]
+    /// CG variant: auto, classic, single-reduction [default: auto: classic; with --preset fast one launch for small systems on a GPU]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
     /// Operator of CG: assembled (a stored matrix), matrix-free (products by elements, no matrix or graph) [default: assembled]
@@ -129,7 +129,7 @@ pub struct Args {
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
-    /// Storage format of the matrix: auto, crs, pattern, symmetric [default: auto: by size and symmetry]
+    /// Storage format of the matrix: auto, crs, pattern, symmetric [default: auto: crs; with --preset fast by size and symmetry]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
     /// Type of the matrix values that products read: f64, f32 [default: f64]
@@ -200,8 +200,8 @@ pub struct Args {
 impl Args {
     /// Returns the checked deck with the flags applied.
     pub fn deck(&self) -> minifenl::Result<Deck> {
-        let preset = || self.preset.unwrap_or_default().deck();
-        let mut deck = self.input.as_deref().map_or_else(preset, Deck::read)?;
+        let mut deck = self.input.as_deref().map_or_else(|| Ok(Deck::default()), Deck::read)?;
+        set(&mut deck.run.preset, self.preset);
         if let Some(nodes) = self.nodes {
             (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (Some(nodes), None);
         }

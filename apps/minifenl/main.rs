@@ -4,7 +4,7 @@
 //!
 //! Sample runs:  `minifenl`
 //!               `minifenl --nodes 64x48x32 --map twist:0.5 --threads 2`
-//!               `minifenl --preset seeds --nodes 100 --triad --report report.json`
+//!               `minifenl --preset fast --nodes 100 --triad --report report.json`
 //!               `minifenl --nodes 256 --device cuda:1`
 //!               `minifenl --self-test`
 //!               `minifenl strategies --nodes 64`

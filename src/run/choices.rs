@@ -4,7 +4,6 @@ use super::forecast::{Choices, Forecast, Sizes};
 use super::problem::{Case, expected};
 use super::{Deck, Job};
 use crate::mesh::BoxPart;
-use crate::solve::CgVariant;
 use crate::sparse::RowShape;
 
 /// A part's numbers, for a table; the choices; and the memory.
@@ -24,12 +23,12 @@ pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: &Sizes) -> Cho
         [dofs * owned, dofs * dofs * nnz, dofs * dofs * lined, dofs * longest].map(|number| number as usize);
     let shape = RowShape { rows, entries, padded, longest, is_symmetric: true };
     Choices {
-        graph: deck.graph.strategy,
+        graph: deck.graph.strategy.or_default(),
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
         storage: expected::<S>(deck, shape),
         operator: deck.cg.operator,
-        variant: deck.cg.variant.or(CgVariant::default()),
+        variant: deck.cg.variant.or_default(),
         threads: threads as u64,
     }
 }

@@ -90,7 +90,7 @@ fn launches(deck: &Deck, file: &str) -> bool {
         "dirichlet" | "fill" | "places" | "cg_at_once" => deck.has_matrix(),
         "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric" if !deck.has_matrix() => false,
         "dofs" => deck.problem.kind.dofs() > 1,
-        "graph_map" => deck.graph.strategy == graph::Strategy::Map,
+        "graph_map" => deck.graph.strategy == Choice::Given(graph::Strategy::Map),
         // `auto` takes CRS for long rows, which one unknown on `hex8` has not.
         "sparse" => deck.matrix.format == Choice::Given(Format::Crs) || deck.matrix.format == Choice::Auto && is_long,
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,

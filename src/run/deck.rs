@@ -135,7 +135,7 @@ impl Default for ProblemDeck {
 pub struct GraphDeck {
     /// The algorithm; all give the same graph.
     #[serde(with = "by_name")]
-    pub strategy: graph::Strategy,
+    pub strategy: Choice<graph::Strategy>,
 }
 
 /// Settings of the fill.
@@ -226,10 +226,13 @@ impl Default for CgDeck {
     }
 }
 
-/// Device, threads, report, bandwidth.
+/// Preset, device, threads, report, bandwidth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunDeck {
+    /// Algorithms of the settings that are left at `auto`.
+    #[serde(with = "by_name")]
+    pub preset: Preset,
     /// Where the run computes.
     #[serde(with = "by_name")]
     pub device: Device,

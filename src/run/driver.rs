@@ -127,6 +127,7 @@ pub fn solution_on<S: Job>(
     progress: &Progress<'_>,
 ) -> Result<Solution<S::Memory>> {
     let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
+    let deck = &deck.resolved();
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -167,7 +168,7 @@ pub fn solution_on<S: Job>(
         // Ranks start the graph together: its time should not include waiting for the slowest mesh.
         comm.barrier();
         let built = phases.time("graph", || {
-            let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy)?;
+            let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy.or_default())?;
             nodes.step_times.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
             map_stats = nodes.map_stats;
             let graph = space.dof_graph(nodes, case.model.dofs())?;
@@ -236,6 +237,7 @@ mod tests {
     fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
         let mut deck = Deck::default();
         (deck.mesh.nodes, deck.run.device) = (Nodes::new([6; 3]).ok(), Device::Cpu);
+        deck.run.preset = Preset::Fast;
         let errors: Vec<f64> = [2, 2, 1, 3]
             .map(|threads| {
                 deck.run.threads = Some(threads);
@@ -277,6 +279,7 @@ mod tests {
     fn a_solution_has_the_field_of_its_report_at_owned_nodes_and_at_ghosts() {
         let mut deck = Deck::default();
         (deck.mesh.nodes, deck.run.device) = (Nodes::new([6, 5, 9]).ok(), Device::Cpu);
+        deck.run.preset = Preset::Fast;
         let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
         // 60 % more than 3 of 9 layers are 4.8: rank 0 owns 5, which are 67 % more.
         for (ranks, imbalance, found) in [(1, 60.0, 0.0), (3, 0.0, 0.0), (3, 60.0, 200.0 / 3.0)] {
@@ -318,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_host_refuses_a_number_of_threads_per_row_and_takes_the_preset_of_the_papers() {
-        let mut deck = Preset::Seeds.deck().unwrap();
+        let mut deck = Deck::default();
         deck.mesh.nodes = Nodes::new([9; 3]).ok();
         let report = solve_on(&Threads::new(2).unwrap(), &deck, &Solo, &silent).unwrap();
         assert!(report.verified && report.strategies.graph == graph::Strategy::Map, "{report:?}");

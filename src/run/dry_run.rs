@@ -98,6 +98,7 @@ fn of_ranks<S: Job>(
     threads: usize,
     free: Option<u64>,
 ) -> Result<DryRun> {
+    let deck = &deck.resolved();
     let part = share(deck, comm)?;
     agree(comm, deck.check_matrix::<S>())?;
     let (spec, case) = (part.spec(), Case::new(deck, part.spec()));

@@ -202,7 +202,7 @@ pub struct StrategiesReport {
     /// Storage format of the matrix for products; null without a matrix.
     #[serde(serialize_with = "name_or_null")]
     pub format: Option<Format>,
-    /// Why: "asked for", or what `auto` found; "no matrix" without one.
+    /// Why: "given", by flag, deck or preset, or what `auto` found; "no matrix" without one.
     pub format_reason: String,
     /// Bytes that a product moves per row, vectors included; null without a matrix.
     pub format_bytes_per_row: Option<f64>,

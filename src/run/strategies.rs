@@ -5,7 +5,7 @@
 //! fill      strategies x element kernels      values and residual agree with the first to 1e-12 of the largest
 //! product   formats, and threads per row      y agrees with sums by row on one thread of the host to 1e-12 of the largest
 //! ```
-//! The first of each step is that of the papers from which this program comes (`inputs/seeds.toml`); ratios are relative to it. A time
+//! The first of each step is that of the papers from which this program comes (`inputs/papers.toml`); ratios are relative to it. A time
 //! is the median over the rounds of the slowest rank's time. Work of several ranks begins at a barrier. A product reads the ghosts
 //! that are there, and exchanges none.
 
@@ -21,7 +21,6 @@ mod tests;
 pub use compared::{Compared, Promise};
 
 use super::choices::choices;
-use super::deck::Preset;
 use super::driver::{Place, chosen, made};
 use super::forecast::Sizes;
 use super::provenance::{ProvenanceReport, Start, provenance};
@@ -98,7 +97,7 @@ pub fn strategies_on<S: Job>(
     let spec = *part.spec();
     let (sizes, free) = (Sizes::of_box(&part), agree(comm, space.free_bytes(comm))?);
     let mesh = made(space, comm, ElementType::Hex8, part)?;
-    let papers = choices::<S>(&Preset::Seeds.deck()?, space.threads(), &sizes);
+    let papers = choices::<S>(&Deck::default().resolved(), space.threads(), &sizes);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
     progress(Event::Phase("graph"));
     let mut strategies = graphs::measure(&study)?;

@@ -11,7 +11,7 @@ use super::verdict::{Solved, failures};
 use super::{Deck, Job, Report};
 use crate::comm::Communicator;
 use crate::graph::{MapCounts, MapStats};
-use crate::solve::{CgVariant, SolveInfo};
+use crate::solve::SolveInfo;
 use crate::sparse::Precision;
 
 /// The verdict on a run whose solves were not to converge.
@@ -42,7 +42,7 @@ fn cg_name(deck: &Deck, newton: &Ended) -> String {
     match solves(newton).next() {
         Some(info) if info.one_launch => "pipelined in one launch".into(),
         Some(info) => info.variant.to_string(),
-        None => deck.cg.variant.or(CgVariant::default()).to_string(),
+        None => deck.cg.variant.or_default().to_string(),
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn report<S: Job>(
             duplicated_elements: sums[0] - elements,
         },
         strategies: StrategiesReport {
-            graph: deck.graph.strategy,
+            graph: deck.graph.strategy.or_default(),
             fill: deck.fill.strategy.or(S::STRATEGY),
             kernel: deck.element_kernel(),
             contractions: calls.by_name(),

@@ -42,7 +42,7 @@ fn every_strategy_and_kernel_gives_the_same_answer() {
             for (kernel, _) in fill::Kernel::ALL {
                 let report = run(2, 13, |deck| {
                     deck.mesh.map = CoordinateMap::TWIST;
-                    deck.graph.strategy = graph;
+                    deck.graph.strategy = Choice::Given(graph);
                     (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(fill), Choice::Given(kernel));
                 });
                 assert_eq!(report.newton_iterations, expected.newton_iterations, "{graph} {fill} {kernel}");

@@ -33,7 +33,7 @@ fn first_deck() -> (tempfile::TempDir, String) {
 fn every_flag_and_every_key_is_in_the_list() {
     let tasks =
         ["--dry-run", "--dump-deck", "--kernel-info", "--self-test", "--completions", "--man", "--help", "--version"];
-    let others = ["--input", "--no-triad", "--preset", "--quiet", "--verbose", "--color"].into_iter().chain(tasks);
+    let others = ["--input", "--no-triad", "--quiet", "--verbose", "--color"].into_iter().chain(tasks);
     let listed: BTreeSet<String> = SETTINGS.iter().map(|s| s.flag).chain(others).map(String::from).collect();
     let mut command = Args::command();
     command.build();
@@ -159,26 +159,18 @@ fn a_number_of_cg_iterations_is_refused_beside_what_ends_a_solve_before() {
 }
 
 #[test]
-fn flags_override_a_preset_and_fast_is_the_default() {
-    assert_eq!(dumped(&["--preset", "fast"]), dumped(&[]));
-    let seeds = dumped(&["--preset", "seeds"]);
-    for (key, value) in [
-        ("graph.strategy", "\"map\""),
-        ("fill.strategy", "\"scatter\""),
-        ("fill.kernel", "\"contraction\""),
-        ("matrix.format", "\"crs\""),
-        ("matrix.lanes", "\"warp\""),
-        ("mesh.nodes", "64"),
-    ] {
-        assert_eq!(seeds[key], value, "{key}");
-    }
-    for words in [["--preset", "seeds", "--fill", "colour"], ["--fill", "colour", "--preset", "seeds"]] {
-        let mut expected = seeds.clone();
+fn flags_override_a_preset_and_papers_is_the_default() {
+    assert_eq!(dumped(&["--preset", "papers"]), dumped(&[]));
+    let fast = dumped(&["--preset", "fast"]);
+    assert_eq!(fast["run.preset"], "\"fast\"");
+    for words in [["--preset", "fast", "--fill", "colour"], ["--fill", "colour", "--preset", "fast"]] {
+        let mut expected = fast.clone();
         expected.insert("fill.strategy".into(), "\"colour\"".into());
         assert_eq!(dumped(&words), expected);
     }
-    let (_folder, path) = written("");
-    assert!(Args::try_parse_from(["minifenl", "--preset", "seeds", "--input", &path]).is_err());
+    let (_folder, path) = written("[run]\npreset = \"fast\"\n");
+    assert_eq!(dumped(&["--input", &path]), fast);
+    assert_eq!(dumped(&["--input", &path, "--preset", "papers"]), dumped(&[]));
     assert!(Args::try_parse_from(["minifenl", "--preset", "seed"]).is_err());
 }
 
@@ -189,7 +181,9 @@ fn threads_per_row_are_refused_but_in_crs_on_a_gpu() {
         deck.map(|deck| deck.matrix.lanes.to_string()).map_err(|error| error.to_string())
     };
     assert_eq!(deck(&["8", "--format", "crs", "--device", "cuda"]).unwrap(), "8");
-    for words in [&["8"][..], &["8", "--format", "symmetric"], &["8", "--format", "crs", "--device", "cpu"]] {
+    for words in
+        [&["8", "--preset", "fast"][..], &["8", "--format", "symmetric"], &["8", "--format", "crs", "--device", "cpu"]]
+    {
         let message = deck(words).unwrap_err();
         assert!(message.starts_with("matrix.lanes (--lanes): 8: only products in CRS on a GPU"), "{message}");
     }

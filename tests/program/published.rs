@@ -24,7 +24,7 @@ const FIXED: f64 = 2.0 * (2.0 * 13.0 * 19.0 - 35.0) + 2.0 * 13.0 * 19.0 + 70.0;
 fn run(flags: &[&str]) -> (String, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
-    let fixed = ["--nodes", "5x7x11", "--size", "1,2,3", "--device", "cpu"];
+    let fixed = ["--nodes", "5x7x11", "--size", "1,2,3", "--device", "cpu", "--preset", "fast"];
     let report = ["--report", path.to_str().unwrap()];
     let threads: &[&str] = if flags.contains(&"--threads") { &[] } else { &["--threads", "1"] };
     let (code, out, err) = support::run("minifenl", &[&fixed[..], threads, flags, &report].concat());

@@ -124,7 +124,7 @@ fn part(nodes: [u64; 3], rank: usize, ranks: usize) -> BoxPart {
 fn deck(nodes: [u64; 3], choices: &Choices) -> Deck {
     let mut deck = Deck::default();
     deck.mesh.nodes = Nodes::new(nodes).ok();
-    (deck.graph.strategy, deck.fill.kernel) = (choices.graph, Choice::Given(choices.kernel));
+    (deck.graph.strategy, deck.fill.kernel) = (Choice::Given(choices.graph), Choice::Given(choices.kernel));
     deck.fill.strategy = Choice::Given(choices.fill);
     (deck.matrix.format, deck.matrix.values) = (Choice::Given(choices.storage.format), choices.storage.values);
     // A loose solve allocates as much as a tight one.
@@ -211,7 +211,8 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let in_mesh = peak_of(&mut || mesh = part.take().map(|part| Mesh::new(space, part).unwrap()));
     let mesh = mesh.unwrap();
     let (table, rows) = (&mesh.elem_node, mesh.map.owned_count());
-    let in_graph = peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy).unwrap()));
+    let in_graph =
+        peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy.or_default()).unwrap()));
     let input = || ProblemInput { deck, links: &links, mesh: &mesh, phases: &phases, progress: &progress };
     let mut problem = None;
     let mut new = || problem = Some(Problem::new(space, input(), graph.take()).unwrap());

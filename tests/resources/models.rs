@@ -94,7 +94,7 @@ impl Case {
         let mut deck = Deck::default();
         let Case { problem, element, points, choices } = self;
         (deck.mesh.nodes, deck.mesh.element, deck.problem.kind) = (Nodes::new(*points).ok(), *element, *problem);
-        (deck.graph.strategy, deck.fill.strategy) = (choices.graph, Choice::Given(choices.fill));
+        (deck.graph.strategy, deck.fill.strategy) = (Choice::Given(choices.graph), Choice::Given(choices.fill));
         deck.cg.operator = choices.operator;
         if choices.operator == Operator::Assembled {
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(choices.storage.format), choices.storage.values);

@@ -78,7 +78,7 @@ impl Deck {
             let why = "fill.strategy (--fill) is scatter, which adds in any order; give auto, gather or colour";
             return refuse("run.deterministic", true, why);
         }
-        let is_crs = self.matrix.format == Choice::Given(Format::Crs);
+        let is_crs = self.resolved().matrix.format == Choice::Given(Format::Crs);
         self.matrix.lanes.check(is_crs && run.device != Device::Cpu)?;
         for (key, value) in [("newton.tolerance", newton.tolerance), ("cg.tolerance", self.cg_tolerance())] {
             if !(value > 0.0 && value < 1.0) {

@@ -18,6 +18,14 @@ impl<T: Copy> Choice<T> {
         self.given().unwrap_or(suited)
     }
 
+    /// The choice, with the type's default for `auto`.
+    pub fn or_default(self) -> T
+    where
+        T: Default,
+    {
+        self.or(T::default())
+    }
+
     /// The choice, `None` for `auto`.
     pub fn given(self) -> Option<T> {
         match self {

@@ -1,59 +1,71 @@
-//! Decks by name: the fastest algorithms, and those of the papers from which this program comes.
+//! Sets of algorithms by name: those of the papers from which this program comes, and the fastest. A preset chooses what the deck leaves
+//! to the program as `auto`.
 
-use super::Deck;
-use crate::Result;
+use super::{Choice, Deck, RowLanes};
 use crate::space::named_choice;
+use crate::{fill, graph, solve::CgVariant, sparse::Format};
 
 named_choice! { "preset";
-    /// A deck that the program brings along.
+    /// Algorithms of the settings that a deck leaves at `auto`.
     #[derive(Default)]
     pub enum Preset {
-        /// The algorithms that are fastest here: the default deck.
+        /// Those of `inputs/papers.toml`: node pairs in a concurrent map, atomic scatter-add, Intrepid's contractions, CRS, a thread per row
+        /// on a CPU and a warp per row on a GPU, classic CG.
         #[default]
+        Papers = "papers",
+        /// The fastest on the device.
         Fast = "fast",
-        /// `inputs/seeds.toml`: node pairs in a concurrent map, atomic scatter-add, contraction kernels, CRS.
+        /// Earlier name of `papers`.
         Seeds = "seeds",
     }
 }
 
-impl Preset {
-    /// The deck of the preset.
-    ///
-    /// # Errors
-    /// None for the decks that this file names, which a test reads.
-    pub fn deck(self) -> Result<Deck> {
-        match self {
-            Preset::Fast => Ok(Deck::default()),
-            Preset::Seeds => Deck::parse("inputs/seeds.toml", include_str!("../../../inputs/seeds.toml")),
+impl Deck {
+    /// Returns the deck with the algorithms of its preset in place of `auto`. Of the preset `papers` a deterministic run gathers instead
+    /// of adding atomically.
+    pub(in crate::run) fn resolved(&self) -> Deck {
+        let mut deck = self.clone();
+        if deck.run.preset == Preset::Fast || !deck.has_matrix() {
+            return deck;
         }
+        let strategy = if deck.run.deterministic { fill::Strategy::Gather } else { fill::Strategy::Scatter };
+        deck.graph.strategy = Choice::Given(deck.graph.strategy.or(graph::Strategy::Map));
+        deck.fill.strategy = Choice::Given(deck.fill.strategy.or(strategy));
+        deck.fill.kernel = Choice::Given(deck.fill.kernel.or(fill::Kernel::Intrepid));
+        deck.matrix.format = Choice::Given(deck.matrix.format.or(Format::Crs));
+        deck.cg.variant = Choice::Given(deck.cg.variant.or(CgVariant::Classic));
+        if deck.matrix.lanes == RowLanes::Auto {
+            deck.matrix.lanes = RowLanes::Warp;
+        }
+        deck
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::deck::{Choice, RowLanes};
-    use crate::solve::CgVariant;
-    use crate::sparse::Format;
-    use crate::{fill, graph};
 
     #[test]
-    fn presets_have_their_algorithms_and_no_mesh_of_their_own() {
-        let (fast, seeds) = (Preset::Fast.deck().unwrap(), Preset::Seeds.deck().unwrap());
-        assert_eq!(fast, Deck::default());
-        assert_eq!(seeds.graph.strategy, graph::Strategy::Map);
-        assert_eq!(seeds.fill.strategy, Choice::Given(fill::Strategy::Scatter));
-        assert_eq!(seeds.fill.kernel, Choice::Given(fill::Kernel::Table));
-        assert_eq!((seeds.matrix.format, seeds.matrix.lanes), (Choice::Given(Format::Crs), RowLanes::Warp));
-        assert_eq!(seeds.cg.variant, Choice::Given(CgVariant::Classic));
-        let algorithms = Deck {
-            graph: seeds.graph.clone(),
-            fill: seeds.fill.clone(),
-            matrix: seeds.matrix.clone(),
-            cg: seeds.cg.clone(),
-            ..Deck::default()
-        };
-        assert_eq!(algorithms, seeds, "the problem and its tolerances are those of the default deck");
-        assert_eq!((seeds.cg_tolerance(), seeds.cg.max_iterations), (fast.cg_tolerance(), fast.cg.max_iterations));
+    fn the_default_preset_is_the_deck_of_the_papers() {
+        let written = Deck::parse("papers.toml", include_str!("../../../inputs/papers.toml")).unwrap();
+        assert_eq!(Deck::default().resolved(), written);
+        assert_eq!(written.resolved(), written, "every algorithm is written out");
+        let mut fast = Deck::default();
+        fast.run.preset = Preset::Fast;
+        assert_eq!(fast.resolved(), fast);
+    }
+
+    #[test]
+    fn given_settings_stay_and_what_papers_cannot_do_is_replaced() {
+        let mut deck = Deck::default();
+        deck.fill.strategy = Choice::Given(fill::Strategy::Colour);
+        deck.matrix.lanes = "8".parse().unwrap();
+        let resolved = deck.resolved();
+        assert_eq!((resolved.fill.strategy, resolved.matrix.lanes), (deck.fill.strategy, deck.matrix.lanes));
+        assert_eq!(resolved.graph.strategy, Choice::Given(graph::Strategy::Map));
+        (deck.fill.strategy, deck.run.deterministic) = (Choice::Auto, true);
+        assert_eq!(deck.resolved().fill.strategy, Choice::Given(fill::Strategy::Gather));
+        deck.cg.operator = "matrix-free".parse().unwrap();
+        assert_eq!(deck.resolved(), deck, "nothing is stored");
     }
 }

@@ -209,7 +209,8 @@ prop_compose! {
         deck.mesh.imbalance = 10.0 * t.0;
         deck.mesh.map = [CoordinateMap::None, CoordinateMap::Bubble(amplitude), CoordinateMap::Twist(amplitude)][map];
         (deck.problem.t_min, deck.problem.t_max) = t;
-        deck.graph.strategy = graph::Strategy::ALL[graph].0;
+        deck.graph.strategy = Choice::Given(graph::Strategy::ALL[graph].0);
+        deck.run.preset = Preset::ALL[fill].0;
         deck.fill.strategy = Choice::Given(fill::Strategy::ALL[fill].0);
         deck.fill.kernel = Choice::Given(fill::Kernel::ALL[kernel].0);
         (deck.cg.tolerance, deck.newton.max_iterations) = (Some(tolerance), limit);

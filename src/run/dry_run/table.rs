@@ -109,7 +109,7 @@ mod tests {
         for line in [
             "mesh        9 x 8 x 7 = 504 nodes, 336 elements",
             "parallel    1 rank x 2 threads on cpu",
-            "strategies  graph gather, fill colour, kernel fused",
+            "strategies  graph map, fill scatter, kernel intrepid",
             "part        the whole box",
             "            504 nodes, 0 ghosts",
             // 25 x 22 x 19 pairs of neighbours.

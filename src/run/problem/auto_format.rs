@@ -51,7 +51,7 @@ pub(super) fn before<S: Formats>(
             );
             return Err(Error::Invalid(why));
         }
-        return chosen(format, "asked for");
+        return chosen(format, "given");
     }
     let shape = agree(comm, shape())?;
     if let Some(by_rows) = S::BY_ROWS {

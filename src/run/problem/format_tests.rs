@@ -2,7 +2,7 @@
 
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
-use crate::run::deck::{Choice, Nodes, ProblemKind};
+use crate::run::deck::{Choice, Nodes, Preset, ProblemKind};
 use crate::run::{Deck, Device, Report, silent, solve, solve_on};
 use crate::space::Threads;
 use crate::sparse::{Format, Precision};
@@ -12,6 +12,7 @@ const FORMATS: [Format; 3] = [Format::Crs, Format::Pattern, Format::Symmetric];
 fn deck(kind: ProblemKind, nodes: [u64; 3], map: &str) -> Deck {
     let mut deck = Deck::default();
     (deck.mesh.nodes, deck.run.device, deck.problem.kind) = (Nodes::new(nodes).ok(), Device::Cpu, kind);
+    deck.run.preset = Preset::Fast;
     deck.mesh.map = map.parse().unwrap();
     deck.run.threads = Some(2);
     deck
@@ -42,7 +43,7 @@ fn no_storage_changes_an_error_and_the_true_residual_shows_rounded_values() {
                 assert!(report.verified, "{what}: {:?}", report.verdict);
                 let strategies = &report.strategies;
                 assert_eq!((strategies.format, strategies.matrix_values), (Some(format), values));
-                assert_eq!(strategies.format_reason, "asked for");
+                assert_eq!(strategies.format_reason, "given");
                 for (found, expected) in [(report.error_max, plain.error_max), (report.error_l2, plain.error_l2)] {
                     assert!((found / expected - 1.0).abs() < 5e-4, "{what}: {found:e}, {expected:e}");
                 }

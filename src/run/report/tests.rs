@@ -38,7 +38,7 @@ pub(super) fn sample() -> Report {
             operator: crate::run::deck::Operator::Assembled,
             halo: None,
             format: Some(crate::sparse::Format::Crs),
-            format_reason: "asked for".into(),
+            format_reason: "given".into(),
             format_bytes_per_row: Some(332.0),
             matrix_values: crate::sparse::Precision::F64,
         },

@@ -23,7 +23,7 @@ pub struct Compared {
     /// The strategy.
     pub name: String,
     /// Whether the papers' path takes it on this device.
-    pub is_seeds: bool,
+    pub is_papers: bool,
     /// Seconds of each round, on the slowest rank; empty where the device does not offer the strategy.
     pub seconds: Vec<f64>,
     /// Median of `seconds`; null where the device does not offer the strategy.
@@ -53,9 +53,9 @@ impl Compared {
 
     /// Sets the ratios to the papers' strategy of the same step.
     pub(super) fn with_ratios(mut strategies: Vec<Self>) -> Vec<Self> {
-        let seeds = strategies.iter().find(|strategy| strategy.is_seeds).and_then(|strategy| strategy.median_seconds);
+        let papers = strategies.iter().find(|strategy| strategy.is_papers).and_then(|strategy| strategy.median_seconds);
         for strategy in &mut strategies {
-            strategy.speedup = seeds.zip(strategy.median_seconds).map(|(seeds, own)| seeds / own);
+            strategy.speedup = papers.zip(strategy.median_seconds).map(|(papers, own)| papers / own);
         }
         strategies
     }

@@ -45,7 +45,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
             let compared = Compared {
                 step: "fill",
                 name: format!("{strategy_name}, {kernel_name}"),
-                is_seeds: (strategy, kernel) == (study.papers.fill, study.papers.kernel),
+                is_papers: (strategy, kernel) == (study.papers.fill, study.papers.kernel),
                 tolerance: TOLERANCE,
                 promise: if strategy == Strategy::Scatter { Promise::AnyOrder } else { Promise::SameBits },
                 ..Compared::default()

@@ -36,7 +36,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
         let compared = Compared {
             step: "graph",
             name: name.into(),
-            is_seeds: strategy == study.papers.graph,
+            is_papers: strategy == study.papers.graph,
             promise: Promise::Identical,
             ..Compared::default()
         };

@@ -36,7 +36,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
                     Some(lanes) => format!("{format}, {lanes} per row"),
                     None => format.to_string(),
                 },
-                is_seeds: format == study.papers.storage.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp),
+                is_papers: format == study.papers.storage.format && lanes.is_none_or(|lanes| lanes == Lanes::Warp),
                 tolerance: TOLERANCE,
                 ..Compared::default()
             };

@@ -5,7 +5,7 @@ use crate::run::report::{columns, count};
 
 const LEGEND: &str = "\
 ms          median of the rounds, slowest rank; a product without its exchange
-speed       times faster than the papers' strategy (--preset seeds), which is 1
+speed       times faster than the papers' strategy (preset papers), which is 1
 run MiB     forecast for a run with it, else with the papers' choices, all ranks
 difference  graph: entries that differ from the first; fill: largest difference
             from the first, product: from sums by row, relative to the largest
@@ -48,7 +48,7 @@ impl StrategyStudy {
 }
 
 fn line(strategy: &Compared) -> Vec<String> {
-    let name = format!("{}{}", strategy.name, if strategy.is_seeds { " (seeds)" } else { "" });
+    let name = format!("{}{}", strategy.name, if strategy.is_papers { " (papers)" } else { "" });
     let Some(seconds) = strategy.median_seconds else {
         let none = || "-".to_string();
         return vec![name, none(), none(), none(), none(), "not on this device".into()];

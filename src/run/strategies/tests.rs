@@ -29,15 +29,15 @@ fn every_strategy_is_measured_and_right() {
         .chain(["crs", "pattern", "symmetric"].map(|format| ("product", format)))
         .collect();
     assert_eq!(names, expected);
-    let seeds: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_seeds).collect();
-    assert_eq!(seeds.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, table", "crs"]);
+    let papers: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_papers).collect();
+    assert_eq!(papers.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, table", "crs"]);
     for strategy in &study.strategies {
         assert_eq!(strategy.seconds.len(), 3);
         assert!(
             strategy.seconds.contains(&strategy.median_seconds.unwrap()) && strategy.run_bytes > 10_000,
             "{strategy:?}"
         );
-        assert!(strategy.speedup == Some(1.0) || !strategy.is_seeds, "{strategy:?}");
+        assert!(strategy.speedup == Some(1.0) || !strategy.is_papers, "{strategy:?}");
     }
     // Kernels and orders of summation round differently: a study of one result against itself would find no difference.
     assert!(study.strategies.iter().any(|strategy| strategy.step == "fill" && strategy.difference > Some(0.0)));

@@ -34,7 +34,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     let words = ["strategies", "--nodes", "9x8x7", "--device", "cpu", "--threads", "2", "--rounds", "2"];
     let (code, out, err) = run(&[&words[..], &["--report", path.to_str().unwrap()]].concat());
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, table (seeds)"), "{out}");
+    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, table (papers)"), "{out}");
     let study = json(&path);
     assert_eq!((&study["verified"], &study["rounds"], &study["nodes"]), (&true.into(), &2.into(), &504.into()));
     let provenance = &study["provenance"];
@@ -49,7 +49,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
         assert_eq!(strategy["seconds"].as_array().unwrap().len(), 2, "{strategy}");
         assert!(strategy["difference"].as_f64().unwrap() <= strategy["tolerance"].as_f64().unwrap(), "{strategy}");
         let speedup = strategy["speedup"].as_f64().unwrap();
-        assert!(speedup > 0.0 && (speedup == 1.0 || strategy["is_seeds"] == false), "{strategy}");
+        assert!(speedup > 0.0 && (speedup == 1.0 || strategy["is_papers"] == false), "{strategy}");
     }
     for (words, part) in [
         (&["strategies", "--rounds", "0"][..], "--rounds"),

@@ -101,15 +101,16 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
     let ((_, script, _), folder) = (run(&["--completions", "bash"]), tempfile::tempdir().unwrap());
     for (flag, names) in [
         ("--map", "none bubble twist"),
-        ("--graph", "map dashmap gather sort"),
+        ("--graph", "auto map dashmap gather sort"),
         ("--fill", "auto scatter gather colour"),
-        ("--kernel", "auto table fused"),
+        ("--kernel", "auto intrepid table fused"),
+        ("--layout", "auto left right"),
         ("--cg-variant", "auto classic single-reduction"),
         ("--operator", "assembled matrix-free"),
         ("--device", "auto cpu cuda"),
         ("--format", "auto crs pattern symmetric"),
         ("--color", "auto always never"),
-        ("--preset", "fast seeds"),
+        ("--preset", "papers fast seeds"),
         ("--lanes", "auto warp 1 2 4 8 16 32"),
         ("--completions", "bash elvish fish powershell zsh"),
     ] {

@@ -53,7 +53,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 23] = [
+const VALUES: [(&str, &[&str], &[&str]); 27] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -69,9 +69,13 @@ const VALUES: [(&str, &[&str], &[&str]); 23] = [
     ("--imbalance", &["0", "12.5", "1e3"], &["-1", "nan", "inf", "1e7", "x", "50%", "--size"]),
     ("--t-min", &["1", "0.5"], &["nan", "-1", "0", "1e400", "1e-400", "-inf", "--t-max", "1,5"]),
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
-    ("--graph", &["map", "dashmap", "gather", "sort"], &["auto", "Sort", "-1", "--fill"]),
+    ("--graph", &["auto", "map", "dashmap", "gather", "sort"], &["Sort", "-1", "--fill"]),
+    ("--preset", &["papers", "fast", "seeds"], &["auto", "paper", "Fast", "-1"]),
     ("--fill", &["auto", "scatter", "gather", "colour"], &["color", "sort", "0"]),
-    ("--kernel", &["auto", "table", "fused"], &["automatic", "fuse", "-x"]),
+    ("--kernel", &["auto", "intrepid", "table", "fused"], &["automatic", "fuse", "-x"]),
+    ("--workset", &["8", "1000"], &["0", "-1", "8.5", "many"]),
+    ("--layout", &["auto", "left", "right"], &["Left", "rows", "-1"]),
+    ("--variant", &["auto", "flat", "dmma"], &["Flat", "tile", "-1"]),
     // `ad` refuses the kernel fused.
     ("--jacobian", &["analytic"], &["dual", "AD", "-x"]),
     ("--newton-tolerance", &["1e-7", "0.5"], TOLERANCES),

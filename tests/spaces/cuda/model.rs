@@ -93,7 +93,7 @@ fn strategies_formats_and_variants_solve_the_same_problem() {
         }
         deck.cg.variant = Choice::Auto;
         for (strategy, name) in graph::Strategy::ALL.into_iter().filter(|(_, name)| *name != "dashmap") {
-            deck.graph.strategy = strategy;
+            deck.graph.strategy = Choice::Given(strategy);
             check(&format!("{problem} on {element}, graph {name}"), &solved(&space, &deck), &expected);
         }
     }
