@@ -6,7 +6,9 @@
 use minifenl::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
 use minifenl::element::{Basis, BasisTables, ElementType, reference};
 use minifenl::fill::{ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel, TableKernel, Wanted};
+use minifenl::fill::{IntrepidKernel, Workset, Worksets};
 use minifenl::mesh::{ElemNode, Mesh};
+use minifenl::space::Layout;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -47,12 +49,12 @@ fn wavy_box(n: usize) -> (ElemNode, Vec<[f64; 3]>, Vec<f64>) {
 }
 
 fn kernel<const ND: usize>(name: &str, kernel: &impl ElementKernel<ND>, elem_count: usize) {
-    let mut evaluate = kernel.evaluator(Wanted { matrix: true, residual: true });
+    let mut evaluate = kernel.evaluator(Wanted { matrix: true, residual: true }, 0..elem_count).unwrap();
     let mut batch = ElementBatch::ZERO;
     let out = &mut batch;
     let time = best(elem_count, || {
         for first in (0..elem_count).step_by(LANES) {
-            evaluate(first..(first + LANES).min(elem_count), out);
+            evaluate(first..(first + LANES).min(elem_count), out).unwrap();
             black_box(&*out);
         }
     });
@@ -88,6 +90,15 @@ fn main() {
     let (hex8, nodal) = (tables(ElementType::Hex8), solution.iter().map(|&t| [t]).collect::<Vec<_>>());
     let by_hand = EquationKernel::<1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
     kernel("equation", &by_hand, elem_node.elem_count());
+    for (layout, name) in Layout::ALL {
+        for cells in [8, 16, 32, 64, 128, 256] {
+            let workset = Workset { cells: Some(cells), layout: Some(layout), ..Workset::default() };
+            let worksets = Worksets::new(&hex8, elem_node.elem_count(), workset, 1).unwrap();
+            let composed =
+                IntrepidKernel::<1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal, &worksets).unwrap();
+            kernel(&format!("intrepid, {name}, {cells} cells"), &composed, elem_node.elem_count());
+        }
+    }
     for (jacobian, name) in Jacobian::ALL {
         let heat = WithJacobian { equation: heat, jacobian };
         let chosen = EquationKernel::<1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();

@@ -1,5 +1,6 @@
 //! Element matrices as a user of the library writes them: once, generic over the number, for one element or a batch in vector lanes.
 
+use minifenl::Result;
 use minifenl::element::HEX8;
 use minifenl::fill::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use minifenl::space::lanes::{HALF_LANES, Lanes, Number};
@@ -230,13 +231,14 @@ macro_rules! batched {
         }
 
         impl ElementKernel<$dofs> for Batched<'_, $element, $nodes> {
-            fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, $dofs> {
-                Box::new(move |elems, out| {
+            fn evaluator(&self, wanted: Wanted, _: Range<usize>) -> Result<Evaluate<'_, $dofs>> {
+                Ok(Box::new(move |elems, out| {
                     if wanted.residual {
                         out.residual = [[0.0; _]; _];
                     }
                     $evaluate(self.0, elems, out);
-                })
+                    Ok(())
+                }))
             }
         }
     };
@@ -250,8 +252,8 @@ batched!(TetElasticity, tet_elasticity, 4, 12);
 pub struct Given<'a>(pub &'a [f64]);
 
 impl<const ND: usize> ElementKernel<ND> for Given<'_> {
-    fn evaluator(&self, _: Wanted) -> Evaluate<'_, ND> {
-        Box::new(|elems, out| {
+    fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, ND>> {
+        Ok(Box::new(|elems, out| {
             for (lane, elem) in elems.enumerate() {
                 let matrix = &self.0[elem * ND * ND..][..ND * ND];
                 for i in 0..ND {
@@ -261,6 +263,7 @@ impl<const ND: usize> ElementKernel<ND> for Given<'_> {
                     out.residual[i][lane] = 0.0;
                 }
             }
-        })
+            Ok(())
+        }))
     }
 }

@@ -63,9 +63,11 @@ pub use cuda::{
     HeatInput,
 };
 pub use dirichlet::{Boundary, Dirichlet};
+#[cfg(feature = "cli")]
+pub(crate) use host::workset_bytes;
 pub use host::{
     ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel, HostAssembly, HostOperator,
-    Parts, TableKernel, Wanted, element_fn,
+    IntrepidKernel, Parts, TableKernel, Wanted, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

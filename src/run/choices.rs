@@ -26,6 +26,7 @@ pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: &Sizes) -> Cho
         graph: deck.graph.strategy.or_default(),
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
+        workset: deck.workset(),
         storage: expected::<S>(deck, shape),
         operator: deck.cg.operator,
         variant: deck.cg.variant.or_default(),

@@ -55,6 +55,8 @@ pub struct Choices {
     pub fill: fill::Strategy,
     /// Element kernel.
     pub kernel: fill::Kernel,
+    /// Worksets of the element kernel.
+    pub workset: fill::Workset,
     /// Storage of the matrix.
     pub storage: MatrixStorage,
     /// What CG multiplies by.

@@ -139,6 +139,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
         graph,
         fill,
         kernel: fill::Kernel::Fused,
+        workset: fill::Workset::default(),
         storage: Format::Crs.into(),
         operator: Operator::Assembled,
         variant: CgVariant::default(),
@@ -249,8 +250,16 @@ fn what_a_dry_run_prints_is_the_measured_peak() {
         (graph::Strategy::Map, fill::Strategy::Gather, Format::Symmetric, 2),
     ] {
         let (kernel, variant) = (fill::Kernel::Fused, CgVariant::default());
-        let choices =
-            Choices { graph, fill, kernel, storage: format.into(), operator: Operator::Assembled, variant, threads };
+        let choices = Choices {
+            graph,
+            fill,
+            kernel,
+            workset: fill::Workset::default(),
+            storage: format.into(),
+            operator: Operator::Assembled,
+            variant,
+            threads,
+        };
         let flags = format!(
             "--dry-run --device cpu --nodes 36x34x30 --graph {graph} --fill {fill} --format {format} --threads {threads}"
         );

@@ -37,6 +37,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
             graph,
             fill,
             kernel,
+            workset: fill::Workset::default(),
             storage: format.into(),
             operator: Operator::Assembled,
             variant: CgVariant::default(),
@@ -76,8 +77,16 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
     let mut cases = Vec::new();
     let mut add = |problem, element, points, graph, fill, format: Format| {
         let (kernel, variant) = (fill::Kernel::Table, CgVariant::default());
-        let choices =
-            Choices { graph, fill, kernel, storage: format.into(), operator: Operator::Assembled, variant, threads: 1 };
+        let choices = Choices {
+            graph,
+            fill,
+            kernel,
+            workset: fill::Workset::default(),
+            storage: format.into(),
+            operator: Operator::Assembled,
+            variant,
+            threads: 1,
+        };
         cases.push(Case { problem, element, points, choices });
     };
     let (gather, graph) = (fill::Strategy::Gather, graph::Strategy::Gather);
@@ -139,6 +148,7 @@ fn a_gpu_holds_a_node_in_510_bytes() {
                 graph,
                 fill,
                 kernel,
+                workset: fill::Workset::default(),
                 storage: format.into(),
                 operator: Operator::Assembled,
                 variant: CgVariant::default(),

@@ -3,7 +3,9 @@
 //! One element is evaluated at a time, so such a kernel gains nothing from vector lanes.
 
 use super::kernel::{ElementKernel, Evaluate};
+use crate::Result;
 use crate::fill::Wanted;
+use std::ops::Range;
 
 /// Makes a kernel from `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`: `f` itself, with the types of such a
 /// function. Both are on the stack of the thread: 8 NN (NN + 1) bytes, so that more than 200 nodes need an [`ElementKernel`], which
@@ -19,8 +21,8 @@ impl<F, const NN: usize> ElementKernel<NN> for F
 where
     F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,
 {
-    fn evaluator(&self, _: Wanted) -> Evaluate<'_, NN> {
-        Box::new(|elems, out| {
+    fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, NN>> {
+        Ok(Box::new(|elems, out| {
             for (lane, elem) in elems.enumerate() {
                 let (matrix, residual) = self(elem);
                 for i in 0..NN {
@@ -30,6 +32,7 @@ where
                     }
                 }
             }
-        })
+            Ok(())
+        }))
     }
 }

@@ -5,13 +5,14 @@
 //! | heat, derivatives by hand | `hex8` | `Fused` | [`FusedKernel`] |
 //! | heat, derivatives by hand | `hex8` | `Table` | [`TableKernel`] |
 //! | any | any volume type | `Table` | [`EquationKernel`] |
+//! | any | any volume type | `Intrepid` | [`IntrepidKernel`] |
 
 use super::any_equation::{AnyEquation, elastic, scalar};
-use super::kernel::EquationKernel;
+use super::kernel::{EquationKernel, Integrand};
 use super::volumes::on_volume;
-use super::{Elements, Fill, FusedKernel, TableKernel};
+use super::{Elements, Fill, FusedKernel, IntrepidKernel, TableKernel, Worksets};
 use crate::element::equations::{Heat, Model, ModelEquation};
-use crate::element::{Analytic, Basis, ElementType, HEX8_NODES};
+use crate::element::{Analytic, Basis, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
     Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, Workset,
@@ -22,6 +23,7 @@ use crate::space::{HostMemory, HostSpace};
 use crate::sparse::{HostMatrix, MatrixStorage};
 use crate::{Error, Result};
 use std::fmt::{Debug, Formatter};
+use std::sync::Arc;
 
 type Work<S> = dyn FnMut(&S, &[[f64; 3]], &[f64], &mut StoredSystem<S>, &mut [f64]) -> Result<()>;
 
@@ -30,6 +32,8 @@ pub struct HostAssembly<S: HostSpace> {
     /// Assembles as [`Assemble::assemble`].
     work: Box<Work<S>>,
     stored_bytes: u64,
+    /// Returns the calls of contractions so far.
+    calls: Box<dyn Fn() -> ContractionCalls>,
 }
 
 impl<S: HostSpace> Debug for HostAssembly<S> {
@@ -39,35 +43,44 @@ impl<S: HostSpace> Debug for HostAssembly<S> {
 }
 
 /// [`FusedKernel`] or [`TableKernel`].
-fn heat_on_hex8_by<S: HostSpace>(heat: Heat, kernel: Kernel, mut fill: Fill<HEX8_NODES>) -> HostAssembly<S> {
+fn heat_on_hex8_by<S: HostSpace>(heat: Heat, is_fused: bool, mut fill: Fill<HEX8_NODES>) -> HostAssembly<S> {
     let stored_bytes = fill.stored_bytes();
     let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
         let elem_node = fill.elem_node().clone();
         let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
         let matrix = system.matrix.assembled_mut();
-        match kernel {
-            Kernel::Fused => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
-            Kernel::Intrepid | Kernel::Table => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
+        match is_fused {
+            true => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
+            false => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
         }
     };
-    HostAssembly { work: Box::new(work), stored_bytes }
+    HostAssembly { work: Box::new(work), stored_bytes, calls: Box::new(ContractionCalls::default) }
 }
 
-/// [`EquationKernel`] of an element of `NN` nodes and `ND` dofs.
+/// [`EquationKernel`], or [`IntrepidKernel`] on worksets, of an element of `NN` nodes and `ND` dofs.
 fn of_element<S: HostSpace, const D: usize, const NN: usize, const ND: usize>(
     equation: Box<dyn AnyEquation<D>>,
     on: FieldOn<'_, HostMemory>,
     mut fill: Fill<ND>,
-) -> HostAssembly<S> {
+    worksets: impl FnOnce(&BasisTables) -> Result<Option<Arc<Worksets<D>>>>,
+) -> Result<HostAssembly<S>> {
     let (tables, elem_node) = (Basis::new(on.element).at(&on.element.rule()), on.elem_node.clone());
-    let stored_bytes = fill.stored_bytes();
+    let (stored_bytes, worksets) = (fill.stored_bytes(), worksets(&tables)?);
+    let counted = worksets.clone();
+    let calls = move || counted.as_ref().map_or(ContractionCalls::default(), |worksets| worksets.calls());
     let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
         let (of_nodes, rest) = unknowns.as_chunks::<D>();
         check_length("assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
-        let kernel = EquationKernel::<D, NN, ND>::of_any(&*equation, &tables, &elem_node, coords, of_nodes)?;
-        fill.assemble(space, &kernel, system.matrix.assembled_mut(), residual)
+        let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
+        let matrix = system.matrix.assembled_mut();
+        match &worksets {
+            Some(worksets) => {
+                fill.assemble(space, &IntrepidKernel::<D, NN, ND>::of_any(integrand, worksets)?, matrix, residual)
+            }
+            None => fill.assemble(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, matrix, residual),
+        }
     };
-    HostAssembly { work: Box::new(work), stored_bytes }
+    Ok(HostAssembly { work: Box::new(work), stored_bytes, calls: Box::new(calls) })
 }
 
 impl<S: HostSpace> Assemble for S {
@@ -94,27 +107,30 @@ impl<S: HostSpace> Assemble for S {
         &self,
         strategy: Strategy,
         kernel: Kernel,
-        _workset: Workset,
+        workset: Workset,
         model: &Model,
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<S>,
     ) -> Result<HostAssembly<S>> {
         let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
         check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
-        if kernel == Kernel::Intrepid {
-            return Err(no_kernel(kernel, on.element));
-        }
-        if let Some(heat) = heat_on_hex8(model, on.element) {
-            return Ok(heat_on_hex8_by(heat, kernel, Fill::prepare(self, strategy, crs, elem)?));
-        }
-        if kernel == Kernel::Fused {
-            return Err(no_kernel(kernel, on.element));
+        match (kernel, heat_on_hex8(model, on.element)) {
+            (Kernel::Fused | Kernel::Table, Some(heat)) => {
+                let fill = Fill::prepare(self, strategy, crs, elem)?;
+                return Ok(heat_on_hex8_by(heat, kernel == Kernel::Fused, fill));
+            }
+            (Kernel::Fused, None) => return Err(no_kernel(kernel, on.element)),
+            (Kernel::Intrepid, _) | (Kernel::Table, None) => {}
         }
         let refused = || Err(two_dimensional("assembly", on.element));
         macro_rules! build {
             ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
                 let fill = Fill::prepare(self, strategy, crs, elem)?;
-                Ok(of_element::<S, $dofs, $nodes, { $dofs * $nodes }>($equation, on, fill))
+                let worksets = |tables: &_| {
+                    let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, self.concurrency());
+                    (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
+                };
+                of_element::<S, $dofs, $nodes, { $dofs * $nodes }>($equation, on, fill, worksets)
             }};
         }
         match model.equation {
@@ -138,8 +154,8 @@ impl<S: HostSpace> Assemble for S {
         assembly.stored_bytes
     }
 
-    fn contractions(_: &HostAssembly<S>) -> ContractionCalls {
-        ContractionCalls::default()
+    fn contractions(assembly: &HostAssembly<S>) -> ContractionCalls {
+        (assembly.calls)()
     }
 
     fn sample(&self, exact: &Analytic, node_coord: &[[f64; 3]], count: usize) -> Result<Vec<f64>> {

@@ -94,11 +94,11 @@ impl<const NN: usize> Gather<NN> {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
                     let mut residual = residual.iter_mut();
-                    let mut evaluate = kernel.evaluator(wanted);
+                    let mut evaluate = kernel.evaluator(wanted, window.range(elem_count))?;
                     for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
-                        window.reach(slots, elem_count, &mut evaluate);
+                        window.reach(slots, elem_count, &mut evaluate)?;
                         let terms = |slot| window.terms(slot);
                         add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
                     }
@@ -164,13 +164,15 @@ fn compute_all<S: HostSpace, const NN: usize>(
     let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
     space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
         with_batch(|batch| {
-            let mut evaluate = kernel.evaluator(wanted);
+            let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
+            let mut evaluate = kernel.evaluator(wanted, elems.clone())?;
             let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
-            for (first, (matrices, residuals)) in (block * BLOCK..elem_count).step_by(LANES).zip(stored) {
+            for (first, (matrices, residuals)) in elems.step_by(LANES).zip(stored) {
                 let elems = first..elem_count.min(first + LANES);
-                evaluate(elems, batch);
+                evaluate(elems, batch)?;
                 batch.store(matrices, residuals);
             }
-        })
+            Ok(())
+        })?
     })
 }

@@ -28,6 +28,9 @@ mod window;
 pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
-pub use kernel::{ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, TableKernel};
+pub(crate) use kernel::workset_bytes;
+pub use kernel::{
+    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, TableKernel, Worksets,
+};
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};

@@ -60,7 +60,7 @@ pub(super) fn add_elems<const NN: usize>(
 ) -> Result<()> {
     let table = graph.elem.elem_node().as_slice();
     with_batch(|batch| {
-        let mut evaluate = kernel.evaluator(sums.wanted);
+        let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
         with_positions!(graph.elem, positions => {
             for first in elems.clone().step_by(LANES) {
                 let lanes = first..elems.end.min(first + LANES);
@@ -68,14 +68,15 @@ pub(super) fn add_elems<const NN: usize>(
                     let parts = (sums.values, sums.residual);
                     prefetch_sums(table, positions, NN, lanes.clone(), sums.crs.row_map(), parts);
                 }
-                evaluate(lanes.clone(), batch);
+                evaluate(lanes.clone(), batch)?;
                 for (lane, elem) in lanes.enumerate() {
                     let positions = &positions[elem * NN * NN..][..NN * NN];
                     add_elem(batch, lane, &table[elem * NN..][..NN], positions, sums, add);
                 }
             }
         });
-    })
+        Ok(())
+    })?
 }
 
 /// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same

@@ -1,6 +1,7 @@
 //! Every strategy on host memory against a dense sum, on any mesh.
 
 use super::{ElementKernel, Evaluate, Fill, element_fn};
+use crate::Result;
 use crate::contraction::Sum;
 use crate::fill::{Parts, Strategy, Wanted};
 use crate::graph;
@@ -8,6 +9,7 @@ use crate::mesh::ElemNode;
 use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
 use proptest::prelude::{ProptestConfig, any, proptest};
+use std::ops::Range;
 
 /// Whole numbers in floating point: every order of summation gives the same bits, so all strategies must agree.
 fn term(elem: usize, i: usize, j: usize) -> f64 {
@@ -229,8 +231,8 @@ fn a_plan_keeps_its_table() {
 struct InPlace<const NN: usize>;
 
 impl<const NN: usize> ElementKernel<NN> for InPlace<NN> {
-    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, NN> {
-        Box::new(move |elems, out| {
+    fn evaluator(&self, wanted: Wanted, _: Range<usize>) -> Result<Evaluate<'_, NN>> {
+        Ok(Box::new(move |elems, out| {
             for (lane, elem) in elems.enumerate() {
                 for i in 0..NN {
                     if wanted.matrix {
@@ -241,7 +243,8 @@ impl<const NN: usize> ElementKernel<NN> for InPlace<NN> {
                     }
                 }
             }
-        })
+            Ok(())
+        }))
     }
 }
 

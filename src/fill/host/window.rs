@@ -12,6 +12,7 @@ use crate::space::lanes::LANES;
 use crate::space::{HostSpace, try_push, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Window of one piece of rows.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl<const NN: usize> Window<NN> {
     /// Slots of a batch, which are rows of its element matrices.
     const BATCH: usize = LANES * NN;
 
-    fn new(lists: &NodeElem, rows: std::ops::Range<usize>) -> Result<Self> {
+    fn new(lists: &NodeElem, rows: Range<usize>) -> Result<Self> {
         let batch = |slot: LocalOrdinal| slot / Self::BATCH as u32;
         let mut batches: Vec<u32> = Vec::new();
         let (mut farthest, mut capacity) = (0, 1);
@@ -84,6 +85,12 @@ impl<const NN: usize> Window<NN> {
         self.batches.len() * LANES
     }
 
+    /// Returns the range of the elements that one pass over the piece computes.
+    pub(super) fn range(&self, elem_count: usize) -> Range<usize> {
+        let (Some(&first), Some(&last)) = (self.batches.first(), self.batches.last()) else { return 0..0 };
+        first as usize * LANES..elem_count.min((last as usize + 1) * LANES)
+    }
+
     /// Discards all matrices. The first call allocates, so that a thread touches its window's memory first.
     pub(super) fn restart(&mut self) -> Result<()> {
         self.computed = 0;
@@ -96,19 +103,25 @@ impl<const NN: usize> Window<NN> {
 
     /// Computes the missing batches up to the one with a row's last slot.
     #[inline(always)]
-    pub(super) fn reach(&mut self, slots: &[LocalOrdinal], elem_count: usize, evaluate: &mut Evaluate<'_, NN>) {
-        let Some(&last) = slots.last() else { return };
+    pub(super) fn reach(
+        &mut self,
+        slots: &[LocalOrdinal],
+        elem_count: usize,
+        evaluate: &mut Evaluate<'_, NN>,
+    ) -> Result<()> {
+        let Some(&last) = slots.last() else { return Ok(()) };
         while self.computed < self.batches.len() && self.batches[self.computed] as usize <= last as usize / Self::BATCH
         {
             let batch = self.batches[self.computed] as usize;
             self.turn = batch / self.capacity * self.capacity;
             let (first, place) = (batch * LANES, batch - self.turn);
             let elems = first..elem_count.min(first + LANES);
-            evaluate(elems, self.batch.get());
+            evaluate(elems, self.batch.get())?;
             let matrices = &mut self.matrices[place * Self::BATCH * NN..][..Self::BATCH * NN];
             self.batch.get().store(matrices, &mut self.residuals[place * Self::BATCH..][..Self::BATCH]);
             self.computed += 1;
         }
+        Ok(())
     }
 
     /// Returns the slot's row of its element matrix, and its residual.

@@ -56,8 +56,9 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     };
     // While the conditions are listed, in lists that grow; then the matrix, its assembly and the vectors.
     let fixed = if dofs == 1 { columns } else { 2 * columns };
+    let worksets = choices.threads * sizes.workset(choices);
     let listing = fixed + 4 * dofs * sizes.fixed + 24 * sizes.cleared_entries();
-    let system = sizes.conditions() + lists + 8 * sizes.entries() + sizes.copied_on_host(choices.storage);
+    let system = sizes.conditions() + lists + worksets + 8 * sizes.entries() + sizes.copied_on_host(choices.storage);
     let setup = listing.max(system + matrices[0] + meanwhile.max(vectors + 8 * columns));
     let solve = system + matrices[1] + vectors + newton;
     Forecast::new(owned, [making.max(mesh), mesh + graph, tables + setup, tables + solve], 0)

@@ -3,7 +3,9 @@
 //! Points of the grid are alike if they lie alike in their cells, to the ends of the box and to the ends of the part; one of each kind is
 //! looked at and counted as often as it occurs. Time and memory do not grow with the mesh.
 
+use super::Choices;
 use crate::element::ElementType;
+use crate::fill::{Kernel, workset_bytes};
 use crate::mesh::{BoxPart, BoxSpec, cell_elements, node_places};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +37,8 @@ pub struct Sizes {
     pub padded: u64,
     /// Nodes of an element.
     pub nodes: u64,
+    /// Points of an element's cubature rule.
+    pub cubature: u64,
     /// Unknowns of a node.
     pub dofs: u64,
     /// Entries of the longest row of the graph of nodes.
@@ -200,6 +204,7 @@ impl Sizes {
             listed: rows_listed,
             padded: rows_padded,
             nodes: element.nodes() as u64,
+            cubature: element.points() as u64,
             dofs: dofs as u64,
             longest: 0,
             lined: 0,
@@ -265,6 +270,15 @@ impl Sizes {
     /// Unknowns, owned and ghosts.
     pub(super) fn columns(&self) -> u64 {
         self.dofs * self.local()
+    }
+
+    /// Bytes of a thread's workset on a host; 0 where the element kernel has none.
+    pub(super) fn workset(&self, choices: &Choices) -> u64 {
+        let of = [self.nodes, self.cubature, self.dofs].map(|count| count as usize);
+        match choices.kernel {
+            Kernel::Intrepid => workset_bytes(choices.workset, self.elems as usize, of) as u64,
+            Kernel::Table | Kernel::Fused => 0,
+        }
     }
 
     /// Entries of the matrix.

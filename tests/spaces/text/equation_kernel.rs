@@ -227,7 +227,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     assert_eq!(programs.len(), if D == 1 && element == ElementType::Hex8 { 2 } else { 1 }, "{name}");
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let mut expected = Box::new(ElementBatch::<ND>::ZERO);
-    kernel.evaluator(Wanted { matrix: true, residual: true })(0..ELEMS, &mut expected);
+    kernel.evaluator(Wanted { matrix: true, residual: true }, 0..ELEMS).unwrap()(0..ELEMS, &mut expected).unwrap();
     let ElementBatch { matrix, residual } = &*expected;
     let largest = |all: &[f64]| all.iter().fold(0.0f64, |max, x| max.max(x.abs()));
     let scale = largest(matrix.as_flattened().as_flattened()).max(largest(residual.as_flattened()));

@@ -11,15 +11,15 @@
 //! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
 //! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
+use super::integrand::{GradientSink, Integrand};
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
-use crate::element::equations::{Equation, Field, Slope};
-use crate::element::{BasisTables, DIM, geometry};
-use crate::error::check_length;
-use crate::fill::host::any_equation::{AnyEquation, AtPoint, Plain, WIDTH};
+use crate::Result;
+use crate::element::equations::{Equation, Slope};
+use crate::element::{BasisTables, DIM};
+use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
-use crate::{Error, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
@@ -30,12 +30,7 @@ const TERMS: usize = 4;
 /// The kernel of an equation of `D` unknowns per node on `NN`-node elements.
 #[derive(Clone, Copy, Debug)]
 pub struct EquationKernel<'a, const D: usize, const NN: usize, const ND: usize> {
-    equation: &'a dyn AnyEquation<D>,
-    tables: &'a BasisTables,
-    elem_node: &'a ElemNode,
-    node_coord: &'a [[f64; DIM]],
-    /// `[node][component]`.
-    solution: &'a [[f64; D]],
+    integrand: Integrand<'a, D>,
     /// Terms of the contraction at a point.
     terms: usize,
     symmetric: bool,
@@ -54,7 +49,7 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
     /// Borrows an equation, basis tables, and coordinates and unknowns of all nodes.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`] unless
+    /// [`Error::Shape`](crate::Error::Shape) unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`](crate::Error::Invalid) unless
     /// `ND` is `D NN`.
     pub fn new<E: Equation<D>>(
         equation: &'a E,
@@ -63,36 +58,33 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
         node_coord: &'a [[f64; DIM]],
         solution: &'a [[f64; D]],
     ) -> Result<Self> {
-        Self::of_any(equation, tables, elem_node, node_coord, solution)
+        Self::of_any(Integrand::new(equation, tables, elem_node, node_coord, solution))
     }
 
     /// [`new`](Self::new) for an equation whose type is not known.
-    pub(in crate::fill::host) fn of_any(
-        equation: &'a dyn AnyEquation<D>,
-        tables: &'a BasisTables,
-        elem_node: &'a ElemNode,
-        node_coord: &'a [[f64; DIM]],
-        solution: &'a [[f64; D]],
-    ) -> Result<Self> {
-        const NAME: &str = "EquationKernel::new";
-        check_length(NAME, "tables (nodes)", tables.nodes, NN)?;
-        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
-        check_length(NAME, "node_coord", node_coord.len(), elem_node.node_count())?;
-        check_length(NAME, "solution", solution.len(), elem_node.node_count())?;
-        if ND != D * NN {
-            return Err(Error::Invalid(format!("{NAME}: {ND} dofs per element, expected {D} x {NN}")));
-        }
+    pub(in crate::fill::host) fn of_any(integrand: Integrand<'a, D>) -> Result<Self> {
+        integrand.check("EquationKernel::new", NN, ND)?;
+        let equation = integrand.equation;
         let (terms, symmetric) = (if equation.has_value_terms() { TERMS } else { DIM }, equation.is_symmetric());
-        Ok(EquationKernel { equation, tables, elem_node, node_coord, solution, terms, symmetric })
+        Ok(EquationKernel { integrand, terms, symmetric })
     }
 }
 
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for EquationKernel<'_, D, NN, ND> {
-    fn evaluator(&self, _: Wanted) -> Evaluate<'_, ND> {
-        let (points, zero) = (self.tables.weights.len(), Plain::ZERO);
-        let fields = vec![[zero; NN]; self.terms * points];
-        let mut scratch = Scratch { left: fields.clone(), right: fields, points: vec![AtPoint::ZERO; points] };
-        Box::new(move |elems, out| evaluate(self, elems, &mut scratch, out))
+    fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, ND>> {
+        let BasisTables { weights, values, .. } = self.integrand.tables;
+        let mut left = vec![[Plain::ZERO; NN]; self.terms * weights.len()];
+        // The values of the basis are the same in all elements.
+        if self.terms == TERMS {
+            for (left, phi) in left.chunks_exact_mut(TERMS).zip(values.as_chunks::<NN>().0) {
+                left[DIM] = phi.map(Lanes::splat);
+            }
+        }
+        let mut scratch = Scratch { right: left.clone(), left, points: vec![AtPoint::ZERO; weights.len()] };
+        Ok(Box::new(move |batch, out| {
+            evaluate(self, batch, &mut scratch, out);
+            Ok(())
+        }))
     }
 }
 
@@ -122,8 +114,9 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
     let Scratch { left, right, points } = scratch;
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
-        fields::<FUSED, D, NN, ND>(kernel, first, elems.end, left, points);
-        kernel.equation.linearise(points);
+        let mut sink = Left { fields: left, terms: kernel.terms };
+        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, &mut sink);
+        kernel.integrand.equation.linearise(points);
         for c in 0..D {
             for d in if kernel.symmetric { c } else { 0 }..D {
                 let slopes = points.iter().map(|point| &point.slopes[c][d]);
@@ -141,7 +134,7 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
                     for k in 0..DIM {
                         sum = Lanes(left[kernel.terms * p + k][m].0).mul_add(Lanes(point.weak[c][k].0), sum);
                     }
-                    let phi = Lanes::splat(kernel.tables.values[NN * p + m]);
+                    let phi = Lanes::splat(kernel.integrand.tables.values[NN * p + m]);
                     sum = phi.mul_add(Lanes(point.weak[c][DIM].0), sum);
                 }
                 out.residual[D * m + c][lanes.clone()].copy_from_slice(&sum.0);
@@ -150,58 +143,16 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
     }
 }
 
-/// Fields at the points of `WIDTH` elements from `first` on. Lanes behind the last element repeat it.
-#[inline(always)]
-fn fields<const FUSED: bool, const D: usize, const NN: usize, const ND: usize>(
-    kernel: &EquationKernel<'_, D, NN, ND>,
-    first: usize,
-    end: usize,
-    left: &mut [[Plain; NN]],
-    points: &mut [AtPoint<D>],
-) {
-    let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
-    let (mut coords, mut nodal) = ([[zero; DIM]; NN], [[zero; D]; NN]);
-    for lane in 0..WIDTH {
-        let nodes = kernel.elem_node.elem((first + lane).min(end - 1));
-        for m in 0..NN {
-            let (x, u) = (kernel.node_coord[nodes[m] as usize], kernel.solution[nodes[m] as usize]);
-            for axis in 0..DIM {
-                coords[m][axis].0[lane] = x[axis];
-            }
-            for c in 0..D {
-                nodal[m][c].0[lane] = u[c];
-            }
-        }
-    }
-    let BasisTables { values, gradients, weights, .. } = kernel.tables;
-    let (values, gradients) = (values.as_chunks::<NN>().0, gradients.as_chunks::<NN>().0);
-    for (p, left) in left.chunks_exact_mut(kernel.terms).enumerate() {
-        let (phi, reference) = (&values[p], &gradients[p]);
-        let jacobian = geometry::jacobian(&coords, reference);
-        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        let measure = determinant * Lanes::splat(weights[p]);
-        let physical = geometry::transform(&inverse, reference);
-        let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
-        for m in 0..NN {
-            let value = Lanes::splat(phi[m]);
-            for axis in 0..DIM {
-                x[axis] = coords[m][axis].mul_add(value, x[axis]);
-                left[axis][m] = Lanes(physical[m][axis].0);
-            }
-            if let Some(left) = left.get_mut(DIM) {
-                left[m] = Lanes(value.0);
-            }
-            for c in 0..D {
-                u[c].value = nodal[m][c].mul_add(value, u[c].value);
-                for axis in 0..DIM {
-                    u[c].grad[axis] = nodal[m][c].mul_add(physical[m][axis], u[c].grad[axis]);
-                }
-            }
-        }
-        let plain = |number: Lanes<FUSED, f64, WIDTH>| Lanes(number.0);
-        points[p].x = x.map(plain);
-        points[p].u = u.map(|u| Field { grad: u.grad.map(plain), value: plain(u.value) });
-        points[p].measure = plain(measure);
+/// Operands on the left, `[(point, term)][node]`.
+struct Left<'a, const NN: usize> {
+    fields: &'a mut [[Plain; NN]],
+    terms: usize,
+}
+
+impl<const NN: usize> GradientSink for Left<'_, NN> {
+    #[inline(always)]
+    fn put(&mut self, point: usize, axis: usize, m: usize, value: Plain) {
+        self.fields[self.terms * point + axis][m] = value;
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::gather::{Elements, Gathered};
 use super::{BatchPart, ElementBatch, ElementKernel, Evaluate, Wanted};
+use crate::Result;
 use crate::element::{self, HEX8_NODES};
 use crate::space::lanes::HALF_LANES;
 use multiversion::multiversion;
@@ -24,8 +25,11 @@ impl<'a> FusedKernel<'a> {
 }
 
 impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
-    fn evaluator(&self, _: Wanted) -> Evaluate<'_, HEX8_NODES> {
-        Box::new(|elems, out| evaluate(&self.elements, elems, out))
+    fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, HEX8_NODES>> {
+        Ok(Box::new(|batch, out| {
+            evaluate(&self.elements, batch, out);
+            Ok(())
+        }))
     }
 }
 

@@ -3,6 +3,8 @@
 mod equation;
 mod fused;
 mod gather;
+mod integrand;
+mod intrepid;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -11,8 +13,12 @@ mod tiles;
 pub use equation::EquationKernel;
 pub use fused::FusedKernel;
 pub use gather::Elements;
+pub(super) use integrand::Integrand;
+pub(crate) use intrepid::workset_bytes;
+pub use intrepid::{IntrepidKernel, Worksets};
 pub use table::TableKernel;
 
+use crate::Result;
 use crate::element::{HEX8_NODES, SymmetricSink};
 use crate::fill::Wanted;
 use crate::space::lanes::{LANES, Lanes};
@@ -85,11 +91,14 @@ impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDT
 
 /// Computes matrices and residuals of elements with `NN` dofs.
 pub trait ElementKernel<const NN: usize>: Sync {
-    /// Makes the function of one thread, with working memory of its own. It fills the wanted part of lanes `0..elems.len()` of a batch
-    /// with elements `elems` (at most [`LANES`]); the rest is unspecified. The values in a lane depend on its element alone, never on
-    /// its neighbours in the batch.
-    fn evaluator(&self, wanted: Wanted) -> Evaluate<'_, NN>;
+    /// Makes the function of one thread, with working memory of its own. It fills the wanted part of lanes `0..batch.len()` with the
+    /// elements of a batch (at most [`LANES`]); the rest is unspecified. The values in a lane depend on its element alone, never on
+    /// its neighbours in the batch. The batches asked for ascend within `elems`, and may leave out some of them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the working memory is not available.
+    fn evaluator(&self, wanted: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, NN>>;
 }
 
 /// Fills a batch with elements. Strategies are compiled once for all kernels: a call per batch costs nothing beside its elements.
-pub type Evaluate<'a, const NN: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<NN>) + 'a>;
+pub type Evaluate<'a, const NN: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<NN>) -> Result<()> + 'a>;

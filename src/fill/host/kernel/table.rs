@@ -14,6 +14,7 @@
 
 use super::gather::{Elements, Gathered};
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
+use crate::Result;
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::equations::Heat;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
@@ -128,8 +129,11 @@ impl<'a> TableKernel<'a> {
 }
 
 impl ElementKernel<HEX8_NODES> for TableKernel<'_> {
-    fn evaluator(&self, _: Wanted) -> Evaluate<'_, HEX8_NODES> {
-        Box::new(|elems, out| evaluate(&self.elements, elems, out))
+    fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, HEX8_NODES>> {
+        Ok(Box::new(|batch, out| {
+            evaluate(&self.elements, batch, out);
+            Ok(())
+        }))
     }
 }
 

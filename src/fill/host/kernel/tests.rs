@@ -10,7 +10,7 @@ use proptest::prelude::*;
 fn batch<K: ElementKernel<HEX8_NODES>>(kernel: &K, elems: Range<usize>) -> ElementBatch<HEX8_NODES> {
     let mut out = ElementBatch::ZERO;
     out.matrix.as_flattened_mut().as_flattened_mut().fill(f64::NAN);
-    kernel.evaluator(Wanted { matrix: true, residual: true })(elems, &mut out);
+    kernel.evaluator(Wanted { matrix: true, residual: true }, elems.clone()).unwrap()(elems, &mut out).unwrap();
     out
 }
 

@@ -1,7 +1,8 @@
 //! Element matrices against the integral in plain loops, for every element type and equation.
 
 use super::*;
-use crate::element::equations::{Diffusion, Elasticity, Heat, Jacobian, Poisson, Weak, WithJacobian};
+use crate::Error;
+use crate::element::equations::{Diffusion, Elasticity, Field, Heat, Jacobian, Poisson, Weak, WithJacobian};
 use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{Basis, ElementType, reference};
 use crate::space::lanes::{LANES, Number};
@@ -83,10 +84,10 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
     let tables = Basis::new(element).at(&element.rule());
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let (mut evaluate, mut out) =
-        (kernel.evaluator(Wanted { matrix: true, residual: true }), vec![ElementBatch::<ND>::ZERO]);
+        (kernel.evaluator(Wanted { matrix: true, residual: true }, 0..ELEMS).unwrap(), vec![ElementBatch::<ND>::ZERO]);
     for first in (0..ELEMS).step_by(LANES) {
         let elems = first..ELEMS.min(first + LANES);
-        evaluate(elems.clone(), &mut out[0]);
+        evaluate(elems.clone(), &mut out[0]).unwrap();
         for elem in elems {
             let own = |node: &u32| *node as usize;
             let x: Vec<[f64; 3]> = elem_node.elem(elem).iter().map(|node| coords[own(node)]).collect();
@@ -144,7 +145,7 @@ proptest! {
         let nodal = t.map(|t| [t]);
         let kernel = EquationKernel::<1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
         let mut out = ElementBatch::ZERO;
-        kernel.evaluator(Wanted { matrix: true, residual: true })(0..1, &mut out);
+        kernel.evaluator(Wanted { matrix: true, residual: true }, 0..1).unwrap()(0..1, &mut out).unwrap();
         let (residual, matrix) = reference(x, t, &heat);
         let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
         for i in 0..8 {
