@@ -219,7 +219,7 @@ tsan: ## unit tests of the parallel modules under ThreadSanitizer (needs the nig
 	    --no-default-features --target $(HOST) --lib -- $(TSAN_TESTS)
 
 # Rayon keeps its threads to the end (leaks) and converts pointers to integers and back (provenance). `madvise` is unknown to Miri.
-MIRI_TESTS ?= space::atomic space::memory space::view space::scan graph::host::pair_map graph::host::lists fill::host::scatter
+MIRI_TESTS ?= space::atomic space::memory space::view space::scan graph::host::pair_map graph::host::lists fill::host::blocks
 miri: ## unit tests over the unsafe code of the host under Miri (needs the nightly toolchain with miri and rust-src)
 	@cargo +nightly miri --version >/dev/null 2>&1 || { echo "Miri is missing; run: rustup +nightly component add miri rust-src"; exit 1; }
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-permissive-provenance" CARGO_TARGET_DIR=target/miri \

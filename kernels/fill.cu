@@ -1,4 +1,4 @@
-// Assembles stored element matrices into matrix values and a residual; twin of src/fill/host/{gather,scatter,colour}.rs.
+// Assembles stored element matrices into matrix values and a residual; twin of src/fill/host/{gather,sums}.rs.
 // Element matrices are [entry, elem] with neighbouring elements adjacent, so that warps read them coalesced. The entry is
 // i * nn + j, or `packed` for symmetric matrices, stored for row <= column only. Residuals are [i, elem].
 
@@ -171,6 +171,13 @@ KERNEL __launch_bounds__(THREADS) largest_span(u64 rows, u64 limit, u32 shift, c
 }
 
 // ---- scatter and colour: elements add to their rows
+
+// *corners += number of nodes below `rows` in a table.
+KERNEL __launch_bounds__(THREADS) count_corners(u64 slots, u64 rows, const u32* nodes, u64* corners) {
+    u64 slot = thread_index();
+    u32 owned = __ballot_sync(ALL_LANES, slot < slots && nodes[slot] < rows);
+    if (lane_index() == 0 && owned != 0) atomicAdd(corners, u64(__popc(owned)));
+}
 
 // A tile of 32 elements and 64 entries passes through shared memory. It is read with lanes along elements and added with
 // lanes along the columns of a row, so that both accesses are coalesced. The elements are list[0..count], or 0..count if

@@ -87,7 +87,7 @@ pub struct Args {
     /// Graph strategy: auto, map, dashmap, gather, sort [default: auto: map; gather with --preset fast]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<graph::Strategy>>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     graph: Option<Choice<graph::Strategy>>,
-    /// Fill strategy: auto, scatter, gather, colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
+    /// Fill strategy: auto, scatter, seam (on hosts), gather, colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
     /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: intrepid; with --preset fast fused where it exists]

@@ -53,7 +53,7 @@ pub fn all<S: Job>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
             let (variant, own) = (format!("{what}, {variant}"), Some(own));
             table.add(Row { group: "matrix-free", variant, is_peer: false, edge, nodes, timing, bytes, own });
         };
-        for (strategy, how) in Strategy::ALL {
+        for (strategy, how) in Strategy::on_gpu() {
             let mut operator = space.model_operator(strategy, &model, on, nodes, space.upload(&fixed)?)?;
             space.linearise(&mut operator, coords, unknowns, S::Memory::slice_mut(&mut residual))?;
             let timing = median(space, || space.apply_model(&mut operator, coords, x, y, None))?;

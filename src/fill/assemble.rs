@@ -28,6 +28,15 @@ pub struct FieldErrors {
     pub scale_square: f64,
 }
 
+/// Additions of one assembly of matrix and residual to sums that elements share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Additions {
+    /// Atomic ones.
+    pub atomic: u64,
+    /// The others: load, add, store.
+    pub plain: u64,
+}
+
 /// A rank's elements with the coordinates of their nodes.
 #[derive(Debug)]
 pub struct FieldOn<'a, M: MemorySpace> {
@@ -89,13 +98,27 @@ pub trait Assemble: Formats {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the elements have another number of nodes,
-    /// [`Error::Invalid`](crate::Error::Invalid) for a two-dimensional type and for a kernel that the gallery lacks for the model,
+    /// [`Error::Invalid`](crate::Error::Invalid) for a two-dimensional type, for a kernel that the gallery lacks for the model, and on a
+    /// GPU for [`Strategy::Seam`],
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn assembly(
         &self,
         strategy: Strategy,
         kernel: Kernel,
         workset: Workset,
+        model: &Model,
+        on: FieldOn<'_, Self::Memory>,
+        system: &StoredSystem<Self>,
+    ) -> Result<Self::Assembly>;
+
+    /// Prepares [`Strategy::Scatter`] with plain additions in place of atomic ones, to measure what atomics cost. Its sums are wrong
+    /// where threads meet: each loses terms of the others.
+    ///
+    /// # Errors
+    /// Those of [`assembly`](Self::assembly).
+    fn racy_assembly(
+        &self,
+        kernel: Kernel,
         model: &Model,
         on: FieldOn<'_, Self::Memory>,
         system: &StoredSystem<Self>,
@@ -126,6 +149,10 @@ pub trait Assemble: Formats {
 
     /// Returns the calls of contractions by all assemblies so far; none unless the kernel is [`Kernel::Intrepid`].
     fn contractions(assembly: &Self::Assembly) -> ContractionCalls;
+
+    /// Returns the additions of one assembly, as the plan counted them in its table: d n + 1 per dof of an element of n nodes at a row;
+    /// `None` with [`Strategy::Gather`], which writes each sum once.
+    fn additions(assembly: &Self::Assembly) -> Option<Additions>;
 
     /// Returns the exact temperature at the first `count` nodes.
     ///

@@ -3,17 +3,18 @@
 //! Both operations have one interface on every space: [`Assemble`] for the program's equations and [`Boundary`] for
 //! [`Dirichlet`] conditions. A user's equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), a [`Coo`]
 //! where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
-//! stored element matrices. Assembly offers three strategies:
+//! stored element matrices. Assembly offers these strategies:
 //!
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
 //! |---|---|---|---|
-//! | [`Scatter`](Strategy::Scatter) | each element adds to its rows, atomically in rows that several blocks of elements share | no | 0 |
+//! | [`Scatter`](Strategy::Scatter) | each element adds every entry to its rows atomically | no | 0 |
+//! | [`Seam`](Strategy::Seam), hosts only | as scatter, but atomically only in rows that several blocks of elements share | no | 1 per row |
 //! | [`Gather`](Strategy::Gather) | element matrices are computed first, then each row sums its own, elements ascending | yes | 4 NN, and a window or 8 NN (NN + 1) |
 //! | [`Colour`](Strategy::Colour) | blocks of elements that share no node run in parallel, without atomics | yes | 0 |
 //!
 //! `fill/cuda` describes the same strategies on a GPU. Sources: Kokkos MiniFENL (scatter, gather); Hoemmen and Edwards
-//! 2014, slides 12-14. Cost of every strategy: reads 4 NN + 32 NN bytes of connectivity, coordinates and unknowns per
-//! element (less what neighbours share) and NN^2 bytes of positions. Scatter and colour zero and update each value (24
+//! 2014, slides 12-14. What scatter's atomics cost, `minifenl strategies` shows: there is a row `unsafe` with plain additions. Cost of every strategy: reads 4 NN + 32 NN bytes of connectivity, coordinates and unknowns per
+//! element (less what neighbours share) and NN^2 bytes of positions. Scatter, seam and colour zero and update each value (24
 //! bytes per entry); gather writes it once.
 //!
 //! ```
@@ -53,7 +54,7 @@ mod stored_system;
 mod workset;
 
 pub use crate::graph::CooIndex;
-pub use assemble::{Assemble, FieldErrors, FieldOn, Sample};
+pub use assemble::{Additions, Assemble, FieldErrors, FieldOn, Sample};
 pub use coo::{Combinations, Coo, DistributedCoo, ElementIndices, ReducedPairs};
 #[cfg(feature = "cuda")]
 pub use coo::{CudaCoo, DeviceIndices};
@@ -84,8 +85,10 @@ crate::space::named_choice! { "fill strategy";
     /// the host, it equals the others on few threads and is faster on many.
     #[derive(Default)]
     pub enum Strategy {
-        /// Elements add to their rows, atomically in shared rows.
+        /// Elements add every entry to their rows atomically.
         Scatter = "scatter",
+        /// Elements add to their rows, atomically in rows that threads may share; on hosts.
+        Seam = "seam",
         /// Rows sum their elements in a fixed order.
         Gather = "gather",
         /// Elements of one colour add to their rows without atomics.
@@ -94,10 +97,20 @@ crate::space::named_choice! { "fill strategy";
     }
 }
 
-#[cfg(any(feature = "cli", feature = "cuda"))]
 impl Strategy {
+    /// Returns the strategies of a GPU, with their names.
+    pub fn on_gpu() -> impl Iterator<Item = (Self, &'static str)> {
+        Self::ALL.into_iter().filter(|(strategy, _)| *strategy != Strategy::Seam)
+    }
+
+    /// Returns whether sums have the same bits in every run, on any number of threads.
+    pub fn is_reproducible(self) -> bool {
+        !matches!(self, Strategy::Scatter | Strategy::Seam)
+    }
+
     /// Returns whether a GPU assembles a system of `rows` rows in slices. The additions of other strategies than `Gather` go to
     /// neighbouring columns together, which are adjacent in CRS only.
+    #[cfg(any(feature = "cli", feature = "cuda"))]
     pub(crate) fn assembles_in_slices(self, rows: usize) -> bool {
         self == Strategy::Gather && rows > crate::sparse::SMALL_ON_GPU
     }

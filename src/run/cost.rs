@@ -104,7 +104,7 @@ pub fn element_flops(shape: Shape) -> u64 {
     points * ((24 + 15) * nodes + 8 * rows + 28 * dofs * rows + 8 * rows * rows + 8 * rows)
 }
 
-/// A fill that moves `sum` bytes per value and residual: 8 with gather, which writes them once; 24 with scatter and colour, which zero
+/// A fill that moves `sum` bytes per value and residual: 8 with gather, which writes them once; 24 with others, which zero
 /// them (8), then read and write them (16). `stored` bytes of element matrices go through memory; none where a window of them stays in
 /// the caches. Sizes are those of the nodes.
 pub fn fill(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -> Cost {

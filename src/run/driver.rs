@@ -196,7 +196,7 @@ pub fn solution_on<S: Job>(
     agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
     // The format is final.
     problem.book_costs();
-    let (format, contractions) = (problem.format(), problem.contractions());
+    let (format, contractions, additions) = (problem.format(), problem.contractions(), problem.additions());
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 
@@ -214,6 +214,7 @@ pub fn solution_on<S: Job>(
         map_stats,
         format,
         contractions,
+        additions,
         transport: links.transport(),
         seconds: start.seconds(),
         peak: agree(comm, space.peak_bytes())?,
@@ -230,7 +231,9 @@ mod tests {
     use super::*;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
-    use crate::run::deck::{Nodes, Preset};
+    use crate::fill;
+    use crate::run::deck::{Choice, Nodes, Preset};
+    use crate::run::report::StrategiesReport;
     use crate::run::{Analytic, Device, silent};
 
     #[test]
@@ -330,6 +333,32 @@ mod tests {
         deck.check().unwrap();
         let text = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap_err().to_string();
         assert!(text.starts_with("matrix.lanes (--lanes): 8: "), "{text}");
+    }
+
+    /// 64 entries and 8 residuals of each element, each added once, by the owner of its row.
+    #[test]
+    fn scatter_adds_every_entry_atomically_on_one_rank_and_on_four() {
+        let mut deck = Deck::default();
+        deck.mesh.nodes = Nodes::new([6, 5, 9]).ok();
+        let all = Some(72 * 5 * 4 * 8);
+        for ranks in [1, 4] {
+            for (fill, expected) in [
+                (fill::Strategy::Scatter, [all, Some(0)]),
+                (fill::Strategy::Seam, [Some(0), all]),
+                (fill::Strategy::Colour, [Some(0), all]),
+                (fill::Strategy::Gather, [None; 2]),
+            ] {
+                deck.fill.strategy = Choice::Given(fill);
+                let of_rank =
+                    on_ranks_that_add(1, ranks, |comm| solve_on(&crate::space::Serial, &deck, comm, &silent).unwrap());
+                for StrategiesReport { fill_atomic_adds, fill_plain_adds, .. } in of_rank.iter().map(|r| &r.strategies)
+                {
+                    assert_eq!([*fill_atomic_adds, *fill_plain_adds], expected, "{fill}, {ranks} ranks");
+                }
+                let line = of_rank[0].table().contains("\nadditions   11520 atomic and 0 plain per fill\n");
+                assert_eq!(line, fill == fill::Strategy::Scatter);
+            }
+        }
     }
 
     #[test]

@@ -14,10 +14,11 @@
 //!                    dashmap  4 N + 8 (Z + N) / 2 + table     -
 //!                    sort     4 N + 8 n^2 E                   67/4 n^2 E in all, then 8 n^2 E + 12 N
 //! fill    always     gather   8 d N + 4 d I + matrices        8 d N + 4 d I, in the solve W matrices
-//!                    scatter  d N                             matrices, but for the fused kernel
+//!                    scatter  0                               matrices, but for the fused kernel
+//!                    seam     d N                             -
 //!                    colour   0                               4 E, and as scatter
 //! setup   always     8 d^2 Z + 8 d L + 16 d N + 8 C + 12 d M + 8 d G, and the matrix of products
-//!         meanwhile  d L, 24 C; or colour 8 d L, scatter 4 d N    d L; or graph; or colour 4 E + 16 d L, gather 4 d N + 4 d I
+//!         meanwhile  d L, 24 C; or colour 8 d L, seam 4 d N       d L; or graph; or colour 4 E + 16 d L, gather 4 d N + 4 d I
 //! solve   always     8 d L + 16 d N                           8 d L + 16 d N
 //! ```
 //! An element matrix with its residual has 8 d n (d n + 1) bytes on a host and 4 d n (d n + 3) on a GPU, which stores halves.

@@ -13,7 +13,7 @@ use super::{Analytic, Deck, Job, Phases};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport, agree};
-use crate::fill::{ContractionCalls, FieldErrors, FieldOn};
+use crate::fill::{Additions, ContractionCalls, FieldErrors, FieldOn};
 use crate::graph::MapStats;
 use crate::mesh::Mesh;
 use crate::solve::Reason;
@@ -52,6 +52,8 @@ pub(super) struct Run<'a, S: Job> {
     /// Storage of the matrix, if there is one.
     pub format: Option<ChosenFormat>,
     pub contractions: ContractionCalls,
+    /// What one assembly adds on this rank.
+    pub additions: Option<Additions>,
     pub transport: Transport,
     /// Seconds of the run.
     pub seconds: f64,

@@ -187,6 +187,11 @@ pub struct StrategiesReport {
     /// Of the fill.
     #[serde(with = "by_name")]
     pub fill: fill::Strategy,
+    /// Atomic additions of one assembly of matrix and residual, over all ranks: all with `scatter`. Null with `gather`, whose rows
+    /// write each sum once, and without a matrix.
+    pub fill_atomic_adds: Option<u64>,
+    /// Plain additions of one assembly: load, add, store. Null as `fill_atomic_adds`.
+    pub fill_plain_adds: Option<u64>,
     /// Of the element.
     #[serde(with = "by_name")]
     pub kernel: fill::Kernel,

@@ -74,7 +74,7 @@ pub(super) fn wait_limit(deck: &Deck) -> Duration {
 }
 
 /// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
-/// strategy `scatter`, which the deck refuses.
+/// strategies `scatter` and `seam`, which the deck refuses.
 pub(super) fn fix_order(comm: &dyn Communicator) -> Result<()> {
     comm.fix_order_of_sums();
     let key = "run.deterministic (--deterministic)";

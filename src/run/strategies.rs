@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! graph     strategies                        row offsets, columns and positions are those of the first, bit for bit
-//! fill      strategies x element kernels      values and residual agree with the first to 1e-12 of the largest
+//! fill      strategies x element kernels      values and residual agree with the first to 1e-12 of the largest, but for `unsafe`
 //! product   formats, and threads per row      y agrees with sums by row on one thread of the host to 1e-12 of the largest
 //! ```
 //! The first of each step is that of the papers from which this program comes (`inputs/papers.toml`); ratios are relative to it. A time

@@ -95,7 +95,9 @@ pub(super) fn report<S: Job>(
         [mesh.map.owned_count(), mesh.map.ghost_count(), mesh.map.neighbours().len()].map(|count| count as f64);
     let mut largest = [-owned, owned, ghosts, neighbours, judged.spacing, run.seconds];
     let mut triads = [triad.unwrap_or(0.0)];
-    let mut sums = [mesh.elem_count() as u64, run.peak, format.as_ref().map_or(0, |chosen| chosen.bytes)];
+    let additions = run.additions.unwrap_or_default();
+    let chosen_bytes = format.as_ref().map_or(0, |chosen| chosen.bytes);
+    let mut sums = [mesh.elem_count() as u64, run.peak, chosen_bytes, additions.atomic, additions.plain];
     comm.all_max(&mut largest);
     comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
@@ -141,6 +143,8 @@ pub(super) fn report<S: Job>(
         strategies: StrategiesReport {
             graph: deck.graph.strategy.or_default(),
             fill: deck.fill.strategy.or(S::STRATEGY),
+            fill_atomic_adds: run.additions.map(|_| sums[3]),
+            fill_plain_adds: run.additions.map(|_| sums[4]),
             kernel: deck.element_kernel(),
             contractions: calls.by_name(),
             cg: cg_name(deck, newton),

@@ -36,6 +36,7 @@ fn reports_of_runs_are_valid() {
     let schema = Schema::read();
     for flags in [
         &[][..],
+        &["--fill", "gather", "--graph", "sort"],
         &["--fill", "scatter", "--graph", "dashmap", "--kernel", "table"],
         // Not converged, not finite, nothing to solve.
         &["--cg-max", "3"],

@@ -21,7 +21,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
     let Some(space) = gpu("forecasts_on_a_gpu_are_the_measured_peaks") else { return };
     let mut cases = Vec::new();
     for graph in [graph::Strategy::Gather, graph::Strategy::Map, graph::Strategy::Sort] {
-        for (fill, _) in fill::Strategy::ALL {
+        for (fill, _) in fill::Strategy::on_gpu() {
             cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Fused, Format::Pattern));
         }
     }

@@ -4,10 +4,7 @@
 //! term per launch, in the order of colours: bitwise reproducible. A mesh of hexahedra needs about 15 colours; a node with
 //! very many elements needs as many colours, rounds and launches as it has elements.
 
-use super::scatter::{add_heat, add_matrices};
-use super::system::{ElementMatrices, SystemView};
 use crate::Result;
-use crate::fill::HeatInput;
 use crate::fill::kernel_files::COLOUR;
 use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
@@ -52,18 +49,6 @@ impl Colour {
     /// Returns the size of each colour and its part of the list.
     pub(super) fn parts(&self) -> impl Iterator<Item = (usize, Argument)> {
         self.bounds.windows(2).map(|ends| (ends[1] - ends[0], Argument::from_item(&self.list, ends[0])))
-    }
-
-    pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
-        system.clear()?;
-        self.parts().try_for_each(|(count, list)| add_heat(&mut system, input, "colour_heat", count, list))
-    }
-
-    pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        system.clear()?;
-        self.parts().try_for_each(|(count, list)| {
-            add_matrices(&mut system, elements, ["colour_u8", "colour_u16", "colour_u32"], count, list)
-        })
     }
 }
 

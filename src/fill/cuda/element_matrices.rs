@@ -3,8 +3,8 @@
 //! Shapes: matrices `[packed(i, j), column]` for i <= j, residuals `[i, column]`. The kernel reads 32 bytes per element
 //! and 32 per node, and writes 352 per element.
 
+use super::adds::HEAT_THREADS;
 use super::gather::Arrays;
-use super::scatter::HEAT_THREADS;
 use super::windows::Batch;
 use crate::Result;
 use crate::element::HEX8_NODES;

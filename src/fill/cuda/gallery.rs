@@ -10,15 +10,15 @@
 //! at a time as hold about the bytes of its windows of hexahedra of the heat equation; other strategies store those of all elements.
 //! What hosts have to check or compare, once per run, is done by their threads.
 
-use super::scatter::HEAT_THREADS;
-use super::{CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput};
+use super::adds::HEAT_THREADS;
+use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method};
 use crate::element::equations::{Heat, Model};
 use crate::element::{Analytic, Basis, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::HEAT;
 use crate::fill::{
-    Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, Workset,
-    heat_on_hex8, no_kernel, norms, step_of,
+    Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
+    Workset, heat_on_hex8, no_kernel, norms, step_of,
 };
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
@@ -147,6 +147,19 @@ impl Assemble for Cuda {
         CudaAssembly::with_step(self, (strategy, kernel, step), model, on, system)
     }
 
+    fn racy_assembly(
+        &self,
+        kernel: Kernel,
+        model: &Model,
+        on: FieldOn<'_, CudaMemory>,
+        system: &StoredSystem<Cuda>,
+    ) -> Result<CudaAssembly> {
+        let mut assembly = self.assembly(Strategy::Scatter, kernel, Workset::default(), model, on, system)?;
+        let additions = Adds::Racy.count(self, &system.places, system.matrix.layout().rows)?;
+        assembly.fill.method = Method::Adds(Adds::Racy, additions);
+        Ok(assembly)
+    }
+
     fn assemble(
         &self,
         assembly: &mut CudaAssembly,
@@ -179,6 +192,10 @@ impl Assemble for Cuda {
 
     fn contractions(_: &CudaAssembly) -> ContractionCalls {
         ContractionCalls::default()
+    }
+
+    fn additions(assembly: &CudaAssembly) -> Option<Additions> {
+        assembly.fill.additions()
     }
 
     fn sample(&self, exact: &Analytic, node_coord: &CudaArray<[f64; 3]>, count: usize) -> Result<CudaArray<f64>> {

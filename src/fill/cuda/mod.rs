@@ -2,15 +2,18 @@
 //!
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
-//! | `Scatter` | hardware additions, lanes on neighbouring columns; elements in a line along x first sum what they share | no | 0 |
+//! | `Scatter` | a hardware addition of every entry, lanes on neighbouring columns | no | 0 |
 //! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
 //! | `Colour` | elements that share no node in parallel, plain additions, one launch per colour | yes | 4 |
+//!
+//! `Seam` is refused: its rows depend on long blocks of elements, one per thread of a host.
 //!
 //! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or, for an equation of one unknown,
 //! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
 //! they may also be read from memory. But for the fused kernel, `Scatter` and `Colour` store all element matrices first: 352 bytes per
 //! trilinear hexahedron.
 
+mod adds;
 mod apply_shape;
 mod colour;
 mod dirichlet;
@@ -22,7 +25,6 @@ mod gallery;
 mod gather;
 mod operator;
 mod places;
-mod scatter;
 mod system;
 mod tensor_cores;
 mod windows;
@@ -34,12 +36,13 @@ pub use operator::CudaModelOperator;
 pub use system::{ElementMatrices, EquationInput, HeatInput};
 
 use super::same_graph::{check_copy, check_elements};
-use super::{Strategy, step_of};
+use super::{Additions, Strategy, step_of};
 use crate::error::{check_at_least, check_length};
 use crate::graph::{ElemGraph, Graph};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
+use adds::Adds;
 use colour::Colour;
 use element_matrices::{check_input, store};
 use gather::Gather;
@@ -61,9 +64,8 @@ pub struct CudaFill {
 
 #[derive(Debug)]
 enum Method {
-    Scatter,
+    Adds(Adds, Additions),
     Gather(Box<Gather>),
-    Colour(Colour),
 }
 
 impl CudaFill {
@@ -101,10 +103,12 @@ impl CudaFill {
         if strategy != Strategy::Gather && layout.shift != 0 {
             return Err(Error::Invalid(format!("strategy {strategy} on a matrix in slices: expected gather")));
         }
+        let adds = |adds: Adds| adds.count(space, places, layout.rows).map(|additions| Method::Adds(adds, additions));
         let method = match strategy {
-            Strategy::Scatter => Method::Scatter,
+            Strategy::Scatter => adds(Adds::Atomic)?,
+            Strategy::Seam => return Err(no_seams()),
             Strategy::Gather => Method::Gather(Box::new(Gather::new(space, step, elem_node, layout)?)),
-            Strategy::Colour => Method::Colour(Colour::new(space, elem_node)?),
+            Strategy::Colour => adds(Adds::Coloured(Colour::new(space, elem_node)?))?,
         };
         Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len })
     }
@@ -151,11 +155,10 @@ impl CudaFill {
         let (space, elem_node) = (system.space, system.elem_node());
         check_input(name, elem_node, input)?;
         match &mut self.method {
-            Method::Scatter => scatter::heat(system, input),
+            Method::Adds(adds, _) => adds.heat(system, input),
             Method::Gather(gather) => {
                 gather.heat(system, |batch, arrays| store(space, elem_node, input, batch, arrays))
             }
-            Method::Colour(colour) => colour.heat(system, input),
         }
     }
 
@@ -185,9 +188,8 @@ impl CudaFill {
     /// Sums element matrices of checked lengths.
     fn matrices(&self, system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
         match &self.method {
-            Method::Scatter => scatter::matrices(system, elements),
+            Method::Adds(adds, _) => adds.matrices(system, elements),
             Method::Gather(gather) => gather.matrices(system, elements),
-            Method::Colour(colour) => colour.matrices(system, elements),
         }
     }
 
@@ -196,7 +198,7 @@ impl CudaFill {
     pub fn stored_bytes(&self) -> u64 {
         match self.method {
             Method::Gather(_) => 2 * (gather::STORED_PER_ELEM * self.elems() * size_of::<f64>()) as u64,
-            Method::Scatter | Method::Colour(_) => 0,
+            Method::Adds(..) => 0,
         }
     }
 
@@ -204,7 +206,15 @@ impl CudaFill {
     pub fn stored_elements(&self) -> usize {
         match &self.method {
             Method::Gather(gather) => gather.capacity(self.elems()),
-            Method::Scatter | Method::Colour(_) => 0,
+            Method::Adds(..) => 0,
+        }
+    }
+
+    /// Returns the additions of one assembly; `None` with `Gather`, which writes each sum once.
+    pub fn additions(&self) -> Option<Additions> {
+        match self.method {
+            Method::Adds(_, additions) => Some(additions),
+            Method::Gather(_) => None,
         }
     }
 
@@ -228,4 +238,9 @@ impl CudaFill {
         check_at_least(name, "residual", residual.len(), self.rows)?;
         Ok(SystemView { space, places, layout, values, residual })
     }
+}
+
+/// Refuses `seam`.
+fn no_seams() -> Error {
+    Error::Invalid("strategy seam on a GPU: expected scatter, gather or colour".into())
 }

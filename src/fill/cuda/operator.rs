@@ -151,6 +151,7 @@ impl ApplyModel for Cuda {
         };
         let method = match strategy {
             Strategy::Scatter => Method::Scatter,
+            Strategy::Seam => return Err(super::no_seams()),
             Strategy::Colour => Method::Colour(Colour::new(self, elem_node)?),
             Strategy::Gather => {
                 let vectors = self.unfilled(dofs * element.nodes() * elems)?;

@@ -1,22 +1,24 @@
 //! [`Fill`]: a strategy with its graph and working memory.
 
-use super::colour::Colour;
+use super::blocks::Blocks;
 use super::gather::Gather;
 use super::kernel::ElementKernel;
 use super::locality::is_scattered;
 use super::parts::{Output, Pattern};
-use super::scatter::Scatter;
-use super::sums::with_positions;
+use super::sums::{Adds, SharedSums, add_elems, with_positions};
 use crate::Result;
 use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
 use crate::fill::same_graph::{check_elements, check_graph};
-use crate::fill::{Parts, Strategy, Wanted};
+use crate::fill::{Additions, Parts, Strategy, Wanted};
 use crate::graph::{ElemGraph, Graph};
 use crate::mesh::ElemNode;
 use crate::space::HostSpace;
+use crate::space::atomic::AtomicU64;
 use crate::sparse::{CrsGraph, CrsMatrix};
+use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
 /// graph's pattern, positions and element-node table.
@@ -32,9 +34,8 @@ pub struct Fill<const NN: usize> {
 
 #[derive(Debug)]
 enum Method<const NN: usize> {
-    Scatter(Scatter),
+    Blocks(Blocks),
     Gather(Gather<NN>),
-    Colour(Colour),
 }
 
 impl<const NN: usize> Fill<NN> {
@@ -44,13 +45,13 @@ impl<const NN: usize> Fill<NN> {
     /// [`Error::Shape`](crate::Error::Shape) when elements have not `NN` nodes, [`Error::Invalid`](crate::Error::Invalid) when
     /// pattern and elements are of two graphs, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     pub fn new<S: HostSpace>(space: &S, strategy: Strategy, graph: &Graph) -> Result<Self> {
-        Self::prepare(space, strategy, graph.crs.clone(), graph.elem.clone())
+        Self::prepare(space, Some(strategy), graph.crs.clone(), graph.elem.clone())
     }
 
-    /// [`new`](Self::new) for a pattern and the elements in it.
+    /// [`new`](Self::new) for a pattern and the elements in it. Without a strategy, the blocks of `Scatter` add without atomicity.
     pub(super) fn prepare<S: HostSpace>(
         space: &S,
-        strategy: Strategy,
+        strategy: Option<Strategy>,
         crs: Arc<CrsGraph>,
         elem: ElemGraph,
     ) -> Result<Self> {
@@ -63,11 +64,13 @@ impl<const NN: usize> Fill<NN> {
         check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
         let method = match strategy {
-            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, rows)?),
-            Strategy::Gather => Method::Gather(Gather::new(space, elem_node, rows)?),
-            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
+            Some(Strategy::Scatter) => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
+            Some(Strategy::Seam) => Method::Blocks(Blocks::with_seams(space, elem_node, rows)?),
+            Some(Strategy::Gather) => Method::Gather(Gather::new(space, elem_node, rows)?),
+            Some(Strategy::Colour) => Method::Blocks(Blocks::coloured(elem_node)?),
+            None => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Plain)),
         };
-        let is_scattered = strategy != Strategy::Gather && is_scattered(elem_node, &crs);
+        let is_scattered = strategy != Some(Strategy::Gather) && is_scattered(elem_node, &crs);
         Ok(Fill { method, crs, elem, is_scattered })
     }
 
@@ -135,9 +138,11 @@ impl<const NN: usize> Fill<NN> {
         }
         let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
         match &mut self.method {
-            Method::Scatter(scatter) => scatter.assemble(space, kernel, graph, output),
+            Method::Blocks(blocks) => {
+                let sums = SharedSums::new(space, &self.crs, output);
+                blocks.for_each(space, |elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
+            }
             Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
-            Method::Colour(colour) => colour.assemble(space, kernel, graph, output),
         }
     }
 
@@ -150,7 +155,23 @@ impl<const NN: usize> Fill<NN> {
     pub fn stored_bytes(&self) -> u64 {
         match &self.method {
             Method::Gather(gather) => gather.stored_bytes(),
-            Method::Scatter(_) | Method::Colour(_) => 0,
+            Method::Blocks(_) => 0,
         }
+    }
+
+    /// Counts the additions of one assembly of matrix and residual: `NN + 1` per corner of an element at a row. Returns `None` with
+    /// [`Strategy::Gather`], which writes each sum once. One pass over the table.
+    pub fn additions<S: HostSpace>(&self, space: &S) -> Option<Additions> {
+        let Method::Blocks(Blocks { adds, .. }) = &self.method else { return None };
+        let (nodes, rows, [plain, atomic]) =
+            (self.elem_node().as_slice(), self.crs.rows(), [(); 2].map(|()| AtomicU64::new(0)));
+        space.for_each(nodes.par_chunks(S::CHUNK), |nodes| {
+            let rows = nodes.iter().filter(|&&node| (node as usize) < rows);
+            let [all, of_atomics] =
+                rows.fold([0, 0], |[all, of_atomics], &row| [all + 1, of_atomics + u64::from(adds.are_atomic(row))]);
+            plain.fetch_add((all - of_atomics) * (NN as u64 + 1), Relaxed);
+            atomic.fetch_add(of_atomics * (NN as u64 + 1), Relaxed);
+        });
+        Some(Additions { atomic: atomic.into_inner(), plain: plain.into_inner() })
     }
 }

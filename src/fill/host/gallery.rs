@@ -15,8 +15,8 @@ use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, Basis, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
-    Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy, Workset,
-    heat_on_hex8, no_kernel, norms,
+    Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
+    Workset, heat_on_hex8, no_kernel, norms,
 };
 use crate::graph::Graph;
 use crate::space::{HostMemory, HostSpace};
@@ -32,6 +32,7 @@ pub struct HostAssembly<S: HostSpace> {
     /// Assembles as [`Assemble::assemble`].
     work: Box<Work<S>>,
     stored_bytes: u64,
+    additions: Option<Additions>,
     /// Returns the calls of contractions so far.
     calls: Box<dyn Fn() -> ContractionCalls>,
 }
@@ -43,8 +44,8 @@ impl<S: HostSpace> Debug for HostAssembly<S> {
 }
 
 /// [`FusedKernel`] or [`TableKernel`].
-fn heat_on_hex8_by<S: HostSpace>(heat: Heat, is_fused: bool, mut fill: Fill<HEX8_NODES>) -> HostAssembly<S> {
-    let stored_bytes = fill.stored_bytes();
+fn heat_on_hex8_by<S: HostSpace>(space: &S, heat: Heat, is_fused: bool, mut fill: Fill<HEX8_NODES>) -> HostAssembly<S> {
+    let (stored_bytes, additions) = (fill.stored_bytes(), fill.additions(space));
     let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
         let elem_node = fill.elem_node().clone();
         let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
@@ -54,18 +55,19 @@ fn heat_on_hex8_by<S: HostSpace>(heat: Heat, is_fused: bool, mut fill: Fill<HEX8
             false => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
         }
     };
-    HostAssembly { work: Box::new(work), stored_bytes, calls: Box::new(ContractionCalls::default) }
+    HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(ContractionCalls::default) }
 }
 
 /// [`EquationKernel`], or [`IntrepidKernel`] on worksets, of an element of `NN` nodes and `ND` dofs.
 fn of_element<S: HostSpace, const D: usize, const NN: usize, const ND: usize>(
+    space: &S,
     equation: Box<dyn AnyEquation<D>>,
     on: FieldOn<'_, HostMemory>,
     mut fill: Fill<ND>,
     worksets: impl FnOnce(&BasisTables) -> Result<Option<Arc<Worksets<D>>>>,
 ) -> Result<HostAssembly<S>> {
     let (tables, elem_node) = (Basis::new(on.element).at(&on.element.rule()), on.elem_node.clone());
-    let (stored_bytes, worksets) = (fill.stored_bytes(), worksets(&tables)?);
+    let (stored_bytes, additions, worksets) = (fill.stored_bytes(), fill.additions(space), worksets(&tables)?);
     let counted = worksets.clone();
     let calls = move || counted.as_ref().map_or(ContractionCalls::default(), |worksets| worksets.calls());
     let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
@@ -80,7 +82,44 @@ fn of_element<S: HostSpace, const D: usize, const NN: usize, const ND: usize>(
             None => fill.assemble(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, matrix, residual),
         }
     };
-    Ok(HostAssembly { work: Box::new(work), stored_bytes, calls: Box::new(calls) })
+    Ok(HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(calls) })
+}
+
+/// Prepares a strategy, or without one the blocks of `Scatter` without atomicity, and an element kernel.
+fn prepared<S: HostSpace>(
+    space: &S,
+    strategy: Option<Strategy>,
+    kernel: Kernel,
+    workset: Workset,
+    model: &Model,
+    on: FieldOn<'_, HostMemory>,
+    system: &StoredSystem<S>,
+) -> Result<HostAssembly<S>> {
+    let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
+    check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
+    match (kernel, heat_on_hex8(model, on.element)) {
+        (Kernel::Fused | Kernel::Table, Some(heat)) => {
+            let fill = Fill::prepare(space, strategy, crs, elem)?;
+            return Ok(heat_on_hex8_by(space, heat, kernel == Kernel::Fused, fill));
+        }
+        (Kernel::Fused, None) => return Err(no_kernel(kernel, on.element)),
+        (Kernel::Intrepid, _) | (Kernel::Table, None) => {}
+    }
+    let refused = || Err(two_dimensional("assembly", on.element));
+    macro_rules! build {
+        ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
+            let fill = Fill::prepare(space, strategy, crs, elem)?;
+            let worksets = |tables: &_| {
+                let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, space.concurrency());
+                (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
+            };
+            of_element::<S, $dofs, $nodes, { $dofs * $nodes }>(space, $equation, on, fill, worksets)
+        }};
+    }
+    match model.equation {
+        ModelEquation::Scalar(of) => on_volume!(on.element, build(scalar(model, of), 1), refused()),
+        ModelEquation::Elastic(of) => on_volume!(on.element, build(elastic(model, of), 3), refused()),
+    }
 }
 
 impl<S: HostSpace> Assemble for S {
@@ -112,31 +151,17 @@ impl<S: HostSpace> Assemble for S {
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<S>,
     ) -> Result<HostAssembly<S>> {
-        let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
-        check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
-        match (kernel, heat_on_hex8(model, on.element)) {
-            (Kernel::Fused | Kernel::Table, Some(heat)) => {
-                let fill = Fill::prepare(self, strategy, crs, elem)?;
-                return Ok(heat_on_hex8_by(heat, kernel == Kernel::Fused, fill));
-            }
-            (Kernel::Fused, None) => return Err(no_kernel(kernel, on.element)),
-            (Kernel::Intrepid, _) | (Kernel::Table, None) => {}
-        }
-        let refused = || Err(two_dimensional("assembly", on.element));
-        macro_rules! build {
-            ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
-                let fill = Fill::prepare(self, strategy, crs, elem)?;
-                let worksets = |tables: &_| {
-                    let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, self.concurrency());
-                    (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
-                };
-                of_element::<S, $dofs, $nodes, { $dofs * $nodes }>($equation, on, fill, worksets)
-            }};
-        }
-        match model.equation {
-            ModelEquation::Scalar(of) => on_volume!(on.element, build(scalar(model, of), 1), refused()),
-            ModelEquation::Elastic(of) => on_volume!(on.element, build(elastic(model, of), 3), refused()),
-        }
+        prepared(self, Some(strategy), kernel, workset, model, on, system)
+    }
+
+    fn racy_assembly(
+        &self,
+        kernel: Kernel,
+        model: &Model,
+        on: FieldOn<'_, HostMemory>,
+        system: &StoredSystem<S>,
+    ) -> Result<HostAssembly<S>> {
+        prepared(self, None, kernel, Workset::default(), model, on, system)
     }
 
     fn assemble(
@@ -156,6 +181,10 @@ impl<S: HostSpace> Assemble for S {
 
     fn contractions(assembly: &HostAssembly<S>) -> ContractionCalls {
         (assembly.calls)()
+    }
+
+    fn additions(assembly: &HostAssembly<S>) -> Option<Additions> {
+        assembly.additions
     }
 
     fn sample(&self, exact: &Analytic, node_coord: &[[f64; 3]], count: usize) -> Result<Vec<f64>> {

@@ -1,10 +1,11 @@
 //! The fill on host memory: one implementation for [`Serial`](crate::space::Serial) and
-//! [`Threads`](crate::space::Threads), one file per strategy.
+//! [`Threads`](crate::space::Threads). Files `blocks` and `gather` hold the strategies.
 //!
 //! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
 
 pub(super) mod any_equation;
 mod batches;
+mod blocks;
 mod colour;
 mod dirichlet;
 mod element_fn;
@@ -17,7 +18,6 @@ mod kernel;
 mod locality;
 mod operator;
 mod parts;
-mod scatter;
 mod seam;
 mod sums;
 #[cfg(test)]

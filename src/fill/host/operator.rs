@@ -1,13 +1,13 @@
 //! The Jacobian of a model by elements on host memory.
 //!
-//! Elements lie side by side in vector lanes, four at a time. `Scatter` and `Colour` add element vectors to y in the blocks of an
-//! assembly; `Gather` stores them, 8 bytes per dof of an element, and each row sums its own in element order.
+//! Elements lie side by side in vector lanes, four at a time. `Gather` stores element vectors, 8 bytes per dof of an element, and each row sums its own in element order.
 
 use super::any_equation::{AnyEquation, AnyPoints, WIDTH, elastic, scalar};
-use super::colour::Colour;
+use super::blocks::Blocks;
 use super::gallery::two_dimensional;
-use super::scatter::Scatter;
+use super::sums::Adds;
 use super::volumes::on_volume;
+use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::element::equations::{Model, ModelEquation};
 use crate::element::{DIM, ElementType, FieldsAtPoints, Interpolation, Part, Points, element_vector};
@@ -16,10 +16,9 @@ use crate::fill::operator::ApplySizes;
 use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
-use crate::space::atomic::{AtomicF64, add_unshared, atomic_view};
+use crate::space::atomic::{AtomicF64, atomic_view};
 use crate::space::lanes::Lanes;
 use crate::space::{HostMemory, HostSpace, try_zeroed};
-use crate::{LocalOrdinal, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use rayon::prelude::*;
@@ -40,8 +39,7 @@ enum OfDofs {
 
 #[derive(Debug)]
 enum Method {
-    Scatter(Scatter),
-    Colour(Colour),
+    Blocks(Blocks),
     /// Lists of each node's slots, and the element vectors `[elem][m][c]`.
     Gather(NodeElem, Vec<f64>),
 }
@@ -168,18 +166,15 @@ struct Rows<'a, const D: usize> {
 }
 
 impl<const D: usize> Rows<'_, D> {
-    /// Adds the vectors of elements to their free rows with `add(node, cell, term)`.
-    fn add(self, batch: &Batch<'_, D>, elems: Range<usize>, add: impl Fn(LocalOrdinal, &AtomicF64, f64)) {
+    /// Adds the vectors of elements to their free rows.
+    fn add(self, batch: &Batch<'_, D>, elems: Range<usize>, adds: &Adds) {
         (batch.evaluate)(batch, elems, &mut |lanes, found| {
             for (lane, elem) in lanes.enumerate() {
                 for (m, &node) in batch.elem_node.elem(elem).iter().enumerate() {
                     // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
                     let Some(cells) = self.cells.get(D * node as usize..D * node as usize + D) else { continue };
-                    for c in 0..D {
-                        if self.fixed[node as usize][c] == 0 {
-                            add(node, &cells[c], found[m][c][lane]);
-                        }
-                    }
+                    let is_free = |c: &usize| self.fixed[node as usize][*c] == 0;
+                    adds.add(node, (0..D).filter(is_free).map(|c| (&cells[c], found[m][c][lane])));
                 }
             }
         });
@@ -211,37 +206,40 @@ impl<const D: usize> ElementOperator<D> {
         let (equation, evaluate, nodes) = (&**equation, *evaluate, elem_node.nodes_per_elem());
         let batch = Batch { equation, evaluate, part, interpolation, elem_node, coords, fields: [x, u], mask };
         let own = |node: usize, c: usize| if masked { x[node][c] } else { 0.0 };
-        if let Method::Gather(lists, vectors) = method {
-            space.for_each(vectors.par_chunks_mut(BLOCK * nodes * D).enumerate(), |(block, vectors)| {
-                let first = block * BLOCK;
-                let elems = first..elem_node.elem_count().min(first + BLOCK);
-                (batch.evaluate)(&batch, elems, &mut |lanes, found| {
-                    for (lane, elem) in lanes.enumerate() {
-                        let vector = vectors[(elem - first) * nodes * D..][..nodes * D].as_chunks_mut::<D>().0;
-                        for (items, found) in vector.iter_mut().zip(found) {
-                            for c in 0..D {
-                                items[c] = found[c][lane];
+        let blocks = match method {
+            Method::Blocks(blocks) => blocks,
+            Method::Gather(lists, vectors) => {
+                space.for_each(vectors.par_chunks_mut(BLOCK * nodes * D).enumerate(), |(block, vectors)| {
+                    let first = block * BLOCK;
+                    let elems = first..elem_node.elem_count().min(first + BLOCK);
+                    (batch.evaluate)(&batch, elems, &mut |lanes, found| {
+                        for (lane, elem) in lanes.enumerate() {
+                            let vector = vectors[(elem - first) * nodes * D..][..nodes * D].as_chunks_mut::<D>().0;
+                            for (items, found) in vector.iter_mut().zip(found) {
+                                for c in 0..D {
+                                    items[c] = found[c][lane];
+                                }
                             }
+                        }
+                    });
+                });
+                let vectors = vectors.as_chunks::<D>().0;
+                space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
+                    for (node, out) in (chunk * S::CHUNK..).zip(out) {
+                        let mut sums = [0.0; D];
+                        for &slot in lists.slots(node) {
+                            for c in 0..D {
+                                sums[c] += vectors[slot as usize][c];
+                            }
+                        }
+                        for c in 0..D {
+                            out[c] = if fixed[node][c] != 0 { own(node, c) } else { sums[c] };
                         }
                     }
                 });
-            });
-            let vectors = vectors.as_chunks::<D>().0;
-            space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
-                for (node, out) in (chunk * S::CHUNK..).zip(out) {
-                    let mut sums = [0.0; D];
-                    for &slot in lists.slots(node) {
-                        for c in 0..D {
-                            sums[c] += vectors[slot as usize][c];
-                        }
-                    }
-                    for c in 0..D {
-                        out[c] = if fixed[node][c] != 0 { own(node, c) } else { sums[c] };
-                    }
-                }
-            });
-            return Ok(());
-        }
+                return Ok(());
+            }
+        };
         space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
             for (node, out) in (chunk * S::CHUNK..).zip(out) {
                 for c in 0..D {
@@ -250,17 +248,10 @@ impl<const D: usize> ElementOperator<D> {
             }
         });
         let rows = Rows { cells: atomic_view(out.as_flattened_mut()), fixed };
-        match method {
-            Method::Scatter(scatter) => scatter.for_blocks(space, |elems| {
-                rows.add(&batch, elems, |row, cell, term| scatter.add(row, cell, term));
-                Ok(())
-            }),
-            Method::Colour(colour) => colour.for_blocks(space, elem_node, |elems| {
-                rows.add(&batch, elems, |_, cell, term| add_unshared(cell, term));
-                Ok(())
-            }),
-            Method::Gather(..) => Ok(()),
-        }
+        blocks.for_each(space, |elems| {
+            rows.add(&batch, elems, &blocks.adds);
+            Ok(())
+        })
     }
 }
 
@@ -280,8 +271,9 @@ impl<const D: usize> ElementOperator<D> {
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), owned)?;
         let vectors = || try_zeroed("element vectors", elem_node.elem_count() * element.nodes() * D);
         let method = match strategy {
-            Strategy::Scatter => Method::Scatter(Scatter::new(space, elem_node, owned)?),
-            Strategy::Colour => Method::Colour(Colour::new(elem_node)?),
+            Strategy::Scatter => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
+            Strategy::Seam => Method::Blocks(Blocks::with_seams(space, elem_node, owned)?),
+            Strategy::Colour => Method::Blocks(Blocks::coloured(elem_node)?),
             Strategy::Gather => Method::Gather(NodeElem::new(space, elem_node, owned)?, vectors()?),
         };
         let (part, flops) = equation.product(element);

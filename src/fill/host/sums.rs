@@ -8,12 +8,45 @@ use crate::contraction::Sum;
 use crate::fill::Wanted;
 use crate::graph::Position;
 use crate::space::HostSpace;
-use crate::space::atomic::{AtomicF64, atomic_view};
+use crate::space::atomic::{AtomicF64, add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
+
+/// Which additions to rows are atomic.
+#[derive(Debug)]
+pub(super) enum Adds {
+    /// All.
+    Atomic,
+    /// None.
+    Plain,
+    /// Those to rows with a 1.
+    AtSeams(Vec<u8>),
+}
+
+impl Adds {
+    /// Whether additions to a row of the assembly are atomic.
+    #[inline(always)]
+    pub fn are_atomic(&self, row: LocalOrdinal) -> bool {
+        match self {
+            Adds::Atomic => true,
+            Adds::Plain => false,
+            Adds::AtSeams(on_seam) => on_seam[row as usize] != 0,
+        }
+    }
+
+    /// Adds terms of a row to cells of the row.
+    #[inline(always)]
+    pub fn add<'a>(&self, row: LocalOrdinal, terms: impl Iterator<Item = (&'a AtomicF64, f64)>) {
+        if self.are_atomic(row) {
+            terms.for_each(|(cell, term)| add(cell, term));
+        } else {
+            terms.for_each(|(cell, term)| add_unshared(cell, term));
+        }
+    }
+}
 
 /// Output of an assembly, shared by all threads.
 #[derive(Clone, Copy)]
@@ -49,14 +82,14 @@ macro_rules! with_positions {
 }
 pub(super) use with_positions;
 
-/// Evaluates `elems` in batches and adds their wanted parts with `add(row, cell, term)`.
+/// Evaluates `elems` in batches and adds their wanted parts.
 #[inline(always)]
 pub(super) fn add_elems<const NN: usize>(
     kernel: &dyn ElementKernel<NN>,
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
-    add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
+    adds: &Adds,
 ) -> Result<()> {
     let table = graph.elem.elem_node().as_slice();
     with_batch(|batch| {
@@ -71,7 +104,7 @@ pub(super) fn add_elems<const NN: usize>(
                 evaluate(lanes.clone(), batch)?;
                 for (lane, elem) in lanes.enumerate() {
                     let positions = &positions[elem * NN * NN..][..NN * NN];
-                    add_elem(batch, lane, &table[elem * NN..][..NN], positions, sums, add);
+                    add_elem(batch, lane, &table[elem * NN..][..NN], positions, sums, adds);
                 }
             }
         });
@@ -88,21 +121,20 @@ fn add_elem<const NN: usize, P: Position>(
     nodes: &[LocalOrdinal],
     positions: &[P],
     sums: SharedSums<'_>,
-    add: impl Fn(LocalOrdinal, &AtomicF64, f64),
+    adds: &Adds,
 ) {
     for (i, &row) in nodes.iter().enumerate() {
         // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
         if sums.wanted.residual {
             let Some(cell) = sums.residual.get(row as usize) else { continue };
-            add(row, cell, batch.residual[i][lane]);
+            adds.add(row, std::iter::once((cell, batch.residual[i][lane])));
         } else if row as usize >= sums.crs.rows() {
             continue;
         }
         if sums.wanted.matrix {
             let values = &sums.values[sums.crs.row_range(row as usize)];
-            for (j, position) in positions[NN * i..][..NN].iter().enumerate() {
-                add(row, &values[position.get()], batch.matrix[i][j][lane]);
-            }
+            let positions = positions[NN * i..][..NN].iter().enumerate();
+            adds.add(row, positions.map(|(j, position)| (&values[position.get()], batch.matrix[i][j][lane])));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{ElementKernel, Evaluate, Fill, element_fn};
 use crate::Result;
 use crate::contraction::Sum;
-use crate::fill::{Parts, Strategy, Wanted};
+use crate::fill::{Additions, Parts, Strategy, Wanted};
 use crate::graph;
 use crate::mesh::ElemNode;
 use crate::space::{Serial, Threads};
@@ -322,5 +322,37 @@ proptest! {
             [a, b, c]
         };
         check::<3>(&ElemNode::new(seeds.into_iter().flat_map(distinct).collect(), 3, 60).unwrap(), owned);
+    }
+}
+
+/// Matrices and residuals of ones: the sums count the additions that were executed.
+#[test]
+fn a_plan_counts_the_additions_of_its_assembly() {
+    const NN: usize = 8;
+    let table = hexes(12, |node| node as u32);
+    let (all, rows) = (12 * 12 * 12, 1000);
+    let ones = element_fn(|_| ([[1.0; NN]; NN], [1.0; NN]));
+    for (rows, threads) in [(all, 1), (all, 3), (rows, 1), (rows, 3)] {
+        let space = Threads::new(threads).unwrap();
+        let graph = graph::build(&Serial, &table, rows, graph::Strategy::Sort).unwrap();
+        for (strategy, name) in Strategy::ALL {
+            let mut fill = Fill::<NN>::new(&space, strategy, &graph).unwrap();
+            let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
+            fill.assemble(&space, &ones, &mut matrix, &mut residual).unwrap();
+            let executed = matrix.values().iter().chain(&residual).sum::<f64>() as u64;
+            if rows == all {
+                assert_eq!(executed, 72 * table.elem_count() as u64, "{name}");
+            }
+            let Some(Additions { atomic, plain }) = fill.additions(&space) else {
+                assert_eq!(strategy, Strategy::Gather);
+                continue;
+            };
+            assert_eq!(atomic + plain, executed, "{name}, {rows} rows, {threads} threads");
+            match strategy {
+                Strategy::Scatter => assert_eq!(plain, 0),
+                Strategy::Seam if threads > 1 => assert!(atomic > 0 && plain > 0, "{atomic}, {plain}"),
+                _ => assert_eq!(atomic, 0, "{name}"),
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind};
 use crate::element::ElementType;
-use crate::fill::{self, Kernel};
+use crate::fill::Kernel;
 use crate::mesh::{BoxSpec, CoordinateMap};
 use crate::space::allowed_cores;
 use crate::sparse::{Format, Precision};
@@ -74,8 +74,8 @@ impl Deck {
         if let Some(seconds) = run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
             return refuse("run.timeout", seconds, format!("give seconds above 0 and up to {MAX_TIMEOUT:e}"));
         }
-        if self.run.deterministic && self.fill.strategy == Choice::Given(fill::Strategy::Scatter) {
-            let why = "fill.strategy (--fill) is scatter, which adds in any order; give auto, gather or colour";
+        if let Some(fill) = self.fill.strategy.given().filter(|fill| run.deterministic && !fill.is_reproducible()) {
+            let why = format!("fill.strategy (--fill) is {fill}, which adds in any order; give auto, gather or colour");
             return refuse("run.deterministic", true, why);
         }
         let is_crs = self.resolved().matrix.format == Choice::Given(Format::Crs);

@@ -17,7 +17,7 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     };
     let of_strategy = |lists: u64, meanwhile: u64, columns: u64| match choices.fill {
         Strategy::Gather => (lists, meanwhile),
-        Strategy::Scatter => (0, 0),
+        Strategy::Scatter | Strategy::Seam => (0, 0),
         Strategy::Colour => (4 * elems, 4 * elems + 16 * columns),
     };
     if choices.operator == Operator::MatrixFree {

@@ -15,7 +15,8 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     let newton = 8 * columns + 16 * rows;
     let of_strategy = |gather: u64, nodes: u64, local: u64| match choices.fill {
         Strategy::Gather => (gather, 0),
-        Strategy::Scatter => (nodes, 4 * nodes),
+        Strategy::Scatter => (0, 0),
+        Strategy::Seam => (nodes, 4 * nodes),
         Strategy::Colour => (0, 8 * local),
     };
     if choices.operator == Operator::MatrixFree {
@@ -52,7 +53,7 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
     let (lists, meanwhile) = of_strategy(8 * rows + 4 * dofs * corners, rows, columns);
     let matrices = match choices.fill {
         Strategy::Gather => sizes.matrices_on_host(choices.threads),
-        Strategy::Scatter | Strategy::Colour => [0; 2],
+        Strategy::Scatter | Strategy::Seam | Strategy::Colour => [0; 2],
     };
     // While the conditions are listed, in lists that grow; then the matrix, its assembly and the vectors.
     let fixed = if dofs == 1 { columns } else { 2 * columns };

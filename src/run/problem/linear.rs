@@ -4,7 +4,7 @@ use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
 use crate::Result;
-use crate::fill::{ContractionCalls, StoredSystem};
+use crate::fill::{Additions, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::solve::{ElementOperator, SingleLaunch};
@@ -147,6 +147,14 @@ impl<S: Job> Linear<S> {
         match self {
             Linear::Matrix(stored) => space.single_launch(&stored.system.matrix),
             Linear::Elements(_) => Ok(None),
+        }
+    }
+
+    /// The additions of one assembly; `None` without a matrix and with `gather`.
+    pub fn additions(&self) -> Option<Additions> {
+        match self {
+            Linear::Matrix(stored) => S::additions(&stored.assembly),
+            Linear::Elements(_) => None,
         }
     }
 

@@ -31,7 +31,7 @@ use super::deck::Choice;
 use super::{Event, Job};
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
-use crate::fill::ContractionCalls;
+use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
 use crate::solve::{
     CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
@@ -129,6 +129,11 @@ impl<'a, S: Job> Problem<'a, S> {
     /// Returns the calls of contractions by all assemblies so far.
     pub fn contractions(&self) -> ContractionCalls {
         self.linear.contractions()
+    }
+
+    /// Returns the additions of one assembly on this rank; `None` without a matrix and with `gather`.
+    pub fn additions(&self) -> Option<Additions> {
+        self.linear.additions()
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve

@@ -79,6 +79,9 @@ impl Report {
         };
         let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));
         text += &line("strategies", strategies.into_iter().chain(halo));
+        if let (Some(atomic), Some(plain)) = (with.fill_atomic_adds, with.fill_plain_adds) {
+            text += &line("additions", [format!("{atomic} atomic and {plain} plain per fill")]);
+        }
         text + &self.origin()
     }
 

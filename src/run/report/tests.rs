@@ -32,6 +32,8 @@ pub(super) fn sample() -> Report {
         strategies: StrategiesReport {
             graph: crate::graph::Strategy::Gather,
             fill: crate::fill::Strategy::Scatter,
+            fill_atomic_adds: Some(8 * 72),
+            fill_plain_adds: Some(0),
             kernel: crate::fill::Kernel::Fused,
             contractions: std::collections::BTreeMap::new(),
             cg: "classic".into(),

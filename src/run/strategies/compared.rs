@@ -13,6 +13,8 @@ pub enum Promise {
     SameBits,
     /// Sums in the order in which threads come.
     AnyOrder,
+    /// Sums that lose terms where threads meet.
+    Nothing,
 }
 
 /// One strategy for one step, measured.
@@ -45,10 +47,18 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether the result is right and the promise kept; also where the device does not offer the strategy.
+    /// Whether the result is right, or the device does not offer the strategy.
+    pub fn is_right(&self) -> bool {
+        self.difference.is_none_or(|difference| difference <= self.tolerance)
+    }
+
+    /// Whether the promise is kept; also where the device does not offer the strategy.
     pub fn is_good(&self) -> bool {
-        let is_near = self.difference.is_none_or(|difference| difference <= self.tolerance);
-        is_near && (self.promise == Promise::AnyOrder || self.is_repeatable != Some(false))
+        match self.promise {
+            Promise::Nothing => true,
+            Promise::AnyOrder => self.is_right(),
+            Promise::Identical | Promise::SameBits => self.is_right() && self.is_repeatable != Some(false),
+        }
     }
 
     /// Sets the ratios to the papers' strategy of the same step.

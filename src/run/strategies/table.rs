@@ -10,6 +10,8 @@ run MiB     forecast for a run with it, else with the papers' choices, all ranks
 difference  graph: entries that differ from the first; fill: largest difference
             from the first, product: from sums by row, relative to the largest
 bits        integers: equal; fixed: same bits on any threads; any order: not so
+unsafe      scatter with plain additions in place of atomic ones, which threads
+            take from each other: what atomics cost (Hoemmen and Edwards 2014)
 ";
 
 impl StrategyStudy {
@@ -54,7 +56,8 @@ fn line(strategy: &Compared) -> Vec<String> {
         return vec![name, none(), none(), none(), none(), "not on this device".into()];
     };
     let bits = match (strategy.promise, strategy.is_repeatable) {
-        (Promise::AnyOrder, _) => "any order",
+        (Promise::Nothing, _) if !strategy.is_right() => "wrong result",
+        (Promise::AnyOrder | Promise::Nothing, _) => "any order",
         (_, Some(false)) => "BROKEN",
         (Promise::Identical, _) => "integers",
         (Promise::SameBits, _) => "fixed",

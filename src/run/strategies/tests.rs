@@ -21,7 +21,8 @@ fn every_strategy_is_measured_and_right() {
     let study = strategies_on(&Threads::new(2).unwrap(), &deck([9, 8, 11]), 3, &Solo, &silent).unwrap();
     assert!(study.verified, "{}", study.table());
     let names: Vec<_> = study.strategies.iter().map(|strategy| (strategy.step, strategy.name.as_str())).collect();
-    let fills = ["scatter", "gather", "colour"].map(|fill| [format!("{fill}, table"), format!("{fill}, fused")]);
+    let fills = ["scatter", "seam", "gather", "colour", "unsafe"]
+        .map(|fill| [format!("{fill}, table"), format!("{fill}, fused")]);
     let expected: Vec<_> = ["map", "dashmap", "gather", "sort"]
         .map(|name| ("graph", name))
         .into_iter()
@@ -70,6 +71,18 @@ fn a_wrong_result_and_a_broken_promise_fail() {
     );
     assert!(!good(|strategy| strategy.is_repeatable = Some(false)));
     assert!(good(|strategy| (strategy.is_repeatable, strategy.promise) = (Some(false), Promise::AnyOrder)));
+    assert!(!good(|strategy| (strategy.difference, strategy.promise) = (Some(0.1), Promise::AnyOrder)));
+    assert!(good(|strategy| (strategy.difference, strategy.promise) = (Some(0.1), Promise::Nothing)));
+    // Without atomics a wrong result is marked, whatever this machine found.
+    let marks = |difference| {
+        let mut study = study.clone();
+        let racy = study.strategies.iter_mut().find(|strategy| strategy.name == "unsafe, fused").unwrap();
+        racy.difference = Some(difference);
+        let table = study.table();
+        assert!(table.contains("\nPASS: "), "{table}");
+        table.lines().filter(|line| line.starts_with("unsafe, fused") && line.ends_with("wrong result")).count()
+    };
+    assert_eq!([0.0, 1e-11, f64::NAN].map(marks), [0, 1, 1]);
     // One graph entry, one value in a thousand.
     assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
     assert_eq!((median(&[4.0, 1.0, 2.0, 3.0]), median(&[])), (Some(2.5), None));

@@ -11,7 +11,7 @@ pub fn add(cell: &AtomicF64, value: f64) {
     cell.fetch_add(value, Relaxed);
 }
 
-/// Adds `value` to `*cell` without atomicity, for cells that other threads do not touch. Avoids the cost of a locked
+/// Adds `value` to `*cell` without atomicity: what other threads add meanwhile may be lost. Avoids the cost of a locked
 /// instruction.
 #[inline(always)]
 pub fn add_unshared(cell: &AtomicF64, value: f64) {

@@ -27,7 +27,7 @@ impl Rows {
         rows.iter().for_each(|&row| claim_row(&self.claims[row], &self.seams[row], block as u32 + 1));
     }
 
-    /// Adds the terms of a block: 1 to each of its rows, as `Scatter::assemble` does.
+    /// Adds the terms of a block: 1 to each of its rows, as the strategy `seam` does.
     fn assemble(&self, rows: &[usize]) {
         for &row in rows {
             let cell = &self.sums[row];

@@ -44,10 +44,11 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     );
     assert!(provenance["machine"]["cpu"].is_string() && study["date"].as_str().unwrap().ends_with('Z'), "{study}");
     let strategies = study["strategies"].as_array().unwrap();
-    assert_eq!(strategies.len(), 4 + 6 + 3);
+    assert_eq!(strategies.len(), 4 + 10 + 3);
     for strategy in strategies {
         assert_eq!(strategy["seconds"].as_array().unwrap().len(), 2, "{strategy}");
-        assert!(strategy["difference"].as_f64().unwrap() <= strategy["tolerance"].as_f64().unwrap(), "{strategy}");
+        let is_right = strategy["difference"].as_f64().unwrap() <= strategy["tolerance"].as_f64().unwrap();
+        assert!(is_right || strategy["name"].as_str().unwrap().starts_with("unsafe"), "{strategy}");
         let speedup = strategy["speedup"].as_f64().unwrap();
         assert!(speedup > 0.0 && (speedup == 1.0 || strategy["is_papers"] == false), "{strategy}");
     }

@@ -71,7 +71,7 @@ const VALUES: [(&str, &[&str], &[&str]); 27] = [
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
     ("--graph", &["auto", "map", "dashmap", "gather", "sort"], &["Sort", "-1", "--fill"]),
     ("--preset", &["papers", "fast", "seeds"], &["auto", "paper", "Fast", "-1"]),
-    ("--fill", &["auto", "scatter", "gather", "colour"], &["color", "sort", "0"]),
+    ("--fill", &["auto", "scatter", "seam", "gather", "colour"], &["color", "sort", "0", "unsafe"]),
     ("--kernel", &["auto", "intrepid", "table", "fused"], &["automatic", "fuse", "-x"]),
     ("--workset", &["8", "1000"], &["0", "-1", "8.5", "many"]),
     ("--layout", &["auto", "left", "right"], &["Left", "rows", "-1"]),

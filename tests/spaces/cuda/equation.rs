@@ -43,7 +43,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
         let text = EquationText::of(equation).with_jacobian(jacobian);
         let mut kernel = CudaEquationKernel::new(space, &text, &tables).unwrap();
         let name = format!("{name}, {jacobian_name}");
-        for ((strategy, strategy_name), step) in Strategy::ALL.into_iter().flat_map(|s| [(s, elems), (s, elems / 3)]) {
+        for ((strategy, strategy_name), step) in Strategy::on_gpu().flat_map(|s| [(s, elems), (s, elems / 3)]) {
             let mut fill = CudaFill::with_step(space, strategy, step, &on_device).unwrap();
             let mut found = CrsMatrix::zeros_on(space, on_device.crs.clone()).unwrap();
             let mut found_residual = space.upload(&vec![f64::NAN; D * count]).unwrap();
