@@ -89,37 +89,13 @@ KERNEL __launch_bounds__(THREADS)
 
 #else
 
-// C and W at the points of `count` elements: work[(ITEMS p + item) cells + element]. A block takes GROUP elements, whose nodes it
-// keeps in shared memory; one thread per point.
+// C and W at the points of `count` elements: work[(ITEMS p + item) cells + element].
 KERNEL __launch_bounds__(THREADS)
     equation_points(u64 count, u64 cells, const u32* elem_node, const double* node_coord, const double* solution,
                     const double* parameters, const double* from, double* work) {
-    __shared__ Tables tables;
-    // Padded, so that neither nodes nor elements of a warp share banks.
-    __shared__ double nodes[DIM + DOFS][NODES][GROUP + 1];
-    const u64 first = u64(blockIdx.x) * GROUP;
-    const int elems = first < count ? int(least(count - first, u64(GROUP))) : 0;
-    for (int i = threadIdx.x; i < elems * NODES; i += blockDim.x) {
-        int m = i % NODES, e = i / NODES;
-        u64 node = __ldg(elem_node + first * NODES + i);
-#pragma unroll
-        for (int a = 0; a < DIM; a++) nodes[a][m][e] = __ldg(node_coord + DIM * node + a);
-#pragma unroll
-        for (int c = 0; c < DOFS; c++) nodes[DIM + c][m][e] = __ldg(solution + DOFS * node + c);
-    }
-    load_tables(tables, from);
     const Statement equation = *(const Statement*)parameters;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < GROUP * POINTS; i += blockDim.x) {
-        int e = i % GROUP, p = i / GROUP;
-        if (e >= elems) continue;
-        auto nodal = [&](int m, double(&x)[DIM], double(&u)[DOFS]) {
-#pragma unroll
-            for (int a = 0; a < DIM; a++) x[a] = nodes[a][m][e];
-#pragma unroll
-            for (int c = 0; c < DOFS; c++) u[c] = nodes[DIM + c][m][e];
-        };
-        double* own = work + (u64(p) * ITEMS * cells + first + e);
+    each_point(count, elem_node, node_coord, solution, from, [&](const Tables& tables, u64 elem, int p, ElementNodes nodal) {
+        double* own = work + (u64(p) * ITEMS * cells + elem);
         auto put_weak = [&](int c, const double(&of)[TERMS]) {
 #pragma unroll
             for (int k = 0; k < TERMS; k++) own[(DOFS * DOFS * TERMS * TERMS + TERMS * c + k) * cells] = of[k];
@@ -131,7 +107,7 @@ KERNEL __launch_bounds__(THREADS)
             }
         };
         at_point(equation, tables, p, nodal, put_weak, put_slope);
-    }
+    });
 }
 
 // One thread per element and tile; tiles [TILES, TILES + DOFS) are the residuals. A block has one tile.

@@ -61,14 +61,18 @@ INLINE void transform(int c, int d, const Slope<double>& slope, const double (&i
     out[DIM][DIM] = has(c, d, DIM, DIM) ? measure * slope[DIM][DIM] : 0;
 }
 
-// Evaluates the equation at point p of an element, whose coordinates and unknowns nodal(m, x, u) gives. Calls
-// put_weak(c, W_c) and put_slope(c, d, C_cd).
-template <class Nodal, class PutWeak, class PutSlope>
-INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nodal nodal, PutWeak put_weak, PutSlope put_slope) {
+// A point of an element: the unknowns there, inverse[b][a] = d xi_b / d x_a, and measure = w det J.
+struct State {
+    Point x;
+    Fields u;
+    double inverse[DIM][DIM], measure;
+};
+
+// Returns the state at point p of an element, whose coordinates and unknowns nodal(m, x, u) gives.
+template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal nodal) {
+    State at = {};
     // columns[b][a] = d x_a / d xi_b
     double columns[DIM][DIM] = {}, slope[DOFS][DIM] = {};
-    Point x = {};
-    Fields u = {};
 #pragma unroll(NODES <= 10 ? NODES : 3)
     for (int m = 0; m < NODES; m++) {
         double coords[DIM], unknowns[DOFS];
@@ -76,23 +80,24 @@ INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nod
         const double(&g)[TERMS] = tables.basis[p][m];
 #pragma unroll
         for (int a = 0; a < DIM; a++) {
-            x[a] += coords[a] * g[DIM];
+            at.x[a] += coords[a] * g[DIM];
 #pragma unroll
             for (int b = 0; b < DIM; b++) columns[b][a] += coords[a] * g[b];
         }
 #pragma unroll
         for (int c = 0; c < DOFS; c++) {
-            u[c].value += unknowns[c] * g[DIM];
+            at.u[c].value += unknowns[c] * g[DIM];
 #pragma unroll
             for (int b = 0; b < DIM; b++) slope[c][b] += unknowns[c] * g[b];
         }
     }
-    double inverse[DIM][DIM];
+    double(&inverse)[DIM][DIM] = at.inverse;
     cross(columns[1], columns[2], inverse[0]);
     cross(columns[2], columns[0], inverse[1]);
     cross(columns[0], columns[1], inverse[2]);
     double determinant = columns[0][0] * inverse[0][0] + columns[0][1] * inverse[0][1] + columns[0][2] * inverse[0][2];
-    double reciprocal = 1 / determinant, measure = determinant * tables.weights[p];
+    double reciprocal = 1 / determinant;
+    at.measure = determinant * tables.weights[p];
 #pragma unroll
     for (int b = 0; b < DIM; b++)
 #pragma unroll
@@ -101,9 +106,18 @@ INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nod
     for (int c = 0; c < DOFS; c++)
 #pragma unroll
         for (int a = 0; a < DIM; a++) {
-            u[c].grad[a] = inverse[0][a] * slope[c][0] + inverse[1][a] * slope[c][1] + inverse[2][a] * slope[c][2];
+            at.u[c].grad[a] = inverse[0][a] * slope[c][0] + inverse[1][a] * slope[c][1] + inverse[2][a] * slope[c][2];
         }
-    Array<Weak<double>, DOFS> weak = equation.weak(x, u);
+    return at;
+}
+
+// Evaluates the equation at point p of an element as `state_at`. Calls put_weak(c, W_c) and put_slope(c, d, C_cd).
+template <class Nodal, class PutWeak, class PutSlope>
+INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nodal nodal, PutWeak put_weak, PutSlope put_slope) {
+    const State at = state_at(tables, p, nodal);
+    const double(&inverse)[DIM][DIM] = at.inverse;
+    const double measure = at.measure;
+    Array<Weak<double>, DOFS> weak = equation.weak(at.x, at.u);
 #pragma unroll
     for (int c = 0; c < DOFS; c++) {
         double out[TERMS];
@@ -115,11 +129,52 @@ INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nod
         out[DIM] = measure * weak[c].source;
         put_weak(c, out);
     }
-    each_slope<DOFS, HAS_SLOPES>(equation, x, u, [&](int c, int d, const Slope<double>& slope) {
+    each_slope<DOFS, HAS_SLOPES>(equation, at.x, at.u, [&](int c, int d, const Slope<double>& slope) {
         double out[TERMS][TERMS];
         transform(c, d, slope, inverse, measure, out);
         put_slope(c, d, out);
     });
+}
+
+// Coordinates and unknowns of the nodes of GROUP elements. Padded, so that neither nodes nor elements of a warp share banks.
+typedef double Nodes[DIM + DOFS][NODES][GROUP + 1];
+
+// The nodes of one of them.
+struct ElementNodes {
+    const Nodes& nodes;
+    int e;
+    __device__ __forceinline__ void operator()(int m, double (&x)[DIM], double (&u)[DOFS]) const {
+#pragma unroll
+        for (int a = 0; a < DIM; a++) x[a] = nodes[a][m][e];
+#pragma unroll
+        for (int c = 0; c < DOFS; c++) u[c] = nodes[DIM + c][m][e];
+    }
+};
+
+// Calls each(tables, elem, p, nodal) for the points of `count` elements; one thread per point. A block takes GROUP elements, whose nodes
+// it keeps in shared memory.
+template <class Each>
+INLINE void each_point(u64 count, const u32* elem_node, const double* node_coord, const double* solution, const double* from,
+                       Each each) {
+    __shared__ Tables tables;
+    __shared__ Nodes nodes;
+    const u64 first = u64(blockIdx.x) * GROUP;
+    const int elems = first < count ? int(least(count - first, u64(GROUP))) : 0;
+    for (int i = threadIdx.x; i < elems * NODES; i += blockDim.x) {
+        int m = i % NODES, e = i / NODES;
+        u64 node = __ldg(elem_node + first * NODES + i);
+#pragma unroll
+        for (int a = 0; a < DIM; a++) nodes[a][m][e] = __ldg(node_coord + DIM * node + a);
+#pragma unroll
+        for (int c = 0; c < DOFS; c++) nodes[DIM + c][m][e] = __ldg(solution + DOFS * node + c);
+    }
+    load_tables(tables, from);
+#pragma unroll 1
+    for (int i = threadIdx.x; i < GROUP * POINTS; i += blockDim.x) {
+        int e = i % GROUP, p = i / GROUP;
+        if (e >= elems) continue;
+        each(tables, first + e, p, ElementNodes{nodes, e});
+    }
 }
 
 // t_k = sum_j C[k, j] g_j
