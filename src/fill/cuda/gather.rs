@@ -146,7 +146,8 @@ impl Gather {
             (HEX8_NODES, true, _, false) => symmetric("sliced_symmetric8_u8"),
             (HEX8_NODES, true, _, true) => symmetric("halved_symmetric8_u8"),
             (HEX8_NODES, false, 0, _) => full("gather_full8_u8"),
-            (HEX8_NODES, false, ..) => full("sliced_full8_u8"),
+            (HEX8_NODES, false, _, false) => full("sliced_full8_u8"),
+            (HEX8_NODES, false, _, true) => full("halved_full8_u8"),
             _ => ["gather_any_u8", "gather_any_u16", "gather_any_u32"],
         };
         let threads = if nn == HEX8_NODES { ROWS } else { TEAM * ROWS };
