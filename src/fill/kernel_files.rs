@@ -17,6 +17,8 @@ pub static COO: KernelFile = kernel_file!("coo");
 
 /// Element matrices of any equation; compiled for an equation and the sizes of its elements.
 pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh"; "equation_point.cuh", "equation_tiles.cuh");
+/// Operands of contractions over worksets of cells; compiled for an equation, the sizes of its elements and a layout.
+pub static INTREPID: KernelFile = kernel_file!("intrepid", "device.cuh"; "equation_point.cuh");
 /// The Jacobian of any equation times a vector, by elements; compiled for an equation and its elements.
 pub static APPLY: KernelFile = kernel_file!(
     "apply", "device.cuh";

@@ -46,6 +46,7 @@ mod cuda {
     mod solve;
     mod sparse;
     mod views;
+    mod worksets;
 
     use super::equations;
     use super::functions;

@@ -4,11 +4,12 @@ use minifenl::element::ElementType;
 use minifenl::element::equations::{
     Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
-use minifenl::fill::{ApplyModel, Assemble, Boundary, FieldOn, Kernel, StoredSystem, Strategy, Workset};
+use minifenl::fill::{ApplyModel, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset};
 use minifenl::graph;
 use minifenl::mesh::Mesh;
+use minifenl::run::Job;
 use minifenl::space::{MemorySpace, Serial, Threads};
-use minifenl::sparse::{Format, Formats};
+use minifenl::sparse::Format;
 use support::noise;
 
 /// A model on distorted elements whose last nodes are ghosts.
@@ -66,25 +67,48 @@ impl Case {
         self.model.dofs() * self.owned
     }
 
-    /// y and residual from the assembled matrix, with y = x at fixed unknowns.
+    /// y and residual from the matrix that `Serial` assembles, with y = x at fixed unknowns.
     pub fn assembled(&self) -> [Vec<f64>; 2] {
-        let nodes = graph::build(&Serial, &self.mesh.elem_node, self.owned, graph::Strategy::default()).unwrap();
-        let graph = Serial.dof_graph(nodes, self.model.dofs()).unwrap();
-        let conditions = Serial.dirichlet(&graph.crs, &self.fixed).unwrap();
-        let mut system = Serial.stored_system(Strategy::Colour, Format::Crs.into(), graph, conditions).unwrap();
-        let (elem_node, node_coord) = (&self.mesh.elem_node, &self.mesh.node_coord[..]);
-        let on = FieldOn { element: self.element, elem_node, node_coord };
-        let mut assembly =
-            Serial.assembly(Strategy::Colour, Kernel::Table, Workset::default(), &self.model, on, &system).unwrap();
-        let (mut residual, mut y) = (vec![f64::NAN; self.rows()], vec![f64::NAN; self.rows()]);
-        Serial.assemble(&mut assembly, node_coord, &self.unknowns, &mut system, &mut residual).unwrap();
+        self.assembled_by(&Serial, Strategy::Colour, Kernel::Table, Workset::default()).0
+    }
+
+    /// The same by a kernel on a space, and the calls of contractions.
+    pub fn assembled_by<S: Job>(
+        &self,
+        space: &S,
+        strategy: Strategy,
+        kernel: Kernel,
+        workset: Workset,
+    ) -> ([Vec<f64>; 2], ContractionCalls) {
+        let elem_node = self.mesh.elem_node.upload(space).unwrap();
+        let coords = space.upload(&self.mesh.node_coord).unwrap();
+        let node_coord = S::Memory::slice(&coords);
+        let nodes = graph::build(space, &elem_node, self.owned, graph::Strategy::default()).unwrap();
+        let graph = space.dof_graph(nodes, self.model.dofs()).unwrap();
+        let fixed = space.upload(&self.fixed).unwrap();
+        let conditions = space.dirichlet(&graph.crs, S::Memory::slice(&fixed)).unwrap();
+        let mut system = space.stored_system(strategy, Format::Crs.into(), graph, conditions).unwrap();
+        let on = FieldOn { element: self.element, elem_node: &elem_node, node_coord };
+        let mut assembly = space.assembly(strategy, kernel, workset, &self.model, on, &system).unwrap();
+        let (unknowns, mut x) = (space.upload(&self.unknowns).unwrap(), space.upload(&self.x).unwrap());
+        let numbers = vec![f64::NAN; self.rows()];
+        let (mut residual, mut y) = (space.upload(&numbers).unwrap(), space.upload(&numbers).unwrap());
+        let to = S::Memory::slice_mut(&mut residual);
+        space.assemble(&mut assembly, node_coord, S::Memory::slice(&unknowns), &mut system, to).unwrap();
         let StoredSystem { matrix, conditions, .. } = &mut system;
-        Serial.apply_dirichlet(conditions, Serial::values_mut(matrix), &mut residual).unwrap();
-        Serial.update(matrix).unwrap();
-        Serial::operator(matrix).apply(&Serial, &mut self.x.clone(), &mut y).unwrap();
+        space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), to).unwrap();
+        space.update(matrix).unwrap();
+        S::operator(matrix).apply(space, S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y)).unwrap();
+        let mut y = space.download(&y).unwrap();
         let is_fixed = |row: &usize| self.fixed[*row] != 0;
         (0..self.rows()).filter(is_fixed).for_each(|row| y[row] = self.x[row]);
-        [y, residual]
+        ([y, space.download(&residual).unwrap()], S::contractions(&assembly))
+    }
+
+    /// The number of elements and of unknowns per node.
+    #[cfg(feature = "cuda")]
+    pub fn sizes(&self) -> [usize; 2] {
+        [self.mesh.elem_node.elem_count(), self.model.dofs()]
     }
 
     /// y and residual by elements.

@@ -2,6 +2,7 @@
 //! `EquationKernel`.
 //!
 //! ```text
+//! kernel `intrepid`              the nine contractions over worksets, see `worksets.rs`
 //! hex8, one unknown, symmetric   contract_equation of `kernels/fill_contraction.cu`, on GPUs with tensor cores for f64
 //! matrices of up to 36 entries   store_equation: one thread per element
 //! others, hex27 by layers        equation_points: coefficients at the points, one thread each, 8 (16 D^2 + 4 D) bytes per point
@@ -16,10 +17,12 @@ use super::gather::Arrays;
 use super::system::{EquationInput, SystemView, blocks};
 use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
+use super::worksets::Worksets;
 use super::{CudaFill, Method};
 use crate::element::BasisTables;
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
+use crate::fill::{ContractionCalls, Workset};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsMatrix, RowLayout};
@@ -32,11 +35,18 @@ const THREADS: u32 = 128;
 /// take 1.20 ns per node with a quarter of it, 0.91 with all.
 const WORK_BYTES: usize = 64 << 20;
 
+/// Contractions that take the place of the kernels of `kernels/equation.cu`.
+#[derive(Debug)]
+enum Contractions {
+    OnTensorCores(TensorContraction),
+    OfWorksets(Box<Worksets>),
+}
+
 /// The kernels of an equation on one element type.
 #[derive(Debug)]
 pub struct CudaEquationKernel {
     front: String,
-    contraction: Option<TensorContraction>,
+    contractions: Option<Contractions>,
     parameters: CudaArray<f64>,
     shape: ElementShape,
     tables: CudaArray<f64>,
@@ -54,6 +64,16 @@ impl CudaEquationKernel {
     /// [`Error::Invalid`] without nodes, points or unknowns, [`Error::Shape`] when the tables do not fit each other,
     /// [`Error::TooLarge`] when the tables exceed a block's shared memory, [`Error::OutOfMemory`] when the memory is not available.
     pub fn new(space: &Cuda, text: &EquationText, tables: &BasisTables) -> Result<Self> {
+        Self::with_worksets(space, text, tables, None)
+    }
+
+    /// [`new`](Self::new); with worksets, element matrices are computed by the nine contractions.
+    pub(super) fn with_worksets(
+        space: &Cuda,
+        text: &EquationText,
+        tables: &BasisTables,
+        workset: Option<Workset>,
+    ) -> Result<Self> {
         const NAME: &str = "CudaEquationKernel::new";
         let (nodes, points) = (tables.nodes, tables.weights.len());
         let dofs = text.dofs;
@@ -64,11 +84,19 @@ impl CudaEquationKernel {
         check_length(NAME, "tables (values)", tables.values.len(), nodes * points)?;
         check_length(NAME, "tables (gradients)", tables.gradients.len(), nodes * points)?;
         let shape = ElementShape::new(dofs, text.is_symmetric(), tables)?;
+        let on_device = shape.tables(tables);
+        let contractions = match workset {
+            Some(workset) => {
+                let worksets = Worksets::new(space, text, shape, &on_device, workset)?;
+                Some(Contractions::OfWorksets(Box::new(worksets)))
+            }
+            None => TensorContraction::new(space, text, tables)?.map(Contractions::OnTensorCores),
+        };
         Ok(CudaEquationKernel {
             front: text.front(&shape),
-            contraction: TensorContraction::new(space, text, tables)?,
+            contractions,
             parameters: space.upload(&text.parameters_on_device())?,
-            tables: space.upload(&shape.tables(tables))?,
+            tables: space.upload(&on_device)?,
             shape,
             work: space.unfilled(0)?,
             cells: 0,
@@ -77,21 +105,40 @@ impl CudaEquationKernel {
     }
 
     /// Compiles and loads the kernels, which otherwise happens at their first launch.
-    pub(super) fn load(&self, space: &Cuda) -> Result<()> {
-        match &self.contraction {
-            Some(contraction) => contraction.load(space),
+    pub(super) fn load(&mut self, space: &Cuda) -> Result<()> {
+        match &mut self.contractions {
+            Some(Contractions::OnTensorCores(contraction)) => contraction.load(space),
+            Some(Contractions::OfWorksets(worksets)) => worksets.load(space),
             None => space.load_specialised(&EQUATION, &self.front),
         }
     }
 
     /// Returns the numbers of an element's matrix and residual that are stored.
     pub(super) fn stored_per_elem(&self) -> usize {
-        self.shape.entries() + self.shape.rows()
+        self.entries() + self.shape.rows()
+    }
+
+    /// Returns the calls of contractions so far.
+    pub(super) fn calls(&self) -> ContractionCalls {
+        match &self.contractions {
+            Some(Contractions::OfWorksets(worksets)) => worksets.calls(),
+            _ => ContractionCalls::default(),
+        }
+    }
+
+    /// Whether one half of each matrix is stored.
+    fn is_packed(&self) -> bool {
+        self.shape.symmetric && !matches!(self.contractions, Some(Contractions::OfWorksets(_)))
+    }
+
+    /// Stored entries of a matrix.
+    fn entries(&self) -> usize {
+        if self.is_packed() { self.shape.entries() } else { self.shape.rows() * self.shape.rows() }
     }
 
     /// Computes the elements of a batch.
     fn batch(&mut self, space: &Cuda, input: EquationInput<'_>, batch: Batch, arrays: &mut Arrays) -> Result<()> {
-        if let Some(contraction) = &self.contraction {
+        if let Some(Contractions::OnTensorCores(contraction)) = &self.contractions {
             return contraction.store(space, input, batch, arrays);
         }
         let Batch { first, count, column, capacity } = batch;
@@ -112,6 +159,9 @@ impl CudaEquationKernel {
     ) -> Result<()> {
         if elems.is_empty() {
             return Ok(());
+        }
+        if let Some(Contractions::OfWorksets(worksets)) = &mut self.contractions {
+            return worksets.store(space, input, elems, [column, capacity], arrays);
         }
         let shape = self.shape;
         let nodes = |elem: usize| Argument::from_item(input.elem_node.nodes(), elem * shape.nodes);
@@ -201,17 +251,17 @@ impl CudaFill {
             let expected = "expected an equation with symmetric element matrices, or the format pattern";
             return Err(Error::Invalid(format!("{name}: a matrix in the format symmetric: {expected}")));
         }
-        let sizes = [shape.entries(), shape.rows()];
+        let (sizes, is_packed) = ([kernel.entries(), shape.rows()], kernel.is_packed());
         if let Method::Gather(gather) = &mut self.method {
             return gather
-                .computed(system, sizes, shape.symmetric, |batch, arrays| kernel.batch(space, input, batch, arrays));
+                .computed(system, sizes, is_packed, |batch, arrays| kernel.batch(space, input, batch, arrays));
         }
         let elems = self.elems();
         // Taken out while the kernel is borrowed, and put back below.
         let mut arrays = Arrays::of(kernel.stored.take(), space, sizes, elems)?;
         let done = kernel
             .batch(space, input, Batch::whole(elems), &mut arrays)
-            .and_then(|()| self.matrices(system, arrays.view(shape.symmetric)));
+            .and_then(|()| self.matrices(system, arrays.view(is_packed)));
         kernel.stored = Some(arrays);
         done
     }

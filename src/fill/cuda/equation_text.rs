@@ -6,8 +6,8 @@ use crate::Result;
 use crate::element::equations::{Equation, Flux, Jacobian, Model, ModelEquation, Scalar, on_scalar};
 use crate::element::equations::{depends_on_unknowns, is_symmetric, nonzero_terms};
 use crate::element::{BasisTables, ElementType};
-use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION};
-use crate::space::DeviceText;
+use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION, INTREPID};
+use crate::space::{DeviceText, Layout};
 use std::fmt::Write;
 
 /// Terms at a point: three axes and the value.
@@ -115,6 +115,26 @@ impl EquationText {
              constexpr bool SYMMETRIC = {symmetric};\nconstexpr u32 MAPPED = {mapped}u;\n#define FUSED {fused}\n\
              #define LAYERS {layers}\n"
         )
+    }
+
+    /// Returns the CUDA C++ of the operands of contractions over worksets in a layout, for elements with these basis tables.
+    ///
+    /// # Errors
+    /// As [`source`](Self::source).
+    pub fn workset_source(&self, tables: &BasisTables, layout: Layout) -> Result<String> {
+        let shape = ElementShape::new(self.dofs, self.symmetric, tables)?;
+        Ok(INTREPID.source(&self.workset_front(&shape, layout)))
+    }
+
+    /// Returns what stands in front of the kernel of [`workset_source`](Self::workset_source).
+    pub(super) fn workset_front(&self, shape: &ElementShape, layout: Layout) -> String {
+        let (front, left, reactions) = (self.front(shape), layout == Layout::Left, self.has_reactions());
+        format!("{front}constexpr bool LEFT = {left}, REACTIONS = {reactions};\n")
+    }
+
+    /// Whether a source depends on the unknowns.
+    pub(super) fn has_reactions(&self) -> bool {
+        self.nonzero.iter().any(|bits| bits >> (TERMS * (TERMS - 1)) != 0)
     }
 
     /// Returns what stands in front of the contraction, as [`contraction_source`](Self::contraction_source).

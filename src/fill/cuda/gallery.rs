@@ -5,6 +5,7 @@
 //! | heat, derivatives by hand | `hex8` | `Fused` | `kernels/heat.cu`: sum-factorised moments |
 //! | any of one unknown, symmetric | `hex8` | `Table` | `kernels/fill_contraction.cu`, where the GPU has tensor cores for f64 |
 //! | any | any volume type | `Table` | `kernels/equation.cu` |
+//! | any | any volume type | `Intrepid` | `kernels/intrepid.cu`, then the [contractions](crate::contraction) |
 //!
 //! The kernels of an [`EquationText`] store element matrices and residuals, which the strategy sums. `Gather` computes as many elements
 //! at a time as hold about the bytes of its windows of hexahedra of the heat equation; other strategies store those of all elements.
@@ -40,16 +41,16 @@ enum Kernels {
 }
 
 impl Kernels {
-    fn new(space: &Cuda, kernel: Kernel, model: &Model, element: ElementType) -> Result<Self> {
-        match kernel {
+    fn new(space: &Cuda, kernel: Kernel, workset: Workset, model: &Model, element: ElementType) -> Result<Self> {
+        let workset = match kernel {
             Kernel::Fused => {
                 return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(kernel, element));
             }
-            Kernel::Intrepid => return Err(no_kernel(kernel, element)),
-            Kernel::Table => {}
-        }
-        let tables = volume(element)?;
-        let kernel = CudaEquationKernel::new(space, &EquationText::of_model(model), &tables)?;
+            Kernel::Intrepid => Some(workset),
+            Kernel::Table => None,
+        };
+        let (text, tables) = (EquationText::of_model(model), volume(element)?);
+        let kernel = CudaEquationKernel::with_worksets(space, &text, &tables, workset)?;
         Ok(Kernels::Equation(Box::new(kernel)))
     }
 
@@ -88,14 +89,14 @@ impl CudaAssembly {
     /// Those of [`Assemble::assembly`]; [`Error::Invalid`] for a strategy other than `Gather` on a system that is assembled in slices.
     pub fn with_step(
         space: &Cuda,
-        (strategy, kernel, step): (Strategy, Kernel, usize),
+        (strategy, kernel, workset, step): (Strategy, Kernel, Workset, usize),
         model: &Model,
         on: FieldOn<'_, CudaMemory>,
         system: &StoredSystem<Cuda>,
     ) -> Result<Self> {
         let elem_node = on.elem_node;
         check_length("assembly", "elem_node (nodes per element)", elem_node.nodes_per_elem(), on.element.nodes())?;
-        let kernels = Kernels::new(space, kernel, model, on.element)?;
+        let kernels = Kernels::new(space, kernel, workset, model, on.element)?;
         let step = match kernels.stored_per_elem() {
             HEXAHEDRON => step,
             stored => (step * HEXAHEDRON / stored).next_multiple_of(STEP_UNIT),
@@ -111,11 +112,11 @@ impl Assemble for Cuda {
 
     type Assembly = CudaAssembly;
 
-    fn load_assembly(&self, kernel: Kernel, _: Workset, model: &Model, element: ElementType) -> Result<()> {
-        match Kernels::new(self, kernel, model, element)? {
+    fn load_assembly(&self, kernel: Kernel, workset: Workset, model: &Model, element: ElementType) -> Result<()> {
+        match Kernels::new(self, kernel, workset, model, element)? {
             // Its file is compiled as it is, with others.
             Kernels::Fused(_) => Ok(()),
-            Kernels::Equation(kernel) => kernel.load(self),
+            Kernels::Equation(mut kernel) => kernel.load(self),
         }
     }
 
@@ -138,13 +139,13 @@ impl Assemble for Cuda {
         &self,
         strategy: Strategy,
         kernel: Kernel,
-        _: Workset,
+        workset: Workset,
         model: &Model,
         on: FieldOn<'_, CudaMemory>,
         system: &StoredSystem<Cuda>,
     ) -> Result<CudaAssembly> {
         let step = step_of(on.elem_node.elem_count());
-        CudaAssembly::with_step(self, (strategy, kernel, step), model, on, system)
+        CudaAssembly::with_step(self, (strategy, kernel, workset, step), model, on, system)
     }
 
     fn racy_assembly(
@@ -190,8 +191,11 @@ impl Assemble for Cuda {
         }
     }
 
-    fn contractions(_: &CudaAssembly) -> ContractionCalls {
-        ContractionCalls::default()
+    fn contractions(assembly: &CudaAssembly) -> ContractionCalls {
+        match &assembly.kernels {
+            Kernels::Fused(_) => ContractionCalls::default(),
+            Kernels::Equation(kernel) => kernel.calls(),
+        }
     }
 
     fn additions(assembly: &CudaAssembly) -> Option<Additions> {

@@ -28,6 +28,7 @@ mod places;
 mod system;
 mod tensor_cores;
 mod windows;
+mod worksets;
 
 pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;

@@ -2,6 +2,7 @@
 
 use super::fill::{TAIL, Tables, cubes, heat, hub, mesh};
 use super::{difference, gpu, wave};
+use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
@@ -70,7 +71,9 @@ fn stored(
     let mut system = StoredSystem::new(space, storage, direct, graph.clone(), conditions).unwrap();
     let on = FieldOn { element: ElementType::Hex8, elem_node: graph.elem.elem_node(), node_coord: coord };
     let model = heat(Heat::new(2.5));
-    let given = (Strategy::Gather, kernel, step);
+    // Several worksets, the last one smaller, and the same bits by any of them.
+    let workset = Workset { cells: Some(300), variant: Variant::AutoInOrder, ..Workset::default() };
+    let given = (Strategy::Gather, kernel, workset, step);
     let mut assembly = CudaAssembly::with_step(space, given, &model, on, &system).unwrap();
     let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
     for _ in 0..2 {

@@ -6,6 +6,7 @@ use crate::equations::{Drift, Energy};
 use minifenl::element::equations::{Diffusion, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
 use minifenl::element::{Basis, ElementType};
 use minifenl::fill::EquationText;
+use minifenl::space::Layout;
 use minifenl::space::cuda::Architecture;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,8 +19,10 @@ fn equation_sources() -> Vec<(String, String)> {
         let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3);
         let source = |(element, _): (ElementType, _)| {
             let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
+            let worksets = text.workset_source(&Basis::new(element).at(&element.rule()), Layout::Left).unwrap();
             let apply = (format!("apply ({name}, {element})"), text.apply_source(element));
-            [(format!("equation ({name}, {element})"), source), apply]
+            let worksets = (format!("worksets ({name}, {element})"), worksets);
+            [(format!("equation ({name}, {element})"), source), worksets, apply]
         };
         let hex8 = ElementType::Hex8;
         let contraction = text.contraction_source(&Basis::new(hex8).at(&hex8.rule()));
@@ -54,18 +57,18 @@ fn equations_do_not_spill() {
     }
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
-    // Eight equations on seven elements, assembled and applied; contractions of the six that are scalar and symmetric.
-    assert_eq!(sources.len(), 2 * 8 * 7 + 6);
+    // Eight equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric.
+    assert_eq!(sources.len(), 3 * 8 * 7 + 6);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
             let kernels = compiled(&target, COUNTED.0, &ptxas, name, text);
-            // One kernel that does all or two; one contraction; Jacobian, residual and two of sums.
-            let expected = match name.starts_with("contraction") {
-                true => 1,
-                false if name.starts_with("apply") => 4,
-                false if text.contains("#define FUSED 1") => 1,
-                false => 2,
+            // One contraction; the operands of a workset; Jacobian, residual and two of sums; one kernel that does all or two.
+            let expected = match name.split(' ').next() {
+                Some("contraction" | "worksets") => 1,
+                Some("apply") => 4,
+                _ if text.contains("#define FUSED 1") => 1,
+                _ => 2,
             };
             if kernels.len() != expected {
                 faults.push(format!("{name}: {} kernels, expected {expected}", kernels.len()));

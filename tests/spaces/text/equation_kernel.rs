@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 use support::noise;
 
 /// Elements, as many as a batch of the host has; columns in front of theirs and behind them are not written.
-const ELEMS: usize = 5;
+pub const ELEMS: usize = 5;
 const BEFORE: usize = 2;
 const CAPACITY: usize = 8;
 
-const PRELUDE: &str = r#"
+pub const PRELUDE: &str = r#"
 #include <math.h>
 #include <stdio.h>
 #include <vector>
@@ -161,7 +161,7 @@ int main() {
 "#;
 
 /// What the kernels write, compiled as C++: matrices and residuals.
-fn run(compiler: &str, name: &str, program: &str, input: &[f64]) -> Vec<f64> {
+pub fn run(compiler: &str, name: &str, program: &str, input: &[f64]) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let at = |file: &str| folder.path().join(file);
     std::fs::write(at("kernels.cpp"), program).unwrap();
@@ -179,14 +179,10 @@ fn run(compiler: &str, name: &str, program: &str, input: &[f64]) -> Vec<f64> {
     output.stdout.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
 }
 
-/// Distorted elements that share no node, with random unknowns.
-fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
-    compiler: &str,
-    equation: &E,
-    element: ElementType,
-) {
-    let (name, nodes) = (format!("{} on {element}", E::NAME), ELEMS * NN);
-    let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), NN, nodes).unwrap();
+/// Returns distorted elements that share no node: their nodes, coordinates and random unknowns.
+pub fn distorted<const D: usize>(element: ElementType) -> (ElemNode, Vec<[f64; 3]>, Vec<[f64; D]>) {
+    let (per_elem, nodes) = (element.nodes(), ELEMS * element.nodes());
+    let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), per_elem, nodes).unwrap();
     let (mut coords, mut nodal) = (vec![[0.0; 3]; nodes], vec![[0.0; D]; nodes]);
     for (elem, table) in elem_node.iter().enumerate() {
         for (m, &node) in table.iter().enumerate() {
@@ -195,6 +191,17 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
             nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
         }
     }
+    (elem_node, coords, nodal)
+}
+
+/// Compares the elements of an equation.
+fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
+    compiler: &str,
+    equation: &E,
+    element: ElementType,
+) {
+    let name = format!("{} on {element}", E::NAME);
+    let (elem_node, coords, nodal) = distorted::<D>(element);
     let tables = Basis::new(element).at(&element.rule());
     let text = EquationText::of(equation);
     let source = text.source(&tables).unwrap();
@@ -262,14 +269,20 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     }
 }
 
-#[test]
-fn kernels_compute_the_element_matrices_of_the_host() {
+/// The compiler of the host; `None` after a line that says so.
+pub fn compiler() -> Option<String> {
     let compiler = std::env::var("CXX").unwrap_or("c++".into());
     let works = Command::new(&compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !works.is_ok_and(|status| status.success()) {
-        println!("skipped: no C++ compiler `{compiler}` (CXX may name one)");
-        return;
+    if works.is_ok_and(|status| status.success()) {
+        return Some(compiler);
     }
+    println!("skipped: no C++ compiler `{compiler}` (CXX may name one)");
+    None
+}
+
+#[test]
+fn kernels_compute_the_element_matrices_of_the_host() {
+    let Some(compiler) = compiler() else { return };
     // In one kernel.
     check::<_, 1, 8, 8>(&compiler, &Heat::new(1.7), ElementType::Hex8);
     check::<_, 1, 8, 8>(&compiler, &Diffusion { direction: [0.5, 1.0, -0.25] }, ElementType::Hex8);

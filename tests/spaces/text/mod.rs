@@ -3,3 +3,4 @@
 mod device_text;
 mod equation_kernel;
 mod loops;
+mod worksets;
