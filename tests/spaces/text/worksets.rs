@@ -53,7 +53,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     let (points, numbers) = (tables.weights.len(), text.tables(&tables).unwrap());
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let mut expected = Box::new(ElementBatch::<ND>::ZERO);
-    kernel.evaluator(Wanted { matrix: true, residual: true })(0..ELEMS, &mut expected);
+    kernel.evaluator(Wanted { matrix: true, residual: true }, 0..ELEMS).unwrap()(0..ELEMS, &mut expected).unwrap();
     let ElementBatch { matrix: expected, residual: expected_residual } = &*expected;
     let scale = expected.as_flattened().as_flattened().iter().fold(0.0f64, |max, x| max.max(x.abs()));
     let sizes = format!(
