@@ -72,16 +72,6 @@ pub enum Error {
         /// The other node.
         column: usize,
     },
-    /// Inserts into the fixed-capacity node-pair map still failed in the last attempt.
-    #[error("node-pair map of {capacity} slots: {failed} inserts failed after {attempts} attempts")]
-    MapFull {
-        /// Slots in the last attempt.
-        capacity: usize,
-        /// Inserts that failed in the last attempt.
-        failed: usize,
-        /// Number of attempts, each with a larger map.
-        attempts: usize,
-    },
     /// A coordinate map folds an element: the Jacobian determinant is not positive at some point, or cannot be shown to be.
     #[error(
         "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} {place}; expected > 0 everywhere"

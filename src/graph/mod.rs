@@ -6,8 +6,8 @@
 //!
 //! | strategy | method | source |
 //! |---|---|---|
-//! | [`Map`](Strategy::Map) | unique node pairs in a fixed-capacity lock-free table that reports failed inserts | Kokkos MiniFENL; Hoemmen and Edwards 2014, slides 15-17 |
-//! | [`DashMap`](Strategy::DashMap) | unique node pairs in a general concurrent map that grows under locks | crate dashmap |
+//! | [`Map`](Strategy::Map) | unique node pairs in a lock-free table with fixed room per row, which reports failed inserts ([`PairMap`]) | Kokkos MiniFENL; Hoemmen and Edwards 2014, slides 15-17 |
+//! | [`DashMap`](Strategy::DashMap) | unique undirected node pairs in a general concurrent map that grows under locks | crate dashmap |
 //! | [`Gather`](Strategy::Gather) | node -> element lists; each row gathers its elements' nodes, sorts, drops duplicates | |
 //! | [`Sort`](Strategy::Sort) | all pairs, one sort, duplicates dropped | COO -> CSR as in PETSc, CuPy |
 //!
@@ -32,7 +32,6 @@ mod cuda;
 mod dofs;
 mod elem_graph;
 mod groups;
-mod growth;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
@@ -45,7 +44,7 @@ pub(crate) use elem_graph::with_position_type;
 pub use elem_graph::{ElemGraph, Position, Positions};
 pub use groups::build_groups;
 pub(crate) use host::RowUnion;
-pub use host::{HashPlacement, Inserted, PairMap, PairMapView};
+pub use host::{Inserted, PairMap, PairMapView};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use map_stats::{MapCounts, MapStats};
@@ -63,8 +62,7 @@ use std::sync::Arc;
 /// Method that finds the unique node pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// A lock-free, insert-only table of pairs with bounded probing. The table grows and is filled again when inserts
-    /// fail.
+    /// A lock-free, insert-only table of pairs, with a slot for each insert into a row.
     Map,
     /// The concurrent hash map of crate dashmap (feature `dashmap`).
     #[cfg(feature = "dashmap")]
@@ -154,9 +152,9 @@ pub trait BuildGraph: ExecutionSpace {
 /// Builds the graph of rows `0..rows` from an element-node table.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes, [`Error::MapFull`](crate::Error::MapFull)
-/// when inserts into the pair map fail in every attempt, [`Error::Invalid`](crate::Error::Invalid) when the space does not
-/// offer the strategy.
+/// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes,
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available,
+/// [`Error::Invalid`](crate::Error::Invalid) when the space does not offer the strategy.
 pub fn build<S: BuildGraph>(
     space: &S,
     elem_node: &ElemNode<S::Memory>,

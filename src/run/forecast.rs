@@ -10,7 +10,7 @@
 //!         meanwhile  listed ids: 8 n E' + 8 Q + 17 H, and 24 N or 8 L + 4 n E + 33 L
 //! graph   always     8 N + 4 Z + p n^2 E; with d > 1 instead 8 d N + 4 d^2 Z + 4 d n E + p d^2 n^2 E
 //!         meanwhile  gather   12 N + 4 I + 2 n I              36 N, or 12 N + 8 I
-//!                    map      4 N + 8 slots                   4 N + 8 slots
+//!                    map      16 N + 4 (n - 1) I               12 N + 4 n (n - 1) E
 //!                    dashmap  4 N + 8 (Z + N) / 2 + table     -
 //!                    sort     4 N + 8 n^2 E                   67/4 n^2 E in all, then 8 n^2 E + 12 N
 //! fill    always     gather   8 d N + 4 d I + matrices        8 d N + 4 d I, in the solve W matrices

@@ -68,19 +68,19 @@ impl<'a> Builder<'a> {
     }
 
     /// Scans the rows' counts, allocates and fills the entries, then builds the element graph. Waits once, for the
-    /// number of entries. `fill` receives the row offsets, the length of the longest row, the counts and the entries.
+    /// number of entries. `fill` receives the row offsets, the length of the longest row and the entries.
     pub(super) fn finish(
         &self,
-        counts: &mut CudaArray<u32>,
+        counts: &CudaArray<u32>,
         times: &mut StepTimes,
-        fill: impl FnOnce(&CudaArray<u64>, usize, &mut CudaArray<u32>, &mut CudaArray<u32>) -> Result<()>,
+        fill: impl FnOnce(&CudaArray<u64>, usize, &mut CudaArray<u32>) -> Result<()>,
     ) -> Result<Built> {
         // Waits here, because the allocation needs the number of entries.
         let map = self.space.offsets(self.rows, counts)?;
         times.mark(step::COUNT);
         let mut entries = self.space.unfilled(map.total)?;
         times.mark(step::ALLOCATE);
-        fill(&map.offsets, map.longest, counts, &mut entries)?;
+        fill(&map.offsets, map.longest, &mut entries)?;
         let positions = self.locate(map.longest, &map.offsets, &entries)?;
         let crs = CrsGraph::from_parts(self.rows, self.elem_node.node_count(), map.total, map.offsets, entries);
         let elem = ElemGraph::from_parts(self.elem_node.clone(), positions, &crs);

@@ -29,7 +29,7 @@ impl Builder<'_> {
         let mut counts = self.space.unfilled::<u32>(self.rows)?;
         let arguments = arguments![rows, nn, most, nodes, map, lists, &mut counts];
         self.sorting_warps(&GRAPH, "count_columns", capacity, arguments)?;
-        self.finish(&mut counts, times, |row_map, _, _, entries| {
+        self.finish(&counts, times, |row_map, _, entries| {
             let arguments = arguments![rows, nn, most, nodes, map, lists, row_map, entries];
             self.sorting_warps(&GRAPH, "fill_columns", capacity, arguments)
         })

@@ -5,7 +5,7 @@
 //! | gather | tables of 8 nodes per element, rows of at most 8 elements and 32 columns: one thread per row, one pass ([`short`]) |
 //! | | up to 1024 gathered nodes per row: one warp per row in shared memory, count and fill ([`gather`]) |
 //! | | longer rows: as sort |
-//! | map | undirected pairs in a lock-free table that grows and is filled again ([`map`]) |
+//! | map | pairs in a lock-free table with a slot for each insert into a row ([`map`]) |
 //! | sort | all pairs, one radix sort ([`sort`]): 1 KiB per element of 8 nodes |
 //! | dashmap | not available: the map is a host data structure |
 //!

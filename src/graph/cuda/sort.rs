@@ -23,7 +23,7 @@ impl Builder<'_> {
         self.items("row_starts", self.rows + 1, arguments)?;
         let mut counts = space.unfilled::<u32>(self.rows)?;
         self.warps("count_unique", arguments![rows, &keys, &starts, &mut counts])?;
-        self.finish(&mut counts, times, |row_map, _, _, entries| {
+        self.finish(&counts, times, |row_map, _, entries| {
             self.warps("fill_unique", arguments![rows, column_bits, &keys, &starts, row_map, entries])
         })
     }

@@ -1,15 +1,15 @@
-//! Strategy `dashmap`: finds the unique pairs with the concurrent map of crate dashmap.
+//! Strategy `dashmap`: finds the unique undirected pairs with the concurrent map of crate dashmap.
 //!
 //! This strategy is the baseline: what a Rust user would try first. The map grows under locks and stores 8 bytes per
 //! pair plus the map's own overhead.
 
-use super::pairs;
-use crate::Result;
+use super::smaller::sort_row;
 use crate::graph::step;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, admit, try_reserve, try_zeroed};
+use crate::space::{HostSpace, StepTimes, admit, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
+use crate::{LocalOrdinal, Result};
 use ::dashmap::DashMap;
 use foldhash::fast::FixedState;
 use rayon::prelude::*;
@@ -30,19 +30,18 @@ pub(super) fn build<S: HostSpace>(
     rows: usize,
     times: &mut StepTimes,
 ) -> Result<CrsGraph> {
+    let expected = expected_pairs(elem_node, rows);
     // The crate aborts when its memory is not available. Its tables are powers of two, at most 7/8 full.
-    admit("pairs of dashmap", (rows * 14 * 8 / 7).next_power_of_two() * SLOT)?;
-    // Capacity for 14 pairs per row, as in strategy `map`, so that growth under locks is rare.
-    let map = DashMap::with_capacity_and_hasher_and_shard_amount(rows * 14, FixedState::default(), SHARDS);
+    admit("pairs of dashmap", (expected * 8 / 7).next_power_of_two() * SLOT)?;
+    let map = DashMap::with_capacity_and_hasher_and_shard_amount(expected, FixedState::default(), SHARDS);
     let mut counts = try_zeroed::<u32>("row lengths", rows)?;
     let cells = atomic_view(&mut counts);
     let per_elem = elem_node.nodes_per_elem();
     space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
         for nodes in elems.chunks_exact(per_elem) {
-            pairs::for_each_pair(nodes, rows, |key| {
+            for_each_pair(nodes, rows, |low, high| {
                 // The insert is atomic, so exactly one thread counts each pair.
-                if map.insert(key, ()).is_none() {
-                    let (low, high) = pairs::nodes(key);
+                if map.insert(u64::from(low) << 32 | u64::from(high), ()).is_none() {
                     cells[low as usize].fetch_add(1, Relaxed);
                     if high != low && (high as usize) < rows {
                         cells[high as usize].fetch_add(1, Relaxed);
@@ -55,5 +54,71 @@ pub(super) fn build<S: HostSpace>(
     try_reserve("keys of all pairs", &mut keys, map.len())?;
     keys.extend(map.into_iter().map(|(key, ())| key));
     times.mark(step::COUNT);
-    pairs::to_graph(space, elem_node, counts, &keys, u64::MAX, times)
+    to_graph(space, elem_node, counts, &keys, times)
+}
+
+/// Returns how many pairs the map holds without growing: half of the pairs of an element's nodes that have a row, since
+/// both ends meet a pair, and each row with itself.
+fn expected_pairs(elem_node: &ElemNode, rows: usize) -> usize {
+    let corners = elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows).count();
+    corners * (elem_node.nodes_per_elem() - 1) / 2 + rows
+}
+
+/// Calls `insert` with each undirected pair of an element's nodes that has a row, the smaller node first.
+#[inline(always)]
+fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: impl FnMut(u32, u32)) {
+    for (i, &a) in nodes.iter().enumerate() {
+        for &b in &nodes[i..] {
+            if (a.min(b) as usize) < rows {
+                insert(a.min(b), a.max(b));
+            }
+        }
+    }
+}
+
+/// Scans, allocates, fills and sorts, from the entries per row and the unique keys.
+///
+/// Each pair stores each of its nodes in the other's row. An atomic counter per row gives the place; sorting the row
+/// then makes the result independent of the order of the threads.
+fn to_graph<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    mut counts: Vec<u32>,
+    keys: &[u64],
+    times: &mut StepTimes,
+) -> Result<CrsGraph> {
+    let rows = counts.len();
+    let row_map = offsets(space, &counts)?;
+    times.mark(step::SCAN);
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
+    times.mark(step::ALLOCATE);
+    let (places, cells) = (atomic_view(&mut counts), atomic_view(&mut entries));
+    // Counting down from the row's length reuses the counts as fill positions.
+    let put = |row: u32, column: u32| {
+        // Ghost nodes have no row, and their counter does not exist.
+        if let Some(left) = places.get(row as usize) {
+            let place = left.fetch_sub(1, Relaxed) - 1;
+            cells[(row_map[row as usize] + u64::from(place)) as usize].store(column, Relaxed);
+        }
+    };
+    space.for_each(keys.par_chunks(S::CHUNK), |keys| {
+        for (low, high) in keys.iter().map(|&key| ((key >> 32) as u32, key as u32)) {
+            put(low, high);
+            if low != high {
+                put(high, low);
+            }
+        }
+    });
+    times.mark(step::COLUMNS);
+    let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
+    let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+    space.for_each(pieces.into_par_iter().enumerate(), |(piece, mut entries)| {
+        for row in bounds[piece]..bounds[piece + 1] {
+            let (columns, rest) = entries.split_at_mut((row_map[row + 1] - row_map[row]) as usize);
+            sort_row(columns);
+            entries = rest;
+        }
+    });
+    times.mark(step::SORT);
+    Ok(CrsGraph::trusted(row_map, entries, elem_node.node_count()))
 }

@@ -1,21 +1,22 @@
-//! Strategy `map`: finds the unique pairs with the fixed-capacity table, which grows and is filled again until no
-//! insert fails.
+//! Strategy `map`: finds the unique pairs with the set of fixed capacity. Count, allocate, fill.
 //!
-//! Cost: 8 bytes per slot, 7/6 slots per expected pair, and one random access per pair of each element. The number of
-//! attempts may depend on the order of the inserts; the graph does not.
+//! A row has a slot for each insert into it: n - 1 per element of n nodes, and one for the row's own column. So no insert
+//! fails, whatever the mesh and however it is distributed. Cost: 4 bytes per slot, 12 per row, and one access to the
+//! slots of a row per pair of each element.
 
-use super::pair_insert::{HashPlacement, Inserted, ProbeStart};
+use super::pair_insert::{ABSENT, Inserted, home};
 use super::pair_map::PairMap;
-use super::pairs;
-use crate::graph::growth::{ATTEMPTS, BY_ROW, grown};
+use super::smaller::sort_row;
 use crate::graph::{MapCounts, MapStats, step};
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, try_zeroed};
+use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
-use crate::{Error, Result};
+use crate::{LocalOrdinal, Result};
+use multiversion::multiversion;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Elements per task.
 const BLOCK: usize = 512;
@@ -26,134 +27,202 @@ pub(super) fn build<S: HostSpace>(
     rows: usize,
     times: &mut StepTimes,
 ) -> Result<(CrsGraph, MapStats)> {
-    // An inner node of a box of hexahedra has 27 neighbours and 14 undirected pairs. A sixth more slots keeps probe
-    // sequences short.
-    let per_elem = elem_node.nodes_per_elem();
-    // A small table has fewer pairs than the estimate; more slots than inserts would be wasted.
-    let upper = elem_node.elem_count() * per_elem * (per_elem + 1) / 2;
-    let mut capacity = (rows * 14).min(upper) * 7 / 6;
-    let (mut failed, mut stats) = (0, MapStats::default());
-    for attempt in 0..ATTEMPTS {
-        let placement = if attempt < BY_ROW { HashPlacement::ByRow } else { HashPlacement::Scattered };
-        let mut map = PairMap::new(capacity, rows, placement)?;
-        let mut counts = try_zeroed::<u32>("row lengths", rows)?;
-        let tally = insert_all(space, elem_node, &mut map, &mut counts);
-        failed = tally.failed;
-        times.mark(step::COUNT);
-        if failed == 0 {
-            let (capacity, retries, start) = (map.capacity() as u64, attempt as u64, map.start());
-            let mut keys = map.into_keys();
-            let longest_probe = to_keys(space, &mut keys, start);
-            let graph = pairs::to_graph(space, elem_node, counts, &keys, ABSENT_KEY, times)?;
-            let counted = MapCounts { stored: tally.first as u64, duplicates: tally.existing as u64, longest_probe };
-            return Ok((graph, MapStats { capacity, retries, counted: Some(counted), ..stats }));
-        }
-        stats.failed += failed as u64;
-        capacity = grown(map.capacity(), failed);
-    }
-    Err(Error::MapFull { capacity, failed, attempts: ATTEMPTS })
+    let mut counts = room(space, elem_node, rows)?;
+    let map = PairMap::new(space, &counts)?;
+    times.mark(step::LISTS);
+    let (map, stats) = insert_all(space, elem_node, map, &mut counts)?;
+    let longest_probe = count(space, &map, &mut counts);
+    times.mark(step::COUNT);
+    let row_map = offsets(space, &counts)?;
+    times.mark(step::SCAN);
+    let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
+    times.mark(step::ALLOCATE);
+    let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
+    let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
+    space.try_for_each(pieces.into_par_iter().enumerate(), |(piece, entries)| {
+        let rows = bounds[piece]..bounds[piece + 1];
+        let longest = rows.clone().map(|row| map.slots_of(row).len()).max().unwrap_or(0);
+        let mut columns = Vec::new();
+        try_reserve("columns of a row", &mut columns, longest + 1)?;
+        columns.resize(longest + 1, 0);
+        fill(&map, &row_map, rows, &mut columns, entries);
+        Ok(())
+    })?;
+    times.mark(step::COLUMNS);
+    let stored = row_map[rows];
+    let counted = MapCounts { stored, longest_probe, ..stats.counted.unwrap_or_default() };
+    let graph = CrsGraph::trusted(row_map, entries, elem_node.node_count());
+    Ok((graph, MapStats { counted: Some(counted), ..stats }))
 }
 
-/// Key of an empty slot.
-const ABSENT_KEY: u64 = PairMap::ABSENT.wrapping_sub(1);
-
-/// Turns slots, which hold a key plus one, into keys. Returns the number of slots that the longest probe sequence reads.
-fn to_keys<S: HostSpace>(space: &S, slots: &mut [u64], start: ProbeStart) -> u64 {
-    let (longest, length) = (AtomicUsize::new(0), slots.len());
-    space.for_each(slots.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, slots)| {
-        let mut far = 0;
-        for (at, slot) in (chunk * S::CHUNK..).zip(slots) {
-            *slot = slot.wrapping_sub(1);
-            if *slot != ABSENT_KEY {
-                let (low, high) = pairs::nodes(*slot);
-                let first = start.of(low, high);
-                // A sequence that passes the last slot goes on at the first.
-                let first = if first < length { first } else { first % length };
-                far = far.max(if at >= first { at - first } else { at + length - first } + 1);
-            }
-        }
-        longest.fetch_max(far, Relaxed);
+/// Returns the number of slots for each row, in which all its columns fit.
+fn room<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Vec<u32>> {
+    let mut counts = try_zeroed::<u32>("row lengths", rows)?;
+    let cells = atomic_view(&mut counts);
+    space.for_each(elem_node.as_slice().par_chunks(S::CHUNK), |nodes| {
+        nodes.iter().filter_map(|&node| cells.get(node as usize)).for_each(|cell| _ = cell.fetch_add(1, Relaxed));
     });
-    longest.into_inner() as u64
+    let (others, columns) = (elem_node.nodes_per_elem() as u64 - 1, elem_node.node_count() as u64);
+    space.for_each(counts.par_chunks_mut(S::CHUNK), |counts| {
+        // A row without elements has no columns.
+        let room = |elems: u32| if elems == 0 { 0 } else { (u64::from(elems) * others + 1).min(columns) };
+        counts.iter_mut().for_each(|count| *count = room(*count) as u32);
+    });
+    Ok(counts)
 }
 
-/// Outcomes of the inserts of an attempt.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    first: usize,
-    existing: usize,
-    failed: usize,
+/// Inserts the pairs of all elements. When inserts fail, a larger map keeps the pairs and all are inserted again.
+fn insert_all<S: HostSpace>(
+    space: &S,
+    elem_node: &ElemNode,
+    mut map: PairMap,
+    room: &mut [u32],
+) -> Result<(PairMap, MapStats)> {
+    let (mut failed, mut retries) = (0, 0);
+    loop {
+        let duplicates = insert(space, elem_node, &mut map);
+        if map.failed() == 0 {
+            let counted = Some(MapCounts { duplicates, ..MapCounts::default() });
+            let capacity = map.capacity() as u64;
+            return Ok((map, MapStats { capacity, retries, failed, counted }));
+        }
+        (failed, retries) = (failed + map.failed(), retries + 1);
+        room.iter_mut().for_each(|room| *room = room.saturating_mul(2).max(1));
+        map = map.rehash(space, room)?;
+    }
 }
 
-/// Inserts all pairs and counts the new ones in their rows.
-fn insert_all<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap, counts: &mut [u32]) -> Tally {
-    let rows = counts.len();
-    let (first, existing, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    let (view, cells) = (map.view(), atomic_view(counts));
+/// Inserts the pairs of all elements once and returns how many the map had already.
+fn insert<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap) -> u64 {
+    let (rows, view, duplicates) = (map.rows(), map.view(), AtomicU64::new(0));
     let per_elem = elem_node.nodes_per_elem();
     space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
-        let mut tally = Tally::default();
+        let mut existing = 0;
         for nodes in elems.chunks_exact(per_elem) {
-            pairs::for_each_pair(nodes, rows, |key| {
-                let (low, high) = pairs::nodes(key);
-                match view.insert(low, high) {
-                    // Only the thread that stores a pair counts it, so each pair is counted once.
-                    Inserted::First => {
-                        tally.first += 1;
-                        cells[low as usize].fetch_add(1, Relaxed);
-                        if high != low && (high as usize) < rows {
-                            cells[high as usize].fetch_add(1, Relaxed);
-                        }
-                    }
-                    Inserted::Existing => tally.existing += 1,
-                    Inserted::Failed => tally.failed += 1,
-                }
-            });
+            for &row in nodes.iter().filter(|&&row| (row as usize) < rows) {
+                let slots = view.row(row);
+                nodes.iter().for_each(|&column| existing += u64::from(slots.insert(column) == Inserted::Existing));
+            }
         }
-        // One addition per task and outcome, so that counting causes no contention.
-        for (sum, part) in [(&first, tally.first), (&existing, tally.existing), (&failed, tally.failed)] {
-            sum.fetch_add(part, Relaxed);
-        }
+        // One addition per task, so that counting causes no contention.
+        duplicates.fetch_add(existing, Relaxed);
     });
-    Tally { first: first.into_inner(), existing: existing.into_inner(), failed: failed.into_inner() }
+    duplicates.into_inner()
+}
+
+/// Counts the columns of each row. Returns the number of slots that the longest search for a pair reads.
+fn count<S: HostSpace>(space: &S, map: &PairMap, counts: &mut [u32]) -> u64 {
+    let longest = AtomicU64::new(0);
+    space.for_each(counts.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, counts)| {
+        longest.fetch_max(count_rows(map, chunk * S::CHUNK, counts).into(), Relaxed);
+    });
+    longest.into_inner()
+}
+
+/// As [`count`], for the rows from `first` on.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
+fn count_rows(map: &PairMap, first: usize, counts: &mut [u32]) -> u32 {
+    let mut longest = 0;
+    for (row, count) in (first..).zip(counts) {
+        let slots = map.slots_of(row);
+        *count = 0;
+        // Without branches, as vectors.
+        for (at, &slot) in slots.iter().enumerate() {
+            let from_home = (at as u32).wrapping_sub(home(row as u32, slot.wrapping_sub(1), slots.len()) as u32);
+            // A search that passes the last slot goes on at the first.
+            let reads = from_home.min(from_home.wrapping_add(slots.len() as u32)) + 1;
+            *count += u32::from(slot != ABSENT);
+            longest = longest.max(if slot != ABSENT { reads } else { 0 });
+        }
+    }
+    longest
+}
+
+/// Writes the sorted columns of some rows. `columns` has room for one more than the slots of a row.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
+fn fill(map: &PairMap, row_map: &[u64], rows: Range<usize>, columns: &mut [u32], mut entries: &mut [u32]) {
+    for row in rows {
+        let mut count = 0;
+        for &slot in map.slots_of(row) {
+            // Written in any case, since a branch would often be predicted wrongly; the next column replaces it.
+            columns[count] = slot.wrapping_sub(1);
+            count += usize::from(slot != ABSENT);
+        }
+        let (own, rest) = entries.split_at_mut((row_map[row + 1] - row_map[row]) as usize);
+        sort_row(&mut columns[..count]);
+        own.copy_from_slice(&columns[..count]);
+        entries = rest;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::Communicator;
+    use crate::comm::ranks::on_ranks;
+    use crate::element::ElementType;
+    use crate::graph::{Strategy, build as graph};
+    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
     use crate::space::{Serial, Threads};
 
-    /// A share of 6 slots holds the beginnings of 64 sequences, so the last pair lies 58 slots or more behind its first slot.
     #[test]
     fn the_longest_probe_is_measured_from_the_first_slot() {
-        let probes = |keys: u32| {
-            let mut map = PairMap::new(0, 10, HashPlacement::ByRow).unwrap();
+        let longest = |room: u32, columns: u32| {
+            let mut map = PairMap::new(&Serial, &[0, room]).unwrap();
             let view = map.view();
-            (1..=keys).for_each(|high| assert_eq!(view.insert(0, high), Inserted::First));
-            let start = map.start();
-            let mut slots = map.into_keys();
-            let longest = to_keys(&Serial, &mut slots, start);
-            assert_eq!(slots.iter().filter(|&&key| key != ABSENT_KEY).count(), keys as usize);
-            assert!(slots.contains(&pairs::key(0, keys)));
+            (0..columns).for_each(|column| assert_eq!(view.insert(1, column), Inserted::First));
+            let mut counts = [7; 2];
+            let longest = count(&Serial, &map, &mut counts);
+            assert_eq!(counts, [0, columns]);
             longest
         };
-        assert_eq!(probes(1), 1);
-        assert!((59..=64).contains(&probes(64)), "{}", probes(64));
+        assert_eq!((longest(64, 1), longest(1, 1), longest(64, 0)), (1, 1, 0));
+        assert!((2..=64).contains(&longest(64, 64)), "{}", longest(64, 64));
+        // By hand: in 2 slots, two columns begin at the same one, or each at its own.
+        let at = |column: u32| home(1, column, 2);
+        assert_eq!(longest(2, 2), if at(0) == at(1) { 2 } else { 1 });
     }
 
-    /// Node 0 has 300 neighbours: its share of the map overflows, and a larger map is filled again.
+    /// With room for one column per row, maps grow until all fit, and every failure is counted.
     #[test]
-    fn inserts_are_counted_over_all_attempts() {
+    fn a_map_that_is_too_small_grows_and_the_graph_is_the_same() {
         let nodes: Vec<u32> = (1..=300).flat_map(|other| [0, other]).collect();
-        let elem_node = ElemNode::new(nodes, 2, 301).unwrap();
+        let elem_node = ElemNode::new(nodes, 2, 302).unwrap();
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
-            let (_, stats) = build(&space, &elem_node, 301, &mut StepTimes::default()).unwrap();
-            let counts = stats.counted.unwrap();
-            // Each element inserts (0, 0), (0, i) and (i, i).
-            assert_eq!((counts.stored, counts.duplicates), (601, 900 - 601), "{stats:?}");
-            assert!(stats.retries > 0 && stats.failed >= 200 && stats.capacity > 601, "{stats:?}");
-            assert!((2..=64).contains(&counts.longest_probe), "{stats:?}");
+            let mut room = vec![1; 302];
+            let map = PairMap::new(&space, &room).unwrap();
+            let (map, stats) = insert_all(&space, &elem_node, map, &mut room).unwrap();
+            // Row 0 has 301 columns in 512 slots after 9 retries; the first map takes one of them, the second two.
+            let failed = (0..9).map(|retry| 300 - (1 << retry) + 1).sum::<u64>();
+            assert_eq!((stats.retries, map.len(&space)), (9, 901));
+            assert!(stats.failed >= failed, "{stats:?}, at least {failed}");
+            assert!((1..=300).all(|row| map.contains(row, 0) && map.contains(0, row) && map.contains(row, row)));
+        }
+    }
+
+    /// Room for each insert: no mesh of any element type on any number of ranks fails to insert.
+    #[test]
+    fn no_insert_fails_on_any_element_type_and_number_of_ranks() {
+        for (element, name) in ElementType::volumes() {
+            let spec = BoxSpec::new([9, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
+            for ranks in 1..=8 {
+                on_ranks(ranks, |comm| {
+                    let part = BoxPart::new(&spec, comm.rank(), ranks).unwrap();
+                    let mesh = Mesh::of_elements(comm, element, &part).unwrap();
+                    let rows = mesh.map.owned_count();
+                    let found = graph(&Serial, &mesh.elem_node, rows, Strategy::Map).unwrap();
+                    let stats = found.map_stats.unwrap();
+                    let expected = graph(&Serial, &mesh.elem_node, rows, Strategy::Sort).unwrap();
+                    assert_eq!((stats.failed, stats.retries), (0, 0), "{name}, rank {} of {ranks}", comm.rank());
+                    assert!(found.crs == expected.crs && found.elem == expected.elem, "{name}");
+                    let corners =
+                        mesh.elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows).count() as u64;
+                    let counts = stats.counted.unwrap();
+                    let inserts = corners * mesh.elem_node.nodes_per_elem() as u64;
+                    assert_eq!((counts.stored, counts.stored + counts.duplicates), (found.crs.nnz() as u64, inserts));
+                });
+            }
         }
     }
 }

@@ -12,13 +12,13 @@ mod lists;
 mod map;
 mod pair_insert;
 mod pair_map;
-mod pairs;
 mod positions;
+mod smaller;
 mod sort;
 mod sorting_network;
 mod unite_row;
 
-pub use pair_insert::{HashPlacement, Inserted, PairMapView};
+pub use pair_insert::{Inserted, PairMapView};
 pub use pair_map::PairMap;
 pub(crate) use unite_row::RowUnion;
 

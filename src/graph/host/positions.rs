@@ -1,12 +1,15 @@
 //! Positions of the elements' entries in their rows, on the host.
 //!
-//! Cost of the search: 8 look-ups per row of an element of 8 nodes, each a binary search in a row that is in cache.
+//! Cost of the search: 8 look-ups per row of an element of 8 nodes, in a row that is in cache: by counting the smaller
+//! columns of a short row, all 8 at once, and by a binary search each in a longer one.
 
+use super::smaller::{COUNTED, smaller};
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
 use crate::mesh::ElemNode;
 use crate::space::{HostSpace, try_collect, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
+use multiversion::multiversion;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -50,23 +53,10 @@ fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &
     // Index of the lowest position without an entry.
     let missing = AtomicUsize::new(NONE_MISSING);
     // One row of an element matrix per item; chunks need not end with an element.
-    let rows = positions.par_chunks_mut(nodes_per_elem * S::CHUNK).zip(elem_node.as_slice().par_chunks(S::CHUNK));
-    space.for_each(rows.enumerate(), |(chunk, (positions, nodes))| {
-        for (at, (positions, &row)) in positions.chunks_exact_mut(nodes_per_elem).zip(nodes).enumerate() {
-            if row as usize >= crs.rows() {
-                positions.fill(P::NONE);
-                continue;
-            }
-            let columns = crs.row(row as usize);
-            let slot = chunk * S::CHUNK + at;
-            let elem = elem_node.elem(slot / nodes_per_elem);
-            for (j, (position, &column)) in positions.iter_mut().zip(elem).enumerate() {
-                let found = columns.partition_point(|&c| c < column);
-                if columns.get(found) != Some(&column) {
-                    missing.fetch_min(slot * nodes_per_elem + j, Relaxed);
-                }
-                *position = P::new(found);
-            }
+    space.for_each(positions.par_chunks_mut(nodes_per_elem * S::CHUNK).enumerate(), |(chunk, positions)| {
+        let first = chunk * S::CHUNK;
+        if let Some(at) = locate_slots(elem_node, crs, first, positions) {
+            missing.fetch_min(first * nodes_per_elem + at, Relaxed);
         }
     });
     match missing.into_inner() {
@@ -77,4 +67,43 @@ fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &
             Err(Error::MissingEntry { element, row: row as usize, column: column as usize })
         }
     }
+}
+
+/// Columns that are sought at once.
+const SOUGHT: usize = 8;
+
+/// Finds the positions of the slots from `first` on. Returns the index of the first position without an entry.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
+fn locate_slots<P: Position>(elem_node: &ElemNode, crs: &CrsGraph, first: usize, positions: &mut [P]) -> Option<usize> {
+    let nodes_per_elem = elem_node.nodes_per_elem();
+    let mut missing = None;
+    let rows = positions.chunks_exact_mut(nodes_per_elem).zip(&elem_node.as_slice()[first..]);
+    for (slot, (positions, &row)) in rows.enumerate() {
+        if row as usize >= crs.rows() {
+            positions.fill(P::NONE);
+            continue;
+        }
+        let (columns, elem) = (crs.row(row as usize), elem_node.elem((first + slot) / nodes_per_elem));
+        let mut is_missing = false;
+        let mut store = |position: &mut P, found: usize, column: u32| {
+            is_missing |= columns.get(found) != Some(&column);
+            *position = P::new(found);
+        };
+        if columns.len() <= COUNTED {
+            for (positions, elem) in positions.chunks_mut(SOUGHT).zip(elem.chunks(SOUGHT)) {
+                let mut sought = [0; SOUGHT];
+                sought[..elem.len()].copy_from_slice(elem);
+                let found = smaller(columns, &sought);
+                positions.iter_mut().zip(found).zip(elem).for_each(|((p, found), &c)| store(p, found as usize, c));
+            }
+        } else {
+            let found = |column| columns.partition_point(|&other| other < column);
+            positions.iter_mut().zip(elem).for_each(|(position, &column)| store(position, found(column), column));
+        }
+        if is_missing && missing.is_none() {
+            let lacks = |(&position, column): (&P, &u32)| columns.get(position.get()) != Some(column);
+            missing = positions.iter().zip(elem).position(lacks).map(|at| slot * nodes_per_elem + at);
+        }
+    }
+    missing
 }

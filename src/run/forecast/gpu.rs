@@ -40,9 +40,8 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
             (4 * nnz, lists.max(20 * owned + 4 * corners + 4 * nnz + positions))
         }
         Graph::Map => {
-            let upper = sizes.pairs();
-            let slots = sizes.grown((16 * owned).min(upper + upper / 4));
-            (4 * nnz, (8 * slots + 12 * owned + 4 * nnz).max(8 * owned + 4 * nnz + positions))
+            let slots = nodes * (nodes - 1) * elems;
+            (4 * nnz, (4 * slots + 20 * owned + 4 * nnz).max(12 * owned + 4 * nnz + positions))
         }
         Graph::Sort | Graph::DashMap => {
             let pairs = nodes * nodes * elems;

@@ -36,13 +36,14 @@ pub fn on_host(sizes: &Sizes, choices: &Choices) -> Forecast {
             12 * owned + 4 * corners + room + pattern + positions
         }
         Graph::Map => {
-            let slots = sizes.grown((14 * owned).min(sizes.pairs()) * 7 / 6);
-            (4 * owned + 8 * slots + pattern).max(pattern + positions)
+            let slots = corners * (nodes - 1) + owned;
+            (12 * owned + 4 * slots + pattern).max(pattern + positions)
         }
         Graph::DashMap => {
             // The keys are listed before the tables are dropped.
             let pairs = nnz.div_ceil(2) + owned.div_ceil(2);
-            let part = pairs.max(14 * owned).div_ceil(1024).max(1);
+            let expected = corners * (nodes - 1) / 2 + owned;
+            let part = pairs.max(expected).div_ceil(1024).max(1);
             let table = 1024 * 9 * (part * 8).div_ceil(7).next_power_of_two().max(4);
             (4 * owned + 8 * pairs + table.max(pattern)).max(pattern + positions)
         }

@@ -1,7 +1,6 @@
 //! Bytes of the plans that both spaces make: the mesh that a host makes, graphs, hash tables, element matrices.
 
 use super::Sizes;
-use super::slices::TABLE;
 use crate::fill;
 
 impl Sizes {
@@ -55,23 +54,6 @@ impl Sizes {
         }
         let expanded = 8 * self.rows() + 4 * self.entries() + self.places();
         [expanded, built.max(8 * self.owned + entries + self.positions() + expanded)]
-    }
-
-    /// Pairs of nodes of all elements.
-    pub(super) fn pairs(&self) -> u64 {
-        self.elems * self.nodes * (self.nodes + 1) / 2
-    }
-
-    /// The slots of a set of pairs that begins with `slots`, each row with its share. Where rows differ much, two attempts fail: the
-    /// next one has half as many slots more, or as many more as inserts failed. About three of four do if all pairs are more than the
-    /// slots.
-    pub(super) fn grown(&self, slots: u64) -> u64 {
-        if self.longest <= TABLE {
-            return slots;
-        }
-        let failed = if (self.nnz + self.owned) / 2 > slots { self.pairs() / 4 * 3 } else { 0 };
-        let second = slots + failed.max(slots / 2);
-        second + second / 2
     }
 
     /// Bytes of the unknowns that an operator without a matrix keeps, at most: equations of several unknowns are linear and keep none.

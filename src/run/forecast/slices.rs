@@ -6,7 +6,7 @@ use crate::sparse::{Format, MatrixStorage, Precision};
 /// Offsets of ends of lines beside other ranks, beyond those of all rows.
 const MORE: u64 = 9;
 /// Longest row whose slices have a table, as in the layouts.
-pub(super) const TABLE: u64 = 40;
+const TABLE: u64 = 40;
 
 /// Bytes of a stored value.
 fn item(values: Precision) -> u64 {
