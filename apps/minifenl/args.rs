@@ -14,7 +14,7 @@ use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Choice, Deck, Device, Nodes, Operator, Preset, ProblemKind, RowLanes};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
-use minifenl::space::Layout;
+use minifenl::space::{Layout, Scan};
 use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
 use std::path::PathBuf;
@@ -87,6 +87,9 @@ pub struct Args {
     /// Graph strategy: auto, map, dashmap, gather, sort [default: auto: map; gather with --preset fast]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<graph::Strategy>>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     graph: Option<Choice<graph::Strategy>>,
+    /// Prefix sum of row lengths on a host: auto, serial, parallel [default: auto: parallel; with --preset fast for many rows on several threads]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Scan>(Scan::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    scan: Option<Scan>,
     /// Fill strategy: auto, scatter, seam (on hosts), gather, colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
@@ -216,6 +219,7 @@ impl Args {
         set(&mut deck.problem.t_min, self.t_min);
         set(&mut deck.problem.t_max, self.t_max);
         set(&mut deck.graph.strategy, self.graph);
+        set(&mut deck.graph.scan, self.scan);
         set(&mut deck.fill.strategy, self.fill);
         set(&mut deck.fill.kernel, self.kernel);
         deck.fill.workset = self.workset.or(deck.fill.workset);

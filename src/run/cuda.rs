@@ -8,8 +8,8 @@ use crate::comm::{Communicator, equal_on_node};
 use crate::element::ElementType;
 use crate::graph;
 use crate::solve::CgVariant;
-use crate::space::Cuda;
 use crate::space::cuda::{Event, nvrtc_version};
+use crate::space::{Cuda, Scan};
 use crate::sparse::{Format, Precision};
 use crate::{Result, blas, fill, kernel_files};
 use std::path::Path;
@@ -39,6 +39,10 @@ impl Job for Cuda {
             cuda: dotted(info.driver / 1000, info.driver % 1000 / 10),
             nvrtc: nvrtc_version().ok().map(|(major, minor)| dotted(major, minor)),
         })
+    }
+
+    fn scan(&self, _rows: usize) -> Scan {
+        Scan::Parallel
     }
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {

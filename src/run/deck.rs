@@ -36,7 +36,7 @@ use crate::element::equations::Jacobian;
 use crate::mesh::BoxSpec;
 use crate::mesh::CoordinateMap;
 use crate::solve::{CgParams, CgVariant};
-use crate::space::Layout;
+use crate::space::{Layout, Scan};
 use crate::sparse::{Format, Formats, MatrixStorage, Precision};
 use crate::{Error, Result, fill, graph};
 use lanes::row_lanes;
@@ -136,6 +136,9 @@ pub struct GraphDeck {
     /// The algorithm; all give the same graph.
     #[serde(with = "by_name")]
     pub strategy: Choice<graph::Strategy>,
+    /// How the lengths of rows become offsets on a host; a GPU's scan is always parallel.
+    #[serde(with = "by_name")]
+    pub scan: Scan,
 }
 
 /// Settings of the fill.

@@ -62,7 +62,7 @@ pub(super) fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'
         Chosen::Cpu { notice } => notice.iter().for_each(|text| progress(Event::Notice(text))),
     }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
-    agree(comm, pool(threads)).map(Place::Host)
+    agree(comm, pool(threads)).map(|pool| Place::Host(pool.with_scan(deck.resolved().graph.scan)))
 }
 
 /// The device of this rank, once all ranks are known to do the same; a failure of the inner kind is this rank's.

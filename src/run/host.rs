@@ -3,7 +3,7 @@
 use super::Job;
 use super::forecast::{self, Choices, Forecast, Sizes};
 use crate::comm::Communicator;
-use crate::space::{FreeMemory, HostSpace, peak_bytes};
+use crate::space::{FreeMemory, HostSpace, Scan, peak_bytes};
 use crate::{Result, blas};
 use std::time::Instant;
 
@@ -20,6 +20,10 @@ impl<S: HostSpace> Job for S {
 
     fn device(&self) -> String {
         "cpu".into()
+    }
+
+    fn scan(&self, rows: usize) -> Scan {
+        Scan::of(self, rows)
     }
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {

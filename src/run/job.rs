@@ -10,6 +10,7 @@ use crate::fill::{ApplyModel, Assemble, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
 use crate::solve::CgSteps;
+use crate::space::Scan;
 
 /// A space on which the main job runs.
 pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Connect {
@@ -35,6 +36,9 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     fn gpu(&self) -> Option<GpuReport> {
         None
     }
+
+    /// Returns the algorithm that turns the lengths of `rows` rows into offsets: serial or parallel.
+    fn scan(&self, rows: usize) -> Scan;
 
     /// Bytes of memory that this rank may use.
     ///

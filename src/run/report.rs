@@ -25,6 +25,7 @@ use super::deck::{Operator, ProblemKind, by_name};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
+use crate::space::Scan;
 use crate::sparse::{Format, Precision};
 use crate::{Error, fill, graph};
 use serde::{Serialize, Serializer};
@@ -184,6 +185,9 @@ pub struct StrategiesReport {
     /// Of the graph.
     #[serde(with = "by_name")]
     pub graph: graph::Strategy,
+    /// Of the prefix sum of the graph's row lengths: serial if it is on any rank.
+    #[serde(with = "by_name")]
+    pub scan: Scan,
     /// Of the fill.
     #[serde(with = "by_name")]
     pub fill: fill::Strategy,

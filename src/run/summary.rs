@@ -12,6 +12,7 @@ use super::{Deck, Job, Report};
 use crate::comm::Communicator;
 use crate::graph::{MapCounts, MapStats};
 use crate::solve::SolveInfo;
+use crate::space::Scan;
 use crate::sparse::Precision;
 
 /// The verdict on a run whose solves were not to converge.
@@ -93,7 +94,8 @@ pub(super) fn report<S: Job>(
     // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
     let [owned, ghosts, neighbours] =
         [mesh.map.owned_count(), mesh.map.ghost_count(), mesh.map.neighbours().len()].map(|count| count as f64);
-    let mut largest = [-owned, owned, ghosts, neighbours, judged.spacing, run.seconds];
+    let is_serial = space.scan(mesh.map.owned_count()) == Scan::Serial;
+    let mut largest = [-owned, owned, ghosts, neighbours, judged.spacing, run.seconds, f64::from(is_serial)];
     let mut triads = [triad.unwrap_or(0.0)];
     let additions = run.additions.unwrap_or_default();
     let chosen_bytes = format.as_ref().map_or(0, |chosen| chosen.bytes);
@@ -142,6 +144,7 @@ pub(super) fn report<S: Job>(
         },
         strategies: StrategiesReport {
             graph: deck.graph.strategy.or_default(),
+            scan: if largest[6] > 0.0 { Scan::Serial } else { Scan::Parallel },
             fill: deck.fill.strategy.or(S::STRATEGY),
             fill_atomic_adds: run.additions.map(|_| sums[3]),
             fill_plain_adds: run.additions.map(|_| sums[4]),

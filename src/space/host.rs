@@ -1,7 +1,7 @@
 //! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
 
 use super::share::Share;
-use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, memory, start};
+use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, Scan, memory, start};
 use crate::error::check_at_least;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -50,6 +50,11 @@ pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
     /// Returns the number of threads that `for_each` may use at once.
     fn concurrency(&self) -> usize {
         self.pool().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    /// Returns how prefix sums are computed.
+    fn scan(&self) -> Scan {
+        Scan::Auto
     }
 
     /// Sorts keys in ascending order.
@@ -108,6 +113,7 @@ pub struct Serial;
 #[derive(Clone, Debug)]
 pub struct Threads {
     pool: Arc<rayon::ThreadPool>,
+    scan: Scan,
 }
 
 impl Threads {
@@ -138,7 +144,13 @@ impl Threads {
             false => builder.build(),
         };
         let pool = pool.map_err(|e| Error::Invalid(format!("threads: cannot start a pool of {threads}: {e}")))?;
-        Ok(Threads { pool: Arc::new(pool) })
+        Ok(Threads { pool: Arc::new(pool), scan: Scan::Auto })
+    }
+
+    /// Returns the same threads, with prefix sums computed by the given algorithm.
+    #[must_use]
+    pub fn with_scan(self, scan: Scan) -> Self {
+        Threads { scan, ..self }
     }
 }
 
@@ -156,6 +168,10 @@ impl HostSpace for Serial {
 impl HostSpace for Threads {
     fn pool(&self) -> Option<&rayon::ThreadPool> {
         Some(&self.pool)
+    }
+
+    fn scan(&self) -> Scan {
+        self.scan
     }
 }
 

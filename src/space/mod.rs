@@ -57,7 +57,7 @@ pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use prefetch::prefetch;
 pub use remap::{Remap, mirror, remap};
-pub use scan::{exclusive_scan, offsets};
+pub use scan::{Scan, exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};

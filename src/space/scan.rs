@@ -1,19 +1,45 @@
 //! Prefix sums that turn counts into offsets.
 
-use super::{HostSpace, memory::try_zeroed};
+use super::{HostSpace, choice::named_choice, memory::try_zeroed};
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
 
-/// Number of rows from which two passes on many threads are faster than one pass on one thread.
+/// Number of rows from which two passes on two threads are faster than one pass on one thread.
 const PARALLEL_FROM: usize = 1 << 20;
+
+named_choice! {
+    "scan";
+    /// Algorithm of a prefix sum.
+    #[derive(Default)]
+    pub enum Scan {
+        /// Parallel on several threads from BREAKEVEN rows on, serial otherwise.
+        #[default]
+        Auto = "auto",
+        /// One pass of one thread, which reads and writes each item once.
+        Serial = "serial",
+        /// Two passes of all threads, which read each item twice.
+        Parallel = "parallel",
+    }
+}
+
+impl Scan {
+    /// Returns the algorithm of a scan of `rows` rows on a space: serial or parallel.
+    pub fn of<S: HostSpace>(space: &S, rows: usize) -> Self {
+        match space.scan() {
+            Scan::Auto if space.concurrency() == 1 || rows < PARALLEL_FROM => Scan::Serial,
+            Scan::Auto => Scan::Parallel,
+            given => given,
+        }
+    }
+}
 
 /// Replaces `counts[i]` by the sum of `counts[..i]` and returns the total.
 ///
-/// Two passes over pieces of equal length, 8 per thread: sums, then offsets. The first reads 8 bytes per item, the
-/// second reads and writes 8. Integer sums are exact, so the result does not depend on the space.
+/// [`Scan::of`] says by which algorithm. The parallel one makes two passes over pieces of equal length, 8 per thread:
+/// sums, then offsets. The first reads 8 bytes per item, the second reads and writes 8. Integer sums are exact, so the
+/// result does not depend on the space.
 pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowOffset {
-    // One pass reads and writes each item once; two passes read it twice.
-    if space.concurrency() == 1 || counts.len() < PARALLEL_FROM {
+    if counts.is_empty() || Scan::of(space, counts.len()) == Scan::Serial {
         return scan_piece(0, counts);
     }
     let piece = counts.len().div_ceil(8 * space.concurrency());
@@ -55,6 +81,21 @@ mod tests {
     fn offsets_equal_those_by_hand() {
         assert_eq!(offsets(&Serial, &[2, 0, 3]).unwrap(), [0, 2, 2, 5]);
         assert_eq!(offsets(&Serial, &[]).unwrap(), [0]);
+    }
+
+    #[test]
+    fn a_given_scan_is_taken_and_auto_depends_on_threads_and_rows() {
+        let threads = |count, scan| Threads::new(count).unwrap().with_scan(scan);
+        assert_eq!(Scan::of(&Serial, PARALLEL_FROM), Scan::Serial);
+        assert_eq!(Scan::of(&threads(1, Scan::Auto), PARALLEL_FROM), Scan::Serial);
+        assert_eq!(Scan::of(&threads(2, Scan::Auto), PARALLEL_FROM), Scan::Parallel);
+        assert_eq!(Scan::of(&threads(2, Scan::Auto), PARALLEL_FROM - 1), Scan::Serial);
+        assert_eq!(Scan::of(&threads(1, Scan::Parallel), 3), Scan::Parallel);
+        assert_eq!(Scan::of(&threads(2, Scan::Serial), PARALLEL_FROM), Scan::Serial);
+        for count in [1, 3] {
+            assert_eq!(offsets(&threads(count, Scan::Parallel), &[2, 0, 3]).unwrap(), [0, 2, 2, 5]);
+            assert_eq!(offsets(&threads(count, Scan::Parallel), &[]).unwrap(), [0]);
+        }
     }
 
     #[test]

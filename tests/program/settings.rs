@@ -31,7 +31,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 37] = [
+pub const SETTINGS: [Setting; 38] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -42,6 +42,7 @@ pub const SETTINGS: [Setting; 37] = [
     setting("--t-min", "problem.t_min", ("5", "5.0"), ("3", "3.0")),
     setting("--t-max", "problem.t_max", ("6", "6.0"), ("4.5", "4.5")),
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),
+    setting("--scan", "graph.scan", ("serial", "\"serial\""), ("parallel", "\"parallel\"")),
     setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("colour", "\"colour\"")),
     setting("--kernel", "fill.kernel", ("table", "\"table\""), ("auto", "\"auto\"")),
     setting("--workset", "fill.workset", ("96", "96"), ("7", "7")),

@@ -178,8 +178,8 @@ fn forecasts_of_models_on_the_host_are_the_measured_peaks() {
         let measured = measured(&space, &case.deck(), &reset, &|| PEAK.load(Relaxed).saturating_sub(base) as u64);
         let forecast = on_host(&case.sizes(), &case.choices).stages;
         let [least, most] = case.compare(forecast, measured);
-        // The growth of hash tables hangs on their contents.
-        let is_hashed = ["map", "dashmap"].contains(&case.choices.graph.to_string().as_str());
+        // The growth of the hash table depends on its contents.
+        let is_hashed = case.choices.graph == graph::Strategy::DashMap;
         worst = [worst[0].min(least), worst[1].max(if is_hashed { most / 1.1 } else { most })];
     }
     println!("{} runs of 4 stages: forecast / measured is {:.3} to {:.3}", cases.len(), worst[0], worst[1]);

@@ -122,3 +122,33 @@ fn to_graph<S: HostSpace>(
     times.mark(step::SORT);
     Ok(CrsGraph::trusted(row_map, entries, elem_node.node_count()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Communicator;
+    use crate::comm::ranks::on_ranks;
+    use crate::element::ElementType;
+    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
+    use crate::space::Serial;
+
+    /// The pairs of no mesh are more than the map expects, which expects less than six times as many.
+    #[test]
+    fn the_pairs_of_any_element_type_and_number_of_ranks_are_expected() {
+        for (element, name) in ElementType::volumes() {
+            let spec = BoxSpec::new([9, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
+            for ranks in [1, 2, 3, 8] {
+                on_ranks(ranks, |comm| {
+                    let part = BoxPart::new(&spec, comm.rank(), ranks).unwrap();
+                    let mesh = Mesh::of_elements(comm, element, &part).unwrap();
+                    let rows = mesh.map.owned_count();
+                    let crs = build(&Serial, &mesh.elem_node, rows, &mut StepTimes::default()).unwrap();
+                    let above = |row: usize| crs.row(row).iter().filter(|&&column| column as usize >= row).count();
+                    let (pairs, expected) =
+                        ((0..rows).map(above).sum::<usize>(), expected_pairs(&mesh.elem_node, rows));
+                    assert!((pairs..6 * pairs).contains(&expected), "{name}, {ranks} ranks: {pairs}, {expected}");
+                });
+            }
+        }
+    }
+}

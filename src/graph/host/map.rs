@@ -29,7 +29,6 @@ pub(super) fn build<S: HostSpace>(
 ) -> Result<(CrsGraph, MapStats)> {
     let mut counts = room(space, elem_node, rows)?;
     let map = PairMap::new(space, &counts)?;
-    times.mark(step::LISTS);
     let (map, stats) = insert_all(space, elem_node, map, &mut counts)?;
     let longest_probe = count(space, &map, &mut counts);
     times.mark(step::COUNT);

@@ -25,6 +25,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("problem.kind", "problem"),
     ("matrix.values", "matrix"),
     ("graph.strategy", "graph"),
+    ("graph.scan", "scan"),
     ("fill.strategy", "fill"),
 ];
 

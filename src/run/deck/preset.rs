@@ -2,14 +2,14 @@
 //! to the program as `auto`.
 
 use super::{Choice, Deck, RowLanes};
-use crate::space::named_choice;
+use crate::space::{Scan, named_choice};
 use crate::{fill, graph, solve::CgVariant, sparse::Format};
 
 named_choice! { "preset";
     /// Algorithms of the settings that a deck leaves at `auto`.
     #[derive(Default)]
     pub enum Preset {
-        /// Those of `inputs/papers.toml`: node pairs in a concurrent map, atomic scatter-add, Intrepid's contractions, CRS, a thread per row
+        /// Those of `inputs/papers.toml`: node pairs in a concurrent map, a parallel scan, atomic scatter-add, Intrepid's contractions, CRS, a thread per row
         /// on a CPU and a warp per row on a GPU, classic CG.
         #[default]
         Papers = "papers",
@@ -30,6 +30,9 @@ impl Deck {
         }
         let strategy = if deck.run.deterministic { fill::Strategy::Gather } else { fill::Strategy::Scatter };
         deck.graph.strategy = Choice::Given(deck.graph.strategy.or(graph::Strategy::Map));
+        if deck.graph.scan == Scan::Auto {
+            deck.graph.scan = Scan::Parallel;
+        }
         deck.fill.strategy = Choice::Given(deck.fill.strategy.or(strategy));
         deck.fill.kernel = Choice::Given(deck.fill.kernel.or(fill::Kernel::Intrepid));
         deck.matrix.format = Choice::Given(deck.matrix.format.or(Format::Crs));

@@ -67,6 +67,7 @@ impl Report {
             None => vec![format!("operator {}", with.operator), fill, cg],
             Some(format) => vec![
                 format!("graph {}", with.graph),
+                format!("scan {}", with.scan),
                 fill,
                 format!("kernel {}", with.kernel),
                 cg,

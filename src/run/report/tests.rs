@@ -31,6 +31,7 @@ pub(super) fn sample() -> Report {
         },
         strategies: StrategiesReport {
             graph: crate::graph::Strategy::Gather,
+            scan: crate::space::Scan::Serial,
             fill: crate::fill::Strategy::Scatter,
             fill_atomic_adds: Some(8 * 72),
             fill_plain_adds: Some(0),

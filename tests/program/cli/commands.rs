@@ -119,7 +119,7 @@ fn two_reports_are_compared() {
     }
 }
 
-/// A box of n^3 nodes has ((3n - 2)^3 + n^3) / 2 pairs, and 36 inserts per element.
+/// A box of n^3 nodes has (3n - 2)^3 pairs, 64 inserts per element, and slots for 56 of them and one per node.
 #[test]
 fn the_pair_map_is_reported_where_it_builds_the_graph() {
     let dir = tempfile::tempdir().unwrap();
@@ -128,9 +128,9 @@ fn the_pair_map_is_reported_where_it_builds_the_graph() {
     let (code, out, _) = run(&[&words[..], &["map"]].concat());
     assert_eq!(code, 0);
     let map = &json(&path)["pair_map"];
-    let (stored, capacity) = ((25u64.pow(3) + 729) / 2, 729 * 14 * 7 / 6);
+    let (stored, capacity) = (25u64.pow(3), 56 * 512 + 729);
     assert_eq!((&map["capacity"], &map["failed_inserts"], &map["retries"]), (&capacity.into(), &0.into(), &0.into()));
-    assert_eq!(map["duplicates"], 36 * 512 - stored);
+    assert_eq!(map["duplicates"], 64 * 512 - stored);
     assert!((map["load"].as_f64().unwrap() - stored as f64 / capacity as f64).abs() < 1e-12, "{map}");
     let longest = map["longest_probe"].as_u64().unwrap();
     assert!((2..=64).contains(&longest), "{map}");

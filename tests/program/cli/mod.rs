@@ -102,6 +102,7 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
     for (flag, names) in [
         ("--map", "none bubble twist"),
         ("--graph", "auto map dashmap gather sort"),
+        ("--scan", "auto serial parallel"),
         ("--fill", "auto scatter seam gather colour"),
         ("--kernel", "auto intrepid table fused"),
         ("--layout", "auto left right"),

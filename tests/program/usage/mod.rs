@@ -53,7 +53,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 27] = [
+const VALUES: [(&str, &[&str], &[&str]); 28] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -70,6 +70,7 @@ const VALUES: [(&str, &[&str], &[&str]); 27] = [
     ("--t-min", &["1", "0.5"], &["nan", "-1", "0", "1e400", "1e-400", "-inf", "--t-max", "1,5"]),
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
     ("--graph", &["auto", "map", "dashmap", "gather", "sort"], &["Sort", "-1", "--fill"]),
+    ("--scan", &["auto", "serial", "parallel"], &["Serial", "two-pass", "1"]),
     ("--preset", &["papers", "fast", "seeds"], &["auto", "paper", "Fast", "-1"]),
     ("--fill", &["auto", "scatter", "seam", "gather", "colour"], &["color", "sort", "0", "unsafe"]),
     ("--kernel", &["auto", "intrepid", "table", "fused"], &["automatic", "fuse", "-x"]),

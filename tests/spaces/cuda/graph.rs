@@ -243,7 +243,7 @@ fn pairs_that_many_blocks_insert_at_once_are_stored_once_in_a_map_that_is_nearly
         }
     };
     for seed in 0..6 {
-        // The first map has 16 slots per row: these pairs fill 14, 15, all, or more than all of them.
+        // Each pair is in 32 elements, whose threads meet at its slot.
         for (per_row, rows) in [(14u32, 3000u32), (15, 3000), (16, 3000), (17, 3000), (15, 200)] {
             let mut next = random_bits(100 * seed + u64::from(per_row));
             let mut pairs = Vec::new();
@@ -257,7 +257,7 @@ fn pairs_that_many_blocks_insert_at_once_are_stored_once_in_a_map_that_is_nearly
             }
             check(&format!("{per_row} pairs in each of {rows} rows"), &pairs, 2, rows as usize + 41, 32, seed);
         }
-        // One row with nearly all pairs: its share overflows, and the pairs are scattered over the whole map.
+        // One row with nearly all pairs.
         let fan: Vec<u32> = (1..5000).flat_map(|node| [0, node]).collect();
         check("a fan", &fan, 2, 5000, 32, seed);
         let boxes = hexes(14, |node| (node * 1235 % 2744) as u32).concat();
