@@ -40,7 +40,7 @@ fn main() -> minifenl::Result<()> {
         if map.failed() == 0 {
             break;
         }
-        room.fill(2 * room[0]);
+        room.iter_mut().for_each(|slots| *slots *= 2);
         map = map.rehash(&space, &room)?;
     }
     assert!(map.contains(0, 1) && !map.contains(0, 2));
