@@ -1,8 +1,8 @@
 //! The connections of a rank to all others, by one transport: where the halos and sums of a run come from.
 
 use super::staged::Staged;
-use super::transport::{Connect, Link, Transport};
-use super::{Communicator, Halo, Map, Staging};
+use super::transport::{Link, Staging, Transport};
+use super::{Communicator, Halo, Map};
 use crate::Result;
 use crate::blas::{Collective, Reductions};
 use std::ops::Range;
@@ -20,11 +20,8 @@ impl<'a, S: Staging> Links<'a, S> {
     /// device waits at most `limit` for another rank before it reports a failure.
     ///
     /// # Errors
-    /// As [`Connect::link`].
-    pub fn connect(space: &S, comm: &'a dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Self>
-    where
-        S: Connect,
-    {
+    /// As [`Staging::link`].
+    pub fn connect(space: &S, comm: &'a dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Self> {
         Ok(Links { comm, link: space.link(comm, wanted, limit)? })
     }
 

@@ -53,7 +53,6 @@ mod rendezvous;
 mod same;
 mod solo;
 mod staged;
-mod staging;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transport;
@@ -72,8 +71,7 @@ pub use mpi::Mpi;
 pub use node::equal_on_node;
 pub use same::{Setting, same};
 pub use solo::Solo;
-pub use staging::Staging;
-pub use transport::{Connect, HaloExchange, Link, Transport};
+pub use transport::{HaloExchange, Link, Staging, Transport};
 pub use world::world;
 
 use crate::Result;

@@ -1,8 +1,9 @@
 //! The transport through host memory: MPI messages, packed straight from a host space or copied from a device.
 
 use super::transport::not_here;
-use super::{Communicator, Connect, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
-use crate::blas::{Collective, Reductions};
+use super::{Communicator, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
+use crate::blas::Reductions;
+use crate::error::check_at_least;
 use crate::space::{HostSpace, Slice, try_reserve};
 use crate::{LocalOrdinal, Result};
 use std::ops::Range;
@@ -20,16 +21,6 @@ impl<S: Staging> Link<S> for Staged {
     fn halo(&self, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<S>>> {
         let list = space.send_list(send_list(map)?)?;
         Ok(Box::new(StagedHalo::<S> { exchange: comm.exchange(map)?, list, owned: map.owned_count() }))
-    }
-
-    fn all_reduce(
-        &self,
-        space: &S,
-        comm: &dyn Communicator,
-        sums: &mut Reductions<S>,
-        slots: Range<usize>,
-    ) -> Result<()> {
-        Collective::all_reduce(&comm, space, sums, slots)
     }
 
     fn is_recordable(&self) -> bool {
@@ -74,8 +65,46 @@ impl<S: Staging> HaloExchange<S> for StagedHalo<S> {
     }
 }
 
-impl<S: HostSpace> Connect for S {
-    fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Self>>> {
+/// The memory of host spaces is what the transport sends.
+impl<S: HostSpace> Staging for S {
+    type SendList = Vec<LocalOrdinal>;
+
+    /// A host's "recording" is the work itself.
+    const IS_RECORDABLE: bool = true;
+
+    fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Vec<LocalOrdinal>> {
+        Ok(send)
+    }
+
+    fn pack(&self, list: &mut Vec<LocalOrdinal>, x: &[f64], message: &mut [f64]) -> Result<()> {
+        message.iter_mut().zip(list).for_each(|(value, &mut index)| *value = x[index as usize]);
+        Ok(())
+    }
+
+    fn unpack(&self, message: &[f64], first: usize, x: &mut [f64]) -> Result<()> {
+        x[first..first + message.len()].copy_from_slice(message);
+        Ok(())
+    }
+
+    fn change_scalars(
+        &self,
+        sums: &mut Reductions<S>,
+        slots: Range<usize>,
+        change: &mut dyn FnMut(&mut [f64]),
+    ) -> Result<()> {
+        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
+        if !sums.is_stopped()? {
+            check_at_least("change_scalars", "scalars", sums.scalars.len(), slots.end)?;
+            change(&mut sums.scalars[slots]);
+        }
+        Ok(())
+    }
+
+    fn vector_len(x: &[f64]) -> usize {
+        x.len()
+    }
+
+    fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<S>>> {
         match wanted {
             None | Some(Transport::Mpi) => Ok(Box::new(Staged)),
             Some(wanted) => agree(comm, Err(not_here(wanted, "the CPU", &[Transport::Mpi]))),

@@ -10,10 +10,10 @@
 //!
 //! [`Links`](super::Links) are made once per run, by all ranks together; halos and sums of the run use them.
 
-use super::{Communicator, Map, Staging};
-use crate::blas::Reductions;
+use super::{Communicator, Map};
+use crate::blas::{Blas, Collective, Reductions};
 use crate::space::{Array, Slice, named_choice};
-use crate::{Error, Result};
+use crate::{Error, LocalOrdinal, Result};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
@@ -45,17 +45,19 @@ pub trait Link<S: Staging>: Debug {
     /// [`Error::OutOfMemory`]; a failure of the transport, here and below.
     fn halo(&self, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<S>>>;
 
-    /// As [`Collective::all_reduce`](crate::blas::Collective::all_reduce), for two ranks or more.
+    /// Does as [`Collective::all_reduce`], for two ranks or more; by default the host reduces.
     ///
     /// # Errors
-    /// As [`Collective::all_reduce`](crate::blas::Collective::all_reduce).
+    /// As [`Collective::all_reduce`].
     fn all_reduce(
         &self,
         space: &S,
         comm: &dyn Communicator,
         sums: &mut Reductions<S>,
         slots: Range<usize>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        Collective::all_reduce(&comm, space, sums, slots)
+    }
 
     /// Whether sums only enqueue work on the space.
     fn is_recordable(&self) -> bool;
@@ -66,15 +68,15 @@ pub trait Link<S: Staging>: Debug {
         !S::SYNCHRONOUS
     }
 
-    /// As [`Collective::attach`](crate::blas::Collective::attach).
+    /// As [`Collective::attach`].
     fn attach(&self, sums: &mut Reductions<S>) {
         sums.collective = None;
     }
 
-    /// As [`Collective::check`](crate::blas::Collective::check).
+    /// As [`Collective::check`].
     ///
     /// # Errors
-    /// As [`Collective::check`](crate::blas::Collective::check).
+    /// As [`Collective::check`].
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -107,8 +109,49 @@ pub trait HaloExchange<S: Staging>: Debug {
     fn is_recordable(&self) -> bool;
 }
 
-/// A space that chooses among its transports.
-pub trait Connect: Staging {
+/// A space whose values can be sent to other ranks.
+///
+/// MPI sends host memory. A host space packs straight into the message; a device packs on the device and copies through
+/// page-locked memory, 8 bytes per value each way over the bus.
+pub trait Staging: Blas {
+    /// Local indices of the values to send, and a device's buffer for them.
+    type SendList: std::fmt::Debug;
+
+    /// Whether packing and unpacking work without the host, so that they may be part of recorded work ([`repeat`](crate::space::ExecutionSpace::repeat)).
+    const IS_RECORDABLE: bool;
+
+    /// Prepares to send the values at the local indices `send`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the memory cannot be had.
+    fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Self::SendList>;
+
+    /// `message[k] = x[send[k]]`; returns when the message may be sent.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn pack(&self, list: &mut Self::SendList, x: &Slice<Self, f64>, message: &mut [f64]) -> Result<()>;
+
+    /// `x[first + k] = message[k]`; returns when the message may be overwritten.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn unpack(&self, message: &[f64], first: usize, x: &mut Slice<Self, f64>) -> Result<()>;
+
+    /// Replaces `sums.scalars[slots]` by `change` of them, unless `sums` is stopped.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn change_scalars(
+        &self,
+        sums: &mut Reductions<Self>,
+        slots: Range<usize>,
+        change: &mut dyn FnMut(&mut [f64]),
+    ) -> Result<()>;
+
+    /// Length of a vector in this space.
+    fn vector_len(x: &Slice<Self, f64>) -> usize;
+
     /// Connects this rank with the others by the transport `wanted`, or by the best one that works on all ranks. Ranks call it
     /// together. A device waits at most `limit` for another rank.
     ///

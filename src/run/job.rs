@@ -5,7 +5,7 @@ use super::Deck;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::provenance::GpuReport;
 use crate::Result;
-use crate::comm::{Communicator, Connect};
+use crate::comm::{Communicator, Staging};
 use crate::fill::{ApplyModel, Assemble, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
@@ -13,7 +13,7 @@ use crate::solve::CgSteps;
 use crate::space::Scan;
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Connect {
+pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Staging {
     /// A point in the order of work.
     type Mark;
 

@@ -3,21 +3,79 @@
 //! By default, ranks of one host that have a GPU each use `peer` if their GPUs reach each other's memory; otherwise ranks with
 //! a GPU each use `nccl` if all of them have it, in one version; otherwise `staged`. All ranks decide together. `mpi-device` is used
 //! only on request: it is slower than `nccl`, and an MPI without support for GPUs crashes with their addresses, so it must say that it
-//! has it.
+//! has it. With `staged` the host waits for each copy before it sends, so an iteration with ghosts or with several ranks cannot be
+//! recorded.
 
 mod mpi_device;
 mod nccl;
+mod pack;
 mod peer;
-mod staging;
 
 use super::staged::Staged;
 use super::transport::not_here;
-use super::{Communicator, Connect, Link, Transport, agree};
-use crate::space::Cuda;
-use crate::{Error, Result};
+use super::{Communicator, Link, Staging, Transport, agree};
+use crate::blas::Reductions;
+use crate::error::check_at_least;
+use crate::space::ExecutionSpace;
+use crate::space::cuda::{Cuda, CudaArray};
+use crate::{Error, LocalOrdinal, Result};
+use pack::pack;
+use std::ops::Range;
 use std::time::Duration;
 
-impl Connect for Cuda {
+/// Most scalars that are copied to the host at once, to avoid an allocation per all-reduce.
+const MOST: usize = 32;
+
+/// The indices to send and the buffer to pack them into, both on the device.
+#[derive(Debug)]
+pub struct DeviceSendList {
+    indices: CudaArray<LocalOrdinal>,
+    buffer: CudaArray<f64>,
+}
+
+impl Staging for Cuda {
+    type SendList = DeviceSendList;
+
+    const IS_RECORDABLE: bool = false;
+
+    fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<DeviceSendList> {
+        Ok(DeviceSendList { indices: self.upload(&send)?, buffer: self.unfilled(send.len())? })
+    }
+
+    fn pack(&self, list: &mut DeviceSendList, x: &CudaArray<f64>, message: &mut [f64]) -> Result<()> {
+        // Packing on the device makes one copy over the bus of scattered values.
+        let DeviceSendList { indices, buffer } = list;
+        pack(self, indices, x, buffer)?;
+        self.read(buffer, message)
+    }
+
+    fn unpack(&self, message: &[f64], first: usize, x: &mut CudaArray<f64>) -> Result<()> {
+        self.write(message, first, x)
+    }
+
+    fn change_scalars(
+        &self,
+        sums: &mut Reductions<Cuda>,
+        slots: Range<usize>,
+        change: &mut dyn FnMut(&mut [f64]),
+    ) -> Result<()> {
+        // One copy brings the scalars and the stop scalar.
+        check_at_least("change_scalars", "scalars", sums.scalars.len().min(MOST), slots.end)?;
+        let mut scalars = [0.0; MOST];
+        let scalars = &mut scalars[..sums.scalars.len().min(MOST)];
+        self.read(&sums.scalars, scalars)?;
+        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
+        if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {
+            return Ok(());
+        }
+        change(&mut scalars[slots.clone()]);
+        self.write(&scalars[slots.clone()], slots.start, &mut sums.scalars)
+    }
+
+    fn vector_len(x: &CudaArray<f64>) -> usize {
+        x.len()
+    }
+
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Box<dyn Link<Self>>> {
         let chosen = [Transport::Peer, Transport::Nccl, Transport::Staged];
         let known = [Transport::Peer, Transport::Nccl, Transport::MpiDevice, Transport::Staged];

@@ -6,8 +6,7 @@
 //! ```
 //! The host waits for the packed values and for the messages, so an iteration is no part of a CUDA graph.
 
-use super::staging::pack;
-use crate::blas::{Collective, Reductions};
+use super::pack::pack;
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, Exchange, HaloExchange, Link, Map, MessageMemory, Transport, agree};
@@ -15,7 +14,6 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 use crate::{Error, LocalOrdinal, Result};
 use std::cell::RefCell;
-use std::ops::Range;
 use std::rc::Rc;
 
 const THREADS: u32 = 256;
@@ -59,16 +57,6 @@ impl Link<Cuda> for MpiDevice {
         let (send, receive) = (messages.send.borrow().address(), messages.receive.address());
         let exchange = comm.exchange_in(map, MessageMemory { send, receive, owner: messages.clone() })?;
         Ok(Box::new(MpiDeviceHalo { exchange, messages, list, owned: map.owned_count() }))
-    }
-
-    fn all_reduce(
-        &self,
-        space: &Cuda,
-        comm: &dyn Communicator,
-        sums: &mut Reductions<Cuda>,
-        slots: Range<usize>,
-    ) -> Result<()> {
-        Collective::all_reduce(&comm, space, sums, slots)
     }
 
     fn is_recordable(&self) -> bool {
