@@ -192,16 +192,10 @@ fn a_preconditioner_takes_the_iterations_of_classic_cg() {
     }
 }
 
-/// Random numbers in -1..1 (SplitMix64).
+/// Random numbers in -1..1.
 pub(super) fn random(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
+    let mut bits = support::random_bits(seed);
+    move || (bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
 /// B B^T + shift I with a random B, dense.
