@@ -6,6 +6,9 @@
 // few loads in flight. Chosen on an H200 for 27 entries per row: 8 lanes x 4 at full occupancy; 4 x 7 and fewer lanes with
 // 64 registers and more. Longer rows loop.
 //
+// A warp per row means here: each row is summed by a warp, and the warp has several rows in flight (CrsInFlight). A warp that finishes one
+// row before it begins the next has too few loads in flight: at 256^3 on an H200 its product takes 3.41 to 3.66 ms; 8 lanes take 1.44.
+//
 // The order in which a row is summed depends on its length and LANES alone, so the bits are the same in every run.
 
 // Returns the sum of `left` entries from `columns` and `values` on, in each of the row's LANES threads.
@@ -70,9 +73,101 @@ INLINE void multiply(const Crs<V, LANES, BATCH>& a, u64 rows, const double* x, d
     }
 }
 
-#define PRODUCTS_OF(PLAIN, DOT, EXCHANGING, V, LANES, BATCH, BLOCKS)                                                         \
-    PRODUCTS(PLAIN, DOT, EXCHANGING, BLOCKS, (Crs<V, LANES, BATCH>{row_map, entries, values}), const u64* row_map,           \
+// A matrix in CRS whose rows are walked FLIGHT at a time by LANES threads. A tile is THREADS / LANES * FLIGHT rows; the tiles of a block
+// are gridDim.x tiles apart.
+//
+// Every row is still summed by all LANES threads, one entry each; longer rows loop. The offsets of the next rows but one, the columns
+// and values of the next rows, and the items of x for these rows are on their way at the same time. Then the FLIGHT sums are merged: in
+// each step half of the threads give away half of the rows, so FLIGHT = 4 takes 6 exchanges instead of 20. Each row's additions are
+// those of row_sum.
+template <class V, int LANES, int FLIGHT> struct CrsInFlight {
+    static constexpr u64 ROWS = THREADS / LANES * FLIGHT;
+    static constexpr u32 NONE = 0xffffffffu, SHARE = LANES / FLIGHT;
+    const u64* row_map;
+    const u32* entries;
+    const V* values;
+
+    // One entry of each row.
+    struct Entries {
+        u32 column[FLIGHT];
+        V value[FLIGHT];
+    };
+
+    __device__ __forceinline__ u64 first(u64 row) const { return row + (blockIdx.x * ROWS + threadIdx.x / LANES * FLIGHT); }
+    __device__ __forceinline__ u64 end(u64 first, u64 last) const { return first + (last - first + ROWS - 1) / ROWS * ROWS; }
+    __device__ __forceinline__ u64 inside(u64 interior) const { return interior / ROWS * ROWS; }
+    __device__ __forceinline__ bool is_before(u64 row, u64 end) const { return row < end; }
+
+    // In lane k, where row + k begins; rows from `last` on are empty.
+    __device__ __forceinline__ u64 offsets(u64 row, u64 last) const {
+        return __ldg(row_map + least(row + least(threadIdx.x % LANES, u32(FLIGHT)), last));
+    }
+    // This thread's entry of each row that begins at `offsets`: the one with number `from` + lane in its row.
+    __device__ __forceinline__ Entries load(u64 offsets, u32 from) const {
+        const u64 base = __shfl_sync(ALL_LANES, offsets, 0, LANES);
+        const u32 from_base = u32(offsets - base);
+        u32 at = from + threadIdx.x % LANES, begin = 0;
+        Entries loaded;
+#pragma unroll
+        for (int r = 0; r < FLIGHT; r++) {
+            const u32 next = __shfl_sync(ALL_LANES, from_base, r + 1, LANES);
+            const bool is_there = begin + at < next;
+            loaded.column[r] = is_there ? __ldcs(entries + (base + (begin + at))) : NONE;
+            loaded.value[r] = is_there ? __ldcs(values + (base + (begin + at))) : V(0);
+            begin = next;
+        }
+        return loaded;
+    }
+    // Returns the sum of row lane / SHARE over the row's threads.
+    static __device__ __forceinline__ double merged(double (&sum)[FLIGHT]) {
+        int step = LANES / 2;
+#pragma unroll
+        for (int half = FLIGHT / 2; half > 0; half /= 2, step /= 2) {
+            const bool upper = threadIdx.x & step;
+#pragma unroll
+            for (int r = 0; r < half; r++) {
+                const double given = upper ? sum[r] : sum[r + half], kept = upper ? sum[r + half] : sum[r];
+                sum[r] = kept + __shfl_xor_sync(ALL_LANES, given, step);
+            }
+        }
+#pragma unroll
+        for (; step > 0; step /= 2) sum[0] += __shfl_xor_sync(ALL_LANES, sum[0], step);
+        return sum[0];
+    }
+    template <class X, class Each>
+    __device__ __forceinline__ void rows_of(u64& row, u64 end, u64, u64 last, X x, Each each) const {
+        const u64 step = gridDim.x * ROWS;
+        const u32 lane = threadIdx.x % LANES;
+        u64 next = offsets(row, last), after = offsets(row + step, last);
+        Entries loaded = load(next, 0);
+        for (; row < end; row += step) {
+            double sum[FLIGHT];
+            const Entries now = loaded;
+            const u64 these = next;
+#pragma unroll
+            for (int r = 0; r < FLIGHT; r++) sum[r] = now.column[r] != NONE ? x[now.column[r]] : 0.0;
+            next = after, after = offsets(row + 2 * step, last);
+            loaded = load(next, 0);
+#pragma unroll
+            for (int r = 0; r < FLIGHT; r++) sum[r] *= double(now.value[r]);
+            const u64 ends = __shfl_down_sync(ALL_LANES, these, 1), length = lane < FLIGHT ? ends - these : 0;
+            for (u32 from = LANES; __any_sync(ALL_LANES, length > from); from += LANES) {
+                const Entries more = load(these, from);
+#pragma unroll
+                for (int r = 0; r < FLIGHT; r++) {
+                    if (more.column[r] != NONE) sum[r] += double(more.value[r]) * x[more.column[r]];
+                }
+            }
+            const double total = merged(sum);
+            if (lane % SHARE == 0 && row + lane / SHARE < last) each(row + lane / SHARE, total);
+        }
+    }
+};
+
+#define PRODUCTS_IN_CRS(STORAGE, PLAIN, DOT, EXCHANGING, V, LANES, COUNT, BLOCKS)                                            \
+    PRODUCTS(PLAIN, DOT, EXCHANGING, BLOCKS, (STORAGE<V, LANES, COUNT>{row_map, entries, values}), const u64* row_map,       \
              const u32* entries, const V* values)
+#define PRODUCTS_OF(...) PRODUCTS_IN_CRS(Crs, __VA_ARGS__)
 
 // Names, then the type of values, threads per row, entries per batch and blocks per multiprocessor.
 PRODUCTS_OF(spmv_f64_1, spmv_dot_f64_1, spmv_dot_exchanging_f64_1, f64, 1, 8, 4)
@@ -80,10 +175,12 @@ PRODUCTS_OF(spmv_f64_2, spmv_dot_f64_2, spmv_dot_exchanging_f64_2, f64, 2, 14, 3
 PRODUCTS_OF(spmv_f64_4, spmv_dot_f64_4, spmv_dot_exchanging_f64_4, f64, 4, 7, 4)
 PRODUCTS_OF(spmv_f64_8, spmv_dot_f64_8, spmv_dot_exchanging_f64_8, f64, 8, 4, 6)
 PRODUCTS_OF(spmv_f64_16, spmv_dot_f64_16, spmv_dot_exchanging_f64_16, f64, 16, 4, 6)
-PRODUCTS_OF(spmv_f64_32, spmv_dot_f64_32, spmv_dot_exchanging_f64_32, f64, 32, 4, 8)
 PRODUCTS_OF(spmv_f32_1, spmv_dot_f32_1, spmv_dot_exchanging_f32_1, f32, 1, 8, 4)
 PRODUCTS_OF(spmv_f32_2, spmv_dot_f32_2, spmv_dot_exchanging_f32_2, f32, 2, 14, 3)
 PRODUCTS_OF(spmv_f32_4, spmv_dot_f32_4, spmv_dot_exchanging_f32_4, f32, 4, 7, 4)
 PRODUCTS_OF(spmv_f32_8, spmv_dot_f32_8, spmv_dot_exchanging_f32_8, f32, 8, 4, 6)
 PRODUCTS_OF(spmv_f32_16, spmv_dot_f32_16, spmv_dot_exchanging_f32_16, f32, 16, 4, 6)
-PRODUCTS_OF(spmv_f32_32, spmv_dot_f32_32, spmv_dot_exchanging_f32_32, f32, 32, 4, 8)
+
+// The same with rows in flight instead of entries per batch; Lanes::tile has that number, too.
+PRODUCTS_IN_CRS(CrsInFlight, spmv_f64_32, spmv_dot_f64_32, spmv_dot_exchanging_f64_32, f64, 32, 4, 4)
+PRODUCTS_IN_CRS(CrsInFlight, spmv_f32_32, spmv_dot_f32_32, spmv_dot_exchanging_f32_32, f32, 32, 4, 4)

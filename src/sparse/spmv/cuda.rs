@@ -93,8 +93,12 @@ impl Cuda {
         check_at_least("spmv", "y", y.len(), rows)?;
         let name = V::SPMV[lanes as usize];
         let (row_map, entries) = (a.graph().row_map(), a.graph().entries());
-        let grid = Grid::cover(rows, THREADS / lanes.count() as u32);
-        let grid = Grid { threads: THREADS, ..grid };
+        let tiles = rows.div_ceil(lanes.tile(THREADS as usize));
+        let grid = match lanes {
+            // Resident blocks, which load a tile while they sum the one before.
+            Lanes::Warp => self.product_grid(&SPARSE, name, tiles)?,
+            _ => Grid::new(tiles, THREADS),
+        };
         self.launch(&SPARSE, name, grid, arguments![rows as u64, row_map, entries, a.values(), x, y])
     }
 
@@ -114,7 +118,7 @@ impl Cuda {
     ) -> Result<()> {
         check_dot((a.graph().rows(), a.graph().columns(), 1), &rows, x, y, sums, slot)?;
         let name = V::SPMV_DOT[lanes as usize];
-        let grid = self.product_grid(&SPARSE, name, rows.len().div_ceil(THREADS as usize / lanes.count()))?;
+        let grid = self.product_grid(&SPARSE, name, rows.len().div_ceil(lanes.tile(THREADS as usize)))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
         let (stop, ranks, ticket) =
@@ -141,7 +145,7 @@ impl Cuda {
         check_dot((rows, a.graph().columns(), 1), &(0..rows), x, y, sums, slot)?;
         // The grid of the plain product, so that the partial sums are the same.
         let grid =
-            self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], rows.div_ceil(THREADS as usize / lanes.count()))?;
+            self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], rows.div_ceil(lanes.tile(THREADS as usize)))?;
         let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
         let (interior, rows, slot) = (interior as u64, rows as u64, slot as u32);
         let (stop, ranks, ticket, ghosts) = (sums.stop_argument(), sums.ranks_argument(), self.ticket(), exchange);

@@ -15,7 +15,7 @@ named_choice! { "lanes";
         Eight = "8",
         /// 16 threads per row.
         Sixteen = "16",
-        /// One warp per row.
+        /// One warp per row, with several rows in flight.
         Warp = "32",
     }
 }
@@ -31,5 +31,11 @@ impl Lanes {
     /// Returns the number of threads.
     pub fn count(self) -> usize {
         1 << self as usize
+    }
+
+    /// Returns the rows that a block of `threads` threads computes at a time, as in `kernels/sparse.cu`.
+    pub(super) fn tile(self, threads: usize) -> usize {
+        let in_flight = if self == Lanes::Warp { 4 } else { 1 };
+        threads / self.count() * in_flight
     }
 }
