@@ -145,6 +145,34 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
     same("fused heat", &by_duals.field, &fused.field);
 }
 
+/// Contractions by name, as the report of a run counts them: each workset of each assembly calls them once per block.
+#[test]
+fn the_kernel_intrepid_calls_the_contractions_for_every_problem_and_element() {
+    for problem in PROBLEMS {
+        for (element, _) in elements() {
+            let flags = ["--kernel", "intrepid", "--workset", "16", "--fill", "scatter", "--threads", "1"];
+            let [other, found] = [&["--kernel", "table"][..], &flags].map(|more| solved(problem, element, "5", more));
+            assert_eq!(other["strategies"]["contractions"], serde_json::json!({}), "{problem} on {element}");
+            assert_eq!(found["strategies"]["kernel"], "intrepid");
+            let fills = found["phases"].as_array().unwrap().iter().find(|phase| phase["name"] == "fill").unwrap();
+            let worksets = fills["calls"].as_u64().unwrap() * found["elements"].as_u64().unwrap().div_ceil(16);
+            let dofs = if problem == "elasticity" { 3 } else { 1 };
+            let mut calls = serde_json::json!({
+                "field_field_vector": dofs * dofs * worksets,
+                "data_field_vector": dofs * worksets,
+                "data_field_scalar": dofs * worksets,
+            });
+            if problem == "heat" {
+                calls["field_field_scalar"] = worksets.into();
+            }
+            assert_eq!(found["strategies"]["contractions"], calls, "{problem} on {element}");
+            assert_eq!(found["newton_iterations"], other["newton_iterations"], "{problem} on {element}");
+            let ratio = number(&found, "error_l2") / number(&other, "error_l2");
+            assert!((ratio - 1.0).abs() < 1e-6, "{problem} on {element}: {ratio}");
+        }
+    }
+}
+
 /// The flag takes heat on `hex8` to the general kernel; the verdict stays that of the nodes.
 #[test]
 fn heat_on_hexahedra_is_verified_with_derivatives_by_duals() {

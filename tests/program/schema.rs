@@ -38,6 +38,7 @@ fn reports_of_runs_are_valid() {
         &[][..],
         &["--fill", "gather", "--graph", "sort"],
         &["--fill", "scatter", "--graph", "dashmap", "--kernel", "table"],
+        &["--kernel", "intrepid", "--workset", "40", "--layout", "right"],
         // Not converged, not finite, nothing to solve.
         &["--cg-max", "3"],
         &["--newton-max", "1"],

@@ -32,9 +32,9 @@ pub struct HostAssembly<S: HostSpace> {
     /// Assembles as [`Assemble::assemble`].
     work: Box<Work<S>>,
     stored_bytes: u64,
-    additions: Option<Additions>,
     /// Returns the calls of contractions so far.
     calls: Box<dyn Fn() -> ContractionCalls>,
+    additions: Option<Additions>,
 }
 
 impl<S: HostSpace> Debug for HostAssembly<S> {

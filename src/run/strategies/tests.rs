@@ -22,7 +22,7 @@ fn every_strategy_is_measured_and_right() {
     assert!(study.verified, "{}", study.table());
     let names: Vec<_> = study.strategies.iter().map(|strategy| (strategy.step, strategy.name.as_str())).collect();
     let fills = ["scatter", "seam", "gather", "colour", "unsafe"]
-        .map(|fill| [format!("{fill}, table"), format!("{fill}, fused")]);
+        .map(|fill| ["intrepid", "table", "fused"].map(|kernel| format!("{fill}, {kernel}")));
     let expected: Vec<_> = ["map", "dashmap", "gather", "sort"]
         .map(|name| ("graph", name))
         .into_iter()
@@ -31,7 +31,7 @@ fn every_strategy_is_measured_and_right() {
         .collect();
     assert_eq!(names, expected);
     let papers: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_papers).collect();
-    assert_eq!(papers.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, table", "crs"]);
+    assert_eq!(papers.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, intrepid", "crs"]);
     for strategy in &study.strategies {
         assert_eq!(strategy.seconds.len(), 3);
         assert!(

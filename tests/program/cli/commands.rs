@@ -34,7 +34,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     let words = ["strategies", "--nodes", "9x8x7", "--device", "cpu", "--threads", "2", "--rounds", "2"];
     let (code, out, err) = run(&[&words[..], &["--report", path.to_str().unwrap()]].concat());
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, table (papers)"), "{out}");
+    assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, intrepid (papers)"), "{out}");
     let study = json(&path);
     assert_eq!((&study["verified"], &study["rounds"], &study["nodes"]), (&true.into(), &2.into(), &504.into()));
     let provenance = &study["provenance"];
@@ -44,7 +44,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     );
     assert!(provenance["machine"]["cpu"].is_string() && study["date"].as_str().unwrap().ends_with('Z'), "{study}");
     let strategies = study["strategies"].as_array().unwrap();
-    assert_eq!(strategies.len(), 4 + 10 + 3);
+    assert_eq!(strategies.len(), 4 + 15 + 3);
     for strategy in strategies {
         assert_eq!(strategy["seconds"].as_array().unwrap().len(), 2, "{strategy}");
         let is_right = strategy["difference"].as_f64().unwrap() <= strategy["tolerance"].as_f64().unwrap();
