@@ -1,6 +1,6 @@
 //! The groups of measurements, written once for every space.
 
-use crate::clock::median;
+use crate::clock::{Timing, median};
 use crate::rows::{Row, Table};
 use minifenl::blas::Reductions;
 use minifenl::comm::{Links, Solo};
@@ -12,7 +12,7 @@ use minifenl::run::{Analytic, Deck, Job, Phases, Problem, ProblemInput, silent};
 use minifenl::solve::{
     CgParams, CgVariant, CgWorkspace, Identity, LinearSystem, NonlinearProblem, SingleLaunch, cg, cg_single_launch,
 };
-use minifenl::space::{MemorySpace, Slice, Threads, zeroed};
+use minifenl::space::{Layout, MemorySpace, Slice, Threads, zeroed};
 use minifenl::sparse::{CrsMatrix, Format, Operator};
 use minifenl::{Error, Result, fill};
 
@@ -52,13 +52,7 @@ impl Case {
     }
 
     /// A row of the table for this case.
-    pub fn row(
-        &self,
-        group: &'static str,
-        variant: impl Into<String>,
-        timing: crate::clock::Timing,
-        bytes: u64,
-    ) -> Row {
+    pub fn row(&self, group: &'static str, variant: impl Into<String>, timing: Timing, bytes: u64) -> Row {
         Row {
             group,
             variant: variant.into(),
@@ -153,7 +147,7 @@ pub fn cg_iteration<S: Job>(
     };
     let (short, long) = (solve(few)?, solve(many)?);
     let seconds = (long.seconds - short.seconds) / (many - few) as f64;
-    let timing = crate::clock::Timing { seconds, samples: long.samples };
+    let timing = Timing { seconds, samples: long.samples };
     table.add(case.row("cg", variant, timing, cost::cg_iteration(case.sizes).bytes));
     Ok(())
 }
@@ -190,28 +184,65 @@ pub fn fills<S: Job>(
             let mut deck = Deck::default();
             (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(strategy), Choice::Given(kernel));
             deck.matrix.format = Choice::Given(format);
-            let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
-            let phases = Phases::default();
-            let input =
-                ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &silent };
-            let mut problem = match Problem::new(space, input, Some(graph.clone())) {
-                Ok(problem) => problem,
+            let timing = match assembly(space, &deck, case, mesh, graph) {
+                Ok(timing) => timing,
                 Err(error @ (Error::Invalid(_) | Error::TooLarge { .. })) => {
                     table.note(format!("fill {name} {kernel_name}{suffix} on {}: {error}", space.label()));
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            let mut temperature = space.sample(&exact, S::Memory::slice(&mesh.node_coord), case.nodes())?;
-            let mut residual = space.zeros(case.nodes())?;
-            let [temperature, residual] = [&mut temperature, &mut residual].map(S::Memory::slice_mut);
-            let timing = median(space, || problem.assemble(temperature, residual))?;
             let sum = if strategy == fill::Strategy::Gather { 8 } else { 24 };
             let cost = cost::fill(case.sizes, cost::Shape::HEX8, sum, 0, 0);
             table.add(case.row("fill", format!("{name} {kernel_name}{suffix}"), timing, cost.bytes));
         }
     }
     Ok(())
+}
+
+/// Kernel `intrepid` by size and layout of its worksets, and by `auto`. Its own bytes are those of the assembly and the bound of
+/// `src/fill/cuda/worksets.rs`: 3840 bytes of operands written and 5376 read per element, 1728 of matrix and residual written, read and
+/// written again. A rate above that of the copy shows that L2 serves the worksets.
+pub fn worksets<S: Job>(
+    space: &S,
+    table: &mut Table,
+    case: &Case,
+    mesh: &Mesh<S::Memory>,
+    graph: &Graph<S::Memory>,
+) -> Result<()> {
+    let sizes = [1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18].map(Some);
+    let given = Layout::ALL.into_iter().flat_map(|layout| sizes.map(|cells| (Some(layout), cells)));
+    for (layout, cells) in std::iter::once((None, None)).chain(given) {
+        let mut deck = Deck::default();
+        (deck.fill.strategy, deck.fill.kernel) = (Choice::Given(S::STRATEGY), Choice::Given(fill::Kernel::Intrepid));
+        (deck.matrix.format, deck.fill.workset) = (Choice::Given(S::FORMAT), cells);
+        deck.fill.layout = layout.map_or(Choice::Auto, |(layout, _)| Choice::Given(layout));
+        let timing = assembly(space, &deck, case, mesh, graph)?;
+        let [layout, cells] = [layout.map(|(_, name)| name.to_string()), cells.map(|cells| cells.to_string())];
+        let [layout, cells] = [layout, cells].map(|name| name.unwrap_or("auto".into()));
+        let bytes = cost::fill(case.sizes, cost::Shape::HEX8, 8, 0, 0).bytes;
+        table.add(case.row("fill", format!("intrepid, {layout}, {cells} cells"), timing, bytes));
+        table.own(bytes + 10_944 * case.sizes.elems);
+    }
+    Ok(())
+}
+
+/// Times an assembly with the boundary conditions.
+fn assembly<S: Job>(
+    space: &S,
+    deck: &Deck,
+    case: &Case,
+    mesh: &Mesh<S::Memory>,
+    graph: &Graph<S::Memory>,
+) -> Result<Timing> {
+    let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
+    let phases = Phases::default();
+    let input = ProblemInput { deck, links: &Links::staged(&Solo), mesh, phases: &phases, progress: &silent };
+    let mut problem = Problem::new(space, input, Some(graph.clone()))?;
+    let mut temperature = space.sample(&exact, S::Memory::slice(&mesh.node_coord), case.nodes())?;
+    let mut residual = space.zeros(case.nodes())?;
+    let [temperature, residual] = [&mut temperature, &mut residual].map(S::Memory::slice_mut);
+    median(space, || problem.assemble(temperature, residual))
 }
 
 /// From the mesh to 100 iterations: graph, set-up, first fill, boundary conditions, format, CG; a wall clock around all.
@@ -240,7 +271,7 @@ pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::M
         }
     }
     seconds.sort_by(f64::total_cmp);
-    let timing = crate::clock::Timing { seconds: seconds[seconds.len() / 2], samples: seconds.len() };
+    let timing = Timing { seconds: seconds[seconds.len() / 2], samples: seconds.len() };
     let bytes = cost::graph(case.sizes, cost::Shape::HEX8).bytes
         + cost::fill(case.sizes, cost::Shape::HEX8, 8, 0, 0).bytes
         + 100 * cost::cg_iteration(case.sizes).bytes;

@@ -44,7 +44,7 @@ struct Args {
     /// Nodes along the edges of the boxes
     #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256])]
     sizes: Vec<usize>,
-    /// Stages: vector, spmv, cg, graph, fill, equation (on a GPU only), start; matrix-free (only if given)
+    /// Stages: vector, spmv, cg, graph, fill, equation (on a GPU only), start; only if given: matrix-free, worksets (on a GPU)
     #[arg(long, value_delimiter = ',', default_values_t = ["vector", "spmv", "cg", "graph", "fill", "equation", "start"].map(String::from))]
     stages: Vec<String>,
     /// Items of the vectors
@@ -159,9 +159,14 @@ fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Resul
         if args.has("graph") {
             groups::graphs(space, table, &case, &mesh)?;
         }
-        if args.has("fill") {
+        if args.has("fill") || args.has("worksets") {
             let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
-            groups::fills(space, table, &case, &mesh, &graph)?;
+            if args.has("fill") {
+                groups::fills(space, table, &case, &mesh, &graph)?;
+            }
+            if args.has("worksets") {
+                groups::worksets(space, table, &case, &mesh, &graph)?;
+            }
         }
         if args.has("spmv") {
             formats::set_ups(space, table, &case, &mesh)?;

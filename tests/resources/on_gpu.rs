@@ -30,6 +30,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         cases.push(([80, 64, 48], 0, 1, graph, fill, fill::Kernel::Fused, format));
         cases.push(([96, 96, 80], 3, 8, graph, fill, fill::Kernel::Fused, format));
         cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Table, format));
+        cases.push(([64; 3], 0, 1, graph, fill, fill::Kernel::Intrepid, format));
     }
     let (mut worst, mut low) = ([1.0f64; 2], Vec::new());
     for (nodes, rank, ranks, graph, fill, kernel, format) in cases {

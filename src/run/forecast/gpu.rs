@@ -52,9 +52,9 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let pattern = 8 * rows + if dofs == 1 { entries } else { 4 * sizes.entries() };
     let [values, kept_pattern] = sizes.matrix_on_gpu(choices);
     let (lists, meanwhile) = of_strategy(8 * rows + 4 * dofs * corners, 4 * rows + 4 * dofs * corners, columns);
-    let stored = sizes.half_matrix()
+    let stored = sizes.element_matrix(choices.kernel)
         * match (choices.fill, choices.kernel) {
-            (Strategy::Gather, _) => sizes.window_on_gpu(),
+            (Strategy::Gather, _) => sizes.window_on_gpu(choices.kernel),
             (_, Kernel::Fused) => 0,
             (_, Kernel::Intrepid | Kernel::Table) => elems,
         };
@@ -67,6 +67,6 @@ pub fn on_gpu(sizes: &Sizes, choices: &Choices) -> Forecast {
     let layout = exact.max(from + values + rows / 2);
     let assembly = kept_pattern + values + lists;
     let setup = conditions.max(layout).max(assembly + meanwhile.max(vectors));
-    let solve = tables + assembly + stored + sizes.coefficients() + vectors + newton;
+    let solve = tables + assembly + stored + sizes.coefficients(choices) + vectors + newton;
     Forecast::new(owned, [mesh, mesh + graph, tables + setup, solve], staging)
 }

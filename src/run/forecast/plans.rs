@@ -1,7 +1,7 @@
 //! Bytes of the plans that both spaces make: the mesh that a host makes, graphs, hash tables, element matrices.
 
-use super::Sizes;
-use crate::fill;
+use super::{Choices, Sizes};
+use crate::fill::{self, Kernel};
 
 impl Sizes {
     /// Bytes of the mesh: tables of elements and nodes, and the nodes to send.
@@ -92,25 +92,34 @@ impl Sizes {
         }
     }
 
-    /// Bytes of a stored element matrix on a GPU, the half of a symmetric one, and of its residual.
-    pub(super) fn half_matrix(&self) -> u64 {
-        4 * self.per_elem() * (self.per_elem() + 1) + 8 * self.per_elem()
+    /// Bytes of a stored element matrix on a GPU, by contractions all of it, else the half of a symmetric one, and of its residual.
+    pub(super) fn element_matrix(&self, kernel: Kernel) -> u64 {
+        let rows = self.per_elem();
+        let entries = if kernel == Kernel::Intrepid { rows * rows } else { rows * (rows + 1) / 2 };
+        8 * (entries + rows)
     }
 
     /// Number of element matrices that a GPU's gather stores at once.
-    pub(super) fn window_on_gpu(&self) -> u64 {
+    pub(super) fn window_on_gpu(&self, kernel: Kernel) -> u64 {
         const BLOCK: u64 = 128;
         let &Sizes { elems, layer: [x, y], ghosts, .. } = self;
         // As many as hold the bytes of hexahedra of one unknown, in steps of 4096.
-        let step = (fill::step_of(elems as usize) as u64 * 352 / self.half_matrix()).next_multiple_of(1 << 12);
+        let step = (fill::step_of(elems as usize) as u64 * 352 / self.element_matrix(kernel)).next_multiple_of(1 << 12);
         // From the first element of a block's first row to the last of its last row. Few rows of the shell fill a layer.
         let layers = if ghosts > 0 { 2 + BLOCK / (x + y).max(1) } else { 1 };
         let reach = layers * x * y + x + BLOCK;
         if step >= elems || reach >= step.max(elems / 8) { elems } else { elems.min(step + reach) }
     }
 
-    /// Bytes of coefficients at points on a GPU: at most 64 MiB where one kernel does not do all.
-    pub(super) fn coefficients(&self) -> u64 {
-        if self.per_elem() <= 8 { 0 } else { (64 << 20).min(1024 * self.per_elem() * self.elems) }
+    /// Bytes between the kernels of the assembly on a GPU: operands of a workset, or coefficients at points, at most 64 MiB where one
+    /// kernel does not do all.
+    pub(super) fn coefficients(&self, choices: &Choices) -> u64 {
+        let &Sizes { nodes, dofs, elems, cubature, .. } = self;
+        if choices.kernel == Kernel::Intrepid {
+            let cell = 8 * cubature * (3 * nodes + 4 * dofs * dofs * nodes + 4 * dofs);
+            let cells = choices.workset.cells.map_or((32 << 20) / cell + 16, |cells| cells as u64);
+            return cells.min(elems) * cell;
+        }
+        if self.per_elem() <= 8 { 0 } else { (64 << 20).min(1024 * self.per_elem() * elems) }
     }
 }
