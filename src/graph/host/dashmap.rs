@@ -57,11 +57,14 @@ pub(super) fn build<S: HostSpace>(
     to_graph(space, elem_node, counts, &keys, times)
 }
 
-/// Returns how many pairs the map holds without growing: half of the pairs of an element's nodes that have a row, since
-/// both ends meet a pair, and each row with itself.
+/// Returns how many pairs the map holds without growing: an upper bound, the pairs of all elements' nodes that have a row,
+/// and each row with itself.
 fn expected_pairs(elem_node: &ElemNode, rows: usize) -> usize {
-    let corners = elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows).count();
-    corners * (elem_node.nodes_per_elem() - 1) / 2 + rows
+    let of_elem = |nodes: &[LocalOrdinal]| {
+        let owned = nodes.iter().filter(|&&node| (node as usize) < rows).count();
+        owned * (nodes.len() - owned) + owned * owned.saturating_sub(1) / 2
+    };
+    elem_node.iter().map(of_elem).sum::<usize>() + rows
 }
 
 /// Calls `insert` with each undirected pair of an element's nodes that has a row, the smaller node first.

@@ -61,7 +61,7 @@ fn with_elem_graph<S: HostSpace>(
     crs: CrsGraph,
     times: &mut StepTimes,
 ) -> Result<(CrsGraph, ElemGraph)> {
-    let elem = ElemGraph::locate(space, elem_node, &crs)?;
+    let elem = ElemGraph::locate_in(space, elem_node, &crs, true)?;
     times.mark(step::ELEM_GRAPH);
     Ok((crs, elem))
 }

@@ -21,7 +21,18 @@ impl ElemGraph {
     /// [`Error::MissingEntry`] when the pattern lacks a pair of an owned row; it names the first one of the lowest element.
     /// [`Error::OutOfMemory`] when the memory is not available.
     pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Self> {
-        let positions = with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs)?);
+        Self::locate_in(space, elem_node, crs, false)
+    }
+
+    /// Finds the position of each pair as [`locate`](Self::locate). A complete pattern has all pairs and is not checked.
+    pub(super) fn locate_in<S: HostSpace>(
+        space: &S,
+        elem_node: &ElemNode,
+        crs: &CrsGraph,
+        is_complete: bool,
+    ) -> Result<Self> {
+        let positions =
+            with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs, is_complete)?);
         Ok(ElemGraph::from_parts(elem_node.clone(), positions, crs))
     }
 
@@ -47,7 +58,12 @@ impl ElemGraph {
 /// Index of a position that stands for none missing.
 const NONE_MISSING: usize = usize::MAX;
 
-fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Vec<P>> {
+fn locate_all<S: HostSpace, P: Position>(
+    space: &S,
+    elem_node: &ElemNode,
+    crs: &CrsGraph,
+    is_complete: bool,
+) -> Result<Vec<P>> {
     let nodes_per_elem = elem_node.nodes_per_elem();
     let mut positions = try_zeroed::<P>("positions of elements", elem_node.as_slice().len() * nodes_per_elem)?;
     // Index of the lowest position without an entry.
@@ -55,7 +71,7 @@ fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &
     // One row of an element matrix per item; chunks need not end with an element.
     space.for_each(positions.par_chunks_mut(nodes_per_elem * S::CHUNK).enumerate(), |(chunk, positions)| {
         let first = chunk * S::CHUNK;
-        if let Some(at) = locate_slots(elem_node, crs, first, positions) {
+        if let Some(at) = locate_slots(elem_node, crs, is_complete, first, positions) {
             missing.fetch_min(first * nodes_per_elem + at, Relaxed);
         }
     });
@@ -72,9 +88,16 @@ fn locate_all<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, crs: &
 /// Columns that are sought at once.
 const SOUGHT: usize = 8;
 
-/// Finds the positions of the slots from `first` on. Returns the index of the first position without an entry.
+/// Finds the positions of the slots from `first` on. Unless the pattern is complete, returns the index of the first position
+/// without an entry.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
-fn locate_slots<P: Position>(elem_node: &ElemNode, crs: &CrsGraph, first: usize, positions: &mut [P]) -> Option<usize> {
+fn locate_slots<P: Position>(
+    elem_node: &ElemNode,
+    crs: &CrsGraph,
+    is_complete: bool,
+    first: usize,
+    positions: &mut [P],
+) -> Option<usize> {
     let nodes_per_elem = elem_node.nodes_per_elem();
     let mut missing = None;
     let rows = positions.chunks_exact_mut(nodes_per_elem).zip(&elem_node.as_slice()[first..]);
@@ -84,23 +107,24 @@ fn locate_slots<P: Position>(elem_node: &ElemNode, crs: &CrsGraph, first: usize,
             continue;
         }
         let (columns, elem) = (crs.row(row as usize), elem_node.elem((first + slot) / nodes_per_elem));
-        let mut is_missing = false;
-        let mut store = |position: &mut P, found: usize, column: u32| {
-            is_missing |= columns.get(found) != Some(&column);
-            *position = P::new(found);
-        };
         if columns.len() <= COUNTED {
             for (positions, elem) in positions.chunks_mut(SOUGHT).zip(elem.chunks(SOUGHT)) {
-                let mut sought = [0; SOUGHT];
-                sought[..elem.len()].copy_from_slice(elem);
-                let found = smaller(columns, &sought);
-                positions.iter_mut().zip(found).zip(elem).for_each(|((p, found), &c)| store(p, found as usize, c));
+                let sought = elem.first_chunk().copied().unwrap_or_else(|| {
+                    let mut padded = [0; SOUGHT];
+                    padded[..elem.len()].copy_from_slice(elem);
+                    padded
+                });
+                let found = smaller(columns, &sought).map(|found| P::new(found as usize));
+                match positions.first_chunk_mut() {
+                    Some(positions) => *positions = found,
+                    None => positions.copy_from_slice(&found[..elem.len()]),
+                }
             }
         } else {
-            let found = |column| columns.partition_point(|&other| other < column);
-            positions.iter_mut().zip(elem).for_each(|(position, &column)| store(position, found(column), column));
+            let found = |column| P::new(columns.partition_point(|&other| other < column));
+            positions.iter_mut().zip(elem).for_each(|(position, &column)| *position = found(column));
         }
-        if is_missing && missing.is_none() {
+        if !is_complete && missing.is_none() {
             let lacks = |(&position, column): (&P, &u32)| columns.get(position.get()) != Some(column);
             missing = positions.iter().zip(elem).position(lacks).map(|at| slot * nodes_per_elem + at);
         }
