@@ -38,7 +38,7 @@ pub use model::{Model, ModelEquation, Scalar};
 pub use structure::depends_on_unknowns;
 #[cfg(feature = "cuda")]
 pub(crate) use structure::{Flux, nonzero_terms};
-pub(crate) use structure::{has_value_terms, is_symmetric};
+pub(crate) use structure::{has_mixed_terms, has_value_terms, is_symmetric};
 pub use wave::Wave;
 pub use weak::{Equation, Field, Slope, Weak, automatic};
 

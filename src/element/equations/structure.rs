@@ -11,6 +11,8 @@ use std::array;
 
 /// Bits of derivatives by a value, or of a source.
 const VALUE_TERMS: u16 = 0b1111_1000_1000_1000;
+/// Bits of derivatives of a flux by a value, or of a source by a gradient.
+const MIXED_TERMS: u16 = 0b0111_1000_1000_1000;
 
 /// Returns, for each pair (c, d) of components, a mask of nonzero derivatives: bit 4 i + j.
 pub(crate) fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
@@ -33,6 +35,11 @@ pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool
 /// products of gradients alone.
 pub(crate) fn has_value_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
     nonzero_terms(equation).as_flattened().iter().any(|bits| bits & VALUE_TERMS != 0)
+}
+
+/// Returns whether a flux depends on a value, or a source on a gradient.
+pub(crate) fn has_mixed_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
+    nonzero_terms(equation).as_flattened().iter().any(|bits| bits & MIXED_TERMS != 0)
 }
 
 /// Returns whether the derivative of an equation depends on the unknowns.
@@ -135,6 +142,12 @@ mod tests {
     fn terms_that_vanish_almost_everywhere_count() {
         assert!(has_value_terms(&Spot(0.0)) && is_symmetric(&Spot(0.0)) && !is_symmetric(&Spot(1e-9)));
         assert_eq!(nonzero_terms(&Spot(1e-9)), [[0b1000_0100_0010_1001]]);
+        assert!(
+            !has_mixed_terms(&Heat::new(2.5))
+                && has_mixed_terms(&Advection(1e-3))
+                && has_mixed_terms(&Spot(1e-9))
+                && !has_mixed_terms(&Spot(0.0))
+        );
         assert!(!depends_on_unknowns(&Spot(1e-9)) && depends_on_unknowns(&Fibres(0.0, 1e-200)));
     }
 

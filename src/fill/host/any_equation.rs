@@ -2,8 +2,8 @@
 //!
 //! A call evaluates all points of [`WIDTH`] elements, which lie side by side in vector lanes.
 
-use crate::element::equations::{Equation, Field, Model, Scalar, Slope, WithJacobian, has_value_terms, on_scalar};
-use crate::element::equations::{WaveElasticity, depends_on_unknowns, is_symmetric};
+use crate::element::equations::{Equation, Field, Model, Scalar, Slope, WithJacobian, on_scalar};
+use crate::element::equations::{WaveElasticity, depends_on_unknowns, has_mixed_terms, has_value_terms, is_symmetric};
 use crate::element::{ElementType, Part, Points, at_points, product_flops};
 use crate::space::lanes::{HALF_LANES, Lanes};
 use multiversion::multiversion;
@@ -67,6 +67,8 @@ pub(in crate::fill) trait AnyEquation<const D: usize>: Sync {
     fn is_symmetric(&self) -> bool;
     /// Whether there are terms of values in the derivatives.
     fn has_value_terms(&self) -> bool;
+    /// Whether there are derivatives of fluxes by values, or of sources by gradients.
+    fn has_mixed_terms(&self) -> bool;
     /// How its derivative is evaluated, and the operations of a product with an element.
     fn product(&self, element: ElementType) -> (Part, usize);
 }
@@ -86,6 +88,10 @@ impl<E: Equation<D>, const D: usize> AnyEquation<D> for E {
 
     fn has_value_terms(&self) -> bool {
         has_value_terms(self)
+    }
+
+    fn has_mixed_terms(&self) -> bool {
+        has_mixed_terms(self)
     }
 
     fn product(&self, element: ElementType) -> (Part, usize) {

@@ -7,12 +7,12 @@
 //! A[c, m, n]       field_field_vector(g, G), plus field_field_scalar(phi, H)
 //! R[c, m]          data_field_vector(w det J flux, g), plus data_field_scalar(w det J source, phi)
 //! ```
-//! Each pair of components of an equation of D unknowns is such a block of the element matrix; an equation without terms of values
-//! leaves out H. The contractions are those of [`contraction`](crate::contraction) on one thread: the strategy of the fill divides the
+//! Each pair of components of an equation of D unknowns is such a block of the element matrix. Terms that are zero for every point and
+//! unknown are left out: H, or the terms of G and H that mix gradients and values. The contractions are those of [`contraction`](crate::contraction) on one thread: the strategy of the fill divides the
 //! elements among threads, and each computes worksets of its own. A cell's result does not depend on the size of its workset.
 //!
 //! Cost per cell of NN nodes and NP points: `NP (39 NN + 8 D NN + 50)` operations before the equation; per pair of components
-//! `28 NN NP` for G and H and `8 NN^2 NP` in contractions; per component `8 NN NP`. Source: Intrepid's `FunctionSpaceTools`.
+//! up to `28 NN NP` for G and H (16 unless gradients and values mix) and `8 NN^2 NP` in contractions; per component `8 NN NP`. Source: Intrepid's `FunctionSpaceTools`.
 
 mod array;
 #[cfg(test)]
@@ -20,6 +20,7 @@ mod tests;
 mod worksets;
 
 pub use worksets::Worksets;
+#[cfg(feature = "cli")]
 pub(crate) use worksets::workset_bytes;
 
 use super::integrand::{GradientSink, Integrand};
@@ -29,7 +30,7 @@ use crate::contraction::{Sum, data_field_scalar, data_field_vector, field_field_
 use crate::element::equations::Equation;
 use crate::element::{BasisTables, DIM};
 use crate::fill::Contraction;
-use crate::fill::host::any_equation::{Plain, WIDTH};
+use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::Serial;
 use crate::space::lanes::{LANES, Lanes};
@@ -39,12 +40,23 @@ use multiversion::target::match_target;
 use std::ops::Range;
 use worksets::Workspace;
 
+/// The derivatives of an equation that are not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Terms {
+    /// Those of fluxes by gradients.
+    Gradients,
+    /// Those of fluxes by gradients and of sources by values.
+    Apart,
+    /// All.
+    Mixed,
+}
+
 /// The kernel of an equation of `D` unknowns per node on `NN`-node elements.
 #[derive(Clone, Copy, Debug)]
 pub struct IntrepidKernel<'a, const D: usize, const NN: usize, const ND: usize> {
     integrand: Integrand<'a, D>,
     worksets: &'a Worksets<D>,
-    has_value_terms: bool,
+    terms: Terms,
 }
 
 impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D, NN, ND> {
@@ -68,35 +80,38 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
         const NAME: &str = "IntrepidKernel::new";
         integrand.check(NAME, NN, ND)?;
         worksets.check(NAME, integrand.tables)?;
-        let has_value_terms = integrand.equation.has_value_terms();
-        Ok(IntrepidKernel { integrand, worksets, has_value_terms })
+        let equation = integrand.equation;
+        let terms = match (equation.has_value_terms(), equation.has_mixed_terms()) {
+            (false, _) => Terms::Gradients,
+            (true, false) => Terms::Apart,
+            (true, true) => Terms::Mixed,
+        };
+        Ok(IntrepidKernel { integrand, worksets, terms })
     }
 
     /// Computes the wanted parts of the elements of a workset.
     fn compute(&self, elems: Range<usize>, wanted: Wanted, work: &mut Workspace<D>) -> Result<()> {
         let (worksets, tables) = (self.worksets, self.integrand.tables);
         let (cells, np) = (elems.len().next_multiple_of(LANES), tables.weights.len());
-        operands::<D, NN>(&self.integrand, elems, work);
+        operands::<D, NN>(&self.integrand, self.terms, elems, work);
+        let (vectors, scalars) = ([cells, NN, np, DIM], [cells, NN, np]);
+        let g = work.gradients.view([0; 3], [0, 1, 2, 3], vectors)?;
+        let phi = work.phi.view([0; 3], [0, 1, 2], scalars)?;
         for c in 0..D {
-            for d in 0..if wanted.matrix { D } else { 0 } {
-                multiply(tables, self.has_value_terms, [c, d], cells, work);
-                let (g, right) = (&work.gradients, &work.right);
-                let [g, right] = [g, right].map(|array| array.view([0; 3], [0, 1, 2, 3], [cells, NN, np, DIM]));
-                let mut out = work.matrix.view_mut([D * c + d, 0, 0], [0, 2, 3], [cells, NN, NN])?;
+            for pair in if wanted.matrix { D * c..D * (c + 1) } else { 0..0 } {
+                let right = work.right.view([pair * NN, 0, 0], [0, 1, 2, 3], vectors)?;
+                let mut out = work.matrix.view_mut([pair, 0, 0], [0, 2, 3], [cells, NN, NN])?;
                 worksets.count(Contraction::FieldFieldVector);
-                field_field_vector(&Serial, &g?, &right?, &mut out, Sum::Overwrite)?;
-                if self.has_value_terms {
-                    let (phi, weighted) = (&work.phi, &work.weighted);
-                    let [phi, weighted] = [phi, weighted].map(|array| array.view([0; 3], [0, 1, 2], [cells, NN, np]));
+                field_field_vector(&Serial, &g, &right, &mut out, Sum::Overwrite)?;
+                if self.terms != Terms::Gradients {
+                    let weighted = work.weighted.view([pair * NN, 0, 0], [0, 1, 2], scalars)?;
                     worksets.count(Contraction::FieldFieldScalar);
-                    field_field_scalar(&Serial, &phi?, &weighted?, &mut out, Sum::Into)?;
+                    field_field_scalar(&Serial, &phi, &weighted, &mut out, Sum::Into)?;
                 }
             }
             if wanted.residual {
                 let flux = work.weak.view([c, 0, 0], [0, 2, 3], [cells, np, DIM])?;
-                let g = work.gradients.view([0; 3], [0, 1, 2, 3], [cells, NN, np, DIM])?;
                 let source = work.weak.view([c, 0, DIM], [0, 2], [cells, np])?;
-                let phi = work.phi.view([0; 3], [0, 1, 2], [cells, NN, np])?;
                 let mut out = work.residual.view_mut([c, 0, 0], [0, 2], [cells, NN])?;
                 worksets.count(Contraction::DataFieldVector);
                 data_field_vector(&Serial, &flux, &g, &mut out, Sum::Overwrite)?;
@@ -156,88 +171,67 @@ impl GradientSink for Gradients<'_> {
     }
 }
 
-// The attributes expand to calls of the versions, each behind a check that the processor has its instructions.
-/// Fills gradients, the equation at the points, flux and source of the elements of a workset, up to whole batches.
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn operands<const D: usize, const NN: usize>(
     integrand: &Integrand<'_, D>,
+    terms: Terms,
     elems: Range<usize>,
     work: &mut Workspace<D>,
 ) {
     match_target! {
-        "x86_64+avx512f" => operands_with::<true, D, NN>(integrand, elems, work),
-        "x86_64+fma" => operands_with::<true, D, NN>(integrand, elems, work),
-        _ => operands_with::<false, D, NN>(integrand, elems, work),
+        "x86_64+avx512f" => operands_with::<true, D, NN>(integrand, terms, elems, work),
+        "x86_64+fma" => operands_with::<true, D, NN>(integrand, terms, elems, work),
+        _ => operands_with::<false, D, NN>(integrand, terms, elems, work),
     }
 }
 
 #[inline(always)]
 fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
     integrand: &Integrand<'_, D>,
+    terms: Terms,
     elems: Range<usize>,
-    work: &mut Workspace<D>,
+    Workspace { gradients, right, weighted, weak, points, .. }: &mut Workspace<D>,
 ) {
-    let np = integrand.tables.weights.len();
+    let values = integrand.tables.values.as_chunks::<NN>().0;
     for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
-        let points = &mut work.points[cell / WIDTH * np..][..np];
-        let mut sink = Gradients { array: &mut work.gradients, cell };
+        let mut sink = Gradients { array: &mut *gradients, cell };
         integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, &mut sink);
         integrand.equation.linearise(points);
-        for (p, point) in points.iter().enumerate() {
+        for (p, (AtPoint { weak: of_point, slopes, .. }, phi)) in points.iter().zip(values).enumerate() {
             for c in 0..D {
                 for k in 0..=DIM {
-                    work.weak.put(cell, [c, p, k], point.weak[c][k]);
+                    weak.put(cell, [c, p, k], of_point[c][k]);
                 }
-            }
-        }
-    }
-}
-
-/// Fills G and, for an equation with terms of values, H of a pair of components.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn multiply<const D: usize>(
-    tables: &BasisTables,
-    has_value_terms: bool,
-    pair: [usize; 2],
-    cells: usize,
-    work: &mut Workspace<D>,
-) {
-    match_target! {
-        "x86_64+avx512f" => multiply_with::<true, D>(tables, has_value_terms, pair, cells, work),
-        "x86_64+fma" => multiply_with::<true, D>(tables, has_value_terms, pair, cells, work),
-        _ => multiply_with::<false, D>(tables, has_value_terms, pair, cells, work),
-    }
-}
-
-#[inline(always)]
-fn multiply_with<const FUSED: bool, const D: usize>(
-    BasisTables { nodes, values, weights, .. }: &BasisTables,
-    has_value_terms: bool,
-    [c, d]: [usize; 2],
-    cells: usize,
-    work: &mut Workspace<D>,
-) {
-    let np = weights.len();
-    for cell in (0..cells).step_by(WIDTH) {
-        for (p, point) in work.points[cell / WIDTH * np..][..np].iter().enumerate() {
-            let slopes = &point.slopes[c][d];
-            for (n, &phi) in values[p * nodes..][..*nodes].iter().enumerate() {
-                let (mut g, phi) = ([Lanes::<FUSED, f64, WIDTH>::ZERO; DIM], Lanes::splat(phi));
-                for k in 0..DIM {
-                    g[k] = Lanes(work.gradients.get(cell, [n, p, k]));
-                }
-                for k in 0..DIM + usize::from(has_value_terms) {
-                    let mut sum = Lanes(slopes[k][0].0) * g[0];
-                    sum = Lanes(slopes[k][1].0).mul_add(g[1], sum);
-                    sum = Lanes(slopes[k][2].0).mul_add(g[2], sum);
-                    if has_value_terms {
-                        sum = Lanes(slopes[k][DIM].0).mul_add(phi, sum);
-                    }
-                    match k {
-                        DIM => work.weighted.put(cell, [n, p, 0], Lanes(sum.0)),
-                        _ => work.right.put(cell, [n, p, k], Lanes(sum.0)),
+                for d in 0..D {
+                    let (slopes, block) = (&slopes[c][d], (D * c + d) * NN);
+                    let slope = |k: usize, j: usize| Lanes::<FUSED, f64, WIDTH>(slopes[k][j].0);
+                    for n in 0..NN {
+                        let mut g = [Lanes::ZERO; DIM];
+                        for k in 0..DIM {
+                            g[k] = Lanes(gradients.get(cell, [n, p, k]));
+                        }
+                        let phi = Lanes::splat(phi[n]);
+                        for k in 0..DIM {
+                            let mut sum = slope(k, 2) * g[2];
+                            sum = slope(k, 1).mul_add(g[1], slope(k, 0).mul_add(g[0], sum));
+                            if terms == Terms::Mixed {
+                                sum = slope(k, DIM).mul_add(phi, sum);
+                            }
+                            right.put(cell, [block + n, p, k], Lanes(sum.0));
+                        }
+                        if terms == Terms::Gradients {
+                            continue;
+                        }
+                        let mut sum = slope(DIM, DIM) * phi;
+                        if terms == Terms::Mixed {
+                            for j in 0..DIM {
+                                sum = slope(DIM, j).mul_add(g[j], sum);
+                            }
+                        }
+                        weighted.put(cell, [block + n, p, 0], Lanes(sum.0));
                     }
                 }
             }

@@ -1,9 +1,9 @@
 //! Working memory of the kernel: one workset per thread, kept between assemblies.
 
-use super::array::{Array, row};
+use super::array::Array;
 use crate::element::{BasisTables, DIM};
 use crate::error::check_length;
-use crate::fill::host::any_equation::{AtPoint, WIDTH};
+use crate::fill::host::any_equation::AtPoint;
 use crate::fill::{Contraction, ContractionCalls, Workset};
 use crate::space::lanes::LANES;
 use crate::space::{Layout, try_reserve};
@@ -21,9 +21,9 @@ pub(super) struct Workspace<const D: usize> {
     pub phi: Array,
     /// g `[cell, m, p, k]`.
     pub gradients: Array,
-    /// G `[cell, n, p, k]`.
+    /// G `[cell, (c, d, n), p, k]`.
     pub right: Array,
-    /// H `[cell, n, p, 0]`.
+    /// H `[cell, (c, d, n), p, 0]`.
     pub weighted: Array,
     /// w det J (flux, source) `[cell, c, p, k]`.
     pub weak: Array,
@@ -31,7 +31,7 @@ pub(super) struct Workspace<const D: usize> {
     pub matrix: Array,
     /// R `[cell, c, m, 0]`.
     pub residual: Array,
-    /// Fields and the linearised equation, `[group of WIDTH cells][p]`.
+    /// Fields and the linearised equation at the points of a few cells.
     pub points: Vec<AtPoint<D>>,
 }
 
@@ -104,14 +104,13 @@ impl<const D: usize> Worksets<D> {
         let points = values.len() / nodes;
         let array = |sizes: [usize; 3]| Array::new(layout, [cells, sizes[0], sizes[1], sizes[2]]);
         let mut of_points = Vec::new();
-        let count = cells / WIDTH * points;
-        try_reserve("points of a workset", &mut of_points, count)?;
-        of_points.resize(count, AtPoint::ZERO);
+        try_reserve("points of a workset", &mut of_points, points)?;
+        of_points.resize(points, AtPoint::ZERO);
         Ok(Workspace {
             phi: Array::replicated(layout, [cells, nodes, points], |m, p| values[p * nodes + m])?,
             gradients: array([nodes, points, DIM])?,
-            right: array([nodes, points, DIM])?,
-            weighted: array([nodes, points, 1])?,
+            right: array([D * D * nodes, points, DIM])?,
+            weighted: array([D * D * nodes, points, 1])?,
             weak: array([D, points, DIM + 1])?,
             matrix: array([D * D, nodes, nodes])?,
             residual: array([D, nodes, 1])?,
@@ -126,13 +125,14 @@ fn cells(workset: Workset, elems: usize, of: [usize; 3]) -> usize {
     cells.min(elems).next_multiple_of(LANES).max(LANES)
 }
 
-/// Returns the bytes of a cell: phi, g, G, H, flux and source, A, R, and the equation at the points.
+/// Returns the bytes of a cell: phi and g, G and H, flux and source, A, R.
 fn bytes_per_cell([nodes, points, dofs]: [usize; 3]) -> usize {
-    let at_point = 3 + 4 * dofs + 1 + 4 * dofs + 16 * dofs * dofs;
-    8 * (points * (8 * nodes + 4 * dofs + at_point) + dofs * dofs * nodes * nodes + dofs * nodes)
+    let (pairs, rows) = (dofs * dofs, dofs * nodes);
+    8 * (points * (4 * nodes + 4 * pairs * nodes + 4 * dofs) + rows * rows + rows)
 }
 
+#[cfg(feature = "cli")]
 /// Returns the bytes of a thread's workset for `elems` elements of some nodes, points and dofs per node.
 pub(crate) fn workset_bytes(workset: Workset, elems: usize, of: [usize; 3]) -> usize {
-    row(cells(workset, elems, of)) * bytes_per_cell(of)
+    super::array::row(cells(workset, elems, of)) * bytes_per_cell(of)
 }
