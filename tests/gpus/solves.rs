@@ -5,7 +5,7 @@ use minifenl::Result;
 use minifenl::comm::Communicator;
 use minifenl::element::ElementType;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes, ProblemKind};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, ProblemKind};
 use minifenl::run::{silent, solve};
 use minifenl::solve::CgVariant;
 use minifenl::space::Cuda;
@@ -14,6 +14,7 @@ use minifenl::sparse::Format;
 /// The main job by each transport and format: counts of the CPU, and its error.
 pub(super) fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     let mut deck = Deck::default();
+    deck.run.preset = Preset::Fast;
     deck.mesh.nodes = Some(Nodes::new([33, 30, 41])?);
     deck.mesh.map = CoordinateMap::TWIST;
     deck.run.device = Device::Cpu;
@@ -39,6 +40,7 @@ pub(super) fn jobs(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
 /// Every CG variant by every transport, on parts of unequal size: Newton's steps and the answer of the CPU.
 pub(super) fn variants(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     let mut deck = Deck::default();
+    deck.run.preset = Preset::Fast;
     deck.mesh.nodes = Some(Nodes::new([27, 22, 43])?);
     deck.mesh.map = CoordinateMap::TWIST;
     deck.run.timeout = Some(20.0);
@@ -62,6 +64,7 @@ pub(super) fn variants(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
 /// Parts of more than 2^17 rows, whose matrices are assembled in their storage format.
 pub(super) fn direct_assembly(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     let mut deck = Deck::default();
+    deck.run.preset = Preset::Fast;
     deck.mesh.nodes = Some(Nodes::new([64, 64, 64 * comm.size() as u64])?);
     deck.run.device = Device::Cuda(None);
     let mut found = Vec::new();
@@ -86,6 +89,7 @@ pub(super) fn problems(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
         (ProblemKind::Heat, ElementType::Wedge6),
     ] {
         let mut deck = Deck::default();
+        deck.run.preset = Preset::Fast;
         (deck.problem.kind, deck.mesh.element) = (problem, element);
         deck.mesh.nodes = Some(Nodes::new([17, 15, 21])?);
         deck.mesh.map = CoordinateMap::TWIST;
@@ -110,6 +114,7 @@ pub(super) fn problems(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
 /// With `--deterministic` a solve has the same bits by every transport, twice.
 pub(super) fn deterministic(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     let mut deck = Deck::default();
+    deck.run.preset = Preset::Fast;
     deck.mesh.nodes = Some(Nodes::new([40, 37, 51])?);
     deck.mesh.map = CoordinateMap::TWIST;
     (deck.run.device, deck.run.deterministic) = (Device::Cuda(None), true);

@@ -1,9 +1,13 @@
 //! What a deck means for problem, element and operator: its element kernel, its numbers of nodes and iterations.
 
-use super::{Deck, Operator, ProblemKind};
+use super::{Choice, Deck, Operator, Preset, ProblemKind, RowLanes};
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
-use crate::fill::{Kernel, Workset};
+use crate::fill::{Kernel, Strategy, Workset};
+use crate::graph;
+use crate::solve::CgVariant;
+use crate::space::Scan;
+use crate::sparse::Format;
 
 /// Iterations of miniFE's CG.
 const MINIFE_ITERATIONS: usize = 200;
@@ -56,6 +60,28 @@ impl Deck {
     /// The worksets of kernel `intrepid`.
     pub fn workset(&self) -> Workset {
         Workset { cells: self.fill.workset, layout: self.fill.layout.given(), variant: self.fill.variant }
+    }
+
+    /// Returns the deck with the algorithms of its preset in place of `auto`. Of the preset `papers` a deterministic run gathers instead
+    /// of adding atomically.
+    pub(in crate::run) fn resolved(&self) -> Deck {
+        let mut deck = self.clone();
+        if deck.run.preset == Preset::Fast || !deck.has_matrix() {
+            return deck;
+        }
+        let strategy = if deck.run.deterministic { Strategy::Gather } else { Strategy::Scatter };
+        deck.graph.strategy = Choice::Given(deck.graph.strategy.or(graph::Strategy::Map));
+        if deck.graph.scan == Scan::Auto {
+            deck.graph.scan = Scan::Parallel;
+        }
+        deck.fill.strategy = Choice::Given(deck.fill.strategy.or(strategy));
+        deck.fill.kernel = Choice::Given(deck.fill.kernel.or(Kernel::Intrepid));
+        deck.matrix.format = Choice::Given(deck.matrix.format.or(Format::Crs));
+        deck.cg.variant = Choice::Given(deck.cg.variant.or(CgVariant::Classic));
+        if deck.matrix.lanes == RowLanes::Auto {
+            deck.matrix.lanes = RowLanes::Warp;
+        }
+        deck
     }
 
     /// Whether a run stores a matrix.

@@ -225,6 +225,30 @@ prop_compose! {
     }
 }
 
+#[test]
+fn the_default_preset_is_the_deck_of_the_papers() {
+    let written = Deck::parse("papers.toml", include_str!("../../../inputs/papers.toml")).unwrap();
+    assert_eq!(Deck::default().resolved(), written);
+    assert_eq!(written.resolved(), written, "every algorithm is written out");
+    let mut fast = Deck::default();
+    fast.run.preset = Preset::Fast;
+    assert_eq!(fast.resolved(), fast);
+}
+
+#[test]
+fn given_settings_stay_and_what_papers_cannot_do_is_replaced() {
+    let mut deck = Deck::default();
+    deck.fill.strategy = Choice::Given(fill::Strategy::Colour);
+    deck.matrix.lanes = "8".parse().unwrap();
+    let resolved = deck.resolved();
+    assert_eq!((resolved.fill.strategy, resolved.matrix.lanes), (deck.fill.strategy, deck.matrix.lanes));
+    assert_eq!(resolved.graph.strategy, Choice::Given(graph::Strategy::Map));
+    (deck.fill.strategy, deck.run.deterministic) = (Choice::Auto, true);
+    assert_eq!(deck.resolved().fill.strategy, Choice::Given(fill::Strategy::Gather));
+    deck.cg.operator = "matrix-free".parse().unwrap();
+    assert_eq!(deck.resolved(), deck, "nothing is stored");
+}
+
 proptest! {
     #[test]
     fn a_dumped_deck_parses_to_itself(deck in any_deck()) {

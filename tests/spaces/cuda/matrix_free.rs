@@ -6,7 +6,7 @@ use minifenl::comm::Solo;
 use minifenl::element::ElementType;
 use minifenl::fill::Strategy;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Nodes, Operator, ProblemKind};
+use minifenl::run::deck::{Choice, Deck, Nodes, Operator, Preset, ProblemKind};
 use minifenl::run::{Report, silent, solve_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::{Cuda, Serial};
@@ -45,6 +45,7 @@ fn runs_without_a_matrix_converge_as_those_with_one() {
         (ProblemKind::Elasticity, ElementType::Hex20, 17),
     ] {
         let mut deck = Deck::default();
+        deck.run.preset = Preset::Fast;
         (deck.problem.kind, deck.mesh.element) = (problem, element);
         deck.mesh.nodes = Nodes::new([nodes; 3]).ok();
         deck.mesh.map = CoordinateMap::Twist(0.2);

@@ -6,7 +6,7 @@ use minifenl::comm::Solo;
 use minifenl::element::ElementType;
 use minifenl::graph;
 use minifenl::mesh::{CoordinateMap, ElemNode, Mesh};
-use minifenl::run::deck::{Choice, Deck, Nodes, ProblemKind};
+use minifenl::run::deck::{Choice, Deck, Nodes, Preset, ProblemKind};
 use minifenl::run::{Solution, silent, solution_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::{ExecutionSpace, Serial, Threads};
@@ -16,6 +16,7 @@ use minifenl::{fill, run::Job};
 /// A problem on twisted elements, solved far below its error.
 fn deck(problem: ProblemKind, element: ElementType, nodes: u64) -> Deck {
     let mut deck = Deck::default();
+    deck.run.preset = Preset::Fast;
     (deck.problem.kind, deck.mesh.element) = (problem, element);
     deck.mesh.nodes = Nodes::new([nodes, nodes + 2, nodes + 4]).ok();
     deck.mesh.map = CoordinateMap::Twist(0.2);

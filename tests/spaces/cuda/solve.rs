@@ -217,13 +217,14 @@ fn failures_equal_those_of_serial() {
 fn problems_agree_in_every_format() {
     use minifenl::fill;
     use minifenl::mesh::CoordinateMap;
-    use minifenl::run::deck::{Choice, Nodes};
+    use minifenl::run::deck::{Choice, Nodes, Preset};
     use minifenl::run::{Deck, silent, solve_on};
 
     let Some(space) = gpu("problems_agree_in_every_format") else { return };
     // Above and below the size from which slices are assembled directly.
     for nodes in [[60, 51, 49], [30, 21, 19]] {
         let mut deck = Deck::default();
+        deck.run.preset = Preset::Fast;
         deck.mesh.nodes = Nodes::new(nodes).ok();
         deck.mesh.map = CoordinateMap::TWIST;
         let mut solved = |format, strategy| {
@@ -260,7 +261,7 @@ fn problems_agree_in_every_format() {
 #[cfg(feature = "cli")]
 #[test]
 fn auto_stores_large_symmetric_matrices_in_halves() {
-    use minifenl::run::deck::{Choice, Nodes};
+    use minifenl::run::deck::{Choice, Nodes, Preset};
     use minifenl::run::{Deck, silent, solve_on};
     use minifenl::sparse::Precision;
 
@@ -268,6 +269,7 @@ fn auto_stores_large_symmetric_matrices_in_halves() {
     for (nodes, expected) in [([60, 51, 49], Format::Symmetric), ([30, 21, 19], Format::Pattern)] {
         for values in [Precision::F64, Precision::F32] {
             let mut deck = Deck::default();
+            deck.run.preset = Preset::Fast;
             (deck.mesh.nodes, deck.matrix.values) = (Nodes::new(nodes).ok(), values);
             let found = solve_on(&space, &deck, &Solo, &silent).unwrap();
             deck.matrix.format = Choice::Given(expected);
