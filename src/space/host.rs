@@ -1,11 +1,26 @@
 //! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
 
 use super::share::Share;
-use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, Scan, memory, start};
+use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, choice::named_choice, memory, start};
 use crate::error::check_at_least;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
+
+named_choice! {
+    "scan";
+    /// Algorithm of a prefix sum.
+    #[derive(Default)]
+    pub enum Scan {
+        /// Parallel on several threads from 2^18 rows on, serial otherwise.
+        #[default]
+        Auto = "auto",
+        /// One pass of one thread, which reads and writes each item once.
+        Serial = "serial",
+        /// Two passes of all threads, which read each item twice.
+        Parallel = "parallel",
+    }
+}
 
 /// An execution space on host memory.
 ///

@@ -50,14 +50,14 @@ pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 #[cfg(feature = "cuda")]
 pub use device_text::DeviceText;
 pub use dual_view::DualView;
-pub use host::{HostSpace, Serial, Threads, allowed_cores, even_bounds, split_at};
+pub use host::{HostSpace, Scan, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;
 pub use loops::{ItemFn, Joiner, Loops};
 pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use prefetch::prefetch;
 pub use remap::{Remap, mirror, remap};
-pub use scan::{Scan, exclusive_scan, offsets};
+pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};

@@ -1,6 +1,6 @@
 //! Prefix sums that turn counts into offsets.
 
-use super::{HostSpace, choice::named_choice, memory::try_zeroed};
+use super::{HostSpace, Scan, memory::try_zeroed};
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
 
@@ -9,21 +9,6 @@ use rayon::prelude::*;
 /// Break-even of two threads with one, on two cores of an AMD EPYC: 0.14 ms each at 2^15 rows and 1.2 ms each at 2^18, with the
 /// allocation; at 512 000 rows 1.6 ms in parallel and 2.3 ms serially.
 const PARALLEL_FROM: usize = 1 << 18;
-
-named_choice! {
-    "scan";
-    /// Algorithm of a prefix sum.
-    #[derive(Default)]
-    pub enum Scan {
-        /// Parallel on several threads from 2^18 rows on, serial otherwise.
-        #[default]
-        Auto = "auto",
-        /// One pass of one thread, which reads and writes each item once.
-        Serial = "serial",
-        /// Two passes of all threads, which read each item twice.
-        Parallel = "parallel",
-    }
-}
 
 impl Scan {
     /// Returns the algorithm of a scan of `rows` rows on a space: serial or parallel.
