@@ -38,7 +38,8 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     out: &mut Output<'_, T>,
 ) {
     let [left, right] = &operands.pair;
-    if left.fields() == 1 || right.fields() == 1 {
+    // With one field on the left, tiles read it once for eight right fields, which pays in caches.
+    if right.fields() == 1 || left.fields() == 1 && operands.exceeds_cache {
         return products::<FUSED, W, T>(operands, cells, out);
     }
     let rows = operands.pair.each_ref().map(|operand| operand.fields() * operand.count);
@@ -76,7 +77,9 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
                 }
             });
             let to = (&mut *out, first + at - cells.start, W.min(some - at));
-            if left.fields().is_multiple_of(3) && right.fields().is_multiple_of(3) {
+            if left.fields() == 1 {
+                tiles::<FUSED, W, 1, 8, T>(&a, &b, &mut sums, to);
+            } else if left.fields().is_multiple_of(3) && right.fields().is_multiple_of(3) {
                 tiles::<FUSED, W, 3, 3, T>(&a, &b, &mut sums, to);
             } else {
                 tiles::<FUSED, W, 4, 2, T>(&a, &b, &mut sums, to);
@@ -200,8 +203,8 @@ fn vector<const FUSED: bool, const W: usize, T: Real>(data: &[T], len: usize, at
     Lanes(*data[..len][at..].first_chunk().expect("a vector"))
 }
 
-/// Contracts operands if one of them has a single field. Each number is used once, so the sums are kept in memory and long runs
-/// of cells are read.
+/// Contracts data with data, or with fields in arrays larger than the caches. Each number is used once, so the sums are kept in memory
+/// and long runs of cells are read.
 #[inline(always)]
 fn products<const FUSED: bool, const W: usize, T: Real>(
     operands: &Operands<'_, T>,

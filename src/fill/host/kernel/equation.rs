@@ -11,7 +11,7 @@
 //! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
 //! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
-use super::integrand::{GradientSink, Integrand};
+use super::integrand::Integrand;
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
@@ -114,8 +114,7 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
     let Scratch { left, right, points } = scratch;
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
-        let mut sink = Left { fields: left, terms: kernel.terms };
-        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, &mut sink);
+        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, (&mut *left, kernel.terms));
         kernel.integrand.equation.linearise(points);
         for c in 0..D {
             for d in if kernel.symmetric { c } else { 0 }..D {
@@ -140,19 +139,6 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
                 out.residual[D * m + c][lanes.clone()].copy_from_slice(&sum.0);
             }
         }
-    }
-}
-
-/// Operands on the left, `[(point, term)][node]`.
-struct Left<'a, const NN: usize> {
-    fields: &'a mut [[Plain; NN]],
-    terms: usize,
-}
-
-impl<const NN: usize> GradientSink for Left<'_, NN> {
-    #[inline(always)]
-    fn put(&mut self, point: usize, axis: usize, m: usize, value: Plain) {
-        self.fields[self.terms * point + axis][m] = value;
     }
 }
 

@@ -11,12 +11,6 @@ use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
 use crate::{Error, Result};
 
-/// Receives the physical gradients of the basis.
-pub(super) trait GradientSink {
-    /// Takes d phi_m / d x_axis of `WIDTH` elements at a point.
-    fn put(&mut self, point: usize, axis: usize, m: usize, value: Plain);
-}
-
 /// An equation of `D` unknowns per node with the mesh data that its kernels read; borrowed and cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::fill::host) struct Integrand<'a, const D: usize> {
@@ -57,15 +51,15 @@ impl<'a, const D: usize> Integrand<'a, D> {
         Ok(())
     }
 
-    /// Computes fields and w det J at the points of `WIDTH` elements from `first` on, and passes on the gradients of the basis. Lanes
-    /// behind the last element repeat it.
+    /// Computes fields and w det J at the points of `WIDTH` elements from `first` on, and the gradients d phi_m / d x_k at point p,
+    /// `gradients[terms p + k][m]`. Lanes behind the last element repeat it.
     #[inline(always)]
     pub(super) fn fields<const FUSED: bool, const NN: usize>(
         &self,
         first: usize,
         end: usize,
         points: &mut [AtPoint<D>],
-        gradients: &mut impl GradientSink,
+        (gradients, terms): (&mut [[Plain; NN]], usize),
     ) {
         let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
         let (mut coords, mut nodal) = ([[zero; DIM]; NN], [[zero; D]; NN]);
@@ -83,7 +77,7 @@ impl<'a, const D: usize> Integrand<'a, D> {
         }
         let (values, slopes) = (self.tables.values.as_chunks::<NN>().0, self.tables.gradients.as_chunks::<NN>().0);
         let plain = |number: Lanes<FUSED, f64, WIDTH>| Lanes(number.0);
-        for (p, point) in points.iter_mut().enumerate() {
+        for (p, (point, gradients)) in points.iter_mut().zip(gradients.chunks_exact_mut(terms)).enumerate() {
             let (phi, reference) = (&values[p], &slopes[p]);
             let jacobian = geometry::jacobian(&coords, reference);
             let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
@@ -93,7 +87,7 @@ impl<'a, const D: usize> Integrand<'a, D> {
                 let value = Lanes::splat(phi[m]);
                 for axis in 0..DIM {
                     x[axis] = coords[m][axis].mul_add(value, x[axis]);
-                    gradients.put(p, axis, m, Lanes(physical[m][axis].0));
+                    gradients[axis][m] = plain(physical[m][axis]);
                 }
                 for c in 0..D {
                     u[c].value = nodal[m][c].mul_add(value, u[c].value);

@@ -11,6 +11,8 @@ const LINE: usize = 8;
 #[derive(Debug, Default)]
 pub struct Array {
     data: Vec<f64>,
+    /// The first item, at the beginning of a cache line: vectors of cells that cross lines cost two loads.
+    first: usize,
     strides: [usize; 4],
 }
 
@@ -20,8 +22,9 @@ impl Array {
     pub fn new(layout: Layout, [cells, sizes @ ..]: [usize; 4]) -> Result<Self> {
         let [i, j, k] = sizes;
         let cells = if layout == Layout::Left { row(cells) } else { cells };
-        let data = try_zeroed("workset", cells * i * j * k)?;
-        Ok(Array { data, strides: layout.strides([cells, i, j, k]) })
+        let data: Vec<f64> = try_zeroed("workset", cells * i * j * k + LINE)?;
+        let first = data.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE);
+        Ok(Array { data, first, strides: layout.strides([cells, i, j, k]) })
     }
 
     /// Returns an array of the same numbers in all cells.
@@ -41,7 +44,7 @@ impl Array {
     #[inline(always)]
     fn at(&self, cell: usize, [i, j, k]: [usize; 3]) -> usize {
         let [of_cell, of_i, of_j, of_k] = self.strides;
-        cell * of_cell + i * of_i + j * of_j + k * of_k
+        self.first + cell * of_cell + i * of_i + j * of_j + k * of_k
     }
 
     /// Returns a number of each of `W` cells.
@@ -58,17 +61,21 @@ impl Array {
         numbers
     }
 
-    /// Sets a number of each of `WIDTH` cells.
+    /// Sets the numbers `[i, j, k]` of `WIDTH` cells for i from `first` on.
     #[inline(always)]
-    pub fn put(&mut self, cell: usize, index: [usize; 3], value: Plain) {
-        let (at, stride) = (self.at(cell, index), self.strides[0]);
-        if stride == 1 {
-            self.data[at..][..WIDTH].copy_from_slice(&value.0);
+    pub fn put<const N: usize>(&mut self, cell: usize, [first, j, k]: [usize; 3], numbers: &[Plain; N]) {
+        let (at, [of_cell, of_i, ..]) = (self.at(cell, [first, j, k]), self.strides);
+        let to = &mut self.data[at..];
+        if of_cell == 1 {
+            for i in 0..N {
+                *to[i * of_i..].first_chunk_mut().expect("cells") = numbers[i].0;
+            }
             return;
         }
-        let to = &mut self.data[at..];
-        for lane in 0..WIDTH {
-            to[lane * stride] = value.0[lane];
+        for i in 0..N {
+            for lane in 0..WIDTH {
+                to[i * of_i + lane * of_cell] = numbers[i].0[lane];
+            }
         }
     }
 

@@ -23,18 +23,17 @@ pub use worksets::Worksets;
 #[cfg(feature = "cli")]
 pub(crate) use worksets::workset_bytes;
 
-use super::integrand::{GradientSink, Integrand};
+use super::integrand::Integrand;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
 use crate::contraction::{Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector};
-use crate::element::equations::Equation;
+use crate::element::equations::{Equation, Slope};
 use crate::element::{BasisTables, DIM};
 use crate::fill::Contraction;
 use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::Serial;
 use crate::space::lanes::{LANES, Lanes};
-use array::Array;
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
@@ -90,10 +89,16 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
     }
 
     /// Computes the wanted parts of the elements of a workset.
-    fn compute(&self, elems: Range<usize>, wanted: Wanted, work: &mut Workspace<D>) -> Result<()> {
+    fn compute(
+        &self,
+        elems: Range<usize>,
+        wanted: Wanted,
+        local: &mut [[Plain; NN]],
+        work: &mut Workspace<D>,
+    ) -> Result<()> {
         let (worksets, tables) = (self.worksets, self.integrand.tables);
         let (cells, np) = (elems.len().next_multiple_of(LANES), tables.weights.len());
-        operands::<D, NN>(&self.integrand, self.terms, elems, work);
+        operands::<D, NN>(&self.integrand, self.terms, elems, local, work);
         let (vectors, scalars) = ([cells, NN, np, DIM], [cells, NN, np]);
         let g = work.gradients.view([0; 3], [0, 1, 2, 3], vectors)?;
         let phi = work.phi.view([0; 3], [0, 1, 2], scalars)?;
@@ -110,8 +115,8 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
                 }
             }
             if wanted.residual {
-                let flux = work.weak.view([c, 0, 0], [0, 2, 3], [cells, np, DIM])?;
-                let source = work.weak.view([c, 0, DIM], [0, 2], [cells, np])?;
+                let flux = work.weak.view([0, 0, c], [0, 2, 1], [cells, np, DIM])?;
+                let source = work.weak.view([DIM, 0, c], [0, 2], [cells, np])?;
                 let mut out = work.residual.view_mut([c, 0, 0], [0, 2], [cells, NN])?;
                 worksets.count(Contraction::DataFieldVector);
                 data_field_vector(&Serial, &flux, &g, &mut out, Sum::Overwrite)?;
@@ -126,13 +131,14 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for IntrepidKernel<'_, D, NN, ND> {
     fn evaluator(&self, wanted: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, ND>> {
         let (mut work, mut done) = (self.worksets.take()?, 0..0);
+        let mut local = vec![[Plain::ZERO; NN]; DIM * self.integrand.tables.weights.len()];
         Ok(Box::new(move |batch, out| {
             let at = batch.start.wrapping_sub(done.start);
             let is_done = at < done.len() && at.is_multiple_of(LANES) && batch.end <= done.end;
             if !is_done {
                 let end = elems.end.min(batch.start + self.worksets.cells());
                 done = batch.start..end.max(batch.end);
-                self.compute(done.clone(), wanted, &mut work)?;
+                self.compute(done.clone(), wanted, &mut local, &mut work)?;
             }
             hand_out::<D, NN, ND>(&work, if is_done { at } else { 0 }, out);
             Ok(())
@@ -158,33 +164,21 @@ fn hand_out<const D: usize, const NN: usize, const ND: usize>(
     }
 }
 
-/// Gradients of `WIDTH` cells of a workset.
-struct Gradients<'a> {
-    array: &'a mut Array,
-    cell: usize,
-}
-
-impl GradientSink for Gradients<'_> {
-    #[inline(always)]
-    fn put(&mut self, point: usize, axis: usize, m: usize, value: Plain) {
-        self.array.put(self.cell, [m, point, axis], value);
-    }
-}
-
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
-/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches.
+/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches. `local` holds the gradients of a few elements.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 fn operands<const D: usize, const NN: usize>(
     integrand: &Integrand<'_, D>,
     terms: Terms,
     elems: Range<usize>,
+    local: &mut [[Plain; NN]],
     work: &mut Workspace<D>,
 ) {
     match_target! {
-        "x86_64+avx512f" => operands_with::<true, D, NN>(integrand, terms, elems, work),
-        "x86_64+fma" => operands_with::<true, D, NN>(integrand, terms, elems, work),
-        _ => operands_with::<false, D, NN>(integrand, terms, elems, work),
+        "x86_64+avx512f" => operands_with::<true, D, NN>(integrand, terms, elems, local, work),
+        "x86_64+fma" => operands_with::<true, D, NN>(integrand, terms, elems, local, work),
+        _ => operands_with::<false, D, NN>(integrand, terms, elems, local, work),
     }
 }
 
@@ -193,48 +187,62 @@ fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
     integrand: &Integrand<'_, D>,
     terms: Terms,
     elems: Range<usize>,
+    local: &mut [[Plain; NN]],
     Workspace { gradients, right, weighted, weak, points, .. }: &mut Workspace<D>,
 ) {
     let values = integrand.tables.values.as_chunks::<NN>().0;
     for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
-        let mut sink = Gradients { array: &mut *gradients, cell };
-        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, &mut sink);
+        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, (&mut *local, DIM));
         integrand.equation.linearise(points);
-        for (p, (AtPoint { weak: of_point, slopes, .. }, phi)) in points.iter().zip(values).enumerate() {
+        let at_points = points.iter().zip(values).zip(local.as_chunks::<DIM>().0);
+        for (p, ((AtPoint { weak: of_point, slopes, .. }, phi), g)) in at_points.enumerate() {
+            for k in 0..DIM {
+                gradients.put(cell, [0, p, k], &g[k]);
+            }
             for c in 0..D {
-                for k in 0..=DIM {
-                    weak.put(cell, [c, p, k], of_point[c][k]);
-                }
+                weak.put(cell, [0, p, c], &of_point[c]);
                 for d in 0..D {
-                    let (slopes, block) = (&slopes[c][d], (D * c + d) * NN);
-                    let slope = |k: usize, j: usize| Lanes::<FUSED, f64, WIDTH>(slopes[k][j].0);
-                    for n in 0..NN {
-                        let mut g = [Lanes::ZERO; DIM];
-                        for k in 0..DIM {
-                            g[k] = Lanes(gradients.get(cell, [n, p, k]));
-                        }
-                        let phi = Lanes::splat(phi[n]);
-                        for k in 0..DIM {
-                            let mut sum = slope(k, 2) * g[2];
-                            sum = slope(k, 1).mul_add(g[1], slope(k, 0).mul_add(g[0], sum));
-                            if terms == Terms::Mixed {
-                                sum = slope(k, DIM).mul_add(phi, sum);
-                            }
-                            right.put(cell, [block + n, p, k], Lanes(sum.0));
-                        }
-                        if terms == Terms::Gradients {
-                            continue;
-                        }
-                        let mut sum = slope(DIM, DIM) * phi;
-                        if terms == Terms::Mixed {
-                            for j in 0..DIM {
-                                sum = slope(DIM, j).mul_add(g[j], sum);
-                            }
-                        }
-                        weighted.put(cell, [block + n, p, 0], Lanes(sum.0));
+                    let block = (D * c + d) * NN;
+                    let rows = products::<FUSED, NN>(terms, &slopes[c][d], g, phi);
+                    for k in 0..DIM {
+                        right.put(cell, [block, p, k], &rows[k]);
+                    }
+                    if terms != Terms::Gradients {
+                        weighted.put(cell, [block, p, 0], &rows[DIM]);
                     }
                 }
             }
         }
     }
+}
+
+/// Returns slope (g, phi)_n at a point, `[k][n]`. Terms that are zero are left out.
+#[inline(always)]
+fn products<const FUSED: bool, const NN: usize>(
+    terms: Terms,
+    slope: &Slope<Plain>,
+    g: &[[Plain; NN]; DIM],
+    phi: &[f64; NN],
+) -> [[Plain; NN]; DIM + 1] {
+    let mut rows = [[Plain::ZERO; NN]; DIM + 1];
+    for k in 0..=DIM {
+        let (has_gradients, has_value) = match terms {
+            Terms::Mixed => (true, true),
+            Terms::Apart => (k < DIM, k == DIM),
+            Terms::Gradients => (k < DIM, false),
+        };
+        for n in 0..NN {
+            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+            if has_gradients {
+                for j in 0..DIM {
+                    sum = Lanes(slope[k][j].0).mul_add(Lanes(g[j][n].0), sum);
+                }
+            }
+            if has_value {
+                sum = Lanes(slope[k][DIM].0).mul_add(Lanes::splat(phi[n]), sum);
+            }
+            rows[k][n] = Lanes(sum.0);
+        }
+    }
+    rows
 }

@@ -25,7 +25,7 @@ pub(super) struct Workspace<const D: usize> {
     pub right: Array,
     /// H `[cell, (c, d, n), p, 0]`.
     pub weighted: Array,
-    /// w det J (flux, source) `[cell, c, p, k]`.
+    /// w det J (flux, source) `[cell, k, p, c]`.
     pub weak: Array,
     /// A `[cell, D c + d, m, n]`.
     pub matrix: Array,
@@ -111,7 +111,7 @@ impl<const D: usize> Worksets<D> {
             gradients: array([nodes, points, DIM])?,
             right: array([D * D * nodes, points, DIM])?,
             weighted: array([D * D * nodes, points, 1])?,
-            weak: array([D, points, DIM + 1])?,
+            weak: array([DIM + 1, points, D])?,
             matrix: array([D * D, nodes, nodes])?,
             residual: array([D, nodes, 1])?,
             points: of_points,
