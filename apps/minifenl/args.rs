@@ -6,6 +6,7 @@ pub mod commands;
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
 use commands::Command;
+use minifenl::Error;
 use minifenl::comm::Transport;
 use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
@@ -17,7 +18,7 @@ use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
 use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 Parallel finite-element assembly and solution, measured.
@@ -35,6 +36,8 @@ Examples:
   minifenl --preset fast                      the fastest algorithms
   minifenl --input inputs/twist.toml --triad  a deck; fractions of the triad
   minifenl strategies --nodes 64              all strategies, compared
+  minifenl sweep --nodes 16,32,64 --trials 5 --figure sweep.svg
+                                              time per node against nodes
   minifenl compare a.json b.json              two reports, phase by phase
   minifenl --nodes 256 --device cuda:1        the second GPU, or an error
   mpirun -n 2 minifenl --nodes 256            one GPU per rank if there are 2
@@ -52,15 +55,41 @@ pub struct Args {
     /// Command instead of a run
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// The flags of a run
+    #[command(flatten)]
+    pub flags: Flags,
+    /// Print the memory that each stage would need and whether it is free, and stop (no report is written)
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the deck that results from the flags, and stop
+    #[arg(long)]
+    pub dump_deck: bool,
+    /// Print registers, memory and occupancy of every kernel on the GPU (--device), and stop
+    #[arg(long)]
+    pub kernel_info: bool,
+    /// Compare every stage on the device with the serial one, and stop
+    #[arg(long)]
+    pub self_test: bool,
+    /// Print the man page (roff), and stop
+    #[arg(long)]
+    pub man: bool,
+    /// Print completions for bash, elvish, fish, powershell or zsh, and stop
+    #[arg(long, value_name = "SHELL", hide_possible_values = true)]
+    pub completions: Option<Shell>,
+}
+
+/// The flags of a run, for the commands that do runs.
+#[derive(Debug, clap::Args)]
+pub struct Flags {
     /// Deck (TOML) with the settings; flags override it
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,
     /// Algorithms of what is left at auto: papers (pair map, atomic scatter-add, Intrepid's contractions, CRS, a warp per row), fast [default: papers]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
-    /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_hint = ValueHint::Other)]
-    nodes: Option<Nodes>,
+    /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]; `sweep` takes several, with commas
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_delimiter = ',', value_hint = ValueHint::Other)]
+    pub nodes: Vec<Nodes>,
     /// Nodes per rank along the edges of its box (weak scaling)
     #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes", value_hint = ValueHint::Other)]
     nodes_per_rank: Option<Nodes>,
@@ -171,18 +200,6 @@ pub struct Args {
     /// Do not measure the triad bandwidth
     #[arg(long, overrides_with = "triad")]
     no_triad: bool,
-    /// Print the memory that each stage would need and whether it is free, and stop (no report is written)
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print the deck that results from the flags, and stop
-    #[arg(long)]
-    pub dump_deck: bool,
-    /// Print registers, memory and occupancy of every kernel on the GPU (--device), and stop
-    #[arg(long)]
-    pub kernel_info: bool,
-    /// Compare every stage on the device with the serial one, and stop
-    #[arg(long)]
-    pub self_test: bool,
     /// Print the verdict only: no progress, notes or table
     #[arg(long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -192,20 +209,23 @@ pub struct Args {
     /// Colours: auto, always, never [default: auto: on terminals, unless NO_COLOR is set]
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_default_value = true, hide_possible_values = true)]
     pub color: Colour,
-    /// Print the man page (roff), and stop
-    #[arg(long)]
-    pub man: bool,
-    /// Print completions for bash, elvish, fish, powershell or zsh, and stop
-    #[arg(long, value_name = "SHELL", hide_possible_values = true)]
-    pub completions: Option<Shell>,
 }
 
-impl Args {
+impl Flags {
     /// Returns the checked deck with the flags applied.
     pub fn deck(&self) -> minifenl::Result<Deck> {
+        match self.nodes[..] {
+            [] => self.deck_of(None),
+            [nodes] => self.deck_of(Some(nodes)),
+            _ => Err(Error::Invalid("--nodes: a run has one size; `minifenl sweep` takes several".into())),
+        }
+    }
+
+    /// [`deck`](Self::deck), with `nodes` for those of the flags.
+    pub fn deck_of(&self, nodes: Option<Nodes>) -> minifenl::Result<Deck> {
         let mut deck = self.input.as_deref().map_or_else(|| Ok(Deck::default()), Deck::read)?;
         set(&mut deck.run.preset, self.preset);
-        if let Some(nodes) = self.nodes {
+        if let Some(nodes) = nodes {
             (deck.mesh.nodes, deck.mesh.nodes_per_rank) = (Some(nodes), None);
         }
         if let Some(share) = self.nodes_per_rank {
@@ -251,18 +271,17 @@ impl Args {
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
             deck.mesh.nodes = Some(Nodes::new([deck.default_nodes(); 3])?);
         }
-        let is_input = |report: &PathBuf| {
-            self.input
-                .as_ref()
-                .is_some_and(|input| matches!((report.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b))
-        };
-        if deck.run.report.as_ref().is_some_and(is_input) {
-            return Err(minifenl::Error::Invalid(
-                "run.report (--report): this is the input deck; give another file".into(),
-            ));
+        if deck.run.report.as_deref().is_some_and(|report| self.is_input(report)) {
+            return Err(Error::Invalid("run.report (--report): this is the input deck; give another file".into()));
         }
         deck.check()?;
         Ok(deck)
+    }
+
+    /// Whether a file is the input deck.
+    pub fn is_input(&self, file: &Path) -> bool {
+        let input = self.input.as_ref().and_then(|input| input.canonicalize().ok());
+        input.is_some_and(|input| file.canonicalize().is_ok_and(|file| file == input))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Subcommands of `minifenl`, each with its flags.
 
+use super::Flags;
 use clap::{Args, Subcommand, ValueHint};
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Deck, Device, Nodes};
@@ -10,6 +11,8 @@ use std::path::PathBuf;
 pub enum Command {
     /// Compare all strategies for graph, assembly and product on one mesh and device: times, memory, bits
     Strategies(Strategies),
+    /// Measure the time per node of graph, fill and CG against the number of nodes
+    Sweep(Box<Sweep>),
     /// Compare the times of two reports, phase by phase, and show what differs between their runs
     Compare(Compare),
 }
@@ -59,6 +62,40 @@ impl Strategies {
         deck.check()?;
         Ok(deck)
     }
+}
+
+/// The flags of `sweep`, with those of the runs.
+#[derive(Debug, Args)]
+#[command(after_help = SWEEP)]
+pub struct Sweep {
+    /// Runs of each size; times are medians
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub trials: u16,
+    /// Run each size with every value of a flag, such as fill=scatter,gather
+    #[arg(long, value_name = "FLAG=A,B", value_parser = values, value_hint = ValueHint::Other)]
+    pub compare: Option<(String, Vec<String>)>,
+    /// Write a row per run as CSV
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub csv: Option<PathBuf>,
+    /// Draw time per node against nodes as SVG
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub figure: Option<PathBuf>,
+    /// The flags of a run
+    #[command(flatten)]
+    pub flags: Flags,
+}
+
+const SWEEP: &str = "\
+Example:
+  minifenl sweep --nodes 16,32,64,128 --compare fill=scatter,gather --figure sweep.svg
+
+--report FILE writes the reports of all runs as JSON. A size that fails ends the sweep; what was measured before is kept.";
+
+fn values(text: &str) -> Result<(String, Vec<String>), String> {
+    let (flag, values) = text.split_once('=').unwrap_or_default();
+    let values: Vec<String> = values.split(',').map(String::from).collect();
+    let is_good = !flag.is_empty() && values.len() > 1 && values.iter().all(|value| !value.is_empty());
+    is_good.then(|| (flag.into(), values)).ok_or_else(|| "expected FLAG=A,B, such as fill=scatter,gather".into())
 }
 
 /// The flags of `compare`.

@@ -8,6 +8,7 @@
 //!               `minifenl --nodes 256 --device cuda:1`
 //!               `minifenl --self-test`
 //!               `minifenl strategies --nodes 64`
+//!               `minifenl sweep --nodes 16,32,64 --trials 5 --compare fill=scatter,gather --figure sweep.svg`
 //!               `minifenl compare a.json b.json --fail-above 1.1`
 //!               `mpirun -n 4 minifenl --nodes 64`
 //!               `mpirun -n 8 minifenl --nodes-per-rank 48`
@@ -25,6 +26,7 @@ mod progress;
 mod self_test;
 mod startup;
 mod strategies;
+mod sweep;
 
 use args::Args;
 use args::commands::{Command, Compare};
@@ -42,6 +44,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
+use sweep::Plan;
 
 /// What the command line asks for.
 enum Task {
@@ -49,6 +52,7 @@ enum Task {
     Forecast(Box<Deck>),
     /// Rounds of each strategy.
     Strategies(Box<Deck>, usize),
+    Sweep(Plan),
     Other(Other),
 }
 
@@ -57,6 +61,7 @@ impl Task {
     fn timeout(&self) -> Option<f64> {
         match self {
             Task::Solve(deck) | Task::Forecast(deck) | Task::Strategies(deck, _) => deck.run.timeout,
+            Task::Sweep(plan) => plan.timeout(),
             Task::Other(_) => None,
         }
     }
@@ -82,7 +87,9 @@ fn main() -> ExitCode {
         Err(error) => {
             startup.over();
             match task {
-                Ok(Task::Solve(_) | Task::Forecast(_) | Task::Strategies(..)) => without_ranks(&error.into()),
+                Ok(Task::Solve(_) | Task::Forecast(_) | Task::Strategies(..) | Task::Sweep(_)) => {
+                    without_ranks(&error.into())
+                }
                 Ok(Task::Other(other)) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
                 Err(mistake) => without_ranks(&mistake),
             }
@@ -103,12 +110,16 @@ fn task() -> anyhow::Result<Task> {
             return Ok(Task::Other(Other::Show(text)));
         }
     };
+    let flags = match &args.command {
+        Some(Command::Sweep(sweep)) => &sweep.flags,
+        _ => &args.flags,
+    };
     let volume = match () {
-        () if args.quiet => Volume::Quiet,
-        () if args.verbose => Volume::Verbose,
+        () if flags.quiet => Volume::Quiet,
+        () if flags.verbose => Volume::Verbose,
         () => Volume::Normal,
     };
-    Look { volume, colour: args.color }.keep();
+    Look { volume, colour: flags.color }.keep();
     if args.man {
         return Ok(Task::Other(Other::Show(program::man_page::<Args>())));
     }
@@ -117,11 +128,12 @@ fn task() -> anyhow::Result<Task> {
     }
     match args.command {
         Some(Command::Strategies(flags)) => return Ok(Task::Strategies(Box::new(flags.deck()?), flags.rounds.into())),
+        Some(Command::Sweep(sweep)) => return Ok(Task::Sweep(Plan::new(&sweep)?)),
         Some(Command::Compare(flags)) => return Ok(Task::Other(Other::Compare(flags))),
         None => {}
     }
     // Flags over deck.
-    let deck = args.deck()?;
+    let deck = args.flags.deck()?;
     Ok(match () {
         () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
         () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
@@ -143,6 +155,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Task::Solve(_) => "a solution",
         Task::Forecast(_) => "--dry-run",
         Task::Strategies(_, rounds) => &format!("strategies, {rounds} rounds"),
+        Task::Sweep(plan) => &plan.to_string(),
         Task::Other(Other::Show(_)) => "text",
         Task::Other(Other::KernelInfo(_)) => "--kernel-info",
         Task::Other(Other::SelfTest(..)) => "--self-test",
@@ -169,6 +182,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Task::Strategies(deck, rounds) => {
             strategies::run(&deck, rounds, comm).unwrap_or_else(|error| end_all(comm, &error))
         }
+        Task::Sweep(plan) => sweep::run(&plan, comm).unwrap_or_else(|error| end_all(comm, &error)),
         Task::Other(other) => together(comm, alone(other)).unwrap_or_else(|exit| exit),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn dumped(words: &[&str]) -> BTreeMap<String, String> {
     let args =
         Args::try_parse_from([&["minifenl"], words].concat()).unwrap_or_else(|error| panic!("{words:?}: {error}"));
-    flat(&args.deck().unwrap_or_else(|error| panic!("{words:?}: {error}")).to_toml().unwrap())
+    flat(&args.flags.deck().unwrap_or_else(|error| panic!("{words:?}: {error}")).to_toml().unwrap())
 }
 
 fn words<'a>(settings: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Vec<&'a str> {
@@ -138,7 +138,7 @@ fn nodes_and_nodes_per_rank_replace_each_other() {
 #[test]
 fn a_number_of_cg_iterations_is_refused_beside_what_ends_a_solve_before() {
     let refused = |words: &[&str]| {
-        let deck = Args::try_parse_from([&["minifenl"], words].concat()).unwrap().deck();
+        let deck = Args::try_parse_from([&["minifenl"], words].concat()).unwrap().flags.deck();
         deck.map_err(|error| error.to_string())
     };
     for (words, part) in [
@@ -177,7 +177,7 @@ fn flags_override_a_preset_and_papers_is_the_default() {
 #[test]
 fn threads_per_row_are_refused_but_in_crs_on_a_gpu() {
     let deck = |words: &[&str]| {
-        let deck = Args::try_parse_from([&["minifenl", "--lanes"], words].concat()).unwrap().deck();
+        let deck = Args::try_parse_from([&["minifenl", "--lanes"], words].concat()).unwrap().flags.deck();
         deck.map(|deck| deck.matrix.lanes.to_string()).map_err(|error| error.to_string())
     };
     assert_eq!(deck(&["8", "--format", "crs", "--device", "cuda"]).unwrap(), "8");

@@ -2,6 +2,7 @@
 
 mod commands;
 mod reports;
+mod sweep;
 
 fn run(args: &[&str]) -> (i32, String, String) {
     support::run("minifenl", args)

@@ -31,7 +31,7 @@ fn parsed(words: &[&str]) -> Result<Deck, String> {
     let words: Vec<OsString> = std::iter::once(&"minifenl").chain(words).map(OsString::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let deck = match program::parse_from::<Args>(words) {
-        Ok(args) => args.deck().and_then(|deck| deck.nodes(3).map(|_| deck)),
+        Ok(args) => args.flags.deck().and_then(|deck| deck.nodes(3).map(|_| deck)),
         Err(error) => {
             assert_eq!(program::usage(&error, &mut out, &mut err), Exit::BadInput, "{error}");
             assert!(out.is_empty());

@@ -1,0 +1,106 @@
+//! What a sweep does: a checked deck for each size and value, and the files to write.
+
+use super::Form;
+use crate::args::Args;
+use crate::args::commands::{Command, Sweep};
+use minifenl::files::OutputFile;
+use minifenl::run::Deck;
+use minifenl::run::program;
+use minifenl::{Error, Result};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The runs of a sweep.
+pub struct Plan {
+    pub trials: usize,
+    /// Flag and value of `--compare`, or one empty text.
+    pub values: Vec<String>,
+    /// The decks of each size, one for each value.
+    pub sizes: Vec<Vec<Deck>>,
+    outputs: Vec<(PathBuf, Form)>,
+}
+
+impl Plan {
+    /// Makes all decks, so that a mistake in any of them is found before the work.
+    pub fn new(sweep: &Sweep) -> anyhow::Result<Self> {
+        let (values, mut decks) = match &sweep.compare {
+            None => (vec![String::new()], vec![decks(sweep)?]),
+            Some((flag, values)) => {
+                let decks = values.iter().map(|value| decks(&*with(flag, value)?));
+                (values.iter().map(|value| format!("{flag}={value}")).collect(), decks.collect::<anyhow::Result<_>>()?)
+            }
+        };
+        let report = decks[0][0].run.report.clone();
+        decks.iter_mut().flatten().for_each(|deck| deck.run.report = None);
+        if let Some(same) = (1..decks.len()).find(|&at| decks[..at].contains(&decks[at])) {
+            return Err(Error::Invalid(format!("--compare: {} changes no run", values[same])).into());
+        }
+        let sizes = (0..sweep.flags.nodes.len()).map(|at| decks.iter().map(|decks| decks[at].clone()).collect());
+        let outputs = [(&sweep.csv, Form::Csv), (&sweep.figure, Form::Figure), (&report, Form::Json)];
+        let outputs = outputs.into_iter().filter_map(|(path, form)| Some((path.clone()?, form))).collect();
+        Ok(Plan { trials: sweep.trials.into(), values, sizes: sizes.collect(), outputs })
+    }
+
+    /// The limit of waits.
+    pub fn timeout(&self) -> Option<f64> {
+        self.sizes[0][0].run.timeout
+    }
+
+    /// The files, checked before the work: each can be written, and no two are one.
+    pub(super) fn files(&self) -> Result<Vec<(OutputFile, Form)>> {
+        let mut files: Vec<(OutputFile, Form)> = Vec::new();
+        for (path, form) in &self.outputs {
+            let file = OutputFile::create(path)?;
+            if files.iter().any(|(other, _)| other.is_same(&file)) {
+                let path = path.display();
+                return Err(Error::Invalid(format!("{path}: two outputs (--csv, --figure, --report) are this file")));
+            }
+            files.push((file, *form));
+        }
+        Ok(files)
+    }
+}
+
+/// The sweep for messages; ranks compare it.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a sweep of {} sizes, {} trials, {}", self.sizes.len(), self.trials, self.values.join(" "))
+    }
+}
+
+/// The sweep of this command line with one flag more.
+fn with(flag: &str, value: &str) -> anyhow::Result<Box<Sweep>> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    words.push(format!("--{flag}={value}").into());
+    let args = program::parse_from::<Args>(words).map_err(|error| match program::said(&error) {
+        Err(error) => error,
+        Ok(_) => Error::Invalid(format!("--compare: --{flag} is no setting of a run")),
+    })?;
+    match args.command {
+        Some(Command::Sweep(sweep)) if flag != "nodes" => Ok(sweep),
+        _ => Err(Error::Invalid(format!("--compare: --{flag} is no setting of a run")).into()),
+    }
+}
+
+/// The checked decks of all sizes.
+fn decks(sweep: &Sweep) -> anyhow::Result<Vec<Deck>> {
+    for file in [&sweep.csv, &sweep.figure].into_iter().flatten() {
+        if sweep.flags.is_input(file) {
+            return Err(Error::Invalid(format!("{}: this is the input deck", file.display())).into());
+        }
+    }
+    if sweep.flags.nodes.is_empty() {
+        return Err(Error::Invalid("--nodes: a sweep needs its sizes, such as 16,32,64".into()).into());
+    }
+    // Sizes that do not suit the elements are refused now, not when their turn comes.
+    let checked = |deck: Deck| deck.nodes(1).map(|_| deck);
+    let decks = sweep.flags.nodes.iter().map(|&nodes| sweep.flags.deck_of(Some(nodes)).and_then(checked));
+    let decks = decks.collect::<Result<Vec<Deck>>>()?;
+    let run = &decks[0].run;
+    if run.vtk.is_some() || run.append.is_some() || run.report.as_deref() == Some(Path::new("-")) {
+        let text = "a sweep writes --csv, --figure and --report FILE; leave out --vtk, --append and --report -";
+        return Err(Error::Invalid(text.into()).into());
+    }
+    Ok(decks)
+}

@@ -1,0 +1,104 @@
+//! The runs of a sweep for people, at most 80 columns wide, and as CSV.
+
+use super::{PHASES, Plan, Run};
+use minifenl::run::Report;
+use minifenl::run::report::{SpreadReport, columns};
+
+const LEGEND: &str = "\
+graph, fill, cg  median of the trials: microseconds per node; cg: per iteration
++-%              half the distance of 10th and 90th percentile, % of the median
+";
+
+/// The runs of one size and value, in the order of the first of them.
+pub fn cases(runs: &[Run]) -> Vec<Vec<&Run>> {
+    let mut cases: Vec<Vec<&Run>> = Vec::new();
+    for run in runs {
+        let is_like =
+            |case: &Vec<&Run>| (case[0].report.mesh.nodes, &case[0].value) == (run.report.mesh.nodes, &run.value);
+        match cases.iter_mut().find(|case| is_like(case)) {
+            Some(case) => case.push(run),
+            None => cases.push(vec![run]),
+        }
+    }
+    cases
+}
+
+/// Median and percentiles of microseconds per node.
+pub fn spread(case: &[&Run], phase: &str) -> Option<SpreadReport> {
+    let times: Vec<f64> = case.iter().filter_map(|run| run.us_per_node(phase)).collect();
+    (!times.is_empty()).then(|| SpreadReport::new(&times))
+}
+
+/// Nodes along the edges, as `--nodes` takes them.
+pub fn size(run: &Run) -> String {
+    let [x, y, z] = run.report.mesh.nodes;
+    if x == y && y == z { x.to_string() } else { format!("{x}x{y}x{z}") }
+}
+
+/// The table; its last line begins with PASS or FAIL.
+pub fn table(runs: &[Run], plan: &Plan) -> String {
+    let Report { version, problem, mesh, ranks, threads, device, .. } = &runs[0].report;
+    let flag = plan.values[0].split_once('=').map_or("", |(flag, _)| flag);
+    let rows = cases(runs).into_iter().map(|case| {
+        let value = case[0].value.split_once('=').map_or("", |(_, value)| value);
+        let mut row = vec![size(case[0]), value.to_string()];
+        for phase in PHASES {
+            let spread = spread(&case, phase);
+            row.push(spread.as_ref().map_or("-".into(), |spread| digits(spread.median_seconds)));
+            row.push(spread.map_or("-".into(), |spread| {
+                format!("{:.0}", 50.0 * (spread.p90_seconds - spread.p10_seconds) / spread.median_seconds)
+            }));
+        }
+        row.push(if case.iter().all(|run| run.is_good()) { "yes" } else { "NO" }.into());
+        row
+    });
+    let head = format!(
+        "minifenl {version}: sweep of {}, {} each\nproblem     {} on {}, map {}\nparallel    {} x {} on {device}\n\n",
+        count(plan.sizes.len(), "size"),
+        count(plan.trials, "trial"),
+        problem.name,
+        mesh.element,
+        mesh.map,
+        count(*ranks, "rank"),
+        count(*threads, "thread"),
+    );
+    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "ok"];
+    let body = match flag {
+        // Without --compare there is no second column.
+        "" => columns(&[&names[..1], &names[2..]].concat(), rows.map(|row| [&row[..1], &row[2..]].concat())),
+        _ => columns(&names, rows),
+    };
+    format!("{head}{body}\n{LEGEND}{}\n", verdict(runs, plan.sizes.len() * plan.trials * plan.values.len()))
+}
+
+/// The last line; it names how many runs were planned if not all were done.
+fn verdict(runs: &[Run], planned: usize) -> String {
+    let done = count(planned, "run");
+    let done = if runs.len() < planned { format!("{} of {done}", runs.len()) } else { done };
+    let wrong: Vec<&Run> = runs.iter().filter(|run| !run.is_good()).collect();
+    let Some(run) = wrong.first() else { return format!("PASS: {done}") };
+    let reason = run.report.verdict.first().map_or("not verified", String::as_str);
+    let name = format!("{} {}", size(run), run.value);
+    format!("FAIL: {} of {done} not verified; first {}, trial {}: {reason}", wrong.len(), name.trim_end(), run.trial)
+}
+
+/// One row per run: the value of `--compare`, the trial, the three times, and the columns of `--append`.
+pub fn csv(runs: &[Run]) -> String {
+    let mut text = format!("value,trial,graph_us_per_node,fill_us_per_node,cg_us_per_node,{}\n", Report::csv_header());
+    for run in runs {
+        let times = PHASES.map(|phase| run.us_per_node(phase).map_or(String::new(), |time| format!("{time:?}")));
+        text += &format!("{},{},{},{}\n", run.value, run.trial, times.join(","), run.report.csv_row());
+    }
+    text
+}
+
+/// Three digits that count.
+fn digits(value: f64) -> String {
+    let decimals = (2.0 - value.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A number with its noun.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}

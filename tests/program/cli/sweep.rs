@@ -1,0 +1,121 @@
+//! `minifenl sweep`: table, files, comparison, refusals and exit codes.
+
+use super::run;
+use std::fs::read_to_string;
+use std::path::Path;
+use support::json;
+
+const SWEEP: [&str; 5] = ["sweep", "--device", "cpu", "--threads", "2"];
+
+/// Names and values of a CSV table whose cells hold no comma within quotes in the columns that are asked for.
+fn rows(path: &Path) -> (Vec<String>, Vec<Vec<String>>) {
+    let text = read_to_string(path).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(String::from).collect());
+    (lines.next().unwrap(), lines.collect())
+}
+
+#[test]
+fn a_sweep_writes_what_its_reports_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let [csv, figure, report] = ["s.csv", "s.svg", "s.json"].map(|name| dir.path().join(name));
+    let files =
+        ["--csv", csv.to_str().unwrap(), "--figure", figure.to_str().unwrap(), "--report", report.to_str().unwrap()];
+    let words = ["--nodes", "5,6x5x4", "--trials", "3", "--compare", "fill=scatter,colour"];
+    let (code, out, err) = run(&[&SWEEP[..], &words, &files].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    assert_eq!(out.lines().last(), Some("PASS: 12 runs"));
+
+    // Trials are interleaved over the values.
+    let runs = json(&report);
+    let runs = runs.as_array().unwrap();
+    let order: Vec<_> = runs.iter().take(4).map(|run| (run["value"].as_str().unwrap(), &run["trial"])).collect();
+    assert_eq!(order[..2], [("fill=scatter", &0.into()), ("fill=colour", &0.into())]);
+    assert_eq!(order[2..], [("fill=scatter", &1.into()), ("fill=colour", &1.into())]);
+    let (names, values) = rows(&csv);
+    assert_eq!((runs.len(), values.len()), (12, 12));
+    for (run, row) in runs.iter().zip(&values) {
+        let cell = |name: &str| &row[names.iter().position(|known| known == name).unwrap()];
+        let number = |name: &str| cell(name).parse::<f64>().unwrap();
+        let (report, value) = (&run["report"], run["value"].as_str().unwrap());
+        assert_eq!((cell("value").as_str(), number("trial")), (value, run["trial"].as_f64().unwrap()));
+        assert_eq!(format!("fill={}", report["strategies"]["fill"].as_str().unwrap()), value);
+        let phase = |name: &str| report["phases"].as_array().unwrap().iter().find(|phase| phase["name"] == name);
+        let calls = |name: &str| match name {
+            "graph" => 1.0,
+            "fill" => phase("fill").unwrap()["calls"].as_f64().unwrap(),
+            _ => report["cg_iterations"].as_f64().unwrap(),
+        };
+        for name in ["graph", "fill", "cg"] {
+            let seconds = phase(name).unwrap()["seconds"].as_f64().unwrap();
+            let expected = 1e6 * seconds / calls(name) / report["nodes"].as_f64().unwrap();
+            let found = number(&format!("{name}_us_per_node"));
+            assert!((found - expected).abs() < 1e-9 * expected, "{name}: {found}, expected {expected}");
+        }
+    }
+    // The median of three is the middle one; three digits are shown.
+    let mut graphs: Vec<f64> = runs.iter().step_by(2).take(3).map(graph).collect();
+    graphs.sort_by(f64::total_cmp);
+    let line = out.lines().find(|line| line.starts_with("5 ") && line.contains("scatter")).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    let shown: f64 = cells[2].parse().unwrap();
+    assert!((shown / graphs[1] - 1.0).abs() < 6e-3 && cells.last() == Some(&"yes"), "{line}, {graphs:?}");
+    let svg = read_to_string(&figure).unwrap();
+    assert_eq!(svg.matches("class=\"series\"").count(), 6);
+    assert!(["graph fill=scatter", "cg fill=colour"].iter().all(|name| svg.contains(name)), "{svg}");
+}
+
+fn graph(run: &serde_json::Value) -> f64 {
+    let phases = run["report"]["phases"].as_array().unwrap();
+    phases.iter().find(|phase| phase["name"] == "graph").unwrap()["us_per_node"].as_f64().unwrap()
+}
+
+/// 1300^3 nodes fit 32 bits, and no machine that runs these tests.
+#[test]
+fn a_size_that_fails_ends_the_sweep_and_keeps_what_was_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let csv = dir.path().join("s.csv");
+    let words = ["--nodes", "5,1300,6", "--trials", "1", "--csv", csv.to_str().unwrap()];
+    let (code, out, err) = run(&[&SWEEP[..], &words].concat());
+    assert_eq!((code, err.lines().count()), (2, 1), "{out}{err}");
+    assert!(out.lines().any(|line| line.starts_with("5 ")) && rows(&csv).1.len() == 1, "{out}");
+    assert_eq!(out.lines().last(), Some("PASS: 1 of 3 runs"));
+    let (code, out, err) = run(&[&SWEEP[..], &["--nodes", "9", "--trials", "1", "--cg-max", "2"]].concat());
+    assert_eq!((code, err.as_str()), (3, ""), "{out}");
+    assert!(
+        out.lines().last().unwrap().starts_with("FAIL: 1 of 1 run not verified; first 9, trial 0: CG did not"),
+        "{out}"
+    );
+}
+
+#[test]
+fn mistakes_in_a_sweep_are_found_before_the_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = dir.path().join("deck.toml");
+    std::fs::write(&deck, "[mesh]\nnodes = 5\n").unwrap();
+    let (deck, csv, odd) = (deck.to_str().unwrap(), dir.path().join("s.csv"), dir.path().join("./s.csv"));
+    let (csv, odd) = (csv.to_str().unwrap(), odd.to_str().unwrap());
+    for (words, part) in [
+        (&[][..], "--nodes"),
+        (&["--nodes-per-rank", "5"], "--nodes"),
+        (&["--nodes", "5", "--compare", "nodes=6,7"], "no setting"),
+        (&["--nodes", "5", "--trials", "0"], "--trials"),
+        (&["--nodes", "5,8x8"], "expected N or NxNxN"),
+        (&["--nodes", "5,6", "--element", "hex27"], "6"),
+        (&["--nodes", "5", "--compare", "fill"], "expected FLAG=A,B"),
+        (&["--nodes", "5", "--compare", "fill=scatter,seem"], "seem"),
+        (&["--nodes", "5", "--compare", "fill=scatter,scatter"], "changes no run"),
+        (&["--nodes", "5", "--compare", "trials=1,2"], "changes no run"),
+        (&["--nodes", "5", "--compare", "colours=1,2"], "--colours"),
+        (&["--nodes", "5", "--csv", csv, "--figure", odd], "two outputs"),
+        (&["--nodes", "5", "--csv", deck, "--input", deck], "input deck"),
+        (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "no/such/dir/s.csv"),
+        (&["--nodes", "5", "--report", "-"], "--report FILE"),
+    ] {
+        let (code, out, err) = run(&[&SWEEP[..], words].concat());
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");
+        assert!(err.starts_with("error: ") && err.contains(part), "{words:?}: {err}");
+    }
+    let (code, _, err) = run(&["--nodes", "5,6"]);
+    assert!(code == 2 && err.contains("minifenl sweep"), "{err}");
+}
