@@ -72,6 +72,10 @@ impl<S: HostSpace> Staging for S {
     /// A host's "recording" is the work itself.
     const IS_RECORDABLE: bool = true;
 
+    fn exchange_bytes(sent: u64, received: u64) -> [u64; 2] {
+        [12 * sent + 8 * received, 0]
+    }
+
     fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<Vec<LocalOrdinal>> {
         Ok(send)
     }

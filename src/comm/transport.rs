@@ -120,6 +120,9 @@ pub trait Staging: Blas {
     /// Whether packing and unpacking work without the host, so that they may be part of recorded work ([`repeat`](crate::space::ExecutionSpace::repeat)).
     const IS_RECORDABLE: bool;
 
+    /// Returns the bytes in this space and on the host of an exchange that sends and receives so many values.
+    fn exchange_bytes(sent: u64, received: u64) -> [u64; 2];
+
     /// Prepares to send the values at the local indices `send`.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::element::equations::Model;
 use crate::element::{Analytic, ElementType};
 use crate::graph::Graph;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::{Array, HostMemory, MemorySpace, Slice};
 use crate::sparse::{Formats, MatrixStorage};
 use std::fmt::Debug;
@@ -142,6 +142,17 @@ pub trait Assemble: Formats {
         system: &mut StoredSystem<Self>,
         residual: &mut Slice<Self, f64>,
     ) -> Result<()>;
+
+    /// Returns the bytes in use while [`stored_system`](Self::stored_system) makes the system, and then, of pattern and matrix: `pattern`
+    /// are those of the pattern before.
+    fn system_bytes(strategy: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2];
+
+    /// Returns the bytes that a strategy keeps of so many rows, slots of their lists, columns and elements, and those that only its
+    /// preparation needs.
+    fn strategy_bytes(strategy: Strategy, sizes: [u64; 4]) -> [u64; 2];
+
+    /// Returns the bytes of element matrices and worksets that an assembly with `threads` threads keeps, at first and from its first use.
+    fn matrices_bytes(strategy: Strategy, kernel: (Kernel, Workset), sizes: &Sizes, threads: u64) -> [u64; 2];
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
     /// where they stay in registers and caches.

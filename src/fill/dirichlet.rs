@@ -5,6 +5,7 @@
 //! node is its Newton correction, zero, so the residual of other rows does not change. The entries to clear are listed
 //! once; each application reads 8 and writes 8 bytes per listed entry: O(surface), not O(volume).
 
+use crate::mesh::Sizes;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace, Slice};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
@@ -21,6 +22,13 @@ pub struct Dirichlet<M: MemorySpace = HostMemory> {
     pub(super) values: usize,
     /// Number of the graph that the entries are of.
     pub(super) graph: u64,
+}
+
+impl Dirichlet {
+    /// Returns the bytes of the lists.
+    pub fn bytes(sizes: &Sizes) -> u64 {
+        4 * sizes.dofs * sizes.fixed + 8 * sizes.cleared_entries()
+    }
 }
 
 impl<M: MemorySpace> Dirichlet<M> {
@@ -76,6 +84,9 @@ pub trait Boundary: ExecutionSpace {
     /// # Errors
     /// Those of [`Dirichlet::new`].
     fn dirichlet(&self, graph: &CrsGraph<Self::Memory>, fixed: &Slice<Self, u8>) -> Result<Dirichlet<Self::Memory>>;
+
+    /// Returns the bytes in use while the conditions are listed, those of [`Dirichlet::bytes`] among them.
+    fn listing_bytes(sizes: &Sizes) -> u64;
 
     /// Clears what is listed of a matrix's values and of a residual, as [`Dirichlet::apply`].
     ///

@@ -64,15 +64,13 @@ pub use cuda::{
     HeatInput,
 };
 pub use dirichlet::{Boundary, Dirichlet};
-#[cfg(feature = "cli")]
-pub(crate) use host::workset_bytes;
 pub use host::{
     ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel, HostAssembly, HostOperator,
     IntrepidKernel, Parts, TableKernel, Wanted, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use operator::{ApplyCost, ApplyModel};
+pub use operator::{ApplyCost, ApplyModel, operator_bytes};
 pub use stored_system::StoredSystem;
 pub use workset::{Contraction, ContractionCalls, Workset};
 

@@ -14,6 +14,7 @@ use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::element::ElementType;
 use crate::element::equations::Model;
+use crate::mesh::Sizes;
 use crate::space::{Array, Slice};
 use std::fmt::Debug;
 
@@ -83,6 +84,13 @@ pub trait ApplyModel: Blas {
 
     /// Returns what an application moves and computes.
     fn apply_cost(operator: &Self::ModelOperator) -> ApplyCost;
+}
+
+/// Returns the bytes of an operator's element vectors, and of the unknowns that it keeps, at most: equations of several unknowns are
+/// linear and keep none.
+pub fn operator_bytes(strategy: Strategy, sizes: &Sizes) -> [u64; 2] {
+    let vectors = if strategy == Strategy::Gather { 8 * sizes.per_elem() * sizes.elems } else { 0 };
+    [vectors, if sizes.dofs == 1 { 8 * sizes.columns() } else { 0 }]
 }
 
 /// Sizes on which the bytes of an application depend.

@@ -9,9 +9,9 @@
 //! ghosts, so rows are owned dofs. Cost: reads the graph, writes 8 d bytes per row, 4 d^2 per entry, 4 d per element corner and
 //! d^2 positions per pair of an element's nodes.
 
-use super::elem_graph::with_position_type;
-use super::{ElemGraph, Graph, Position, Positions, step};
-use crate::mesh::ElemNode;
+use super::elem_graph::{position_bytes, with_position_type};
+use super::{BuildGraph, ElemGraph, Graph, Position, Positions, Strategy, step};
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::{HostSpace, StepTimes, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, LocalOrdinal, Result, RowOffset};
@@ -53,6 +53,19 @@ impl Graph {
         step_times.mark(step::ELEM_GRAPH);
         Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats: None })
     }
+}
+
+/// Returns the bytes in use while the graph of unknowns is built, those of its pattern, and those of its positions.
+pub fn bytes<S: BuildGraph>(strategy: Strategy, sizes: &Sizes) -> [u64; 3] {
+    let ([built, columns], positions) = (S::build_bytes(strategy, sizes), ElemGraph::bytes(sizes));
+    let of_nodes = 8 * sizes.owned + columns;
+    if sizes.dofs == 1 {
+        return [built, of_nodes, positions];
+    }
+    let (per_elem, position) = (sizes.per_elem(), position_bytes(sizes.dofs * sizes.longest));
+    let pattern = CrsGraph::bytes(sizes.rows(), sizes.entries());
+    let places = (position * per_elem + 4) * per_elem * sizes.elems;
+    [built.max(of_nodes + positions + pattern + places), pattern, places]
 }
 
 /// Refuses zero dofs per node, and counts beyond 32 bits, before allocating.
@@ -134,7 +147,7 @@ fn positions<S: HostSpace, A: Position, P: Position>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Strategy, build};
+    use crate::graph::build;
     use crate::space::{Serial, Threads};
 
     /// The graph of the table of dofs, built as any other.

@@ -4,7 +4,7 @@
 //! because every Newton step assembles on the same sparsity pattern.
 
 use crate::Result;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::{ExecutionSpace, HostMemory, Item, MemorySpace};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
@@ -96,7 +96,21 @@ macro_rules! with_position_type {
 }
 pub(crate) use with_position_type;
 
+/// Returns the bytes of a position in rows of up to `longest` entries.
+pub(super) fn position_bytes(longest: u64) -> u64 {
+    match longest {
+        0..=255 => 1,
+        256..=65_535 => 2,
+        _ => 4,
+    }
+}
+
 impl ElemGraph {
+    /// Returns the bytes of the positions of the graph of nodes.
+    pub fn bytes(sizes: &Sizes) -> u64 {
+        position_bytes(sizes.longest) * sizes.nodes * sizes.nodes * sizes.elems
+    }
+
     /// Returns the CRS index of entry `(elem, i, j)`, or `None` for rows not owned.
     pub fn entry(&self, crs: &CrsGraph, elem: usize, i: usize, j: usize) -> Option<usize> {
         let row = self.elem_node.elem(elem)[i] as usize;

@@ -40,6 +40,7 @@ mod node_elem;
 mod slots;
 pub mod step;
 
+pub use dofs::bytes;
 pub(crate) use elem_graph::with_position_type;
 pub use elem_graph::{ElemGraph, Position, Positions};
 pub use groups::build_groups;
@@ -54,7 +55,7 @@ pub(crate) use slots::{IGNORED, Slots};
 
 use crate::Result;
 use crate::error::{check_at_least, check_length};
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::{ExecutionSpace, HostMemory, HostSpace, MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
@@ -141,6 +142,9 @@ pub trait BuildGraph: ExecutionSpace {
         rows: usize,
         strategy: Strategy,
     ) -> Result<Graph<Self::Memory>>;
+
+    /// Returns the bytes in use at the peak of [`build_graph`](Self::build_graph), and those of its columns at the end.
+    fn build_bytes(strategy: Strategy, sizes: &Sizes) -> [u64; 2];
 
     /// Gives graphs of the same rows and columns the union of their patterns, as [`build_groups`].
     ///

@@ -27,6 +27,11 @@ impl NodeElem {
         &self.slots[self.row_map[node] as usize..self.row_map[node + 1] as usize]
     }
 
+    /// Returns the bytes of the lists.
+    pub fn bytes(rows: u64, slots: u64) -> u64 {
+        8 * rows + 4 * slots
+    }
+
     /// Returns the slots of `node` and of all nodes after it.
     #[inline(always)]
     pub(crate) fn slots_from(&self, node: usize) -> &[LocalOrdinal] {

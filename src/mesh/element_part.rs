@@ -11,7 +11,7 @@
 //! about 20 bytes per node for the ids and their directory.
 
 use super::meshed_box::Listed;
-use super::{BoxPart, BoxSpec, CoordinateMap, IndexBox, Mesh, MeshPart, MeshSpace, point};
+use super::{BoxPart, BoxSpec, CoordinateMap, IndexBox, Mesh, MeshPart, MeshSpace, Sizes, point};
 use crate::comm::{Communicator, Solo, agree};
 use crate::element::{ElementType, Shape};
 use crate::space::{MemorySpace, Serial, try_collect, try_push, try_reserve};
@@ -58,6 +58,22 @@ impl Mesh {
                 Serial.check_inside(&mesh).map(|()| mesh)
             })
         })
+    }
+
+    /// Returns the bytes that [`of_elements`](Self::of_elements) needs at most, and those that it keeps.
+    pub fn listed_bytes(sizes: &Sizes) -> [u64; 2] {
+        let &Sizes { owned, ghosts, sent, nodes, .. } = sizes;
+        let (local, table) = (sizes.local(), 4 * nodes * sizes.elems);
+        let slots = |items: u64| (items * 8).div_ceil(7).next_power_of_two();
+        // A list that doubles until it has N ids, beside the half as large one before; then the directory.
+        let list = 12 * owned.next_power_of_two();
+        let directory = list.max(8 * owned.next_power_of_two() + 8 * owned).max(24 * owned);
+        // A hash table that grows for the ghosts.
+        let numbers = 17 * if ghosts == 0 { slots(owned) } else { slots(owned) + slots(2 * owned) };
+        let numbered = 8 * local + table + (table + 12 * owned).max(33 * local + 4 * sent);
+        let peak = 8 * nodes * sizes.looked_at + 8 * sizes.points + numbers + directory.max(numbered);
+        let kept = Self::bytes(sizes) + 8 * local + 4 * sent;
+        [peak.max(kept), kept]
     }
 
     /// Returns the largest extent of an element of this rank along an axis.
@@ -120,13 +136,12 @@ fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, V
 }
 
 /// Returns the grid points of a cell that are nodes, each coordinate modulo the degree.
-pub(crate) fn node_places(degree: u64, shapes: &[Vec<[u64; 3]>]) -> BTreeSet<[u64; 3]> {
+pub(super) fn node_places(degree: u64, shapes: &[Vec<[u64; 3]>]) -> BTreeSet<[u64; 3]> {
     shapes.iter().flatten().map(|point| point.map(|index| index % degree)).collect()
 }
 
 /// Returns the grid points per cell and axis, and those of each element of a cell.
-#[cfg(feature = "cli")]
-pub(crate) fn cell_elements(element: ElementType) -> (u64, Vec<Vec<[u64; 3]>>) {
+pub(super) fn cell_elements(element: ElementType) -> (u64, Vec<Vec<[u64; 3]>>) {
     (element.degree() as u64, shapes(element))
 }
 

@@ -10,7 +10,7 @@
 //! ```
 //! Memory: 4 bytes per node of an element and 25 bytes per node; listed ids 8 bytes per node, on the host.
 
-use super::{BoxPart, BoxSpec, CoordinateMap, ElemNode, IndexBox, point};
+use super::{BoxPart, BoxSpec, CoordinateMap, ElemNode, IndexBox, Sizes, point};
 use crate::comm::Map;
 use crate::element::ElementType;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
@@ -74,6 +74,11 @@ pub(super) struct Listed {
 }
 
 impl Mesh {
+    /// Returns the bytes of the tables of elements and nodes, in the memory of any space.
+    pub fn bytes(sizes: &Sizes) -> u64 {
+        4 * sizes.nodes * sizes.elems + 25 * sizes.local()
+    }
+
     /// Copies the tables into the memory of a space.
     ///
     /// # Errors

@@ -37,12 +37,14 @@ mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
 mod kernel_files;
+mod lattice;
 #[cfg(test)]
 mod many_ranks_tests;
 mod mesh_part;
 mod meshed_box;
 mod point;
 mod reorder;
+mod sizes;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -51,14 +53,13 @@ pub use box_part::{BoxPart, BoxParts, PartNeighbour};
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
-#[cfg(feature = "cli")]
-pub(crate) use element_part::{cell_elements, node_places};
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use mesh_part::{MeshPart, Origin};
 pub use meshed_box::{Face, Mesh};
 pub use reorder::Numbering;
+pub use sizes::Sizes;
 
 use crate::Result;
 use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};

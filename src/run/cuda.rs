@@ -1,7 +1,6 @@
 //! The main job on a GPU.
 
 use super::deck::{Choice, ProblemKind};
-use super::forecast::{self, Choices, Forecast, Sizes};
 use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
 use crate::comm::{Communicator, equal_on_node};
@@ -60,10 +59,6 @@ impl Job for Cuda {
 
     fn reserve(&self, bytes: u64) -> Result<()> {
         self.reserve(bytes)
-    }
-
-    fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        forecast::on_gpu(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {

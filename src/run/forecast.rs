@@ -1,51 +1,25 @@
 //! Forecast of the memory of a run, in bytes by stage, before anything is allocated.
 //!
+//! Each plan states its bytes beside its allocation, as a function of the [`Sizes`] of a part; [`Forecast::of`] adds them up:
 //! ```text
-//! of nodes: N owned, G ghosts, L = N + G, E elements, Z entries of the graph, I element corners at owned nodes, M values sent,
-//! C entries that the boundary conditions clear, T threads per rank, W elements of a window
-//! n nodes of an element, d unknowns of a node, p bytes of a position; Q points of the grid, E' elements of all cells of the part,
-//! H slots of a hash table of N items
-//! table   lasts      host                                     GPU
-//! mesh    always     4 n E + 25 L + 4 M, listed ids 8 L       4 n E + 25 L
-//!         meanwhile  listed ids: 8 n E' + 8 Q + 17 H, and 24 N or 8 L + 4 n E + 33 L
-//! graph   always     8 N + 4 Z + p n^2 E; with d > 1 instead 8 d N + 4 d^2 Z + 4 d n E + p d^2 n^2 E
-//!         meanwhile  gather   12 N + 4 I + 2 n I              36 N, or 12 N + 8 I
-//!                    map      16 N + 4 (n - 1) I               12 N + 4 n (n - 1) E
-//!                    dashmap  4 N + 8 (Z + N) / 2 + table     -
-//!                    sort     4 N + 8 n^2 E                   67/4 n^2 E in all, then 8 n^2 E + 12 N
-//! fill    always     gather   8 d N + 4 d I + matrices        8 d N + 4 d I, in the solve W matrices
-//!                    scatter  0                               matrices, but for the fused kernel
-//!                    seam     d N                             -
-//!                    colour   0                               4 E, and as scatter
-//! setup   always     8 d^2 Z + 8 d L + 16 d N + 8 C + 12 d M + 8 d G, and the matrix of products
-//!         meanwhile  d L, 24 C; or colour 8 d L, seam 4 d N       d L; or graph; or colour 4 E + 16 d L, gather 4 d N + 4 d I
-//! solve   always     8 d L + 16 d N                           8 d L + 16 d N
+//! stage  in use at its peak
+//! mesh   the tables that are made
+//! graph  mesh; the graph that is built
+//! setup  mesh, pattern and positions; conditions that are listed, or the system that is made, or assembly and CG's vectors
+//! solve  mesh, positions, conditions, system, assembly with its element matrices, CG's and Newton's vectors
 //! ```
-//! An element matrix with its residual has 8 d n (d n + 1) bytes on a host and 4 d n (d n + 3) on a GPU, which stores halves.
-//! Single-reduction CG adds 8 d L in the set-up. The table of dashmap has 9 bytes per slot and a power of two of
-//! slots, at most 7/8 full, in each of 1024 parts. Element matrices of the host's gather lie in windows of about two layers of
-//! elements per thread, or all are stored where windows would overlap too much. A matrix on a GPU keeps 8 N + 4 Z of the graph,
-//! where gather built 128 N for 4 Z. Slices that are assembled directly keep nothing of the graph. W is E, or the elements of a step
-//! and the reach of a row. The host makes meshes other than that of hexahedra, also for a GPU: that is its staging. Without a matrix, graph and values
-//! go, and d L of conditions and, with d = 1, 8 L of unknowns come, with gather 8 d n E of element vectors. `tests/resources` compares these numbers with
-//! measured peaks.
+//! Without a matrix, an operator takes the place of graph and system. `tests/resources` compares the sums with measured peaks.
 
-mod gpu;
-mod host;
-mod plans;
-mod sizes;
-mod slices;
-
-pub use gpu::on_gpu;
-pub use host::on_host;
-pub use sizes::Sizes;
-
+use super::Job;
 use super::deck::Operator;
 use crate::comm::Communicator;
-use crate::graph::Strategy as Graph;
-use crate::solve::CgVariant;
+use crate::fill::{self, Dirichlet, operator_bytes};
+use crate::graph::{self, Strategy as Graph};
+use crate::mesh::Mesh;
+pub use crate::mesh::Sizes;
+use crate::solve::{CgVariant, newton_bytes};
 use crate::sparse::MatrixStorage;
-use crate::{Error, Result, fill};
+use crate::{Error, Result};
 
 /// Choices on which the memory depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +57,46 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    fn new(nodes: u64, stages: [u64; 4], staging: u64) -> Self {
-        Forecast { stages, staging, nodes }
+    /// Returns the memory that a run with these sizes and choices needs on a space.
+    pub fn of<S: Job>(sizes: &Sizes, choices: &Choices) -> Self {
+        let &Sizes { owned, ghosts, elems, corners, sent, dofs, .. } = sizes;
+        let &Choices { graph, fill, kernel, workset, storage, operator, variant, threads } = choices;
+        let (rows, columns, on_host) = (sizes.rows(), sizes.columns(), S::SYNCHRONOUS);
+        let [exchange, staged] = S::exchange_bytes(dofs * sent, dofs * ghosts);
+        let [making, mesh] = if sizes.is_generated() { [Mesh::bytes(sizes); 2] } else { Mesh::listed_bytes(sizes) };
+        // A mesh with listed ids is made on the host, for a GPU too.
+        let (making, mesh, staging) = match (on_host, sizes.is_generated()) {
+            (true, true) => (making + 4 * sent, mesh + 4 * sent, 0),
+            (true, false) => (making, mesh, 0),
+            (false, true) => (making, mesh, staged),
+            (false, false) => (Mesh::bytes(sizes), Mesh::bytes(sizes), making.max(mesh + 16 * columns)),
+        };
+        // Owners of several unknowns per node are listed anew.
+        let owners = if on_host && dofs > 1 { 4 * dofs * sent } else { 0 };
+        let vectors = variant.bytes(rows, columns) + exchange + owners;
+        // A host keeps the unknowns of the start, and an operator its conditions.
+        let start = 8 * columns * (u64::from(on_host) + u64::from(operator == Operator::MatrixFree));
+        let newton = newton_bytes(rows, columns);
+        if operator == Operator::MatrixFree {
+            let [lists, meanwhile] = S::strategy_bytes(fill, [owned, corners, sizes.local(), elems]);
+            let [of_elements, unknowns] = operator_bytes(fill, sizes);
+            let tables = mesh + columns + lists + of_elements;
+            // A host copies the unknowns where it linearises.
+            let kept = if on_host { 0 } else { unknowns };
+            let setup = tables + kept + meanwhile.max(vectors + start);
+            let solve = tables + unknowns + vectors + newton;
+            return Forecast { stages: [making, making, setup, solve], staging, nodes: owned };
+        }
+        let [building, pattern, places] = graph::bytes::<S>(graph, sizes);
+        let [storing, stored] = S::system_bytes(fill, storage, sizes, pattern);
+        let [lists, meanwhile] = S::strategy_bytes(fill, [rows, dofs * corners, columns, elems]);
+        let matrices = S::matrices_bytes(fill, (kernel, workset), sizes, threads);
+        let (tables, conditions) = (mesh + places, Dirichlet::bytes(sizes));
+        let [assembled, solving] = matrices.map(|matrices| conditions + stored + lists + matrices);
+        let setup = (pattern + S::listing_bytes(sizes)).max(conditions + storing);
+        let setup = tables + setup.max(assembled + meanwhile.max(vectors + start));
+        let solve = tables + solving + vectors + newton;
+        Forecast { stages: [making, mesh + building, setup, solve], staging, nodes: owned }
     }
 
     /// Returns the largest number of bytes over all stages.

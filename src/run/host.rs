@@ -1,7 +1,6 @@
 //! The main job on host spaces.
 
 use super::Job;
-use super::forecast::{self, Choices, Forecast, Sizes};
 use crate::comm::Communicator;
 use crate::space::{FreeMemory, HostSpace, Scan, peak_bytes};
 use crate::{Result, blas};
@@ -28,10 +27,6 @@ impl<S: HostSpace> Job for S {
 
     fn free_bytes(&self, comm: &dyn Communicator) -> Result<u64> {
         Ok(FreeMemory::now().share(comm.ranks_on_node() as u64))
-    }
-
-    fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast {
-        forecast::on_host(sizes, choices)
     }
 
     fn peak_bytes(&self) -> Result<u64> {

@@ -2,7 +2,6 @@
 //! memory forecast and triad bandwidth.
 
 use super::Deck;
-use super::forecast::{Choices, Forecast, Sizes};
 use super::provenance::GpuReport;
 use crate::Result;
 use crate::comm::{Communicator, Staging};
@@ -61,9 +60,6 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     fn reserve(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
-
-    /// Returns the memory that a run with these sizes and choices needs.
-    fn forecast(sizes: &Sizes, choices: &Choices) -> Forecast;
 
     /// Largest number of bytes in use at once so far.
     ///

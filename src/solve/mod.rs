@@ -42,5 +42,5 @@ pub use krylov::{
     Quotient, SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
     preconditioner_fn, symmetry, true_residual,
 };
-pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_into};
+pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes, newton_into};
 pub use reason::Reason;

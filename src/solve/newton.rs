@@ -57,6 +57,11 @@ pub struct NewtonInfo {
     pub reason: Reason,
 }
 
+/// Returns the bytes of x, ||F|| and a step.
+pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
+    8 * columns + 16 * rows
+}
+
 /// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called after each assembly.
 ///
 /// # Errors

@@ -65,6 +65,11 @@ impl CrsGraph {
         Self::from_parts(row_map.len() - 1, columns, entries.len(), row_map, entries)
     }
 
+    /// Returns the bytes of a graph.
+    pub fn bytes(rows: u64, entries: u64) -> u64 {
+        8 * rows + 4 * entries
+    }
+
     /// Returns the range of one row's entries.
     #[inline(always)]
     pub fn row_range(&self, row: usize) -> Range<usize> {

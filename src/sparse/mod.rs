@@ -43,7 +43,8 @@ pub(crate) use format::RowLayout;
 #[cfg(any(feature = "cli", feature = "cuda"))]
 pub(crate) use format::SMALL_ON_GPU;
 pub use format::{
-    ByRows, Format, FormatCopy, Formats, HostMatrix, HostSlices, MatrixStorage, Precision, RowShape, StoredValue,
+    ByRows, Format, FormatCopy, Formats, HostMatrix, HostSlices, MatrixSizes, MatrixStorage, Precision, RowShape,
+    StoredValue,
 };
 #[cfg(feature = "cuda")]
 pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};

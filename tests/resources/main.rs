@@ -12,7 +12,7 @@ mod on_gpu;
 use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes, Operator};
-use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
+use minifenl::run::forecast::{Choices, Forecast, STAGES, Sizes};
 use minifenl::run::{Deck, Job, Phases, Problem, ProblemInput, silent};
 use minifenl::solve::{CgVariant, NewtonParams, newton};
 use minifenl::space::{MemorySpace, Serial, Threads};
@@ -177,7 +177,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
     let mut worst = [1.0f64; 2];
     for (nodes, rank, ranks, choices) in &cases {
         let part = part(*nodes, *rank, *ranks);
-        let forecast = on_host(&Sizes::of_box(&part), choices).stages;
+        let forecast = Forecast::of::<Threads>(&Sizes::of_box(&part), choices).stages;
         let measured = measured_on_host(part, &deck(*nodes, choices), choices.threads as usize);
         for ((stage, forecast), measured) in STAGES.iter().zip(forecast).zip(measured) {
             let ratio = forecast as f64 / measured as f64;

@@ -5,7 +5,7 @@ use minifenl::comm::{Communicator, Exchange, Map, Solo};
 use minifenl::element::ElementType;
 use minifenl::mesh::BoxPart;
 use minifenl::run::deck::{Choice, Nodes, Operator, ProblemKind};
-use minifenl::run::forecast::{Choices, STAGES, Sizes, on_host};
+use minifenl::run::forecast::{Choices, Forecast, STAGES, Sizes};
 use minifenl::run::{Deck, Job, silent, solution_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::Threads;
@@ -176,7 +176,7 @@ fn forecasts_of_models_on_the_host_are_the_measured_peaks() {
         let base = USED.load(Relaxed);
         let reset = || PEAK.store(USED.load(Relaxed), Relaxed);
         let measured = measured(&space, &case.deck(), &reset, &|| PEAK.load(Relaxed).saturating_sub(base) as u64);
-        let forecast = on_host(&case.sizes(), &case.choices).stages;
+        let forecast = Forecast::of::<Threads>(&case.sizes(), &case.choices).stages;
         let [least, most] = case.compare(forecast, measured);
         // The growth of the hash table depends on its contents.
         let is_hashed = case.choices.graph == graph::Strategy::DashMap;
@@ -210,7 +210,7 @@ fn a_dry_run_of_a_model_prints_its_forecast_and_refuses_what_does_not_fit() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
     let sizes = case.sizes();
-    assert_eq!(printed(&text), on_host(&sizes, &choices).stages);
+    assert_eq!(printed(&text), Forecast::of::<Threads>(&sizes, &choices).stages);
     for line in [
         "problem     elasticity on hex20".to_string(),
         // 11 x 10 x 9 corners, midpoints of 10 x 10 x 9 + 11 x 9 x 9 + 11 x 10 x 8 edges.

@@ -4,7 +4,7 @@ use super::models::{self, Case};
 use super::{alone, deck, measured, part};
 use minifenl::element::ElementType;
 use minifenl::run::deck::{Choice, Operator, ProblemKind};
-use minifenl::run::forecast::{Choices, STAGES, Sizes, on_gpu};
+use minifenl::run::forecast::{Choices, Forecast, STAGES, Sizes};
 use minifenl::solve::CgVariant;
 use minifenl::space::Cuda;
 use minifenl::space::ExecutionSpace;
@@ -46,7 +46,7 @@ fn forecasts_on_a_gpu_are_the_measured_peaks() {
         };
         let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
         deck.matrix.format = Choice::Given(format);
-        let forecast = on_gpu(&Sizes::of_box(&part), &choices).stages;
+        let forecast = Forecast::of::<Cuda>(&Sizes::of_box(&part), &choices).stages;
         let device = space.device().clone();
         let base = device.used_bytes().unwrap();
         let measured = measured(&space, part, &deck, &|work| {
@@ -112,7 +112,7 @@ fn forecasts_of_models_on_a_gpu_are_the_measured_peaks() {
             device.peak_bytes().unwrap() - base
         };
         let measured = models::measured(&space, &case.deck(), &|| device.reset_peak().unwrap(), &peak);
-        let forecast = on_gpu(&case.sizes(), &case.choices).stages;
+        let forecast = Forecast::of::<Cuda>(&case.sizes(), &case.choices).stages;
         let [least, most] = case.compare(forecast, measured);
         // The growth of the table hangs on its contents.
         let is_hashed = case.choices.graph == graph::Strategy::Map;
@@ -158,7 +158,7 @@ fn a_gpu_holds_a_node_in_510_bytes() {
             let (part, mut deck) = (part(nodes, rank, ranks), deck(nodes, &choices));
             deck.matrix.format = Choice::Given(format);
             let sizes = Sizes::of_box(&part);
-            let forecast = on_gpu(&sizes, &choices).peak() as f64 / sizes.owned as f64;
+            let forecast = Forecast::of::<Cuda>(&sizes, &choices).peak() as f64 / sizes.owned as f64;
             let device = space.device().clone();
             let base = device.used_bytes().unwrap();
             let measured = measured(&space, part, &deck, &|work| {

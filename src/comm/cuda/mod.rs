@@ -38,6 +38,10 @@ impl Staging for Cuda {
 
     const IS_RECORDABLE: bool = false;
 
+    fn exchange_bytes(sent: u64, received: u64) -> [u64; 2] {
+        [12 * sent, 12 * sent + 8 * received]
+    }
+
     fn send_list(&self, send: Vec<LocalOrdinal>) -> Result<DeviceSendList> {
         Ok(DeviceSendList { indices: self.upload(&send)?, buffer: self.unfilled(send.len())? })
     }

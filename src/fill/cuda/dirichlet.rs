@@ -4,6 +4,7 @@ use crate::Result;
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::DIRICHLET;
 use crate::fill::{Boundary, Dirichlet};
+use crate::mesh::Sizes;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::CrsGraph;
@@ -15,6 +16,10 @@ const LANES: usize = 8;
 const GROUP: usize = 32;
 
 impl Boundary for Cuda {
+    fn listing_bytes(sizes: &Sizes) -> u64 {
+        Dirichlet::bytes(sizes) + sizes.columns() + sizes.rows()
+    }
+
     fn dirichlet(&self, graph: &CrsGraph<CudaMemory>, fixed: &CudaArray<u8>) -> Result<Dirichlet<CudaMemory>> {
         check_length("Dirichlet::new", "fixed", fixed.len(), graph.columns())?;
         check_at_least("Dirichlet::new", "graph (columns)", graph.columns(), graph.rows())?;

@@ -23,6 +23,7 @@ use crate::element::BasisTables;
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::EQUATION;
 use crate::fill::{ContractionCalls, Workset};
+use crate::mesh::Sizes;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsMatrix, RowLayout};
@@ -206,6 +207,11 @@ impl CudaEquationKernel {
         }
         Ok(())
     }
+}
+
+/// Bytes of coefficients at points, at most.
+pub(super) fn work_bytes(sizes: &Sizes) -> u64 {
+    if sizes.per_elem() <= 8 { 0 } else { (WORK_BYTES as u64).min(1024 * sizes.per_elem() * sizes.elems) }
 }
 
 impl CudaFill {

@@ -12,7 +12,9 @@
 //! What hosts have to check or compare, once per run, is done by their threads.
 
 use super::adds::HEAT_THREADS;
-use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method};
+use super::equation::work_bytes;
+use super::worksets::operand_bytes;
+use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method, gather};
 use crate::element::equations::{Heat, Model};
 use crate::element::{Analytic, Basis, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
@@ -21,8 +23,8 @@ use crate::fill::{
     Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
     Workset, heat_on_hex8, no_kernel, norms, step_of,
 };
-use crate::graph::Graph;
-use crate::mesh::ElemNode;
+use crate::graph::{Graph, NodeElem};
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, HostMemory, Threads, allowed_cores};
 use crate::sparse::MatrixStorage;
@@ -72,6 +74,14 @@ pub(super) fn volume(element: ElementType) -> Result<BasisTables> {
     Ok(Basis::new(element).at(&element.rule()))
 }
 
+/// Elements with so many stored numbers that have the bytes of `step` hexahedra of the heat equation.
+fn scaled(step: usize, stored: usize) -> usize {
+    match stored {
+        HEXAHEDRON => step,
+        stored => (step * HEXAHEDRON / stored).next_multiple_of(STEP_UNIT),
+    }
+}
+
 /// The assembly of a model on a GPU.
 #[derive(Debug)]
 pub struct CudaAssembly {
@@ -97,10 +107,7 @@ impl CudaAssembly {
         let elem_node = on.elem_node;
         check_length("assembly", "elem_node (nodes per element)", elem_node.nodes_per_elem(), on.element.nodes())?;
         let kernels = Kernels::new(space, kernel, workset, model, on.element)?;
-        let step = match kernels.stored_per_elem() {
-            HEXAHEDRON => step,
-            stored => (step * HEXAHEDRON / stored).next_multiple_of(STEP_UNIT),
-        };
+        let step = scaled(step, kernels.stored_per_elem());
         let fill = CudaFill::prepare(space, strategy, step, system.matrix.layout(), &system.places)?;
         Ok(CudaAssembly { fill, kernels, elem_node: elem_node.clone() })
     }
@@ -159,6 +166,37 @@ impl Assemble for Cuda {
         let additions = Adds::Racy.count(self, &system.places, system.matrix.layout().rows)?;
         assembly.fill.method = Method::Adds(Adds::Racy, additions);
         Ok(assembly)
+    }
+
+    fn system_bytes(strategy: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
+        let direct = strategy.assembles_in_slices(sizes.rows() as usize);
+        StoredSystem::<Cuda>::bytes(storage, direct, sizes, pattern)
+    }
+
+    fn strategy_bytes(strategy: Strategy, [rows, slots, columns, elems]: [u64; 4]) -> [u64; 2] {
+        match strategy {
+            Strategy::Scatter | Strategy::Seam => [0; 2],
+            Strategy::Gather => [NodeElem::bytes(rows, slots), 4 * rows + 4 * slots],
+            Strategy::Colour => [4 * elems, 4 * elems + 16 * columns],
+        }
+    }
+
+    fn matrices_bytes(strategy: Strategy, kernel: (Kernel, Workset), sizes: &Sizes, _: u64) -> [u64; 2] {
+        let (elems, rows) = (sizes.elems, sizes.per_elem());
+        // Contractions store all of a matrix, other kernels the half of a symmetric one; and the residual.
+        let (entries, work) = match kernel {
+            (Kernel::Intrepid, workset) => (rows * rows, operand_bytes(workset, sizes)),
+            _ => (rows * (rows + 1) / 2, work_bytes(sizes)),
+        };
+        let per_elem = entries + rows;
+        let stored = match (strategy, kernel.0) {
+            (Strategy::Gather, _) => {
+                gather::stored_elems(sizes, scaled(step_of(elems as usize), per_elem as usize) as u64)
+            }
+            (_, Kernel::Fused) => 0,
+            _ => elems,
+        };
+        [0, 8 * per_elem * stored + work]
     }
 
     fn assemble(

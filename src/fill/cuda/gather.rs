@@ -11,7 +11,7 @@ use crate::Result;
 use crate::element::HEX8_NODES;
 use crate::fill::kernel_files::FILL;
 use crate::graph::NodeElem;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::RowLayout;
@@ -176,6 +176,16 @@ impl Gather {
         ];
         system.space.launch(&FILL, names[kind], grid, arguments)
     }
+}
+
+/// Number of elements whose matrices are stored at once, where `step` are computed at a time.
+pub(super) fn stored_elems(sizes: &Sizes, step: u64) -> u64 {
+    const BLOCK: u64 = ROWS as u64;
+    let &Sizes { elems, layer: [x, y], ghosts, .. } = sizes;
+    // From the first element of a block's first row to the last of its last row. Few rows of the shell fill a layer.
+    let layers = if ghosts > 0 { 2 + BLOCK / (x + y).max(1) } else { 1 };
+    let reach = layers * x * y + x + BLOCK;
+    if step >= elems || reach >= step.max(elems / 8) { elems } else { elems.min(step + reach) }
 }
 
 impl Arrays {

@@ -8,13 +8,25 @@ use crate::fill::kernel_files::PLACES;
 use crate::fill::same_graph::check_elements;
 use crate::fill::{Dirichlet, StoredSystem};
 use crate::graph::{Graph, Positions};
+use crate::mesh::Sizes;
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
-use crate::sparse::{DeviceMatrix, MatrixStorage, RowLayout};
+use crate::sparse::{CrsGraph, DeviceMatrix, MatrixStorage, RowLayout};
 use std::sync::Arc;
 
 const THREADS: u32 = 256;
 
 impl StoredSystem<Cuda> {
+    /// Returns the bytes in use while [`new`](Self::new) makes a system, and then, of pattern and matrix: `pattern` are those of the
+    /// pattern before, which is copied where it has room to spare.
+    pub fn bytes(storage: MatrixStorage, direct: bool, sizes: &Sizes, pattern: u64) -> [u64; 2] {
+        let (rows, exact) = (sizes.rows(), CrsGraph::bytes(sizes.rows(), sizes.entries()));
+        let direct = direct && storage.holds_assembled_slices();
+        let values = DeviceMatrix::bytes(storage, direct, &sizes.matrix());
+        let (kept, before) = if direct { (0, pattern) } else { (exact, exact) };
+        let copying = if direct || pattern == exact { 0 } else { pattern + 4 * sizes.entries() };
+        [copying.max(before + values + rows / 2), kept + values]
+    }
+
     /// Returns an unassembled matrix in a format, with positions of elements and conditions. With `direct`, formats
     /// other than `crs` are assembled in slices, which strategy `gather` can do, and the columns and offsets of the
     /// graph are freed. Otherwise they are assembled in CRS and copied. In `symmetric` an entry below the diagonal

@@ -28,6 +28,7 @@ use crate::contraction::{
 use crate::element::DIM;
 use crate::fill::kernel_files::INTREPID;
 use crate::fill::{Contraction, ContractionCalls, Workset};
+use crate::mesh::Sizes;
 use crate::space::cuda::{Argument, Cuda, CudaArray, DeviceView, DeviceViewMut, Grid, arguments};
 use crate::space::{ExecutionSpace, Layout};
 use std::ops::Range;
@@ -67,6 +68,14 @@ struct Operands {
     reactions: CudaArray<f64>,
     fluxes: CudaArray<f64>,
     sources: CudaArray<f64>,
+}
+
+/// Bytes of the operands of a workset.
+pub(super) fn operand_bytes(workset: Workset, sizes: &Sizes) -> u64 {
+    let &Sizes { nodes, dofs, elems, cubature, .. } = sizes;
+    let cell = 8 * cubature * (3 * nodes + 4 * dofs * dofs * nodes + 4 * dofs);
+    let cells = workset.cells.map_or((WORKSET_BYTES / cell as usize + LINE) as u64, |cells| cells as u64);
+    cells.min(elems) * cell
 }
 
 impl Worksets {

@@ -2,6 +2,7 @@
 
 use crate::error::{check_at_least, check_length};
 use crate::fill::{Boundary, Dirichlet};
+use crate::mesh::Sizes;
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, try_collect, try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -62,6 +63,12 @@ impl Dirichlet {
 }
 
 impl<S: HostSpace> Boundary for S {
+    /// Lists grow.
+    fn listing_bytes(sizes: &Sizes) -> u64 {
+        let fixed = if sizes.dofs == 1 { sizes.columns() } else { 2 * sizes.columns() };
+        fixed + 4 * sizes.dofs * sizes.fixed + 24 * sizes.cleared_entries()
+    }
+
     fn dirichlet(&self, graph: &CrsGraph, fixed: &[u8]) -> Result<Dirichlet> {
         const NAME: &str = "Dirichlet::new";
         check_length(NAME, "fixed", fixed.len(), graph.columns())?;

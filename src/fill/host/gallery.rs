@@ -8,7 +8,8 @@
 //! | any | any volume type | `Intrepid` | [`IntrepidKernel`] |
 
 use super::any_equation::{AnyEquation, elastic, scalar};
-use super::kernel::{EquationKernel, Integrand};
+use super::gather;
+use super::kernel::{EquationKernel, Integrand, workset_bytes};
 use super::volumes::on_volume;
 use super::{Elements, Fill, FusedKernel, IntrepidKernel, TableKernel, Worksets};
 use crate::element::equations::{Heat, Model, ModelEquation};
@@ -18,7 +19,8 @@ use crate::fill::{
     Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
     Workset, heat_on_hex8, no_kernel, norms,
 };
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeElem};
+use crate::mesh::Sizes;
 use crate::space::{HostMemory, HostSpace};
 use crate::sparse::{HostMatrix, MatrixStorage};
 use crate::{Error, Result};
@@ -162,6 +164,28 @@ impl<S: HostSpace> Assemble for S {
         system: &StoredSystem<S>,
     ) -> Result<HostAssembly<S>> {
         prepared(self, None, kernel, Workset::default(), model, on, system)
+    }
+
+    fn system_bytes(_: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
+        [pattern + HostMatrix::<S>::bytes(storage, &sizes.matrix()); 2]
+    }
+
+    fn strategy_bytes(strategy: Strategy, [rows, slots, columns, _]: [u64; 4]) -> [u64; 2] {
+        match strategy {
+            Strategy::Scatter => [0; 2],
+            Strategy::Seam => [rows, 4 * rows],
+            Strategy::Gather => [NodeElem::bytes(rows, slots), 0],
+            Strategy::Colour => [0, 8 * columns],
+        }
+    }
+
+    fn matrices_bytes(strategy: Strategy, kernel: (Kernel, Workset), sizes: &Sizes, threads: u64) -> [u64; 2] {
+        let stored = if strategy == Strategy::Gather { gather::stored_bytes(sizes, threads) } else { [0; 2] };
+        let worksets = match kernel {
+            (Kernel::Intrepid, workset) => threads * workset_bytes(workset, sizes),
+            _ => 0,
+        };
+        stored.map(|stored| stored + worksets)
     }
 
     fn assemble(

@@ -16,7 +16,7 @@ use super::window::{Window, windows};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
 use crate::graph::{NodeElem, Position};
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, even_bounds, split_at, try_zeroed};
 use crate::{LocalOrdinal, Result};
@@ -121,6 +121,28 @@ impl<const NN: usize> Gather<NN> {
                 Ok(())
             }
         }
+    }
+}
+
+/// Bytes of element matrices and residuals, at first and from the first assembly.
+pub(super) fn stored_bytes(sizes: &Sizes, threads: u64) -> [u64; 2] {
+    const BATCH: u64 = LANES as u64;
+    let &Sizes { elems, layer, ghosts, .. } = sizes;
+    let matrix = 8 * sizes.per_elem() * (sizes.per_elem() + 1);
+    let all = matrix * elems;
+    // Each piece of rows and each thread has a batch where it is too large for the stack.
+    let batches = if sizes.per_elem() > 8 { threads * BATCH * matrix } else { 0 };
+    // A row reads elements of two layers. The window also holds the batches at its ends.
+    let reach = layer[0] * layer[1] + layer[0] + 1;
+    let window = (reach.div_ceil(BATCH) + 1).min(elems.div_ceil(BATCH)) * BATCH * matrix;
+    // Two threads both compute the elements between their rows.
+    let twice = (threads - 1) * (reach + BATCH);
+    match () {
+        () if 4 * twice > elems => [all + batches; 2],
+        // The window of the thread whose rows end the interior and begin the shell spans all elements, if there is one.
+        () if ghosts > 0 => [all + batches, all + batches + (threads - 1) * window],
+        // Each thread allocates its window at its first assembly.
+        () => [batches, batches + threads * window],
     }
 }
 

@@ -28,8 +28,6 @@ mod window;
 pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
-#[cfg(feature = "cli")]
-pub(crate) use kernel::workset_bytes;
 pub use kernel::{
     ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, TableKernel, Worksets,
 };

@@ -8,8 +8,15 @@ use crate::Result;
 use crate::graph::NodeElem;
 use crate::graph::kernel_files::GRAPH;
 use crate::graph::step;
+use crate::mesh::Sizes;
 use crate::space::StepTimes;
 use crate::space::cuda::arguments;
+
+/// Bytes, `kept` of them of the graph.
+pub(super) fn bytes(sizes: &Sizes, kept: u64) -> u64 {
+    let lists = NodeElem::bytes(sizes.owned, sizes.corners) + 4 * sizes.owned;
+    (lists + 4 * sizes.corners).max(lists + kept)
+}
 
 impl Builder<'_> {
     pub(super) fn gather(&self, times: &mut StepTimes) -> Result<Built> {

@@ -10,11 +10,19 @@ use super::builder::{Builder, Built, SHARED_KEYS, TEAM, THREADS, WARP};
 use crate::Result;
 use crate::graph::MapStats;
 use crate::graph::kernel_files::GRAPH_MAP;
+use crate::mesh::Sizes;
 use crate::space::cuda::{Argument, CudaArray, Grid, arguments, bits_of};
 use crate::space::{ExecutionSpace, StepTimes};
+use crate::sparse::CrsGraph;
 
 /// Longest row that a single thread sorts.
 const SHORT: usize = 32;
+
+/// Bytes, `kept` of them of the graph.
+pub(super) fn bytes(sizes: &Sizes, kept: u64) -> u64 {
+    let slots = sizes.nodes * (sizes.nodes - 1) * sizes.elems;
+    (4 * slots + 12 * sizes.owned + CrsGraph::bytes(sizes.owned, sizes.nnz)).max(4 * sizes.owned + kept)
+}
 
 impl Builder<'_> {
     pub(super) fn map(&self, times: &mut StepTimes) -> Result<(Built, MapStats)> {

@@ -22,11 +22,12 @@ mod map;
 mod short;
 mod sort;
 
-use super::{BuildGraph, Graph, Strategy};
+use super::{BuildGraph, ElemGraph, Graph, Strategy};
 use crate::Result;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::StepTimes;
 use crate::space::cuda::{Cuda, CudaMemory};
+use crate::sparse::CrsGraph;
 use builder::Builder;
 use std::sync::Arc;
 
@@ -54,6 +55,19 @@ impl BuildGraph for Cuda {
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
+    }
+
+    fn build_bytes(strategy: Strategy, sizes: &Sizes) -> [u64; 2] {
+        let kept = CrsGraph::bytes(sizes.owned, sizes.nnz) + ElemGraph::bytes(sizes);
+        let found = match strategy {
+            Strategy::Gather => match short::bytes(sizes) {
+                Some(bytes) => return bytes,
+                None => gather::bytes(sizes, kept),
+            },
+            Strategy::Map => map::bytes(sizes, kept),
+            _ => sort::bytes(sizes, kept),
+        };
+        [found.max(kept), 4 * sizes.nnz]
     }
 
     fn unite_graphs(&self, graphs: Vec<Graph<CudaMemory>>) -> Result<Vec<Graph<CudaMemory>>> {

@@ -14,6 +14,7 @@ use crate::Result;
 use crate::graph::kernel_files::GRAPH;
 use crate::graph::step;
 use crate::graph::{ElemGraph, Positions};
+use crate::mesh::Sizes;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
 use crate::sparse::CrsGraph;
@@ -26,6 +27,14 @@ const SHORT: usize = 32;
 const TILE: usize = 128;
 /// Words before the tiles' words: ticket, total, overflow (a row that does not fit), overlong list.
 const STATE: usize = 4;
+
+/// Bytes at the peak, and those of the columns until the graph is copied; `None` where rows do not fit. The number of entries is known
+/// only at the end: 32 per row, or those of all elements.
+pub(super) fn bytes(sizes: &Sizes) -> Option<[u64; 2]> {
+    let (owned, columns) = (sizes.owned, 4 * (SHORT as u64 * sizes.owned).min((HEX * HEX) as u64 * sizes.elems));
+    let fits = sizes.nodes == HEX as u64 && sizes.longest <= SHORT as u64;
+    fits.then(|| [44 * owned + columns + ElemGraph::bytes(sizes), columns])
+}
 
 impl Builder<'_> {
     /// Builds both graphs, or returns `None` if some row does not fit. Memory for the entries is allocated for 32 per

@@ -5,8 +5,15 @@
 
 use super::builder::{Builder, Built};
 use crate::Result;
+use crate::mesh::Sizes;
 use crate::space::StepTimes;
 use crate::space::cuda::{arguments, bits_of};
+
+/// Bytes, `kept` of them of the graph.
+pub(super) fn bytes(sizes: &Sizes, kept: u64) -> u64 {
+    let pairs = sizes.nodes * sizes.nodes * sizes.elems;
+    (pairs * 67 / 4).max(8 * pairs + 12 * sizes.owned + kept)
+}
 
 impl Builder<'_> {
     pub(super) fn sort(&self, times: &mut StepTimes) -> Result<Built> {

@@ -5,7 +5,7 @@
 
 use super::smaller::sort_row;
 use crate::graph::step;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, StepTimes, admit, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
@@ -23,6 +23,15 @@ const BLOCK: usize = 512;
 
 /// Bytes of a slot: a key and a byte of the table's own.
 const SLOT: usize = 9;
+
+/// Bytes with those of the pattern. The keys are listed before the tables are dropped.
+pub(super) fn bytes(sizes: &Sizes, pattern: u64) -> u64 {
+    let pairs = sizes.nnz.div_ceil(2) + sizes.owned.div_ceil(2);
+    let expected = sizes.corners * (sizes.nodes - 1) / 2 + sizes.owned;
+    let part = pairs.max(expected).div_ceil(SHARDS as u64).max(1);
+    let tables = (SHARDS * SLOT) as u64 * (part * 8).div_ceil(7).next_power_of_two().max(4);
+    4 * sizes.owned + 8 * pairs + tables.max(pattern)
+}
 
 pub(super) fn build<S: HostSpace>(
     space: &S,

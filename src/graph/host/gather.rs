@@ -13,7 +13,7 @@ use crate::graph::NodeElem;
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
 use crate::graph::slots::Slots;
 use crate::graph::step;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::{Atomic, atomic_view};
 use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
@@ -59,6 +59,14 @@ pub(super) fn build<S: HostSpace>(
     let elem = ElemGraph::from_positions(elem_node, positions, &crs)?;
     times.mark(step::ELEM_GRAPH);
     Ok((crs, elem))
+}
+
+/// Bytes beside the graph: lists, lengths of rows, columns of the pieces.
+pub(super) fn bytes(sizes: &Sizes) -> u64 {
+    // A piece has room for half of the columns gathered, and for all where that is too little.
+    let half = sizes.corners * sizes.nodes / 2;
+    let room = if sizes.nnz > half { 2 * half } else { half };
+    NodeElem::bytes(sizes.owned, sizes.corners) + 4 * sizes.owned + 4 * room
 }
 
 /// Returns the positions before any row is gathered. Only rows of other ranks keep the mark, so a table without such

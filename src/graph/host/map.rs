@@ -8,7 +8,7 @@ use super::pair_insert::{ABSENT, Inserted, home};
 use super::pair_map::PairMap;
 use super::smaller::sort_row;
 use crate::graph::{MapCounts, MapStats, step};
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::atomic_view;
 use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
@@ -52,6 +52,12 @@ pub(super) fn build<S: HostSpace>(
     let counted = MapCounts { stored, longest_probe, ..stats.counted.unwrap_or_default() };
     let graph = CrsGraph::trusted(row_map, entries, elem_node.node_count());
     Ok((graph, MapStats { counted: Some(counted), ..stats }))
+}
+
+/// Bytes beside the pattern.
+pub(super) fn bytes(sizes: &Sizes) -> u64 {
+    let slots = sizes.corners * (sizes.nodes - 1) + sizes.owned;
+    12 * sizes.owned + 4 * slots
 }
 
 /// Returns the number of slots for each row, in which all its columns fit.

@@ -24,7 +24,7 @@ pub(crate) use unite_row::RowUnion;
 
 use super::{BuildGraph, ElemGraph, Graph, Strategy, step};
 use crate::Result;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::{HostSpace, StepTimes};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
@@ -48,6 +48,18 @@ impl<S: HostSpace> BuildGraph for S {
             }
         };
         Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
+    }
+
+    fn build_bytes(strategy: Strategy, sizes: &Sizes) -> [u64; 2] {
+        let (pattern, positions) = (CrsGraph::bytes(sizes.owned, sizes.nnz), ElemGraph::bytes(sizes));
+        let found = match strategy {
+            Strategy::Gather => gather::bytes(sizes) + pattern + positions,
+            Strategy::Map => map::bytes(sizes) + pattern,
+            #[cfg(feature = "dashmap")]
+            Strategy::DashMap => dashmap::bytes(sizes, pattern),
+            Strategy::Sort => sort::bytes(sizes) + pattern,
+        };
+        [found.max(pattern + positions), 4 * sizes.nnz]
     }
 
     fn unite_graphs(&self, graphs: Vec<Graph>) -> Result<Vec<Graph>> {

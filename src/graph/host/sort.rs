@@ -3,7 +3,7 @@
 //! Cost: 8 bytes per pair, which is 512 bytes per hexahedron of 8 nodes.
 
 use crate::graph::step;
-use crate::mesh::ElemNode;
+use crate::mesh::{ElemNode, Sizes};
 use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
@@ -11,6 +11,11 @@ use rayon::prelude::*;
 
 /// Key of a pair whose row is not owned; it sorts behind all other keys.
 const NO_ROW: u64 = u64::MAX;
+
+/// Bytes beside the pattern.
+pub(super) fn bytes(sizes: &Sizes) -> u64 {
+    4 * sizes.owned + 8 * sizes.nodes * sizes.nodes * sizes.elems
+}
 
 pub(super) fn build<S: HostSpace>(
     space: &S,

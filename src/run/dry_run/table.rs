@@ -92,8 +92,9 @@ mod tests {
     use crate::comm::ranks::on_ranks;
     use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
     use crate::run::dry_run;
-    use crate::run::forecast::{Sizes, on_host};
+    use crate::run::forecast::{Forecast, Sizes};
     use crate::run::{Deck, Device, deck::Nodes, silent};
+    use crate::space::Threads;
 
     fn deck(nodes: [u64; 3]) -> Deck {
         let mut deck = Deck::default();
@@ -128,14 +129,15 @@ mod tests {
         let spec = BoxSpec::new(nodes, [1.0; 3], CoordinateMap::None).unwrap();
         let found = on_ranks(3, |comm| dry_run(&deck(nodes), comm, &silent).unwrap());
         let own = |rank| Sizes::of_box(&BoxPart::new(&spec, rank, 3).unwrap());
-        let peaks: Vec<u64> = (0..3).map(|rank| on_host(&own(rank), &found[0].choices).peak()).collect();
+        let peaks: Vec<u64> =
+            (0..3).map(|rank| Forecast::of::<Threads>(&own(rank), &found[0].choices).peak()).collect();
         let rank = peaks.iter().position(|peak| peak == peaks.iter().max().unwrap()).unwrap();
         // Only then does the test tell the largest rank from the first.
         assert_ne!(peaks[0], peaks[rank]);
         for (at, dry) in found.iter().enumerate() {
             assert_eq!((dry.own.rank, dry.own.sizes), (at, own(at)));
             assert_eq!((dry.largest.rank, dry.largest.sizes), (rank, own(rank)));
-            assert_eq!(dry.largest.forecast, on_host(&own(rank), &dry.choices));
+            assert_eq!(dry.largest.forecast, Forecast::of::<Threads>(&own(rank), &dry.choices));
             assert!(dry.table().contains(&format!("part        rank {rank} of 3, the one that ")), "{}", dry.table());
         }
     }

@@ -2,10 +2,15 @@
 
 use super::*;
 use crate::comm::Solo;
+use crate::comm::ranks::on_ranks;
+use crate::element::ElementType;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
 use crate::space::Serial;
 use crate::sparse::Format;
+
+/// Rows of a slice.
+const SLICE: u64 = 32;
 
 #[test]
 fn sizes_are_those_of_the_mesh_and_its_graph() {
@@ -37,6 +42,46 @@ fn sizes_are_those_of_the_mesh_and_its_graph() {
     }
 }
 
+#[test]
+fn sizes_are_those_of_the_elements_and_their_graph() {
+    for (element, name) in ElementType::volumes() {
+        let spec = BoxSpec::new([9, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
+        for (ranks, fixes_all_faces) in [(1, true), (1, false), (2, true), (5, false), (8, true)] {
+            on_ranks(ranks, |comm| {
+                let box_part = BoxPart::new(&spec, comm.rank(), ranks).unwrap();
+                let sizes = Sizes::of(&box_part, element, 1, fixes_all_faces);
+                let part = Mesh::of_elements(comm, element, &box_part).unwrap();
+                let rows = part.map.owned_count();
+                let graph = graph::build(&Serial, &part.elem_node, rows, Graph::Sort).unwrap();
+                let is_fixed = |node: usize| match fixes_all_faces {
+                    true => part.node_faces[node] != 0,
+                    false => [Face::ZMin, Face::ZMax].iter().any(|face| face.is_in(part.node_faces[node])),
+                };
+                let columns = |row: usize| graph.crs.row(row).iter().map(|&column| column as usize);
+                let cleared = |row: usize| columns(row).filter(|&c| c != row && (is_fixed(row) || is_fixed(c))).count();
+                let mut corners = vec![0; rows];
+                for &node in part.elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows) {
+                    corners[node as usize] += 1;
+                }
+                let expected = Sizes {
+                    owned: rows as u64,
+                    ghosts: part.map.ghost_count() as u64,
+                    elems: part.elem_node.elem_count() as u64,
+                    nnz: graph.crs.nnz() as u64,
+                    corners: corners.iter().sum::<u64>(),
+                    fixed: (0..rows).filter(|&row| is_fixed(row)).count() as u64,
+                    cleared: (0..rows).map(cleared).sum::<usize>() as u64,
+                    ..sizes
+                };
+                assert_eq!(sizes, expected, "{name}, rank {} of {ranks}", comm.rank());
+                assert_eq!(sizes.longest, graph.crs.longest_row() as u64, "{name}");
+                assert_eq!(Sizes::whole(&spec, element), [part.map.global_count(), part.global_elem_count()], "{name}");
+                assert!(sizes.lined >= sizes.nnz && sizes.looked_at >= sizes.elems, "{name}");
+            });
+        }
+    }
+}
+
 /// Lays out slices as a GPU does: a table of at most 40 offsets and at most 3/2 of the longest row, or listed columns. In halves, tables
 /// lack the offsets whose opposites are in the tables of both slices of partners.
 #[test]
@@ -58,7 +103,7 @@ fn slices_of_parts_are_bounded() {
             let crs = graph::build(&Serial, &mesh.elem_node, rows, Graph::Gather).unwrap().crs;
             // Length of the longest row, and the table.
             let of_slice = |first: usize| {
-                let slice = first..rows.min(first + sizes::SLICE as usize);
+                let slice = first..rows.min(first + SLICE as usize);
                 let offsets = |row: usize| crs.row(row).iter().map(move |&column| i64::from(column) - row as i64);
                 let mut table: Vec<i64> = slice.clone().flat_map(offsets).collect();
                 table.sort_unstable();
@@ -66,14 +111,14 @@ fn slices_of_parts_are_bounded() {
                 let longest = slice.map(|row| crs.row(row).len()).max().unwrap_or(0);
                 (longest as u64, (table.len() <= 40 && 2 * table.len() <= 3 * longest).then_some(table))
             };
-            let slices: Vec<_> = (0..rows).step_by(sizes::SLICE as usize).map(of_slice).collect();
+            let slices: Vec<_> = (0..rows).step_by(SLICE as usize).map(of_slice).collect();
             let has = |first: i64, offset: i64| {
-                let slice = usize::try_from(first.div_euclid(sizes::SLICE as i64)).ok();
+                let slice = usize::try_from(first.div_euclid(SLICE as i64)).ok();
                 slice.and_then(|slice| slices[slice].1.as_ref()).is_some_and(|table| table.contains(&offset))
             };
             let is_mirrored = |slice: usize, o: i64| {
-                let first = slice as i64 * sizes::SLICE as i64 + o;
-                o < 0 && has(first, -o) && has(first + sizes::SLICE as i64 - 1, -o)
+                let first = slice as i64 * SLICE as i64 + o;
+                o < 0 && has(first, -o) && has(first + SLICE as i64 - 1, -o)
             };
             for format in [Format::Pattern, Format::Symmetric] {
                 let halves = format == Format::Symmetric;
@@ -81,9 +126,8 @@ fn slices_of_parts_are_bounded() {
                     None => 12 * longest,
                     Some(table) => 8 * table.iter().filter(|&&o| !(halves && is_mirrored(slice, o))).count() as u64,
                 };
-                let bytes = sizes::SLICE * slices.iter().enumerate().map(of_row).sum::<u64>();
-                let [values, columns] = sizes.slices(format, true);
-                let bound = 8 * values + columns - rows as u64 / 2;
+                let bytes = SLICE * slices.iter().enumerate().map(of_row).sum::<u64>();
+                let bound = MatrixStorage::from(format).copy_bytes(&sizes.matrix(), true) - rows as u64 / 2;
                 let case =
                     format!("{nodes:?}, rank {rank} of {ranks}, {format}: {bytes} bytes of {rows} rows, bound {bound}");
                 println!("{case}, {:.3}", bound as f64 / bytes as f64);
@@ -95,7 +139,7 @@ fn slices_of_parts_are_bounded() {
 
 #[test]
 fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
-    let forecast = Forecast::new(1000, [100, 300, 200, 400], 0);
+    let forecast = Forecast { nodes: 1000, stages: [100, 300, 200, 400], staging: 0 };
     assert_eq!(forecast.peak(), 400);
     forecast.check(&Solo, 400, 0).unwrap();
     for (free, stage, wanted, fitting) in [(399, "solve", 400, 997), (299, "graph", 300, 996), (0, "mesh", 100, 0)] {
@@ -109,7 +153,7 @@ fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
             assert!(text.contains(&part), "{text}");
         }
     }
-    let on_gpu = Forecast::new(1, [1; 4], 50);
+    let on_gpu = Forecast { nodes: 1, stages: [1; 4], staging: 50 };
     on_gpu.check(&Solo, 1, 50).unwrap();
     assert!(on_gpu.check(&Solo, 1, 49).unwrap_err().to_string().contains("(49 bytes) are free"));
 }

@@ -4,7 +4,7 @@ use super::compared::Compared;
 use crate::comm::{Communicator, agree, failing};
 use crate::mesh::Mesh;
 use crate::run::Job;
-use crate::run::forecast::{Choices, Sizes};
+use crate::run::forecast::{Choices, Forecast, Sizes};
 use crate::space::FreeMemory;
 use crate::{Error, Result};
 use std::time::Instant;
@@ -90,7 +90,7 @@ impl<S: Job> Study<'_, S> {
 
     /// Refuses a strategy that needs more memory than is free. Returns what a run with it needs on all ranks.
     pub fn fits(&self, choices: &Choices) -> Result<u64> {
-        let forecast = S::forecast(&self.sizes, choices);
+        let forecast = Forecast::of::<S>(&self.sizes, choices);
         let on_host = FreeMemory::now().share(self.comm.ranks_on_node() as u64);
         agree(self.comm, forecast.check(self.comm, self.free, on_host))?;
         let mut bytes = [forecast.peak()];

@@ -12,9 +12,12 @@
 //! diagonal; entries of the lower half have no place. Values in f32 are half as many bytes again, since the true residual of a solve reads the
 //! assembled ones.
 
-use super::registry::{SMALL_ON_GPU, device_copy};
+use super::registry::{SMALL_ON_GPU, copy_lengths, device_copy};
 use super::slices::{SliceLayout, WIDEST};
-use super::{ByRows, DeviceCrs, Format, FormatCopy, Formats, MatrixStorage, Precision, RowLayout, RowShape, SlicedEll};
+use super::{
+    ByRows, DeviceCrs, Format, FormatCopy, Formats, MatrixSizes, MatrixStorage, Precision, RowLayout, RowShape,
+    SlicedEll,
+};
 use crate::Result;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
@@ -52,6 +55,17 @@ impl DeviceMatrix {
             Kind::Crs(crs.into(), device_copy(space, storage, graph)?)
         };
         Ok(DeviceMatrix { kind, values })
+    }
+
+    /// Returns the bytes of the values, assembled and as products read them, with tables and columns of slices.
+    pub fn bytes(storage: MatrixStorage, direct: bool, sizes: &MatrixSizes) -> u64 {
+        match storage.values {
+            Precision::F32 if direct => {
+                storage.copy_bytes(sizes, true) + 8 * copy_lengths(storage.format, sizes, true)[0]
+            }
+            Precision::F64 if direct => storage.copy_bytes(sizes, true),
+            _ => 8 * sizes.shape.entries as u64 + storage.copy_bytes(sizes, true),
+        }
     }
 
     /// Returns the matrix as products read it. Its values are those of the last [`update`](Formats::update).

@@ -6,7 +6,7 @@
 //! | `pattern`, `symmetric` | slices | slices of rounded values |
 
 use super::registry::host_copy;
-use super::{Format, FormatCopy, Formats, MatrixStorage};
+use super::{Format, FormatCopy, Formats, MatrixSizes, MatrixStorage};
 use crate::space::HostSpace;
 use crate::sparse::{CrsGraph, CrsMatrix, Operator};
 use crate::{Error, Result};
@@ -33,6 +33,11 @@ impl<S: HostSpace> HostMatrix<S> {
     pub fn new(space: &S, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
         let copy = host_copy(space, storage, &graph)?;
         Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
+    }
+
+    /// Returns the bytes of the values and of what products read in their place.
+    pub fn bytes(storage: MatrixStorage, sizes: &MatrixSizes) -> u64 {
+        8 * sizes.shape.entries as u64 + storage.copy_bytes(sizes, false)
     }
 
     /// Returns the matrix that assembly writes.

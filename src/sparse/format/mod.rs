@@ -10,6 +10,7 @@ mod device_matrix;
 mod host_matrix;
 mod precision;
 mod registry;
+mod shape;
 mod slices;
 
 pub use copy::FormatCopy;
@@ -23,7 +24,8 @@ pub use host_matrix::HostMatrix;
 pub use precision::Precision;
 #[cfg(any(feature = "cli", feature = "cuda"))]
 pub(crate) use registry::SMALL_ON_GPU;
-pub use registry::{ByRows, Format, MatrixStorage, RowShape};
+pub use registry::{ByRows, Format, MatrixStorage};
+pub use shape::{MatrixSizes, RowShape};
 #[cfg(feature = "cuda")]
 pub(crate) use slices::RowLayout;
 pub use slices::{HostSlices, StoredValue};

@@ -15,6 +15,14 @@ named_choice! { "matrix values";
 }
 
 impl Precision {
+    /// Returns the bytes of a value.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Precision::F64 => 8,
+            Precision::F32 => 4,
+        }
+    }
+
     /// Relative spacing of the numbers: twice the largest rounding error.
     pub fn epsilon(self) -> f64 {
         match self {

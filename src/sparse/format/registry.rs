@@ -2,6 +2,7 @@
 
 use super::copy::FormatCopy;
 use super::precision::Precision;
+use super::shape::{MatrixSizes, RowShape};
 use super::{crs, slices};
 use crate::Result;
 #[cfg(feature = "cuda")]
@@ -34,6 +35,16 @@ macro_rules! formats {
                 $(Format::$format => {
                     use $module as format;
                     format::on_host(space, storage.values, graph)
+                })*
+            }
+        }
+
+        /// Returns the values that the copy for products stores, and the bytes of its tables and columns.
+        pub(super) fn copy_lengths(format: Format, sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
+            match format {
+                $(Format::$format => {
+                    use $module as format;
+                    format::lengths(sizes, on_gpu)
                 })*
             }
         }
@@ -83,19 +94,12 @@ impl From<Format> for MatrixStorage {
     }
 }
 
-/// The rows of a matrix, by which a format is chosen before the values are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowShape {
-    /// Rows.
-    pub rows: usize,
-    /// Entries.
-    pub entries: usize,
-    /// Entries of slices of 32 rows, padded to the longest of each.
-    pub padded: usize,
-    /// Entries of the longest row.
-    pub longest: usize,
-    /// Whether the values will be symmetric.
-    pub is_symmetric: bool,
+impl MatrixStorage {
+    /// Returns the bytes of what products read in place of an assembled matrix in CRS.
+    pub fn copy_bytes(self, sizes: &MatrixSizes, on_gpu: bool) -> u64 {
+        let [values, layout] = copy_lengths(self.format, sizes, on_gpu);
+        if self == MatrixStorage::from(Format::Crs) { 0 } else { self.values.bytes() * values + layout }
+    }
 }
 
 /// Selects a format from the shape of the rows, with the reason.

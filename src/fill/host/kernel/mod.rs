@@ -14,8 +14,7 @@ pub use equation::EquationKernel;
 pub use fused::FusedKernel;
 pub use gather::Elements;
 pub(super) use integrand::Integrand;
-#[cfg(feature = "cli")]
-pub(crate) use intrepid::workset_bytes;
+pub(super) use intrepid::workset_bytes;
 pub use intrepid::{IntrepidKernel, Worksets};
 pub use table::TableKernel;
 

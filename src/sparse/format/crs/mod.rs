@@ -12,7 +12,7 @@ use crate::blas::{Blas, Reductions};
 #[cfg(feature = "cuda")]
 use crate::space::cuda::{Cuda, CudaMemory};
 use crate::space::{HostSpace, Item, Slice};
-use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator, Precision, Spmv, StoredValue};
+use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, MatrixSizes, Operator, Precision, Spmv, StoredValue};
 use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -39,6 +39,11 @@ pub(super) fn on_device(
         Precision::F64 => None,
         Precision::F32 => Some(Box::new(DeviceCrs::from(CrsMatrix::<f32, _>::unfilled_on(space, graph.clone())?))),
     })
+}
+
+/// Values, on the graph of the assembled matrix.
+pub(super) fn lengths(sizes: &MatrixSizes, _on_gpu: bool) -> [u64; 2] {
+    [sizes.shape.entries as u64, 0]
 }
 
 impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {

@@ -1,18 +1,23 @@
 //! The copies of a matrix in slices that the registry of formats makes.
 
 use super::host_slices::HostSlices;
+use super::host_unions::WIDEST;
 #[cfg(feature = "cuda")]
 use super::sliced_ell::SlicedEll;
 use crate::Result;
 use crate::space::HostSpace;
 #[cfg(feature = "cuda")]
 use crate::space::cuda::{Cuda, CudaMemory};
-use crate::sparse::{CrsGraph, FormatCopy, Precision};
+use crate::sparse::{CrsGraph, FormatCopy, MatrixSizes, Precision};
 use std::sync::Arc;
 
 /// Slices that store all entries.
 pub mod pattern {
     use super::*;
+
+    pub fn lengths(sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
+        if on_gpu { on_device_lengths(sizes, false) } else { on_host_lengths(sizes, false) }
+    }
 
     pub fn on_host<S: HostSpace>(
         space: &S,
@@ -36,6 +41,10 @@ pub mod pattern {
 pub mod symmetric {
     use super::*;
 
+    pub fn lengths(sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
+        if on_gpu { on_device_lengths(sizes, true) } else { on_host_lengths(sizes, true) }
+    }
+
     pub fn on_host<S: HostSpace>(
         space: &S,
         values: Precision,
@@ -52,6 +61,31 @@ pub mod symmetric {
     ) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
         of_device(space, values, graph, true)
     }
+}
+
+/// Values of a host's slices, and bytes of tables and links. Nodes with many neighbours read their columns in the graph.
+fn on_host_lengths(sizes: &MatrixSizes, symmetric: bool) -> [u64; 2] {
+    let (shape, dofs) = (sizes.shape, sizes.dofs);
+    let [rows, entries, longest] = [shape.rows, shape.entries, shape.longest].map(|number| number as u64);
+    match symmetric {
+        _ if longest > dofs * WIDEST as u64 => [entries, 0],
+        false => [longest * rows, rows / 2],
+        // A quarter of all possible links.
+        true => [dofs * (longest / dofs).div_ceil(2) * rows, 2 * rows],
+    }
+}
+
+/// Values of a GPU's slices, and bytes of their tables and columns. Rows with many entries, and nodes of several unknowns, list columns;
+/// halves store all entries of rows that do.
+fn on_device_lengths(sizes: &MatrixSizes, symmetric: bool) -> [u64; 2] {
+    let MatrixSizes { shape, dofs, listed, padded } = *sizes;
+    let [rows, lined, longest] = [shape.rows, shape.padded, shape.longest].map(|number| number as u64);
+    let values = match symmetric {
+        _ if longest > WIDEST as u64 || dofs > 1 => return [lined, 4 * lined + rows / 2],
+        false => longest * rows,
+        true => longest.div_ceil(2) * rows + longest / 2 * listed,
+    };
+    [values + 9 * padded, 4 * longest * listed + rows / 2]
 }
 
 fn of_host<S: HostSpace>(

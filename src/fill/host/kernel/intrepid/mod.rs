@@ -20,8 +20,7 @@ mod tests;
 mod worksets;
 
 pub use worksets::Worksets;
-#[cfg(feature = "cli")]
-pub(crate) use worksets::workset_bytes;
+pub(in crate::fill::host) use worksets::workset_bytes;
 
 use super::integrand::Integrand;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};

@@ -5,6 +5,7 @@ use crate::element::{BasisTables, DIM};
 use crate::error::check_length;
 use crate::fill::host::any_equation::AtPoint;
 use crate::fill::{Contraction, ContractionCalls, Workset};
+use crate::mesh::Sizes;
 use crate::space::lanes::LANES;
 use crate::space::{Layout, try_reserve};
 use crate::{Error, Result};
@@ -131,8 +132,8 @@ fn bytes_per_cell([nodes, points, dofs]: [usize; 3]) -> usize {
     8 * (points * (4 * nodes + 4 * pairs * nodes + 4 * dofs) + rows * rows + rows)
 }
 
-#[cfg(feature = "cli")]
-/// Returns the bytes of a thread's workset for `elems` elements of some nodes, points and dofs per node.
-pub(crate) fn workset_bytes(workset: Workset, elems: usize, of: [usize; 3]) -> usize {
-    super::array::row(cells(workset, elems, of)) * bytes_per_cell(of)
+/// Returns the bytes of a thread's workset.
+pub(in crate::fill::host) fn workset_bytes(workset: Workset, sizes: &Sizes) -> u64 {
+    let of = [sizes.nodes, sizes.cubature, sizes.dofs].map(|count| count as usize);
+    (super::array::row(cells(workset, sizes.elems as usize, of)) * bytes_per_cell(of)) as u64
 }

@@ -3,56 +3,13 @@
 //! Points of the grid are alike if they lie alike in their cells, to the ends of the box and to the ends of the part; one of each kind is
 //! looked at and counted as often as it occurs. Time and memory do not grow with the mesh.
 
-use super::Choices;
+use super::element_part::{cell_elements, node_places};
+use super::{BoxPart, BoxSpec, Sizes};
 use crate::element::ElementType;
-use crate::fill::{Kernel, workset_bytes};
-use crate::mesh::{BoxPart, BoxSpec, cell_elements, node_places};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers of a rank's part of the mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Owned nodes.
-    pub owned: u64,
-    /// Ghosts.
-    pub ghosts: u64,
-    /// Elements.
-    pub elems: u64,
-    /// Elements along x and y.
-    pub layer: [u64; 2],
-    /// Entries of the graph of nodes.
-    pub nnz: u64,
-    /// Corners of elements at owned nodes.
-    pub corners: u64,
-    /// Nodes sent in an exchange; for elements other than `hex8` taken to be the number of ghosts.
-    pub sent: u64,
-    /// Nodes that the boundary conditions fix.
-    pub fixed: u64,
-    /// Entries beside the diagonal, of the graph of nodes, that the boundary conditions clear.
-    pub cleared: u64,
-    /// Of `hex8`, rows, at most, of slices that list their columns: at ends of the interior and outside of it, where ids do not follow
-    /// the lines of the box.
-    pub listed: u64,
-    /// Of `hex8`, rows, at most, of slices whose tables have 9 offsets more, at ends of lines beside other ranks.
-    pub padded: u64,
-    /// Nodes of an element.
-    pub nodes: u64,
-    /// Points of an element's cubature rule.
-    pub cubature: u64,
-    /// Unknowns of a node.
-    pub dofs: u64,
-    /// Entries of the longest row of the graph of nodes.
-    pub longest: u64,
-    /// Entries, if all rows of a line of nodes along x had those of its longest.
-    pub lined: u64,
-    /// Points of the grid that the part owns, nodes or not.
-    pub points: u64,
-    /// Elements of all cells that the part looks at.
-    pub looked_at: u64,
-}
-
 /// Rows of a slice.
-pub(super) const SLICE: u64 = 32;
+const SLICE: u64 = 32;
 
 /// Rows of a part of the box of hexahedra, at most, of slices that list their columns, and of slices with more offsets.
 ///
@@ -250,104 +207,5 @@ impl Sizes {
     /// [`of`](Self::of) for the heat equation on `hex8`.
     pub fn of_box(part: &BoxPart) -> Self {
         Self::of(part, ElementType::Hex8, 1, false)
-    }
-
-    /// Whether the mesh is generated in the memory of the space, not made on the host.
-    pub(super) fn is_generated(&self) -> bool {
-        self.nodes == ElementType::Hex8.nodes() as u64
-    }
-
-    /// Owned nodes and ghosts.
-    pub(super) fn local(&self) -> u64 {
-        self.owned + self.ghosts
-    }
-
-    /// Owned unknowns.
-    pub(super) fn rows(&self) -> u64 {
-        self.dofs * self.owned
-    }
-
-    /// Unknowns, owned and ghosts.
-    pub(super) fn columns(&self) -> u64 {
-        self.dofs * self.local()
-    }
-
-    /// Bytes of a thread's workset on a host; 0 where the element kernel has none.
-    pub(super) fn workset(&self, choices: &Choices) -> u64 {
-        let of = [self.nodes, self.cubature, self.dofs].map(|count| count as usize);
-        match choices.kernel {
-            Kernel::Intrepid => workset_bytes(choices.workset, self.elems as usize, of) as u64,
-            Kernel::Table | Kernel::Fused => 0,
-        }
-    }
-
-    /// Entries of the matrix.
-    pub(super) fn entries(&self) -> u64 {
-        self.dofs * self.dofs * self.nnz
-    }
-
-    /// Unknowns of an element.
-    pub(super) fn per_elem(&self) -> u64 {
-        self.dofs * self.nodes
-    }
-
-    /// Entries of the matrix that the boundary conditions clear: pairs of different nodes, and of a fixed node with itself.
-    pub(super) fn cleared_entries(&self) -> u64 {
-        self.dofs * self.dofs * self.cleared + self.dofs * (self.dofs - 1) * self.fixed
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::comm::Communicator;
-    use crate::comm::ranks::on_ranks;
-    use crate::graph::{Strategy, build};
-    use crate::mesh::{CoordinateMap, Face, Mesh};
-    use crate::space::Serial;
-
-    #[test]
-    fn sizes_are_those_of_the_elements_and_their_graph() {
-        for (element, name) in ElementType::volumes() {
-            let spec = BoxSpec::new([9, 7, 11], [1.0; 3], CoordinateMap::None).unwrap();
-            for (ranks, fixes_all_faces) in [(1, true), (1, false), (2, true), (5, false), (8, true)] {
-                on_ranks(ranks, |comm| {
-                    let box_part = BoxPart::new(&spec, comm.rank(), ranks).unwrap();
-                    let sizes = Sizes::of(&box_part, element, 1, fixes_all_faces);
-                    let part = Mesh::of_elements(comm, element, &box_part).unwrap();
-                    let rows = part.map.owned_count();
-                    let graph = build(&Serial, &part.elem_node, rows, Strategy::Sort).unwrap();
-                    let is_fixed = |node: usize| match fixes_all_faces {
-                        true => part.node_faces[node] != 0,
-                        false => [Face::ZMin, Face::ZMax].iter().any(|face| face.is_in(part.node_faces[node])),
-                    };
-                    let columns = |row: usize| graph.crs.row(row).iter().map(|&column| column as usize);
-                    let cleared =
-                        |row: usize| columns(row).filter(|&c| c != row && (is_fixed(row) || is_fixed(c))).count();
-                    let mut corners = vec![0; rows];
-                    for &node in part.elem_node.as_slice().iter().filter(|&&node| (node as usize) < rows) {
-                        corners[node as usize] += 1;
-                    }
-                    let expected = Sizes {
-                        owned: rows as u64,
-                        ghosts: part.map.ghost_count() as u64,
-                        elems: part.elem_node.elem_count() as u64,
-                        nnz: graph.crs.nnz() as u64,
-                        corners: corners.iter().sum::<u64>(),
-                        fixed: (0..rows).filter(|&row| is_fixed(row)).count() as u64,
-                        cleared: (0..rows).map(cleared).sum::<usize>() as u64,
-                        ..sizes
-                    };
-                    assert_eq!(sizes, expected, "{name}, rank {} of {ranks}", comm.rank());
-                    assert_eq!(sizes.longest, graph.crs.longest_row() as u64, "{name}");
-                    assert_eq!(
-                        Sizes::whole(&spec, element),
-                        [part.map.global_count(), part.global_elem_count()],
-                        "{name}"
-                    );
-                    assert!(sizes.lined >= sizes.nnz && sizes.looked_at >= sizes.elems, "{name}");
-                });
-            }
-        }
     }
 }
