@@ -253,7 +253,7 @@ mod tests {
         })
         .unwrap();
         assert!(headings.len() == 1 && headings[0].contains("threads(3)"), "{headings:?}");
-        assert_eq!(names.len(), 21);
+        assert_eq!(names.len(), 25);
         assert!(self_test(Device::Cpu, Some(0), &mut |_| (), &mut |_| ()).is_err());
         let check = |difference| Check { name: String::new(), difference, bound: 1.0 };
         assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(1.5)).passed() && check(Ok(1.0)).passed());
