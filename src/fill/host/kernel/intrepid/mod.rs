@@ -12,7 +12,11 @@
 //! elements among threads, and each computes worksets of its own. A cell's result does not depend on the size of its workset.
 //!
 //! Cost per cell of NN nodes and NP points: `NP (39 NN + 8 D NN + 50)` operations before the equation; per pair of components
-//! up to `28 NN NP` for G and H (16 unless gradients and values mix) and `8 NN^2 NP` in contractions; per component `8 NN NP`. Source: Intrepid's `FunctionSpaceTools`.
+//! up to `28 NN NP` for G and H (16 unless gradients and values mix) and `8 NN^2 NP` in contractions; per component `8 NN NP`.
+//! Bound for heat on `hex8`: 9000 operations, 153 ns at 16 operations per cycle and 3.7 GHz; 13 kB of a workset written to and read from
+//! L2, 110 ns at 32 bytes per cycle. Measured on one core of an AMD EPYC (Zen 4), worksets of 64 cells, cells fastest: 556 ns per cell;
+//! cells slowest 750, `EquationKernel` 347, `table` 147, `fused` 92. Worksets with operands above 512 KiB (256 cells) take 1850 ns: the
+//! contractions copy them. Source: Intrepid's `FunctionSpaceTools`.
 
 mod array;
 #[cfg(test)]
