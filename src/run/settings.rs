@@ -90,7 +90,7 @@ mod tests {
             let flag = entry.unwrap_or_else(|| panic!("{section}.{key} is not in {found}"));
             let flag = flag.split("(--").nth(1).unwrap().split(')').next().unwrap();
             // clap derives a flag from the field's name.
-            assert!(args.contains(&format!("    {}: ", flag.replace('-', "_"))), "--{flag}");
+            assert!(args.contains(&format!(" {}: ", flag.replace('-', "_"))), "--{flag}");
             count += 1;
         }
         assert_eq!(count, found.lines().count());
