@@ -151,7 +151,7 @@ fn the_kernel_intrepid_calls_the_contractions_for_every_problem_and_element() {
     for problem in PROBLEMS {
         for (element, _) in elements() {
             let flags = ["--kernel", "intrepid", "--workset", "16", "--fill", "scatter", "--threads", "1"];
-            let [other, found] = [&["--kernel", "table"][..], &flags].map(|more| solved(problem, element, "5", more));
+            let [other, found] = [&["--kernel", "table"][..], &flags].map(|more| solved(problem, element, "13", more));
             assert_eq!(other["strategies"]["contractions"], serde_json::json!({}), "{problem} on {element}");
             assert_eq!(found["strategies"]["kernel"], "intrepid");
             let fills = found["phases"].as_array().unwrap().iter().find(|phase| phase["name"] == "fill").unwrap();
@@ -176,7 +176,7 @@ fn the_kernel_intrepid_calls_the_contractions_for_every_problem_and_element() {
 /// The flag takes heat on `hex8` to the general kernel; the verdict stays that of the nodes.
 #[test]
 fn heat_on_hexahedra_is_verified_with_derivatives_by_duals() {
-    let [by_hand, by_duals] = ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name]));
+    let [by_hand, by_duals] = ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name, "--preset", "fast"]));
     assert_eq!(
         (&by_hand["strategies"]["kernel"], &by_duals["strategies"]["kernel"]),
         (&"fused".into(), &"table".into())

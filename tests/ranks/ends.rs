@@ -57,7 +57,7 @@ fn a_setting_of_one_rank_is_named_with_rank_and_key() {
         (&["--newton-max", "1"], "newton.max_iterations (--newton-max)", "1", "10"),
         (&["--t-max", "3"], "problem.t_max (--t-max)", "3.0", "2.0"),
         (&["--kernel", "table"], "fill.kernel (--kernel)", "table", "auto"),
-        (&["--graph", "sort"], "graph.strategy (--graph)", "sort", "gather"),
+        (&["--graph", "sort"], "graph.strategy (--graph)", "sort", "auto"),
         (&["--report", report], "run.report (--report)", report, other),
         (&["--timeout", "20"], "run.timeout (--timeout)", "20.0", "not given"),
         (&["--dump-deck"], "what to do", "text", "a solution"),

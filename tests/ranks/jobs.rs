@@ -186,7 +186,7 @@ fn published_numbers_on_ranks_are_those_by_hand() {
     for ranks in [2, 3] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report.json");
-        let flags = ["--nodes", "5x7x11", "--size", "1,2,3", "--threads", "1", "--device", "cpu", "--fill", "colour"];
+        let flags = ["--nodes", "5x7x11", "--size", "1,2,3", "--threads", "1", "--device", "cpu", "--preset", "fast"];
         let output = job(ranks, &[&flags[..], &["--report", path.to_str().unwrap()]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let report = json(&path);

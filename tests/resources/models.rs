@@ -4,7 +4,7 @@ use super::{PEAK, USED, alone, printed};
 use minifenl::comm::{Communicator, Exchange, Map, Solo};
 use minifenl::element::ElementType;
 use minifenl::mesh::BoxPart;
-use minifenl::run::deck::{Choice, Nodes, Operator, ProblemKind};
+use minifenl::run::deck::{Choice, Nodes, Operator, Preset, ProblemKind};
 use minifenl::run::forecast::{Choices, Forecast, STAGES, Sizes};
 use minifenl::run::{Deck, Job, silent, solution_on};
 use minifenl::solve::CgVariant;
@@ -95,7 +95,7 @@ impl Case {
         let Case { problem, element, points, choices } = self;
         (deck.mesh.nodes, deck.mesh.element, deck.problem.kind) = (Nodes::new(*points).ok(), *element, *problem);
         (deck.graph.strategy, deck.fill.strategy) = (Choice::Given(choices.graph), Choice::Given(choices.fill));
-        deck.cg.operator = choices.operator;
+        (deck.cg.operator, deck.run.preset) = (choices.operator, Preset::Fast);
         if choices.operator == Operator::Assembled {
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(choices.storage.format), choices.storage.values);
         }
@@ -201,7 +201,7 @@ fn a_dry_run_of_a_model_prints_its_forecast_and_refuses_what_does_not_fit() {
         threads: 1,
     };
     let case = Case { problem: ProblemKind::Elasticity, element: ElementType::Hex20, points: [21, 19, 17], choices };
-    let flags = "--problem elasticity --element hex20 --device cpu --threads 1 --format crs --dry-run";
+    let flags = "--problem elasticity --element hex20 --device cpu --threads 1 --format crs --preset fast --dry-run";
     let run = |nodes: &str| {
         let flags = flags.split(' ').chain(["--nodes", nodes]);
         Command::new(assert_cmd::cargo::cargo_bin("minifenl")).args(flags).output().unwrap()
