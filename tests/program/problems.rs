@@ -176,7 +176,8 @@ fn the_kernel_intrepid_calls_the_contractions_for_every_problem_and_element() {
 /// The flag takes heat on `hex8` to the general kernel; the verdict stays that of the nodes.
 #[test]
 fn heat_on_hexahedra_is_verified_with_derivatives_by_duals() {
-    let [by_hand, by_duals] = ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name, "--preset", "fast"]));
+    let [by_hand, by_duals] =
+        ["analytic", "ad"].map(|name| solved("heat", "hex8", "13", &["--jacobian", name, "--preset", "fast"]));
     assert_eq!(
         (&by_hand["strategies"]["kernel"], &by_duals["strategies"]["kernel"]),
         (&"fused".into(), &"table".into())
