@@ -34,6 +34,7 @@ impl Lanes {
     }
 
     /// Returns the rows that a block of `threads` threads computes at a time, as in `kernels/sparse.cu`.
+    #[cfg(feature = "cuda")]
     pub(super) fn tile(self, threads: usize) -> usize {
         let in_flight = if self == Lanes::Warp { 4 } else { 1 };
         threads / self.count() * in_flight
