@@ -4,10 +4,11 @@ use minifenl::element::ElementType;
 use minifenl::element::equations::{
     Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
-use minifenl::fill::{ApplyModel, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset};
-use minifenl::graph;
+use minifenl::fill::{
+    ApplyModel, Assemble, Boundary, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset,
+};
+use minifenl::graph::{self, BuildGraph};
 use minifenl::mesh::Mesh;
-use minifenl::run::Job;
 use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::Format;
 use support::noise;
@@ -73,7 +74,7 @@ impl Case {
     }
 
     /// The same by a kernel on a space, and the calls of contractions.
-    pub fn assembled_by<S: Job>(
+    pub fn assembled_by<S: BuildGraph + Assemble + Boundary>(
         &self,
         space: &S,
         strategy: Strategy,
