@@ -108,7 +108,7 @@ impl Strategy {
 
     /// Returns whether a GPU assembles a system of `rows` rows in slices. The additions of other strategies than `Gather` go to
     /// neighbouring columns together, which are adjacent in CRS only.
-    #[cfg(any(feature = "cli", feature = "cuda"))]
+    #[cfg(feature = "cuda")]
     pub(crate) fn assembles_in_slices(self, rows: usize) -> bool {
         self == Strategy::Gather && rows > crate::sparse::SMALL_ON_GPU
     }
@@ -117,7 +117,7 @@ impl Strategy {
 /// Returns how many of `elems` elements a GPU's `Gather` computes at a time: an eighth, from 2^20 to 2^22. On an H200, 2^20
 /// elements are 0.4 ms of work, so that launches and half-filled waves of blocks cost 3 %; with 2^22 they cost nothing. A
 /// multiple of 2^16, so that each step begins at a cache line of every array: otherwise stores cost 9 % of the assembly.
-#[cfg(any(feature = "cli", feature = "cuda"))]
+#[cfg(feature = "cuda")]
 pub(crate) fn step_of(elems: usize) -> usize {
     (elems / 8).clamp(1 << 20, 1 << 22).next_multiple_of(1 << 16)
 }

@@ -40,7 +40,7 @@ pub(crate) use diagonal::inverse_of_diagonal;
 pub(crate) use format::CrsValues;
 #[cfg(feature = "cuda")]
 pub(crate) use format::RowLayout;
-#[cfg(any(feature = "cli", feature = "cuda"))]
+#[cfg(feature = "cuda")]
 pub(crate) use format::SMALL_ON_GPU;
 pub use format::{
     ByRows, Format, FormatCopy, Formats, HostMatrix, HostSlices, MatrixSizes, MatrixStorage, Precision, RowShape,

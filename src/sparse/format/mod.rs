@@ -22,7 +22,7 @@ pub(crate) use device_matrix::CrsValues;
 pub use device_matrix::DeviceMatrix;
 pub use host_matrix::HostMatrix;
 pub use precision::Precision;
-#[cfg(any(feature = "cli", feature = "cuda"))]
+#[cfg(feature = "cuda")]
 pub(crate) use registry::SMALL_ON_GPU;
 pub use registry::{ByRows, Format, MatrixStorage};
 pub use shape::{MatrixSizes, RowShape};

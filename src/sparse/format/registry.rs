@@ -106,10 +106,10 @@ impl MatrixStorage {
 pub type ByRows = fn(RowShape) -> (Format, &'static str);
 
 /// Most rows of a system that a GPU assembles in CRS in every format: CG solves small systems in one launch, which reads CRS.
-#[cfg(any(feature = "cli", feature = "cuda"))]
+#[cfg(feature = "cuda")]
 pub(crate) const SMALL_ON_GPU: usize = 1 << 17;
 
-#[cfg(any(feature = "cli", feature = "cuda"))]
+#[cfg(feature = "cuda")]
 impl MatrixStorage {
     /// Whether a GPU's slices hold the assembled values, so that assembly can write to them.
     pub(crate) fn holds_assembled_slices(self) -> bool {
