@@ -15,7 +15,7 @@ use std::time::Instant;
 const NODES: usize = 8;
 const LANES: usize = minifenl::space::lanes::LANES;
 
-/// Passes: many short ones, of which other programs leave some alone.
+/// Number of passes: many short ones, since other programs disturb some of them.
 const PASSES: usize = 31;
 
 /// Best of several passes, in nanoseconds an item.

@@ -18,7 +18,7 @@ INLINE u32 peek(const u32* word) {
     return value;
 }
 
-// Inserts a key into the slots of its row, of which one is free or has the key. `found` is an earlier read of slot `at`, which
+// Inserts a key into the slots of its row; one of them is free or has the key. `found` is an earlier read of slot `at`, which
 // may be out of date: only a slot read as empty is written, by compare-and-swap.
 INLINE void insert(u32* share, u32 length, u32 at, u32 key, u32 found) {
     for (;;) {
