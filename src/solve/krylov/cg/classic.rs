@@ -12,14 +12,13 @@
 use super::solve::Solve;
 use super::{CgSlot, CgSteps, CgVectors, Parts, Quotient};
 use crate::Result;
-use crate::solve::krylov::Preconditioner;
 
 /// Slots of r.z: without a preconditioner r.z is r.r.
 const fn rz(is_identity: bool) -> [usize; 2] {
     if is_identity { CgSlot::RR } else { CgSlot::RZ }
 }
 
-impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
+impl<S: CgSteps> Solve<'_, S> {
     /// r = b - A x, p = z = M^-1 r, r.r, r.z, and the state.
     pub(super) fn classic_start(&mut self) -> Result<()> {
         let Solve { space, a, m, comm, b, x, work, reductions, .. } = self;
@@ -33,7 +32,7 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
         space.dot(n, r, r, sums, rr)?;
         sums.complete(space, *comm, rr..rr + 1)?;
         *reductions += 1;
-        if M::IS_IDENTITY {
+        if m.is_identity() {
             space.copy(n, r, p)?;
         } else {
             let [rz, _] = CgSlot::RZ;
@@ -55,7 +54,7 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
         let Parts { p, q, r, z, sums, .. } = work.parts();
         // Old and new r.r alternate. A recorded batch is replayed with its slots, so its length is even.
         let (now, next) = (iteration % 2, (iteration + 1) % 2);
-        let rz = rz(M::IS_IDENTITY);
+        let rz = rz(m.is_identity());
         // q = A p, p.q
         a.apply_dot(space, p, q, sums, CgSlot::PQ)?;
         sums.complete(space, *comm, CgSlot::PQ..CgSlot::PQ + 1)?;
@@ -65,7 +64,7 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
         sums.complete(space, *comm, CgSlot::RR[next]..CgSlot::RR[next] + 1)?;
         // beta = r.z / old r.z; p = z + beta p
         let beta = Quotient { top: rz[next], bottom: rz[now] };
-        if M::IS_IDENTITY {
+        if m.is_identity() {
             return space.cg_direction(n, CgSlot::RR[next], beta, r, p, sums);
         }
         m.apply(space, n, r, z)?;

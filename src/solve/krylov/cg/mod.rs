@@ -107,11 +107,11 @@ where
     solve.run(params, observe)
 }
 
-impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
+impl<S: CgSteps> Solve<'_, S> {
     /// The solve from the first norm to its numbers.
     fn run(mut self, params: CgParams, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
-        let Solve { space, n, a, comm, work, .. } = &mut self;
-        if !M::IS_IDENTITY {
+        let Solve { space, n, a, m, comm, work, .. } = &mut self;
+        if !m.is_identity() {
             work.precondition(space, *n, a.columns())?;
         }
         work.stopped = None;
@@ -196,9 +196,13 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
     fn iterate(&mut self, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
         let space = self.space;
         // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
-        let in_flight = if self.launch.is_some() { 0 } else { S::CHECKS_IN_FLIGHT };
+        let (interval, in_flight) = match (&self.launch, self.m.is_costly()) {
+            (Some(_), _) => (S::CHECK_INTERVAL, 0),
+            (None, false) => (S::CHECK_INTERVAL, S::CHECKS_IN_FLIGHT),
+            (None, true) => (S::CHECK_INTERVAL.min(2), 0),
+        };
         // Staged exchanges and all-reduces need the host within an iteration; peer memory and NCCL do not.
-        let recordable = self.a.is_recordable() && self.comm.is_recordable();
+        let recordable = self.a.is_recordable() && self.m.is_recordable() && self.comm.is_recordable();
         let mut checks = VecDeque::with_capacity(in_flight + 1);
         let (mut recording, mut enqueued, mut seen) = (S::Recording::default(), 0, 0);
         let (mut since_refresh, mut replacements, mut replaced_at) = (0, 0, 0);
@@ -250,15 +254,15 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
                 self.refresh(false, false)?;
                 since_refresh = 0;
             }
-            let iterations = enqueued..enqueued + S::CHECK_INTERVAL;
+            let iterations = enqueued..enqueued + interval;
             let mut work = || iterations.clone().try_for_each(|iteration| self.iteration(iteration));
             if recordable {
                 space.repeat(&mut recording, work)?
             } else {
                 work()?
             }
-            enqueued += S::CHECK_INTERVAL;
-            since_refresh += S::CHECK_INTERVAL;
+            enqueued += interval;
+            since_refresh += interval;
         }
     }
 
@@ -305,7 +309,7 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
         match self.work.variant {
             // Of the launch: one before the first iteration.
             CgVariant::Classic if self.launch.is_some() => iterations + 1,
-            CgVariant::Classic => iterations * if M::IS_IDENTITY { 2 } else { 3 },
+            CgVariant::Classic => iterations * if self.m.is_identity() { 2 } else { 3 },
             CgVariant::SingleReduction => iterations,
         }
     }

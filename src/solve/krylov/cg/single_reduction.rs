@@ -17,9 +17,8 @@
 use super::solve::Solve;
 use super::{CgSlot, CgSteps, FusedSlot, Parts, SingleVectors};
 use crate::Result;
-use crate::solve::krylov::Preconditioner;
 
-impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
+impl<S: CgSteps> Solve<'_, S> {
     /// r = b - A x, p = s = 0, and the sums.
     pub(super) fn single_start(&mut self) -> Result<()> {
         self.work.sums.stop = Some(CgSlot::STATE);
@@ -34,7 +33,7 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
     /// One iteration.
     pub(super) fn single_iteration(&mut self) -> Result<()> {
         let Parts { p, q: w, r, s, z: u, sums, .. } = self.work.parts();
-        let u = (!M::IS_IDENTITY).then_some(&*u);
+        let u = (!self.m.is_identity()).then_some(&*u);
         self.space.single_step(self.n, SingleVectors { u, w, p, s, x: self.x, r }, sums)?;
         self.single_product()
     }
@@ -44,14 +43,14 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
         let Solve { space, a, m, comm, work, .. } = self;
         let (n, space) = (self.n, *space);
         let Parts { q: w, r, z: u, sums, .. } = work.parts();
-        if M::IS_IDENTITY {
+        if m.is_identity() {
             a.apply_dot(space, r, w, sums, FusedSlot::DELTA)?;
         } else {
             m.apply(space, n, r, u)?;
             space.dot(n, r, u, sums, FusedSlot::GAMMA)?;
             a.apply_dot(space, u, w, sums, FusedSlot::DELTA)?;
         }
-        sums.complete(space, *comm, FusedSlot::sums(M::IS_IDENTITY))
+        sums.complete(space, *comm, FusedSlot::sums(m.is_identity()))
     }
 
     /// u, w and all sums for an r that no update computed.
@@ -67,10 +66,10 @@ impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
         if is_new {
             self.single_again()?;
         }
-        let Solve { space, n, a, comm, work, reductions, .. } = self;
+        let Solve { space, n, a, m, comm, work, reductions, .. } = self;
         let Parts { p, r, s, z: u, sums, .. } = work.parts();
         a.apply_dot(space, p, s, sums, FusedSlot::PS)?;
-        space.dot(*n, if M::IS_IDENTITY { r } else { u }, s, sums, FusedSlot::US)?;
+        space.dot(*n, if m.is_identity() { r } else { u }, s, sums, FusedSlot::US)?;
         *reductions += 1;
         sums.complete(space, *comm, FusedSlot::US..FusedSlot::PS + 1)
     }

@@ -8,12 +8,12 @@ use crate::space::Slice;
 use crate::sparse::Operator;
 
 /// The system of a solve with its memory. Each variant adds methods in a file of its own.
-pub(super) struct Solve<'a, S: CgSteps, M> {
+pub(super) struct Solve<'a, S: CgSteps> {
     pub space: &'a S,
     /// Number of owned unknowns.
     pub n: usize,
     pub a: &'a dyn Operator<S>,
-    pub m: &'a mut M,
+    pub m: &'a mut dyn Preconditioner<S>,
     pub comm: &'a dyn Collective<S>,
     pub b: &'a Slice<S, f64>,
     pub x: &'a mut Slice<S, f64>,
@@ -24,12 +24,12 @@ pub(super) struct Solve<'a, S: CgSteps, M> {
     pub launch: Option<&'a SingleLaunch<'a, S>>,
 }
 
-impl<S: CgSteps, M: Preconditioner<S>> Solve<'_, S, M> {
+impl<S: CgSteps> Solve<'_, S> {
     /// r = b - A x for single-reduction CG, in which r (u with a preconditioner) has room for ghosts. Overwrites u and q.
     pub(super) fn residual(&mut self) -> Result<()> {
-        let Solve { space, n, a, b, x, work, .. } = self;
+        let Solve { space, n, a, m, b, x, work, .. } = self;
         let Parts { q, r, z: u, .. } = work.parts();
-        let carrier = if M::IS_IDENTITY { &mut *r } else { u };
+        let carrier = if m.is_identity() { &mut *r } else { u };
         space.copy(*n, x, carrier)?;
         a.apply(space, carrier, q)?;
         space.axpby(*n, 1.0, b, -1.0, q, r)

@@ -10,8 +10,20 @@ use crate::space::Slice;
 
 /// An approximate inverse of an operator, as a Krylov method applies it.
 pub trait Preconditioner<S: Blas> {
-    /// Whether z is r itself. The method then keeps no z, calls no [`apply`](Self::apply) and reduces r.r only.
-    const IS_IDENTITY: bool = false;
+    /// Returns whether z is r itself. The method then keeps no z, calls no [`apply`](Self::apply) and reduces r.r only.
+    fn is_identity(&self) -> bool {
+        false
+    }
+
+    /// Returns whether an application only enqueues work on the space, so that it may be part of a recorded CUDA graph.
+    fn is_recordable(&self) -> bool {
+        true
+    }
+
+    /// Returns whether an application costs several products. The method then enqueues few iterations ahead of its convergence checks.
+    fn is_costly(&self) -> bool {
+        false
+    }
 
     /// z = M^-1 r over the `n` owned unknowns. Enqueues the same launches at every call and returns without waiting, so that an
     /// iteration can be recorded.
@@ -21,12 +33,32 @@ pub trait Preconditioner<S: Blas> {
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()>;
 }
 
+impl<S: Blas, P: Preconditioner<S> + ?Sized> Preconditioner<S> for &mut P {
+    fn is_identity(&self) -> bool {
+        (**self).is_identity()
+    }
+
+    fn is_recordable(&self) -> bool {
+        (**self).is_recordable()
+    }
+
+    fn is_costly(&self) -> bool {
+        (**self).is_costly()
+    }
+
+    fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
+        (**self).apply(space, n, r, z)
+    }
+}
+
 /// No preconditioning: z = r.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity;
 
 impl<S: Blas> Preconditioner<S> for Identity {
-    const IS_IDENTITY: bool = true;
+    fn is_identity(&self) -> bool {
+        true
+    }
 
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
         space.copy(n, r, z)
