@@ -48,6 +48,28 @@ KERNEL __launch_bounds__(THREADS) axpy(u64 n, double alpha, const double* x, dou
         [&](u64 i) { y[i] += alpha * x[i]; });
 }
 
+// d = alpha d + beta w (b - y), x += d; if y is null, x = d = beta w b.
+KERNEL __launch_bounds__(THREADS) relax(u64 n, double alpha, double beta, const double* w, const double* b, const double* y,
+                                        double* d, double* x) {
+    const double2 *w2 = (const double2*)w, *b2 = (const double2*)b, *y2 = (const double2*)y;
+    double2 *d2 = (double2*)d, *x2 = (double2*)x;
+    if (y == nullptr) {
+        for_pairs(
+            n,
+            [&](u64 i) { double2 u = w2[i], v = b2[i]; d2[i] = x2[i] = make_double2(beta * u.x * v.x, beta * u.y * v.y); },
+            [&](u64 i) { d[i] = x[i] = beta * w[i] * b[i]; });
+        return;
+    }
+    for_pairs(
+        n,
+        [&](u64 i) {
+            double2 u = w2[i], v = b2[i], a = y2[i], e = d2[i], z = x2[i];
+            e.x = alpha * e.x + beta * u.x * (v.x - a.x), e.y = alpha * e.y + beta * u.y * (v.y - a.y);
+            d2[i] = e, x2[i] = make_double2(z.x + e.x, z.y + e.y);
+        },
+        [&](u64 i) { d[i] = alpha * d[i] + beta * w[i] * (b[i] - y[i]), x[i] += d[i]; });
+}
+
 // STREAM's triad: a = b + factor c. Two loads per array are in flight in each thread; no item is used twice, so the accesses are
 // marked as streaming.
 KERNEL __launch_bounds__(THREADS) triad(u64 n, const double* b, double factor, const double* c, double* a) {

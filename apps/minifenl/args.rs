@@ -12,7 +12,7 @@ use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes, Operator, Preset, ProblemKind, RowLanes};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
@@ -158,6 +158,9 @@ pub struct Flags {
     /// Operator of CG: assembled (a stored matrix), matrix-free (products by elements, no matrix or graph) [default: assembled]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Operator>(Operator::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     operator: Option<Operator>,
+    /// Preconditioner of CG: auto, none, jacobi, chebyshev, mg (multigrid) [default: auto: none]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Preconditioning>>(Preconditioning::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    preconditioner: Option<Choice<Preconditioning>>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
     #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
@@ -253,6 +256,7 @@ impl Flags {
         deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);
         set(&mut deck.cg.variant, self.cg_variant);
         set(&mut deck.cg.operator, self.operator);
+        set(&mut deck.cg.preconditioner, self.preconditioner);
         set(&mut deck.matrix.format, self.format);
         set(&mut deck.matrix.values, self.matrix);
         set(&mut deck.matrix.lanes, self.lanes);

@@ -105,6 +105,21 @@ impl Blas for Cuda {
         enough("axpy", &[("x", x), ("y", y)], n)?;
         self.blas("axpy", self.walk(n), arguments![n as u64, alpha, x, y])
     }
+
+    fn relax(
+        &self,
+        n: usize,
+        [alpha, beta]: [f64; 2],
+        w: &CudaArray<f64>,
+        b: &CudaArray<f64>,
+        y: Option<&CudaArray<f64>>,
+        d: &mut CudaArray<f64>,
+        x: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        enough("relax", &[("w", w), ("b", b), ("y", y.unwrap_or(b)), ("d", d), ("x", x)], n)?;
+        let y = y.map_or(Argument::NULL, Argument::from);
+        self.blas("relax", self.walk(n), arguments![n as u64, alpha, beta, w, b, y, d, x])
+    }
 }
 
 impl Reductions<Cuda> {

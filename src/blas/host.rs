@@ -59,6 +59,31 @@ impl<S: HostSpace> Blas for S {
         self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| loops::axpy(alpha, x, y));
         Ok(())
     }
+
+    fn relax(
+        &self,
+        n: usize,
+        [alpha, beta]: [f64; 2],
+        w: &[f64],
+        b: &[f64],
+        y: Option<&[f64]>,
+        d: &mut [f64],
+        x: &mut [f64],
+    ) -> Result<()> {
+        let (w, b) = (first("relax", "w", w, n)?, first("relax", "b", b, n)?);
+        let (d, x) = (first_mut("relax", "d", d, n)?, first_mut("relax", "x", x, n)?);
+        let blocks = (d.par_chunks_mut(S::CHUNK).zip(x.par_chunks_mut(S::CHUNK)))
+            .zip(w.par_chunks(S::CHUNK).zip(b.par_chunks(S::CHUNK)));
+        match y {
+            None => self.for_each(blocks, |((d, x), (w, b))| loops::relax_first(beta, w, b, d, x)),
+            Some(y) => {
+                let y = first("relax", "y", y, n)?;
+                let blocks = blocks.zip(y.par_chunks(S::CHUNK));
+                self.for_each(blocks, |(((d, x), (w, b)), y)| loops::relax(alpha, beta, [w, b, y], d, x));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<S: HostSpace> Reductions<S> {
@@ -104,5 +129,11 @@ mod tests {
         Serial.axpy(1, -1.0, &x, &mut z).unwrap();
         assert_eq!(z, [6.0, 14.0]);
         assert!(Serial.axpy(3, 1.0, &x, &mut z).unwrap_err().to_string().contains("axpy: `x`"));
+        // d = 2 w b, x = d; then d = 0.5 d + 3 w (b - y), x += d.
+        let (w, b, y, mut d, mut x) = ([1.0, 0.5], [4.0, 6.0], [1.0, 2.0], [9.0; 2], [9.0; 3]);
+        Serial.relax(2, [7.0, 2.0], &w, &b, None, &mut d, &mut x).unwrap();
+        assert_eq!((d, x), ([8.0, 6.0], [8.0, 6.0, 9.0]));
+        Serial.relax(2, [0.5, 3.0], &w, &b, Some(&y), &mut d, &mut x).unwrap();
+        assert_eq!((d, x), ([13.0, 9.0], [21.0, 15.0, 9.0]));
     }
 }

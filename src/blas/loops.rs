@@ -23,6 +23,24 @@ pub(crate) fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += alpha * x);
 }
 
+/// d = alpha d + beta w (b - y), x += d
+#[inline(never)]
+pub(crate) fn relax(alpha: f64, beta: f64, [w, b, y]: [&[f64]; 3], d: &mut [f64], x: &mut [f64]) {
+    d.iter_mut().zip(x).zip(w.iter().zip(b).zip(y)).for_each(|((d, x), ((w, b), y))| {
+        *d = alpha * *d + beta * w * (b - y);
+        *x += *d;
+    });
+}
+
+/// x = d = beta w b
+#[inline(never)]
+pub(crate) fn relax_first(beta: f64, w: &[f64], b: &[f64], d: &mut [f64], x: &mut [f64]) {
+    d.iter_mut().zip(x).zip(w.iter().zip(b)).for_each(|((d, x), (w, b))| {
+        *d = beta * w * b;
+        *x = *d;
+    });
+}
+
 /// y = x + beta y
 #[inline(never)]
 pub(crate) fn extend(x: &[f64], beta: f64, y: &mut [f64]) {

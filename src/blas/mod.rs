@@ -134,4 +134,21 @@ pub trait Blas: ExecutionSpace {
     /// # Errors
     /// As [`dot`](Self::dot).
     fn axpy(&self, n: usize, alpha: f64, x: &Slice<Self, f64>, y: &mut Slice<Self, f64>) -> Result<()>;
+
+    /// d = alpha d + beta w (b - y) and x += d, item by item: the vector updates of a step of Chebyshev's iteration for the inverse
+    /// diagonal w and y = A x. Without y, x = d = beta w b, which is the first step from x = 0. Reads 40 and writes 16 bytes per item,
+    /// 6 flops; without y 16 and 16 bytes, 2 flops.
+    ///
+    /// # Errors
+    /// As [`dot`](Self::dot).
+    fn relax(
+        &self,
+        n: usize,
+        coefficients: [f64; 2],
+        w: &Slice<Self, f64>,
+        b: &Slice<Self, f64>,
+        y: Option<&Slice<Self, f64>>,
+        d: &mut Slice<Self, f64>,
+        x: &mut Slice<Self, f64>,
+    ) -> Result<()>;
 }

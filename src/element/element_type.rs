@@ -137,6 +137,12 @@ impl ElementType {
         self.row().degree
     }
 
+    /// Returns the type of degree 1 with the same corners.
+    pub fn of_degree_one(self) -> Self {
+        let alike = |of: &Row| of.degree == 1 && of.shape as usize == self.shape() as usize;
+        ROWS.iter().find(|row| alike(row)).map_or(self, |row| row.of)
+    }
+
     /// Returns the number of reference coordinates.
     pub const fn dim(self) -> usize {
         if matches!(self.shape(), Shape::Triangle | Shape::Quadrilateral) { 2 } else { 3 }

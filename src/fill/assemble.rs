@@ -143,6 +143,13 @@ pub trait Assemble: Formats {
         residual: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
+    /// Overwrites the first items of `inverse`, one per row, with the reciprocals of the diagonal of the assembled matrix; NaN where an entry is
+    /// not positive. Reads 8 bytes per row on a host, and the table with its places on a GPU.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for a short array, [`Error::Invalid`](crate::Error::Invalid) on a host for a row without a diagonal.
+    fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut Slice<Self, f64>) -> Result<()>;
+
     /// Returns the bytes in use while [`stored_system`](Self::stored_system) makes the system, and then, of pattern and matrix: `pattern`
     /// are those of the pattern before.
     fn system_bytes(strategy: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2];

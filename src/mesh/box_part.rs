@@ -57,6 +57,11 @@ impl BoxParts {
         Ok(BoxParts { spec: *spec, share })
     }
 
+    /// Returns the nodes that `rank` owns.
+    pub(super) fn owned(&self, rank: usize) -> IndexBox {
+        self.share.of_rank(rank as u64)
+    }
+
     /// Computes the part of `rank`.
     ///
     /// # Errors

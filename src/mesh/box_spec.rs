@@ -75,6 +75,21 @@ impl BoxSpec {
         self.imbalance
     }
 
+    /// Returns the box with about half as many cells along the axes whose cells are the shortest, so that cells become cubes: for elements
+    /// of degree 2 the box of their corners. `None` where no axis has two cells.
+    pub fn coarsened(&self, degree: usize) -> Option<Self> {
+        let cells = self.nodes.map(|nodes| nodes - 1);
+        if degree == 2 {
+            return Some(BoxSpec { nodes: cells.map(|cells| cells / 2 + 1), ..*self });
+        }
+        let spacing = |axis: usize| self.size[axis] / cells[axis] as f64;
+        let halves = (0..3).filter(|&axis| cells[axis] > 1);
+        let shortest = halves.clone().map(spacing).fold(f64::INFINITY, f64::min);
+        let mut nodes = self.nodes;
+        halves.clone().filter(|&axis| spacing(axis) <= 1.5 * shortest).for_each(|axis| nodes[axis] = cells[axis].div_ceil(2) + 1);
+        (nodes != self.nodes).then_some(BoxSpec { nodes, ..*self })
+    }
+
     /// Returns the number of nodes along each axis.
     pub fn nodes(&self) -> [u64; 3] {
         self.nodes

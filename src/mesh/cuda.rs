@@ -1,11 +1,14 @@
 //! Meshes on a GPU: launches of `kernels/mesh.cu`, which make the tables of a part of the box from its index boxes.
 
+use super::grid_matrix::grid_matrix;
 use super::kernel_files::MESH;
-use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace};
+use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace, Stencil};
+use crate::comm::{Communicator, Map};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{ExecutionSpace, Serial};
+use crate::space::{ExecutionSpace, Serial, Threads, allowed_cores};
+use crate::sparse::CrsMatrix;
 use crate::{LocalOrdinal, Result};
 
 const THREADS: u32 = 256;
@@ -55,6 +58,17 @@ impl MeshSpace for Cuda {
 
     fn take_mesh(&self, mesh: Mesh) -> Result<Mesh<CudaMemory>> {
         mesh.upload(self)
+    }
+
+    fn grid_matrix(
+        &self,
+        comm: &dyn Communicator,
+        meshes: [&Mesh<CudaMemory>; 2],
+        stencils: &[Stencil; 3],
+        dofs: usize,
+    ) -> Result<(CrsMatrix<f64, CudaMemory>, Map)> {
+        let (matrix, map) = grid_matrix(&Threads::new(allowed_cores())?, comm, meshes, stencils, dofs)?;
+        Ok((matrix.upload(self)?, map))
     }
 
     fn check_inside(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {

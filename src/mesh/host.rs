@@ -4,11 +4,14 @@
 //! Corners of an element go around the bottom and then around the top, as [`Mesh`] says. Meanwhile generation reads a
 //! table of 4 bytes per node: grid position -> local node.
 
+use super::grid_matrix::grid_matrix;
 use super::point::{faces_of, number_of};
-use super::{BoxPart, ElemNode, Face, Mesh, MeshSpace};
+use super::{BoxPart, ElemNode, Face, Mesh, MeshSpace, Stencil};
+use crate::comm::{Communicator, Map};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
 use crate::space::{HostSpace, try_zeroed};
+use crate::sparse::CrsMatrix;
 use crate::{Error, LocalOrdinal, Result, element};
 use rayon::prelude::*;
 
@@ -36,6 +39,16 @@ impl<S: HostSpace> MeshSpace for S {
 
     fn take_mesh(&self, mesh: Mesh) -> Result<Mesh> {
         Ok(mesh)
+    }
+
+    fn grid_matrix(
+        &self,
+        comm: &dyn Communicator,
+        meshes: [&Mesh; 2],
+        stencils: &[Stencil; 3],
+        dofs: usize,
+    ) -> Result<(CrsMatrix, Map)> {
+        grid_matrix(self, comm, meshes, stencils, dofs)
     }
 
     fn check_inside(&self, mesh: &Mesh) -> Result<()> {

@@ -142,8 +142,21 @@ impl<M: MemorySpace> Mesh<M> {
         }
     }
 
+    /// Returns the local index of an owned node by its grid point; of listed nodes in O(log nodes).
+    pub(super) fn owned_node(&self, point: [u64; 3]) -> Option<LocalOrdinal> {
+        if !self.part.owned().contains(point) {
+            return None;
+        }
+        let Some(Listed { ids, interior }) = &self.listed else { return Some(self.part.local_node(point)) };
+        // Interior nodes ascend, and so do the other owned ones behind them.
+        let id = IndexBox::whole(self.spec().nodes()).position(point);
+        let (inner, outer) = ids[..self.map.owned_count()].split_at(*interior);
+        let found = inner.binary_search(&id).or_else(|_| outer.binary_search(&id).map(|at| interior + at));
+        found.ok().map(|at| at as LocalOrdinal)
+    }
+
     /// Returns the grid point of a local node.
-    fn grid_point(&self, node: LocalOrdinal) -> [u64; 3] {
+    pub(super) fn grid_point(&self, node: LocalOrdinal) -> [u64; 3] {
         match &self.listed {
             Some(listed) => IndexBox::whole(self.spec().nodes()).at(listed.ids[node as usize]),
             None => self.part.node_index(node),

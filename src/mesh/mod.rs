@@ -33,6 +33,7 @@ mod coordinate_map;
 mod cuda;
 mod elem_node;
 mod element_part;
+mod grid_matrix;
 mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
@@ -53,6 +54,7 @@ pub use box_part::{BoxPart, BoxParts, PartNeighbour};
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
+pub use grid_matrix::Stencil;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
@@ -62,6 +64,8 @@ pub use reorder::Numbering;
 pub use sizes::Sizes;
 
 use crate::Result;
+use crate::comm::{Communicator, Map};
+use crate::sparse::CrsMatrix;
 use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
 
 /// An execution space that makes the tables of a box and works on them.
@@ -131,6 +135,20 @@ pub trait MeshSpace: ExecutionSpace {
         value: f64,
         vector: &mut Slice<Self, f64>,
     ) -> Result<()>;
+
+    /// Makes this rank's rows of the matrix of three stencils between two meshes of one box, rows and columns, for `dofs` interleaved
+    /// unknowns per node; and the map of its columns. Collective. The host computes it, 12 bytes per entry.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for stencils of other grids, [`Error::OutOfMemory`](crate::Error::OutOfMemory), on one rank with
+    /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
+    fn grid_matrix(
+        &self,
+        comm: &dyn Communicator,
+        meshes: [&Mesh<Self::Memory>; 2],
+        stencils: &[Stencil; 3],
+        dofs: usize,
+    ) -> Result<(CrsMatrix<f64, Self::Memory>, Map)>;
 
     /// Returns 1 for each node, owned and ghost, that lies on one of the faces, and 0 for the others, `[node]`.
     ///

@@ -13,6 +13,7 @@ mod model;
 mod nodes;
 mod operator;
 mod parse;
+mod preconditioning;
 mod preset;
 mod shape;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use kind::ProblemKind;
 pub use lanes::RowLanes;
 pub use nodes::Nodes;
 pub use operator::Operator;
+pub use preconditioning::Preconditioning;
 pub use preset::Preset;
 
 use crate::comm::Transport;
@@ -215,6 +217,9 @@ pub struct CgDeck {
     /// What the solution multiplies by: a stored matrix or the elements.
     #[serde(with = "by_name")]
     pub operator: Operator,
+    /// What approximates the inverse of the matrix.
+    #[serde(with = "by_name")]
+    pub preconditioner: Choice<Preconditioning>,
 }
 
 impl Default for CgDeck {
@@ -225,6 +230,7 @@ impl Default for CgDeck {
             iterations: None,
             variant: Choice::default(),
             operator: Operator::default(),
+            preconditioner: Choice::default(),
         }
     }
 }

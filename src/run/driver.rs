@@ -4,7 +4,7 @@ use super::bandwidth::bandwidth;
 use super::choices::forecast;
 use super::deck::Chosen;
 use super::judged::{Run, judged, on_host};
-use super::problem::Case;
+use super::problem::{Case, coarse_meshes};
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::Solution;
@@ -157,7 +157,11 @@ pub fn solution_on<S: Job>(
         // One large mapping costs less than many.
         agree(comm, phases.time("memory", || space.reserve(needed.peak())))?;
     }
-    let mesh = phases.time("mesh", || made(space, comm, deck.mesh.element, part))?;
+    let (mesh, coarse) = phases.time("mesh", || {
+        let mesh = made(space, comm, deck.mesh.element, part)?;
+        let coarse = coarse_meshes(space, deck, comm, &mesh)?;
+        Ok((mesh, coarse))
+    })?;
 
     // 2. The graph of the matrix, if there is one: that of the nodes, expanded to unknowns.
     let mut graph = None;
@@ -181,7 +185,7 @@ pub fn solution_on<S: Job>(
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
     comm.enter_phase("set-up");
     let problem = phases.time("setup", || {
-        let input = ProblemInput { deck, links: &links, mesh: &mesh, phases: &phases, progress };
+        let input = ProblemInput { deck, links: &links, mesh: &mesh, coarse: &coarse, phases: &phases, progress };
         let problem = Problem::new(space, input, graph)?;
         space.fence().map(|()| problem)
     });

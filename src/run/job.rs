@@ -10,9 +10,10 @@ use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
 use crate::solve::CgSteps;
 use crate::space::Scan;
+use crate::sparse::Spmv;
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Staging {
+pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Spmv + Staging {
     /// A point in the order of work.
     type Mark;
 

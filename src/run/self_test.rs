@@ -201,7 +201,7 @@ fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
         let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
         let (phases, links) = (Phases::default(), &Links::staged(&Solo));
         let (mesh, phases, progress) = (&mesh, &phases, &silent);
-        let input = ProblemInput { deck, links, mesh, phases, progress };
+        let input = ProblemInput { deck, links, mesh, coarse: &[], phases, progress };
         let mut problem = Problem::new(space, input, Some(graph))?;
         let n = problem.rows();
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =

@@ -214,7 +214,7 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let (table, rows) = (&mesh.elem_node, mesh.map.owned_count());
     let in_graph =
         peak_of(&mut || graph = Some(graph::build(space, table, rows, deck.graph.strategy.or_default()).unwrap()));
-    let input = || ProblemInput { deck, links: &links, mesh: &mesh, phases: &phases, progress: &progress };
+    let input = || ProblemInput { deck, links: &links, mesh: &mesh, coarse: &[], phases: &phases, progress: &progress };
     let mut problem = None;
     let mut new = || problem = Some(Problem::new(space, input(), graph.take()).unwrap());
     let in_setup = peak_of(&mut new);

@@ -13,12 +13,13 @@
 
 use super::adds::HEAT_THREADS;
 use super::equation::work_bytes;
+use super::system::{check_tables, positions};
 use super::worksets::operand_bytes;
 use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method, gather};
 use crate::element::equations::{Heat, Model};
 use crate::element::{Analytic, Basis, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
-use crate::fill::kernel_files::HEAT;
+use crate::fill::kernel_files::{FILL, HEAT};
 use crate::fill::{
     Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
     Workset, heat_on_hex8, no_kernel, norms, step_of,
@@ -219,6 +220,22 @@ impl Assemble for Cuda {
             Kernels::Fused(heat) => fill.heat(NAME, view, HeatInput { node_coord, temperature: unknowns, heat: *heat }),
             Kernels::Equation(kernel) => fill.equation(NAME, kernel, input, view),
         }
+    }
+
+    fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut CudaArray<f64>) -> Result<()> {
+        const NAMES: [&str; 3] = ["inverse_diagonal_u8", "inverse_diagonal_u16", "inverse_diagonal_u32"];
+        let (layout, places) = (system.matrix.layout(), &system.places);
+        check_tables("inverse_diagonal", places, layout)?;
+        check_at_least("inverse_diagonal", "inverse", inverse.len(), layout.rows)?;
+        let (elem_node, (positions, kind)) = (places.elem_node(), positions(places));
+        let (nodes, nn) = (elem_node.nodes(), elem_node.nodes_per_elem());
+        let slots = elem_node.elem_count() * nn;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            slots as u64, layout.rows as u64, nn as u32, layout.shift, nodes, positions, layout.starts,
+            system.matrix.values(), inverse,
+        ];
+        self.launch(&FILL, NAMES[kind], Grid::cover(slots, 256), arguments)
     }
 
     fn stored_bytes(assembly: &CudaAssembly) -> u64 {

@@ -81,13 +81,18 @@ impl<'a> SystemView<'a> {
         crate::blas::Blas::fill(self.space, self.rows(), 0.0, self.residual)
     }
 
-    /// Returns the positions and the number of their integer type: 0 for `u8`, 1 for `u16`, 2 for `u32`.
+    /// As [`positions`], of the system's table.
     pub(super) fn positions(&self) -> (Argument, usize) {
-        match self.places.positions() {
-            Positions::U8(positions) => (positions.into(), 0),
-            Positions::U16(positions) => (positions.into(), 1),
-            Positions::U32(positions) => (positions.into(), 2),
-        }
+        positions(self.places)
+    }
+}
+
+/// Returns the positions and the number of their integer type: 0 for `u8`, 1 for `u16`, 2 for `u32`.
+pub(super) fn positions(places: &ElemGraph<CudaMemory>) -> (Argument, usize) {
+    match places.positions() {
+        Positions::U8(positions) => (positions.into(), 0),
+        Positions::U16(positions) => (positions.into(), 1),
+        Positions::U32(positions) => (positions.into(), 2),
     }
 }
 

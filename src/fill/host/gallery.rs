@@ -23,7 +23,8 @@ use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
 use crate::space::{HostMemory, HostSpace};
 use crate::sparse::{HostMatrix, MatrixStorage};
-use crate::{Error, Result};
+use crate::{Error, LocalOrdinal, Result};
+use rayon::prelude::*;
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
@@ -197,6 +198,21 @@ impl<S: HostSpace> Assemble for S {
         residual: &mut [f64],
     ) -> Result<()> {
         (assembly.work)(self, node_coord, unknowns, system, residual)
+    }
+
+    fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut [f64]) -> Result<()> {
+        let matrix = system.matrix.assembled();
+        let rows = matrix.graph().rows();
+        check_at_least("inverse_diagonal", "inverse", inverse.len(), rows)?;
+        let blocks = inverse[..rows].par_chunks_mut(S::CHUNK).enumerate();
+        self.try_for_each(blocks, |(block, inverse)| {
+            for (row, inverse) in (block * S::CHUNK..).zip(inverse) {
+                let value = matrix.get(row, row as LocalOrdinal);
+                let value = value.ok_or_else(|| Error::Invalid(format!("row {row} has no entry on the diagonal")))?;
+                *inverse = if value > 0.0 { value.recip() } else { f64::NAN };
+            }
+            Ok(())
+        })
     }
 
     fn stored_bytes(assembly: &HostAssembly<S>) -> u64 {

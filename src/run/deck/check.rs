@@ -22,6 +22,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("cg.max_iterations", "cg-max"),
     ("cg.iterations", "cg-iterations"),
     ("cg.variant", "cg-variant"),
+    ("cg.preconditioner", "preconditioner"),
     ("problem.kind", "problem"),
     ("matrix.values", "matrix"),
     ("graph.strategy", "graph"),

@@ -1,6 +1,6 @@
 //! What a deck means for problem, element and operator: its element kernel, its numbers of nodes and iterations.
 
-use super::{Choice, Deck, Operator, Preset, ProblemKind, RowLanes};
+use super::{Choice, Deck, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
 use crate::fill::{Kernel, Strategy, Workset};
@@ -82,6 +82,11 @@ impl Deck {
             deck.matrix.lanes = RowLanes::Warp;
         }
         deck
+    }
+
+    /// The preconditioner of the linear solves.
+    pub fn preconditioning(&self) -> Preconditioning {
+        self.cg.preconditioner.or_default()
     }
 
     /// Whether a run stores a matrix.

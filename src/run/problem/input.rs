@@ -12,6 +12,8 @@ pub struct ProblemInput<'a, S: Job> {
     pub links: &'a Links<'a, S>,
     /// The tables of this rank.
     pub mesh: &'a Mesh<S::Memory>,
+    /// Meshes of coarser boxes, finest first, for a multigrid preconditioner.
+    pub coarse: &'a [Mesh<S::Memory>],
     /// Receives the times.
     pub phases: &'a Phases,
     /// Receives progress.

@@ -3,7 +3,7 @@
 use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
-use crate::Result;
+use crate::{Error, Result};
 use crate::fill::{Additions, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
@@ -134,6 +134,22 @@ impl<S: Job> Linear<S> {
         }
     }
 
+    /// The stored matrix as products read it.
+    pub fn stored_operator(&self) -> Result<&dyn Operator<S>> {
+        match self {
+            Linear::Matrix(stored) => Ok(S::operator(&stored.system.matrix)),
+            Linear::Elements(_) => Err(no_diagonal()),
+        }
+    }
+
+    /// Overwrites the first items of a vector with the reciprocals of the diagonal.
+    pub fn inverse_diagonal(&self, space: &S, inverse: &mut Slice<S, f64>) -> Result<()> {
+        match self {
+            Linear::Matrix(stored) => space.inverse_diagonal(&stored.system, inverse),
+            Linear::Elements(_) => Err(no_diagonal()),
+        }
+    }
+
     /// The calls of contractions by all assemblies so far.
     pub fn contractions(&self) -> ContractionCalls {
         match self {
@@ -168,4 +184,9 @@ impl<S: Job> Linear<S> {
             Linear::Elements(_) => None,
         }
     }
+}
+
+/// Refuses preconditioners of an operator whose diagonal is not known; the deck's check comes first.
+fn no_diagonal() -> Error {
+    Error::Invalid("preconditioner: expected an assembled matrix".into())
 }

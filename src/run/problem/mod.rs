@@ -17,6 +17,7 @@ mod discrete;
 mod format_tests;
 mod input;
 mod linear;
+mod multigrid;
 #[cfg(test)]
 mod matrix_free_tests;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use auto_format::ChosenFormat;
 pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use input::ProblemInput;
+pub(super) use multigrid::coarse_meshes;
 
 use super::deck::Choice;
 use super::{Event, Job};
@@ -41,6 +43,7 @@ use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
 use discrete::{Discrete, Marks, step};
 use linear::Linear;
+use multigrid::Multigrid;
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
@@ -54,6 +57,7 @@ pub struct Problem<'a, S: Job> {
     linear: Linear<S>,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
+    preconditioner: Option<Multigrid<'a, S>>,
     /// Work whose time is not read yet: a device passes its marks later.
     marks: Marks<S>,
     /// The linear solve that ended Newton's iteration.
@@ -82,11 +86,13 @@ impl<'a, S: Job> Problem<'a, S> {
         // What follows has collective calls of its own: no rank may enter it alone.
         let halo = agree(links.comm(), links.halo(space, discrete.map()))?;
         marks.push(("setup/halo", before, space.mark()?));
+        let linear = match graph {
+            Some(graph) => Linear::matrix(&discrete, graph, &mut marks)?,
+            None => Linear::elements(&discrete, &mut marks)?,
+        };
         let mut problem = Problem {
-            linear: match graph {
-                Some(graph) => Linear::matrix(&discrete, graph, &mut marks)?,
-                None => Linear::elements(&discrete, &mut marks)?,
-            },
+            preconditioner: Multigrid::new(&discrete, &linear, &mut marks)?,
+            linear,
             discrete,
             halo,
             workspace: step(space, &mut marks, "setup/cg", || match variant {
@@ -201,7 +207,15 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         if S::SYNCHRONOUS || !self.halo.is_empty() {
             self.timed("ghosts", |this| this.halo.update(this.discrete.space, unknowns))?;
         }
-        self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)
+        self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)?;
+        match self.preconditioner.take() {
+            None => Ok(()),
+            Some(mut preconditioner) => {
+                let assembled = self.timed("preconditioner", |_| preconditioner.assemble(unknowns));
+                self.preconditioner = Some(preconditioner);
+                assembled
+            }
+        }
     }
 
     fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
@@ -209,22 +223,31 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let &ProblemInput { deck, links, phases, progress, .. } = &discrete.input;
         let (space, apart) = (discrete.space, links.apart(discrete.interior_rows()));
         self.linear.update(discrete, &mut self.marks)?;
+        if let Some(preconditioner) = &mut self.preconditioner {
+            step(space, &mut self.marks, "preconditioner", || preconditioner.prepare(discrete, &self.linear))?;
+        }
         let before = space.mark()?;
         space.fill(discrete.map().owned_count(), 0.0, delta)?;
         let params = deck.cg_params();
         let observe = &mut |iteration, norm| progress(Event::Cg(iteration, norm));
         // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
         let launch = match deck.cg.variant {
-            Choice::Auto if links.is_alone() => self.linear.single_launch(space)?,
+            Choice::Auto if links.is_alone() && self.preconditioner.is_none() => self.linear.single_launch(space)?,
             _ => None,
         };
         let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
-        let (solved, times) = linear.with_operator(discrete, false, |local| {
+        // A cycle takes the rounded values where products read such, and CG those that were assembled.
+        let preconditioner = &mut self.preconditioner;
+        let (solved, times) = linear.with_operator(discrete, preconditioner.is_some(), |local| {
             let operator = DistributedOperator::new(local, halo, apart)?;
-            let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
-            let solved = match &launch {
-                Some(launch) => cg_single_launch(space, launch, &mut system, delta, params, workspace, observe),
-                None => cg(space, &mut system, delta, params, workspace, observe),
+            let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
+            let solved = match (&launch, preconditioner) {
+                (_, Some(preconditioner)) => preconditioner.with_cycle(discrete, linear, |cycle| {
+                    let mut system = LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: residual };
+                    cg(space, &mut system, delta, params, workspace, observe)
+                }),
+                (Some(launch), None) => cg_single_launch(space, launch, &mut { system }, delta, params, workspace, observe),
+                (None, None) => cg(space, &mut { system }, delta, params, workspace, observe),
             };
             Ok::<_, Error>((solved, operator.times()))
         })?;

@@ -16,7 +16,7 @@ fn assembled<R>(work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
     let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
     let input =
-        ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh: &mesh, phases: &phases, progress: &silent };
+        ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh: &mesh, coarse: &[], phases: &phases, progress: &silent };
     let mut problem = Problem::new(&Serial, input, Some(graph)).unwrap();
     let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
     problem.assemble(&mut x, &mut residual).unwrap();

@@ -1,0 +1,223 @@
+//! The preconditioner of a problem on a box, and its coarser boxes: meshes, operators by the same element kernels, transfers.
+//!
+//! ```text
+//! box of level l + 1    about half the cells of level l along its shortest edges; elements of degree 2 go to degree 1 on their cells first
+//! operator              assembled on that box at the interpolated unknowns, with the same boundary conditions
+//! transfers             linear interpolation by indices, without entries at fixed nodes, and its transpose
+//! ```
+
+use super::discrete::{Discrete, Marks};
+use super::input::ProblemInput;
+use super::linear::Linear;
+use crate::Result;
+use crate::comm::{Communicator, Halo, Map, agree};
+use crate::graph;
+use crate::mesh::{BoxPart, Face, Mesh, Stencil};
+use crate::run::deck::Preconditioning;
+use crate::run::driver::made;
+use crate::run::{Deck, Job};
+use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
+use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::{CrsMatrix, Operator};
+
+/// Nodes of a box that is not coarsened any more.
+const FEW: u64 = 300;
+/// Seed of the vector from which eigenvalues are estimated.
+const SEED: u64 = 0x6569_6765;
+
+/// Makes the meshes of the coarser boxes, finest first, as long as each rank owns nodes of them. All ranks call it together.
+///
+/// # Errors
+/// Those of the meshes.
+pub(in crate::run) fn coarse_meshes<S: Job>(
+    space: &S,
+    deck: &Deck,
+    comm: &dyn Communicator,
+    fine: &Mesh<S::Memory>,
+) -> Result<Vec<Mesh<S::Memory>>> {
+    let (mut meshes, mut spec, mut element) = (Vec::new(), *fine.spec(), fine.element);
+    while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
+        let Some(coarser) = spec.coarsened(element.degree()) else { break };
+        let Ok(part) = BoxPart::new(&coarser, comm.rank(), comm.size()) else { break };
+        (spec, element) = (coarser, element.of_degree_one());
+        meshes.push(made(space, comm, element, part)?);
+    }
+    Ok(meshes)
+}
+
+/// A matrix on a mesh, with the exchange of its columns.
+struct OnMesh<'a, S: Job> {
+    discrete: Discrete<'a, S>,
+    linear: Linear<S>,
+    halo: Halo<S>,
+    unknowns: Array<S, f64>,
+    residual: Array<S, f64>,
+    /// Interpolates the unknowns of the next finer box, where the matrix depends on them; with room for these, and their number.
+    sampling: Option<(DistributedMatrix<S>, Array<S, f64>, usize)>,
+}
+
+/// The levels of a problem.
+pub(super) struct Multigrid<'a, S: Job> {
+    coarse: Vec<OnMesh<'a, S>>,
+    hierarchy: Hierarchy<S>,
+    /// Exchanges the ghosts of the finest level within a cycle.
+    halo: Halo<S>,
+}
+
+/// Makes the matrix of stencils between two meshes, rows and columns.
+fn between<S: Job>(
+    fine: &Discrete<'_, S>,
+    meshes: [&Mesh<S::Memory>; 2],
+    stencil: impl Fn(usize) -> Stencil,
+) -> Result<DistributedMatrix<S>> {
+    let (links, dofs) = (fine.input.links, fine.case.model.dofs());
+    let rows: (CrsMatrix<f64, S::Memory>, Map) =
+        fine.space.grid_matrix(links.comm(), meshes, &[0, 1, 2].map(stencil), dofs)?;
+    agree(links.comm(), DistributedMatrix::new(fine.space, links, rows))
+}
+
+/// Makes the transfers between two meshes.
+fn transfer<S: Job>(fine: &Discrete<'_, S>, finer: &Mesh<S::Memory>, coarser: &Mesh<S::Memory>) -> Result<Transfer<S>> {
+    const ENDS: [[Face; 2]; 3] = [[Face::XMin, Face::XMax], [Face::YMin, Face::YMax], [Face::ZMin, Face::ZMax]];
+    let fixed = fine.case.fixed_faces();
+    let interpolation = |axis: usize| {
+        let [rows, columns] = [finer, coarser].map(|mesh| mesh.spec().nodes()[axis]);
+        Stencil::linear(rows, columns).without_ends(ENDS[axis].map(|face| fixed.contains(&face)))
+    };
+    Ok(Transfer {
+        prolongation: between(fine, [finer, coarser], interpolation)?,
+        restriction: between(fine, [coarser, finer], |axis| interpolation(axis).transposed())?,
+    })
+}
+
+impl<'a, S: Job> OnMesh<'a, S> {
+    /// Prepares the matrix of a coarser mesh beside that of the next finer one.
+    fn new(fine: &Discrete<'a, S>, finer: &Mesh<S::Memory>, mesh: &'a Mesh<S::Memory>) -> Result<Self> {
+        let ProblemInput { deck, links, phases, progress, .. } = fine.input;
+        let (space, comm, mut unused) = (fine.space, links.comm(), Marks::<S>::new());
+        let input = ProblemInput { deck, links, mesh, coarse: &[], phases, progress };
+        let discrete = agree(comm, Discrete::new(space, input))?;
+        let strategy = deck.graph.strategy.or_default();
+        let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
+        let graph = agree(comm, nodes.and_then(|nodes| space.dof_graph(nodes, discrete.case.model.dofs())))?;
+        let linear = Linear::matrix(&discrete, graph, &mut unused)?;
+        let halo = agree(comm, links.halo(space, discrete.map()))?;
+        let sampling = if deck.problem.kind.is_linear() {
+            None
+        } else {
+            let spacing = |axis: usize| [mesh, finer].map(|mesh| mesh.spec().nodes()[axis]);
+            let sampling = between(fine, [mesh, finer], |axis| {
+                let [rows, columns] = spacing(axis);
+                Stencil::linear(rows, columns)
+            })?;
+            let room = agree(comm, space.zeros(sampling.matrix().graph().columns()))?;
+            Some((sampling, room, discrete.case.model.dofs() * finer.map.owned_count()))
+        };
+        let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
+        let vectors = space.zeros(columns).and_then(|unknowns| Ok((unknowns, space.zeros(rows)?)));
+        let (unknowns, residual) = agree(comm, vectors)?;
+        Ok(OnMesh { discrete, linear, halo, unknowns, residual, sampling })
+    }
+
+    /// Assembles at the unknowns of the next finer box.
+    fn assemble(&mut self, finer: &Slice<S, f64>) -> Result<()> {
+        let (space, mut unused) = (self.discrete.space, Marks::<S>::new());
+        let unknowns = S::Memory::slice_mut(&mut self.unknowns);
+        if let Some((sampling, room, count)) = &mut self.sampling {
+            let room = S::Memory::slice_mut(room);
+            space.copy(*count, finer, room)?;
+            sampling.apply(space, room, unknowns)?;
+            self.halo.update(space, unknowns)?;
+        }
+        let residual = S::Memory::slice_mut(&mut self.residual);
+        self.linear.assemble(&self.discrete, unknowns, residual, &mut unused)
+    }
+}
+
+impl<'a, S: Job> Multigrid<'a, S> {
+    /// Prepares all levels; `None` without a preconditioner. All ranks call it together.
+    pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
+        let (space, ProblemInput { deck, links, mesh, coarse: meshes, .. }) = (fine.space, &fine.input);
+        let smoothing = match deck.preconditioning() {
+            Preconditioning::None => return Ok(None),
+            Preconditioning::Jacobi => Smoothing::JACOBI,
+            Preconditioning::Chebyshev => Smoothing::ALONE,
+            Preconditioning::Multigrid => Smoothing::FOR_CYCLES,
+        };
+        let before = space.mark()?;
+        let all: Vec<&Mesh<S::Memory>> = [*mesh].into_iter().chain(*meshes).collect();
+        let pairs = all.iter().zip(*meshes);
+        let coarse = pairs.map(|(finer, mesh)| OnMesh::new(fine, finer, mesh)).collect::<Result<Vec<_>>>()?;
+        let mut levels: Vec<Level<S>> = Vec::new();
+        let matrices = [linear].into_iter().chain(coarse.iter().map(|coarse| &coarse.linear));
+        for (at, linear) in matrices.enumerate() {
+            let below = meshes.get(at).map(|coarser| transfer(fine, all[at], coarser)).transpose()?;
+            let above = levels.last().and_then(Level::transfer);
+            let level = linear.stored_operator().and_then(|operator| Level::new(space, operator, above, below));
+            levels.push(agree(links.comm(), level)?);
+        }
+        let rows = coarse.last().map_or(0, |coarse| coarse.discrete.map().owned_count());
+        let hierarchy = Hierarchy::new(space, links, levels, rows, smoothing)?;
+        let halo = agree(links.comm(), links.halo(space, fine.map()))?;
+        marks.push(("setup/preconditioner", before, space.mark()?));
+        Ok(Some(Multigrid { coarse, hierarchy, halo }))
+    }
+
+    /// Assembles the coarser matrices at the unknowns of the finest level.
+    pub fn assemble(&mut self, unknowns: &Slice<S, f64>) -> Result<()> {
+        let mut finer: &Slice<S, f64> = unknowns;
+        for coarse in &mut self.coarse {
+            coarse.assemble(finer)?;
+            finer = S::Memory::slice(&coarse.unknowns);
+        }
+        Ok(())
+    }
+
+    /// Prepares smoothers and the last level for the values that were assembled. All ranks call it together.
+    pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<()> {
+        let (space, links, mut unused) = (fine.space, fine.input.links, Marks::<S>::new());
+        for coarse in &mut self.coarse {
+            coarse.linear.update(&coarse.discrete, &mut unused)?;
+        }
+        let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
+        for (level, linear) in self.hierarchy.levels.iter_mut().zip(matrices) {
+            linear.inverse_diagonal(space, S::Memory::slice_mut(&mut level.inverse))?;
+        }
+        let Multigrid { coarse, hierarchy, halo } = self;
+        let mut parts = vec![(fine, linear, halo)];
+        parts.extend(coarse.iter_mut().map(|OnMesh { discrete, linear, halo, .. }| (&*discrete, &*linear, halo)));
+        let meshes: Vec<&Discrete<'a, S>> = parts.iter().map(|part| part.0).collect();
+        with_operators(parts, |operators| {
+            hierarchy.prepare(space, links, &operators, |at, vector| meshes[at].scatter_by_id(SEED, vector))
+        })
+    }
+
+    /// Calls `work` with the cycle.
+    pub fn with_cycle<R>(
+        &mut self,
+        fine: &Discrete<'a, S>,
+        linear: &Linear<S>,
+        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+    ) -> Result<R> {
+        let Multigrid { coarse, hierarchy, halo } = self;
+        let mut parts = vec![(fine, linear, halo)];
+        parts.extend(coarse.iter_mut().map(|OnMesh { discrete, linear, halo, .. }| (&*discrete, &*linear, halo)));
+        with_operators(parts, |operators| work(&mut hierarchy.cycle(operators)))
+    }
+}
+
+/// A matrix on a mesh with its exchange, lent.
+type Part<'p, 'a, S> = (&'p Discrete<'a, S>, &'p Linear<S>, &'p mut Halo<S>);
+
+/// Calls `work` with the distributed operators of the levels.
+fn with_operators<'p, 'a, S: Job, R>(
+    parts: Vec<Part<'p, 'a, S>>,
+    work: impl FnOnce(Vec<&dyn Operator<S>>) -> Result<R>,
+) -> Result<R> {
+    let distributed = |(discrete, linear, halo): Part<'p, 'a, S>| {
+        let interior = discrete.input.links.apart(discrete.interior_rows());
+        DistributedOperator::new(linear.stored_operator()?, halo, interior)
+    };
+    let operators = parts.into_iter().map(distributed).collect::<Result<Vec<_>>>()?;
+    work(operators.iter().map(|operator| operator as &dyn Operator<S>).collect())
+}

@@ -1,0 +1,161 @@
+//! The last level: its dense inverse, applied as a product of rows that read all unknowns.
+//!
+//! The matrix is read off products with unit vectors, so that it may be any operator, and inverted on the host of each rank by
+//! Cholesky's factorisation: n products and n^3 flops for n unknowns. Each rank keeps its rows.
+
+use super::DistributedMatrix;
+use crate::comm::{Links, Map, Neighbour, Staging, agree};
+use crate::space::{Array, MemorySpace, Slice, try_zeroed};
+use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
+use crate::{Error, LocalOrdinal, Result, RowOffset};
+use std::sync::Arc;
+
+/// Most unknowns of a level that is inverted.
+pub(super) const MOST: usize = 2048;
+
+/// The inverse of a level's operator.
+#[derive(Debug)]
+pub(super) struct Bottom<S: Staging> {
+    inverse: DistributedMatrix<S>,
+    /// Rows of each rank.
+    counts: Vec<usize>,
+    rank: usize,
+}
+
+impl<S: Staging + Spmv> Bottom<S> {
+    /// Allocates for `rows` unknowns of this rank. Collective.
+    pub fn new(space: &S, links: &Links<'_, S>, rows: usize) -> Result<Self> {
+        let (comm, rank) = (links.comm(), links.comm().rank());
+        let counts: Vec<usize> = comm.all_gather(&[rows as f64])?.into_iter().map(|count| count as usize).collect();
+        let all: usize = counts.iter().sum();
+        if all > MOST {
+            let expected = "expected fewer ranks, or more nodes along the short edges of the box";
+            return Err(Error::Invalid(format!("multigrid: the last level has {all} unknowns, at most {MOST}: {expected}")));
+        }
+        let row_map = (0..=rows).map(|row| (row * all) as RowOffset).collect();
+        let entries = (0..rows).flat_map(|_| 0..all as LocalOrdinal).collect();
+        let graph = CrsGraph::new(row_map, entries, all)?.upload(space)?;
+        let matrix = CrsMatrix::zeros_on(space, Arc::new(graph))?;
+        let inverse = DistributedMatrix::new(space, links, (matrix, everyone(&counts, rank)?))?;
+        Ok(Bottom { inverse, counts, rank })
+    }
+
+    /// Computes the inverse of an operator. Collective.
+    pub fn invert(&mut self, space: &S, links: &Links<'_, S>, operator: &dyn Operator<S>) -> Result<()> {
+        let (rows, all) = (self.counts[self.rank], self.counts.iter().sum::<usize>());
+        let first: usize = self.counts[..self.rank].iter().sum();
+        let widest = self.counts.iter().copied().max().unwrap_or(0);
+        // Column by column; ranks give equally many numbers.
+        let mut mine = try_zeroed::<f64>("last level", widest * all)?;
+        let mut unit = try_zeroed::<f64>("unit vector", rows)?;
+        let (mut x, mut y): (Array<S, f64>, Array<S, f64>) = (space.zeros(operator.columns())?, space.zeros(rows)?);
+        for column in 0..all {
+            unit.fill(0.0);
+            if let Some(at) = column.checked_sub(first).filter(|&at| at < rows) {
+                unit[at] = 1.0;
+            }
+            space.overwrite(&unit, &mut x)?;
+            operator.apply(space, S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y))?;
+            space.read(&y, &mut mine[widest * column..][..rows])?;
+        }
+        let gathered = links.comm().all_gather(&mine)?;
+        let mut matrix = try_zeroed::<f64>("last level", all * all)?;
+        let mut row = 0;
+        for (rank, &count) in self.counts.iter().enumerate() {
+            for at in 0..count {
+                for column in 0..all {
+                    matrix[(row + at) * all + column] = gathered[(rank * all + column) * widest + at];
+                }
+            }
+            row += count;
+        }
+        agree(links.comm(), inverted(&mut matrix, all))?;
+        // Columns in local order: own rows, then those of the other ranks.
+        let order = (first..first + rows).chain(0..first).chain(first + rows..all);
+        let order: Vec<usize> = order.collect();
+        let values: Vec<f64> =
+            (first..first + rows).flat_map(|row| order.iter().map(move |&column| row * all + column)).map(|at| matrix[at]).collect();
+        space.overwrite(&values, self.inverse.matrix_mut().values_mut())
+    }
+
+    /// x = A^-1 b.
+    pub fn apply(&mut self, space: &S, b: &mut Slice<S, f64>, x: &mut Slice<S, f64>) -> Result<()> {
+        self.inverse.apply(space, b, x)
+    }
+
+    pub fn is_recordable(&self) -> bool {
+        self.inverse.is_recordable()
+    }
+
+    /// Items of b, with those of the other ranks.
+    pub fn columns(&self) -> usize {
+        self.counts.iter().sum()
+    }
+}
+
+/// The map of a rank that reads the items of all.
+fn everyone(counts: &[usize], rank: usize) -> Result<Map> {
+    let mut first = counts[rank] as LocalOrdinal;
+    let mut neighbours = Vec::new();
+    for (other, &count) in counts.iter().enumerate().filter(|(other, _)| *other != rank) {
+        let receive = first..first + count as LocalOrdinal;
+        first = receive.end;
+        neighbours.push(Neighbour { rank: other, send: (0..counts[rank] as LocalOrdinal).collect(), receive });
+    }
+    Map::new(counts.iter().sum::<usize>() as u64, counts[rank], neighbours)
+}
+
+/// Replaces a symmetric positive definite matrix `[i, j]` by its inverse.
+fn inverted(matrix: &mut [f64], n: usize) -> Result<()> {
+    // L L^T = A in the lower triangle.
+    for j in 0..n {
+        for i in j..n {
+            let dot: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
+            let rest = matrix[i * n + j] - dot;
+            if i == j && !(rest > 0.0 && rest.is_finite()) {
+                let expected = "expected a symmetric positive definite matrix";
+                return Err(Error::Invalid(format!("multigrid: pivot {j} of the last level is {rest:e}: {expected}")));
+            }
+            matrix[i * n + j] = if i == j { rest.sqrt() } else { rest / matrix[j * n + j] };
+        }
+    }
+    // M = L^-1 in place, column by column from the last; then A^-1 = M^T M.
+    for j in (0..n).rev() {
+        let pivot = matrix[j * n + j].recip();
+        for i in (j + 1..n).rev() {
+            let sum: f64 = (j + 1..=i).map(|k| matrix[i * n + k] * matrix[k * n + j]).sum();
+            matrix[i * n + j] = -sum * pivot;
+        }
+        matrix[j * n + j] = pivot;
+    }
+    for i in 0..n {
+        for j in i..n {
+            matrix[i * n + j] = (j..n).map(|k| matrix[k * n + i] * matrix[k * n + j]).sum();
+        }
+    }
+    for i in 0..n {
+        for j in 0..i {
+            matrix[i * n + j] = matrix[j * n + i];
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inverse_times_the_matrix_is_the_identity() {
+        let n = 9;
+        let a = |i: usize, j: usize| if i == j { 4.0 + i as f64 } else { 1.0 / (1.0 + (i as f64 - j as f64).abs()) };
+        let mut inverse: Vec<f64> = (0..n * n).map(|at| a(at / n, at % n)).collect();
+        inverted(&mut inverse, n).unwrap();
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let sum: f64 = (0..n).map(|k| a(i, k) * inverse[k * n + j]).sum();
+            assert!((sum - f64::from(u8::from(i == j))).abs() < 1e-13, "{i}, {j}: {sum}");
+        }
+        let refused = inverted(&mut [1.0, 2.0, 2.0, 1.0], 2).unwrap_err().to_string();
+        assert!(refused.contains("pivot 1 of the last level is -3e0"), "{refused}");
+    }
+}

@@ -1,0 +1,151 @@
+//! The V-cycle.
+
+use super::bottom::Bottom;
+use super::chebyshev::largest_eigenvalue;
+use super::{Chebyshev, Level, Smoothing};
+use crate::comm::{Links, Staging};
+use crate::solve::Preconditioner;
+use crate::space::{MemorySpace, Slice};
+use crate::sparse::{Operator, Spmv};
+use crate::Result;
+
+/// The levels of a multigrid method, finest first, without their operators.
+#[derive(Debug)]
+pub struct Hierarchy<S: Staging> {
+    /// The levels.
+    pub levels: Vec<Level<S>>,
+    /// The dense inverse of the last level, where there are several.
+    bottom: Option<Bottom<S>>,
+    smoothing: Smoothing,
+}
+
+impl<S: Staging + Spmv> Hierarchy<S> {
+    /// Joins levels. Of several levels the last is inverted. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) where the last of several levels is too large, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn new(space: &S, links: &Links<'_, S>, mut levels: Vec<Level<S>>, rows: usize, smoothing: Smoothing) -> Result<Self> {
+        let bottom = match levels.as_mut_slice() {
+            [_, .., last] => {
+                let bottom = Bottom::new(space, links, rows)?;
+                last.b = space.zeros(bottom.columns())?;
+                Some(bottom)
+            }
+            _ => None,
+        };
+        Ok(Hierarchy { levels, bottom, smoothing })
+    }
+
+    /// Prepares the inverse of the last level for operators whose inverse diagonals stand in the levels, and in the first call the
+    /// smoothers: the iterate of a nonlinear problem hardly changes the spectrum of D^-1 A, and an interval has a margin. `random` writes a vector with components of all eigenvectors to the owned items of a level's vector. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) where an operator is not positive definite; the failure of a device or of communication.
+    pub fn prepare(
+        &mut self,
+        space: &S,
+        links: &Links<'_, S>,
+        operators: &[&dyn Operator<S>],
+        mut random: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
+    ) -> Result<()> {
+        let smoothed = self.levels.len() - usize::from(self.bottom.is_some());
+        for (at, level) in self.levels.iter_mut().enumerate().take(smoothed) {
+            if level.smoother.is_none() {
+                random(at, S::Memory::slice_mut(&mut level.x))?;
+                let largest = largest_eigenvalue(space, links, operators[at], level)?;
+                level.smoother = Some(Chebyshev::below(largest, self.smoothing));
+            }
+        }
+        let Some(bottom) = &mut self.bottom else { return Ok(()) };
+        bottom.invert(space, links, operators[smoothed])
+    }
+
+    /// Returns the cycle as a preconditioner: operators finest first, each distributed.
+    pub fn cycle<'a>(&'a mut self, operators: Vec<&'a dyn Operator<S>>) -> Cycle<'a, S> {
+        Cycle { hierarchy: self, operators }
+    }
+}
+
+/// A V-cycle with its operators.
+pub struct Cycle<'a, S: Staging> {
+    hierarchy: &'a mut Hierarchy<S>,
+    operators: Vec<&'a dyn Operator<S>>,
+}
+
+impl<S: Staging> std::fmt::Debug for Cycle<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cycle").field("levels", &self.operators.len()).finish_non_exhaustive()
+    }
+}
+
+/// Steps of the smoother. Without `continues` from x = 0.
+fn smooth<S: Staging + Spmv>(
+    space: &S,
+    operator: &dyn Operator<S>,
+    level: &mut Level<S>,
+    b: Option<&Slice<S, f64>>,
+    continues: bool,
+) -> Result<()> {
+    let Level { inverse, smoother, x, b: own, d, y, .. } = level;
+    let [x, d, y] = [x, d, y].map(S::Memory::slice_mut);
+    let (w, b) = (S::Memory::slice(inverse), b.unwrap_or(S::Memory::slice(own)));
+    for (step, coefficients) in smoother.iter().flat_map(Chebyshev::coefficients).enumerate() {
+        let product = if step > 0 || continues {
+            operator.apply(space, x, y)?;
+            Some(&*y)
+        } else {
+            None
+        };
+        space.relax(operator.rows(), coefficients, w, b, product, d, x)?;
+    }
+    Ok(())
+}
+
+impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
+    fn is_recordable(&self) -> bool {
+        let Hierarchy { levels, bottom, .. } = &*self.hierarchy;
+        levels.iter().all(Level::is_recordable)
+            && bottom.as_ref().is_none_or(Bottom::is_recordable)
+            && self.operators.iter().all(|operator| operator.is_recordable())
+    }
+
+    fn is_costly(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
+        let Hierarchy { levels, bottom, .. } = &mut *self.hierarchy;
+        let given = |at: usize| (at == 0).then_some(r);
+        for (at, operator) in self.operators.iter().enumerate() {
+            let (finer, coarser) = levels.split_at_mut(at + 1);
+            let (level, rows) = (&mut finer[at], operator.rows());
+            let Some(next) = coarser.first_mut() else { break };
+            // x = 0, smooth, R (b - A x)
+            smooth(space, *operator, level, given(at), false)?;
+            let Level { x, b, d, y, coarser: Some(transfer), .. } = level else { break };
+            let [x, d, y] = [x, d, y].map(S::Memory::slice_mut);
+            operator.apply(space, x, d)?;
+            space.axpby(rows, 1.0, given(at).unwrap_or(S::Memory::slice(b)), -1.0, d, y)?;
+            transfer.restriction.apply(space, y, S::Memory::slice_mut(&mut next.b))?;
+        }
+        let last = levels.len() - 1;
+        match bottom {
+            Some(bottom) => {
+                let Level { x, b, .. } = &mut levels[last];
+                bottom.apply(space, S::Memory::slice_mut(b), S::Memory::slice_mut(x))?;
+            }
+            None => smooth(space, self.operators[last], &mut levels[last], given(last), false)?,
+        }
+        for (at, operator) in self.operators.iter().enumerate().take(last).rev() {
+            let (finer, coarser) = levels.split_at_mut(at + 1);
+            let (level, next) = (&mut finer[at], &mut coarser[0]);
+            // x += P e, smooth
+            let Level { x, y, coarser: Some(transfer), .. } = level else { break };
+            let [x, y] = [x, y].map(S::Memory::slice_mut);
+            transfer.prolongation.apply(space, S::Memory::slice_mut(&mut next.x), y)?;
+            space.axpy(operator.rows(), 1.0, y, x)?;
+            smooth(space, *operator, level, given(at), true)?;
+        }
+        space.copy(n, S::Memory::slice(&levels[0].x), z)
+    }
+}

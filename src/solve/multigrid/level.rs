@@ -1,0 +1,72 @@
+//! The memory of a level: diagonal, vectors, and the way to the next coarser level.
+
+use super::{Chebyshev, DistributedMatrix};
+use crate::Result;
+use crate::comm::Staging;
+use crate::space::Array;
+use crate::sparse::{Operator, Spmv};
+
+/// The two directions between a level and the next coarser one.
+#[derive(Debug)]
+pub struct Transfer<S: Staging> {
+    /// P: rows of this level, columns of the coarser one.
+    pub prolongation: DistributedMatrix<S>,
+    /// R = P^T: rows of the coarser level, columns of this one.
+    pub restriction: DistributedMatrix<S>,
+}
+
+/// A level of a hierarchy on this rank: 40 bytes per row and the transfers.
+#[derive(Debug)]
+pub struct Level<S: Staging> {
+    /// D^-1, [`row`].
+    pub inverse: Array<S, f64>,
+    /// The smoother; known once the level is prepared.
+    pub(super) smoother: Option<Chebyshev>,
+    /// To the coarser level; `None` on the last.
+    pub(super) coarser: Option<Transfer<S>>,
+    /// Solution and right-hand side, with room for ghosts.
+    pub(super) x: Array<S, f64>,
+    pub(super) b: Array<S, f64>,
+    /// Last step of the smoother; product, with room for the ghosts of the restriction.
+    pub(super) d: Array<S, f64>,
+    pub(super) y: Array<S, f64>,
+}
+
+impl<S: Staging + Spmv> Level<S> {
+    /// Allocates a level for its operator; `finer` is the transfer of the next finer level, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
+    pub fn new(
+        space: &S,
+        operator: &dyn Operator<S>,
+        finer: Option<&Transfer<S>>,
+        coarser: Option<Transfer<S>>,
+    ) -> Result<Self> {
+        let (rows, columns) = (operator.rows(), operator.columns());
+        let solution = finer.map_or(columns, |finer| columns.max(finer.prolongation.matrix().graph().columns()));
+        let product = coarser.as_ref().map_or(rows, |coarser| coarser.restriction.matrix().graph().columns());
+        Ok(Level {
+            inverse: space.zeros(rows)?,
+            smoother: None,
+            coarser,
+            x: space.zeros(solution)?,
+            b: space.zeros(solution)?,
+            d: space.zeros(rows)?,
+            y: space.zeros(product)?,
+        })
+    }
+
+    /// Returns the transfer to the coarser level.
+    pub fn transfer(&self) -> Option<&Transfer<S>> {
+        self.coarser.as_ref()
+    }
+
+    /// Returns whether all exchanges only enqueue work on the space.
+    pub(super) fn is_recordable(&self) -> bool {
+        let is_recordable = |transfer: &Transfer<S>| {
+            transfer.prolongation.is_recordable() && transfer.restriction.is_recordable()
+        };
+        self.coarser.as_ref().is_none_or(is_recordable)
+    }
+}

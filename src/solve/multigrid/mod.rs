@@ -1,0 +1,24 @@
+//! Multigrid V-cycles as preconditioners of CG, written once for every space and any number of ranks.
+//!
+//! ```text
+//! level 0      x = 0, smooth, r = b - A x ----> R r ......... b of level 1            P = R^T interpolates corrections
+//! level 1                        ...                                                  A of each level: any operator
+//! last level   x = A^-1 b, from the dense inverse
+//! level 0      x += P e, smooth
+//! ```
+//! The smoother is Chebyshev's iteration for D^-1 A on the upper part of its spectrum (Adams, Brezina, Hu and Tuminaro 2003), the same
+//! polynomial before and after, so that the cycle is symmetric positive definite. Without coarser levels the smoother is the whole
+//! preconditioner; of degree 1 that is Jacobi's.
+//!
+//! Cost of a cycle: 2 degree products per level, of which level l has about 8^-l of the unknowns, and the transfers.
+
+mod bottom;
+mod chebyshev;
+mod cycle;
+mod distributed_matrix;
+mod level;
+
+pub use chebyshev::{Chebyshev, Smoothing};
+pub use cycle::{Cycle, Hierarchy};
+pub use distributed_matrix::DistributedMatrix;
+pub use level::{Level, Transfer};
