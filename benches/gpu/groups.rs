@@ -237,7 +237,8 @@ fn assembly<S: Job>(
 ) -> Result<Timing> {
     let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, 1.0);
     let phases = Phases::default();
-    let input = ProblemInput { deck, links: &Links::staged(&Solo), mesh, coarse: &[], phases: &phases, progress: &silent };
+    let input =
+        ProblemInput { deck, links: &Links::staged(&Solo), mesh, coarse: &[], phases: &phases, progress: &silent };
     let mut problem = Problem::new(space, input, Some(graph.clone()))?;
     let mut temperature = space.sample(&exact, S::Memory::slice(&mesh.node_coord), case.nodes())?;
     let mut residual = space.zeros(case.nodes())?;
@@ -260,8 +261,14 @@ pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::M
         let begin = std::time::Instant::now();
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;
         let phases = Phases::default();
-        let input =
-            ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh, coarse: &[], phases: &phases, progress: &silent };
+        let input = ProblemInput {
+            deck: &deck,
+            links: &Links::staged(&Solo),
+            mesh,
+            coarse: &[],
+            phases: &phases,
+            progress: &silent,
+        };
         let mut problem = Problem::new(space, input, Some(graph))?;
         problem.assemble(temperature, residual)?;
         let solved = problem.solve(residual, delta);

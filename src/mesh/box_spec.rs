@@ -86,7 +86,10 @@ impl BoxSpec {
         let halves = (0..3).filter(|&axis| cells[axis] > 1);
         let shortest = halves.clone().map(spacing).fold(f64::INFINITY, f64::min);
         let mut nodes = self.nodes;
-        halves.clone().filter(|&axis| spacing(axis) <= 1.5 * shortest).for_each(|axis| nodes[axis] = cells[axis].div_ceil(2) + 1);
+        halves
+            .clone()
+            .filter(|&axis| spacing(axis) <= 1.5 * shortest)
+            .for_each(|axis| nodes[axis] = cells[axis].div_ceil(2) + 1);
         (nodes != self.nodes).then_some(BoxSpec { nodes, ..*self })
     }
 

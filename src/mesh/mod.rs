@@ -65,8 +65,8 @@ pub use sizes::Sizes;
 
 use crate::Result;
 use crate::comm::{Communicator, Map};
-use crate::sparse::CrsMatrix;
 use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
+use crate::sparse::CrsMatrix;
 
 /// An execution space that makes the tables of a box and works on them.
 ///

@@ -3,13 +3,13 @@
 use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
-use crate::{Error, Result};
 use crate::fill::{Additions, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::solve::{ElementOperator, SingleLaunch};
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{MatrixStorage, Operator};
+use crate::{Error, Result};
 use std::cell::RefCell;
 
 /// A matrix with its assembly.

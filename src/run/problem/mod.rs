@@ -17,9 +17,9 @@ mod discrete;
 mod format_tests;
 mod input;
 mod linear;
-mod multigrid;
 #[cfg(test)]
 mod matrix_free_tests;
+mod multigrid;
 #[cfg(test)]
 mod tests;
 
@@ -243,10 +243,13 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             let solved = match (&launch, preconditioner) {
                 (_, Some(preconditioner)) => preconditioner.with_cycle(discrete, linear, |cycle| {
-                    let mut system = LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: residual };
+                    let mut system =
+                        LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: residual };
                     cg(space, &mut system, delta, params, workspace, observe)
                 }),
-                (Some(launch), None) => cg_single_launch(space, launch, &mut { system }, delta, params, workspace, observe),
+                (Some(launch), None) => {
+                    cg_single_launch(space, launch, &mut { system }, delta, params, workspace, observe)
+                }
                 (None, None) => cg(space, &mut { system }, delta, params, workspace, observe),
             };
             Ok::<_, Error>((solved, operator.times()))

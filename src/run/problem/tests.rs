@@ -15,8 +15,14 @@ fn assembled<R>(work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
     let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
     let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
-    let input =
-        ProblemInput { deck: &deck, links: &Links::staged(&Solo), mesh: &mesh, coarse: &[], phases: &phases, progress: &silent };
+    let input = ProblemInput {
+        deck: &deck,
+        links: &Links::staged(&Solo),
+        mesh: &mesh,
+        coarse: &[],
+        phases: &phases,
+        progress: &silent,
+    };
     let mut problem = Problem::new(&Serial, input, Some(graph)).unwrap();
     let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
     problem.assemble(&mut x, &mut residual).unwrap();

@@ -30,7 +30,9 @@ impl<S: Staging + Spmv> Bottom<S> {
         let all: usize = counts.iter().sum();
         if all > MOST {
             let expected = "expected fewer ranks, or more nodes along the short edges of the box";
-            return Err(Error::Invalid(format!("multigrid: the last level has {all} unknowns, at most {MOST}: {expected}")));
+            return Err(Error::Invalid(format!(
+                "multigrid: the last level has {all} unknowns, at most {MOST}: {expected}"
+            )));
         }
         let row_map = (0..=rows).map(|row| (row * all) as RowOffset).collect();
         let entries = (0..rows).flat_map(|_| 0..all as LocalOrdinal).collect();
@@ -73,8 +75,10 @@ impl<S: Staging + Spmv> Bottom<S> {
         // Columns in local order: own rows, then those of the other ranks.
         let order = (first..first + rows).chain(0..first).chain(first + rows..all);
         let order: Vec<usize> = order.collect();
-        let values: Vec<f64> =
-            (first..first + rows).flat_map(|row| order.iter().map(move |&column| row * all + column)).map(|at| matrix[at]).collect();
+        let values: Vec<f64> = (first..first + rows)
+            .flat_map(|row| order.iter().map(move |&column| row * all + column))
+            .map(|at| matrix[at])
+            .collect();
         space.overwrite(&values, self.inverse.matrix_mut().values_mut())
     }
 

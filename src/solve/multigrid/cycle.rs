@@ -3,11 +3,11 @@
 use super::bottom::Bottom;
 use super::chebyshev::largest_eigenvalue;
 use super::{Chebyshev, Level, Smoothing};
+use crate::Result;
 use crate::comm::{Links, Staging};
 use crate::solve::Preconditioner;
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{Operator, Spmv};
-use crate::Result;
 
 /// The levels of a multigrid method, finest first, without their operators.
 #[derive(Debug)]
@@ -24,7 +24,13 @@ impl<S: Staging + Spmv> Hierarchy<S> {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) where the last of several levels is too large, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn new(space: &S, links: &Links<'_, S>, mut levels: Vec<Level<S>>, rows: usize, smoothing: Smoothing) -> Result<Self> {
+    pub fn new(
+        space: &S,
+        links: &Links<'_, S>,
+        mut levels: Vec<Level<S>>,
+        rows: usize,
+        smoothing: Smoothing,
+    ) -> Result<Self> {
         let bottom = match levels.as_mut_slice() {
             [_, .., last] => {
                 let bottom = Bottom::new(space, links, rows)?;
@@ -138,11 +144,13 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
         }
         for (at, operator) in self.operators.iter().enumerate().take(last).rev() {
             let (finer, coarser) = levels.split_at_mut(at + 1);
-            let (level, next) = (&mut finer[at], &mut coarser[0]);
+            let (level, Level { x: solution, e, .. }) = (&mut finer[at], &mut coarser[0]);
             // x += P e, smooth
             let Level { x, y, coarser: Some(transfer), .. } = level else { break };
             let [x, y] = [x, y].map(S::Memory::slice_mut);
-            transfer.prolongation.apply(space, S::Memory::slice_mut(&mut next.x), y)?;
+            let e = S::Memory::slice_mut(e);
+            space.copy(self.operators[at + 1].rows(), S::Memory::slice(solution), e)?;
+            transfer.prolongation.apply(space, e, y)?;
             space.axpy(operator.rows(), 1.0, y, x)?;
             smooth(space, *operator, level, given(at), true)?;
         }

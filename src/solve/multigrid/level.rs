@@ -15,7 +15,7 @@ pub struct Transfer<S: Staging> {
     pub restriction: DistributedMatrix<S>,
 }
 
-/// A level of a hierarchy on this rank: 40 bytes per row and the transfers.
+/// A level of a hierarchy on this rank: 40 bytes per row, 8 more on coarser levels, and the transfers.
 #[derive(Debug)]
 pub struct Level<S: Staging> {
     /// D^-1, [`row`].
@@ -24,12 +24,14 @@ pub struct Level<S: Staging> {
     pub(super) smoother: Option<Chebyshev>,
     /// To the coarser level; `None` on the last.
     pub(super) coarser: Option<Transfer<S>>,
-    /// Solution and right-hand side, with room for ghosts.
+    /// Solution, with room for the operator's ghosts; right-hand side.
     pub(super) x: Array<S, f64>,
     pub(super) b: Array<S, f64>,
     /// Last step of the smoother; product, with room for the ghosts of the restriction.
     pub(super) d: Array<S, f64>,
     pub(super) y: Array<S, f64>,
+    /// Correction of the finer level, with room for the ghosts of its prolongation.
+    pub(super) e: Array<S, f64>,
 }
 
 impl<S: Staging + Spmv> Level<S> {
@@ -44,16 +46,17 @@ impl<S: Staging + Spmv> Level<S> {
         coarser: Option<Transfer<S>>,
     ) -> Result<Self> {
         let (rows, columns) = (operator.rows(), operator.columns());
-        let solution = finer.map_or(columns, |finer| columns.max(finer.prolongation.matrix().graph().columns()));
+        let correction = finer.map_or(0, |finer| finer.prolongation.matrix().graph().columns());
         let product = coarser.as_ref().map_or(rows, |coarser| coarser.restriction.matrix().graph().columns());
         Ok(Level {
             inverse: space.zeros(rows)?,
             smoother: None,
             coarser,
-            x: space.zeros(solution)?,
-            b: space.zeros(solution)?,
+            x: space.zeros(columns)?,
+            b: space.zeros(rows)?,
             d: space.zeros(rows)?,
             y: space.zeros(product)?,
+            e: space.zeros(correction)?,
         })
     }
 
@@ -64,9 +67,8 @@ impl<S: Staging + Spmv> Level<S> {
 
     /// Returns whether all exchanges only enqueue work on the space.
     pub(super) fn is_recordable(&self) -> bool {
-        let is_recordable = |transfer: &Transfer<S>| {
-            transfer.prolongation.is_recordable() && transfer.restriction.is_recordable()
-        };
+        let is_recordable =
+            |transfer: &Transfer<S>| transfer.prolongation.is_recordable() && transfer.restriction.is_recordable();
         self.coarser.as_ref().is_none_or(is_recordable)
     }
 }
