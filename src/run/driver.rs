@@ -201,6 +201,7 @@ pub fn solution_on<S: Job>(
     // The format is final.
     problem.book_costs();
     let (format, contractions, additions) = (problem.format(), problem.contractions(), problem.additions());
+    let levels = agree(comm, problem.levels())?;
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 
@@ -219,6 +220,7 @@ pub fn solution_on<S: Job>(
         format,
         contractions,
         additions,
+        levels: &levels,
         transport: links.transport(),
         seconds: start.seconds(),
         peak: agree(comm, space.peak_bytes())?,

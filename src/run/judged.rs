@@ -7,7 +7,7 @@
 //! | any other | at the cubature points | three times the error of interpolating the exact solution |
 
 use super::deck::ProblemKind;
-use super::problem::{Case, ChosenFormat};
+use super::problem::{Case, ChosenFormat, LevelNumbers};
 use super::steps::Ended;
 use super::{Analytic, Deck, Job, Phases};
 use crate::Result;
@@ -54,6 +54,8 @@ pub(super) struct Run<'a, S: Job> {
     pub contractions: ContractionCalls,
     /// What one assembly adds on this rank.
     pub additions: Option<Additions>,
+    /// Levels of the preconditioner on this rank.
+    pub levels: &'a [LevelNumbers],
     pub transport: Transport,
     /// Seconds of the run.
     pub seconds: f64,

@@ -21,7 +21,7 @@ pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
 use super::Deck;
-use super::deck::{Operator, ProblemKind, by_name};
+use super::deck::{Operator, Preconditioning, ProblemKind, by_name};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
@@ -107,6 +107,8 @@ pub struct Report {
     pub pair_map: Option<PairMapReport>,
     /// Machine, build, settings and placement.
     pub provenance: ProvenanceReport,
+    /// Levels of the preconditioner, finest first; empty without one.
+    pub levels: Vec<LevelReport>,
     /// Where the time went: parts behind their phase, `total` last.
     pub phases: Vec<PhaseReport>,
 }
@@ -206,6 +208,9 @@ pub struct StrategiesReport {
     /// What CG multiplies by. Without a matrix no graph is built.
     #[serde(with = "by_name")]
     pub operator: Operator,
+    /// What approximates the inverse of the matrix.
+    #[serde(with = "by_name")]
+    pub preconditioner: Preconditioning,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
     /// Storage format of the matrix for products; null without a matrix.
@@ -240,6 +245,17 @@ pub struct PairMapReport {
     pub retries: u64,
     /// Inserts of pairs that were there already.
     pub duplicates: Option<u64>,
+}
+
+/// A level of the preconditioner.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LevelReport {
+    /// Rows of the matrix, over all ranks.
+    pub rows: u64,
+    /// Entries of its graph, over all ranks.
+    pub entries: u64,
+    /// Seconds of the level in one cycle, on the slowest rank.
+    pub seconds: f64,
 }
 
 /// One Newton residual, and the CG solve that followed it (0 after the last).

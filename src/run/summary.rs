@@ -1,9 +1,10 @@
 //! Makes the report of a run from sums and maxima over the ranks.
 
 use super::judged::{Judged, Run};
+use super::problem::LevelNumbers;
 use super::provenance::{ProvenanceReport, Start};
 use super::report::{
-    HistoryReport, MeshReport, PairMapReport, PartitionReport, ProblemReport, RatingReport, SCHEMA_VERSION,
+    HistoryReport, LevelReport, MeshReport, PairMapReport, PartitionReport, ProblemReport, RatingReport, SCHEMA_VERSION,
     StrategiesReport,
 };
 use super::steps::Ended;
@@ -106,6 +107,7 @@ pub(super) fn report<S: Job>(
     let mut calls = run.contractions;
     comm.all_sum_u64(&mut calls.0);
     let triad = triad.map(|_| triads[0]);
+    let levels = levels(*comm, run.levels);
     let unknowns = nodes * run.case.model.dofs() as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", run.seconds);
@@ -152,6 +154,7 @@ pub(super) fn report<S: Job>(
             contractions: calls.by_name(),
             cg: cg_name(deck, newton),
             operator: deck.cg.operator,
+            preconditioner: deck.preconditioning(),
             halo: (comm.size() > 1).then(|| run.transport.to_string()),
             format: format.as_ref().map(|chosen| chosen.format),
             format_bytes_per_row: format.as_ref().map(|_| sums[2] as f64 / unknowns as f64),
@@ -179,6 +182,17 @@ pub(super) fn report<S: Job>(
         peak_bytes_per_node: sums[1] as f64 / nodes as f64,
         pair_map: run.map_stats.map(|stats| pair_map(*comm, stats)),
         provenance,
+        levels,
         phases: rows,
     }
+}
+
+/// The levels of the preconditioner over all ranks, which have equally many.
+fn levels(comm: &dyn Communicator, own: &[LevelNumbers]) -> Vec<LevelReport> {
+    let mut sums: Vec<u64> = own.iter().flat_map(|level| [level.rows, level.entries]).collect();
+    let mut seconds: Vec<f64> = own.iter().map(|level| level.seconds).collect();
+    comm.all_sum_u64(&mut sums);
+    comm.all_max(&mut seconds);
+    let levels = sums.as_chunks().0.iter().zip(seconds);
+    levels.map(|(&[rows, entries], seconds)| LevelReport { rows, entries, seconds }).collect()
 }

@@ -1,6 +1,6 @@
 //! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
-use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind};
+use super::{Choice, Deck, Device, Nodes, Preconditioning, ProblemDeck, ProblemKind};
 use crate::element::ElementType;
 use crate::fill::Kernel;
 use crate::mesh::{BoxSpec, CoordinateMap};
@@ -139,10 +139,12 @@ impl Deck {
         if self.has_matrix() {
             return Ok(());
         }
+        let preconditioner = (self.preconditioning() != Preconditioning::None).then_some(());
         let given = [
             ("matrix.format", self.matrix.format.given().map(|format| format.to_string())),
             ("matrix.values", (self.matrix.values != Precision::F64).then(|| self.matrix.values.to_string())),
             ("fill.kernel", self.fill.kernel.given().map(|kernel| kernel.to_string())),
+            ("cg.preconditioner", preconditioner.map(|_| self.preconditioning().to_string())),
         ];
         let given = given.into_iter().find_map(|(key, value)| value.map(|value| (with_flag(key), value)));
         given.map_or(Ok(()), |(key, value)| {

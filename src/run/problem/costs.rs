@@ -56,6 +56,10 @@ impl<S: Job> Problem<'_, S> {
             Precision::F64 => 8,
             Precision::F32 => 4,
         };
+        let mut iteration = cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, of_unknowns);
+        if let Some(Ok(cycle)) = self.preconditioner.as_ref().map(|preconditioner| preconditioner.cost(&self.linear)) {
+            iteration = Cost { bytes: iteration.bytes + cycle.bytes, flops: iteration.flops + cycle.flops };
+        }
         for (name, cost) in [
             ("graph", cost::graph(of_nodes(nnz), shape)),
             ("graph/scan", cost::graph_scan(of_nodes(nnz))),
@@ -71,7 +75,7 @@ impl<S: Job> Problem<'_, S> {
             (self.linear.phase(), product),
             ("halo", halo),
             ("ghosts", halo),
-            ("cg", cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, of_unknowns)),
+            ("cg", iteration),
             ("format", cost::format(written, item)),
         ] {
             phases.set_cost(name, cost);

@@ -3,6 +3,7 @@
 use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
+use super::multigrid::LevelNumbers;
 use crate::fill::{Additions, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
@@ -147,6 +148,17 @@ impl<S: Job> Linear<S> {
         match self {
             Linear::Matrix(stored) => space.inverse_diagonal(&stored.system, inverse),
             Linear::Elements(_) => Err(no_diagonal()),
+        }
+    }
+
+    /// Rows and entries, for the report.
+    pub fn level(&self) -> LevelNumbers {
+        match self {
+            Linear::Matrix(stored) => {
+                let rows = S::operator(&stored.system.matrix).rows() as u64;
+                LevelNumbers { rows, entries: stored.numbers[0], seconds: 0.0 }
+            }
+            Linear::Elements(_) => LevelNumbers::default(),
         }
     }
 

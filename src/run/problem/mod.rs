@@ -28,6 +28,7 @@ pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use input::ProblemInput;
 pub(super) use multigrid::coarse_meshes;
+pub use multigrid::LevelNumbers;
 
 use super::deck::Choice;
 use super::{Event, Job};
@@ -130,6 +131,15 @@ impl<'a, S: Job> Problem<'a, S> {
     /// Returns the storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
     pub fn format(&self) -> Option<ChosenFormat> {
         self.linear.format()
+    }
+
+    /// Times each level of the preconditioner in one cycle; empty without a preconditioner. All ranks call it together.
+    ///
+    /// # Errors
+    /// A device's failure.
+    pub fn levels(&mut self) -> Result<Vec<LevelNumbers>> {
+        let Problem { preconditioner, discrete, linear, .. } = self;
+        preconditioner.as_mut().map_or(Ok(Vec::new()), |preconditioner| preconditioner.levels(discrete, linear))
     }
 
     /// Returns the calls of contractions by all assemblies so far.

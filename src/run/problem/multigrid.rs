@@ -15,6 +15,7 @@ use crate::graph;
 use crate::mesh::{BoxPart, Face, Mesh, Stencil};
 use crate::run::deck::Preconditioning;
 use crate::run::driver::made;
+use crate::run::cost::Cost;
 use crate::run::{Deck, Job};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace, Slice};
@@ -203,6 +204,53 @@ impl<'a, S: Job> Multigrid<'a, S> {
         let mut parts = vec![(fine, linear, halo)];
         parts.extend(coarse.iter_mut().map(|OnMesh { discrete, linear, halo, .. }| (&*discrete, &*linear, halo)));
         with_operators(parts, |operators| work(&mut hierarchy.cycle(operators)))
+    }
+}
+
+/// A level on this rank, for the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LevelNumbers {
+    /// Rows of the matrix.
+    pub rows: u64,
+    /// Entries of its graph.
+    pub entries: u64,
+    /// Seconds of the level in one cycle.
+    pub seconds: f64,
+}
+
+impl<'a, S: Job> Multigrid<'a, S> {
+    /// Times the levels of a cycle, the second of two. All ranks call it together.
+    pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelNumbers>> {
+        let (space, n) = (fine.space, fine.map().owned_count());
+        let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
+        let mut levels: Vec<LevelNumbers> = matrices.map(Linear::level).collect();
+        let (mut r, mut z): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
+        let (r, z) = (S::Memory::slice_mut(&mut r), S::Memory::slice_mut(&mut z));
+        fine.scatter_by_id(SEED, r)?;
+        let mut visited = Vec::new();
+        self.with_cycle(fine, linear, |cycle| {
+            cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
+            cycle.apply_visiting(space, n, r, z, &mut |level| {
+                visited.push((level, space.mark()?));
+                Ok(())
+            })
+        })?;
+        visited.push((0, space.mark()?));
+        for two in visited.windows(2) {
+            levels[two[0].0].seconds += space.between(&two[0].1, &two[1].1)?;
+        }
+        Ok(levels)
+    }
+
+    /// Returns what a cycle moves and computes on this rank: per level the products, the updates of vectors, the transfers.
+    pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
+        let mut cost = Cost::default();
+        let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
+        for (linear, level) in matrices.zip(&self.hierarchy.levels) {
+            let (bytes, flops) = level.work(linear.stored_operator()?.bytes() as u64, linear.level().entries);
+            (cost.bytes, cost.flops) = (cost.bytes + bytes, cost.flops + flops);
+        }
+        Ok(cost)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Report;
 use super::columns::count;
 use crate::element::ElementType;
+use crate::run::deck::Preconditioning;
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 use crate::sparse::Precision;
 
@@ -62,7 +63,10 @@ impl Report {
         let device = format!("{ranks} x {threads} on {}", self.device);
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
-        let (fill, cg) = (format!("fill {}", with.fill), format!("CG {}", with.cg));
+        let (fill, mut cg) = (format!("fill {}", with.fill), format!("CG {}", with.cg));
+        if with.preconditioner != Preconditioning::None {
+            cg += &format!(" with {}", with.preconditioner);
+        }
         let strategies = match with.format {
             None => vec![format!("operator {}", with.operator), fill, cg],
             Some(format) => vec![

@@ -19,6 +19,7 @@ impl Report {
         text +=
             &columns(&["Newton", "residual", "CG iterations", "all-reduces", "CG residual", "true residual"], history);
         text.push('\n');
+        text += &self.level_table();
         text += &self.phase_table();
         text += &self.spread_table();
         let triad = self.triad_gb_per_s.map_or("not measured (--triad)".into(), |triad| format!("{triad:.1} GB/s"));
@@ -30,6 +31,26 @@ impl Report {
         let checks = [self.algebraic_error, self.symmetry].map(|value| format!("{value:.1e}"));
         text += &format!("checks      algebraic error {}, asymmetry of the matrix {}\n", checks[0], checks[1]);
         text + &self.verdict_line()
+    }
+
+    /// One row per level of a multigrid cycle; `complexity` sums the entries down to the level, relative to the finest.
+    fn level_table(&self) -> String {
+        if self.levels.len() < 2 {
+            return String::new();
+        }
+        let mut entries = 0;
+        let rows = self.levels.iter().enumerate().map(|(at, level)| {
+            entries += level.entries;
+            let complexity = entries as f64 / self.levels[0].entries as f64;
+            vec![
+                at.to_string(),
+                level.rows.to_string(),
+                level.entries.to_string(),
+                format!("{complexity:.3}"),
+                format!("{:.3}", 1e3 * level.seconds),
+            ]
+        });
+        columns(&["level", "rows", "entries", "complexity", "ms per cycle"], rows) + "\n"
     }
 
     /// One row per phase, parts indented. The column `us/node` is per call.

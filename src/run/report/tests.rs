@@ -39,6 +39,7 @@ pub(super) fn sample() -> Report {
             contractions: std::collections::BTreeMap::new(),
             cg: "classic".into(),
             operator: crate::run::deck::Operator::Assembled,
+            preconditioner: crate::run::deck::Preconditioning::None,
             halo: None,
             format: Some(crate::sparse::Format::Crs),
             format_reason: "given".into(),
@@ -82,6 +83,7 @@ pub(super) fn sample() -> Report {
             other_programs: None,
         },
         pair_map: None,
+        levels: vec![],
         phases: vec![
             PhaseReport::new("graph", 1, 0.5, 0.5, 1e9, 0.0, 27, None),
             PhaseReport {

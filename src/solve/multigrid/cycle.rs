@@ -120,12 +120,30 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
     }
 
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
+        self.apply_visiting(space, n, r, z, &mut |_| Ok(()))
+    }
+}
+
+impl<S: Staging + Spmv> Cycle<'_, S> {
+    /// Applies the cycle as a preconditioner, and calls `enter(level)` where the work of a level begins.
+    ///
+    /// # Errors
+    /// Those of [`Preconditioner::apply`] and of `enter`.
+    pub fn apply_visiting(
+        &mut self,
+        space: &S,
+        n: usize,
+        r: &Slice<S, f64>,
+        z: &mut Slice<S, f64>,
+        enter: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
         let Hierarchy { levels, bottom, .. } = &mut *self.hierarchy;
         let given = |at: usize| (at == 0).then_some(r);
         for (at, operator) in self.operators.iter().enumerate() {
             let (finer, coarser) = levels.split_at_mut(at + 1);
             let (level, rows) = (&mut finer[at], operator.rows());
             let Some(next) = coarser.first_mut() else { break };
+            enter(at)?;
             // x = 0, smooth, R (b - A x)
             smooth(space, *operator, level, given(at), false)?;
             let Level { x, b, d, y, coarser: Some(transfer), .. } = level else { break };
@@ -135,6 +153,7 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
             transfer.restriction.apply(space, y, S::Memory::slice_mut(&mut next.b))?;
         }
         let last = levels.len() - 1;
+        enter(last)?;
         match bottom {
             Some(bottom) => {
                 let Level { x, b, .. } = &mut levels[last];
@@ -145,6 +164,7 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
         for (at, operator) in self.operators.iter().enumerate().take(last).rev() {
             let (finer, coarser) = levels.split_at_mut(at + 1);
             let (level, Level { x: solution, e, .. }) = (&mut finer[at], &mut coarser[0]);
+            enter(at)?;
             // x += P e, smooth
             let Level { x, y, coarser: Some(transfer), .. } = level else { break };
             let [x, y] = [x, y].map(S::Memory::slice_mut);

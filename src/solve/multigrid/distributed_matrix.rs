@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::comm::{Halo, Links, Map, Staging};
 use crate::space::{ExecutionSpace, Slice};
-use crate::sparse::{CrsMatrix, Spmv};
+use crate::sparse::{CrsMatrix, Operator, Spmv};
 
 /// This rank's rows of a matrix, whose columns are owned items and ghosts of a map.
 #[derive(Debug)]
@@ -28,6 +28,11 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     pub fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         self.halo.update(space, x)?;
         space.spmv(&self.matrix, x, y)
+    }
+
+    /// Returns the bytes that a product moves.
+    pub(super) fn bytes(&self) -> usize {
+        Operator::<S>::bytes(&self.matrix)
     }
 
     /// Returns the matrix.

@@ -18,8 +18,9 @@ pub struct Transfer<S: Staging> {
 /// A level of a hierarchy on this rank: 40 bytes per row, 8 more on coarser levels, and the transfers.
 #[derive(Debug)]
 pub struct Level<S: Staging> {
-    /// D^-1, [`row`].
+    /// D^-1, `[row]`.
     pub inverse: Array<S, f64>,
+    rows: usize,
     /// The smoother; known once the level is prepared.
     pub(super) smoother: Option<Chebyshev>,
     /// To the coarser level; `None` on the last.
@@ -50,6 +51,7 @@ impl<S: Staging + Spmv> Level<S> {
         let product = coarser.as_ref().map_or(rows, |coarser| coarser.restriction.matrix().graph().columns());
         Ok(Level {
             inverse: space.zeros(rows)?,
+            rows,
             smoother: None,
             coarser,
             x: space.zeros(columns)?,
@@ -63,6 +65,23 @@ impl<S: Staging + Spmv> Level<S> {
     /// Returns the transfer to the coarser level.
     pub fn transfer(&self) -> Option<&Transfer<S>> {
         self.coarser.as_ref()
+    }
+
+    /// Returns the bytes and flops of the level in a cycle, for an operator whose product moves `bytes` and has `entries` entries. On the
+    /// last of several levels, whose inverse is small, those of one product.
+    pub fn work(&self, bytes: u64, entries: u64) -> (u64, u64) {
+        let rows = self.rows as u64;
+        let Some(Chebyshev { degree, .. }) = self.smoother else { return (bytes, 2 * entries) };
+        let degree = degree as u64;
+        // Alone, the smoother starts from 0 and is not repeated.
+        let Some(transfer) = &self.coarser else {
+            return ((degree - 1) * (bytes + 56 * rows) + 32 * rows, (degree - 1) * (2 * entries + 6 * rows) + 2 * rows);
+        };
+        let moved: usize = [&transfer.prolongation, &transfer.restriction].iter().map(|matrix| matrix.bytes()).sum();
+        let between: usize = [&transfer.prolongation, &transfer.restriction].iter().map(|m| m.matrix().graph().nnz()).sum();
+        // Products of both smoothers and of the residual; the residual's axpby and the correction's axpy.
+        let all = 2 * degree * bytes + ((2 * degree - 1) * 56 + 32 + 24 + 24) * rows + moved as u64;
+        (all, 2 * degree * 2 * entries + ((2 * degree - 1) * 6 + 2 + 3 + 2) * rows + 2 * between as u64)
     }
 
     /// Returns whether all exchanges only enqueue work on the space.
