@@ -252,6 +252,12 @@ fn pages_name_the_algorithms_of_the_papers() {
     let flags = readme.iter().flat_map(|row| row[2].trim_matches('`').split(' ')).collect::<Vec<_>>();
     assert_eq!(flags.len(), 2 * 7, "{flags:?}");
     assert_eq!(deck(&flags), papers);
+    let sample =
+        "strategies  graph map, scan parallel, fill scatter, kernel intrepid, CG classic,\n            format crs,";
+    assert!(
+        include_str!("../../../docs/report.md").contains(sample),
+        "the sample of docs/report.md is of another preset"
+    );
     let page = rows(include_str!("../../../docs/flags.md"), "| setting | `papers`");
     // The value before the cases in which the preset takes another.
     let flags = page.iter().flat_map(|row| [row[0].trim_matches('`'), row[1].split([';', ' ']).next().unwrap()]);
