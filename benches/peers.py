@@ -7,7 +7,7 @@ a round mean much; triad is measured in every minifenl run. Any candidate may be
     python3 benches/peers.py --minife miniFE.x --fenl KokkosFENL.x --nodes 100 --rounds 5 --threads 1 2
     python3 benches/peers.py --minife miniFE.x --fenl KokkosFENL.x --only-cg      storages of the matrix, fewer fills
 
-minifenl multiplies in CRS, as the peers do, unless a candidate names another storage.
+minifenl runs with --preset fast, and multiplies in CRS, as the peers do, unless a candidate names another storage.
 
 miniFE: github.com/Mantevo/miniFE, ref/src, g++ -O3 -march=native, run on as many ranks as threads.
 FENL: github.com/kokkos/kokkos tag 2.9.00, example/fenl, OpenMP, -O3 -march=native, run on threads.
@@ -39,7 +39,7 @@ def output(command, folder, **env):
 
 
 def minifenl(program, nodes, ranks, threads, fill, folder, extra=()):
-    command = [program, "--nodes", str(nodes), "--threads", str(threads), "--fill", fill, "--triad",
+    command = [program, "--nodes", str(nodes), "--threads", str(threads), "--preset", "fast", "--fill", fill, "--triad",
                "--report", "report.json", *(extra if "--format" in extra else ["--format", "crs", *extra])]
     output(mpirun(ranks, *command) if ranks > 1 else command, folder)
     report = json.load(open(os.path.join(folder, "report.json")))
@@ -86,10 +86,10 @@ def ratios(found, threads):
     pairs = [("graph by a map of node pairs", "graph us", "minifenl scatter, map graph, 1 thread", named(fenl, 1), "yes")]
     for t in threads:
         pairs += [
-            ("graph, our default (gather)", "graph us", "minifenl colour, {thread}", fenl, "no: gather against map"),
+            ("graph, preset fast (gather)", "graph us", "minifenl colour, {thread}", fenl, "no: gather against map"),
             ("fill by scatter-add, residual and Jacobian", "fill us", ours, fenl, "yes"),
             ("fill by gather-sum, residual and Jacobian", "fill us", "minifenl gather, {thread}", "Kokkos FENL gather, {thread}", "yes"),
-            ("fill, our default (colour)", "fill us", "minifenl colour, {thread}", fenl, "no: colour against scatter-add"),
+            ("fill, preset fast (colour)", "fill us", "minifenl colour, {thread}", fenl, "no: colour against scatter-add"),
             ("SpMV", "spmv ns", ours, fenl, "yes"),
             ("CG iteration", "cg ns", ours, fenl, "yes"),
         ]
@@ -99,7 +99,7 @@ def ratios(found, threads):
                 stored = f"minifenl symmetric {values}, {unit}"
                 pairs += [("CG iteration", "cg ns", stored, peer, f"no: {words} against CRS") for peer in (fenl, theirs)]
         pairs += [
-            ("graph, our default (gather)", "graph us", mine, theirs, "no: gather against sorted rows"),
+            ("graph, preset fast (gather)", "graph us", mine, theirs, "no: gather against sorted rows"),
             ("fill", "fill us", mine, theirs, "no: theirs is linear"),
             ("SpMV", "spmv ns", mine, theirs, "yes"),
             ("CG iteration", "cg ns", mine, theirs, "yes"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds out why products of ranks with equally many rows take different times on a host.
 
-    python3 benches/ranks.py --minifenl target/release/minifenl --nodes 64 --ranks 1 4 16 32 --rounds 3
+    python3 benches/ranks.py --minifenl target/release/minifenl --nodes 64 --ranks 1 4 16 32 --rounds 3 -- --preset fast
 
 Five measurements, interleaved, with a box of N^3 nodes per rank and a thread per rank; times are medians over the rounds:
 
@@ -11,7 +11,8 @@ eager    as spread, but Open MPI copies faces of up to 64 KiB at once, so that t
 packed   as spread, but bound to one core after the other
 none     as spread without binding
 
-SpMV max/mean is that of the slowest rank (alone: of the slowest run) over the mean. How to read it:
+SpMV max/mean is that of the slowest rank (alone: of the slowest run) over the mean; rest is the mean of
+CG without products and halo: vector updates, dot products and, but for alone, all-reduces with their waits. How to read it:
 
 - alone is uneven: the cores of the host are unequal (virtual cores that share one, other programs, domains with more ranks than others).
   Nothing in minifenl changes that; compare with `triad max/mean` of the same runs.
@@ -29,7 +30,7 @@ BINDINGS = {
     "eager": ["--map-by", "numa:PE=1", "--bind-to", "core", "--mca", "btl_vader_eager_limit", "65536"],
     "none": ["--bind-to", "none", "--oversubscribe"],
 }
-COLUMNS = ["ranks", "start", "CG ms", "SpMV ms", "SpMV max/mean", "halo / CG", "triad GB/s", "triad max/mean", "CG / triad", "rows", "ghosts"]
+COLUMNS = ["ranks", "start", "CG ms", "SpMV ms", "rest ms", "SpMV max/mean", "halo / CG", "triad GB/s", "triad max/mean", "CG / triad", "rows", "ghosts"]
 
 
 def text(path):
@@ -59,7 +60,7 @@ def machine():
 
 
 def flags(args, report):
-    return ["--device", "cpu", "--threads", "1", "--cg-iterations", str(args.iterations), "--triad", "--quiet", "--report", report]
+    return ["--device", "cpu", "--threads", "1", "--cg-iterations", str(args.iterations), "--newton-max", "1", *args.flags, "--triad", "--quiet", "--report", report]
 
 
 def numbers(reports):
@@ -67,11 +68,13 @@ def numbers(reports):
     phase = [{p["name"]: p for p in report["phases"]} for report in reports]
     per_call = lambda name: [p[name]["seconds"] / p[name]["calls"] for p in phase if name in p]
     spmv, cg, halo = per_call("spmv"), per_call("cg"), per_call("halo")
+    # Over all ranks: a report has the slowest rank and its ratio to the mean.
+    mean = lambda name: statistics.mean(p[name]["seconds"] / p[name]["imbalance"] / p[name]["calls"] if name in p else 0.0 for p in phase)
     triads = [report["triad_gb_per_s"] for report in reports]
     many, part = len(reports) > 1, reports[0]["partition"]
     uneven = lambda values: max(values) / statistics.mean(values)
     return {
-        "CG ms": 1e3 * max(cg), "SpMV ms": 1e3 * max(spmv),
+        "CG ms": 1e3 * max(cg), "SpMV ms": 1e3 * max(spmv), "rest ms": 1e3 * (mean("cg") - mean("spmv") - mean("halo")),
         "SpMV max/mean": uneven(spmv) if many else phase[0]["spmv"]["imbalance"],
         "halo / CG": max(halo) / max(cg) if halo else 0.0,
         "triad GB/s": sum(triads), "triad max/mean": uneven(triads) if many else None,
@@ -116,6 +119,7 @@ def main():
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("flags", nargs="*", help="more flags for minifenl, after --")
     args = parser.parse_args()
     args.minifenl = os.path.abspath(args.minifenl)
     machine()

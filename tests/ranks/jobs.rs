@@ -106,6 +106,38 @@ fn variants_of_cg_take_the_counts_of_classic_cg_on_ranks() {
     }
 }
 
+/// The algorithms that each preset names, on 4 ranks of 1 thread.
+#[test]
+fn both_presets_solve_on_four_ranks() {
+    let reports = ["papers", "fast"].map(|preset| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        // Above the size from which `fast` stores symmetric halves: 32,768 rows per rank.
+        let flags = ["--nodes", "52", "--device", "cpu", "--threads", "1", "--preset", preset, "--report"];
+        let output = job(4, &[&flags[..], &[path.to_str().unwrap()]].concat());
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!((output.status.code(), &*err), (Some(0), ""), "{out}");
+        assert!(out.lines().any(|line| line.starts_with("PASS: ")), "{out}");
+        json(&path)
+    });
+    let names = |strategies: &serde_json::Value| {
+        ["graph", "scan", "fill", "kernel", "cg", "format"].map(|key| strategies[key].as_str().unwrap().to_string())
+    };
+    let [papers, fast] = reports.each_ref().map(|report| &report["strategies"]);
+    assert_eq!(names(papers), ["map", "parallel", "scatter", "intrepid", "classic", "crs"]);
+    assert_eq!(names(fast), ["gather", "serial", "colour", "fused", "classic", "symmetric"]);
+    // Additions of elements at interfaces go to owned rows only, so that over all ranks there are those of one: 72 per element.
+    assert_eq!(papers["fill_atomic_adds"], 72 * 51u64.pow(3));
+    assert_eq!((&papers["fill_plain_adds"], &fast["fill_atomic_adds"]), (&0.into(), &0.into()));
+    let map = &reports[0]["pair_map"];
+    assert_eq!((&map["failed_inserts"], &map["retries"]), (&0.into(), &0.into()));
+    for key in ["newton_iterations", "verified"] {
+        assert_eq!(reports[0][key], reports[1][key], "{key}");
+    }
+    let [papers, fast] = reports.each_ref().map(|report| report["error_l2"].as_f64().unwrap());
+    assert!((papers / fast - 1.0).abs() < 1e-5, "{papers} {fast}");
+}
+
 #[test]
 fn the_error_falls_by_four_on_ranks() {
     let [coarse, fine] = ["9x10x11", "17x19x21"].map(|nodes| report(4, 1, nodes)["error_l2"].as_f64().unwrap());

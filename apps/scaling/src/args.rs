@@ -19,7 +19,7 @@ Examples:
   minifenl-scaling weak --ranks 1,2,4,8,16 --nodes-per-rank 64 --imbalance 0,10,50 --out uneven
   minifenl-scaling strong --workers 16 --ranks 1,2,4,8,16 --nodes 128 --out shared
   minifenl-scaling report weak
-  minifenl-scaling compare old new
+  minifenl-scaling compare old new --figure both.svg
   minifenl-scaling model --bandwidth 10 --latency 2 --link 5 --flops 30 --nodes-per-rank 64
   minifenl-scaling weak --ranks 1,2 --nodes-per-rank 256 --device cuda --out gpus -- --halo nccl
 
@@ -71,6 +71,9 @@ pub enum Command {
         /// Folder of another one
         #[arg(value_name = "B", value_hint = ValueHint::DirPath)]
         b: PathBuf,
+        /// Draw the CG iterations of both, and of other programs beside them
+        #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+        figure: Option<PathBuf>,
     },
 }
 
@@ -143,7 +146,7 @@ pub struct Runs {
     /// Words that start ranks, such as "srun -n {ranks} -c {threads}" [default: mpirun of Open MPI, ranks bound to cores]
     #[arg(long, value_name = "WORDS")]
     pub launcher: Option<String>,
-    /// Run another program on the same boxes, too: minife=PATH, or fenl=PATH (Kokkos FENL, on 1 rank)
+    /// Run another program on the same boxes, too: minife=PATH, or fenl=PATH (Kokkos FENL)
     #[arg(long, value_name = "NAME=PATH")]
     pub peer: Vec<Peer>,
     /// Write job scripts into the folder and stop

@@ -22,7 +22,7 @@ mod testing;
 use args::{Args, Command, Emit, Model, Runs};
 use minifenl::mesh::nodes_for_ranks;
 use minifenl::run::program::{self, Exit};
-use minifenl::{Error, Result};
+use minifenl::{Error, Result, files};
 use model::{Machine, Partition};
 use std::io::{Write, stderr, stdout};
 use std::path::Path;
@@ -47,7 +47,7 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Strong { nodes, runs } => study(Kind::Strong, nodes.edges(), runs),
         Command::Report { folder } => report(&existing(folder)?, folder),
         Command::Model(machine) => predict(machine),
-        Command::Compare { a, b } => compare([a, b]),
+        Command::Compare { a, b, figure } => compare([a, b], figure.as_deref()),
     }
 }
 
@@ -67,13 +67,17 @@ fn predict(args: &args::Model) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Prints two studies side by side.
-fn compare(folders: [&Path; 2]) -> anyhow::Result<Exit> {
+/// Prints two studies side by side, and draws them.
+fn compare(folders: [&Path; 2], figure: Option<&Path>) -> anyhow::Result<Exit> {
     let [a, b] = folders;
     let [first, second] = [existing(a)?, existing(b)?];
     let tables = [Table::read(&first, a)?, Table::read(&second, b)?];
     let names = folders.map(|folder| folder.display().to_string());
-    show(&output::report::of_two([&names[0], &names[1]], [&first, &second], [&tables[0], &tables[1]]))?;
+    let (names, tables) = ([names[0].as_str(), names[1].as_str()], [&tables[0], &tables[1]]);
+    if let Some(path) = figure {
+        files::write(path, output::figures::of_two(names, tables).as_bytes())?;
+    }
+    show(&output::report::of_two(names, [&first, &second], tables))?;
     Ok(Exit::Done)
 }
 

@@ -216,6 +216,55 @@ fn every_flag_is_in_the_documentation() {
     }
 }
 
+/// Rows of a table of a page, as cells without white space around them.
+fn rows(page: &str, header: &str) -> Vec<Vec<String>> {
+    let (_, table) = page.split_once(header).unwrap_or_else(|| panic!("no table {header}"));
+    let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    lines.map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect()).collect()
+}
+
+/// The table of element types is that of the library.
+#[test]
+fn the_page_of_the_problems_lists_every_element_type() {
+    use minifenl::element::ElementType;
+    let per_cell = |name: &str| match name.trim_end_matches(char::is_numeric) {
+        "hex" => "1",
+        "tet" => "6",
+        _ => "2",
+    };
+    let expected = ElementType::volumes().map(|(element, name)| {
+        let [nodes, points, order] =
+            [element.nodes(), element.points(), element.degree() + 1].map(|count| count.to_string());
+        vec![format!("`{name}`"), nodes, points, per_cell(name).into(), order]
+    });
+    assert_eq!(rows(include_str!("../../../docs/problems.md"), "| `--element` "), expected.collect::<Vec<_>>());
+}
+
+/// The flags of README's table and the preset `papers` of the page of the flags are the algorithms of inputs/papers.toml.
+#[test]
+fn pages_name_the_algorithms_of_the_papers() {
+    let deck = |words: &[&str]| {
+        let args = <crate::args::Args as clap::Parser>::try_parse_from([&["minifenl"], words].concat()).unwrap();
+        args.flags.deck().unwrap()
+    };
+    let papers = deck(&["--input", concat!(env!("CARGO_MANIFEST_DIR"), "/inputs/papers.toml")]);
+    let readme = rows(include_str!("../../../README.md"), "| phrase |");
+    let flags = readme.iter().flat_map(|row| row[2].trim_matches('`').split(' ')).collect::<Vec<_>>();
+    assert_eq!(flags.len(), 2 * 7, "{flags:?}");
+    assert_eq!(deck(&flags), papers);
+    let sample =
+        "strategies  graph map, scan parallel, fill scatter, kernel intrepid, CG classic,\n            format crs,";
+    assert!(
+        include_str!("../../../docs/report.md").contains(sample),
+        "the sample of docs/report.md is of another preset"
+    );
+    let page = rows(include_str!("../../../docs/flags.md"), "| setting | `papers`");
+    // The value before the cases in which the preset takes another.
+    let flags = page.iter().flat_map(|row| [row[0].trim_matches('`'), row[1].split([';', ' ']).next().unwrap()]);
+    let flags: Vec<&str> = flags.map(|word| if word == "a" { "warp" } else { word }).collect();
+    assert_eq!(deck(&flags), papers);
+}
+
 #[test]
 fn a_report_does_not_replace_its_deck() {
     let folder = tempfile::tempdir().unwrap();

@@ -212,6 +212,33 @@ fn failures_equal_those_of_serial() {
 }
 
 /// Systems assembled in slices and in CRS are one problem: the same counts and errors by every format, fill and graph.
+/// The algorithms that each preset names on a GPU; steps and answer are those of the host.
+#[cfg(feature = "cli")]
+#[test]
+fn both_presets_solve() {
+    use minifenl::mesh::CoordinateMap;
+    use minifenl::run::deck::{Nodes, Preset};
+    use minifenl::run::{Deck, silent, solve_on};
+
+    let Some(space) = gpu("both_presets_solve") else { return };
+    let names =
+        [["map", "scatter", "intrepid", "classic", "crs"], ["gather", "gather", "fused", "classic", "symmetric"]];
+    for ((preset, _), names) in Preset::ALL.into_iter().zip(names) {
+        let mut deck = Deck::default();
+        deck.run.preset = preset;
+        // Above the size from which `fast` stores symmetric halves: 131,072 rows.
+        (deck.mesh.nodes, deck.mesh.map) = (Nodes::new([60, 51, 49]).ok(), CoordinateMap::TWIST);
+        let found = solve_on(&space, &deck, &Solo, &silent).unwrap();
+        assert!(found.verified, "{preset}: {:?}", found.verdict);
+        let own = serde_json::to_value(&found.strategies).unwrap();
+        assert_eq!(["graph", "fill", "kernel", "cg", "format"].map(|key| own[key].as_str().unwrap()), names);
+        let expected = solve_on(&Serial, &deck, &Solo, &silent).unwrap();
+        assert_eq!(found.newton_iterations, expected.newton_iterations, "{preset}");
+        assert!(found.cg_iterations.abs_diff(expected.cg_iterations) <= found.newton_iterations, "{preset}");
+        assert!((found.error_l2 / expected.error_l2 - 1.0).abs() < 1e-6, "{preset}");
+    }
+}
+
 #[cfg(feature = "cli")]
 #[test]
 fn problems_agree_in_every_format() {

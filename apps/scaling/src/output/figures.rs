@@ -75,10 +75,14 @@ pub fn all(table: &Table, model: Option<&Prediction>) -> Vec<Block> {
 /// A figure with the machine of the first run in its subtitle and, among times per phase, the limit of CG.
 fn figure(table: &Table, name: &'static str, caption: &str, chart: &Chart<'_>) -> Block {
     let limits = if ["time", "model"].contains(&name) { limit(table) } else { Vec::new() };
-    let note = table.first.as_ref().map_or(String::new(), |first| {
+    Block::Figure(name, caption.into(), chart.svg(&note(table), limits))
+}
+
+/// Machine and version of the first run.
+fn note(table: &Table) -> String {
+    table.first.as_ref().map_or(String::new(), |first| {
         format!("{}; {}; minifenl {}", first.provenance.machine.cpu, first.device, first.version)
-    });
-    Block::Figure(name, caption.into(), chart.svg(&note, limits))
+    })
 }
 
 /// Milliseconds of a CG iteration that moves its bytes with the bandwidth of the triad, for the least number of threads.
@@ -186,6 +190,35 @@ fn peers(table: &Table) -> Block {
         caption,
         &Chart { title: "Other programs", x: "ranks x threads", y: "ms per CG iteration", is_log: true, series },
     )
+}
+
+/// The CG iterations of two studies with as many threads per rank, and of the other programs beside them.
+pub fn of_two(names: [&str; 2], tables: [&Table; 2]) -> String {
+    let threads = tables[0].rows.iter().map(|row| row.point.threads).min().unwrap_or(1);
+    let takes = |point: Point| point.threads == threads && !point.is_uneven();
+    let at = |point: Point, time: &SpreadReport| {
+        let [y, low, high] = ms(time);
+        [point.ranks as f64, y, low, high]
+    };
+    let mut series: Vec<Series> = Vec::new();
+    let mut add = |name: &str, points: Vec<[f64; 4]>| {
+        let color = series.len();
+        series.extend((!points.is_empty()).then(|| Series { name: name.into(), is_dashed: false, color, points }));
+    };
+    for (name, table) in names.into_iter().zip(tables) {
+        let rows = table.rows.iter().filter(|row| takes(row.point) && row.is_rated());
+        let points = rows.filter_map(|row| Some(at(row.point, &row.phase("cg")?.seconds)));
+        add(&format!("minifenl {}", name.rsplit('/').next().unwrap_or(name)), points.collect());
+    }
+    for program in Program::ALL {
+        // Those of the first study that has some.
+        let of = |table: &&Table| table.peers_of(program).any(|row| takes(row.point));
+        let rows = tables.into_iter().find(of).into_iter().flat_map(|table| table.peers_of(program));
+        let points = rows.filter(|row| takes(row.point)).map(|row| at(row.point, &row.seconds[2]));
+        add(program.name(), points.collect());
+    }
+    let chart = Chart { title: "CG iteration", x: RANKS, y: "ms per CG iteration", is_log: true, series };
+    chart.svg(&note(tables[0]), limit(tables[0]))
 }
 
 /// Measured iterations and the model's line.

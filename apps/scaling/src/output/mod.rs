@@ -4,7 +4,7 @@
 mod chart;
 mod csv;
 mod document;
-mod figures;
+pub mod figures;
 pub mod report;
 #[cfg(test)]
 mod tests;

@@ -171,8 +171,8 @@ fn peers(table: &Table, program: Program) -> Vec<Block> {
                             another equation with the same sparsity pattern, and its fill leaves out the boundary conditions. Without OpenMP it has 1 thread per rank at every point."
         }
         Program::Fenl => {
-            "Kokkos FENL on the same boxes, after the runs of minifenl, on the threads of 1 rank. It solves another nonlinear \
-                          equation with the same sparsity pattern, and adds element matrices with atomic operations."
+            "Kokkos FENL on the same boxes, after the runs of minifenl. It makes a map of node pairs, adds element matrices \
+                          with atomic operations, and stops each solve after 200 iterations."
         }
     };
     vec![Block::Heading(program.name()), Block::Text(text.into()), self::table(&header, rows.map(cells))]

@@ -10,7 +10,7 @@ use minifenl::{Error, Result, files};
 use std::io::{IsTerminal, Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 /// Open MPI where each thread has a core of its own: ranks are bound to that many cores, one after the other.
@@ -68,6 +68,29 @@ impl Launcher {
         words.push(self.program.to_string_lossy().into_owned());
         words
     }
+
+    /// The command that starts `point`, without the flags of the program.
+    pub fn command(&self, point: Point) -> Command {
+        let words = self.words(point);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null());
+        if self.template.is_none() && is_root() {
+            // Open MPI asks root, the usual user of a container, to say twice that it is meant.
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        }
+        command
+    }
+}
+
+/// Runs to the end.
+///
+/// # Errors
+/// [`Error::Invalid`] if the command cannot be started.
+pub fn output(command: &mut Command) -> Result<Output> {
+    command.output().map_err(|error| {
+        let launcher = command.get_program().to_string_lossy();
+        Error::Invalid(format!("{launcher}: cannot be started: {error}; expected a launcher (--launcher)"))
+    })
 }
 
 /// The flags of minifenl for one run. The triad is measured: without it no time has a bound.
@@ -154,18 +177,10 @@ fn run_one(
     let report = folder.join(file(point, repeat));
     // A report of a run that did not count must not be taken for the new one.
     let _ = std::fs::remove_file(&report);
-    let words = launcher.words(point);
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).args(flags(study, point, &report)?);
-    command.stdin(Stdio::null());
-    if launcher.template.is_none() && is_root() {
-        // Open MPI asks root, the usual user of a container, to say twice that it is meant.
-        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    }
+    let mut command = launcher.command(point);
+    command.args(flags(study, point, &report)?);
     let others = Others::start();
-    let output = command.output().map_err(|error| {
-        Error::Invalid(format!("{}: cannot be started: {error}; expected a launcher (--launcher)", words[0]))
-    })?;
+    let output = output(&mut command)?;
     if let Some(used) = others.and_then(|others| others.used()) {
         files::write(&others::file(&report), format!("{used:.2}\n").as_bytes())?;
     }

@@ -1,13 +1,13 @@
 //! Kokkos FENL (example/fenl of Kokkos 2.9): its flags and the table that it prints.
 //!
-//! FENL runs on threads. It counts elements, and its last line has milliseconds per node, with those of CG per iteration:
+//! It counts elements, and its last line has milliseconds per node, with those of CG per iteration. Built without MPI, each rank solves
+//! the whole box and prints a table of its own; such a run is refused.
 //!
 //! ```text
 //! ELEMS, NODES, NEWTON, CG, MAP_RATIO, SET_FILL, SCAN, GRAPH_FILL, SORT, ELEM_GRAPH_FILL, MATRIX_CREATE, MATRIX_FILL, BOUNDARY,
 //! MAT_VEC, CG, ERROR          the six columns from SET_FILL on make the graph
 //! ```
 
-use super::super::plan::Point;
 use minifenl::{Error, Result, files};
 use std::path::Path;
 
@@ -33,20 +33,29 @@ pub fn words(nodes: [u64; 3]) -> Vec<String> {
     vec!["fixture".into(), format!("{x}x{y}x{z}"), "atomic".into()]
 }
 
-/// Reads the times from a run's folder if they belong to this box. Kept are outputs of the threads of the point only:
-/// the output does not tell them.
-pub fn read(folder: &Path, nodes: [u64; 3], point: Point) -> Option<[f64; 4]> {
-    let run = Fenl::parse(&files::read_text(&folder.join(OUTPUT), LARGEST).ok()?).ok()?;
+/// Reads the times from a run's folder. The output does not name ranks and threads: the folder does.
+///
+/// # Errors
+/// [`Error::File`] if there is no output, [`Error::Invalid`] if it is not one of a run on this box.
+pub fn read(folder: &Path, nodes: [u64; 3]) -> Result<[f64; 4]> {
+    let run = Fenl::parse(&files::read_text(&folder.join(OUTPUT), LARGEST)?)?;
     let elements = nodes.map(|nodes| nodes - 1).iter().product::<u64>();
-    (point.ranks == 1 && run.elements == elements && run.nodes == nodes.iter().product::<u64>()).then_some(run.seconds)
+    if run.elements != elements || run.nodes != nodes.iter().product::<u64>() {
+        return Err(Error::Invalid(format!("FENL's output: a box of {} elements, not {elements}", run.elements)));
+    }
+    Ok(run.seconds)
 }
 
 impl Fenl {
     /// Reads the last line.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it is no row of numbers.
+    /// [`Error::Invalid`] if it is no row of numbers, or if ranks printed tables of their own.
     pub fn parse(text: &str) -> Result<Self> {
+        let tables = text.lines().filter(|line| line.trim_start().starts_with("ELEMS")).count();
+        if tables > 1 {
+            return Err(Error::Invalid(format!("FENL's output: expected 1 table, not {tables}: built without MPI")));
+        }
         let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("");
         let cells = last.split(',').map(str::trim).filter(|cell| !cell.is_empty());
         let column: Option<Vec<f64>> =
@@ -96,9 +105,12 @@ mod tests {
     fn a_table_of_another_box_does_not_count() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(OUTPUT), RECORDED).unwrap();
-        assert!(read(folder.path(), [8, 16, 8], Point::even(1, 1)).is_some());
-        assert_eq!(read(folder.path(), [8, 8, 16], Point::even(2, 1)), None);
-        assert_eq!(read(folder.path(), [8; 3], Point::even(1, 1)), None);
+        assert!(read(folder.path(), [8, 16, 8]).is_ok());
+        assert!(read(folder.path(), [8; 3]).unwrap_err().to_string().ends_with("a box of 735 elements, not 343"));
+        // Two ranks of a program without MPI.
+        std::fs::write(folder.path().join(OUTPUT), RECORDED.repeat(2)).unwrap();
+        let error = read(folder.path(), [8, 16, 8]).unwrap_err().to_string();
+        assert!(error.ends_with("expected 1 table, not 2: built without MPI"), "{error}");
         assert_eq!(words([8, 16, 8]).join(" "), "fixture 7x15x7 atomic");
     }
 }

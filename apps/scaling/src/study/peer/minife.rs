@@ -30,15 +30,23 @@ pub fn words(nodes: [u64; 3], point: Point) -> Vec<String> {
     words
 }
 
-/// Reads the times from a run's folder if they belong to this box and point.
-pub fn read(folder: &Path, nodes: [u64; 3], point: Point) -> Option<[f64; 4]> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
+/// Reads the times from a run's folder.
+///
+/// # Errors
+/// [`Error::File`] for a YAML that cannot be read, [`Error::Invalid`] if there is none or not of this box and point.
+pub fn read(folder: &Path, nodes: [u64; 3], point: Point) -> Result<[f64; 4]> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut yaml = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "yaml"));
-    let run = MiniFe::parse(&files::read_text(&yaml.next()?, LARGEST).ok()?).ok()?;
+    let yaml = yaml.next().ok_or_else(|| Error::Invalid("miniFE wrote no YAML".into()))?;
+    let run = MiniFe::parse(&files::read_text(&yaml, LARGEST)?)?;
     let fits = run.elements == nodes.map(|nodes| nodes - 1)
         && run.ranks == point.ranks
         && run.imbalance == f64::from(point.imbalance);
-    fits.then_some(run.seconds)
+    if !fits {
+        let ([x, y, z], ranks) = (run.elements, run.ranks);
+        return Err(Error::Invalid(format!("miniFE's YAML: {x}x{y}x{z} elements on {ranks} ranks, not {point}")));
+    }
+    Ok(run.seconds)
 }
 
 impl MiniFe {
@@ -95,9 +103,10 @@ Total CG Time: 0.36647\n  Time per iteration: 0.00183235\n";
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.yaml"), RECORDED).unwrap();
         let read = |nodes, ranks, imbalance| read(folder.path(), nodes, Point { ranks, threads: 1, imbalance });
-        assert!(read([231; 3], 384, 0).is_some());
+        assert!(read([231; 3], 384, 0).is_ok());
         for (nodes, ranks, imbalance) in [([230; 3], 384, 0), ([231; 3], 383, 0), ([231; 3], 384, 50)] {
-            assert_eq!(read(nodes, ranks, imbalance), None, "{nodes:?}, {ranks} ranks, {imbalance} %");
+            let error = read(nodes, ranks, imbalance).unwrap_err().to_string();
+            assert!(error.contains("230x230x230 elements on 384 ranks, not"), "{nodes:?}, {ranks} ranks: {error}");
         }
         assert_eq!(
             words([8, 16, 8], Point { ranks: 2, threads: 1, imbalance: 50 }).join(" "),

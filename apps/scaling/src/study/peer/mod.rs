@@ -1,18 +1,16 @@
 //! Other programs beside minifenl: run on the same boxes with the same launcher, their output read.
 //!
-//! Compared are times of the graph, of the fill (without boundary conditions), of one iteration of CG and of one product. miniFE runs
-//! at every point; Kokkos FENL, which has no MPI here, at those with 1 rank.
+//! Compared are times of the graph, of the fill (without boundary conditions), of one iteration of CG and of one product.
 
 mod fenl;
 mod minife;
 
-use super::launch::{Launcher, message};
+use super::launch::{Launcher, message, output};
 use super::plan::{Point, Study};
 use minifenl::run::report::SpreadReport;
 use minifenl::{Error, Result, files};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 /// A program that a study can run.
@@ -75,11 +73,6 @@ impl Program {
         }
     }
 
-    /// Whether it can run there.
-    fn takes(self, point: Point) -> bool {
-        self == Program::MiniFe || point.ranks == 1
-    }
-
     fn words(self, nodes: [u64; 3], point: Point) -> Vec<String> {
         match self {
             Program::MiniFe => minife::words(nodes, point),
@@ -87,12 +80,15 @@ impl Program {
         }
     }
 
-    /// The times of a run, if it is one of this study.
-    fn read(self, study: &Study, root: &Path, point: Point, repeat: usize) -> Option<[f64; 4]> {
-        let (folder, nodes) = (self.folder(root, point, repeat), study.nodes_of(point.ranks).ok()?);
+    /// The times of a run.
+    ///
+    /// # Errors
+    /// [`Error::File`] or [`Error::Invalid`] if there is none, or not of this study.
+    fn read(self, study: &Study, root: &Path, point: Point, repeat: usize) -> Result<[f64; 4]> {
+        let (folder, nodes) = (self.folder(root, point, repeat), study.nodes_of(point.ranks)?);
         match self {
             Program::MiniFe => minife::read(&folder, nodes, point),
-            Program::Fenl => fenl::read(&folder, nodes, point),
+            Program::Fenl => fenl::read(&folder, nodes),
         }
     }
 
@@ -110,8 +106,8 @@ pub fn run(study: &Study, launcher: &Launcher, peer: &Peer, root: &Path) -> Resu
     let program = peer.path.canonicalize().unwrap_or_else(|_| peer.path.clone());
     let (launcher, peer) = (Launcher { program, ..launcher.clone() }, peer.program);
     let mut failures = Vec::new();
-    for (point, repeat) in study.runs().into_iter().filter(|(point, _)| peer.takes(*point)) {
-        if peer.read(study, root, point, repeat).is_some() {
+    for (point, repeat) in study.runs() {
+        if peer.read(study, root, point, repeat).is_ok() {
             continue;
         }
         let folder = peer.folder(root, point, repeat);
@@ -120,20 +116,19 @@ pub fn run(study: &Study, launcher: &Launcher, peer: &Peer, root: &Path) -> Resu
         // The output of another run must not be taken for the new one.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let words = launcher.words(point);
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).args(peer.words(study.nodes_of(point.ranks)?, point)).current_dir(&folder);
+        let mut command = launcher.command(point);
+        command.args(peer.words(study.nodes_of(point.ranks)?, point)).current_dir(&folder);
         // Threads on cores of their own, within those of the rank.
         command.envs([("OMP_PROC_BIND", "spread"), ("OMP_PLACES", "threads")]);
-        command.env("OMP_NUM_THREADS", point.threads.to_string()).stdin(Stdio::null());
-        let output =
-            command.output().map_err(|error| Error::Invalid(format!("{}: cannot be started: {error}", words[0])))?;
+        command.env("OMP_NUM_THREADS", point.threads.to_string());
+        let output = output(&mut command)?;
         if peer == Program::Fenl {
             files::write(&folder.join(fenl::OUTPUT), &output.stdout)?;
         }
-        if peer.read(study, root, point, repeat).is_none() {
+        if let Err(reason) = peer.read(study, root, point, repeat) {
             let said = message(&output.stderr);
-            failures.push(format!("{}, {point}, run {repeat}: no times, {}: {said}", peer.name(), output.status));
+            let (name, status) = (peer.name(), output.status);
+            failures.push(format!("{name}, {point}, run {repeat}: no times, {status}: {said}; {reason}"));
         }
     }
     Ok(failures)
@@ -144,7 +139,7 @@ pub fn rows(study: &Study, root: &Path) -> Vec<PeerRow> {
     let points = study.points();
     let all = Program::ALL.into_iter().flat_map(|program| points.iter().map(move |&point| (program, point)));
     let row = |(program, point): (Program, Point)| {
-        let times = (1..=study.repeats).filter_map(|repeat| program.read(study, root, point, repeat));
+        let times = (1..=study.repeats).filter_map(|repeat| program.read(study, root, point, repeat).ok());
         let times: Vec<[f64; 4]> = times.collect();
         let spread = |time: usize| SpreadReport::new(&times.iter().map(|run| run[time]).collect::<Vec<_>>());
         (!times.is_empty()).then(|| PeerRow { program, point, runs: times.len(), seconds: [0, 1, 2, 3].map(spread) })
