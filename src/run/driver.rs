@@ -3,16 +3,15 @@
 use super::bandwidth::bandwidth;
 use super::choices::forecast;
 use super::deck::Chosen;
-use super::judged::{Run, judged, on_host};
-use super::problem::{Case, coarse_meshes};
+use super::judged::{Run, judged};
+use super::meshes::{coarse_meshes, made};
+use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::settings;
 use super::solution::Solution;
 use super::steps::{fix_order, here, newton, share, wait_limit};
 use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads, same};
-use crate::element::ElementType;
-use crate::mesh::{BoxPart, Mesh};
 use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
 use crate::{Result, graph};
 use std::cell::RefCell;
@@ -94,26 +93,6 @@ pub(super) fn pool(threads: usize) -> Result<Threads> {
 /// As [`solve`].
 pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<Report> {
     solution_on(space, deck, comm, progress).map(|solution| solution.report)
-}
-
-/// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
-pub(super) fn made<S: Job>(
-    space: &S,
-    comm: &dyn Communicator,
-    element: ElementType,
-    part: BoxPart,
-) -> Result<Mesh<S::Memory>> {
-    let mesh = if element == ElementType::Hex8 {
-        space.generate_mesh(part).and_then(|mesh| {
-            space.check_inside(&mesh)?;
-            space.check_folding(&mesh).map(|()| mesh)
-        })
-    } else {
-        let mesh = Mesh::of_elements(comm, element, &part)?;
-        space.check_elements(on_host(&mesh)).and_then(|()| space.take_mesh(mesh))
-    };
-    let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
-    agree(comm, mesh.map_err(|error| error.in_stage("mesh", here(comm))))
 }
 
 /// [`solve_on`] that also returns this rank's part of mesh and field, in the memory of the space, without a copy.

@@ -33,6 +33,7 @@ pub mod forecast;
 mod host;
 mod job;
 mod judged;
+mod meshes;
 mod phases;
 mod problem;
 pub mod program;

@@ -21,8 +21,9 @@ mod tests;
 pub use compared::{Compared, Promise};
 
 use super::choices::choices;
-use super::driver::{Place, chosen, made};
+use super::driver::{Place, chosen};
 use super::forecast::Sizes;
+use super::meshes::made;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::steps::share;
 use super::{Deck, Event, Job, Progress};

@@ -4,8 +4,8 @@ use super::judged::{Judged, Run};
 use super::problem::LevelNumbers;
 use super::provenance::{ProvenanceReport, Start};
 use super::report::{
-    HistoryReport, LevelReport, MeshReport, PairMapReport, PartitionReport, ProblemReport, RatingReport, SCHEMA_VERSION,
-    StrategiesReport,
+    HistoryReport, LevelReport, MeshReport, PairMapReport, PartitionReport, ProblemReport, RatingReport,
+    SCHEMA_VERSION, StrategiesReport,
 };
 use super::steps::Ended;
 use super::verdict::{Solved, failures};

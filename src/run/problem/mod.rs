@@ -27,7 +27,6 @@ pub use auto_format::ChosenFormat;
 pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use input::ProblemInput;
-pub(super) use multigrid::coarse_meshes;
 pub use multigrid::LevelNumbers;
 
 use super::deck::Choice;

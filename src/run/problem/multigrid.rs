@@ -10,41 +10,18 @@ use super::discrete::{Discrete, Marks};
 use super::input::ProblemInput;
 use super::linear::Linear;
 use crate::Result;
-use crate::comm::{Communicator, Halo, Map, agree};
+use crate::comm::{Halo, Map, agree};
 use crate::graph;
-use crate::mesh::{BoxPart, Face, Mesh, Stencil};
-use crate::run::deck::Preconditioning;
-use crate::run::driver::made;
+use crate::mesh::{Face, Mesh, Stencil};
+use crate::run::Job;
 use crate::run::cost::Cost;
-use crate::run::{Deck, Job};
+use crate::run::deck::Preconditioning;
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{CrsMatrix, Operator};
 
-/// Nodes of a box that is not coarsened any more.
-const FEW: u64 = 300;
 /// Seed of the vector from which eigenvalues are estimated.
 const SEED: u64 = 0x6569_6765;
-
-/// Makes the meshes of the coarser boxes, finest first, as long as each rank owns nodes of them. All ranks call it together.
-///
-/// # Errors
-/// Those of the meshes.
-pub(in crate::run) fn coarse_meshes<S: Job>(
-    space: &S,
-    deck: &Deck,
-    comm: &dyn Communicator,
-    fine: &Mesh<S::Memory>,
-) -> Result<Vec<Mesh<S::Memory>>> {
-    let (mut meshes, mut spec, mut element) = (Vec::new(), *fine.spec(), fine.element);
-    while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
-        let Some(coarser) = spec.coarsened(element.degree()) else { break };
-        let Ok(part) = BoxPart::new(&coarser, comm.rank(), comm.size()) else { break };
-        (spec, element) = (coarser, element.of_degree_one());
-        meshes.push(made(space, comm, element, part)?);
-    }
-    Ok(meshes)
-}
 
 /// A matrix on a mesh, with the exchange of its columns.
 struct OnMesh<'a, S: Job> {

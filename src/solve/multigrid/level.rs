@@ -75,10 +75,14 @@ impl<S: Staging + Spmv> Level<S> {
         let degree = degree as u64;
         // Alone, the smoother starts from 0 and is not repeated.
         let Some(transfer) = &self.coarser else {
-            return ((degree - 1) * (bytes + 56 * rows) + 32 * rows, (degree - 1) * (2 * entries + 6 * rows) + 2 * rows);
+            return (
+                (degree - 1) * (bytes + 56 * rows) + 32 * rows,
+                (degree - 1) * (2 * entries + 6 * rows) + 2 * rows,
+            );
         };
         let moved: usize = [&transfer.prolongation, &transfer.restriction].iter().map(|matrix| matrix.bytes()).sum();
-        let between: usize = [&transfer.prolongation, &transfer.restriction].iter().map(|m| m.matrix().graph().nnz()).sum();
+        let between: usize =
+            [&transfer.prolongation, &transfer.restriction].iter().map(|m| m.matrix().graph().nnz()).sum();
         // Products of both smoothers and of the residual; the residual's axpby and the correction's axpy.
         let all = 2 * degree * bytes + ((2 * degree - 1) * 56 + 32 + 24 + 24) * rows + moved as u64;
         (all, 2 * degree * 2 * entries + ((2 * degree - 1) * 6 + 2 + 3 + 2) * rows + 2 * between as u64)
