@@ -131,6 +131,69 @@ KERNEL __launch_bounds__(THREADS) on_faces(u64 count, const u8* faces, u32 mask,
     if (node < count) on[node] = (faces[node] & mask) != 0;
 }
 
+// Stencils along the axes: those of row i are entries[offsets[i]..offsets[i + 1]], columns and weights.
+struct Stencils {
+    const u32 *offsets[3], *columns[3];
+    const double* weights[3];
+};
+#define STENCIL_ARGUMENTS                                                                                                  \
+    const u32 *offsets_x, const u32 *offsets_y, const u32 *offsets_z, const u32 *columns_x, const u32 *columns_y,          \
+        const u32 *columns_z, const double *weights_x, const double *weights_y, const double *weights_z
+#define STENCILS                                                                                                           \
+    Stencils { {offsets_x, offsets_y, offsets_z}, {columns_x, columns_y, columns_z}, {weights_x, weights_y, weights_z} }
+
+// The row of a grid point, and the range of its stencil along each axis: `thread` counts the owned points of `rows`.
+struct GridRow {
+    u32 row, begin[3], end[3];
+    __device__ __forceinline__ GridRow(u32 thread, const u64* rows, const Stencils& stencils) {
+        Numbering numbering(rows);
+        const IndexBox& owned = numbering.owned;
+        u32 line = thread / owned.count[0];
+        const u32 at[3] = {owned.low[0] + thread % owned.count[0], owned.low[1] + line % owned.count[1],
+                           owned.low[2] + line / owned.count[1]};
+        row = numbering.local(at);
+#pragma unroll
+        for (int d = 0; d < 3; d++) {
+            const u32* offsets = stencils.offsets[d] + u32(__ldg(rows + d)) + at[d];
+            begin[d] = __ldg(offsets), end[d] = __ldg(offsets + 1);
+        }
+    }
+};
+
+// lengths = entries of each row, [row * dofs + dof].
+KERNEL __launch_bounds__(THREADS) grid_lengths(u64 count, const u64* rows, u32 dofs, STENCIL_ARGUMENTS, u32* lengths) {
+    u64 thread = thread_index();
+    if (thread >= count) return;
+    GridRow row(u32(thread), rows, STENCILS);
+    u32 length = (row.end[0] - row.begin[0]) * (row.end[1] - row.begin[1]) * (row.end[2] - row.begin[2]);
+    for (u32 dof = 0; dof < dofs; dof++) lengths[u64(row.row) * dofs + dof] = length;
+}
+
+// Columns and values of the product of stencils, in grid order, x fastest.
+KERNEL __launch_bounds__(THREADS) grid_entries(u64 count, const u64* rows, const u64* columns, u32 dofs, STENCIL_ARGUMENTS,
+                                               const u64* row_map, u32* entries, double* values) {
+    u64 thread = thread_index();
+    if (thread >= count) return;
+    const Stencils stencils = STENCILS;
+    GridRow row(u32(thread), rows, stencils);
+    Numbering numbering(columns);
+    u64 out = __ldg(row_map + u64(row.row) * dofs), length = __ldg(row_map + u64(row.row) * dofs + 1) - out;
+    // Products of two weights first, as on the host.
+    for (u32 k = row.begin[2]; k < row.end[2]; k++) {
+        for (u32 j = row.begin[1]; j < row.end[1]; j++) {
+            for (u32 i = row.begin[0]; i < row.end[0]; i++) {
+                const u32 at[3] = {__ldg(stencils.columns[0] + i) - u32(__ldg(columns)),
+                                   __ldg(stencils.columns[1] + j) - u32(__ldg(columns + 1)),
+                                   __ldg(stencils.columns[2] + k) - u32(__ldg(columns + 2))};
+                u32 column = numbering.local(at);
+                double weight = __ldg(stencils.weights[0] + i) * __ldg(stencils.weights[1] + j) * __ldg(stencils.weights[2] + k);
+                for (u32 dof = 0; dof < dofs; dof++) entries[out + dof * length] = column * dofs + dof, values[out + dof * length] = weight;
+                out++;
+            }
+        }
+    }
+}
+
 INLINE void corners(u64 elem, const u32* nodes, const double* coord, double (&x)[8][3]) {
 #pragma unroll
     for (int m = 0; m < 8; m++) {

@@ -12,7 +12,9 @@ use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
+use minifenl::run::deck::{
+    Choice, Deck, Device, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes,
+};
 use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
@@ -143,6 +145,9 @@ pub struct Flags {
     /// Largest number of Newton steps [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
+    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: adaptive with mg]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Forcing>>(Forcing::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    forcing: Option<Choice<Forcing>>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8, or 1e-11 for elements of degree 2]
     #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     cg_tolerance: Option<f64>,
@@ -251,6 +256,7 @@ impl Flags {
         set(&mut deck.fill.jacobian, self.jacobian);
         set(&mut deck.newton.tolerance, self.newton_tolerance);
         set(&mut deck.newton.max_iterations, self.newton_max);
+        set(&mut deck.newton.forcing, self.forcing);
         deck.cg.tolerance = self.cg_tolerance.or(deck.cg.tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
         deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);

@@ -1,15 +1,16 @@
 //! Meshes on a GPU: launches of `kernels/mesh.cu`, which make the tables of a part of the box from its index boxes.
 
-use super::grid_matrix::grid_matrix;
+use super::grid_matrix::{Columns, grid_matrix};
 use super::kernel_files::MESH;
 use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace, Stencil};
-use crate::comm::{Communicator, Map};
+use crate::comm::{Communicator, Map, agree};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, Offsets, arguments};
 use crate::space::{ExecutionSpace, Serial, Threads, allowed_cores};
-use crate::sparse::CrsMatrix;
+use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
+use std::sync::Arc;
 
 const THREADS: u32 = 256;
 
@@ -17,8 +18,13 @@ const THREADS: u32 = 256;
 /// boxes, then lowest index (relative to the lowest used node), counts and first local id of each: interior, owned (whose first
 /// id is that of the nodes outside the interior), ghosts of each neighbour.
 fn words(part: &BoxPart) -> Vec<u64> {
-    let (used, interior) = (part.used(), part.interior());
     let ghosts = part.neighbours().iter().map(|neighbour| (&neighbour.receive, neighbour.first_ghost));
+    words_of(part, part.used(), ghosts)
+}
+
+/// Returns the words of a part for a kernel that uses other nodes and ghosts of it.
+fn words_of<'a>(part: &'a BoxPart, used: &IndexBox, ghosts: impl Iterator<Item = (&'a IndexBox, u64)>) -> Vec<u64> {
+    let interior = part.interior();
     let boxes: Vec<(&IndexBox, u64)> =
         [(interior, 0), (part.owned(), interior.count())].into_iter().chain(ghosts).collect();
     let mut words = [used.low, part.spec().nodes(), used.counts()].concat();
@@ -29,6 +35,50 @@ fn words(part: &BoxPart) -> Vec<u64> {
         words.push(first);
     }
     words
+}
+
+/// A stencil in device memory: offsets of rows, columns, weights.
+struct DeviceStencil(CudaArray<u32>, CudaArray<u32>, CudaArray<f64>);
+
+impl DeviceStencil {
+    fn new(space: &Cuda, stencil: &Stencil) -> Result<Self> {
+        let (offsets, columns, weights) = stencil.lists();
+        Ok(DeviceStencil(space.upload(&offsets)?, space.upload(&columns)?, space.upload(&weights)?))
+    }
+}
+
+/// Makes the matrix of stencils between boxes of hexahedra.
+fn grid_matrix_of_boxes(
+    space: &Cuda,
+    rows: &Mesh<CudaMemory>,
+    columns: &Columns<'_, CudaMemory>,
+    stencils: &[Stencil; 3],
+    dofs: usize,
+) -> Result<CrsMatrix<f64, CudaMemory>> {
+    let [x, y, z] = stencils.each_ref().map(|stencil| DeviceStencil::new(space, stencil));
+    let (x, y, z) = (x?, y?, z?);
+    let (count, row_words) = (rows.map.owned_count(), space.upload(&words(&rows.part))?);
+    let ghosts = columns.ghosts.iter().map(|(ghosts, _, first)| (ghosts, u64::from(*first)));
+    let ghosts = ghosts.filter(|(ghosts, _)| ghosts.count() > 0);
+    let used = ghosts.clone().fold(*columns.mesh.part.owned(), |used, (ghosts, _)| used.joined(ghosts));
+    let column_words = space.upload(&words_of(&columns.mesh.part, &used, ghosts))?;
+    let (rows, grid) = (count * dofs, Grid::cover(count, THREADS));
+    let mut lengths = space.unfilled::<u32>(rows)?;
+    #[rustfmt::skip]
+    let arguments = arguments![
+        count as u64, &row_words, dofs as u32, &x.0, &y.0, &z.0, &x.1, &y.1, &z.1, &x.2, &y.2, &z.2, &mut lengths,
+    ];
+    space.launch(&MESH, "grid_lengths", grid, arguments)?;
+    let Offsets { offsets: row_map, total: nnz, .. } = space.offsets(rows, &lengths)?;
+    let (mut entries, mut values) = (space.unfilled(nnz)?, space.unfilled(nnz)?);
+    #[rustfmt::skip]
+    let arguments = arguments![
+        count as u64, &row_words, &column_words, dofs as u32, &x.0, &y.0, &z.0, &x.1, &y.1, &z.1, &x.2, &y.2, &z.2,
+        &row_map, &mut entries, &mut values,
+    ];
+    space.launch(&MESH, "grid_entries", grid, arguments)?;
+    let graph = CrsGraph::from_parts(rows, dofs * columns.map.local_count(), nnz, row_map, entries);
+    Ok(CrsMatrix::from_parts(Arc::new(graph), values))
 }
 
 impl MeshSpace for Cuda {
@@ -67,8 +117,18 @@ impl MeshSpace for Cuda {
         stencils: &[Stencil; 3],
         dofs: usize,
     ) -> Result<(CrsMatrix<f64, CudaMemory>, Map)> {
-        let (matrix, map) = grid_matrix(&Threads::new(allowed_cores())?, comm, meshes, stencils, dofs)?;
-        Ok((matrix.upload(self)?, map))
+        let [rows, columns] = meshes;
+        if rows.listed.is_some() || columns.listed.is_some() {
+            let (matrix, map) = grid_matrix(&Threads::new(allowed_cores())?, comm, meshes, stencils, dofs)?;
+            return Ok((matrix.upload(self)?, map));
+        }
+        // Kernels number nodes by boxes.
+        agree(comm, {
+            Columns::new(comm, meshes, stencils).and_then(|columns| {
+                let map = columns.map.expand(dofs)?;
+                Ok((grid_matrix_of_boxes(self, rows, &columns, stencils, dofs)?, map))
+            })
+        })
     }
 
     fn check_inside(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {

@@ -44,6 +44,12 @@ impl IndexBox {
         Self::from_axes(|axis| (self.low[axis].max(other.low[axis]), self.high[axis].min(other.high[axis])))
     }
 
+    /// Returns the smallest box with the indices of both, neither of them empty.
+    #[cfg(feature = "cuda")]
+    pub(super) fn joined(&self, other: &IndexBox) -> IndexBox {
+        Self::from_axes(|axis| (self.low[axis].min(other.low[axis]), self.high[axis].max(other.high[axis])))
+    }
+
     /// Returns this box and the layer of `whole` around it.
     pub fn grown(&self, whole: &IndexBox) -> IndexBox {
         Self::from_axes(|axis| {

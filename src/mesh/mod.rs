@@ -47,6 +47,7 @@ mod point;
 mod reorder;
 mod sizes;
 mod split;
+mod stencil;
 #[cfg(test)]
 mod tests;
 
@@ -54,7 +55,6 @@ pub use box_part::{BoxPart, BoxParts, PartNeighbour};
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
-pub use grid_matrix::Stencil;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
@@ -62,6 +62,7 @@ pub use mesh_part::{MeshPart, Origin};
 pub use meshed_box::{Face, Mesh};
 pub use reorder::Numbering;
 pub use sizes::Sizes;
+pub use stencil::Stencil;
 
 use crate::Result;
 use crate::comm::{Communicator, Map};

@@ -5,6 +5,7 @@
 mod check;
 mod choice;
 mod device;
+mod forcing;
 #[cfg(feature = "cuda")]
 mod host_gpus;
 mod kind;
@@ -23,6 +24,7 @@ pub(super) use check::with_flag;
 pub use choice::Choice;
 pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
+pub use forcing::Forcing;
 pub use kind::ProblemKind;
 pub use lanes::RowLanes;
 pub use nodes::Nodes;
@@ -191,11 +193,14 @@ pub struct NewtonDeck {
     pub tolerance: f64,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
+    /// How accurately each step is solved for; `auto` is adaptive with a multigrid preconditioner.
+    #[serde(with = "by_name")]
+    pub forcing: Choice<Forcing>,
 }
 
 impl Default for NewtonDeck {
     fn default() -> Self {
-        NewtonDeck { tolerance: 1e-8, max_iterations: 10 }
+        NewtonDeck { tolerance: 1e-8, max_iterations: 10, forcing: Choice::default() }
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn newton<S: Job>(
             false => deck.newton.max_iterations,
         },
         ends_at_limit: deck.cg_iterations().is_some(),
+        is_inexact: deck.is_inexact(),
     };
     let observe = &mut |step, norm| progress(Event::Newton(step, norm));
     let mut info = NewtonInfo::default();

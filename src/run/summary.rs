@@ -34,7 +34,9 @@ fn solved(deck: &Deck, newton: &Ended) -> Vec<Solved> {
     let solved = |linear: SolveInfo| {
         // A solve that was not checked is NaN, which no verdict passes.
         let (residual, solution) = linear.recomputed.map_or((f64::NAN, f64::NAN), |t| (t.residual, t.solution));
-        Solved { target: deck.cg_tolerance() * linear.rhs, residual, solution, rounding }
+        // A run of given iterations has no target of its own.
+        let target = linear.target.max(if linear.target < 0.0 { deck.cg_tolerance() * linear.rhs } else { 0.0 });
+        Solved { target, residual, solution, rounding }
     };
     solves(newton).map(solved).collect()
 }

@@ -17,11 +17,12 @@ pub trait NonlinearProblem<S: Blas> {
     /// Whatever stops an assembly.
     fn assemble(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()>;
 
-    /// Solves J delta = residual.
+    /// Solves J delta = residual: to the relative residual `forcing` if Newton's method gives one, else to a tolerance of its own.
     ///
     /// # Errors
     /// Whatever stops a linear solve.
-    fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo>;
+    fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>, forcing: Option<f64>)
+    -> Result<SolveInfo>;
 }
 
 /// Stopping criteria of Newton's method.
@@ -33,6 +34,22 @@ pub struct NewtonParams {
     pub max_iterations: usize,
     /// Whether the limit ends the method with [`Reason::Iterations`] instead of an error.
     pub ends_at_limit: bool,
+    /// Whether each linear solve is only as accurate as the step can use.
+    pub is_inexact: bool,
+}
+
+/// Forcing term of the first step, and largest of all.
+const FIRST: f64 = 1e-2;
+
+/// Returns the relative residual to which a step is solved: choice 2 of Eisenstat and Walker (1996), gamma = 0.9, alpha = 2, with their
+/// safeguard against a sudden fall, but no more than half of what reaches Newton's own target.
+fn forcing(norm: f64, before: Option<(f64, f64)>, target: f64) -> f64 {
+    let wanted = before.map_or(FIRST, |(norm_before, forcing_before)| {
+        let kept = 0.9 * forcing_before * forcing_before;
+        let by_decrease = 0.9 * (norm / norm_before).powi(2);
+        if kept > 0.1 { by_decrease.max(kept) } else { by_decrease }
+    });
+    wanted.min(FIRST).max(0.5 * target / norm)
 }
 
 /// One Newton step.
@@ -98,6 +115,7 @@ pub fn newton_into<S: Blas>(
     let (mut residual, mut delta): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
     let (residual, delta) = (S::Memory::slice_mut(&mut residual), S::Memory::slice_mut(&mut delta));
     let mut sums = Reductions::new(space, n, 1)?;
+    let mut before = None;
     loop {
         // F(x), J(x), ||F||
         problem.assemble(x, residual)?;
@@ -139,7 +157,9 @@ pub fn newton_into<S: Blas>(
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
         // J delta = F, x -= delta
-        let linear = problem.solve(residual, delta)?;
+        let forcing = params.is_inexact.then(|| forcing(norm, before, target));
+        let linear = problem.solve(residual, delta, forcing)?;
+        before = forcing.map(|forcing| (norm, forcing));
         // Owned unknowns only; the next assembly refreshes the ghosts.
         space.axpy(n, -1.0, delta, x)?;
         info.steps.push(NewtonStep { residual: norm, linear });
@@ -171,7 +191,7 @@ mod tests {
             residual.iter_mut().zip(x).zip(&self.squares).for_each(|((r, x), c)| *r = *x * *x - c);
             Ok(())
         }
-        fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> Result<SolveInfo> {
+        fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
             delta.iter_mut().zip(residual).zip(&self.slope).for_each(|((d, r), s)| *d = r / s);
             Ok(SolveInfo { iterations: 1, ..SolveInfo::default() })
         }
@@ -184,7 +204,8 @@ mod tests {
         (x, info)
     }
 
-    const TIGHT: NewtonParams = NewtonParams { tolerance: 1e-13, max_iterations: 20, ends_at_limit: false };
+    const TIGHT: NewtonParams =
+        NewtonParams { tolerance: 1e-13, max_iterations: 20, ends_at_limit: false, is_inexact: false };
 
     #[test]
     fn newton_converges_quadratically_to_square_roots() {
@@ -224,7 +245,7 @@ mod tests {
                 residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
                 Ok(())
             }
-            fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> Result<SolveInfo> {
+            fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
                 delta.copy_from_slice(residual);
                 Ok(SolveInfo::default())
             }
@@ -256,7 +277,7 @@ mod tests {
                 residual.copy_from_slice(x);
                 Ok(())
             }
-            fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> Result<SolveInfo> {
+            fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
                 delta.iter_mut().zip(residual).for_each(|(d, r)| *d = 0.999 * r);
                 Ok(SolveInfo::default())
             }
@@ -264,5 +285,41 @@ mod tests {
         let params = NewtonParams { tolerance: 1e-7, max_iterations: 9, ..TIGHT };
         let info = newton(&Serial, &Solo, &mut Slow, &mut [1e6; 3], params, &mut |_, _| {}).unwrap();
         assert_eq!(info.steps.len(), 3);
+    }
+
+    /// x^2 = c, solved only as far as asked: F(x - d) = (1 - s) F + d^2 for d = s F / J.
+    #[test]
+    fn inexact_steps_converge_with_the_forcing_terms_of_eisenstat_and_walker() {
+        struct Inexact {
+            slope: f64,
+            asked: Vec<f64>,
+        }
+        impl NonlinearProblem<Serial> for Inexact {
+            fn rows(&self) -> usize {
+                1
+            }
+            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+                (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
+                Ok(())
+            }
+            fn solve(&mut self, residual: &[f64], delta: &mut [f64], forcing: Option<f64>) -> Result<SolveInfo> {
+                let forcing = forcing.unwrap();
+                self.asked.push(forcing);
+                delta[0] = (1.0 - forcing) * residual[0] / self.slope;
+                Ok(SolveInfo::default())
+            }
+        }
+        let (mut x, mut problem) = ([1.5], Inexact { slope: 0.0, asked: vec![] });
+        let params = NewtonParams { tolerance: 1e-10, is_inexact: true, ..TIGHT };
+        let info = newton(&Serial, &Solo, &mut problem, &mut x, params, &mut |_, _| {}).unwrap();
+        assert!((x[0] - 2f64.sqrt()).abs() < 1e-11);
+        // F = 0.25; then 0.01 F + (0.99 F / 3)^2 = 0.00930625.
+        let norms: Vec<f64> = info.steps.iter().map(|step| step.residual).collect();
+        assert!((norms[1] - 0.009_306_25).abs() < 1e-15 && problem.asked[0] == 1e-2);
+        assert!((problem.asked[1] - 0.9 * (norms[1] / 0.25f64).powi(2)).abs() < 1e-15, "{:?}", problem.asked);
+        // The last step is asked for half of what is left to do.
+        let last = norms.len() - 1;
+        let by_decrease = 0.9 * (norms[last] / norms[last - 1]).powi(2);
+        assert_eq!(problem.asked[last], by_decrease.max(0.5 * 1e-10 * 0.25 / norms[last]));
     }
 }

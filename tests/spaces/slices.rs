@@ -147,7 +147,7 @@ impl NonlinearProblem<Serial> for Roots {
         residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x * *x - 2.0);
         Ok(())
     }
-    fn solve(&mut self, residual: &[f64], delta: &mut [f64]) -> minifenl::Result<SolveInfo> {
+    fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> minifenl::Result<SolveInfo> {
         // The slope at the root.
         delta.iter_mut().zip(residual).for_each(|(d, r)| *d = r / 8f64.sqrt());
         Ok(SolveInfo::default())
@@ -157,7 +157,7 @@ impl NonlinearProblem<Serial> for Roots {
 #[test]
 fn newton_solves_for_a_part() {
     let mut x = [f64::NAN, 1.5, 1.3, f64::NAN];
-    let params = NewtonParams { tolerance: 1e-12, max_iterations: 50, ends_at_limit: false };
+    let params = NewtonParams { tolerance: 1e-12, max_iterations: 50, ends_at_limit: false, is_inexact: false };
     newton(&Serial, &Solo, &mut Roots, &mut x[1..3], params, &mut |_, _| {}).unwrap();
     assert!(x[1..3].iter().all(|x| (x - 2f64.sqrt()).abs() < 1e-11) && x[0].is_nan() && x[3].is_nan(), "{x:?}");
 }

@@ -18,6 +18,7 @@ const MAX_TIMEOUT: f64 = 1e9;
 const FLAGS: &[(&str, &str)] = &[
     ("newton.tolerance", "newton-tolerance"),
     ("newton.max_iterations", "newton-max"),
+    ("newton.forcing", "forcing"),
     ("cg.tolerance", "cg-tolerance"),
     ("cg.max_iterations", "cg-max"),
     ("cg.iterations", "cg-iterations"),

@@ -1,6 +1,6 @@
 //! What a deck means for problem, element and operator: its element kernel, its numbers of nodes and iterations.
 
-use super::{Choice, Deck, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
+use super::{Choice, Deck, Forcing, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
 use crate::fill::{Kernel, Strategy, Workset};
@@ -87,6 +87,17 @@ impl Deck {
     /// The preconditioner of the linear solves.
     pub fn preconditioning(&self) -> Preconditioning {
         self.cg.preconditioner.or_default()
+    }
+
+    /// Whether Newton's method solves for each step only as far as it can use: never for a linear problem, whose one step is the solution,
+    /// nor for a given number of iterations.
+    pub fn is_inexact(&self) -> bool {
+        let suited = match self.preconditioning() {
+            Preconditioning::Multigrid => Forcing::Adaptive,
+            Preconditioning::None | Preconditioning::Jacobi | Preconditioning::Chebyshev => Forcing::Fixed,
+        };
+        let is_given = self.problem.kind.is_linear() || self.cg_iterations().is_some();
+        !is_given && self.newton.forcing.or(suited) == Forcing::Adaptive
     }
 
     /// Whether a run stores a matrix.

@@ -3,7 +3,6 @@
 use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
-use super::multigrid::LevelNumbers;
 use crate::fill::{Additions, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
@@ -22,6 +21,17 @@ pub(super) struct Stored<S: Job> {
     chosen: ChosenFormat,
     /// Whether `chosen` is final.
     is_chosen: bool,
+}
+
+/// A level on this rank, for the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LevelNumbers {
+    /// Rows of the matrix.
+    pub rows: u64,
+    /// Entries of its graph.
+    pub entries: u64,
+    /// Seconds of the level in one cycle.
+    pub seconds: f64,
 }
 
 /// Where J comes from.

@@ -27,7 +27,7 @@ pub use auto_format::ChosenFormat;
 pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use input::ProblemInput;
-pub use multigrid::LevelNumbers;
+pub use linear::LevelNumbers;
 
 use super::deck::Choice;
 use super::{Event, Job};
@@ -36,7 +36,7 @@ use crate::comm::{Halo, agree};
 use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
 use crate::solve::{
-    CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
+    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
     cg_single_launch, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
@@ -227,7 +227,12 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         }
     }
 
-    fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>) -> Result<SolveInfo> {
+    fn solve(
+        &mut self,
+        residual: &Slice<S, f64>,
+        delta: &mut Slice<S, f64>,
+        forcing: Option<f64>,
+    ) -> Result<SolveInfo> {
         let discrete = &self.discrete;
         let &ProblemInput { deck, links, phases, progress, .. } = &discrete.input;
         let (space, apart) = (discrete.space, links.apart(discrete.interior_rows()));
@@ -238,6 +243,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let before = space.mark()?;
         space.fill(discrete.map().owned_count(), 0.0, delta)?;
         let params = deck.cg_params();
+        let params = CgParams { tolerance: forcing.unwrap_or(params.tolerance), ..params };
         let observe = &mut |iteration, norm| progress(Event::Cg(iteration, norm));
         // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
         let launch = match deck.cg.variant {

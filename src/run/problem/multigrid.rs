@@ -8,7 +8,7 @@
 
 use super::discrete::{Discrete, Marks};
 use super::input::ProblemInput;
-use super::linear::Linear;
+use super::linear::{LevelNumbers, Linear};
 use crate::Result;
 use crate::comm::{Halo, Map, agree};
 use crate::graph;
@@ -182,17 +182,6 @@ impl<'a, S: Job> Multigrid<'a, S> {
         parts.extend(coarse.iter_mut().map(|OnMesh { discrete, linear, halo, .. }| (&*discrete, &*linear, halo)));
         with_operators(parts, |operators| work(&mut hierarchy.cycle(operators)))
     }
-}
-
-/// A level on this rank, for the report.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LevelNumbers {
-    /// Rows of the matrix.
-    pub rows: u64,
-    /// Entries of its graph.
-    pub entries: u64,
-    /// Seconds of the level in one cycle.
-    pub seconds: f64,
 }
 
 impl<'a, S: Job> Multigrid<'a, S> {

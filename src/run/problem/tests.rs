@@ -50,7 +50,7 @@ fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
 fn a_solve_computes_its_residual_again_and_books_it_apart() {
     assembled(|mut problem, residual| {
         let mut delta = vec![0.0; problem.rows()];
-        let info = problem.solve(residual, &mut delta).unwrap();
+        let info = problem.solve(residual, &mut delta, None).unwrap();
         let recomputed = info.recomputed.unwrap();
         assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
         assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Chebyshev's iteration for D^-1 A, and the largest eigenvalue that it needs.
+//! Chebyshev's iteration for D^-1 A.
 //!
 //! ```text
 //! theta = (upper + lower) / 2,  delta = (upper - lower) / 2,  sigma = theta / delta,  rho = 1 / sigma
@@ -7,15 +7,6 @@
 //! ```
 //! (Saad, Iterative methods for sparse linear systems, 2003, algorithm 12.1.) Each step is a product and one pass over the vectors.
 
-use super::Level;
-use crate::blas::{Collective, Reductions};
-use crate::comm::Staging;
-use crate::space::{MemorySpace, Slice};
-use crate::sparse::{Operator, Spmv};
-use crate::{Error, Result};
-
-/// Steps of Lanczos' method. The largest eigenvalue then is known to some per cent.
-const STEPS: usize = 10;
 /// Factor from the estimate of the largest eigenvalue, which is a lower bound, to the upper end of the interval.
 const ABOVE: f64 = 1.1;
 
@@ -65,95 +56,9 @@ impl Chebyshev {
     }
 }
 
-/// Estimates the largest eigenvalue of D^-1 A from below by Lanczos' method, from the vector in the level's `x`: the coefficients of CG
-/// preconditioned by D give the tridiagonal matrix (Saad 2003, section 6.7.3). All ranks call it together. 10 products, and the host
-/// waits for each.
-///
-/// # Errors
-/// [`Error::Invalid`] where A or D is not positive definite; the failure of a device or of communication.
-pub(super) fn largest_eigenvalue<S: Staging + Spmv>(
-    space: &S,
-    comm: &dyn Collective<S>,
-    operator: &dyn Operator<S>,
-    level: &mut Level<S>,
-) -> Result<f64> {
-    let n = operator.rows();
-    let mut sums = Reductions::new(space, n, 1)?;
-    let mut dot = |x: &Slice<S, f64>, y: &Slice<S, f64>| {
-        let mut found = [0.0];
-        space.dot(n, x, y, &mut sums, 0)?;
-        comm.all_reduce(space, &mut sums, 0..1)?;
-        space.read(&sums.scalars, &mut found)?;
-        let is_positive = found[0] > 0.0 && found[0].is_finite();
-        if is_positive || found[0] == 0.0 { Ok(found[0]) } else { Err(not_definite(found[0])) }
-    };
-    // r in b, z in d, p in x, A p in y.
-    let Level { inverse, x: p, b: r, d: z, y: q, .. } = level;
-    let [p, r, z, q] = [p, r, z, q].map(S::Memory::slice_mut);
-    let w = S::Memory::slice(inverse);
-    space.copy(n, p, r)?;
-    space.relax(n, [0.0, 1.0], w, r, None, z, p)?;
-    let mut rz = dot(r, z)?;
-    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
-    let mut before: Option<[f64; 2]> = None;
-    while rz > 0.0 && diagonal.len() < STEPS {
-        operator.apply(space, p, q)?;
-        let pq = dot(p, q)?;
-        if pq == 0.0 {
-            break;
-        }
-        let alpha = rz / pq;
-        if let Some([alpha, beta]) = before {
-            beside.push(beta.sqrt() / alpha);
-        }
-        diagonal.push(1.0 / alpha + before.map_or(0.0, |[alpha, beta]| beta / alpha));
-        space.axpy(n, -alpha, q, r)?;
-        // z = D^-1 r; q is free.
-        space.relax(n, [0.0, 1.0], w, r, None, q, z)?;
-        let next = dot(r, z)?;
-        let beta = next / rz;
-        space.axpby(n, beta, p, 1.0, z, q)?;
-        space.copy(n, q, p)?;
-        (rz, before) = (next, Some([alpha, beta]));
-    }
-    Ok(largest_of_tridiagonal(&diagonal, &beside))
-}
-
-fn not_definite(found: f64) -> Error {
-    Error::Invalid(format!("multigrid: a square norm is {found:e}: expected a symmetric positive definite matrix"))
-}
-
-/// Returns the largest eigenvalue of a symmetric tridiagonal matrix by bisection on the signs of its leading minors; 0 for no rows.
-fn largest_of_tridiagonal(diagonal: &[f64], beside: &[f64]) -> f64 {
-    let off = |i: usize| if i == 0 { 0.0 } else { beside.get(i - 1).copied().unwrap_or(0.0).abs() };
-    let bound = |i: usize| diagonal[i] + off(i) + off(i + 1);
-    let (mut low, mut high) = (0.0f64, (0..diagonal.len()).map(bound).fold(0.0, f64::max));
-    for _ in 0..100 {
-        let at = (low + high) / 2.0;
-        // All pivots of (at - T) are positive if at lies above the spectrum.
-        let mut pivot = 1.0;
-        let is_above = (0..diagonal.len()).all(|i| {
-            pivot = at - diagonal[i] - if i == 0 { 0.0 } else { off(i).powi(2) / pivot };
-            pivot > 0.0
-        });
-        if is_above { high = at } else { low = at }
-    }
-    high
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_largest_eigenvalue_of_a_second_difference_is_known() {
-        for n in [1, 2, 7, 40] {
-            let expected = 2.0 + 2.0 * (std::f64::consts::PI / (n as f64 + 1.0)).cos();
-            let found = largest_of_tridiagonal(&vec![2.0; n], &vec![-1.0; n - 1]);
-            assert!((found / expected - 1.0).abs() < 1e-12, "{n}: {found}, {expected}");
-        }
-        assert_eq!(largest_of_tridiagonal(&[], &[]), 0.0);
-    }
 
     /// The error of the iteration on an eigenvalue is Chebyshev's polynomial of the interval, scaled to 1 at 0.
     #[test]

@@ -1,7 +1,7 @@
 //! The V-cycle.
 
 use super::bottom::Bottom;
-use super::chebyshev::largest_eigenvalue;
+use super::lanczos::largest_eigenvalue;
 use super::{Chebyshev, Level, Smoothing};
 use crate::Result;
 use crate::comm::{Links, Staging};

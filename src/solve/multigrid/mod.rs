@@ -16,6 +16,7 @@ mod bottom;
 mod chebyshev;
 mod cycle;
 mod distributed_matrix;
+mod lanczos;
 mod level;
 
 pub use chebyshev::{Chebyshev, Smoothing};

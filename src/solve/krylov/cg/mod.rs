@@ -127,7 +127,8 @@ impl<S: CgSteps> Solve<'_, S> {
             let space = self.space;
             let scalars = space.finish_read(space.begin_read(&self.work.sums.scalars)?)?;
             let (iterations, residual) = progress(&scalars);
-            let info = SolveInfo { iterations, residual, rhs: scalars[CgSlot::RHS], ..SolveInfo::default() };
+            let (rhs, target) = (scalars[CgSlot::RHS], scalars[CgSlot::TARGET]);
+            let info = SolveInfo { iterations, residual, rhs, target, ..SolveInfo::default() };
             self.work.stopped = Some(self.counted(info));
         }
         let info = solved?;
@@ -328,7 +329,8 @@ const VANISHED: f64 = 1e-150;
 fn end(scalars: &[f64]) -> Option<Result<SolveInfo>> {
     let (iterations, residual) = progress(scalars);
     let (rhs, curvature) = (scalars[CgSlot::RHS], scalars[CgSlot::PQ]);
-    let reached = SolveInfo { iterations, residual, rhs, ..SolveInfo::default() };
+    let target = scalars[CgSlot::TARGET];
+    let reached = SolveInfo { iterations, residual, rhs, target, ..SolveInfo::default() };
     let not_finite = |quantity, value, iteration| Error::NotFinite { method: "CG", quantity, value, iteration };
     let is_counted = scalars[CgSlot::TARGET] < 0.0;
     Some(match CgState::of(scalars[CgSlot::STATE]) {
