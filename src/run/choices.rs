@@ -1,18 +1,43 @@
 //! The forecast of a run on a space: sizes of its part, the choices of its deck, the memory.
 
+use super::deck::Preconditioning;
 use super::forecast::{Choices, Forecast, Sizes};
+use super::meshes::coarse_boxes;
 use super::problem::{Case, expected};
 use super::{Deck, Job};
-use crate::mesh::BoxPart;
+use crate::mesh::{BoxPart, Stencil};
+use crate::solve::Level;
 
 /// A part's numbers, for a table; the choices; and the memory.
 pub(super) type Forecasted = (Sizes, Choices, Forecast);
 
-/// Forecasts the run of a case on a part.
-pub(super) fn forecast<S: Job>(part: &BoxPart, case: &Case, deck: &Deck, threads: usize) -> Forecasted {
-    let sizes = Sizes::of(part, deck.mesh.element, case.model.dofs(), case.fixes_all_faces());
-    let choices = choices::<S>(deck, threads, &sizes);
-    (sizes, choices, Forecast::of::<S>(&sizes, &choices))
+/// Forecasts the run of a case on the part of a rank of several.
+pub(super) fn forecast<S: Job>(
+    [rank, ranks]: [usize; 2],
+    part: &BoxPart,
+    case: &Case,
+    deck: &Deck,
+    threads: usize,
+) -> Forecasted {
+    let of_part = |part: &BoxPart, element| {
+        let sizes = Sizes::of(part, element, case.model.dofs(), case.fixes_all_faces());
+        let choices = choices::<S>(deck, threads, &sizes);
+        (sizes, choices, Forecast::of::<S>(&sizes, &choices))
+    };
+    let (sizes, choices, forecast) = of_part(part, deck.mesh.element);
+    // Each level of a preconditioner, and its transfers from the next finer one.
+    let mut levels = if deck.preconditioning() == Preconditioning::None { 0 } else { Level::<S>::bytes(sizes.rows()) };
+    let (mut finer, mut rows) = (*part.spec(), sizes.rows());
+    for (spec, element) in coarse_boxes(deck, part.spec(), ranks) {
+        let Ok(part) = BoxPart::new(&spec, rank, ranks) else { break };
+        let (sizes, _, of_level) = of_part(&part, element);
+        let entries = |axis: usize| Stencil::linear(finer.nodes()[axis], spec.nodes()[axis]).entries() as f64;
+        let entries = rows as f64 * (0..3).map(|axis| entries(axis) / finer.nodes()[axis] as f64).product::<f64>();
+        // Interpolation, its transpose, and of unknowns to the coarser box: one entry or a few per row there.
+        levels += of_level.peak() + 24 * entries as u64 + 8 * (rows + sizes.rows()) + 36 * sizes.rows();
+        (finer, rows) = (spec, sizes.rows());
+    }
+    (sizes, choices, forecast.with(levels))
 }
 
 /// The choices on which the memory of a run with these sizes depends.

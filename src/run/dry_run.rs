@@ -9,6 +9,7 @@ use super::choices::forecast;
 use super::deck::Chosen;
 use super::driver::device;
 use super::forecast::{Choices, Forecast, Sizes};
+use super::meshes::preconditioned;
 use super::problem::Case;
 use super::steps::share;
 use super::{Deck, Event, Job, Progress};
@@ -100,9 +101,10 @@ fn of_ranks<S: Job>(
 ) -> Result<DryRun> {
     let deck = &deck.resolved();
     let part = share(deck, comm)?;
+    let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
     agree(comm, deck.check_matrix::<S>())?;
     let (spec, case) = (part.spec(), Case::new(deck, part.spec()));
-    let (sizes, choices, own) = forecast::<S>(&part, &case, deck, threads);
+    let (sizes, choices, own) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, threads);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
     let own = RankForecast { rank: comm.rank(), sizes, forecast: own, free: free.map(|free| [free, on_host]) };
     let is_unknown = failing(comm, own.free.is_none()).is_some();
@@ -121,7 +123,7 @@ fn of_ranks<S: Job>(
     comm.all_max(&mut known);
     let [of_rank, free, on_host] = known.map(|number| number as u64);
     let part = agree(comm, BoxPart::new(spec, rank, comm.size()))?;
-    let (sizes, _, of_rank) = forecast::<S>(&part, &case, deck, of_rank as usize);
+    let (sizes, _, of_rank) = forecast::<S>([rank, comm.size()], &part, &case, deck, of_rank as usize);
     let largest = RankForecast { rank, sizes, forecast: of_rank, free: own.free.map(|_| [free, on_host]) };
     let [nodes, elements] = Sizes::whole(spec, deck.mesh.element);
     Ok(DryRun {

@@ -99,6 +99,12 @@ impl Forecast {
         Forecast { stages: [making, mesh + building, setup, solve], staging, nodes: owned }
     }
 
+    /// Returns the forecast with `more` bytes from the set-up on.
+    pub(super) fn with(mut self, more: u64) -> Self {
+        self.stages[2..].iter_mut().for_each(|bytes| *bytes += more);
+        self
+    }
+
     /// Returns the largest number of bytes over all stages.
     pub fn peak(&self) -> u64 {
         self.stages.into_iter().fold(0, u64::max)

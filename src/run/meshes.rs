@@ -1,13 +1,14 @@
 //! The meshes of a run: that of its box, and those of coarser boxes for a multigrid preconditioner.
 
-use super::deck::Preconditioning;
+use super::deck::{Choice, Preconditioning, Preset};
 use super::judged::on_host;
 use super::steps::here;
 use super::{Deck, Job};
 use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::element::ElementType;
-use crate::mesh::{BoxPart, Mesh};
+use crate::mesh::{BoxPart, BoxParts, BoxSpec, Mesh};
+use crate::solve::MOST_INVERTED;
 
 /// Nodes of a box that is not coarsened any more.
 const FEW: u64 = 300;
@@ -31,7 +32,37 @@ pub(super) fn made<S: Job>(
     agree(comm, mesh.map_err(|error| error.in_stage("mesh", here(comm))))
 }
 
-/// Makes the meshes of the coarser boxes, finest first, as long as each rank owns nodes of them. All ranks call it together.
+/// Returns the coarser boxes of a multigrid preconditioner with their elements, finest first, as long as each rank owns nodes of them.
+pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(BoxSpec, ElementType)> {
+    let (mut boxes, mut spec, mut element) = (Vec::new(), *fine, deck.mesh.element);
+    while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
+        let Some(coarser) = spec.coarsened(element.degree()) else { break };
+        if BoxParts::new(&coarser, ranks).is_err() {
+            break;
+        }
+        (spec, element) = (coarser, element.of_degree_one());
+        boxes.push((spec, element));
+    }
+    boxes
+}
+
+/// Returns the deck with the preconditioner and the forcing terms of preset `fast` in place of `auto`: multigrid for many unknowns, unless
+/// the ranks leave too many of them to the last level. Depends on what all ranks know.
+pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
+    // A small system on a GPU is solved in one launch, and on a host in a few milliseconds.
+    let few = if S::SYNCHRONOUS { 1 << 16 } else { 1 << 17 };
+    let dofs = deck.problem.kind.dofs() as u64;
+    let mut multigrid = deck.clone();
+    let is_auto = deck.cg.preconditioner == Choice::Auto && deck.run.preset == Preset::Fast;
+    if !is_auto || !deck.has_matrix() || deck.cg_iterations().is_some() || dofs * spec.node_count() <= few {
+        return multigrid;
+    }
+    multigrid.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
+    let last = coarse_boxes(&multigrid, spec, ranks).last().map(|(spec, _)| dofs * spec.node_count());
+    if last.is_some_and(|unknowns| unknowns <= MOST_INVERTED as u64) { multigrid } else { deck.clone() }
+}
+
+/// Makes the meshes of the coarser boxes, finest first. All ranks call it together.
 ///
 /// # Errors
 /// Those of the meshes.
@@ -41,12 +72,8 @@ pub(super) fn coarse_meshes<S: Job>(
     comm: &dyn Communicator,
     fine: &Mesh<S::Memory>,
 ) -> Result<Vec<Mesh<S::Memory>>> {
-    let (mut meshes, mut spec, mut element) = (Vec::new(), *fine.spec(), fine.element);
-    while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
-        let Some(coarser) = spec.coarsened(element.degree()) else { break };
-        let Ok(part) = BoxPart::new(&coarser, comm.rank(), comm.size()) else { break };
-        (spec, element) = (coarser, element.of_degree_one());
-        meshes.push(made(space, comm, element, part)?);
-    }
-    Ok(meshes)
+    let boxes = coarse_boxes(deck, fine.spec(), comm.size()).into_iter();
+    let mesh =
+        |(spec, element)| made(space, comm, element, agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?);
+    boxes.map(mesh).collect()
 }

@@ -78,6 +78,8 @@ impl Deck {
         deck.fill.kernel = Choice::Given(deck.fill.kernel.or(Kernel::Intrepid));
         deck.matrix.format = Choice::Given(deck.matrix.format.or(Format::Crs));
         deck.cg.variant = Choice::Given(deck.cg.variant.or(CgVariant::Classic));
+        deck.cg.preconditioner = Choice::Given(deck.cg.preconditioner.or_default());
+        deck.newton.forcing = Choice::Given(deck.newton.forcing.or_default());
         if deck.matrix.lanes == RowLanes::Auto {
             deck.matrix.lanes = RowLanes::Warp;
         }

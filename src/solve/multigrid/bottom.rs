@@ -11,7 +11,7 @@ use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
 /// Most unknowns of a level that is inverted.
-pub(super) const MOST: usize = 2048;
+pub const MOST_INVERTED: usize = 2048;
 
 /// The inverse of a level's operator.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ impl<S: Staging + Spmv> Bottom<S> {
         let (comm, rank) = (links.comm(), links.comm().rank());
         let counts: Vec<usize> = comm.all_gather(&[rows as f64])?.into_iter().map(|count| count as usize).collect();
         let all: usize = counts.iter().sum();
-        if all > MOST {
+        if all > MOST_INVERTED {
             let expected = "expected fewer ranks, or more nodes along the short edges of the box";
             return Err(Error::Invalid(format!(
-                "multigrid: the last level has {all} unknowns, at most {MOST}: {expected}"
+                "multigrid: the last level has {all} unknowns, at most {MOST_INVERTED}: {expected}"
             )));
         }
         let row_map = (0..=rows).map(|row| (row * all) as RowOffset).collect();

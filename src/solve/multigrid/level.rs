@@ -36,6 +36,11 @@ pub struct Level<S: Staging> {
 }
 
 impl<S: Staging + Spmv> Level<S> {
+    /// Returns the bytes of the vectors of the finest level.
+    pub fn bytes(rows: u64) -> u64 {
+        40 * rows
+    }
+
     /// Allocates a level for its operator; `finer` is the transfer of the next finer level, if there is one.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod distributed_matrix;
 mod lanczos;
 mod level;
 
+pub use bottom::MOST_INVERTED;
 pub use chebyshev::{Chebyshev, Smoothing};
 pub use cycle::{Cycle, Hierarchy};
 pub use distributed_matrix::DistributedMatrix;
