@@ -117,7 +117,8 @@ fn is_place(places: &BTreeSet<[u64; 3]>, degree: u64, point: &[u64; 3]) -> bool 
 #[derive(Default)]
 struct Block {
     lengths: Vec<usize>,
-    entries: Vec<(LocalOrdinal, f64)>,
+    columns: Vec<LocalOrdinal>,
+    weights: Vec<f64>,
 }
 
 /// The matrix in local indices.
@@ -135,19 +136,23 @@ fn matrix<S: HostSpace, M: MemorySpace>(
         try_reserve("lengths of rows", &mut block.lengths, nodes.len())?;
         for node in nodes {
             let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
-            let (before, [xs, ys, zs]) = (block.entries.len(), [&along_x.rows[i], &along_y.rows[j], &along_z.rows[k]]);
+            let (before, [xs, ys, zs]) = (block.columns.len(), [&along_x.rows[i], &along_y.rows[j], &along_z.rows[k]]);
+            let most = xs.len() * ys.len() * zs.len();
+            try_reserve("columns of interpolation", &mut block.columns, most)?;
+            try_reserve("weights of interpolation", &mut block.weights, most)?;
             for (&(z, c), &(y, b)) in zs.iter().flat_map(|z| ys.iter().map(move |y| (z, y))) {
                 for &(x, a) in xs {
                     if let Some(column) = columns.local([x, y, z]) {
-                        try_push("interpolation", &mut block.entries, (column, a * b * c))?;
+                        block.columns.push(column);
+                        block.weights.push(a * b * c);
                     }
                 }
             }
-            block.lengths.push(block.entries.len() - before);
+            block.lengths.push(block.columns.len() - before);
         }
         Ok(())
     })?;
-    let nnz = dofs * blocks.iter().map(|block| block.entries.len()).sum::<usize>();
+    let nnz = dofs * blocks.iter().map(|block| block.columns.len()).sum::<usize>();
     let (mut row_map, mut entries, mut values) = (Vec::new(), Vec::new(), Vec::new());
     try_reserve("row offsets", &mut row_map, dofs * owned + 1)?;
     try_reserve("columns", &mut entries, nnz)?;
@@ -156,10 +161,10 @@ fn matrix<S: HostSpace, M: MemorySpace>(
     for block in blocks {
         let mut start = 0;
         for length in block.lengths {
-            let of_node = &block.entries[start..start + length];
+            let (columns, weights) = (&block.columns[start..start + length], &block.weights[start..start + length]);
             for dof in 0..dofs {
-                entries.extend(of_node.iter().map(|entry| entry.0 * dofs as LocalOrdinal + dof as LocalOrdinal));
-                values.extend(of_node.iter().map(|entry| entry.1));
+                entries.extend(columns.iter().map(|column| column * dofs as LocalOrdinal + dof as LocalOrdinal));
+                values.extend(weights);
                 row_map.push(entries.len() as RowOffset);
             }
             start += length;
@@ -167,4 +172,86 @@ fn matrix<S: HostSpace, M: MemorySpace>(
     }
     let graph = CrsGraph::trusted(row_map, entries, dofs * columns.map.local_count());
     CrsMatrix::new(Arc::new(graph), values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::comm::ranks::on_ranks;
+    use crate::element::ElementType;
+    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
+    use crate::space::{Serial, Threads};
+    use std::collections::BTreeMap;
+
+    type Entries = BTreeMap<(u64, u64), f64>;
+
+    /// The entries of this rank's rows by global ids, and whether the map delivers the columns that the entries read.
+    fn entries(comm: &dyn Communicator, meshes: [&Mesh; 2], stencils: &[Stencil; 3], dofs: usize) -> Entries {
+        let (matrix, map) = grid_matrix(&Threads::new(2).unwrap(), comm, meshes, stencils, dofs).unwrap();
+        // Ids of the columns travel as values do.
+        let [rows, columns] = meshes.map(|mesh| (0..mesh.map.owned_count() as u32).map(|node| mesh.global_node(node)));
+        let mut ids = vec![f64::NAN; map.local_count()];
+        let id = |node: u64, dof: usize| (node as usize * dofs + dof) as f64;
+        columns.enumerate().for_each(|(at, node)| (0..dofs).for_each(|dof| ids[dofs * at + dof] = id(node, dof)));
+        crate::comm::Halo::new(&Serial, comm, &map).unwrap().update(&Serial, &mut ids).unwrap();
+        let mut found = Entries::new();
+        for (row, node) in
+            rows.enumerate().flat_map(|(at, node)| (0..dofs).map(move |dof| (dofs * at + dof, id(node, dof))))
+        {
+            for at in matrix.graph().row_range(row) {
+                let column = ids[matrix.graph().entries()[at] as usize];
+                assert_eq!(found.insert((node as u64, column as u64), matrix.values()[at]), None);
+            }
+        }
+        found
+    }
+
+    /// Rows and columns on any number of ranks are those of the product of stencils, for every element.
+    #[test]
+    fn matrices_of_ranks_are_the_products_of_stencils() {
+        let spec = |nodes| BoxSpec::unit(nodes, CoordinateMap::None).unwrap();
+        for (element, name) in ElementType::volumes() {
+            let (fine, coarse) = (spec([7, 9, 5]), spec(if element.degree() == 2 { [4, 5, 3] } else { [4, 5, 5] }));
+            let stencil = |axis: usize| {
+                Stencil::linear(fine.nodes()[axis], coarse.nodes()[axis]).without_ends([axis == 2, false])
+            };
+            let down = [0, 1, 2].map(stencil);
+            let up = down.each_ref().map(Stencil::transposed);
+            let mesh = |comm: &dyn Communicator, spec: &BoxSpec, element| {
+                Mesh::of_elements(comm, element, &BoxPart::new(spec, comm.rank(), comm.size()).unwrap()).unwrap()
+            };
+            let both = |comm: &dyn Communicator, dofs| {
+                let (fine, coarse) = (mesh(comm, &fine, element), mesh(comm, &coarse, element.of_degree_one()));
+                [entries(comm, [&fine, &coarse], &down, dofs), entries(comm, [&coarse, &fine], &up, dofs)]
+            };
+            let [whole, back] = both(&Solo, 1);
+            let ids: std::collections::BTreeSet<u64> = {
+                let fine = mesh(&Solo, &fine, element);
+                (0..fine.map.owned_count() as u32).map(|node| fine.global_node(node)).collect()
+            };
+            let weight = |of: &Stencil, row: u64, column: u64| {
+                of.rows[row as usize].iter().find(|entry| entry.0 == column).map_or(0.0, |entry| entry.1)
+            };
+            let [rows, columns] = [&fine, &coarse].map(|spec| IndexBox::whole(spec.nodes()));
+            for (row, column) in ids.iter().flat_map(|&row| (0..columns.count()).map(move |column| (row, column))) {
+                let (at, from) = (rows.at(row), columns.at(column));
+                let expected: f64 = (0..3).map(|axis| weight(&down[axis], at[axis], from[axis])).product();
+                let found =
+                    [whole.get(&(row, column)), back.get(&(column, row))].map(|value| value.copied().unwrap_or(0.0));
+                assert!(
+                    found.iter().all(|value| (value - expected).abs() < 1e-15),
+                    "{name}: {row} {column} {found:?} {expected}"
+                );
+            }
+            for (ranks, dofs) in [(2, 1), (5, 1), (3, 3)] {
+                let alone = both(&Solo, dofs);
+                let parts = on_ranks(ranks, |comm| both(comm, dofs));
+                for (which, alone) in alone.iter().enumerate() {
+                    let joined: Entries = parts.iter().flat_map(|part| part[which].clone()).collect();
+                    assert!(joined == *alone, "{name} on {ranks} ranks, {dofs} dofs, matrix {which}");
+                }
+            }
+        }
+    }
 }

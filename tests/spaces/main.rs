@@ -40,6 +40,7 @@ mod cuda {
     mod matrix_free;
     mod mesh;
     mod model;
+    mod multigrid;
     mod references;
     mod runtime;
     mod slices;

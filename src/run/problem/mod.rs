@@ -21,6 +21,8 @@ mod linear;
 mod matrix_free_tests;
 mod multigrid;
 #[cfg(test)]
+mod multigrid_tests;
+#[cfg(test)]
 mod tests;
 
 pub use auto_format::ChosenFormat;

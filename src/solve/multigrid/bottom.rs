@@ -148,6 +148,15 @@ fn inverted(matrix: &mut [f64], n: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::Solo;
+    use crate::space::Serial;
+
+    #[test]
+    fn too_many_unknowns_are_refused() {
+        let links = Links::<Serial>::staged(&Solo);
+        let error = Bottom::new(&Serial, &links, MOST_INVERTED + 1).unwrap_err().to_string();
+        assert!(error.contains("2049 unknowns, at most 2048"), "{error}");
+    }
 
     #[test]
     fn the_inverse_times_the_matrix_is_the_identity() {

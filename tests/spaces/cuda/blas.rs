@@ -19,6 +19,12 @@ fn all<S: CgSteps>(space: &S, n: usize) -> Result<Vec<Vec<f64>>> {
     space.axpby(n, 0.3, p, -2.0, q, z)?;
     space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, r, z, &mut sums)?;
     space.axpy(n, 0.1, q, z)?;
+    let mut relaxed = [up(wave(n, 0.4))?, up(wave(n, 0.5))?];
+    let [d, y] = relaxed.each_mut().map(S::Memory::slice_mut);
+    space.relax(n, [0.7, 0.3], q, p, Some(&*z), d, y)?;
+    space.axpy(n, 1.0, y, z)?;
+    space.relax(n, [0.7, 0.3], q, p, None, y, d)?;
+    space.axpy(n, 1.0, d, z)?;
     let largest = space.max_abs(n, z, S::Memory::slice_mut(&mut sums.partials))?;
     space.dot(n, z, p, &mut sums, 2)?;
     // A scalar that is not 0 switches reductions off.
