@@ -2,7 +2,7 @@
 
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
-use crate::run::deck::{Choice, Nodes, Preset, ProblemKind};
+use crate::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
 use crate::run::{Deck, Device, Report, silent, solve, solve_on};
 use crate::space::Threads;
 use crate::sparse::{Format, Precision};
@@ -15,6 +15,8 @@ fn deck(kind: ProblemKind, nodes: [u64; 3], map: &str) -> Deck {
     deck.run.preset = Preset::Fast;
     deck.mesh.map = map.parse().unwrap();
     deck.run.threads = Some(2);
+    // A preconditioner would have levels in formats of their own.
+    deck.cg.preconditioner = Choice::Given(Preconditioning::None);
     deck
 }
 

@@ -111,7 +111,7 @@ fn the_cycle_is_symmetric_and_positive() {
     let (phases, links) = (Phases::default(), Links::<Serial>::staged(&Solo));
     let mesh = made(&Serial, &Solo, ElementType::Hex8, share(&deck, &Solo).unwrap()).unwrap();
     let coarse = coarse_meshes(&Serial, &deck, &Solo, &mesh).unwrap();
-    assert_eq!(coarse.len(), 1);
+    assert_eq!(coarse.len(), 2);
     let input =
         ProblemInput { deck: &deck, links: &links, mesh: &mesh, coarse: &coarse, phases: &phases, progress: &silent };
     let graph = crate::graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), Default::default()).unwrap();
