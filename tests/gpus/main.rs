@@ -31,6 +31,7 @@ const CASES: &[Case] = &[
     ("variants", solves::variants),
     ("direct_assembly", solves::direct_assembly),
     ("problems", solves::problems),
+    ("multigrid", solves::multigrid),
     ("deterministic", solves::deterministic),
     ("choice", choice),
     ("lost_rank", lost_rank),

@@ -5,7 +5,7 @@ use minifenl::Result;
 use minifenl::comm::Communicator;
 use minifenl::element::ElementType;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preset, ProblemKind};
+use minifenl::run::deck::{Choice, Deck, Device, Nodes, Preconditioning, Preset, ProblemKind};
 use minifenl::run::{silent, solve};
 use minifenl::solve::CgVariant;
 use minifenl::space::Cuda;
@@ -106,6 +106,30 @@ pub(super) fn problems(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
             assert!(moved <= 3, "{problem} on {element}, {transport}: {moved} iterations");
             let error = (found.error_l2 - expected.error_l2).abs() / expected.error_l2;
             assert!(error < 1e-5, "{problem} on {element}, {transport}: {error:e}");
+        }
+    }
+    Ok(())
+}
+
+/// Multigrid, with and without a box per rank that divides evenly, by each transport: the iterations of the CPU.
+pub(super) fn multigrid(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
+    for (problem, nodes) in [(ProblemKind::Heat, [41, 38, 75]), (ProblemKind::Elasticity, [17, 15, 21])] {
+        let mut deck = Deck::default();
+        (deck.run.preset, deck.problem.kind) = (Preset::Fast, problem);
+        deck.mesh.nodes = Some(Nodes::new(nodes)?);
+        deck.mesh.map = CoordinateMap::TWIST;
+        deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
+        (deck.run.device, deck.run.threads) = (Device::Cpu, Some(1));
+        let expected = solve(&deck, comm, &silent)?;
+        deck.run.device = Device::Cuda(None);
+        for transport in TRANSPORTS {
+            deck.run.halo = Choice::Given(transport);
+            let found = solve(&deck, comm, &silent)?;
+            assert!(found.verified && expected.verified, "{problem}, {transport}: {:?}", found.verdict);
+            let counts = [found.cg_iterations, expected.cg_iterations];
+            assert!(counts[0].abs_diff(counts[1]) <= 1, "{problem}, {transport}: iterations {counts:?}");
+            assert!((found.error_l2 / expected.error_l2 - 1.0).abs() < 1e-4, "{problem}, {transport}");
+            assert_eq!(found.levels.len(), expected.levels.len(), "{problem}, {transport}");
         }
     }
     Ok(())
