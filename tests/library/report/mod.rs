@@ -67,7 +67,9 @@ fn solved(run: &Run, deck: &Deck) -> (Report, Vec<(f64, f64)>) {
         (solution.report, heights.zip(values).collect::<Vec<_>>())
     });
     let report = of_rank[0].0.clone();
-    assert!(report.verified, "{run:?}: {:?}", report.verdict);
+    // A given number of iterations is not judged.
+    let is_asked = report.verified || deck.cg.iterations.is_some_and(|_| report.rating.verified);
+    assert!(is_asked, "{run:?}: {:?}", report.verdict);
     for (rank, (other, _)) in of_rank.iter().enumerate() {
         assert_eq!(*other, report, "rank {rank} reports other numbers than rank 0");
     }

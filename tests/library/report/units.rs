@@ -42,3 +42,49 @@ fn relative_numbers_have_no_units_and_no_ranks() {
         }
     }
 }
+
+/// On a mapped box every rank has another spacing and other elements.
+#[test]
+fn numbers_of_a_mapped_box_are_those_of_all_ranks() {
+    let run = |ranks| {
+        let run = Run { ranks, ..HEAT };
+        let mut deck = deck(&run);
+        deck.mesh.map = "bubble:0.4".parse().unwrap();
+        solved(&run, &deck).0
+    };
+    let first = run(1);
+    for ranks in [2, 4] {
+        let found = run(ranks);
+        assert_eq!(found.mesh.spacing, first.mesh.spacing, "{ranks} ranks");
+        for (found, first) in relative(&found).iter().zip(relative(&first)).take(3) {
+            assert!((found / first - 1.0).abs() < 1e-6, "{ranks} ranks: {found} {first}");
+        }
+    }
+}
+
+/// Ties are split along z: the middle rank alone has free nodes.
+#[test]
+fn a_rank_without_a_free_node_has_the_verdict_of_all() {
+    let run = Run { points: [3; 3], ranks: 3, ..HEAT };
+    let report = solved(&run, &deck(&run)).0;
+    assert_eq!((report.partition.owned_min, report.partition.owned_max), (9, 9));
+}
+
+/// The nodes nearest to the centre are one node of one rank, or eight of several.
+#[test]
+fn the_brick_is_judged_by_the_nodes_nearest_to_the_centre_of_all_ranks() {
+    for points in [9, 10] {
+        let of_ranks = |ranks| {
+            let run = Run { problem: ProblemKind::Minife, points: [points; 3], ranks, ..HEAT };
+            let mut deck = deck(&run);
+            (deck.mesh.size, deck.cg.iterations) = ([1.0; 3], Some(40));
+            relative(&solved(&run, &deck).0)
+        };
+        let first = of_ranks(1);
+        for ranks in [2, 3, 8] {
+            for (found, first) in of_ranks(ranks).iter().zip(&first).take(3) {
+                assert!((found / first - 1.0).abs() < 1e-6, "{points} points, {ranks} ranks: {found} {first}");
+            }
+        }
+    }
+}
