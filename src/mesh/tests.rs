@@ -297,17 +297,21 @@ fn the_spacing_follows_every_edge_and_the_axis_alone() {
 #[test]
 fn numbers_by_global_id_are_the_same_on_every_partition() {
     let nodes = [7, 6, 5];
-    let whole: Vec<f64> = {
+    let of_whole = |fields: usize| {
         let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), 0, 1).unwrap()).unwrap();
-        let mut numbers = vec![0.0; 210];
-        Serial.scatter_by_id(&mesh, 5, 1, &mut numbers).unwrap();
+        let mut numbers = vec![0.0; 210 * fields];
+        Serial.scatter_by_id(&mesh, 5, fields, &mut numbers).unwrap();
         numbers
     };
-    assert!(whole.iter().all(|x| x.abs() < 1.0) && whole.iter().sum::<f64>().abs() < 30.0);
-    let mut sorted = whole.clone();
-    sorted.sort_by(f64::total_cmp);
-    sorted.dedup();
-    assert_eq!(sorted.len(), 210);
+    // Neither nodes nor their fields share a number.
+    for (fields, mean) in [(1, 30.0), (3, 50.0)] {
+        let mut numbers = of_whole(fields);
+        assert!(numbers.iter().all(|x| x.abs() < 1.0) && numbers.iter().sum::<f64>().abs() < mean);
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        assert_eq!(numbers.len(), 210 * fields);
+    }
+    let whole = of_whole(1);
     for rank in 0..3 {
         let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), rank, 3).unwrap()).unwrap();
         let mut numbers = vec![9.0; mesh.map.local_count()];

@@ -198,3 +198,57 @@ fn levels(comm: &dyn Communicator, own: &[LevelNumbers]) -> Vec<LevelReport> {
     let levels = sums.as_chunks().0.iter().zip(seconds);
     levels.map(|(&[rows, entries], seconds)| LevelReport { rows, entries, seconds }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+    use crate::solve::{NewtonInfo, Symmetry, TrueResidual};
+
+    /// Products with f32 values read values rounded by at most half of the spacing of f32.
+    #[test]
+    fn a_solve_is_judged_by_its_own_target_and_the_rounding_of_its_values() {
+        let mut deck = Deck::default();
+        deck.cg.tolerance = Some(1e-7);
+        let recomputed = Some(TrueResidual { residual: 3.0, solution: 5.0 });
+        let linear = SolveInfo { rhs: 4.0, recomputed, ..SolveInfo::default() };
+        let mut newton = Ended {
+            info: NewtonInfo::default(),
+            linear: Some(linear),
+            stopped: None,
+            symmetry: Symmetry { departure: 0.0, norm: 1.0 },
+        };
+        let plain = Solved { target: 4e-7, residual: 3.0, solution: 5.0, rounding: 0.0 };
+        assert_eq!(solved(&deck, &newton), [plain]);
+        deck.matrix.values = Precision::F32;
+        assert_eq!(solved(&deck, &newton), [Solved { rounding: 2f64.powi(-22), ..plain }]);
+        // A solve whose residual nobody computed.
+        newton.linear = Some(SolveInfo { recomputed: None, ..linear });
+        assert!(solved(&deck, &newton)[0].residual.is_nan());
+    }
+
+    #[test]
+    fn maps_and_levels_of_ranks_are_added_and_their_extremes_taken() {
+        let counted =
+            |rank: u64| MapCounts { stored: 10 + rank, duplicates: 100 + rank, longest_probe: [7, 5][rank as usize] };
+        let stats =
+            |rank: u64| MapStats { capacity: 40 + rank, retries: rank, failed: 3 * rank, counted: Some(counted(rank)) };
+        let level = |rank: u64| LevelNumbers { rows: 5 + rank, entries: 20 + rank, seconds: [2.0, 1.0][rank as usize] };
+        let of_rank = on_ranks(2, |comm| {
+            let rank = comm.rank() as u64;
+            let unknown = MapStats { counted: Some(counted(rank)).filter(|_| rank == 0), ..stats(rank) };
+            (pair_map(comm, stats(rank)), pair_map(comm, unknown), levels(comm, &[level(rank)]))
+        });
+        let known = PairMapReport {
+            capacity: 81,
+            load: Some(21.0 / 81.0),
+            longest_probe: Some(7),
+            failed_inserts: 3,
+            retries: 1,
+            duplicates: Some(201),
+        };
+        let unknown = PairMapReport { load: None, longest_probe: None, duplicates: None, ..known.clone() };
+        let levels = vec![LevelReport { rows: 11, entries: 41, seconds: 2.0 }];
+        assert_eq!(of_rank, vec![(known, unknown, levels); 2]);
+    }
+}

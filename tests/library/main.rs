@@ -11,5 +11,7 @@ mod fuzz;
 #[cfg_attr(not(all(feature = "cli", feature = "num-complex", feature = "sprs")), allow(dead_code))]
 mod memory;
 mod partition;
+#[cfg(feature = "cli")]
+mod report;
 #[allow(dead_code)]
 mod thread_ranks;

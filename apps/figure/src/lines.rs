@@ -99,8 +99,20 @@ impl Frame {
 }
 
 impl LineChart {
-    /// The chart as SVG.
+    /// Returns the chart as SVG, without points that have no place on an axis: those of numbers that are infinite, negative or, on a
+    /// logarithmic axis, 0.
     pub fn svg(&self, head: &Head) -> String {
+        let shows = |x: f64, y: f64| self.x.kind.shows(x) && self.y.kind.shows(y);
+        let mut shown = self.clone();
+        for point in shown.series.iter_mut().flat_map(|series| &mut series.points) {
+            point.band = point.band.filter(|ends| ends.iter().all(|end| self.y.kind.shows(*end)));
+        }
+        shown.series.iter_mut().for_each(|series| series.points.retain(|point| shows(point.x, point.y)));
+        shown.limits.iter_mut().for_each(|limit| limit.points.retain(|[x, y]| shows(*x, *y)));
+        shown.drawn(head)
+    }
+
+    fn drawn(&self, head: &Head) -> String {
         let names = self.series.iter().map(|series| &series.name).chain(self.limits.iter().map(|limit| &limit.name));
         let (rows, widest) = names.fold((0, 0.0f64), |(n, widest), name| (n + 1, widest.max(width(name, TEXT))));
         let left = MARGIN + LEFT;

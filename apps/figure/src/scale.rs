@@ -33,8 +33,19 @@ const FEW: usize = 3;
 /// Most labels of powers along an axis.
 const MOST: usize = 11;
 
+/// Largest number of an axis, and one over the least of a logarithmic one: between them powers of ten and their products are finite.
+const LARGEST: f64 = 1e150;
+
+impl Kind {
+    /// Returns whether an axis has a place for a number. Infinite, negative and huge numbers have none.
+    pub(crate) fn shows(self, x: f64) -> bool {
+        let least = if self == Kind::Linear { 0.0 } else { 1.0 / LARGEST };
+        (least..=LARGEST).contains(&x)
+    }
+}
+
 impl Scale {
-    /// A little more than all of the numbers.
+    /// A little more than all of the numbers, which the axis shows.
     pub fn new(kind: Kind, numbers: impl Iterator<Item = f64>) -> Self {
         let (low, high) = numbers.fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(x), high.max(x)));
         let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
@@ -181,6 +192,21 @@ mod tests {
         assert!((scale(Kind::Linear, &[2.0]).place(1.08) - 0.5).abs() < 1e-12);
         // A figure without numbers has axes.
         assert!(scale(Kind::Tens, &[]).ticks().labels.len() > 1);
+    }
+
+    #[test]
+    fn axes_show_what_has_a_place_and_every_range_ends() {
+        let shown = |kind: Kind| [0.0, -1.0, 1e-150, 1e150, 1e151, f64::INFINITY, f64::NAN].map(|x| kind.shows(x));
+        assert_eq!(shown(Kind::Linear), [true, false, true, true, false, false, false]);
+        assert_eq!(shown(Kind::Tens), [false, false, true, true, false, false, false]);
+        for kind in [Kind::Tens, Kind::Twos, Kind::Linear] {
+            for low in [1e-150, 1e-12, 1.0, 1e149] {
+                for high in [low, 3.0 * low, 1e150] {
+                    let ticks = Scale::new(kind, [low, high].into_iter()).ticks();
+                    assert!((2..=MOST).contains(&ticks.labels.len()), "{kind:?} {low} to {high}: {ticks:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -21,8 +21,9 @@ pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(|letter| f64::from(of(letter))).sum::<f64>() * size * 1e-3
 }
 
-/// Escapes text for XML.
+/// Escapes text for XML, which has no control characters.
 pub fn escaped(text: &str) -> String {
+    let text = text.replace(char::is_control, "\u{fffd}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -50,5 +51,5 @@ fn lines_are_broken_at_spaces_and_no_wider_than_asked() {
     assert_eq!(wrapped("a P = 8 8 × 8", 10.0, width("a P = 8", 10.0)), ["a P = 8", "8 × 8"]);
     assert_eq!(wrapped("aaa P = 8", 10.0, width("aaa P =", 10.0)), ["aaa", "P = 8"]);
     assert_eq!(wrapped("a longword b", 10.0, 20.0), ["a", "longword", "b"]);
-    assert_eq!(escaped("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+    assert_eq!(escaped("a<b & \"c\"\u{1b}"), "a&lt;b &amp; &quot;c&quot;\u{fffd}");
 }

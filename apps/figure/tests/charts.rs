@@ -33,6 +33,24 @@ fn chart(names: &[&str]) -> LineChart {
 const NAMES: [&str; 11] =
     ["flat", "auto", "cublas-gemm", "serial", "threads", "loops", "a", "b<c", "d", "e, 8 × 8", "f"];
 
+#[test]
+fn numbers_without_a_place_are_left_out() {
+    let good = chart(&["a", "b"]);
+    let expected = good.svg(&head());
+    let mut bare = good.clone();
+    bare.series[0].points[2].band = None;
+    for wrong in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -1.0, 0.0, 1e300, 5e-324] {
+        let mut chart = good.clone();
+        chart.series[0].points[2].band = Some([1.0, wrong]);
+        assert_eq!(chart.svg(&head()), bare.svg(&head()), "{wrong}");
+        let mut chart = good.clone();
+        chart.series[0].points.insert(3, Point { x: 5.0, y: wrong, band: None });
+        chart.series[1].points.push(Point { x: wrong, y: 1.0, band: Some([wrong, 1.0]) });
+        chart.limits[0].points.push([wrong, 1.0]);
+        assert_eq!(chart.svg(&head()), expected, "{wrong}");
+    }
+}
+
 fn has_class(node: &Node<'_, '_>, class: &str) -> bool {
     node.attribute("class") == Some(class)
 }

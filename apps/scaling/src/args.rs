@@ -1,6 +1,7 @@
 //! The command line of the study.
 
 use crate::study::peer::Peer;
+use crate::study::plan::MOST_RANKS;
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum, ValueHint};
 use minifenl::run::deck::Nodes;
 use std::path::PathBuf;
@@ -93,7 +94,7 @@ pub struct Model {
     #[arg(long, value_name = "F", value_parser = positive)]
     pub flops: f64,
     /// Numbers of ranks [default: 1 to 100000]
-    #[arg(long, value_name = "P,...", value_delimiter = ',', value_parser = count)]
+    #[arg(long, value_name = "P,...", value_delimiter = ',', value_parser = ranks)]
     pub ranks: Vec<usize>,
     /// Nodes along the edges of each rank's share (weak scaling) [default: 64]
     #[arg(long, value_name = "N", conflicts_with = "nodes")]
@@ -165,6 +166,13 @@ fn positive(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|value: &f64| *value > 0.0 && value.is_finite())
         .ok_or_else(|| "expected a number above 0".into())
+}
+
+fn ranks(text: &str) -> Result<usize, String> {
+    count(text).and_then(|ranks| match ranks <= MOST_RANKS {
+        true => Ok(ranks),
+        false => Err(format!("expected at most {MOST_RANKS}")),
+    })
 }
 
 fn count(text: &str) -> Result<usize, String> {

@@ -92,8 +92,10 @@ fn existing(folder: &Path) -> Result<Study> {
 /// Runs what is missing, or writes job scripts, and reports.
 fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
     let folder = &runs.out;
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Error::File { path: folder.display().to_string(), reason: error.to_string() })?;
+    let program = runs.program();
+    for (flag, path) in [("--out", folder), ("--program", &program)] {
+        study::text::check(flag, &path.to_string_lossy())?;
+    }
     let Runs { ranks, threads, repeats, device, flags, .. } = runs;
     let (ranks, threads, repeats) = (ranks.clone(), threads.clone(), *repeats);
     let mut imbalance = [&[0], &runs.imbalance[..]].concat();
@@ -111,8 +113,10 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
         repeats,
     };
     study.check()?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Error::File { path: folder.display().to_string(), reason: error.to_string() })?;
+    let _lock = study::lock(folder)?;
     let study = study.resume(folder)?;
-    let program = runs.program();
     if runs.emit == Some(Emit::Slurm) {
         let paths = study::slurm::emit(&study, &program, folder, runs.minutes)?;
         show(&paths.iter().map(|path| format!("{}\n", path.display())).collect::<String>())?;

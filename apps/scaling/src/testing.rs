@@ -2,6 +2,7 @@
 
 use crate::study::plan::{Point, file};
 use crate::study::record::{PlacementRecord, Record};
+use crate::study::text::Text;
 use crate::study::{Kind, Study, Table};
 use serde_json::json;
 
@@ -55,7 +56,9 @@ impl Sample {
         let calls = self.iterations as f64;
         let phase = |name: &str, calls: f64, seconds: f64, bytes: f64| json!({"name": name, "calls": calls as u64, "seconds": seconds * calls, "bytes": bytes * calls, "imbalance": 1.25});
         json!({
-            "version": "0.1.0", "date": "2026-11-22T13:00:05Z", "mesh": {"nodes": self.nodes}, "nodes": nodes,
+            "schema_version": 1, "problem": {"name": "heat"}, "mesh": {"element": "hex8", "nodes": self.nodes}, "nodes": nodes,
+            "elements": self.nodes.map(|nodes| nodes - 1).iter().product::<u64>(),
+            "version": "0.1.0", "date": "2026-11-22T13:00:05Z",
             "ranks": self.ranks, "threads": self.threads, "device": "cpu",
             "cg_iterations": self.iterations, "cg_reductions": 2 * self.iterations, "total_seconds": calls * self.iteration + 1.0,
             "verified": true, "verdict": [], "triad_gb_per_s": self.triad,
@@ -83,9 +86,13 @@ impl Sample {
     }
 }
 
+fn text(text: &str) -> Text {
+    text.to_string().try_into().unwrap()
+}
+
 /// The place of a range of ranks.
 pub fn place([first_rank, last_rank]: [usize; 2], host: &str, threads: usize, affinity: &str) -> PlacementRecord {
-    PlacementRecord { first_rank, last_rank, host: host.into(), threads, affinity: affinity.into(), gpu: None }
+    PlacementRecord { first_rank, last_rank, host: text(host), threads, affinity: text(affinity), gpu: None }
 }
 
 /// A report of a time of an iteration.

@@ -157,3 +157,35 @@ fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
     on_gpu.check(&Solo, 1, 50).unwrap();
     assert!(on_gpu.check(&Solo, 1, 49).unwrap_err().to_string().contains("(49 bytes) are free"));
 }
+
+/// A ghost: coordinates and faces 25, an item of each vector with ghosts and of Newton's, a received value; without a matrix also its mark
+/// and the unknowns of the last linearisation.
+#[test]
+fn a_ghost_and_a_sent_value_cost_what_they_do_by_hand() {
+    let part = BoxPart::new(&BoxSpec::new([5, 7, 11], [1.0; 3], CoordinateMap::None).unwrap(), 0, 2).unwrap();
+    let sizes = Sizes::of_box(&part);
+    let solve = |sizes: &Sizes, operator, variant| {
+        let choices = Choices {
+            graph: Graph::Gather,
+            fill: fill::Strategy::Gather,
+            kernel: fill::Kernel::Table,
+            workset: fill::Workset::default(),
+            storage: Format::Crs.into(),
+            operator,
+            variant,
+            threads: 1,
+        };
+        Forecast::of::<Serial>(sizes, &choices).stages[3]
+    };
+    let (ghosts, sent) = (Sizes { ghosts: sizes.ghosts + 1, ..sizes }, Sizes { sent: sizes.sent + 1, ..sizes });
+    for (operator, variant, ghost) in [
+        (Operator::Assembled, CgVariant::Classic, 25 + 8 + 8 + 8),
+        (Operator::Assembled, CgVariant::SingleReduction, 25 + 16 + 8 + 8),
+        (Operator::MatrixFree, CgVariant::Classic, 25 + 8 + 8 + 8 + 1 + 8),
+    ] {
+        let now = solve(&sizes, operator, variant);
+        let found = [solve(&ghosts, operator, variant) - now, solve(&sent, operator, variant) - now];
+        // A sent value has a place in the list of the map and of the exchange, and in the message.
+        assert_eq!(found, [ghost, 4 + 4 + 8], "{operator:?} {variant:?}");
+    }
+}

@@ -181,5 +181,7 @@ mod tests {
         let lambda = PI * PI * (1.0 + 0.25 + 4.0) * 1.0 / nodes;
         let found = poisson.algebraic_error(lambda * norm, 2.0, nodes);
         assert!((found / (norm / nodes.sqrt() / 2.0) - 1.0).abs() < 1e-12);
+        // Lame's mu is 1.
+        assert_eq!(case(ProblemKind::Elasticity, [1.0, 2.0, 0.5]).algebraic_error(lambda * norm, 2.0, nodes), found);
     }
 }

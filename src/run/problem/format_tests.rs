@@ -1,11 +1,14 @@
 //! Whole runs in every storage on a host.
 
+use super::auto_format;
+use crate::comm::Communicator;
 use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
 use crate::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
 use crate::run::{Deck, Device, Report, silent, solve, solve_on};
-use crate::space::Threads;
-use crate::sparse::{Format, Precision};
+use crate::space::{Serial, Threads};
+use crate::sparse::{CrsGraph, Format, HostMatrix, Precision, RowShape};
+use std::sync::Arc;
 
 const FORMATS: [Format; 3] = [Format::Crs, Format::Pattern, Format::Symmetric];
 
@@ -139,4 +142,54 @@ fn values_that_f32_cannot_hold_end_the_run_with_their_place() {
             "{refused}"
         );
     }
+}
+
+/// A host tries formats on each rank where every rank has many rows. What one rank refuses, all refuse: a rank that went on alone would leave
+/// the others in a collective call.
+#[test]
+fn ranks_of_a_host_agree_on_a_format() {
+    let band = |rows: u32, lower: f64| {
+        let columns = |row: u32| row.saturating_sub(1)..(row + 2).min(rows);
+        let lengths = (0..rows).map(|row| columns(row).len() as u64);
+        let starts =
+            [0].into_iter().chain(lengths.scan(0, |sum, length| Some(*sum + length).inspect(|end| *sum = *end)));
+        let starts: Vec<u64> = starts.collect();
+        let entries: Vec<u32> = (0..rows).flat_map(columns).collect();
+        let value = |(row, column): (u32, u32)| if row > column { lower } else { 4.0 - f64::from(column - row) };
+        let pairs = (0..rows).flat_map(|row| columns(row).map(move |column| (row, column)));
+        let mut matrix = HostMatrix::new(
+            &Serial,
+            Format::Crs.into(),
+            Arc::new(CrsGraph::new(starts, entries, rows as usize).unwrap()),
+        )
+        .unwrap();
+        matrix.assembled_mut().parts_mut().1.copy_from_slice(&pairs.map(value).collect::<Vec<_>>());
+        matrix
+    };
+    let chosen = |lower: [f64; 2]| {
+        on_ranks_that_add(0, 2, |comm| {
+            let mut matrix = band(1000, lower[comm.rank()]);
+            let chosen = auto_format::choose(&Serial, &mut matrix, &Deck::default(), comm).unwrap();
+            // All are still together.
+            let mut after = [comm.rank() as f64];
+            comm.all_max(&mut after);
+            assert_eq!(after, [1.0]);
+            chosen.format
+        })
+    };
+    assert_eq!(chosen([3.0, 3.0]), [Format::Symmetric; 2]);
+    assert_eq!(chosen([3.0, 2.0]), [Format::Pattern; 2]);
+    assert_eq!(chosen([2.0, 3.0]), [Format::Pattern; 2]);
+    // A rank with few rows decides for all that nothing is tried; the number itself is few.
+    let is_final = |rows: [usize; 2]| {
+        on_ranks_that_add(0, 2, |comm| {
+            let shape = RowShape { rows: rows[comm.rank()], entries: 0, padded: 0, longest: 0, is_symmetric: true };
+            auto_format::before::<Serial>(&Deck::default(), true, || Ok(shape), comm).unwrap().1
+        })
+    };
+    let few = 1 << 15;
+    assert_eq!(
+        [is_final([few, 2 * few]), is_final([2 * few, few]), is_final([few + 1, 2 * few])],
+        [[true; 2], [true; 2], [false; 2]]
+    );
 }

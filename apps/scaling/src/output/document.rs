@@ -1,5 +1,6 @@
 //! A report as blocks, which become Markdown or one self-contained HTML page.
 
+use minifenl_figure::escaped;
 use std::fmt::Write;
 
 /// A part of a report.
@@ -76,11 +77,6 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
         };
     }
     text + "</body>\n</html>\n"
-}
-
-/// Text for HTML and SVG.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[test]

@@ -246,3 +246,28 @@ fn line(table: &Table, model: &Prediction) -> Block {
                    extrapolation with the factors of the measured machine.";
     figure(table, "model", caption, &Chart { title: "CG iteration and model", x: RANKS, y: "ms", is_log: true, series })
 }
+
+#[test]
+fn the_limit_is_the_bytes_over_the_triad_in_milliseconds() {
+    use crate::study::Kind;
+    use crate::testing::{Sample, sample, table};
+    // 3e6 bytes at 10 GB/s take 0.3 ms; more threads and uneven boxes have no limit of their own.
+    let (one, two) = (sample(1, [8; 3], 1e-3), sample(2, [8, 16, 8], 1e-3));
+    let samples = [
+        Sample { bytes: 3e6, ..one },
+        Sample { bytes: 8e6, triad: 20.0, ..two },
+        Sample { bytes: 9e9, threads: 2, cores: 4, ..one },
+        Sample { bytes: 9e9, imbalance: 50, ..two },
+    ];
+    let limits = limit(&table(Kind::Weak, &samples.map(|sample| (sample, 1))));
+    let points: Vec<[f64; 2]> = limits.into_iter().flat_map(|limit| limit.points).collect();
+    assert!(
+        points.len() == 2 && (points[0][1] - 0.3).abs() < 1e-12 && (points[1][1] - 0.4).abs() < 1e-12,
+        "{points:?}"
+    );
+    assert_eq!(points.iter().map(|point| point[0]).collect::<Vec<_>>(), [1.0, 2.0]);
+    assert_eq!(
+        ms(&SpreadReport { p10_seconds: 1e-3, median_seconds: 2e-3, p90_seconds: 3e-3, noisy: true }),
+        [2.0, 1.0, 3.0]
+    );
+}

@@ -311,6 +311,23 @@ mod tests {
     }
 
     #[test]
+    fn a_model_has_the_units_of_its_words() {
+        let mut fitted = model(7.5e-6, Some(0.125));
+        (fitted.fit.latency, fitted.fit.per_byte, fitted.error_fitted) = (2.5e-6, 0.2e-9, 0.0625);
+        let words = super::model(&fitted);
+        for part in [
+            "0.800 bytes",
+            "2.50 us per message",
+            "a link of 5.00 GB/s",
+            "7.50 us per stage",
+            "largest error 6.2 %",
+            "error 12.5 %",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+    }
+
+    #[test]
     fn the_bound_is_the_bytes_over_the_triad() {
         // 2e5 bytes at 10 GB/s take 0.02 ms.
         let weak = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1e-5), 1)]);

@@ -1,16 +1,18 @@
 //! Starts the runs of a study that are not on disk yet.
 
 use super::cores::Cores;
+use super::guarded::output;
 use super::others;
 use super::plan::{Kind, Point, Study, file};
 use super::record::Record;
+use minifenl::error::printable;
 use minifenl::run::program::{Others, StatusLine};
 use minifenl::space::allowed_cores;
 use minifenl::{Error, Result, files};
 use std::io::{IsTerminal, Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 /// Open MPI where each thread has a core of its own: ranks are bound to that many cores, one after the other.
@@ -73,24 +75,13 @@ impl Launcher {
     pub fn command(&self, point: Point) -> Command {
         let words = self.words(point);
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).stdin(Stdio::null());
+        command.args(&words[1..]);
         if self.template.is_none() && is_root() {
             // Open MPI asks root, the usual user of a container, to say twice that it is meant.
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         }
         command
     }
-}
-
-/// Runs to the end.
-///
-/// # Errors
-/// [`Error::Invalid`] if the command cannot be started.
-pub fn output(command: &mut Command) -> Result<Output> {
-    command.output().map_err(|error| {
-        let launcher = command.get_program().to_string_lossy();
-        Error::Invalid(format!("{launcher}: cannot be started: {error}; expected a launcher (--launcher)"))
-    })
 }
 
 /// The flags of minifenl for one run. The triad is measured: without it no time has a bound.
@@ -108,8 +99,7 @@ pub fn flags(study: &Study, point: Point, report: &Path) -> Result<Vec<String>> 
 /// The edges of a box that grows with the ranks, so that its elements keep the shape that they have on one rank; `None` for a box that
 /// does not grow, or whose size the flags give.
 fn size(study: &Study, nodes: [u64; 3]) -> Option<String> {
-    let is_given = study.flags.iter().any(|flag| flag == "--size" || flag.starts_with("--size="));
-    (study.kind == Kind::Weak && nodes != study.nodes && !is_given).then(|| {
+    (study.kind == Kind::Weak && nodes != study.nodes && study.given("--size").is_none()).then(|| {
         let edge = |axis: usize| (nodes[axis] - 1) as f64 / (study.nodes[axis] - 1) as f64;
         format!("{},{},{}", edge(0), edge(1), edge(2))
     })
@@ -125,10 +115,7 @@ pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Fail
     std::fs::create_dir_all(&runs)
         .map_err(|error| Error::File { path: runs.display().to_string(), reason: error.to_string() })?;
     let is_missing = |&(point, repeat): &(Point, usize)| {
-        study.nodes_of(point.ranks).is_ok_and(|nodes| {
-            let read = Record::read(&folder.join(file(point, repeat)));
-            !read.is_ok_and(|record| record.mistake(point, nodes).is_none())
-        })
+        !Record::read(&folder.join(file(point, repeat))).is_ok_and(|record| record.mistake(study, point).is_none())
     };
     let missing: Vec<(Point, usize)> = study.runs().into_iter().filter(is_missing).collect();
     let (mut line, start, mut failures) = (StatusLine::on_stderr(true), Instant::now(), Vec::new());
@@ -186,7 +173,7 @@ fn run_one(
     }
     let said = message(&output.stderr);
     Ok(match Record::read(&report) {
-        Ok(record) => record.mistake(point, study.nodes_of(point.ranks)?).map_or(Ok(()), Err),
+        Ok(record) => record.mistake(study, point).map_or(Ok(()), Err),
         Err(_) => Err(match output.status.code() {
             Some(code) => format!("no report, exit code {code}: {said}"),
             None => format!("no report, ended by a signal: {said}"),
@@ -205,7 +192,7 @@ pub fn message(stderr: &[u8]) -> String {
     let mut lines = said.lines().map(str::trim);
     let line = lines.clone().find(|line| line.starts_with("error"));
     let line = line.or_else(|| lines.find(|line| line.contains(char::is_alphanumeric)));
-    line.unwrap_or("no message").chars().take(LONGEST).collect()
+    printable(line.unwrap_or("no message")).chars().take(LONGEST).collect()
 }
 
 #[cfg(test)]
@@ -271,6 +258,7 @@ mod tests {
         assert_eq!(message(b"-----\n\nmpirun has detected root.\n"), "mpirun has detected root.");
         assert_eq!(message(b"note\nerror: too many ranks\n"), "error: too many ranks");
         assert_eq!(message(b"--\n"), "no message");
+        assert_eq!(message(b"error: \x1b[2J\n"), "error: \\u{1b}[2J");
     }
 
     #[test]

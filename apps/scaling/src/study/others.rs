@@ -12,7 +12,7 @@ pub fn file(report: &Path) -> PathBuf {
 
 /// The number beside a report.
 pub fn read(report: &Path) -> Option<f64> {
-    read_to_string(file(report)).ok()?.trim().parse().ok()
+    read_to_string(file(report)).ok()?.trim().parse().ok().filter(|used: &f64| used.is_finite() && *used >= 0.0)
 }
 
 #[test]
@@ -22,4 +22,8 @@ fn the_number_beside_a_report_is_read_back() {
     assert_eq!(read(&report), None);
     std::fs::write(file(&report), "1.25\n").unwrap();
     assert_eq!(read(&report), Some(1.25));
+    for wrong in ["-1", "inf", "NaN"] {
+        std::fs::write(file(&report), wrong).unwrap();
+        assert_eq!(read(&report), None, "{wrong}");
+    }
 }

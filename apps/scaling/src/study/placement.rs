@@ -1,8 +1,10 @@
 //! Binding and oversubscription, from the affinity masks that a report lists.
 
+use super::plan::MOST_THREADS;
 use super::record::{PlacementRecord, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How the threads of a run share the hardware threads of their hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,21 +30,18 @@ impl Placement {
             let threads = |entry: &PlacementRecord| if entry.gpu.is_some() { 1 } else { entry.threads };
             let ranks = |entry: &PlacementRecord| entry.last_rank - entry.first_rank + 1;
             let wanted: usize = entries.iter().map(|entry| ranks(entry) * threads(entry)).sum();
-            let masks: Option<Vec<BTreeSet<usize>>> = entries.iter().map(|entry| mask(&entry.affinity)).collect();
+            let masks: Option<Vec<Vec<Range<usize>>>> = entries.iter().map(|entry| ranges(&entry.affinity)).collect();
             let Some(masks) = masks else {
                 is_known = false;
                 continue;
             };
-            let all: BTreeSet<usize> = masks.iter().flatten().copied().collect();
-            let own: usize = entries.iter().zip(&masks).map(|(entry, mask)| ranks(entry) * mask.len()).sum();
+            let own: usize = entries.iter().zip(&masks).map(|(entry, mask)| ranks(entry) * count(mask.clone())).sum();
+            let all = count(masks.concat());
             // Masks without an overlap have as many hardware threads together as one by one.
-            is_bound &= own == all.len();
-            if wanted > all.len() {
-                oversubscribed = Some(format!(
-                    "{wanted} threads share {} hardware thread{} of {host}",
-                    all.len(),
-                    if all.len() == 1 { "" } else { "s" }
-                ));
+            is_bound &= own == all;
+            if wanted > all {
+                let s = if all == 1 { "" } else { "s" };
+                oversubscribed = Some(format!("{wanted} threads share {all} hardware thread{s} of {host}"));
             }
         }
         let binding = match (is_known, is_bound) {
@@ -54,15 +53,31 @@ impl Placement {
     }
 }
 
-/// The numbers of `0-3,8 | 5`; `None` for anything else.
+/// The numbers of `0-3,8 | 5`; `None` for anything else, and for numbers that no hardware thread has.
 pub fn mask(text: &str) -> Option<BTreeSet<usize>> {
-    let mut all = BTreeSet::new();
-    for range in text.split(['|', ',']) {
-        let range = range.trim();
+    Some(ranges(text)?.into_iter().flatten().collect())
+}
+
+/// The ranges of such a text.
+fn ranges(text: &str) -> Option<Vec<Range<usize>>> {
+    let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        all.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
-    }
-    Some(all)
+        let [first, last]: [usize; 2] = [first.trim().parse().ok()?, last.trim().parse().ok()?];
+        (last < MOST_THREADS).then(|| first..last + 1)
+    };
+    text.split(['|', ',']).map(range).collect()
+}
+
+/// Numbers that are in some range.
+fn count(mut ranges: Vec<Range<usize>>) -> usize {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut counted = 0;
+    let of_range = |range: Range<usize>| {
+        let new = range.start.max(counted)..range.end;
+        counted = counted.max(range.end);
+        new.len()
+    };
+    ranges.into_iter().map(of_range).sum()
 }
 
 #[cfg(test)]
@@ -80,7 +95,11 @@ mod tests {
     #[test]
     fn masks_are_read() {
         assert_eq!(mask("0-2,7 | 9"), Some(BTreeSet::from([0, 1, 2, 7, 9])));
-        assert_eq!(mask("unknown"), None);
+        for text in ["unknown", "", "0-", "0-4000000000", "0-18446744073709551615"] {
+            assert_eq!(mask(text), None, "{text}");
+        }
+        let numbers = |text: &str| count(ranges(text).unwrap());
+        assert_eq!([numbers("0-3,8 | 2-5,8"), numbers("7,5-6,0-9"), numbers("5-3")], [7, 10, 0]);
     }
 
     #[test]

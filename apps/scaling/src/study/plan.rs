@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::text;
 use minifenl::mesh::{BoxParts, BoxSpec, CoordinateMap, nodes_for_ranks};
 use minifenl::{Error, Result, files};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,12 @@ use std::path::{Path, PathBuf};
 
 /// Largest description of a study, in bytes.
 const LARGEST: u64 = 1 << 20;
+/// Most ranks of a point, so that the partition of all of them takes seconds.
+pub const MOST_RANKS: usize = 1_000_000;
+/// Most threads of a rank, and most hardware threads of a host.
+pub const MOST_THREADS: usize = 1 << 16;
+/// Most runs of a study.
+const MOST_RUNS: usize = 100_000;
 
 /// What stays the same while the ranks grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,11 +185,37 @@ impl Study {
         }
     }
 
-    /// Checks that each point has a box with a node for each rank.
+    /// Returns the value of a flag of minifenl, if the study gives it.
+    pub fn given(&self, flag: &str) -> Option<&str> {
+        let mut value = None;
+        for (at, word) in self.flags.iter().enumerate() {
+            value = match word.strip_prefix(flag) {
+                Some("") => self.flags.get(at + 1).map(String::as_str),
+                Some(rest) => rest.strip_prefix('=').or(value),
+                None => value,
+            };
+        }
+        value
+    }
+
+    /// Checks that words have no line breaks, that numbers are within limits, and that each point has a box with a node for each rank.
     ///
     /// # Errors
-    /// Those of [`nodes_for_ranks`] and [`BoxParts::new`]; [`Error::Invalid`] for ranks that cannot have equally many threads.
+    /// Those of [`nodes_for_ranks`] and [`BoxParts::new`]; [`Error::Invalid`] for words and numbers that cannot be, and for ranks that
+    /// cannot have equally many threads.
     pub fn check(&self) -> Result<()> {
+        text::check("--device", &self.device)?;
+        self.flags.iter().try_for_each(|flag| text::check("flags of minifenl", flag))?;
+        for (what, counts, most) in [("--ranks", &self.ranks, MOST_RANKS), ("--threads", &self.threads, MOST_THREADS)] {
+            if let Some(wrong) = counts.iter().find(|&&count| count == 0 || count > most) {
+                return Err(Error::Invalid(format!("{what} {wrong}: expected 1 to {most}")));
+            }
+        }
+        let runs = [self.threads.len(), self.imbalance.len(), self.repeats].into_iter();
+        let runs = runs.fold(self.ranks.len(), usize::saturating_mul);
+        if runs > MOST_RUNS {
+            return Err(Error::Invalid(format!("{runs} runs (points times --repeats): expected at most {MOST_RUNS}")));
+        }
         if let Some(ranks) = self.ranks.iter().find(|&&ranks| self.threads_of(ranks).is_empty()) {
             let workers = self.workers.unwrap_or(0);
             return Err(Error::Invalid(format!(
@@ -205,10 +238,10 @@ impl Study {
             return Ok(None);
         }
         let text = files::read_text(&path, LARGEST)?;
-        let study = serde_json::from_str(&text).map_err(|error| Error::File {
-            path: path.display().to_string(),
-            reason: format!("not a study: {error}"),
-        })?;
+        let failed =
+            |error: String| Error::File { path: path.display().to_string(), reason: format!("not a study: {error}") };
+        let study: Study = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        study.check().map_err(|error| failed(error.to_string()))?;
         Ok(Some(study))
     }
 
@@ -216,7 +249,7 @@ impl Study {
     /// grow.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the folder holds a study with other settings.
+    /// [`Error::Invalid`] if the folder holds a study with other settings, or both together have too many runs.
     pub fn resume(mut self, folder: &Path) -> Result<Self> {
         if let Some(old) = Study::read(folder)? {
             let fixed =
@@ -232,6 +265,7 @@ impl Study {
             join(&mut self.imbalance, old.imbalance);
             self.repeats = self.repeats.max(old.repeats);
         }
+        self.check()?;
         let text = serde_json::to_string_pretty(&self).unwrap_or_default() + "\n";
         files::write(&folder.join("study.json"), text.as_bytes())?;
         Ok(self)

@@ -1,6 +1,10 @@
 //! One run, as its report tells it.
 
-use super::plan::Point;
+use super::plan::{MOST_THREADS, Point, Study};
+use super::text::Text;
+use minifenl::element::ElementType;
+use minifenl::mesh::{BoxSpec, CoordinateMap, Sizes};
+use minifenl::run::report::SCHEMA_VERSION;
 use minifenl::{Error, Result, files};
 use serde::Deserialize;
 use std::path::Path;
@@ -8,20 +12,27 @@ use std::path::Path;
 /// Largest report, in bytes. 100,000 ranks on as many hosts take about 20 MB.
 const LARGEST: u64 = 1 << 28;
 
+/// Most seconds, bytes and per cent that are taken for those of a run.
+const MOST: f64 = 1e30;
+
 /// What a study takes from the report of a run; names are those of the report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Record {
-    pub version: String,
-    pub date: String,
+    pub schema_version: u32,
+    pub problem: ProblemRecord,
+    pub nodes: u64,
+    pub elements: u64,
+    pub version: Text,
+    pub date: Text,
     pub mesh: MeshRecord,
     pub ranks: usize,
     pub threads: usize,
-    pub device: String,
+    pub device: Text,
     pub cg_iterations: usize,
     pub cg_reductions: usize,
     pub total_seconds: f64,
     pub verified: bool,
-    pub verdict: Vec<String>,
+    pub verdict: Vec<Text>,
     /// With `--cg-iterations`: the run makes so many iterations per solve, and its answer is not judged.
     #[serde(default)]
     pub cg_iterations_asked: Option<u64>,
@@ -31,6 +42,14 @@ pub struct Record {
     pub partition: PartitionRecord,
     pub provenance: ProvenanceRecord,
     pub phases: Vec<PhaseRecord>,
+}
+
+fn heat() -> Text {
+    Text::from("heat")
+}
+
+fn hex8() -> Text {
+    Text::from("hex8")
 }
 
 /// The shares of the ranks.
@@ -43,9 +62,20 @@ pub struct PartitionRecord {
     pub imbalance_percent: Option<f64>,
 }
 
+/// The problem.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ProblemRecord {
+    /// Not in reports of before other problems.
+    #[serde(default = "heat")]
+    pub name: Text,
+}
+
 /// The box.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MeshRecord {
+    /// Not in reports of before other types.
+    #[serde(default = "hex8")]
+    pub element: Text,
     pub nodes: [u64; 3],
 }
 
@@ -53,7 +83,7 @@ pub struct MeshRecord {
 #[derive(Clone, Debug, Deserialize)]
 pub struct ProvenanceRecord {
     pub machine: MachineRecord,
-    pub mpi: Option<String>,
+    pub mpi: Option<Text>,
     pub build: BuildRecord,
     pub placement: Vec<PlacementRecord>,
 }
@@ -61,8 +91,8 @@ pub struct ProvenanceRecord {
 /// The machine of the first rank.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MachineRecord {
-    pub host: String,
-    pub cpu: String,
+    pub host: Text,
+    pub cpu: Text,
     pub cores: Option<usize>,
     pub hardware_threads: usize,
 }
@@ -70,8 +100,8 @@ pub struct MachineRecord {
 /// The build.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BuildRecord {
-    pub commit: String,
-    pub profile: String,
+    pub commit: Text,
+    pub profile: Text,
 }
 
 /// Where neighbouring ranks compute.
@@ -79,16 +109,16 @@ pub struct BuildRecord {
 pub struct PlacementRecord {
     pub first_rank: usize,
     pub last_rank: usize,
-    pub host: String,
+    pub host: Text,
     pub threads: usize,
-    pub affinity: String,
-    pub gpu: Option<String>,
+    pub affinity: Text,
+    pub gpu: Option<Text>,
 }
 
 /// One phase.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PhaseRecord {
-    pub name: String,
+    pub name: Text,
     pub calls: u64,
     pub seconds: f64,
     pub bytes: f64,
@@ -108,8 +138,15 @@ impl Record {
         })
     }
 
-    /// Returns why the report does not belong to this point or does not count.
-    pub fn mistake(&self, point: Point, nodes: [u64; 3]) -> Option<String> {
+    /// Returns why the report does not belong to this point of a study or does not count.
+    pub fn mistake(&self, study: &Study, point: Point) -> Option<String> {
+        if self.schema_version != SCHEMA_VERSION {
+            return Some(format!("schema_version is {}, expected {SCHEMA_VERSION}", self.schema_version));
+        }
+        let nodes = match study.nodes_of(point.ranks) {
+            Ok(nodes) => nodes,
+            Err(error) => return Some(error.to_string()),
+        };
         let imbalance = self.partition.imbalance_asked_percent as u32;
         let own = Point { ranks: self.ranks, threads: self.threads, imbalance };
         if own.ranks == 1 && point.ranks > 1 {
@@ -123,7 +160,63 @@ impl Record {
                 words(nodes)
             ));
         }
-        (!self.verified && !self.is_not_judged()).then(|| format!("not verified: {}", self.verdict.join("; ")))
+        let unfit = self.other_problem(study).or_else(|| self.impossible().map(|what| format!("{what} cannot be")));
+        unfit.or_else(|| {
+            let is_open = !self.verified && !self.is_not_judged();
+            is_open.then(|| {
+                format!("not verified: {}", self.verdict.iter().map(|reason| &**reason).collect::<Vec<_>>().join("; "))
+            })
+        })
+    }
+
+    /// Problem and type of the elements.
+    pub fn kind(&self) -> [&str; 2] {
+        [&self.problem.name, &self.mesh.element]
+    }
+
+    /// Says which other problem this is than that of the study's flags. A deck may give any.
+    fn other_problem(&self, study: &Study) -> Option<String> {
+        let is_by_deck = study.given("--input").is_some();
+        let expected = [("--problem", "heat"), ("--element", "hex8")]
+            .map(|(flag, default)| study.given(flag).or((!is_by_deck).then_some(default)));
+        let pairs = self.kind().into_iter().zip(expected);
+        pairs
+            .filter_map(|(own, expected)| Some((own, expected?)))
+            .find(|(own, expected)| own != expected)
+            .map(|(own, expected)| format!("this is a run of `{own}`: expected {expected}"))
+    }
+
+    /// Names the first number that no run has.
+    fn impossible(&self) -> Option<&'static str> {
+        let element = ElementType::ALL.iter().find(|(_, name)| self.mesh.element == *name);
+        let whole = || Some(Sizes::whole(&BoxSpec::unit(self.mesh.nodes, CoordinateMap::None).ok()?, element?.0));
+        let is_amount = |value: f64| (0.0..=MOST).contains(&value);
+        let is_rate = |value: f64| value > 0.0 && value <= MOST;
+        let is_phase =
+            |phase: &PhaseRecord| is_amount(phase.seconds) && is_amount(phase.bytes) && is_rate(phase.imbalance);
+        let (partition, ranks) = (&self.partition, self.ranks as u64);
+        let is_share = |most: u64| most <= self.nodes && most.saturating_mul(ranks) >= self.nodes;
+        let checks = [
+            ("number of nodes or elements", whole() == Some([self.nodes, self.elements])),
+            ("total_seconds", is_rate(self.total_seconds)),
+            ("triad_gb_per_s", self.triad_gb_per_s.is_none_or(is_rate)),
+            ("imbalance of the partition", partition.imbalance_percent.is_none_or(is_amount)),
+            ("owned_max of the partition", partition.owned_max.is_none_or(is_share)),
+            ("placement", self.are_all_placed()),
+            ("seconds, bytes or imbalance of a phase", self.phases.iter().all(is_phase)),
+            ("seconds of phase cg", self.phase("cg").is_some_and(|cg| cg.seconds > 0.0)),
+        ];
+        checks.into_iter().find_map(|(what, is_sound)| (!is_sound).then_some(what))
+    }
+
+    /// Whether each rank has one place.
+    fn are_all_placed(&self) -> bool {
+        let mut next = 0;
+        self.provenance.placement.iter().all(|entry| {
+            let follows = entry.first_rank == next && entry.last_rank >= next && entry.last_rank < self.ranks;
+            next = entry.last_rank.saturating_add(1);
+            follows && (1..=MOST_THREADS).contains(&entry.threads)
+        }) && next == self.ranks
     }
 
     /// Whether the run made a given number of iterations to its end: its times count, its answer was not asked for.

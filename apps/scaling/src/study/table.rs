@@ -110,6 +110,15 @@ impl Row {
 /// Hardware threads that other programs may use beside a run that needs all others.
 const SPARE: f64 = 0.25;
 
+/// Why a report does not count beside the first one that does.
+fn mistake(record: &Record, first: Option<&Record>, study: &Study, point: Point) -> Option<String> {
+    record.mistake(study, point).or_else(|| {
+        let expected = first.map_or(record.kind(), Record::kind).join(" on ");
+        let own = record.kind().join(" on ");
+        (own != expected).then(|| format!("this is a run of {own}: expected {expected}, as in the first run"))
+    })
+}
+
 /// Says that a run and other programs need more hardware threads than there are, if they do.
 fn crowded(point: Point, record: &Record, others: f64) -> Option<String> {
     let (machine, workers) = (&record.provenance.machine, point.workers());
@@ -181,11 +190,9 @@ impl Table {
                     table.missing.push(format!("{point}, run {repeat}: no report"));
                     continue;
                 }
-                let record = Record::read(&path);
-                match record.map_err(|error| error.to_string()).and_then(|record| match record.mistake(point, nodes) {
-                    None => Ok(record),
-                    Some(mistake) => Err(mistake),
-                }) {
+                let record = Record::read(&path).map_err(|error| error.to_string());
+                let first = table.first.as_ref().or(records.first());
+                match record.and_then(|record| mistake(&record, first, study, point).map_or(Ok(record), Err)) {
                     Ok(record) => {
                         records.push(record);
                         used.extend(others::read(&path));

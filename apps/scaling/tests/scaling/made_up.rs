@@ -27,9 +27,10 @@ IFS=x read -r nx ny nz <<< "$nodes"
 uneven=${uneven:-0}
 phase() { echo "{\"name\":\"$1\",\"calls\":10,\"seconds\":$2,\"bytes\":1e6,\"imbalance\":1.1}"; }
 cat > "$report" <<END
-{"version":"0.1.0","date":"2026-11-22T13:00:05Z","mesh":{"nodes":[$nx,$ny,$nz]},"nodes":$((nx*ny*nz)),"ranks":$RANKS,
+{"schema_version":1,"version":"0.1.0","date":"2026-11-22T13:00:05Z","problem":{"name":"heat"},"mesh":{"element":"hex8","nodes":[$nx,$ny,$nz]},
+"nodes":$((nx*ny*nz)),"elements":$(((nx-1)*(ny-1)*(nz-1))),"ranks":$RANKS,
 "threads":$threads,"device":"cpu","cg_iterations":10,"cg_reductions":20,"total_seconds":0.5,"verified":true,"verdict":[],
-"partition":{"imbalance_asked_percent":$uneven,"imbalance_percent":$uneven,"owned_max":$((nx*ny*nz/RANKS*(100+uneven)/100))},
+"partition":{"imbalance_asked_percent":$uneven,"imbalance_percent":$uneven,"owned_max":$(((nx*ny*nz*(100+uneven)/100+RANKS-1)/RANKS))},
 "triad_gb_per_s":null,"provenance":{"machine":{"host":"a","cpu":"Made Up 9","cores":2,"hardware_threads":1000},"mpi":null,
 "build":{"commit":"abc","profile":"release"},"placement":[{"first_rank":0,"last_rank":$((RANKS-1)),"host":"a","threads":$threads,
 "affinity":"0-1","gpu":null}]},

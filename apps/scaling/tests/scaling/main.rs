@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod guarded;
 mod made_up;
 mod peers;
 mod runs;

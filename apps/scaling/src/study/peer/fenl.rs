@@ -59,7 +59,7 @@ impl Fenl {
         let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("");
         let cells = last.split(',').map(str::trim).filter(|cell| !cell.is_empty());
         let column: Option<Vec<f64>> =
-            cells.map(|cell| cell.parse().ok().filter(|value: &f64| value.is_finite())).collect();
+            cells.map(|cell| cell.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)).collect();
         let column = column.filter(|column| column.len() >= COLUMNS).ok_or_else(|| {
             Error::Invalid(format!("FENL's output: expected a last line with {COLUMNS} numbers or more, not `{last}`"))
         })?;

@@ -57,7 +57,9 @@ impl MiniFe {
     pub fn parse(text: &str) -> Result<Self> {
         let value = |key: &str| {
             let found = text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':'));
-            let number = found.and_then(|value| value.trim().parse::<f64>().ok()).filter(|value| value.is_finite());
+            let number = found
+                .and_then(|value| value.trim().parse::<f64>().ok())
+                .filter(|value| value.is_finite() && *value >= 0.0);
             number.ok_or_else(|| Error::Invalid(format!("miniFE's YAML: expected a number after `{key}:`")))
         };
         let iterations = value("Iterations")?.max(1.0);

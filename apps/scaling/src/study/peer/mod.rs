@@ -5,7 +5,8 @@
 mod fenl;
 mod minife;
 
-use super::launch::{Launcher, message, output};
+use super::guarded::output;
+use super::launch::{Launcher, message};
 use super::plan::{Point, Study};
 use minifenl::run::report::SpreadReport;
 use minifenl::{Error, Result, files};

@@ -63,6 +63,43 @@ fn uneven_boxes_are_points_of_their_own_on_several_ranks() {
 }
 
 #[test]
+fn a_study_of_foreign_numbers_or_words_is_refused() {
+    let refused = |study: Study| study.check().unwrap_err().to_string();
+    for (study, words) in [
+        (Study { repeats: 1_000_000_000, ..study() }, "4000000000 runs"),
+        (Study { repeats: usize::MAX, ..study() }, "expected at most 100000"),
+        (Study { ranks: vec![1, 100_000_000], ..study() }, "--ranks 100000000: expected 1 to 1000000"),
+        (Study { ranks: vec![0], ..study() }, "--ranks 0: expected"),
+        (Study { threads: vec![1 << 40], ..study() }, "--threads 1099511627776: expected 1 to 65536"),
+        (Study { device: "cpu\ntouch x".into(), ..study() }, "--device `cpu\\ntouch x`: expected text without"),
+        (Study { flags: vec!["--report".into(), "\u{1b}[2J".into()], ..study() }, "flags of minifenl `\\u{1b}[2J`"),
+    ] {
+        assert!(refused(study.clone()).contains(words), "{study:?}: {}", refused(study.clone()));
+        // Such a description is refused where it is read, too, and never written.
+        let folder = tempfile::tempdir().unwrap();
+        assert!(study.clone().resume(folder.path()).is_err() && !folder.path().join("study.json").exists());
+        std::fs::write(folder.path().join("study.json"), serde_json::to_string(&study).unwrap()).unwrap();
+        let error = Study::read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("study.json: not a study: ") && error.contains("expected"), "{error}");
+    }
+    // Two that are within limits may have too many runs together.
+    let folder = tempfile::tempdir().unwrap();
+    Study { ranks: (1..=300).collect(), threads: vec![1], nodes: [80; 3], repeats: 1, ..study() }
+        .resume(folder.path())
+        .unwrap();
+    let many = Study { ranks: vec![1], threads: vec![1], nodes: [80; 3], repeats: 400, ..study() };
+    assert!(many.resume(folder.path()).unwrap_err().to_string().contains("120000 runs"));
+    assert_eq!(Study::read(folder.path()).unwrap().unwrap().repeats, 1);
+}
+
+#[test]
+fn a_flag_has_the_value_that_is_given_last() {
+    let flags = ["--size=1,1,1", "--size-x", "3", "--size", "2,2,2", "--problem=heat"].map(String::from).to_vec();
+    let study = Study { flags, ..study() };
+    assert_eq!(["--size", "--problem", "--element"].map(|flag| study.given(flag)), [Some("2,2,2"), Some("heat"), None]);
+}
+
+#[test]
 fn a_study_grows_and_refuses_other_settings() {
     let folder = tempfile::tempdir().unwrap();
     study().resume(folder.path()).unwrap();

@@ -3,6 +3,7 @@
 use super::*;
 use crate::study::Kind;
 use crate::testing::{Sample, sample, table};
+use serde_json::json;
 
 #[test]
 fn weak_and_strong_efficiencies_equal_those_by_hand() {
@@ -35,7 +36,7 @@ fn runs_of_a_given_number_of_iterations_count_unless_something_else_is_wrong() {
     report["verified"] = false.into();
     let mistake = |report: &serde_json::Value| {
         let record: Record = serde_json::from_value(report.clone()).unwrap();
-        record.mistake(Point::even(1, 1), [8; 3])
+        record.mistake(&crate::testing::study(Kind::Weak, vec![1], vec![0], 1), Point::even(1, 1))
     };
     report["verdict"] = vec!["not asked: the number of CG iterations was given"].into();
     assert!(mistake(&report).unwrap().starts_with("not verified"), "nobody gave a number");
@@ -43,6 +44,59 @@ fn runs_of_a_given_number_of_iterations_count_unless_something_else_is_wrong() {
     assert_eq!(mistake(&report), None);
     report["verdict"].as_array_mut().unwrap().push("asymmetry of the matrix 1e-3".into());
     assert!(mistake(&report).unwrap().contains("asymmetry"));
+}
+
+#[test]
+fn reports_with_numbers_or_words_of_no_run_do_not_count() {
+    let (study, good) = (crate::testing::study(Kind::Weak, vec![2], vec![0], 1), sample(2, [8, 16, 8], 1e-3).json());
+    let mistake = |report: serde_json::Value| match serde_json::from_value::<Record>(report) {
+        Ok(record) => record.mistake(&study, Point::even(2, 1)),
+        Err(error) => Some(error.to_string()),
+    };
+    assert_eq!(mistake(good.clone()), None);
+    for (key, value, words) in [
+        ("/schema_version", json!(2), "schema_version is 2, expected 1"),
+        ("/problem/name", json!("poisson"), "a run of `poisson`: expected heat"),
+        ("/mesh/element", json!("hex20"), "a run of `hex20`: expected hex8"),
+        ("/elements", json!(734), "number of nodes or elements"),
+        ("/nodes", json!(1025), "number of nodes or elements"),
+        ("/total_seconds", json!(-1.0), "total_seconds"),
+        ("/total_seconds", json!(0.0), "total_seconds"),
+        ("/phases", json!([]), "seconds of phase cg"),
+        ("/phases/2/seconds", json!(0.0), "seconds of phase cg"),
+        ("/phases/1/seconds", json!(-0.1), "of a phase"),
+        ("/phases/1/bytes", json!(1e300), "of a phase"),
+        ("/phases/1/imbalance", json!(0.0), "of a phase"),
+        ("/triad_gb_per_s", json!(0.0), "triad_gb_per_s"),
+        ("/partition/owned_max", json!(511), "owned_max"),
+        ("/partition/owned_max", json!(1025), "owned_max"),
+        ("/partition/imbalance_percent", json!(-1.0), "imbalance of the partition"),
+        ("/provenance/placement", json!([]), "placement"),
+        ("/provenance/placement/0/first_rank", json!(1), "placement"),
+        ("/provenance/placement/0/last_rank", json!(u64::MAX), "placement"),
+        ("/provenance/placement/0/threads", json!(u64::MAX), "placement"),
+        ("/provenance/placement/0/host", json!("a\u{1b}[2J"), "`a\\u{1b}[2J`: expected text without"),
+        ("/phases/0/name", json!("a\nb"), "expected text without control characters"),
+        ("/verdict", json!(["a\u{202e}"]), "expected text without control characters"),
+    ] {
+        let mut report = good.clone();
+        *report.pointer_mut(key).unwrap() = value;
+        let found = mistake(report).unwrap_or_default();
+        assert!(found.contains(words), "{key}: {found}");
+    }
+    // With a deck the first run decides.
+    let by_deck = Study { flags: ["--input", "a.toml"].map(String::from).to_vec(), ranks: vec![1, 2], ..study.clone() };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    let mut other = good.clone();
+    other["problem"]["name"] = json!("poisson");
+    let first = sample(1, [8; 3], 1e-3).json();
+    for (ranks, report) in [(1, first), (2, other)] {
+        std::fs::write(folder.path().join(file(Point::even(ranks, 1), 1)), report.to_string()).unwrap();
+    }
+    let table = Table::read(&by_deck, folder.path()).unwrap();
+    let expected = "a run of poisson on hex8: expected heat on hex8, as in the first run";
+    assert!(table.rows.len() == 1 && table.missing[0].contains(expected), "{:?}", table.missing);
 }
 
 #[test]
