@@ -30,23 +30,33 @@ mod tests;
 /// # Errors
 /// [`Error::File`], the same on all ranks.
 pub fn check_vtu(path: &Path, comm: &dyn Communicator) -> Result<()> {
-    agree(comm, files::OutputFile::create(&piece(path, comm)).map(drop))
+    let index = index(path, comm.size()).filter(|_| comm.rank() == 0);
+    let mut files = [piece(path, comm.rank(), comm.size())].into_iter().chain(index);
+    agree(comm, files.try_for_each(|path| files::OutputFile::create(&path).map(drop)))
 }
 
-/// The file of this rank.
-fn piece(path: &Path, comm: &dyn Communicator) -> PathBuf {
-    if comm.size() == 1 { path.into() } else { path.with_extension(format!("{}.vtu", comm.rank())) }
+/// The file of a rank.
+fn piece(path: &Path, rank: usize, ranks: usize) -> PathBuf {
+    if ranks == 1 { path.into() } else { path.with_extension(format!("{rank}.vtu")) }
+}
+
+/// The file that names the pieces, if there are several.
+fn index(path: &Path, ranks: usize) -> Option<PathBuf> {
+    (ranks > 1).then(|| path.with_extension("pvtu"))
+}
+
+/// The files of all ranks.
+pub(super) fn files_of(path: &Path, ranks: usize) -> impl Iterator<Item = PathBuf> {
+    (0..ranks).map(move |rank| piece(path, rank, ranks)).chain(index(path, ranks))
 }
 
 /// Writes the files of all ranks. All ranks call it together.
 fn write(path: &Path, comm: &dyn Communicator, grid: &Grid<'_>) -> Result<()> {
-    agree(comm, grid.vtu().and_then(|content| files::write(&piece(path, comm), &content)))?;
+    let (rank, ranks) = (comm.rank(), comm.size());
+    agree(comm, grid.vtu().and_then(|content| files::write(&piece(path, rank, ranks), &content)))?;
     // Once all pieces are there, the file that names them.
-    let named = match (comm.size(), comm.rank()) {
-        (2.., 0) => files::write(&path.with_extension("pvtu"), grid.pvtu(path, comm.size()).as_bytes()),
-        _ => Ok(()),
-    };
-    agree(comm, named)
+    let index = index(path, ranks).filter(|_| rank == 0);
+    agree(comm, index.map_or(Ok(()), |index| files::write(&index, grid.pvtu(path, ranks).as_bytes())))
 }
 
 impl Solution {
