@@ -19,11 +19,15 @@ use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::files;
+use crate::mesh::{Mesh, Sizes};
 use grid::Grid;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
 mod tests;
+
+/// Bytes, at most, of the text around the arrays of a file, and of their lengths.
+const HEAD: u64 = 2048;
 
 /// Checks, before the work, that the files of [`Solution::write_vtu`] can be written. All ranks call it together.
 ///
@@ -50,6 +54,25 @@ pub(super) fn files_of(path: &Path, ranks: usize) -> impl Iterator<Item = PathBu
     (0..ranks).map(move |rank| piece(path, rank, ranks)).chain(index(path, ranks))
 }
 
+/// Returns the bytes of host memory while a rank composes its file: mesh, field, and the file.
+pub(super) fn bytes(sizes: &Sizes, case: &Case) -> u64 {
+    let (_, has_exact) = field_of(case.kind);
+    let per_node = 24 + 8 * sizes.dofs * if has_exact { 3 } else { 1 };
+    let file = HEAD + per_node * sizes.local() + (13 + 4 * sizes.nodes) * sizes.elems;
+    let mesh = if sizes.is_generated() { Mesh::bytes(sizes) } else { Mesh::listed_bytes(sizes)[1] };
+    mesh + 8 * sizes.columns() + file
+}
+
+/// Name of the field of a problem, and whether its exact solution is written, too.
+fn field_of(kind: ProblemKind) -> (&'static str, bool) {
+    match kind {
+        ProblemKind::Heat => ("temperature", true),
+        ProblemKind::Poisson | ProblemKind::Diffusion => ("u", true),
+        ProblemKind::Elasticity => ("displacement", true),
+        ProblemKind::Minife => ("u", false),
+    }
+}
+
 /// Writes the files of all ranks. All ranks call it together.
 fn write(path: &Path, comm: &dyn Communicator, grid: &Grid<'_>) -> Result<()> {
     let (rank, ranks) = (comm.rank(), comm.size());
@@ -68,12 +91,7 @@ impl Solution {
         let Solution { mesh, field, .. } = self;
         let case = Case::new(deck, mesh.spec());
         let exact = |node: usize| case.at(mesh.node_coord[node]);
-        let (name, has_exact) = match case.kind {
-            ProblemKind::Heat => ("temperature", true),
-            ProblemKind::Poisson | ProblemKind::Diffusion => ("u", true),
-            ProblemKind::Elasticity => ("displacement", true),
-            ProblemKind::Minife => ("u", false),
-        };
+        let (name, has_exact) = field_of(case.kind);
         let exact: Option<&dyn Fn(usize) -> [f64; 3]> = if has_exact { Some(&exact) } else { None };
         let grid = Grid {
             element: mesh.element,

@@ -20,6 +20,7 @@ mod study;
 mod testing;
 
 use args::{Args, Command, Emit, Model, Runs};
+use minifenl::files::check_distinct;
 use minifenl::mesh::nodes_for_ranks;
 use minifenl::run::program::{self, Exit};
 use minifenl::{Error, Result, files};
@@ -111,6 +112,7 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
         repeats,
     };
     study.check()?;
+    check_distinct(&study.files(folder))?;
     let study = study.resume(folder)?;
     let program = runs.program();
     if runs.emit == Some(Emit::Slurm) {

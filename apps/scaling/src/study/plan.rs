@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use minifenl::files::NamedFile;
 use minifenl::mesh::{BoxParts, BoxSpec, CoordinateMap, nodes_for_ranks};
 use minifenl::{Error, Result, files};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Largest description of a study, in bytes.
 const LARGEST: u64 = 1 << 20;
+
+/// Files of a study beside its runs and figures.
+const OUTPUTS: [&str; 5] = ["study.json", "study.csv", "results.json", "report.md", "report.html"];
 
 /// What stays the same while the ranks grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,6 +214,24 @@ impl Study {
             reason: format!("not a study: {error}"),
         })?;
         Ok(Some(study))
+    }
+
+    /// The files of the study, and those that the flags of its runs name; `-` is the standard output.
+    pub fn files(&self, folder: &Path) -> Vec<NamedFile> {
+        let runs = self.runs().into_iter().map(|(point, repeat)| file(point, repeat).display().to_string());
+        let own = OUTPUTS.map(String::from).into_iter().chain(runs);
+        let own = own.map(|name| (format!("{name} of the study"), folder.join(name)));
+        let named = |flag: &str| {
+            let next = self
+                .flags
+                .iter()
+                .zip(self.flags.iter().skip(1))
+                .find(|(word, _)| *word == flag)
+                .map(|(_, value)| &**value);
+            let value = next.or_else(|| self.flags.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('=')));
+            value.map(|value| (flag.to_string(), PathBuf::from(value)))
+        };
+        own.chain(["--input", "--append", "--vtk"].into_iter().filter_map(named)).collect()
     }
 
     /// Joins this study with the one in the folder, if any, and writes it. Ranks, threads, imbalances and repeats may
