@@ -221,6 +221,10 @@ fn a_rank_that_never_starts_mpi_ends_the_job() {
     assert_timed_out(&ended, &["rank 0 waited for 2 s", "--timeout", "have not started MPI"]);
     let ended = start(&[vec!["sleep", "300"], rank(&BASE, &["--timeout", "2"])]).end();
     assert_timed_out(&ended, &["rank 1 waited for 2 s"]);
+    // Several ranks wait, and the launcher takes its usual time to end them.
+    let waiting = rank(&BASE, &["--timeout", "2"]);
+    let ended = start_with(&[waiting.clone(), waiting.clone(), waiting, vec!["sleep", "300"]], &[]).end();
+    assert_timed_out(&ended, &["rank 0 waited for 2 s"]);
 }
 
 #[test]
