@@ -34,7 +34,7 @@ pub enum Error {
         expected: Vec<usize>,
     },
     /// A value is outside the range that the operation accepts: user input or a malformed table.
-    #[error("{}", printable(.0))]
+    #[error("{}", printable(&cut(.0, LONGEST_MESSAGE)))]
     Invalid(String),
     /// An index type or the machine's memory is too small for the requested size.
     #[error("{what} needs {needed}, the limit is {limit}")]
@@ -131,7 +131,7 @@ pub enum Error {
         value: f64,
     },
     /// A file could not be read or written.
-    #[error("{}: {}", printable(path), printable(reason))]
+    #[error("{}: {}", printable(&cut(path, LONGEST_PATH)), printable(&cut(reason, LONGEST_MESSAGE)))]
     File {
         /// Path as the caller gave it.
         path: String,
@@ -154,6 +154,15 @@ pub enum Error {
         /// Rank that holds the original error.
         rank: usize,
     },
+}
+
+/// Longest message and longest path that are shown whole, in characters.
+const LONGEST_MESSAGE: usize = 2000;
+const LONGEST_PATH: usize = 300;
+
+/// Returns the first `most` characters of a text, with dots if there are more.
+pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    text.char_indices().nth(most).map_or(Cow::Borrowed(text), |(end, _)| Cow::Owned(format!("{}...", &text[..end])))
 }
 
 /// Returns `text` in a form that a terminal shows as it is: control characters, line ends and characters that change the
@@ -251,6 +260,15 @@ pub(crate) fn check_at_least(operation: &'static str, array: &'static str, actua
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!([cut("\u{e9}\u{e9}\u{e9}", 2), cut("\u{e9}\u{e9}", 2)], ["\u{e9}\u{e9}...", "\u{e9}\u{e9}"]);
+        let long = "p".repeat(100_000);
+        let file = Error::File { path: long.clone(), reason: "File name too long".into() }.to_string();
+        assert_eq!(file, format!("{}...: File name too long", "p".repeat(300)));
+        assert_eq!(Error::Invalid(long).to_string().len(), 2003);
+    }
 
     #[test]
     fn names_in_messages_cannot_steer_a_terminal() {

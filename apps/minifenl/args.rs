@@ -11,6 +11,7 @@ use minifenl::comm::Transport;
 use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Jacobian;
+use minifenl::files::NamedFile;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{
     Choice, Deck, Device, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes,
@@ -20,7 +21,7 @@ use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
 use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const ABOUT: &str = "\
 Parallel finite-element assembly and solution, measured.
@@ -281,17 +282,13 @@ impl Flags {
         if deck.mesh.nodes.is_none() && deck.mesh.nodes_per_rank.is_none() {
             deck.mesh.nodes = Some(Nodes::new([deck.default_nodes(); 3])?);
         }
-        if deck.run.report.as_deref().is_some_and(|report| self.is_input(report)) {
-            return Err(Error::Invalid("run.report (--report): this is the input deck; give another file".into()));
-        }
         deck.check()?;
         Ok(deck)
     }
 
-    /// Whether a file is the input deck.
-    pub fn is_input(&self, file: &Path) -> bool {
-        let input = self.input.as_ref().and_then(|input| input.canonicalize().ok());
-        input.is_some_and(|input| file.canonicalize().is_ok_and(|file| file == input))
+    /// The file of the deck for messages, if there is one.
+    pub fn input(&self) -> Option<NamedFile> {
+        self.input.clone().map(|path| ("the input deck".into(), path))
     }
 }
 

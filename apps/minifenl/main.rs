@@ -34,9 +34,9 @@ use look::{Look, Volume};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
 use minifenl::error::printable;
-use minifenl::files::{NotWritten, OutputFile, TableFile};
+use minifenl::files::{NamedFile, NotWritten, OutputFile, TableFile, check_distinct};
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, Event, Report, ReportFormat, check_vtu, dry_run, solution, solve};
+use minifenl::run::{Deck, Device, Event, Report, ReportFormat, check_vtu, dry_run, same_settings, solution, solve};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, stderr, stdout};
@@ -46,10 +46,13 @@ use std::thread;
 use std::time::Duration;
 use sweep::Plan;
 
+/// The file of the deck, if there is one.
+type Input = Option<NamedFile>;
+
 /// What the command line asks for.
 enum Task {
-    Solve(Box<Deck>),
-    Forecast(Box<Deck>),
+    Solve(Box<Deck>, Input),
+    Forecast(Box<Deck>, Input),
     /// Rounds of each strategy.
     Strategies(Box<Deck>, usize),
     Sweep(Plan),
@@ -60,9 +63,19 @@ impl Task {
     /// The limit of waits, for tasks of all ranks.
     fn timeout(&self) -> Option<f64> {
         match self {
-            Task::Solve(deck) | Task::Forecast(deck) | Task::Strategies(deck, _) => deck.run.timeout,
+            Task::Solve(deck, _) | Task::Forecast(deck, _) | Task::Strategies(deck, _) => deck.run.timeout,
             Task::Sweep(plan) => plan.timeout(),
             Task::Other(_) => None,
+        }
+    }
+
+    /// The decks of its runs.
+    fn decks(&self) -> Vec<&Deck> {
+        match self {
+            Task::Solve(deck, _) | Task::Forecast(deck, _) => vec![&**deck],
+            Task::Strategies(deck, _) => vec![&**deck],
+            Task::Sweep(plan) => plan.sizes.iter().flatten().collect(),
+            Task::Other(_) => vec![],
         }
     }
 }
@@ -87,7 +100,7 @@ fn main() -> ExitCode {
         Err(error) => {
             startup.over();
             match task {
-                Ok(Task::Solve(_) | Task::Forecast(_) | Task::Strategies(..) | Task::Sweep(_)) => {
+                Ok(Task::Solve(..) | Task::Forecast(..) | Task::Strategies(..) | Task::Sweep(_)) => {
                     without_ranks(&error.into())
                 }
                 Ok(Task::Other(other)) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
@@ -138,8 +151,8 @@ fn task() -> anyhow::Result<Task> {
         () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
         () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
         () if args.self_test => Task::Other(Other::SelfTest(deck.run.device, deck.run.threads)),
-        () if args.dry_run => Task::Forecast(Box::new(deck)),
-        () => Task::Solve(Box::new(deck)),
+        () if args.dry_run => Task::Forecast(Box::new(deck), args.flags.input()),
+        () => Task::Solve(Box::new(deck), args.flags.input()),
     })
 }
 
@@ -152,8 +165,8 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Err(exit) => return exit,
     };
     let name = match &task {
-        Task::Solve(_) => "a solution",
-        Task::Forecast(_) => "--dry-run",
+        Task::Solve(..) => "a solution",
+        Task::Forecast(..) => "--dry-run",
         Task::Strategies(_, rounds) => &format!("strategies, {rounds} rounds"),
         Task::Sweep(plan) => &plan.to_string(),
         Task::Other(Other::Show(_)) => "text",
@@ -164,7 +177,10 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
     let limit = task.timeout();
     let limit_text = limit.map_or("not given".into(), |seconds| format!("{seconds:?}"));
     let settings = [("what to do".into(), name.into()), ("run.timeout (--timeout)".into(), limit_text)];
-    if let Err(error) = comm::same(comm, &settings) {
+    // Before any collective call that depends on the decks. All ranks have equally many.
+    let agreed = comm::same(comm, &settings)
+        .and_then(|()| task.decks().into_iter().try_for_each(|deck| same_settings(deck, comm)));
+    if let Err(error) = agreed {
         return end_all(comm, &error.into());
     }
     startup.over();
@@ -177,8 +193,8 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }
     match task {
-        Task::Solve(deck) => job(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
-        Task::Forecast(deck) => forecast(&deck, comm).unwrap_or_else(|error| end_all(comm, &error)),
+        Task::Solve(deck, input) => job(&deck, input, comm).unwrap_or_else(|error| end_all(comm, &error)),
+        Task::Forecast(deck, input) => forecast(&deck, input, comm).unwrap_or_else(|error| end_all(comm, &error)),
         Task::Strategies(deck, rounds) => {
             strategies::run(&deck, rounds, comm).unwrap_or_else(|error| end_all(comm, &error))
         }
@@ -226,8 +242,15 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
     Exit::before_work(error.as_ref())
 }
 
-fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
-    // 4. Know that the report can be written before the work is done.
+/// Refuses a run that would write one of its files over another or over its deck.
+fn check_files(deck: &Deck, input: Input, comm: &dyn Communicator) -> minifenl::Result<()> {
+    let files = || input.into_iter().chain(deck.outputs(comm.size())).collect::<Vec<_>>();
+    comm::agree(comm, if comm.rank() == 0 { check_distinct(&files()) } else { Ok(()) })
+}
+
+fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exit> {
+    // 4. Know that the files can be written before the work is done.
+    check_files(deck, input, comm)?;
     let is_first = comm.rank() == 0;
     let path = deck.run.report.as_deref();
     let to_stdout = path == Some(Path::new("-"));
@@ -257,8 +280,17 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     } else {
         show(&result(&report.table()))
     };
-    let appended = table.map_or(Ok(()), |table| table.append(&report.csv_row()).map_err(as_report));
-    if let Err(error) = &appended {
+    // Each file that fails is named. Ranks that heard of the failure of another one are quiet.
+    let mut written = true;
+    match field.unwrap_or(Ok(())) {
+        Ok(()) | Err(Error::Elsewhere { .. }) => {}
+        Err(error) => {
+            written = false;
+            look::say(&format!("{} {}{error}", look::error(), rank_of(comm, Some(&error))));
+        }
+    }
+    if let Err(error) = table.map_or(Ok(()), |table| table.append(&report.csv_row()).map_err(as_report)) {
+        written = false;
         look::say(&format!("{} {error}", look::error()));
         // The row is on stderr, so that it can be added by hand.
         look::say(&report.csv_row());
@@ -271,10 +303,9 @@ fn job(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
             // The last place that is left: the log of the job.
             look::say(&serde_json::to_string(&report)?);
         }
-        return Ok(Exit::Failed);
+        written = false;
     }
-    field.unwrap_or(Ok(()))?;
-    shown.map(|_| if appended.is_ok() { Exit::verdict(report.is_good()) } else { Exit::Failed })
+    shown.map(|_| if written { Exit::verdict(report.is_good()) } else { Exit::Failed })
 }
 
 /// Says of an error that its file is the report.
@@ -296,7 +327,8 @@ fn result(table: &str) -> String {
 }
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.
-fn forecast(deck: &Deck, comm: &dyn Communicator) -> anyhow::Result<Exit> {
+fn forecast(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exit> {
+    check_files(deck, input, comm)?;
     let terminal = Terminal::new(comm.rank() == 0, deck.cg_tolerance());
     let dry = dry_run(deck, comm, &|event| terminal.see(event))?;
     let shown = show(&dry.table());
@@ -310,7 +342,12 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
     if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
         return Exit::Done;
     }
-    look::say(&format!("{} {}{}", look::error(), rank_of(comm, error), printable(&format!("{error:#}"))));
+    look::say(&format!(
+        "{} {}{}",
+        look::error(),
+        rank_of(comm, error.downcast_ref()),
+        printable(&format!("{error:#}"))
+    ));
     match Exit::during_work(error.as_ref()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,
@@ -318,8 +355,8 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
 }
 
 /// Names the rank before an error that this rank alone may have met; those of input and of an iteration are everyone's.
-fn rank_of(comm: &dyn Communicator, error: &anyhow::Error) -> String {
-    match error.downcast_ref::<Error>() {
+fn rank_of(comm: &dyn Communicator, error: Option<&Error>) -> String {
+    match error {
         Some(Error::Invalid(_)) => String::new(),
         Some(error) if error.is_collective() || error.names_rank() => String::new(),
         _ if comm.size() == 1 => String::new(),

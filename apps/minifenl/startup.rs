@@ -6,6 +6,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+/// Time between the ends of two ranks.
+const TURN: Duration = Duration::from_secs(4);
+
 /// A limit that runs until [`over`](Startup::over); without ranks or without a limit, nothing.
 pub struct Startup {
     _running: Option<Sender<()>>,
@@ -28,8 +31,9 @@ impl Startup {
 }
 
 fn wait(receiver: &Receiver<()>, limit: Duration, rank: usize) {
-    // One rank per second, so that the first one that waits ends all others, and one line is printed.
-    let turn = Duration::from_secs(rank.min(60) as u64);
+    // One rank after the other, so that the first one that waits ends all others, and one line is printed: launchers take a second or
+    // two to end a job.
+    let turn = TURN * rank.min(20) as u32;
     if receiver.recv_timeout(limit + turn) == Err(RecvTimeoutError::Timeout) {
         let seconds = limit.as_secs_f64();
         let text =

@@ -8,7 +8,11 @@
 //! lowest rank that differs from it. Ranks may bring different keys, as programs of two versions do.
 
 use super::{Communicator, failing};
+use crate::error::cut;
 use crate::{Error, Result};
+
+/// Longest value that a message shows, in characters.
+const LONGEST: usize = 200;
 
 /// A setting: what messages call it, and its value as text.
 pub type Setting = (String, String);
@@ -73,7 +77,10 @@ fn difference(expected: &str, found: &str) -> String {
     let keys = found.lines().chain(expected.lines()).map(|line| split(line).0);
     let differs = |key: &&str| value(expected, key) != value(found, key);
     match keys.into_iter().find(differs) {
-        Some(key) => format!("{key}: {}, and {} on rank 0", value(found, key), value(expected, key)),
+        Some(key) => {
+            let [found, expected] = [found, expected].map(|text| cut(value(text, key), LONGEST));
+            format!("{key}: {found}, and {expected} on rank 0")
+        }
         None => "the order of the settings".into(),
     }
 }

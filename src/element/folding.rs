@@ -11,18 +11,16 @@
 //! 1. With mean edge vectors A, B, C and largest deviations u, v, w from them (1-norms):
 //!    det(A, B, C) > u (|B|+v) (|C|+w) + |A| v (|C|+w) + |A| |B| w. Nearly every element of a usable mesh passes.
 //! 2. The 27 coefficients.
-//! 3. The coefficients of halves, quarters, ... of the element, which tend to det J, [`DEPTH`] times. What is then still open counts
-//!    as folded.
+//! 3. The coefficients of halves, quarters, ... of the element, which tend to det J. What is open after six bisections counts as folded.
 //!
 //! Determinants here are those of the map from [0, 1]^3. NaN counts as folded. Overflow and underflow of products of three edges do
 //! too: lengths between 1e-100 and 1e100 are safe.
 
 use super::basis::{DIM, HEX8_NODES};
+use super::bernstein::{Bernstein, NotPositive};
 use super::geometry::{cross, dot};
 use crate::error::FoldPlace;
 
-/// Number of bisections of the element after which the sharp test gives up.
-const DEPTH: u32 = 6;
 /// Rounding of the cheap test, relative to the product of the lengths.
 const ROUNDING: f64 = 1e-13;
 
@@ -51,24 +49,30 @@ fn edges(x: &[Vector; HEX8_NODES]) -> [[Vector; 4]; DIM] {
     ]
 }
 
-fn triple(a: Vector, b: Vector, c: Vector) -> f64 {
+pub(super) fn triple(a: Vector, b: Vector, c: Vector) -> f64 {
     dot(a, cross(b, c))
 }
 
-fn length(vector: Vector) -> f64 {
+pub(super) fn length(vector: Vector) -> f64 {
     vector.iter().map(|x| x.abs()).sum()
 }
 
-/// Mean of four edge vectors, its length, and the largest deviation from it.
-fn mean(edges: &[Vector; 4]) -> (Vector, f64, f64) {
+/// Mean of four edge vectors, and the largest deviation from it.
+fn mean(edges: &[Vector; 4]) -> (Vector, f64) {
     let mean: Vector = std::array::from_fn(|d| 0.25 * (edges[0][d] + edges[1][d] + edges[2][d] + edges[3][d]));
     let deviation = |edge: &Vector| length(std::array::from_fn(|d| edge[d] - mean[d]));
-    (mean, length(mean), edges.iter().map(deviation).fold(0.0, f64::max))
+    (mean, edges.iter().map(deviation).fold(0.0, f64::max))
 }
 
 /// The cheap test: true only if the determinant is positive everywhere.
 fn is_clearly_positive(edges: &[[Vector; 4]; DIM]) -> bool {
-    let [(a, la, u), (b, lb, v), (c, lc, w)] = [mean(&edges[0]), mean(&edges[1]), mean(&edges[2])];
+    let [(a, u), (b, v), (c, w)] = [mean(&edges[0]), mean(&edges[1]), mean(&edges[2])];
+    exceeds_losses([a, b, c], [u, v, w])
+}
+
+/// Whether det(A, B, C) stays positive if the columns depart by at most these lengths.
+pub(super) fn exceeds_losses([a, b, c]: [Vector; DIM], [u, v, w]: Vector) -> bool {
+    let [la, lb, lc] = [a, b, c].map(length);
     let lost = u * (lb + v) * (lc + w) + la * v * (lc + w) + la * lb * w;
     triple(a, b, c) > lost + ROUNDING * la * lb * lc
 }
@@ -84,47 +88,9 @@ fn coefficients([a, b, c]: &[[Vector; 4]; DIM]) -> Coefficients {
     all
 }
 
-/// Coefficients on one half of the element (0 or 1) along an axis, by de Casteljau's averages.
-fn half(all: &Coefficients, axis: usize, upper: usize) -> Coefficients {
-    let (stride, mut out) = (3usize.pow(axis as u32), [0.0; 27]);
-    for first in (0..27).filter(|at| at / stride % 3 == 0) {
-        let [c0, c1, c2] = [0, 1, 2].map(|step| all[first + step * stride]);
-        let (low, high) = (0.5 * (c0 + c1), 0.5 * (c1 + c2));
-        let middle = 0.5 * (low + high);
-        let parts = if upper == 0 { [c0, low, middle] } else { [middle, high, c2] };
-        (0..3).for_each(|step| out[first + step * stride] = parts[step]);
-    }
-    out
-}
-
 fn is_positive(value: f64) -> bool {
     // A comparison with NaN is false.
     value > 0.0
-}
-
-/// Searches a part of the element, whose corners are known to be positive, for a determinant that is not.
-fn search(all: &Coefficients, low: Vector, width: f64, depth: u32) -> Option<(FoldPlace, f64)> {
-    let least = all.iter().copied().find(|&value| !is_positive(value))?;
-    if depth == 0 {
-        let least = all.iter().copied().fold(least, f64::min);
-        return Some((FoldPlace::Around(low.map(|x| x + 0.5 * width)), least));
-    }
-    let parts: [(Coefficients, Vector); 8] = std::array::from_fn(|part| {
-        let bits = [part & 1, part >> 1 & 1, part >> 2];
-        let all = (0..DIM).fold(*all, |all, axis| half(&all, axis, bits[axis]));
-        (all, std::array::from_fn(|axis| low[axis] + 0.5 * width * bits[axis] as f64))
-    });
-    for (all, low) in &parts {
-        for corner in 0..8 {
-            let bits = [corner & 1, corner >> 1 & 1, corner >> 2];
-            let value = all[2 * (bits[0] + 3 * bits[1] + 9 * bits[2])];
-            if !is_positive(value) {
-                let point = std::array::from_fn(|axis| low[axis] + 0.5 * width * bits[axis] as f64);
-                return Some((FoldPlace::Inside(point), value));
-            }
-        }
-    }
-    parts.iter().find_map(|(all, low)| search(all, *low, 0.5 * width, depth - 1))
 }
 
 /// Returns where a trilinear hexahedron is folded, with the determinant, or `None`.
@@ -142,7 +108,10 @@ pub fn fold(coords: &[[f64; DIM]; HEX8_NODES]) -> Option<(FoldPlace, f64)> {
             }
         }
     }
-    search(&all, [0.0; DIM], 1.0, DEPTH)
+    Some(match (Bernstein { degree: 2, all: all.to_vec() }).search(0.0)? {
+        NotPositive::At(point, value) => (FoldPlace::Inside(point), value),
+        NotPositive::Around(point, value) => (FoldPlace::Around(point), value),
+    })
 }
 
 #[cfg(test)]

@@ -19,9 +19,11 @@
 //! ```
 
 mod append;
+mod distinct;
 mod input;
 mod output;
 
 pub use append::TableFile;
+pub use distinct::{NamedFile, check_distinct};
 pub use input::read_text;
 pub use output::{NotWritten, OutputFile, write};

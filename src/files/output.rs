@@ -71,17 +71,6 @@ impl OutputFile {
         Ok(OutputFile { path: path.into(), target: target.map_err(|error| failed(path, &error))? })
     }
 
-    /// Returns whether both names lead to one file, which need not exist.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let whole = |file: &Self| {
-            // The folder of a bare name is the current one.
-            let folder = file.target.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
-            folder.ok().map(|folder| folder.join(file.target.file_name().unwrap_or_default()))
-        };
-        whole(self).is_some_and(|path| whole(other) == Some(path))
-    }
-
     /// Writes the file whole.
     ///
     /// # Errors
@@ -119,7 +108,7 @@ pub(super) fn failed(path: &Path, error: &io::Error) -> Error {
 }
 
 /// Returns what a path names after all symbolic links, whether it exists or not.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {

@@ -5,7 +5,7 @@
 //! ```
 //! Plain loops, once per run. Partial sums of fixed chunks of elements are added in order.
 
-use crate::element::{Basis, BasisTables, Rule, geometry};
+use crate::element::{Basis, BasisTables, Fold, FoldTest, geometry};
 use crate::error::check_length;
 use crate::fill::{FieldErrors, FieldOn, Sample};
 use crate::space::{HostMemory, HostSpace, try_collect};
@@ -14,6 +14,8 @@ use rayon::prelude::*;
 
 /// Elements of a partial sum.
 const CHUNK: usize = 256;
+/// Nodes of an element, at most.
+const MOST_NODES: usize = 27;
 
 /// Coordinates and weight times det J of a point.
 fn at_point(tables: &BasisTables, p: usize, nodes: &[u32], node_coord: &[[f64; 3]]) -> ([f64; 3], f64) {
@@ -36,25 +38,25 @@ fn chunks(elems: usize) -> usize {
 
 pub(super) fn check_elements<S: HostSpace>(space: &S, on: FieldOn<'_, HostMemory>) -> Result<()> {
     check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
-    let (mut rule, nodes) = (on.element.rule(), on.element.reference_nodes());
-    rule.points.extend(nodes);
-    rule = Rule { weights: vec![1.0; rule.points.len()], points: rule.points };
-    let (tables, elems) = (Basis::new(on.element).at(&rule), on.elem_node.elem_count());
+    let (test, elems) = (FoldTest::new(on.element), on.elem_node.elem_count());
     let mut folded = vec![None; chunks(elems)];
     space.for_each(folded.par_iter_mut().enumerate(), |(chunk, folded)| {
         *folded = (chunk * CHUNK..elems.min((chunk + 1) * CHUNK)).find_map(|elem| {
+            let mut coords = [[0.0; 3]; MOST_NODES];
             let nodes = on.elem_node.elem(elem);
-            let determinant = |p| at_point(&tables, p, nodes, on.node_coord).1;
-            let least = (0..rule.points.len()).map(determinant).find(|d| d.is_nan() || *d <= 0.0)?;
-            Some((elem, least))
+            coords.iter_mut().zip(nodes).for_each(|(x, &node)| *x = on.node_coord[node as usize]);
+            Some((elem, test.fold(&coords[..nodes.len()])?))
         });
     });
     match folded.into_iter().flatten().next() {
         None => Ok(()),
-        Some((elem, determinant)) => Err(Error::Invalid(format!(
-            "element {elem} of this rank: the map folds it: its Jacobian determinant is {determinant:.3e} at a node or a cubature \
-             point; expected > 0"
-        ))),
+        Some((elem, Fold { point: [x, y, z], determinant, is_bound })) => {
+            let place = if is_bound { "or more around" } else { "at" };
+            Err(Error::Invalid(format!(
+                "element {elem} of this rank: the map folds it: its Jacobian determinant is {determinant:.3e} {place} \
+                 ({x:.4}, {y:.4}, {z:.4}) of the reference element; expected > 0 everywhere"
+            )))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::deck::Preconditioning;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::meshes::coarse_boxes;
 use super::problem::{Case, expected};
-use super::{Deck, Job};
+use super::{Deck, Job, vtk};
 use crate::mesh::{BoxPart, Stencil};
 use crate::solve::Level;
 
@@ -37,7 +37,11 @@ pub(super) fn forecast<S: Job>(
         levels += of_level.peak() + 24 * entries as u64 + 8 * (rows + sizes.rows()) + 36 * sizes.rows();
         (finer, rows) = (spec, sizes.rows());
     }
-    (sizes, choices, forecast.with(levels))
+    let mut forecast = forecast.with(levels);
+    if deck.run.vtk.is_some() {
+        forecast.vtk = vtk::bytes(&sizes, case);
+    }
+    (sizes, choices, forecast)
 }
 
 /// The choices on which the memory of a run with these sizes depends.

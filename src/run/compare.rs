@@ -4,16 +4,21 @@
 //! to be measured well.
 
 use super::report::{SCHEMA_VERSION, columns};
+use crate::error::printable;
 use crate::files::read_text;
 use crate::{Error, Result};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Share of the total from which a phase is judged.
 pub const SHARE: f64 = 0.05;
-/// Largest size of a report in bytes.
-const LARGEST: u64 = 1 << 26;
+/// Largest size of a report in bytes; those of this program have some 20 KiB, and 200 bytes per rank that is placed unlike others.
+const LARGEST: u64 = 1 << 22;
+/// Most phases of a report.
+const MOST_PHASES: usize = 1000;
+/// Longest path of a key, and name of a phase, in bytes.
+const LONGEST_PATH: usize = 200;
 /// Longest value that the table shows, in characters.
 const SHOWN: usize = 26;
 /// Keys that may differ between runs of one kind: results, dates, and names of files.
@@ -67,7 +72,8 @@ pub struct Comparison {
 /// Reads a report that `minifenl --report` wrote as JSON.
 ///
 /// # Errors
-/// [`Error::File`] with the path: a file that cannot be read, is no report, or has keys of another version.
+/// [`Error::File`] with the path: a file that cannot be read, has more than 4 MiB, is no report, or has keys of another version; times
+/// below 0 or of nothing, no phases, names of phases that a terminal would not show as they are.
 pub fn read(path: &Path) -> Result<Value> {
     let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
     let text = read_text(path, LARGEST)?;
@@ -77,10 +83,44 @@ pub fn read(path: &Path) -> Result<Value> {
         Some(version) => return Err(failed(format!("schema_version is {version}, expected {SCHEMA_VERSION}"))),
         None => return Err(failed("no report: key `schema_version` is missing".into())),
     }
-    let is_phase = |phase: &Value| phase["name"].is_string() && phase["seconds"].is_number();
-    match report["phases"].as_array() {
-        Some(phases) if phases.iter().all(is_phase) && report["total_seconds"].is_number() => Ok(report),
-        _ => Err(failed("no report: expected `total_seconds`, and `phases` with `name` and `seconds`".into())),
+    check(&report).map(|()| report).map_err(|reason| failed(format!("no report: {reason}")))
+}
+
+/// Says why a value is no report whose times can be compared and shown, in O(leaves).
+fn check(report: &Value) -> Result<(), String> {
+    let phases = report["phases"].as_array().map_or(&[][..], Vec::as_slice);
+    if phases.is_empty() || phases.len() > MOST_PHASES {
+        return Err(format!("expected `phases`, 1 to {MOST_PHASES} of them"));
+    }
+    let mut names = BTreeSet::new();
+    for (at, phase) in phases.iter().enumerate() {
+        let name = phase["name"].as_str().filter(|name| is_name(name) && names.insert(*name));
+        let seconds = phase["seconds"].as_f64().filter(|seconds| *seconds >= 0.0);
+        if name.is_none() || seconds.is_none() {
+            return Err(format!("phase {at}: expected a `name` of its own, and `seconds` of 0 or more"));
+        }
+    }
+    if !report["total_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0) || !names.contains("total") {
+        return Err("expected `total_seconds` above 0, and the phase `total`".into());
+    }
+    match is_flat(report, 0) {
+        true => Ok(()),
+        false => Err(format!("expected keys of at most {LONGEST_PATH} characters with those around them")),
+    }
+}
+
+/// Whether a phase may have this name: that of a report is short, and shown as it is.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= LONGEST_PATH && printable(name) == name
+}
+
+/// Whether the paths of all leaves below a value whose own path has `length` bytes are short.
+fn is_flat(value: &Value, length: usize) -> bool {
+    match value {
+        Value::Object(map) => map.iter().all(|(key, value)| is_flat(value, length + key.len() + 1)),
+        // Indices have no more than 7 digits in a file of LARGEST bytes.
+        Value::Array(list) => list.iter().all(|value| is_flat(value, length + 8)),
+        _ => length <= LONGEST_PATH,
     }
 }
 
@@ -89,6 +129,7 @@ impl Comparison {
     pub fn new(a: &Value, b: &Value) -> Self {
         let reports = [a, b];
         let phases = reports.map(|report| report["phases"].as_array().map_or(&[][..], Vec::as_slice));
+        // At most MOST_PHASES each.
         let mut names: Vec<&str> = Vec::new();
         for phase in phases.into_iter().flatten() {
             let name = phase["name"].as_str().unwrap_or("");
@@ -118,10 +159,11 @@ impl Comparison {
         keys.into_iter().find(|key| ["mesh.", "problem.", "nodes"].iter().any(|of| key.starts_with(of)))
     }
 
-    /// The judged phases whose ratio exceeds `limit`, and those that only B has.
+    /// The judged phases whose ratio exceeds `limit`, and those that take time in B only.
     pub fn above(&self, limit: f64) -> Vec<&PhaseRatio> {
         let exceeds = |phase: &&PhaseRatio| {
-            phase.is_judged && phase.ratio().map_or(phase.seconds[0].is_none(), |ratio| ratio > limit)
+            // Without a ratio there is no time in A, or 0.
+            phase.is_judged && phase.seconds[1].is_some() && phase.ratio().is_none_or(|ratio| ratio > limit)
         };
         self.phases.iter().filter(exceeds).collect()
     }
@@ -149,7 +191,7 @@ impl Comparison {
             text += "\n";
             text += &columns(
                 &["differs", "A", "B"],
-                self.differences.iter().map(|row| row.iter().map(|cell| shown(cell)).collect()),
+                self.differences.iter().map(|[key, a, b]| vec![key.clone(), shown(a), shown(b)]),
             );
         }
         let verdict = |is_verified: bool| if is_verified { "VERIFIED" } else { "NOT VERIFIED" };
@@ -161,10 +203,12 @@ impl Comparison {
     }
 }
 
-/// A value cut to the width of the table.
+/// A value cut to the width of the table, without control characters.
 fn shown(text: &str) -> String {
-    let cut: String = text.chars().take(SHOWN).collect();
-    if cut.len() < text.len() { cut + "..." } else { cut }
+    let mut characters = text.chars();
+    let cut: String = characters.by_ref().take(SHOWN).collect();
+    let more = if characters.next().is_some() { "..." } else { "" };
+    printable(&cut).into_owned() + more
 }
 
 /// The settings and the provenance that differ.
@@ -174,7 +218,7 @@ fn differences(a: &Value, b: &Value) -> Vec<[String; 3]> {
         flatten(report, String::new(), &mut flat);
         flat
     });
-    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let is_result = |key: &str| {
         let results = RESULTS.iter().any(|result| key.starts_with(result));
         // The course of Newton's iteration is told by its counts.
@@ -182,7 +226,8 @@ fn differences(a: &Value, b: &Value) -> Vec<[String; 3]> {
     };
     let text = |value: Option<&String>| value.map_or("not given", String::as_str).to_string();
     let differs = keys.into_iter().filter(|key| !is_result(key) && a.get(*key) != b.get(*key));
-    differs.map(|key| [key.trim_start_matches("provenance.").to_string(), text(a.get(key)), text(b.get(key))]).collect()
+    let name = |key: &str| printable(key.trim_start_matches("provenance.")).into_owned();
+    differs.map(|key| [name(key), text(a.get(key)), text(b.get(key))]).collect()
 }
 
 /// The leaves of a value by their paths; a list of plain values is one leaf.
@@ -253,6 +298,24 @@ mod tests {
         assert_eq!(differences[1], ["build.features", "[\"a\",\"b\"]", "[\"a\"]"].map(String::from));
     }
 
+    /// A phase that A has in no time has no ratio, and more time in B is above any.
+    #[test]
+    fn a_phase_of_no_time_in_a_is_above_in_b() {
+        let comparison = Comparison::new(&report(2.0, 0.0, 1), &report(2.0, 4.0, 1));
+        assert_eq!((comparison.phases[0].ratio(), comparison.phases[0].is_judged), (None, true));
+        assert_eq!(comparison.above(9e9).iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["scan"]);
+    }
+
+    #[test]
+    fn keys_and_values_cannot_steer_a_terminal() {
+        let (a, mut b) = (report(2.0, 1.0, 1), report(2.0, 1.0, 1));
+        b["nodes\u{1b}]0;x\u{7}"] = json!("\u{1b}[2J\n\u{202e}");
+        let comparison = Comparison::new(&a, &b);
+        let text = comparison.table();
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n') && text.contains("\\u{1b}[2J\\n"), "{text}");
+        assert_eq!(comparison.other_problem(), Some("nodes\\u{1b}]0;x\\u{7}"));
+    }
+
     #[test]
     fn what_is_no_report_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
@@ -261,12 +324,39 @@ mod tests {
             ("{", "no JSON"),
             ("{}", "key `schema_version` is missing"),
             ("{\"schema_version\": 2}", "schema_version is 2, expected 1"),
-            ("{\"schema_version\": 1, \"phases\": [{}], \"total_seconds\": 1}", "expected `total_seconds`"),
+            ("{\"schema_version\": 1, \"phases\": [{}], \"total_seconds\": 1}", "phase 0: expected a `name`"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = read(&path).unwrap_err().to_string();
             assert!(error.contains("r.json: ") && error.contains(words), "{error}");
         }
+        // Changes of a good report: pointer, value, what is said.
+        let deep = (0..9).fold(json!(1), |value, _| json!({"k".repeat(30): value}));
+        let list = |length: usize| json!(vec![json!({"name": "p", "seconds": 1}); length]);
+        for (pointer, value, words) in [
+            ("/total_seconds", json!(0), "expected `total_seconds` above 0"),
+            ("/total_seconds", json!(-1.5), "expected `total_seconds` above 0"),
+            ("/total_seconds", Value::Null, "expected `total_seconds` above 0"),
+            ("/phases", json!([]), "expected `phases`, 1 to 1000"),
+            ("/phases", json!({}), "expected `phases`, 1 to 1000"),
+            ("/phases", list(1001), "expected `phases`, 1 to 1000"),
+            ("/phases", list(2), "phase 1: expected a `name` of its own"),
+            ("/phases/1/seconds", json!(-1e-3), "phase 1: expected"),
+            ("/phases/1/seconds", json!("1"), "phase 1: expected"),
+            ("/phases/2/name", json!("all"), "and the phase `total`"),
+            ("/phases/0/name", json!(""), "phase 0: expected"),
+            ("/phases/0/name", json!("scan\u{1b}[31m"), "phase 0: expected"),
+            ("/phases/0/name", json!("n".repeat(65_536)), "phase 0: expected"),
+            ("/threads", deep, "expected keys of at most 200 characters"),
+        ] {
+            let mut changed = report(1.0, 1.0, 1);
+            *changed.pointer_mut(pointer).unwrap() = value;
+            std::fs::write(&path, changed.to_string()).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("r.json: no report: ") && error.contains(words), "{pointer}: {error}");
+        }
+        std::fs::write(&path, " ".repeat((4 << 20) + 1)).unwrap();
+        assert!(read(&path).unwrap_err().to_string().ends_with("larger than 4 MiB"));
         std::fs::write(&path, report(1.0, 1.0, 1).to_string()).unwrap();
         assert_eq!(read(&path).unwrap(), report(1.0, 1.0, 1));
     }

@@ -7,11 +7,11 @@ use super::judged::{Run, judged};
 use super::meshes::{coarse_meshes, made, preconditioned};
 use super::problem::Case;
 use super::provenance::{Start, provenance};
-use super::settings::settings;
+use super::settings::same_settings;
 use super::solution::Solution;
 use super::steps::{fix_order, here, newton, share, wait_limit};
 use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
-use crate::comm::{Communicator, Links, agree, default_threads, same};
+use crate::comm::{Communicator, Links, agree, default_threads};
 use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
 use crate::{Result, graph};
 use std::cell::RefCell;
@@ -69,9 +69,7 @@ pub(super) fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'
 /// # Errors
 /// Ranks whose settings, version or build differ.
 pub(super) fn device(deck: &Deck, comm: &dyn Communicator) -> Result<Result<Chosen>> {
-    if comm.size() > 1 {
-        same(comm, &settings(deck))?;
-    }
+    same_settings(deck, comm)?;
     // With the same settings, all ranks join what `auto` agrees on.
     Ok(deck.run.device.choose(comm, deck.run.share_gpu))
 }

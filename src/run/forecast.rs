@@ -52,6 +52,8 @@ pub struct Forecast {
     pub stages: [u64; 4],
     /// Host memory of a rank that works on a GPU, at its peak.
     pub staging: u64,
+    /// Host memory at its peak while a file for VTK is composed; 0 without one.
+    pub vtk: u64,
     /// Nodes of the rank.
     pub nodes: u64,
 }
@@ -85,7 +87,7 @@ impl Forecast {
             let kept = if on_host { 0 } else { unknowns };
             let setup = tables + kept + meanwhile.max(vectors + start);
             let solve = tables + unknowns + vectors + newton;
-            return Forecast { stages: [making, making, setup, solve], staging, nodes: owned };
+            return Forecast { stages: [making, making, setup, solve], staging, vtk: 0, nodes: owned };
         }
         let [building, pattern, places] = graph::bytes::<S>(graph, sizes);
         let [storing, stored] = S::system_bytes(fill, storage, sizes, pattern);
@@ -96,7 +98,7 @@ impl Forecast {
         let setup = (pattern + S::listing_bytes(sizes)).max(conditions + storing);
         let setup = tables + setup.max(assembled + meanwhile.max(vectors + start));
         let solve = tables + solving + vectors + newton;
-        Forecast { stages: [making, mesh + building, setup, solve], staging, nodes: owned }
+        Forecast { stages: [making, mesh + building, setup, solve], staging, vtk: 0, nodes: owned }
     }
 
     /// Returns the forecast with `more` bytes from the set-up on.
@@ -110,14 +112,16 @@ impl Forecast {
         self.stages.into_iter().fold(0, u64::max)
     }
 
-    /// Rejects a run whose stages need more than `free` bytes in the memory of the space, or whose staging needs more than
-    /// `free_on_host` bytes.
+    /// Rejects a run whose stages need more than `free` bytes in the memory of the space, or whose staging
+    /// or file for VTK needs more than `free_on_host` bytes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] that names the first such stage and, on several ranks, the rank.
     pub fn check(&self, comm: &dyn Communicator, free: u64, free_on_host: u64) -> Result<()> {
         let stages = STAGES.into_iter().zip(self.stages).map(|(name, wanted)| (name, wanted, free));
-        for (name, wanted, free) in stages.chain([("mesh", self.staging, free_on_host)]) {
+        for (name, wanted, free) in
+            stages.chain([("mesh", self.staging, free_on_host), ("vtk", self.vtk, free_on_host)])
+        {
             if wanted > free {
                 // Memory grows with the nodes.
                 let fitting = u128::from(self.nodes) * u128::from(free) / u128::from(wanted);

@@ -59,6 +59,7 @@ pub use problem::{Problem, ProblemInput};
 pub use progress::{Event, Progress, silent};
 pub use report::{Report, ReportFormat};
 pub use self_test::{Check, self_test};
+pub use settings::same_settings;
 pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};
 pub use vtk::check_vtu;

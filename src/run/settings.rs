@@ -6,12 +6,24 @@
 use super::Deck;
 use super::deck::with_flag;
 use super::provenance::BuildReport;
-use crate::comm::Setting;
+#[cfg(doc)]
+use crate::Error;
+use crate::Result;
+use crate::comm::{Communicator, Setting, same};
 use std::fmt::Write;
 use std::io::Read;
 
+/// Returns `Ok` on all ranks if they have the same version, build and deck, else an error. Collective: nothing that depends on the deck
+/// may be collective before.
+///
+/// # Errors
+/// [`Error::Invalid`] on the lowest rank that differs from rank 0, with key, flag and both values; [`Error::Elsewhere`] on all others.
+pub fn same_settings(deck: &Deck, comm: &dyn Communicator) -> Result<()> {
+    if comm.size() == 1 { Ok(()) } else { same(comm, &settings(deck)) }
+}
+
 /// The settings of this rank.
-pub(super) fn settings(deck: &Deck) -> Vec<Setting> {
+fn settings(deck: &Deck) -> Vec<Setting> {
     let mut settings = vec![("version".into(), env!("CARGO_PKG_VERSION").into()), ("build".into(), build())];
     settings.extend(deck_settings(deck));
     settings
@@ -21,7 +33,9 @@ pub(super) fn settings(deck: &Deck) -> Vec<Setting> {
 fn deck_settings(deck: &Deck) -> Vec<Setting> {
     // TOML holds UTF-8 only; a path may be anything.
     let mut deck = deck.clone();
-    let files = [("report", deck.run.report.take()), ("append", deck.run.append.take()), ("vtk", deck.run.vtk.take())];
+    // Each rank writes its own file for VTK, the first rank the others: ranks in different folders would scatter them.
+    let vtk = deck.run.vtk.take().map(|path| std::path::absolute(&path).unwrap_or(path));
+    let files = [("report", deck.run.report.take()), ("append", deck.run.append.take()), ("vtk", vtk)];
     let table = toml::Table::try_from(&deck).unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
     let text = |value: &toml::Value| match value {

@@ -14,6 +14,7 @@
 
 use super::judged::Judged;
 use super::steps::Ended;
+use crate::Error;
 use crate::solve::{Reason, Symmetry};
 
 /// Largest error bound that a run can be verified with, relative to max|T|.
@@ -53,7 +54,7 @@ pub(super) fn failures(newton: &Ended, judged: &Judged, solves: &[Solved]) -> Ve
     let &Judged { error_max, error_l2, error_bound, algebraic_error, free, .. } = judged;
     let Symmetry { departure, norm } = newton.symmetry;
     let starts_at_zero = newton.info.reason == Reason::Zero;
-    let mut failures: Vec<String> = newton.stopped.iter().map(ToString::to_string).collect();
+    let mut failures: Vec<String> = newton.stopped.iter().map(|error| stopped(error, newton)).collect();
     let mut fails = |is_wrong: bool, why: String| failures.extend(is_wrong.then_some(why));
     fails(starts_at_zero && free > 0, "the first residual is 0 although nodes are free: the numbers underflow".into());
     for (what, value) in [
@@ -94,6 +95,19 @@ pub(super) fn failures(newton: &Ended, judged: &Judged, solves: &[Solved]) -> Ve
     failures
 }
 
+/// What ended an iteration. Only nonlinear problems make several Newton steps; given numbers of iterations break down by rounding, too.
+fn stopped(error: &Error, newton: &Ended) -> String {
+    let steps = &newton.info.steps;
+    let is_solved = !steps.is_empty() && steps.iter().all(|step| step.linear.reason != Reason::Iterations);
+    match error {
+        Error::Breakdown { .. } if is_solved => format!(
+            "{error}; Newton started from 0 and passed values at which the Jacobian is not positive definite, as it does for boundary \
+             values far apart"
+        ),
+        error => error.to_string(),
+    }
+}
+
 /// Whether a value is not at most its limit; a NaN on either side exceeds.
 fn exceeds(value: f64, limit: f64) -> bool {
     value.is_nan() || limit.is_nan() || value > limit
@@ -102,7 +116,6 @@ fn exceeds(value: f64, limit: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
     use crate::solve::NewtonInfo;
 
     struct Numbers {

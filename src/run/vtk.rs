@@ -19,34 +19,67 @@ use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::files;
+use crate::mesh::{Mesh, Sizes};
 use grid::Grid;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
 mod tests;
 
+/// Bytes, at most, of the text around the arrays of a file, and of their lengths.
+const HEAD: u64 = 2048;
+
 /// Checks, before the work, that the files of [`Solution::write_vtu`] can be written. All ranks call it together.
 ///
 /// # Errors
 /// [`Error::File`], the same on all ranks.
 pub fn check_vtu(path: &Path, comm: &dyn Communicator) -> Result<()> {
-    agree(comm, files::OutputFile::create(&piece(path, comm)).map(drop))
+    let index = index(path, comm.size()).filter(|_| comm.rank() == 0);
+    let mut files = [piece(path, comm.rank(), comm.size())].into_iter().chain(index);
+    agree(comm, files.try_for_each(|path| files::OutputFile::create(&path).map(drop)))
 }
 
-/// The file of this rank.
-fn piece(path: &Path, comm: &dyn Communicator) -> PathBuf {
-    if comm.size() == 1 { path.into() } else { path.with_extension(format!("{}.vtu", comm.rank())) }
+/// The file of a rank.
+fn piece(path: &Path, rank: usize, ranks: usize) -> PathBuf {
+    if ranks == 1 { path.into() } else { path.with_extension(format!("{rank}.vtu")) }
+}
+
+/// The file that names the pieces, if there are several.
+fn index(path: &Path, ranks: usize) -> Option<PathBuf> {
+    (ranks > 1).then(|| path.with_extension("pvtu"))
+}
+
+/// The files of all ranks.
+pub(super) fn files_of(path: &Path, ranks: usize) -> impl Iterator<Item = PathBuf> {
+    (0..ranks).map(move |rank| piece(path, rank, ranks)).chain(index(path, ranks))
+}
+
+/// Returns the bytes of host memory while a rank composes its file: mesh, field, and the file.
+pub(super) fn bytes(sizes: &Sizes, case: &Case) -> u64 {
+    let (_, has_exact) = field_of(case.kind);
+    let per_node = 24 + 8 * sizes.dofs * if has_exact { 3 } else { 1 };
+    let file = HEAD + per_node * sizes.local() + (13 + 4 * sizes.nodes) * sizes.elems;
+    let mesh = if sizes.is_generated() { Mesh::bytes(sizes) } else { Mesh::listed_bytes(sizes)[1] };
+    mesh + 8 * sizes.columns() + file
+}
+
+/// Name of the field of a problem, and whether its exact solution is written, too.
+fn field_of(kind: ProblemKind) -> (&'static str, bool) {
+    match kind {
+        ProblemKind::Heat => ("temperature", true),
+        ProblemKind::Poisson | ProblemKind::Diffusion => ("u", true),
+        ProblemKind::Elasticity => ("displacement", true),
+        ProblemKind::Minife => ("u", false),
+    }
 }
 
 /// Writes the files of all ranks. All ranks call it together.
 fn write(path: &Path, comm: &dyn Communicator, grid: &Grid<'_>) -> Result<()> {
-    agree(comm, grid.vtu().and_then(|content| files::write(&piece(path, comm), &content)))?;
+    let (rank, ranks) = (comm.rank(), comm.size());
+    agree(comm, grid.vtu().and_then(|content| files::write(&piece(path, rank, ranks), &content)))?;
     // Once all pieces are there, the file that names them.
-    let named = match (comm.size(), comm.rank()) {
-        (2.., 0) => files::write(&path.with_extension("pvtu"), grid.pvtu(path, comm.size()).as_bytes()),
-        _ => Ok(()),
-    };
-    agree(comm, named)
+    let index = index(path, ranks).filter(|_| rank == 0);
+    agree(comm, index.map_or(Ok(()), |index| files::write(&index, grid.pvtu(path, ranks).as_bytes())))
 }
 
 impl Solution {
@@ -58,12 +91,7 @@ impl Solution {
         let Solution { mesh, field, .. } = self;
         let case = Case::new(deck, mesh.spec());
         let exact = |node: usize| case.at(mesh.node_coord[node]);
-        let (name, has_exact) = match case.kind {
-            ProblemKind::Heat => ("temperature", true),
-            ProblemKind::Poisson | ProblemKind::Diffusion => ("u", true),
-            ProblemKind::Elasticity => ("displacement", true),
-            ProblemKind::Minife => ("u", false),
-        };
+        let (name, has_exact) = field_of(case.kind);
         let exact: Option<&dyn Fn(usize) -> [f64; 3]> = if has_exact { Some(&exact) } else { None };
         let grid = Grid {
             element: mesh.element,

@@ -54,6 +54,49 @@ fn a_report_above_the_limit_of_a_file_is_printed_and_the_old_one_kept() {
     assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names(dir.path())), ("old", vec!["r.json".to_string()]));
 }
 
+/// The mesh is written after the work: its failure is named beside that of the report, and is no bad input.
+#[test]
+fn a_file_for_vtk_above_the_limit_of_a_file_is_a_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let [vtk, report] = ["x.vtu", "r.json"].map(|name| dir.path().join(name).display().to_string());
+    for (flags, lines) in [(String::new(), 1), (format!("--report {report}"), 3)] {
+        let (code, out, err) = sh(&format!("ulimit -f 1; $M {JOB} --vtk {vtk} {flags}"));
+        assert_eq!((code, err.lines().count()), (1, lines), "{err}");
+        assert!(out.lines().last().unwrap().starts_with("PASS: "), "{out}");
+        assert!(err.starts_with(&format!("error: {vtk}: ")) && err.contains("(ulimit -f)"), "{err}");
+        assert_eq!(err.contains(&format!("\nerror: {report}: report: ")), lines > 1, "{err}");
+    }
+    assert_eq!(names(dir.path()), [""; 0]);
+}
+
+#[test]
+fn no_file_of_a_run_is_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let deck = "[mesh]\nnodes = 9\n";
+    for name in ["d.vtu", "d.csv"] {
+        fs::write(dir.path().join(name), deck).unwrap();
+    }
+    std::os::unix::fs::symlink("late.vtu", dir.path().join("link")).unwrap();
+    fs::hard_link(dir.path().join("d.csv"), dir.path().join("hard")).unwrap();
+    for (flags, said) in [
+        ("--report a.vtu --vtk a.vtu", "run.vtk (--vtk): its file a.vtu: this is run.report (--report)"),
+        ("--report a --append ./a", "run.append (--append): this is run.report (--report)"),
+        ("--report link --vtk late.vtu", "run.vtk (--vtk): its file late.vtu: this is run.report (--report)"),
+        ("--input d.vtu --vtk ./d.vtu", "run.vtk (--vtk): its file d.vtu: this is the input deck"),
+        ("--input d.csv --append hard", "run.append (--append): this is the input deck"),
+        ("--input d.csv --report d.csv --dry-run", "run.report (--report): this is the input deck"),
+    ] {
+        let (code, out, err) =
+            sh(&format!("cd {} && $M {JOB} {flags}", dir.path().display()).replace("--nodes 9 ", ""));
+        assert_eq!((code, out.as_str(), err), (2, "", format!("error: {said}; give another file\n")), "{flags}");
+    }
+    assert_eq!(names(dir.path()), ["d.csv", "d.vtu", "hard", "link"]);
+    assert_eq!(fs::read_to_string(dir.path().join("d.vtu")).unwrap(), deck);
+    // The standard output is no file.
+    let (code, ..) = sh(&format!("cd {} && $M {JOB} --report - --vtk ./-.vtu", dir.path().display()));
+    assert_eq!(code, 0);
+}
+
 #[test]
 fn a_report_on_a_full_disk_is_copied_and_the_old_one_kept() {
     let dir = tempfile::tempdir().unwrap();

@@ -31,7 +31,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 38] = [
+pub const SETTINGS: [Setting; 39] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -56,6 +56,7 @@ pub const SETTINGS: [Setting; 38] = [
     setting("--cg-iterations", "cg.iterations", ("55", "55"), ("66", "66")),
     setting("--cg-variant", "cg.variant", ("single-reduction", "\"single-reduction\""), ("classic", "\"classic\"")),
     setting("--operator", "cg.operator", ("matrix-free", "\"matrix-free\""), ("assembled", "\"assembled\"")),
+    setting("--preconditioner", "cg.preconditioner", ("jacobi", "\"jacobi\""), ("auto", "\"auto\"")),
     setting("--preset", "run.preset", ("fast", "\"fast\""), ("papers", "\"papers\"")),
     setting("--device", "run.device", ("cuda:3", "\"cuda:3\""), ("cpu", "\"cpu\"")),
     setting("--format", "matrix.format", ("crs", "\"crs\""), ("pattern", "\"pattern\"")),

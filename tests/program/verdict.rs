@@ -69,6 +69,31 @@ fn norms_that_underflow_are_not_converged() {
     assert_eq!((code, out.lines().last().unwrap().starts_with("PASS: 3 Newton steps")), (0, true), "{out}");
 }
 
+/// Newton starts from 0, whose first step passes temperatures below 0 if those of the boundary are far apart.
+#[test]
+fn a_breakdown_names_the_start_of_newton() {
+    let (code, out, err, report) = run("--nodes 9 --t-max 300");
+    let words = "Newton started from 0 and passed values at which the Jacobian is not positive definite";
+    assert_eq!((code, err.as_str()), (3, ""));
+    assert!(out.lines().last().unwrap().contains(words) && report["verdict"][0].as_str().unwrap().contains(words));
+}
+
+/// Long after convergence CG follows rounding: a given number of iterations is not judged, and its result not passed over in silence.
+#[test]
+fn iterations_that_diverge_are_noted() {
+    let poisson = "--problem poisson --nodes 9 --cg-iterations";
+    let (code, _, err, _) = run(&format!("{poisson} 100"));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let (code, out, err, report) = run(&format!("{poisson} 2500"));
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(report["history"][0]["true_residual"].as_f64().unwrap() > 1e6, "{out}");
+    let line = err.lines().next().unwrap_or("");
+    assert!(
+        line.starts_with("note: cg.iterations (--cg-iterations): after 2500 iterations CG's true residual is "),
+        "{err}"
+    );
+}
+
 /// Elements with a fold that Gauss points do not see, and nodes out of the box, are refused by name.
 #[test]
 fn folded_meshes_are_refused_by_name() {
@@ -82,6 +107,11 @@ fn folded_meshes_are_refused_by_name() {
             "node 13: the map twist:6.2832 moves it to (0.5, 0.5, 1.2854), out of the box",
         ),
         ("--nodes 9 --map bubble:6", "the map folds it"),
+        // On an edge, between its nodes, and not at a cubature point.
+        (
+            "--problem elasticity --element hex20 --nodes 17x9x9 --map twist:-1.4505",
+            "folds it: its Jacobian determinant is -4.742e-5 at (-1.0000, 0.5000, 1.0000) of the reference element",
+        ),
         ("--nodes 9 --map bubble:40", "the map bubble:40 moves it"),
         ("--nodes 5 --size=1e-150,1e-150,1e-150", "invalid box size [1e-150, 1e-150, 1e-150]"),
     ] {

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use support::mpirun;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_minifenl");
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_minifenl");
 const BASE: [&str; 6] = [PROGRAM, "--device", "cpu", "--threads", "1", "--nodes=5x6x7"];
 /// A job that computes for some seconds on 3 ranks; tests stop one of them long before its end.
 const LONG: [&str; 7] = [PROGRAM, "--device", "cpu", "--threads", "1", "--nodes", "64"];
@@ -17,7 +17,7 @@ fn rank<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Starts one rank per list of arguments; the first of each is the program. `mpirun` kills the ranks of a failed job at once.
-fn start(ranks: &[Vec<&str>]) -> Job {
+pub fn start(ranks: &[Vec<&str>]) -> Job {
     start_with(ranks, &[("OMPI_MCA_odls_base_sigkill_timeout", "0")])
 }
 
@@ -37,7 +37,7 @@ fn run(ranks: &[&[&str]]) -> Ended {
 }
 
 /// Asserts that the job was refused before it began, in one line that holds all these words.
-fn assert_refused(ended: &Ended, words: &[&str]) {
+pub fn assert_refused(ended: &Ended, words: &[&str]) {
     assert_eq!((ended.code, ended.errors.len()), (Some(2), 1), "{words:?}: {ended:?}");
     assert!(words.iter().all(|word| ended.errors[0].contains(word)), "{words:?}: {ended:?}");
     assert!(ended.stdout.is_empty(), "{words:?}: {ended:?}");
@@ -221,6 +221,10 @@ fn a_rank_that_never_starts_mpi_ends_the_job() {
     assert_timed_out(&ended, &["rank 0 waited for 2 s", "--timeout", "have not started MPI"]);
     let ended = start(&[vec!["sleep", "300"], rank(&BASE, &["--timeout", "2"])]).end();
     assert_timed_out(&ended, &["rank 1 waited for 2 s"]);
+    // Several ranks wait, and the launcher takes its usual time to end them.
+    let waiting = rank(&BASE, &["--timeout", "2"]);
+    let ended = start_with(&[waiting.clone(), waiting.clone(), waiting, vec!["sleep", "300"]], &[]).end();
+    assert_timed_out(&ended, &["rank 0 waited for 2 s"]);
 }
 
 #[test]

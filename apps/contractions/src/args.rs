@@ -3,6 +3,7 @@
 use crate::sweep::Table;
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
+use minifenl::files::NamedFile;
 use minifenl::run::Device;
 use minifenl::run::clock::Effort;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,15 @@ impl Args {
             true => Effort { seconds: 0.002, samples: [1, 3] },
             false => Effort { seconds: 0.1, samples: [5, 50] },
         }
+    }
+
+    /// The tables that are only read, and the file of the answer.
+    pub fn answered(&self) -> Vec<NamedFile> {
+        let tables = self.claims.iter();
+        #[cfg(feature = "cuda")]
+        let tables = tables.chain(&self.learn);
+        let tables = tables.map(|path| (path.display().to_string(), path.clone()));
+        tables.chain(self.to.clone().map(|path| ("--to".into(), path))).collect()
     }
 
     /// The tables that answer the claims, by their names without the ending.

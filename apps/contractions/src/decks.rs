@@ -2,27 +2,25 @@
 //! again, and files that are no table but may have been one.
 
 use crate::args::Args;
-use crate::output::csv;
+use crate::output::{self, csv};
 use crate::peers::Libraries;
 use crate::sweep::table::Row;
 use crate::sweep::{SweepDeck, Table};
+use minifenl::files::check_distinct;
 use minifenl::{Error, Result};
 use std::io::ErrorKind;
 
-/// Reads the decks in order and refuses two that would overwrite each other's files.
+/// Reads the decks in order and refuses those whose files would overwrite each other or a deck.
 pub fn read(args: &Args, peers: &Libraries) -> Result<Vec<SweepDeck>> {
     let decks = args.decks.iter().map(|path| SweepDeck::read(path, peers)).collect::<Result<Vec<_>>>()?;
-    for (i, deck) in decks.iter().enumerate() {
-        for (other, path) in decks[..i].iter().zip(&args.decks) {
-            let shared = files(deck).into_iter().find(|file| files(other).contains(file));
-            if let Some(file) = shared {
-                let [first, second] = [path, &args.decks[i]].map(|path| path.display());
-                return Err(Error::Invalid(format!(
-                    "{first} and {second} would both write {file}: name one otherwise"
-                )));
-            }
-        }
-    }
+    let inputs = args.decks.iter().map(|path| (path.display().to_string(), path.clone()));
+    let outputs = decks.iter().zip(&args.decks).flat_map(|(deck, of)| {
+        output::paths(deck, &args.out).into_iter().map(|path| {
+            let name = path.file_name().unwrap_or_default().display();
+            (format!("{name} of {}", of.display()), path.clone())
+        })
+    });
+    check_distinct(&inputs.chain(outputs).collect::<Vec<_>>())?;
     if !args.quick {
         return Ok(decks);
     }
@@ -31,12 +29,6 @@ pub fn read(args: &Args, peers: &Libraries) -> Result<Vec<SweepDeck>> {
         .zip(&args.decks)
         .map(|(deck, path)| deck.quick().map_err(|error| Error::Invalid(format!("{}: {error}", path.display()))));
     quick.collect()
-}
-
-/// Returns the names of the files that a deck writes, the table first; a figure is a pattern, with one file per precision.
-fn files(deck: &SweepDeck) -> Vec<String> {
-    let figures = deck.plot.iter().map(|plot| format!("{}-{}-*.svg", deck.name, plot.name));
-    std::iter::once(format!("{}.csv", deck.name)).chain(figures).collect()
 }
 
 /// Refuses, without `--force`, to overwrite times that this run cannot make again: those of a GPU in a run without one, and

@@ -29,6 +29,7 @@ mod testing;
 
 use args::Args;
 use minifenl::comm::Solo;
+use minifenl::files::check_distinct;
 use minifenl::run::Chosen;
 use minifenl::run::program::{self, Exit};
 use minifenl::space::{Threads, allowed_cores};
@@ -71,6 +72,7 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
         return show(&program::completions::<Args>(shell));
     }
     // 1. Claims need no device, nor does learning: tables that were made before answer them.
+    check_distinct(&args.answered())?;
     if !args.claims.is_empty() {
         return answer(args, &Claims::parse(CLAIMS)?.markdown(&args.claimed()?));
     }

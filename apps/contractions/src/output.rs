@@ -24,6 +24,19 @@ pub fn csv(folder: &Path, deck: &SweepDeck) -> PathBuf {
     folder.join(format!("{}.csv", deck.name))
 }
 
+/// The tables of a deck.
+fn tables(deck: &SweepDeck, folder: &Path) -> [PathBuf; 2] {
+    [csv(folder, deck), folder.join(format!("{}.json", deck.name))]
+}
+
+/// The files that a deck writes: tables, then figures.
+pub fn paths(deck: &SweepDeck, folder: &Path) -> Vec<PathBuf> {
+    let tables = tables(deck, folder).to_vec();
+    #[cfg(feature = "plot")]
+    let tables = [tables, crate::plot::paths(deck, folder)].concat();
+    tables
+}
+
 /// The table that is there; if none is, whose it is and what makes it.
 pub fn read(deck: &SweepDeck, of: &Path, folder: &Path) -> Result<Table> {
     let path = csv(folder, deck);
@@ -38,10 +51,8 @@ pub fn read(deck: &SweepDeck, of: &Path, folder: &Path) -> Result<Table> {
 impl Files {
     /// Checks that tables and figures of a deck can be written.
     pub fn create(deck: &SweepDeck, folder: &Path) -> Result<Self> {
-        let [csv, json] = [csv(folder, deck), folder.join(format!("{}.json", deck.name))];
-        #[cfg(feature = "plot")]
-        crate::plot::paths(deck, folder).iter().try_for_each(|path| OutputFile::create(path).map(drop))?;
-        let [csv, json] = [csv, json].map(|path| OutputFile::create(&path).map(|file| (path, file)));
+        paths(deck, folder).iter().try_for_each(|path| OutputFile::create(path).map(drop))?;
+        let [csv, json] = tables(deck, folder).map(|path| OutputFile::create(&path).map(|file| (path, file)));
         Ok(Files { csv: csv?, json: json? })
     }
 

@@ -3,13 +3,13 @@
 use super::Form;
 use crate::args::Args;
 use crate::args::commands::{Command, Sweep};
-use minifenl::files::OutputFile;
+use minifenl::files::{NamedFile, OutputFile, check_distinct};
 use minifenl::run::Deck;
 use minifenl::run::program;
 use minifenl::{Error, Result};
 use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The runs of a sweep.
 pub struct Plan {
@@ -18,7 +18,8 @@ pub struct Plan {
     pub values: Vec<String>,
     /// The decks of each size, one for each value.
     pub sizes: Vec<Vec<Deck>>,
-    outputs: Vec<(PathBuf, Form)>,
+    outputs: Vec<(NamedFile, Form)>,
+    input: Option<NamedFile>,
 }
 
 impl Plan {
@@ -37,9 +38,11 @@ impl Plan {
             return Err(Error::Invalid(format!("--compare: {} changes no run", values[same])).into());
         }
         let sizes = (0..sweep.flags.nodes.len()).map(|at| decks.iter().map(|decks| decks[at].clone()).collect());
-        let outputs = [(&sweep.csv, Form::Csv), (&sweep.figure, Form::Figure), (&report, Form::Json)];
-        let outputs = outputs.into_iter().filter_map(|(path, form)| Some((path.clone()?, form))).collect();
-        Ok(Plan { trials: sweep.trials.into(), values, sizes: sizes.collect(), outputs })
+        let (csv, figure) = (sweep.csv.clone(), sweep.figure.clone());
+        let outputs = [("--csv", csv, Form::Csv), ("--figure", figure, Form::Figure), ("--report", report, Form::Json)];
+        let outputs = outputs.into_iter().filter_map(|(flag, path, form)| Some(((flag.into(), path?), form)));
+        let (trials, input) = (sweep.trials.into(), sweep.flags.input());
+        Ok(Plan { trials, values, sizes: sizes.collect(), outputs: outputs.collect(), input })
     }
 
     /// The limit of waits.
@@ -49,23 +52,17 @@ impl Plan {
 
     /// The files, checked before the work: each can be written, and no two are one.
     pub(super) fn files(&self) -> Result<Vec<(OutputFile, Form)>> {
-        let mut files: Vec<(OutputFile, Form)> = Vec::new();
-        for (path, form) in &self.outputs {
-            let file = OutputFile::create(path)?;
-            if files.iter().any(|(other, _)| other.is_same(&file)) {
-                let path = path.display();
-                return Err(Error::Invalid(format!("{path}: two outputs (--csv, --figure, --report) are this file")));
-            }
-            files.push((file, *form));
-        }
-        Ok(files)
+        let named = self.outputs.iter().map(|(named, _)| named.clone());
+        check_distinct(&self.input.iter().cloned().chain(named).collect::<Vec<_>>())?;
+        self.outputs.iter().map(|((_, path), form)| Ok((OutputFile::create(path)?, *form))).collect()
     }
 }
 
 /// The sweep for messages; ranks compare it.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a sweep of {} sizes, {} trials, {}", self.sizes.len(), self.trials, self.values.join(" "))
+        write!(f, "a sweep of {} sizes, {} trials, {}", self.sizes.len(), self.trials, self.values.join(" "))?;
+        self.outputs.iter().try_for_each(|((flag, path), _)| write!(f, " {flag} {}", path.display()))
     }
 }
 
@@ -85,11 +82,6 @@ fn with(flag: &str, value: &str) -> anyhow::Result<Box<Sweep>> {
 
 /// The checked decks of all sizes.
 fn decks(sweep: &Sweep) -> anyhow::Result<Vec<Deck>> {
-    for file in [&sweep.csv, &sweep.figure].into_iter().flatten() {
-        if sweep.flags.is_input(file) {
-            return Err(Error::Invalid(format!("{}: this is the input deck", file.display())).into());
-        }
-    }
     if sweep.flags.nodes.is_empty() {
         return Err(Error::Invalid("--nodes: a sweep needs its sizes, such as 16,32,64".into()).into());
     }

@@ -32,7 +32,7 @@ proptest! {
         let sum: f64 = (0..27).map(|at| all[at] * weights[0][at % 3] * weights[1][at / 3 % 3] * weights[2][at / 9]).sum();
         prop_assert!((sum - determinant(&coords, point)).abs() < 1e-13);
         // Halves have the same polynomial: their corners are its values.
-        let upper = half(&all, 1, 1);
+        let upper = Bernstein { degree: 2, all: all.to_vec() }.half(1, 1).all;
         prop_assert!((upper[0] - determinant(&coords, [0.0, 0.5, 0.0])).abs() < 1e-13);
         prop_assert_eq!(upper[6], all[6]);
     }

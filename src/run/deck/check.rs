@@ -2,12 +2,15 @@
 
 use super::{Choice, Deck, Device, Nodes, Preconditioning, ProblemDeck, ProblemKind};
 use crate::element::ElementType;
+use crate::files::NamedFile;
 use crate::fill::Kernel;
 use crate::mesh::{BoxSpec, CoordinateMap};
+use crate::run::vtk;
 use crate::space::allowed_cores;
 use crate::sparse::{Format, Precision};
 use crate::{Error, Result};
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 /// Threads that a rank may start on any machine, and threads per core above that.
 const MAX_THREADS: (usize, usize) = (64, 4);
@@ -99,9 +102,6 @@ impl Deck {
         }
         if let Some(path) = run.vtk.as_ref().filter(|path| path.extension().is_none_or(|end| end != "vtu")) {
             return refuse("run.vtk", format!("`{}`", path.display()), "give a name that ends with .vtu");
-        }
-        if run.append.is_some() && run.append == run.report {
-            return refuse("run.append", "this is the report (--report)", "give another file");
         }
         threads(run.threads.unwrap_or(1), allowed_cores())
     }
@@ -196,6 +196,19 @@ impl Deck {
         let Some(share) = self.mesh.nodes_per_rank else { return self.mesh.size };
         let growth = |axis: usize| (nodes.edges()[axis] - 1) as f64 / (share.edges()[axis] - 1) as f64;
         [0, 1, 2].map(|axis| self.mesh.size[axis] * growth(axis))
+    }
+
+    /// Returns the files that a run on `ranks` ranks writes, with key and flag; standard output is none.
+    pub fn outputs(&self, ranks: usize) -> Vec<NamedFile> {
+        let one = |key: &str, path: &Option<PathBuf>| path.clone().map(|path| (with_flag(key), path));
+        let report = one("run.report", &self.run.report).filter(|(_, path)| path != Path::new("-"));
+        let mut files: Vec<NamedFile> = report.into_iter().chain(one("run.append", &self.run.append)).collect();
+        let pieces = self.run.vtk.iter().flat_map(|path| vtk::files_of(path, ranks));
+        files.extend(pieces.map(|path| {
+            let name = path.file_name().unwrap_or_default().display();
+            (format!("{}: its file {name}", with_flag("run.vtk")), path.clone())
+        }));
+        files
     }
 
     /// Returns the box with these numbers of nodes.

@@ -47,7 +47,9 @@ impl DryRun {
         );
         let stages = STAGES.into_iter().zip(largest.forecast.stages);
         let staging = (largest.forecast.staging > 0).then_some(("mesh, on the host", largest.forecast.staging));
-        let rows = stages.chain(staging).map(|(name, bytes)| {
+        let on_host = if self.is_on_cpu() { "vtk" } else { "vtk, on the host" };
+        let vtk = (largest.forecast.vtk > 0).then_some((on_host, largest.forecast.vtk));
+        let rows = stages.chain(staging).chain(vtk).map(|(name, bytes)| {
             let per_node = bytes as f64 / sizes.owned.max(1) as f64;
             vec![name.to_string(), bytes.to_string(), mib(bytes), format!("{per_node:.1}")]
         });
@@ -70,7 +72,8 @@ impl DryRun {
     }
 
     fn verdict(&self) -> String {
-        let peak = self.largest.forecast.peak();
+        let forecast = &self.largest.forecast;
+        let peak = forecast.peak().max(if self.is_on_cpu() { forecast.vtk } else { 0 });
         let per_node = peak as f64 / self.largest.sizes.owned.max(1) as f64;
         let word = match self.fits {
             Some(true) => "FITS",
@@ -121,6 +124,25 @@ mod tests {
         assert!(table.lines().all(|line| line.len() <= 80), "{table}");
         assert!(table.lines().last().unwrap().starts_with("FITS: peak "), "{table}");
         dry.check(&Solo).unwrap();
+    }
+
+    #[test]
+    fn the_file_for_vtk_is_a_stage() {
+        let mut deck = deck([9, 8, 7]);
+        let without = dry_run(&deck, &Solo, &silent).unwrap();
+        deck.run.vtk = Some("x.vtu".into());
+        let mut dry = dry_run(&deck, &Solo, &silent).unwrap();
+        assert_eq!((dry.own.forecast.stages, without.own.forecast.vtk), (without.own.forecast.stages, 0));
+        let bytes = dry.own.forecast.vtk;
+        // Mesh and field, 48 bytes per node and 45 per element, and the head.
+        assert_eq!(bytes, 504 * (25 + 8 + 48) + 336 * (32 + 45) + 2048);
+        let line = dry.table().lines().find(|line| line.starts_with("vtk ")).map(String::from);
+        assert!(line.unwrap().contains(&bytes.to_string()) && !without.table().contains("vtk"), "{}", dry.table());
+        // Where it needs more than all stages, it is the peak, and what does not fit.
+        (dry.own.forecast.vtk, dry.largest.forecast.vtk) = (1 << 40, 1 << 40);
+        assert!(dry.table().contains("peak 1048576.0 MiB"), "{}", dry.table());
+        dry.own.free = Some([1 << 30, 1 << 30]);
+        assert!(dry.check(&Solo).unwrap_err().to_string().starts_with("stage `vtk`: "));
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn slices_of_parts_are_bounded() {
 
 #[test]
 fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
-    let forecast = Forecast { nodes: 1000, stages: [100, 300, 200, 400], staging: 0 };
+    let forecast = Forecast { nodes: 1000, stages: [100, 300, 200, 400], staging: 0, vtk: 0 };
     assert_eq!(forecast.peak(), 400);
     forecast.check(&Solo, 400, 0).unwrap();
     for (free, stage, wanted, fitting) in [(399, "solve", 400, 997), (299, "graph", 300, 996), (0, "mesh", 100, 0)] {
@@ -153,7 +153,7 @@ fn the_first_stage_that_does_not_fit_is_named_with_its_bytes() {
             assert!(text.contains(&part), "{text}");
         }
     }
-    let on_gpu = Forecast { nodes: 1, stages: [1; 4], staging: 50 };
+    let on_gpu = Forecast { nodes: 1, stages: [1; 4], staging: 50, vtk: 0 };
     on_gpu.check(&Solo, 1, 50).unwrap();
     assert!(on_gpu.check(&Solo, 1, 49).unwrap_err().to_string().contains("(49 bytes) are free"));
 }

@@ -37,6 +37,7 @@ use crate::blas::Collective;
 use crate::comm::{Halo, agree};
 use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
+use crate::solve::Reason;
 use crate::solve::{
     CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
     cg_single_launch, symmetry, true_residual,
@@ -208,6 +209,19 @@ impl<'a, S: Job> Problem<'a, S> {
     }
 }
 
+/// What to say of a given number of iterations whose result is worse than x = 0: long after convergence, rounding may drive CG away.
+fn diverged(info: &SolveInfo) -> Option<String> {
+    let residual = info.recomputed.map_or(f64::NAN, |found| found.residual);
+    (info.reason == Reason::Iterations && residual > info.rhs).then(|| {
+        format!(
+            "cg.iterations (--cg-iterations): after {} iterations CG's true residual is {:.1e} times its right-hand side; fewer iterations \
+             end closer to the solution",
+            info.iterations,
+            residual / info.rhs
+        )
+    })
+}
+
 impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
     fn rows(&self) -> usize {
         self.discrete.map().owned_count()
@@ -287,6 +301,9 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             true_residual(space, &system, delta, workspace)
         })?);
+        if let Some(notice) = diverged(&info) {
+            progress(Event::Notice(&notice));
+        }
         if let Some(times) = times {
             let product = self.linear.phase();
             phases.add(product, times.calls, times.spmv.as_secs_f64());

@@ -33,9 +33,31 @@ pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<
     };
     P::try_parse_from(&words).map_err(|error| {
         // clap removes escape sequences from what it echoes, and names no flag of a word that is not UTF-8.
-        let again = if error.use_stderr() { P::try_parse_from(words.iter().map(shown)).err() } else { None };
-        again.filter(clap::Error::use_stderr).unwrap_or(error)
+        if !error.use_stderr() {
+            return error;
+        }
+        let again = P::try_parse_from(words.iter().map(shown)).err().filter(clap::Error::use_stderr);
+        without_value::<P>(&words).or(again).unwrap_or(error)
     })
+}
+
+/// The error of a flag that is followed by another one instead of its value. A flag whose values may begin with a hyphen takes that
+/// for its value, and the error of clap is about what follows.
+fn without_value<P: clap::CommandFactory>(words: &[OsString]) -> Option<clap::Error> {
+    let mut command = P::command();
+    command.build();
+    let flag = |word: &OsString| {
+        let name = word.to_str()?.strip_prefix("--")?.split('=').next()?;
+        let mut commands = std::iter::once(&command).chain(command.get_subcommands());
+        commands.find_map(|command| command.get_arguments().find(|flag| flag.get_long() == Some(name)))
+    };
+    let is_whole = |word: &OsString| !word.to_string_lossy().contains('=');
+    let lacking = words.windows(2).take_while(|pair| pair[0] != "--").find_map(|pair| {
+        let lacks = |of: &&clap::Arg| of.get_action().takes_values() && is_whole(&pair[0]) && flag(&pair[1]).is_some();
+        flag(&pair[0]).filter(lacks).map(ToString::to_string)
+    })?;
+    let said = format!("a value is required for '{lacking}' but none was supplied");
+    Some(command.error(clap::error::ErrorKind::InvalidValue, said))
 }
 
 /// Writes what clap has to say: help and version to `out`, a mistake as one line to `err`; both on the first rank only.

@@ -37,10 +37,17 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     add("nodes_y", &|r| r.mesh.nodes[1].to_string());
     add("nodes_z", &|r| r.mesh.nodes[2].to_string());
     add("nodes", &|r| r.nodes.to_string());
+    for (axis, name) in ["size_x", "size_y", "size_z"].into_iter().enumerate() {
+        add(name, &|r| number(Some(r.mesh.size[axis])));
+    }
     add("map", &|r| r.mesh.map.clone());
+    add("problem", &|r| r.problem.name.to_string());
+    add("element", &|r| r.mesh.element.to_string());
     add("graph", &|r| r.strategies.graph.to_string());
     add("fill", &|r| r.strategies.fill.to_string());
     add("kernel", &|r| r.strategies.kernel.to_string());
+    add("operator", &|r| r.strategies.operator.to_string());
+    add("format", &|r| r.strategies.format.map_or(String::new(), |format| format.to_string()));
     add("cg", &|r| r.strategies.cg.clone());
     add("halo", &|r| r.strategies.halo.clone().unwrap_or_default());
     add("deterministic", &|r| r.deterministic.to_string());
@@ -88,6 +95,11 @@ mod tests {
         assert_eq!(names.len(), values.len());
         for (name, value) in [
             ("nodes_z", "3"),
+            ("size_x", "1.0"),
+            ("problem", "heat"),
+            ("element", "hex8"),
+            ("operator", "assembled"),
+            ("format", "crs"),
             ("error_max", ""),
             ("total_seconds", "0.75"),
             ("graph_seconds", "0.5"),

@@ -4,6 +4,7 @@ use super::*;
 use crate::comm::Solo;
 use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::element::ElementType;
+use crate::mesh::BoxPart;
 use crate::run::deck::{Deck, Device, Nodes};
 use crate::run::{Analytic, silent, solution_on};
 use crate::space::{Serial, Threads};
@@ -169,8 +170,17 @@ fn fields_of_all_problems_are_written_at_their_points() {
             });
             let mut elements = 0;
             for (rank, part) in parts.iter().enumerate() {
+                let part_of_box = BoxPart::new(part.mesh.spec(), rank, ranks).unwrap();
+                let case = Case::new(&deck, part.mesh.spec());
+                let sizes = Sizes::of(&part_of_box, element, components, case.fixes_all_faces());
                 let file = if ranks == 1 { path.clone() } else { path.with_extension(format!("{rank}.vtu")) };
                 let file = std::fs::read(file).unwrap();
+                // Tables and field beside the file. Listed ids are forecast too, and elements that another rank writes.
+                let tables = 4 * part.mesh.elem_node.as_slice().len() + 25 * part.mesh.node_coord.len();
+                let needed = (tables + 8 * part.field.len() + file.len()) as u64;
+                let foreign = (13 + 4 * sizes.nodes) * sizes.elems * u64::from(ranks > 1);
+                let (forecast, ids) = (bytes(&sizes, &case), 8 * sizes.local() + 4 * sizes.sent);
+                assert!((needed..=needed + HEAD + ids + foreign).contains(&forecast), "{kind}: {forecast}, {needed}");
                 let points = array(&file, "points", f64::from_le_bytes);
                 assert_eq!(array(&file, name, f64::from_le_bytes), part.field);
                 assert_eq!(components * points.len(), 3 * part.field.len());

@@ -108,7 +108,7 @@ fn runs_append_rows_to_a_table() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n1,2\n");
     let both = report.to_str().unwrap();
     let same = run(&["--nodes", "9", "--device", "cpu", "--append", both, "--report", both]);
-    assert!(same.0 == 2 && same.2.contains("run.append (--append): this is the report (--report)"), "{}", same.2);
+    assert!(same.0 == 2 && same.2.contains("run.append (--append): this is run.report (--report)"), "{}", same.2);
 }
 
 #[test]

@@ -107,8 +107,8 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         (&["--nodes", "5", "--compare", "fill=scatter,scatter"], "changes no run"),
         (&["--nodes", "5", "--compare", "trials=1,2"], "changes no run"),
         (&["--nodes", "5", "--compare", "colours=1,2"], "--colours"),
-        (&["--nodes", "5", "--csv", csv, "--figure", odd], "two outputs"),
-        (&["--nodes", "5", "--csv", deck, "--input", deck], "input deck"),
+        (&["--nodes", "5", "--csv", csv, "--figure", odd], "--figure: this is --csv; give another file"),
+        (&["--nodes", "5", "--csv", deck, "--input", deck], "--csv: this is the input deck"),
         (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "no/such/dir/s.csv"),
         (&["--nodes", "5", "--report", "-"], "--report FILE"),
     ] {

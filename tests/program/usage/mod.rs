@@ -44,6 +44,28 @@ fn parsed(words: &[&str]) -> Result<Deck, String> {
     })
 }
 
+/// A path of any length is cut; a flag without its value is named, not what follows.
+#[test]
+fn what_is_shown_of_a_mistake_is_short_and_about_it() {
+    let long = "p".repeat(100_000);
+    for words in [["--report", &long], ["--input", &long], ["--vtk", &long], ["--append", &long]] {
+        let (code, out, err) = run(&[&["--nodes", "5", "--device", "cpu"][..], &words].concat(), &[]);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{}", words[0]);
+        assert!(err.len() < 2100, "{}: {} bytes", words[0], err.len());
+    }
+    for (words, flag) in [
+        (&["--nodes", "--device", "cpu"][..], "--nodes <N>"),
+        (&["--t-min", "--t-max", "3"], "--t-min <T>"),
+        (&["--device", "--nodes=5"], "--device <DEVICE>"),
+        (&["sweep", "--nodes", "--trials", "3"], "--nodes <N>"),
+        (&["strategies", "--threads", "--nodes", "5"], "--threads <N>"),
+        (&["--report", "--device", "cpu"], "--report <FILE>"),
+    ] {
+        let message = parsed(words).unwrap_err();
+        assert_eq!(message, format!("error: a value is required for '{flag}' but none was supplied\n"), "{words:?}");
+    }
+}
+
 /// Checks the form of a message and that it holds one of `names`.
 fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
     let line = message.strip_suffix('\n').unwrap_or_else(|| panic!("no end of line: {about:?}: {message:?}"));

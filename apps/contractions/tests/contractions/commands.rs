@@ -178,15 +178,33 @@ fn two_decks_of_one_name_and_lists_without_items_are_refused() {
     let [a, b] = ["a.toml", "b.toml"].map(|file| own(dir.path(), file, "x", &[]));
     let (code, text, err) = run(&[&[&*a, &*b], &rest[..]].concat());
     assert_eq!((code, text.as_str(), err.lines().count()), (2, "", 1), "{err}");
-    assert!(err.contains("a.toml and ") && err.contains("b.toml would both write x.csv"), "{err}");
+    assert_eq!(err, format!("error: x.csv of {b}: this is x.csv of {a}; give another file\n"));
     let figures = own(dir.path(), "d.toml", "x-time", &[("name = \"time\"", "name = \"late\"")]);
     let figure = own(dir.path(), "e.toml", "x", &[("name = \"time\"", "name = \"time-late\"")]);
     let (code, _, err) = run(&[&[&*figures, &*figure], &rest[..]].concat());
-    assert!(code == 2 && err.contains("would both write x-time-late-*.svg"), "{err}");
+    let is_named = err.contains("x-time-late-f32.svg of ") && err.contains("e.toml: this is ");
+    assert!(code == 2 && is_named || cfg!(not(feature = "plot")), "{err}");
     let empty = own(dir.path(), "c.toml", "x", &[("points = [8, 16]", "points = []")]);
     let (code, _, err) = run(&[&[&*empty], &rest[..]].concat());
     assert!(code == 2 && err.contains("c.toml: sweep 1: points is empty"), "{err}");
     assert!(!out.exists());
+}
+
+#[test]
+fn no_input_is_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    // A deck under the name of its own table, and a table that the answer would replace.
+    let deck = own(dir.path(), "x.csv", "x", &[]);
+    let text = std::fs::read_to_string(&deck).unwrap();
+    for args in [
+        &[&*deck, "--quick", "--force", "--out", dir.path().to_str().unwrap()][..],
+        &["--claims", &deck, "--to", &deck],
+    ] {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+        assert!(err.contains(&format!(": this is {deck}; give another file")), "{err}");
+    }
+    assert_eq!(std::fs::read_to_string(&deck).unwrap(), text);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod tests;
 
 use super::text;
+use minifenl::files::NamedFile;
 use minifenl::mesh::{BoxParts, BoxSpec, CoordinateMap, nodes_for_ranks};
 use minifenl::{Error, Result, files};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ pub const MOST_RANKS: usize = 1_000_000;
 pub const MOST_THREADS: usize = 1 << 16;
 /// Most runs of a study.
 const MOST_RUNS: usize = 100_000;
+
+/// Files of a study beside its runs and figures.
+const OUTPUTS: [&str; 5] = ["study.json", "study.csv", "results.json", "report.md", "report.html"];
 
 /// What stays the same while the ranks grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +247,24 @@ impl Study {
         let study: Study = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
         study.check().map_err(|error| failed(error.to_string()))?;
         Ok(Some(study))
+    }
+
+    /// The files of the study, and those that the flags of its runs name; `-` is the standard output.
+    pub fn files(&self, folder: &Path) -> Vec<NamedFile> {
+        let runs = self.runs().into_iter().map(|(point, repeat)| file(point, repeat).display().to_string());
+        let own = OUTPUTS.map(String::from).into_iter().chain(runs);
+        let own = own.map(|name| (format!("{name} of the study"), folder.join(name)));
+        let named = |flag: &str| {
+            let next = self
+                .flags
+                .iter()
+                .zip(self.flags.iter().skip(1))
+                .find(|(word, _)| *word == flag)
+                .map(|(_, value)| &**value);
+            let value = next.or_else(|| self.flags.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('=')));
+            value.map(|value| (flag.to_string(), PathBuf::from(value)))
+        };
+        own.chain(["--input", "--append", "--vtk"].into_iter().filter_map(named)).collect()
     }
 
     /// Joins this study with the one in the folder, if any, and writes it. Ranks, threads, imbalances and repeats may

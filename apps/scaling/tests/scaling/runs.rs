@@ -60,7 +60,12 @@ fn failed_runs_are_named_and_have_code_3() {
 fn refusals_are_one_line_and_code_2() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().to_str().unwrap();
+    let own = format!("--append={folder}/./study.csv");
     let cases: &[(&[&str], &str)] = &[
+        (
+            &["strong", "--nodes", "8", "--out", folder, "--", &own],
+            "--append: this is study.csv of the study; give another file",
+        ),
         (&["weak", "--nodes-per-rank", "8", "--ranks", "0", "--out", folder], "expected a whole number, 1 or more"),
         (&["report", folder], "no study.json: expected the folder of a study"),
         (

@@ -1,0 +1,280 @@
+//! Finds folded elements of any type: bounds of the Jacobian determinant over the whole element, as [`fold`](super::fold) has them for
+//! trilinear hexahedra.
+//!
+//! Tetrahedra and wedges are images of the unit cube, whose last coordinates collapse edges:
+//! ```text
+//! tetrahedron  x = u (1-v) (1-w), y = v (1-w), z = w        wedge  x = u (1-v), y = v, z = 2w - 1        hexahedron  2u - 1, ...
+//! ```
+//! A polynomial of total degree d has at most degree d in u, v and w. So det J (without the determinant of the collapse, which is
+//! positive inside) has degree n in each of them: 3 d - 1 for hexahedra and wedges of degree d, 3 (d - 1) for tetrahedra. It is
+//! evaluated at (n+1)^3 points and turned into Bernstein coefficients. Two tests, from cheap to sharp:
+//! 1. x = J0 xi + delta with J0 from the centroid: column b of J departs from that of J0 by at most sum_m |delta_m| max |d phi_m/d xi_b|.
+//!    Affine elements have delta = 0.
+//! 2. The coefficients, and those of halves, quarters, ... of the cube.
+
+use super::basis::DIM;
+use super::bernstein::{Bernstein, NotPositive};
+use super::folding::{exceeds_losses, length, triple};
+use super::{Basis, ElementType, Shape};
+
+type Vector = [f64; DIM];
+
+/// Rounding of the coefficients, relative to the largest.
+const ROUNDING: f64 = 1e-12;
+
+/// Tables of an element type for the test of its elements.
+#[derive(Clone, Debug)]
+pub struct FoldTest {
+    shape: Shape,
+    /// Reference coordinates of the nodes.
+    nodes: &'static [Vector],
+    degree: usize,
+    /// Derivatives of the basis at the points of the grid, `[point][m][b]`.
+    gradients: Vec<Vec<Vector>>,
+    /// Those at the centroid, `[m][b]`.
+    centre: Vec<Vector>,
+    /// Bounds of |d phi_m / d xi_b| over the element, `[m][b]`.
+    limits: Vec<Vector>,
+    /// From values at the points of an axis to coefficients, `[p][point]`.
+    to_coefficients: Vec<Vec<f64>>,
+}
+
+/// Where an element is folded: a point of the reference element, the determinant there, and whether it is only a lower bound around
+/// the point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fold {
+    /// Point of the reference element.
+    pub point: [f64; DIM],
+    /// The determinant there, or its bound.
+    pub determinant: f64,
+    /// Whether the determinant is a bound.
+    pub is_bound: bool,
+}
+
+impl FoldTest {
+    /// Tabulates the basis of an element type.
+    pub fn new(element: ElementType) -> Self {
+        let (shape, d, basis) = (element.shape(), element.degree(), Basis::new(element));
+        let degree = if shape == Shape::Tetrahedron { (3 * (d - 1)).max(1) } else { 3 * d - 1 };
+        // Chebyshev's points with the ends.
+        let axis: Vec<f64> =
+            (0..=degree).map(|i| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / degree as f64).cos()).collect();
+        let length = axis.len();
+        let point = |at: usize| [at % length, at / length % length, at / length / length].map(|i| axis[i]);
+        let gradients = (0..length.pow(3)).map(|at| basis.gradients(reference(shape, point(at)))).collect();
+        let nodes = element.reference_nodes();
+        let centroid = [0, 1, 2].map(|axis| nodes.iter().map(|x| x[axis]).sum::<f64>() / nodes.len() as f64);
+        let mut test = FoldTest {
+            shape,
+            nodes,
+            degree,
+            gradients,
+            centre: basis.gradients(centroid),
+            limits: Vec::new(),
+            to_coefficients: inverse(axis.iter().map(|&u| powers(degree, u)).collect()),
+        };
+        let largest = |m: usize, b: usize| {
+            let values = test.gradients.iter().map(|at| at[m][b]).collect();
+            test.coefficients(values).all.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
+        };
+        test.limits = (0..nodes.len()).map(|m| [0, 1, 2].map(|b| largest(m, b))).collect();
+        test
+    }
+
+    /// Returns where an element with these nodes is folded. NaN counts as folded.
+    pub fn fold(&self, coords: &[[f64; DIM]]) -> Option<Fold> {
+        let [a, b, c] = columns(&self.centre, coords);
+        if self.is_clearly_positive(coords, [a, b, c]) {
+            return None;
+        }
+        let determinant = |gradients: &Vec<Vector>| {
+            let [a, b, c] = columns(gradients, coords);
+            triple(a, b, c)
+        };
+        let polynomial = self.coefficients(self.gradients.iter().map(determinant).collect());
+        let scale = polynomial.all.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let (point, determinant, is_bound) = match polynomial.search_all(ROUNDING * scale)? {
+            NotPositive::At(point, value) => (point, value, false),
+            NotPositive::Around(point, value) => (point, value, true),
+        };
+        Some(Fold { point: reference(self.shape, point), determinant, is_bound })
+    }
+
+    /// The cheap test: true only if the determinant is positive everywhere.
+    fn is_clearly_positive(&self, coords: &[Vector], j: [Vector; DIM]) -> bool {
+        let affine = |xi: Vector| -> Vector { std::array::from_fn(|d| (0..DIM).map(|b| j[b][d] * xi[b]).sum()) };
+        // Any shift will do: here the first node has no departure.
+        let shift: Vector = std::array::from_fn(|d| coords[0][d] - affine(self.nodes[0])[d]);
+        let mut lost = [0.0; DIM];
+        for ((x, &xi), limits) in coords.iter().zip(self.nodes).zip(&self.limits) {
+            let affine = affine(xi);
+            let delta = length(std::array::from_fn(|d| x[d] - affine[d] - shift[d]));
+            (0..DIM).for_each(|b| lost[b] += delta * limits[b]);
+        }
+        exceeds_losses(j, lost)
+    }
+
+    /// Turns values at the points of the grid into coefficients.
+    fn coefficients(&self, mut all: Vec<f64>) -> Bernstein {
+        let length = self.degree + 1;
+        for stride in [1, length, length * length] {
+            for first in (0..all.len()).filter(|at| at / stride % length == 0) {
+                let line: Vec<f64> = (0..length).map(|step| all[first + step * stride]).collect();
+                for (p, row) in self.to_coefficients.iter().enumerate() {
+                    all[first + p * stride] = row.iter().zip(&line).map(|(factor, value)| factor * value).sum();
+                }
+            }
+        }
+        Bernstein { degree: self.degree, all }
+    }
+}
+
+/// Columns of the Jacobian.
+fn columns(gradients: &[Vector], coords: &[Vector]) -> [Vector; DIM] {
+    let mut columns = [[0.0; DIM]; DIM];
+    for (x, gradient) in coords.iter().zip(gradients) {
+        for b in 0..DIM {
+            (0..DIM).for_each(|d| columns[b][d] += x[d] * gradient[b]);
+        }
+    }
+    columns
+}
+
+/// The point of the reference element at a point of the unit cube.
+fn reference(shape: Shape, [u, v, w]: Vector) -> Vector {
+    match shape {
+        Shape::Tetrahedron => [u * (1.0 - v) * (1.0 - w), v * (1.0 - w), w],
+        Shape::Wedge => [u * (1.0 - v), v, 2.0 * w - 1.0],
+        _ => [u, v, w].map(|x| 2.0 * x - 1.0),
+    }
+}
+
+/// Bernstein's polynomials at a point of an axis.
+fn powers(degree: usize, u: f64) -> Vec<f64> {
+    let mut binomial = 1.0;
+    let power = |p: usize| {
+        let value = binomial * u.powi(p as i32) * (1.0 - u).powi((degree - p) as i32);
+        binomial *= (degree - p) as f64 / (p + 1) as f64;
+        value
+    };
+    (0..=degree).map(power).collect()
+}
+
+/// The inverse of a small matrix, by Gauss and Jordan with pivots.
+fn inverse(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let n = rows.len();
+    for (i, row) in rows.iter_mut().enumerate() {
+        row.extend((0..n).map(|j| f64::from(u8::from(i == j))));
+    }
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&i, &j| rows[i][k].abs().total_cmp(&rows[j][k].abs())).unwrap_or(k);
+        rows.swap(k, pivot);
+        let scale = rows[k][k];
+        rows[k].iter_mut().for_each(|value| *value /= scale);
+        let row = rows[k].clone();
+        for other in (0..n).filter(|&other| other != k) {
+            let factor = rows[other][k];
+            rows[other].iter_mut().zip(&row).for_each(|(value, pivot)| *value -= factor * pivot);
+        }
+    }
+    rows.into_iter().map(|row| row[n..].to_vec()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::testing::distorted_hex;
+    use proptest::prelude::*;
+
+    /// Determinant by the basis at a reference point.
+    fn determinant(element: ElementType, coords: &[Vector], xi: Vector) -> f64 {
+        let [a, b, c] = columns(&Basis::new(element).gradients(xi), coords);
+        triple(a, b, c)
+    }
+
+    /// Points of the unit cube on a grid of n^3.
+    fn grid(n: usize) -> impl Iterator<Item = Vector> {
+        (0..n * n * n).map(move |at| [at % n, at / n % n, at / n / n].map(|i| i as f64 / (n - 1) as f64))
+    }
+
+    fn moved(element: ElementType, moves: &[f64], size: f64) -> Vec<Vector> {
+        let nodes = element.reference_nodes().iter().enumerate();
+        nodes.map(|(m, x)| std::array::from_fn(|d| x[d] + size * moves[3 * m + d])).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+        /// Moves so large that some of the elements are folded: what passes is positive on a grid, what fails is not.
+        #[test]
+        fn what_passes_is_positive_everywhere_and_what_fails_is_not(
+            moves in prop::collection::vec(-1.0..1.0f64, 81), size in 0.0..0.25f64, point in prop::array::uniform3(0.0..1.0f64)
+        ) {
+            for (element, name) in ElementType::volumes() {
+                let (test, coords) = (FoldTest::new(element), moved(element, &moves, size));
+                let least = grid(9).map(|u| determinant(element, &coords, reference(test.shape, u)));
+                let least = least.fold(f64::INFINITY, f64::min);
+                match test.fold(&coords) {
+                    None => prop_assert!(least > 0.0, "{name}: {least}"),
+                    Some(Fold { point, determinant: found, is_bound: false }) => {
+                        let exact = determinant(element, &coords, point);
+                        prop_assert!(found <= 1e-10 && (found - exact).abs() < 1e-10, "{name}: {found}, {exact}");
+                    }
+                    Some(fold) => prop_assert!(fold.determinant <= 1e-10 && least < 0.05, "{name}: {fold:?}, {least}"),
+                }
+                // The coefficients are those of the determinant.
+                let values = test.gradients.iter().map(|at| { let [a, b, c] = columns(at, &coords); triple(a, b, c) });
+                let polynomial = test.coefficients(values.collect());
+                let [x, y, z] = point.map(|u| powers(test.degree, u));
+                let n = x.len();
+                let sum = (0..n * n * n).map(|at| polynomial.all[at] * x[at % n] * y[at / n % n] * z[at / n / n]);
+                let exact = determinant(element, &coords, reference(test.shape, point));
+                prop_assert!((sum.sum::<f64>() - exact).abs() < 1e-11, "{name}: {exact}");
+                // Halves have the same polynomial: their corners are its values.
+                let corner = polynomial.half(0, 1).half(1, 0).all[0];
+                let exact = determinant(element, &coords, reference(test.shape, [0.5, 0.0, 0.0]));
+                prop_assert!((corner - exact).abs() < 1e-11, "{name}: {corner}, {exact}");
+            }
+        }
+
+        /// Elements that the cheap test lets pass have positive coefficients.
+        #[test]
+        fn the_cheap_test_is_on_the_safe_side(moves in prop::collection::vec(-1.0..1.0f64, 81), size in 0.0..0.06f64) {
+            for (element, name) in ElementType::volumes() {
+                let (test, coords) = (FoldTest::new(element), moved(element, &moves, size));
+                if test.is_clearly_positive(&coords, columns(&test.centre, &coords)) {
+                    let least = grid(7).map(|u| determinant(element, &coords, reference(test.shape, u)));
+                    prop_assert!(least.fold(f64::INFINITY, f64::min) > 0.0, "{name}");
+                }
+            }
+        }
+
+        /// The two tests of a trilinear hexahedron agree.
+        #[test]
+        fn trilinear_hexahedra_are_judged_as_by_their_own_test(coords in distorted_hex(), push in 0.0..2.0f64) {
+            let mut coords = coords;
+            (0..3).for_each(|d| coords[6][d] -= push * (coords[6][d] - coords[0][d]));
+            let test = FoldTest::new(ElementType::Hex8);
+            prop_assert_eq!(test.fold(&coords).is_some(), crate::element::fold(&coords).is_some());
+        }
+    }
+
+    #[test]
+    fn affine_elements_pass_the_cheap_test_and_mirrored_or_flat_ones_are_folded() {
+        for (element, name) in ElementType::volumes() {
+            let test = FoldTest::new(element);
+            let map = |scale: Vector| -> Vec<Vector> {
+                let x = |[x, y, z]: Vector| [x + 0.5 * y - 7.0, y + 0.25 * z, z - 0.5 * x];
+                element.reference_nodes().iter().map(|&xi| std::array::from_fn(|d| scale[d] * x(xi)[d])).collect()
+            };
+            for scale in [[1.0; 3], [1e-3, 1.0, 1e3]] {
+                let coords = map(scale);
+                assert!(test.is_clearly_positive(&coords, columns(&test.centre, &coords)), "{name}");
+            }
+            assert!(test.fold(&map([1.0, 1.0, -1.0])).is_some(), "{name}, mirrored");
+            assert!(test.fold(&map([1.0, 0.0, 1.0])).is_some(), "{name}, flat");
+            let mut unknown = map([1.0; 3]);
+            unknown[2][1] = f64::NAN;
+            assert!(test.fold(&unknown).is_some(), "{name}");
+        }
+    }
+}
