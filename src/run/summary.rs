@@ -211,18 +211,20 @@ mod tests {
         let mut deck = Deck::default();
         deck.cg.tolerance = Some(1e-7);
         let recomputed = Some(TrueResidual { residual: 3.0, solution: 5.0 });
-        let linear = SolveInfo { rhs: 4.0, recomputed, ..SolveInfo::default() };
+        let linear = SolveInfo { rhs: 4.0, target: 0.5, recomputed, ..SolveInfo::default() };
         let mut newton = Ended {
             info: NewtonInfo::default(),
             linear: Some(linear),
             stopped: None,
             symmetry: Symmetry { departure: 0.0, norm: 1.0 },
         };
-        let plain = Solved { target: 4e-7, residual: 3.0, solution: 5.0, rounding: 0.0 };
+        let plain = Solved { target: 0.5, residual: 3.0, solution: 5.0, rounding: 0.0 };
         assert_eq!(solved(&deck, &newton), [plain]);
         deck.matrix.values = Precision::F32;
         assert_eq!(solved(&deck, &newton), [Solved { rounding: 2f64.powi(-22), ..plain }]);
-        // A solve whose residual nobody computed.
+        // A solve of a given number of iterations, and one whose residual nobody computed.
+        newton.linear = Some(SolveInfo { target: -1.0, ..linear });
+        assert_eq!(solved(&deck, &newton)[0].target, 4e-7);
         newton.linear = Some(SolveInfo { recomputed: None, ..linear });
         assert!(solved(&deck, &newton)[0].residual.is_nan());
     }
