@@ -31,7 +31,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 39] = [
+pub const SETTINGS: [Setting; 40] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -50,6 +50,7 @@ pub const SETTINGS: [Setting; 39] = [
     setting("--variant", "fill.variant", ("flat", "\"flat\""), ("dmma", "\"dmma\"")),
     setting("--jacobian", "fill.jacobian", ("ad", "\"ad\""), ("analytic", "\"analytic\"")),
     setting("--newton-tolerance", "newton.tolerance", ("1e-5", "0.00001"), ("0.25", "0.25")),
+    setting("--forcing", "newton.forcing", ("adaptive", "\"adaptive\""), ("fixed", "\"fixed\"")),
     setting("--newton-max", "newton.max_iterations", ("33", "33"), ("7", "7")),
     setting("--cg-tolerance", "cg.tolerance", ("1e-4", "0.0001"), ("0.5", "0.5")),
     setting("--cg-max", "cg.max_iterations", ("44", "44"), ("77", "77")),

@@ -84,14 +84,17 @@ fn iterations_that_diverge_are_noted() {
     let poisson = "--problem poisson --nodes 9 --cg-iterations";
     let (code, _, err, _) = run(&format!("{poisson} 100"));
     assert_eq!((code, err.as_str()), (0, ""));
-    let (code, out, err, report) = run(&format!("{poisson} 2500"));
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(report["history"][0]["true_residual"].as_f64().unwrap() > 1e6, "{out}");
-    let line = err.lines().next().unwrap_or("");
-    assert!(
-        line.starts_with("note: cg.iterations (--cg-iterations): after 2500 iterations CG's true residual is "),
-        "{err}"
-    );
+    // How far rounding has carried CG by then, no one knows beforehand.
+    let diverged = [1500, 2000, 2300, 2400, 2500].map(|iterations| {
+        let (code, out, err, report) = run(&format!("{poisson} {iterations}"));
+        let residuals = ["residual", "true_residual"].map(|key| report["history"][0][key].as_f64());
+        let has_diverged = residuals[1].is_some_and(|last| Some(last) > residuals[0]);
+        let note =
+            format!("note: cg.iterations (--cg-iterations): after {iterations} iterations CG's true residual is ");
+        assert!(code != 0 || err.starts_with(&note) == has_diverged, "{out}{err}");
+        code == 0 && has_diverged
+    });
+    assert!(diverged.contains(&true));
 }
 
 /// Elements with a fold that Gauss points do not see, and nodes out of the box, are refused by name.

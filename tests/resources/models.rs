@@ -4,7 +4,7 @@ use super::{PEAK, USED, alone, printed};
 use minifenl::comm::{Communicator, Exchange, Map, Solo};
 use minifenl::element::ElementType;
 use minifenl::mesh::BoxPart;
-use minifenl::run::deck::{Choice, Nodes, Operator, Preset, ProblemKind};
+use minifenl::run::deck::{Choice, Nodes, Operator, Preconditioning, Preset, ProblemKind};
 use minifenl::run::forecast::{Choices, Forecast, STAGES, Sizes};
 use minifenl::run::{Deck, Job, silent, solution_on};
 use minifenl::solve::CgVariant;
@@ -101,6 +101,8 @@ impl Case {
         }
         (deck.cg.tolerance, deck.cg.variant) = (Some(0.5), Choice::Given(choices.variant));
         (deck.newton.tolerance, deck.run.triad) = (0.9, Some(false));
+        // Levels of multigrid, which the preset would take for many unknowns, are forecast elsewhere.
+        deck.cg.preconditioner = Choice::Given(Preconditioning::None);
         deck
     }
 
