@@ -126,6 +126,8 @@ fn both_presets_solve_on_four_ranks() {
     let [papers, fast] = reports.each_ref().map(|report| &report["strategies"]);
     assert_eq!(names(papers), ["map", "parallel", "scatter", "intrepid", "classic", "crs"]);
     assert_eq!(names(fast), ["gather", "serial", "colour", "fused", "classic", "symmetric"]);
+    let preconditioners = [papers, fast].map(|strategies| strategies["preconditioner"].as_str());
+    assert_eq!(preconditioners, [Some("none"), Some("mg")]);
     // Additions of elements at interfaces go to owned rows only, so that over all ranks there are those of one: 72 per element.
     assert_eq!(papers["fill_atomic_adds"], 72 * 51u64.pow(3));
     assert_eq!((&papers["fill_plain_adds"], &fast["fill_atomic_adds"]), (&0.into(), &0.into()));
@@ -135,7 +137,8 @@ fn both_presets_solve_on_four_ranks() {
         assert_eq!(reports[0][key], reports[1][key], "{key}");
     }
     let [papers, fast] = reports.each_ref().map(|report| report["error_l2"].as_f64().unwrap());
-    assert!((papers / fast - 1.0).abs() < 1e-5, "{papers} {fast}");
+    // Steps that are solved to another tolerance leave other algebraic errors.
+    assert!((papers / fast - 1.0).abs() < 1e-3, "{papers} {fast}");
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn pages_name_the_algorithms_of_the_papers() {
     let papers = deck(&["--input", concat!(env!("CARGO_MANIFEST_DIR"), "/inputs/papers.toml")]);
     let readme = rows(include_str!("../../../README.md"), "| phrase |");
     let flags = readme.iter().flat_map(|row| row[2].trim_matches('`').split(' ')).collect::<Vec<_>>();
-    assert_eq!(flags.len(), 2 * 7, "{flags:?}");
+    assert_eq!(flags.len(), 2 * 9, "{flags:?}");
     assert_eq!(deck(&flags), papers);
     let sample =
         "strategies  graph map, scan parallel, fill scatter, kernel intrepid, CG classic,\n            format crs,";
