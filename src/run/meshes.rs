@@ -46,20 +46,27 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(Bo
     boxes
 }
 
-/// Returns the deck with the preconditioner and the forcing terms of preset `fast` in place of `auto`: multigrid for many unknowns, unless
-/// the ranks leave too many of them to the last level. Depends on what all ranks know.
+/// Unknowns above which preset `fast` preconditions, and above which by multigrid, on a host and on a GPU. Below, a host solves in
+/// milliseconds and a GPU in one launch; the levels of a GPU cost more than they save up to about 100^3 nodes
+/// (docs/results/2026-11-24-multigrid.md).
+const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 1 << 20]];
+
+/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless the ranks leave too
+/// many of them to the last level; then Jacobi's. Depends on what all ranks know.
 pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
-    // A small system on a GPU is solved in one launch, and on a host in a few milliseconds.
-    let few = if S::SYNCHRONOUS { 1 << 16 } else { 1 << 17 };
+    let [some, many] = MANY[usize::from(!S::SYNCHRONOUS)];
     let dofs = deck.problem.kind.dofs() as u64;
-    let mut multigrid = deck.clone();
+    let (unknowns, mut deck) = (dofs * spec.node_count(), deck.clone());
     let is_auto = deck.cg.preconditioner == Choice::Auto && deck.run.preset == Preset::Fast;
-    if !is_auto || !deck.has_matrix() || deck.cg_iterations().is_some() || dofs * spec.node_count() <= few {
-        return multigrid;
+    if !is_auto || !deck.has_matrix() || deck.cg_iterations().is_some() || unknowns <= some {
+        return deck;
     }
-    multigrid.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
-    let last = coarse_boxes(&multigrid, spec, ranks).last().map(|(spec, _)| dofs * spec.node_count());
-    if last.is_some_and(|unknowns| unknowns <= MOST_INVERTED as u64) { multigrid } else { deck.clone() }
+    deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
+    let last = coarse_boxes(&deck, spec, ranks).last().map(|(spec, _)| dofs * spec.node_count());
+    if unknowns <= many || last.is_none_or(|unknowns| unknowns > MOST_INVERTED as u64) {
+        deck.cg.preconditioner = Choice::Given(Preconditioning::Jacobi);
+    }
+    deck
 }
 
 /// Makes the meshes of the coarser boxes, finest first. All ranks call it together.

@@ -49,6 +49,7 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     add("operator", &|r| r.strategies.operator.to_string());
     add("format", &|r| r.strategies.format.map_or(String::new(), |format| format.to_string()));
     add("cg", &|r| r.strategies.cg.clone());
+    add("preconditioner", &|r| r.strategies.preconditioner.to_string());
     add("halo", &|r| r.strategies.halo.clone().unwrap_or_default());
     add("deterministic", &|r| r.deterministic.to_string());
     add("newton_iterations", &|r| r.newton_iterations.to_string());

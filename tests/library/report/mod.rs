@@ -332,7 +332,8 @@ fn check_row(report: &Report) {
             (Some(row), _) => row.seconds.into(),
             (_, Some(axis)) => report.mesh.nodes[axis].into(),
             _ => match at.iter().find_map(|at| json.pointer(at)) {
-                Some(value) => value.clone(),
+                // The problem is a table, whose name is the column's value.
+                Some(value) => value.get("name").unwrap_or(value).clone(),
                 None => continue,
             },
         };
