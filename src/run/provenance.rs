@@ -20,7 +20,7 @@ use crate::comm::Communicator;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Provenance of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -102,9 +102,11 @@ impl Start {
         self.clock.elapsed().as_secs_f64()
     }
 
-    /// The date of the start in UTC, as `2026-11-22T13:00:05Z`.
-    pub fn date(&self) -> String {
-        date::rfc3339(self.wall)
+    /// The date of the start on the last rank to start, in UTC, as `2026-11-22T13:00:05Z`. Collective; the same on all ranks.
+    pub fn date(&self, comm: &dyn Communicator) -> String {
+        let mut seconds = [self.wall.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())];
+        comm.all_max(&mut seconds);
+        date::rfc3339(UNIX_EPOCH + Duration::from_secs_f64(seconds[0]))
     }
 }
 

@@ -109,7 +109,7 @@ pub fn strategies_on<S: Job>(
     progress(Event::Done);
     Ok(StrategyStudy {
         version: env!("CARGO_PKG_VERSION"),
-        date: start.date(),
+        date: start.date(comm),
         provenance: provenance(space, deck, comm, &start)?,
         device: space.device(),
         ranks: comm.size(),

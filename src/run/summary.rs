@@ -121,7 +121,7 @@ pub(super) fn report<S: Job>(
     Report {
         schema_version: SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION"),
-        date: start.date(),
+        date: start.date(*comm),
         problem: ProblemReport::new(deck, run.case.heat()),
         mesh: MeshReport {
             element: deck.mesh.element,
