@@ -1,4 +1,4 @@
-//! The meshes of a run: that of its box, and those of coarser boxes for a multigrid preconditioner.
+//! The meshes of a run: that of its box, and those of the coarser boxes of a multigrid preconditioner, which `fast` takes by size.
 
 use super::deck::{Choice, Preconditioning, Preset};
 use super::judged::on_host;
@@ -10,8 +10,6 @@ use crate::element::ElementType;
 use crate::mesh::{BoxPart, BoxParts, BoxSpec, Mesh};
 use crate::solve::MOST_INVERTED;
 
-/// Nodes of a box that is not coarsened any more.
-const FEW: u64 = 300;
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
 pub(super) fn made<S: Job>(
     space: &S,
@@ -31,6 +29,9 @@ pub(super) fn made<S: Job>(
     let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
     agree(comm, mesh.map_err(|error| error.in_stage("mesh", here(comm))))
 }
+
+/// Most nodes of a box that is not coarsened any more.
+const FEW: u64 = 300;
 
 /// Returns the coarser boxes of a multigrid preconditioner with their elements, finest first, as long as each rank owns nodes of them.
 pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(BoxSpec, ElementType)> {

@@ -43,6 +43,6 @@ pub use krylov::{
     Quotient, SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
     preconditioner_fn, symmetry, true_residual,
 };
-pub use multigrid::{Chebyshev, Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};
+pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes, newton_into};
 pub use reason::Reason;

@@ -42,8 +42,11 @@ impl<S: Staging + Spmv> Hierarchy<S> {
         Ok(Hierarchy { levels, bottom, smoothing })
     }
 
-    /// Prepares the inverse of the last level for operators whose inverse diagonals stand in the levels, and in the first call the
-    /// smoothers: the iterate of a nonlinear problem hardly changes the spectrum of D^-1 A, and an interval has a margin. `random` writes a vector with components of all eigenvectors to the owned items of a level's vector. Collective.
+    /// Inverts the last operator, and in the first call estimates the eigenvalues that the smoothers need. Collective.
+    ///
+    /// The caller has written the inverse diagonals of the operators to the levels. Later calls keep the estimates: the iterate of a
+    /// nonlinear problem hardly changes the spectrum of D^-1 A, and the interval has a margin. `random(level, vector)` writes
+    /// pseudo-random numbers to the owned items of a vector.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) where an operator is not positive definite; the failure of a device or of communication.
@@ -115,8 +118,9 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
             && self.operators.iter().all(|operator| operator.is_recordable())
     }
 
+    // One step is Jacobi's preconditioner, a pass over vectors.
     fn is_costly(&self) -> bool {
-        true
+        self.operators.len() > 1 || self.hierarchy.smoothing.degree > 1
     }
 
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {

@@ -10,7 +10,7 @@
 //! polynomial before and after, so that the cycle is symmetric positive definite. Without coarser levels the smoother is the whole
 //! preconditioner; of degree 1 that is Jacobi's.
 //!
-//! Cost of a cycle: 2 degree products per level, of which level l has about 8^-l of the unknowns, and the transfers.
+//! A cycle costs 2 x degree products on each level, and the transfers. Level l has about 8^-l of the unknowns.
 
 mod bottom;
 mod chebyshev;
@@ -20,7 +20,8 @@ mod lanczos;
 mod level;
 
 pub use bottom::MOST_INVERTED;
-pub use chebyshev::{Chebyshev, Smoothing};
+use chebyshev::Chebyshev;
+pub use chebyshev::Smoothing;
 pub use cycle::{Cycle, Hierarchy};
 pub use distributed_matrix::DistributedMatrix;
 pub use level::{Level, Transfer};

@@ -18,9 +18,9 @@ pub struct Part {
     pub neighbours: u64,
     /// Owned nodes with given values.
     pub fixed: u64,
-    /// Pairs of two nodes of which the first is owned and one of both has a given value.
+    /// Pairs of different nodes, the first owned, in which one node or both are fixed.
     pub cleared: u64,
-    /// Pairs of an element's nodes of which the first is owned, one element after the other.
+    /// Pairs of nodes of an element, the first owned, summed over the elements.
     pub corner_pairs: u64,
 }
 
