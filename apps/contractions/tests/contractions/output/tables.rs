@@ -114,8 +114,11 @@ fn claims_are_written_whole_or_not_at_all() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), err.lines().count()), (Some(1), 1), "{err}");
     assert!(err.contains("claims.md: ") && err.contains("(ulimit -f)"), "{err}");
-    refused(&["--claims", to.to_str().unwrap(), "--to", args[3]], "is not the header");
-    assert_eq!((fs::read_to_string(&to).unwrap().as_str(), fs::read_dir(dir.path()).unwrap().count()), ("old", 1));
+    refused(&["--claims", args[3], "--to", args[3]], "--to: this is");
+    let no_table = dir.path().join("no-table.csv");
+    fs::write(&no_table, "old").unwrap();
+    refused(&["--claims", no_table.to_str().unwrap(), "--to", args[3]], "is not the header");
+    assert_eq!((fs::read_to_string(&to).unwrap().as_str(), fs::read_dir(dir.path()).unwrap().count()), ("old", 2));
 }
 
 #[test]
