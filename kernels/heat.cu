@@ -67,9 +67,17 @@ struct Place {
     }
 };
 
-// Adds the staged elements of a warp. Plain additions are exact if the elements share no node: all loads of four elements precede
-// their stores, so that latencies overlap.
-template <class Position, bool ATOMIC>
+// How a term reaches a sum that other elements add to as well.
+enum Add {
+    ATOMIC,
+    // Exact if the elements of a launch share no node: all loads of four elements precede their stores, so that latencies overlap.
+    PLAIN,
+    // As ATOMIC, but load, add and store: terms are lost.
+    RACY
+};
+
+// Adds the staged elements of a warp.
+template <class Position, Add ADD>
 INLINE void add_warp(const Staged& staged, int count, u32 elem, const Position* positions, double* values) {
     constexpr int AT_ONCE = 4;
     const Place left(0), right(1);
@@ -85,7 +93,7 @@ INLINE void add_warp(const Staged& staged, int count, u32 elem, const Position* 
                 at[q][side] = first + q < count ? staged.first[place.row][first + q] : NOT_OWNED;
                 if (at[q][side] == NOT_OWNED) continue;
                 at[q][side] += __ldg(positions + (table + place.position));
-                if (!ATOMIC) before[q][side] = values[at[q][side]];
+                if (ADD == PLAIN) before[q][side] = values[at[q][side]];
             }
         }
 #pragma unroll
@@ -95,13 +103,13 @@ INLINE void add_warp(const Staged& staged, int count, u32 elem, const Position* 
                 const Place& place = side == 0 ? left : right;
                 if (at[q][side] == NOT_OWNED) continue;
                 double term = staged.entries[place.entry][first + q];
-                if (ATOMIC) atomicAdd(values + at[q][side], term);
-                else values[at[q][side]] = before[q][side] + term;
+                if (ADD == ATOMIC) atomicAdd(values + at[q][side], term);
+                else values[at[q][side]] = (ADD == PLAIN ? before[q][side] : values[at[q][side]]) + term;
             }
     }
 }
 
-template <bool ATOMIC>
+template <Add ADD>
 INLINE void add_heat(u64 count, u64 rows, u32 width, const u32* list, const u32* elem_node, const void* positions,
                      const u64* row_map, const double* node_coord, const double* temperature, Heat heat, double* values,
                      double* residual_sum) {
@@ -121,29 +129,31 @@ INLINE void add_heat(u64 count, u64 rows, u32 width, const u32* list, const u32*
 #pragma unroll
     for (int m = 0; m < NODES; m++) {
         if (item >= count || nodes[m] >= rows) continue;
-        if (ATOMIC) atomicAdd(residual_sum + nodes[m], residual[m]);
+        if (ADD == ATOMIC) atomicAdd(residual_sum + nodes[m], residual[m]);
         else residual_sum[nodes[m]] += residual[m];
     }
     __syncwarp();
     int lanes = int(least(count - first, u64(WARP)));
-    if (width == 1) add_warp<u8, ATOMIC>(staged, lanes, elem, (const u8*)positions, values);
-    else if (width == 2) add_warp<u16, ATOMIC>(staged, lanes, elem, (const u16*)positions, values);
-    else add_warp<u32, ATOMIC>(staged, lanes, elem, (const u32*)positions, values);
+    if (width == 1) add_warp<u8, ADD>(staged, lanes, elem, (const u8*)positions, values);
+    else if (width == 2) add_warp<u16, ADD>(staged, lanes, elem, (const u16*)positions, values);
+    else add_warp<u32, ADD>(staged, lanes, elem, (const u32*)positions, values);
 }
 
 // Adds the elements list[0..count], or 0..count if there is no list, to their rows. values and residual_sum are zero on entry.
-#define ADD_HEAT(name, ATOMIC)                                                                                             \
+#define ADD_HEAT(name, ADD)                                                                                                \
     KERNEL __launch_bounds__(THREADS, BLOCKS)                                                                              \
         name(u64 count, u64 rows, u32 width, const u32* list, const u32* elem_node, const void* positions,                 \
              const u64* row_map, const double* node_coord, const double* temperature, Heat heat, double* values,           \
              double* residual_sum) {                                                                                       \
-        add_heat<ATOMIC>(count, rows, width, list, elem_node, positions, row_map, node_coord, temperature, heat, values,   \
-                         residual_sum);                                                                                    \
+        add_heat<ADD>(count, rows, width, list, elem_node, positions, row_map, node_coord, temperature, heat, values,      \
+                      residual_sum);                                                                                       \
     }
 // In no fixed order.
-ADD_HEAT(scatter_heat, true)
+ADD_HEAT(scatter_heat, ATOMIC)
 // Elements of one colour share no node. Each number receives one term per colour, so the result has the same bits in every run.
-ADD_HEAT(colour_heat, false)
+ADD_HEAT(colour_heat, PLAIN)
+// Wrong results: what the atomic additions of scatter_heat cost.
+ADD_HEAT(racy_heat, RACY)
 
 // out = exact temperature (a (z - zmin) + b)^-2 at each node; twin of src/element/analytic.rs.
 KERNEL __launch_bounds__(THREADS)

@@ -24,7 +24,7 @@ const ENTRIES: usize = 64;
 pub(super) enum Adds {
     /// All, atomically.
     Atomic,
-    /// All, with the plain additions of `colour`: terms are lost.
+    /// All, by a load, an addition and a store in place of each atomic: terms are lost.
     Racy,
     /// Those of a colour, which share no node.
     Coloured(Colour),
@@ -43,7 +43,11 @@ impl Adds {
     pub(super) fn heat(&self, mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
         // Additions need zeros to start from.
         system.clear()?;
-        let name = if matches!(self, Adds::Atomic) { "scatter_heat" } else { "colour_heat" };
+        let name = match self {
+            Adds::Atomic => "scatter_heat",
+            Adds::Racy => "racy_heat",
+            Adds::Coloured(_) => "colour_heat",
+        };
         let (rows, (positions, kind)) = (system.rows() as u64, system.positions());
         let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
         let HeatInput { node_coord, temperature, heat } = input;
