@@ -4,7 +4,7 @@
 //! `cargo bench --bench element`
 
 use minifenl::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
-use minifenl::element::{Basis, BasisTables, ElementType, reference};
+use minifenl::element::{BasisTables, ElementType, reference};
 use minifenl::fill::{ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel, TableKernel, Wanted};
 use minifenl::fill::{IntrepidKernel, Workset, Worksets};
 use minifenl::mesh::{ElemNode, Mesh};
@@ -66,7 +66,7 @@ fn kernel<const ND: usize>(name: &str, kernel: &impl ElementKernel<ND>, elem_cou
 
 /// A table of a basis by the type of its elements.
 fn tables(element: ElementType) -> BasisTables {
-    Basis::new(element).at(&element.rule())
+    BasisTables::of(element)
 }
 
 /// The heat equation and elasticity on boxes of `cells`^3 cells.

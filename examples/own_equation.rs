@@ -1,7 +1,7 @@
 //! -laplace(u) = lambda e^u in a cube, u = 0 on its surface (Bratu's equation), by Newton's method on triquadratic hexahedra. What
 //! stands under the integral is written once, in Rust; host and GPU assemble it. Run: `cargo run --release --example own_equation`.
 
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::sparse::{CrsMatrix, Spmv};
 use minifenl::{Error, Result, comm::Solo, fill::*, graph, graph::Graph, mesh::Mesh, solve::*, space::*};
 
@@ -56,7 +56,7 @@ fn newton<S: CgSteps + Boundary + Spmv<f64>>(
 
 fn main() -> Result<()> {
     let (host, equation, element) = (Threads::new(allowed_cores())?, bratu::Bratu { lambda: 5.0 }, ElementType::Hex27);
-    let (mesh, tables) = (Mesh::of_box(element, [8; 3], [1.0; 3])?, Basis::new(element).at(&element.rule()));
+    let (mesh, tables) = (Mesh::of_box(element, [8; 3], [1.0; 3])?, BasisTables::of(element));
     let (table, coord) = (&mesh.elem_node, &mesh.node_coord);
     let graph = graph::build(&host, table, coord.len(), graph::Strategy::default())?;
     let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x == 0.0 || x == 1.0).into()).collect();

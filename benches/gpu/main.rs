@@ -23,7 +23,7 @@ use groups::Case;
 use minifenl::Result;
 use minifenl::comm::Solo;
 use minifenl::element::equations::Heat;
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationText};
 use minifenl::mesh::{Mesh, MeshSpace};
 use minifenl::run::{Chosen, Device};
@@ -205,8 +205,7 @@ fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
         (ElementType::Tet10, quadratic),
     ] {
         let mesh = Mesh::of_box(element, [cells; 3], [1.0; 3])?;
-        let (nodes, elems, tables) =
-            (mesh.node_coord.len(), mesh.elem_node.elem_count(), Basis::new(element).at(&element.rule()));
+        let (nodes, elems, tables) = (mesh.node_coord.len(), mesh.elem_node.elem_count(), BasisTables::of(element));
         let (elem_node, node_coord) = (&mesh.elem_node.upload(space)?, &space.upload(&mesh.node_coord)?);
         let graph = graph::build(space, elem_node, nodes, graph::Strategy::default())?;
         let (mut matrix, mut residual) = (CrsMatrix::zeros_on(space, graph.crs.clone())?, space.zeros(nodes)?);

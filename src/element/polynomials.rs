@@ -6,6 +6,7 @@
 //! One formula serves all types. The coefficients are multiples of 1/8, to which they are rounded, so that they are exact.
 
 use super::{ElementType, Rule};
+use crate::{Error, Result};
 use std::array;
 
 /// The basis functions of an element type.
@@ -16,9 +17,14 @@ pub struct Basis {
     coefficients: Vec<Vec<f64>>,
 }
 
+/// Largest departure of a rule's volume from that of the reference element, relative.
+const VOLUME: f64 = 1e-6;
+
 /// A basis and the geometry map tabulated at the points of a rule: what element loops read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BasisTables {
+    /// The element type.
+    pub element: ElementType,
     /// Nodes of the element.
     pub nodes: usize,
     /// phi_m at point p, `[p, m]`.
@@ -75,19 +81,49 @@ impl Basis {
         (0..self.exponents.len()).map(|m| array::from_fn(|axis| along[axis][m])).collect()
     }
 
-    /// Tabulates the basis at the points of a rule.
-    pub fn at(&self, rule: &Rule) -> BasisTables {
-        BasisTables {
-            nodes: self.exponents.len(),
-            values: rule.points.iter().flat_map(|&xi| self.values(xi)).collect(),
-            gradients: rule.points.iter().flat_map(|&xi| self.gradients(xi)).collect(),
-            weights: rule.weights.clone(),
-        }
-    }
-
     fn sums(&self, terms: &[f64]) -> Vec<f64> {
         let sum = |row: &Vec<f64>| row.iter().zip(terms).map(|(c, term)| c * term).sum();
         self.coefficients.iter().map(sum).collect()
+    }
+}
+
+impl BasisTables {
+    /// Tabulates the basis of an element type at the points of its own rule.
+    pub fn of(element: ElementType) -> Self {
+        Self::tabulated(element, &element.rule())
+    }
+
+    /// Tabulates the basis of an element type at the points of another rule, such as one of fewer points.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless the rule has a weight per point, and the weights add up to the volume of the reference element.
+    pub fn with_rule(element: ElementType, rule: &Rule) -> Result<Self> {
+        let (points, weights) = (rule.points.len(), rule.weights.len());
+        if points != weights {
+            return Err(Error::Invalid(format!(
+                "BasisTables::with_rule: the rule has {weights} weights, expected one for each of {points} points"
+            )));
+        }
+        let volume = |rule: &Rule| rule.weights.iter().sum::<f64>();
+        let (found, expected) = (volume(rule), volume(&element.rule()));
+        // NaN is refused, too.
+        if (found - expected).abs() <= VOLUME * expected {
+            return Ok(Self::tabulated(element, rule));
+        }
+        Err(Error::Invalid(format!(
+            "BasisTables::with_rule: the weights of the rule add up to {found:.6}, expected {expected:.6}, the volume of the reference {element}"
+        )))
+    }
+
+    fn tabulated(element: ElementType, rule: &Rule) -> Self {
+        let basis = Basis::new(element);
+        BasisTables {
+            element,
+            nodes: element.nodes(),
+            values: rule.points.iter().flat_map(|&xi| basis.values(xi)).collect(),
+            gradients: rule.points.iter().flat_map(|&xi| basis.gradients(xi)).collect(),
+            weights: rule.weights.clone(),
+        }
     }
 }
 
@@ -135,6 +171,32 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_of_another_shape_is_refused() {
+        let refused = |element: ElementType, rule: &Rule| match BasisTables::with_rule(element, rule) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        for (element, name) in ElementType::ALL {
+            for (other, of_other) in ElementType::ALL {
+                let message = refused(element, &other.rule());
+                let is_same_shape = element.shape() == other.shape();
+                assert_eq!(message.is_empty(), is_same_shape, "{name} with the rule of {of_other}: {message}");
+            }
+            assert_eq!(BasisTables::with_rule(element, &element.rule()).unwrap(), BasisTables::of(element), "{name}");
+        }
+        let message = refused(ElementType::Tet4, &ElementType::Hex8.rule());
+        assert!(
+            message.contains("add up to 8.000000, expected 0.166667, the volume of the reference tet4"),
+            "{message}"
+        );
+        let mut rule = ElementType::Tet4.rule();
+        rule.weights.pop();
+        assert!(refused(ElementType::Tet4, &rule).contains("has 3 weights, expected one for each of 4 points"));
+        rule.weights.push(f64::NAN);
+        assert!(refused(ElementType::Tet4, &rule).contains("add up to NaN"));
+    }
+
+    #[test]
     fn functions_sum_to_one_and_reproduce_coordinates_and_their_slopes() {
         for (element, name) in ElementType::ALL {
             let (basis, nodes, dim) = (Basis::new(element), element.reference_nodes(), element.dim());
@@ -173,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_tables_of_hexahedra_are_those_at_compile_time() {
-        let tables = Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule());
+        let tables = BasisTables::of(ElementType::Hex8);
         // Points of the rule run along x first from the last axis, those of the constant tables around the faces.
         let close = |a: f64, b: f64| (a - b).abs() < 1e-15;
         for p in 0..8 {

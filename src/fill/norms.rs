@@ -5,7 +5,7 @@
 //! ```
 //! Plain loops, once per run. Partial sums of fixed chunks of elements are added in order.
 
-use crate::element::{Basis, BasisTables, Fold, FoldTest, geometry};
+use crate::element::{BasisTables, Fold, FoldTest, geometry};
 use crate::error::check_length;
 use crate::fill::{FieldErrors, FieldOn, Sample};
 use crate::space::{HostMemory, HostSpace, try_collect};
@@ -71,7 +71,7 @@ pub(super) fn field_errors<S: HostSpace>(
     let nodes = on.elem_node.node_count();
     check_length("field_errors", "node_coord", on.node_coord.len(), nodes)?;
     check_length("field_errors", "field", field.len(), dofs * nodes)?;
-    let (tables, elems) = (Basis::new(on.element).at(&on.element.rule()), on.elem_node.elem_count());
+    let (tables, elems) = (BasisTables::of(on.element), on.elem_node.elem_count());
     let partial = |chunk: usize| {
         let mut errors = FieldErrors::default();
         for elem in chunk * CHUNK..elems.min((chunk + 1) * CHUNK) {

@@ -205,7 +205,7 @@ fn pieces(element: ElementType) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{Basis, geometry};
+    use crate::element::{BasisTables, geometry};
     use std::collections::BTreeMap;
 
     fn points(element: ElementType) -> [u64; 3] {
@@ -286,7 +286,7 @@ mod tests {
     fn elements_fill_the_box_and_none_is_folded() {
         for (element, name) in ElementType::volumes() {
             let mesh = Mesh::of_box(element, [3, 2, 4], [1.5, 1.0, 0.5]).unwrap();
-            let (tables, mut volume) = (Basis::new(element).at(&element.rule()), 0.0);
+            let (tables, mut volume) = (BasisTables::of(element), 0.0);
             for nodes in mesh.elem_node.iter() {
                 for (p, weight) in tables.weights.iter().enumerate() {
                     let gradients = &tables.gradients[p * tables.nodes..][..tables.nodes];

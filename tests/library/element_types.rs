@@ -2,7 +2,7 @@
 
 use minifenl::comm::Solo;
 use minifenl::element::equations::{Elasticity, Equation};
-use minifenl::element::{Analytic, Basis, ElementType};
+use minifenl::element::{Analytic, BasisTables, ElementType};
 use minifenl::fill::{Dirichlet, EquationKernel, Fill, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
@@ -39,7 +39,7 @@ fn solve<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
     let graph = nodes.with_dofs(&space, D).unwrap();
     let mut fill = Fill::<ND>::new(&space, Strategy::Gather, &graph).unwrap();
     let conditions = Dirichlet::new(&space, &graph.crs, &fixed).unwrap();
-    let tables = Basis::new(element).at(&element.rule());
+    let tables = BasisTables::of(element);
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; D * count]);
     let mut work = CgWorkspace::new(&space, D * count, D * count).unwrap();
     let mut steps = 0;

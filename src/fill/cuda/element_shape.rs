@@ -1,6 +1,6 @@
 //! Sizes of an element on a GPU and its basis tables for `kernels/equation.cu`.
 
-use crate::element::{Basis, BasisTables, ElementType};
+use crate::element::{BasisTables, ElementType};
 use crate::{Error, Result};
 
 /// Terms at a point: three axes and the value.
@@ -140,8 +140,7 @@ impl ElementShape {
 
 /// Whether these are the tables of an element at the points of its rule.
 pub(super) fn is_standard(element: ElementType, tables: &BasisTables) -> bool {
-    let (nodes, rule) = (element.reference_nodes().len(), element.rule());
-    (tables.nodes, tables.weights.len()) == (nodes, rule.weights.len()) && *tables == Basis::new(element).at(&rule)
+    tables.element == element && *tables == BasisTables::of(element)
 }
 
 /// Returns the ids of positions sorted by the third axis, then the second, then the first.
@@ -161,14 +160,13 @@ mod tests {
 
     #[test]
     fn shapes_are_tiles_of_nodes() {
-        let shape = |element: ElementType, symmetric: bool| {
-            ElementShape::new(1, symmetric, &Basis::new(element).at(&element.rule())).unwrap()
-        };
+        let shape =
+            |element: ElementType, symmetric: bool| ElementShape::new(1, symmetric, &BasisTables::of(element)).unwrap();
         let hex8 = shape(ElementType::Hex8, true);
         assert!(hex8.fused && hex8.entries() == 36 && hex8.padded() == 8);
         let hex27 = shape(ElementType::Hex27, true);
         assert!(!hex27.fused && (hex27.layers, hex27.padded(), hex27.tiles(), hex27.entries()) == (3, 27, 7, 378));
-        let tables = Basis::new(ElementType::Hex27).at(&ElementType::Hex27.rule());
+        let tables = BasisTables::of(ElementType::Hex27);
         let on_device = hex27.tables(&tables);
         let sizes = [27 * 27 * 4, 27, 9 * 9 * 3, 3 * 3 * 2, 27];
         assert_eq!(on_device.len(), sizes.iter().sum::<usize>());
@@ -186,7 +184,7 @@ mod tests {
         }
         assert_eq!(shape(ElementType::Hex27, false).tiles(), 10);
         let hex20 = shape(ElementType::Hex20, true);
-        let tables = Basis::new(ElementType::Hex20).at(&ElementType::Hex20.rule());
+        let tables = BasisTables::of(ElementType::Hex20);
         let on_device = hex20.tables(&tables);
         assert_eq!((hex20.layers, hex20.block, hex20.padded(), hex20.tiles()), (0, 7, 21, 7));
         assert_eq!(on_device.len(), 27 * 21 * 4 + 27);
@@ -197,7 +195,7 @@ mod tests {
             (tables.values[20], 0.0, tables.weights[0])
         );
         assert!(!shape(ElementType::Hex8, false).fused && shape(ElementType::Wedge6, false).fused);
-        let huge = BasisTables { nodes: 27, values: vec![], gradients: vec![], weights: vec![1.0; 64] };
+        let huge = BasisTables { weights: vec![1.0; 64], ..BasisTables::of(ElementType::Hex27) };
         assert!(ElementShape::new(1, true, &huge).unwrap_err().to_string().contains("the basis at the points"));
     }
 }

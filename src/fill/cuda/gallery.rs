@@ -17,7 +17,7 @@ use super::system::{check_tables, positions};
 use super::worksets::operand_bytes;
 use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method, gather};
 use crate::element::equations::{Heat, Model};
-use crate::element::{Analytic, Basis, BasisTables, ElementType};
+use crate::element::{Analytic, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::fill::{
@@ -72,7 +72,7 @@ pub(super) fn volume(element: ElementType) -> Result<BasisTables> {
         let message = format!("assembly: {element} has 2 dimensions, expected an element of 3");
         return Err(Error::Invalid(message));
     }
-    Ok(Basis::new(element).at(&element.rule()))
+    Ok(BasisTables::of(element))
 }
 
 /// Elements with so many stored numbers that have the bytes of `step` hexahedra of the heat equation.

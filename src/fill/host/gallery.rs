@@ -13,7 +13,7 @@ use super::kernel::{EquationKernel, Integrand, workset_bytes};
 use super::volumes::on_volume;
 use super::{Elements, Fill, FusedKernel, IntrepidKernel, TableKernel, Worksets};
 use crate::element::equations::{Heat, Model, ModelEquation};
-use crate::element::{Analytic, Basis, BasisTables, ElementType, HEX8_NODES};
+use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
     Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
@@ -69,7 +69,7 @@ fn of_element<S: HostSpace, const D: usize, const NN: usize, const ND: usize>(
     mut fill: Fill<ND>,
     worksets: impl FnOnce(&BasisTables) -> Result<Option<Arc<Worksets<D>>>>,
 ) -> Result<HostAssembly<S>> {
-    let (tables, elem_node) = (Basis::new(on.element).at(&on.element.rule()), on.elem_node.clone());
+    let (tables, elem_node) = (BasisTables::of(on.element), on.elem_node.clone());
     let (stored_bytes, additions, worksets) = (fill.stored_bytes(), fill.additions(space), worksets(&tables)?);
     let counted = worksets.clone();
     let calls = move || counted.as_ref().map_or(ContractionCalls::default(), |worksets| worksets.calls());

@@ -3,7 +3,7 @@
 use super::equations::{Bratu, Layered};
 use super::{difference, gpu};
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, Jacobian};
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationKernel, EquationText, Fill, Strategy};
 use minifenl::graph;
 use minifenl::mesh::Mesh;
@@ -29,7 +29,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
         .collect();
     let nodes = graph::build(&Serial, &mesh.elem_node, count, graph::Strategy::default()).unwrap();
     let graph = nodes.with_dofs(&Serial, D).unwrap();
-    let tables = Basis::new(element).at(&element.rule());
+    let tables = BasisTables::of(element);
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; D * count]);
     let mut fill = Fill::<ND>::new(&Serial, Strategy::Gather, &graph).unwrap();
@@ -106,7 +106,7 @@ fn other_sizes_are_refused() {
     let (elem_node, coord) = (mesh.elem_node.upload(&space).unwrap(), space.upload(&mesh.node_coord).unwrap());
     let text = EquationText::of(&Heat::new(1.0));
     let mut refused = |element: ElementType, unknowns: usize| {
-        let mut kernel = CudaEquationKernel::new(&space, &text, &Basis::new(element).at(&element.rule())).unwrap();
+        let mut kernel = CudaEquationKernel::new(&space, &text, &BasisTables::of(element)).unwrap();
         let solution = space.zeros(unknowns).unwrap();
         let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
         fill.assemble_equation(&space, &mut kernel, input, &mut matrix, &mut residual).unwrap_err().to_string()

@@ -4,7 +4,7 @@ use super::kept::Tool;
 use super::{COUNTED, DEFAULT, compiled, is_skipped};
 use crate::equations::{Drift, Energy};
 use minifenl::element::equations::{Diffusion, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::EquationText;
 use minifenl::space::Layout;
 use minifenl::space::cuda::Architecture;
@@ -18,14 +18,14 @@ fn equation_sources() -> Vec<(String, String)> {
     fn of(name: &str, text: &EquationText) -> Vec<(String, String)> {
         let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3);
         let source = |(element, _): (ElementType, _)| {
-            let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
-            let worksets = text.workset_source(&Basis::new(element).at(&element.rule()), Layout::Left).unwrap();
+            let source = text.source(&BasisTables::of(element)).unwrap();
+            let worksets = text.workset_source(&BasisTables::of(element), Layout::Left).unwrap();
             let apply = (format!("apply ({name}, {element})"), text.apply_source(element));
             let worksets = (format!("worksets ({name}, {element})"), worksets);
             [(format!("equation ({name}, {element})"), source), worksets, apply]
         };
         let hex8 = ElementType::Hex8;
-        let contraction = text.contraction_source(&Basis::new(hex8).at(&hex8.rule()));
+        let contraction = text.contraction_source(&BasisTables::of(hex8));
         let contraction = contraction.map(|source| (format!("contraction ({name})"), source));
         elements.flat_map(source).chain(contraction).collect()
     }

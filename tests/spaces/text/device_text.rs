@@ -5,7 +5,7 @@ use crate::equations::{Bratu, Layered};
 use minifenl::element::equations::{
     Diffusion, Elasticity, Equation, Field, Heat, Poisson, WaveDiffusion, WaveElasticity, automatic,
 };
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::EquationText;
 use minifenl::space::DeviceText;
 use minifenl::space::cuda::Architecture;
@@ -143,7 +143,7 @@ fn the_text_computes_what_rust_computes() {
 
 /// What NVRTC says of an equation's kernels on an element.
 fn compile(target: &Architecture, text: &EquationText, element: ElementType) -> Result<(), String> {
-    let source = text.source(&Basis::new(element).at(&element.rule())).unwrap();
+    let source = text.source(&BasisTables::of(element)).unwrap();
     target.compile("equation", &source).map(drop).map_err(|error| error.to_string())
 }
 

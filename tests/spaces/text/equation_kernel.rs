@@ -4,7 +4,7 @@
 
 use crate::equations::{Bratu, Energy, Layered};
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Wanted};
 use minifenl::mesh::ElemNode;
 use minifenl::space::DeviceText;
@@ -202,7 +202,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
 ) {
     let name = format!("{} on {element}", E::NAME);
     let (elem_node, coords, nodal) = distorted::<D>(element);
-    let tables = Basis::new(element).at(&element.rule());
+    let tables = BasisTables::of(element);
     let text = EquationText::of(equation);
     let source = text.source(&tables).unwrap();
     // The common header is CUDA's alone; the prelude states what of it the kernels need.

@@ -5,7 +5,7 @@ use super::equation_kernel::{ELEMS, PRELUDE, compiler, distorted, run};
 use crate::equations::{Energy, Layered};
 use minifenl::contraction::{Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector};
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
-use minifenl::element::{Basis, ElementType};
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Wanted};
 use minifenl::space::{DeviceText, Layout, Serial, View, ViewMut};
 
@@ -49,7 +49,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     element: ElementType,
 ) {
     let (elem_node, coords, nodal) = distorted::<D>(element);
-    let (tables, text) = (Basis::new(element).at(&element.rule()), EquationText::of(equation));
+    let (tables, text) = (BasisTables::of(element), EquationText::of(equation));
     let (points, numbers) = (tables.weights.len(), text.tables(&tables).unwrap());
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let mut expected = Box::new(ElementBatch::<ND>::ZERO);

@@ -4,7 +4,7 @@ use super::*;
 use crate::Error;
 use crate::element::equations::{Diffusion, Elasticity, Field, Heat, Jacobian, Poisson, Weak, WithJacobian};
 use crate::element::testing::{distorted_hex, temperatures};
-use crate::element::{Basis, ElementType, reference};
+use crate::element::{Basis, BasisTables, ElementType, reference};
 use crate::space::lanes::{LANES, Number};
 use proptest::prelude::*;
 use support::noise;
@@ -81,7 +81,7 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
             nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
         }
     }
-    let tables = Basis::new(element).at(&element.rule());
+    let tables = BasisTables::of(element);
     let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let (mut evaluate, mut out) =
         (kernel.evaluator(Wanted { matrix: true, residual: true }, 0..ELEMS).unwrap(), vec![ElementBatch::<ND>::ZERO]);
@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn the_heat_equation_on_hexahedra_is_the_reference(x in distorted_hex(), t in temperatures(), k in 0.1..5.0f64) {
         let elem_node = ElemNode::new((0..8).collect(), 8, 8).unwrap();
-        let (tables, heat) = (Basis::new(ElementType::Hex8).at(&ElementType::Hex8.rule()), Heat::new(k));
+        let (tables, heat) = (BasisTables::of(ElementType::Hex8), Heat::new(k));
         let nodal = t.map(|t| [t]);
         let kernel = EquationKernel::<1, 8, 8>::new(&heat, &tables, &elem_node, &x, &nodal).unwrap();
         let mut out = ElementBatch::ZERO;
@@ -159,7 +159,7 @@ proptest! {
 
 #[test]
 fn other_sizes_are_refused() {
-    let (tables, poisson) = (Basis::new(ElementType::Tet4).at(&ElementType::Tet4.rule()), Poisson { load: 1.0 });
+    let (tables, poisson) = (BasisTables::of(ElementType::Tet4), Poisson { load: 1.0 });
     let elem_node = ElemNode::new((0..4).collect(), 4, 4).unwrap();
     let refused = |error: Error| error.to_string();
     let new = EquationKernel::<1, 4, 5>::new(&poisson, &tables, &elem_node, &[[0.0; 3]; 4], &[[0.0]; 4]);

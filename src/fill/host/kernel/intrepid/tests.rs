@@ -1,7 +1,7 @@
 //! The kernel against [`EquationKernel`], whose tests compare it with the integral, for every equation and element type; and worksets.
 
 use super::*;
-use crate::element::Basis;
+use crate::element::BasisTables;
 use crate::element::ElementType;
 use crate::element::equations::{Diffusion, Elasticity, Field, Heat, Poisson, Weak};
 use crate::fill::host::EquationKernel;
@@ -46,7 +46,7 @@ fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equat
             nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
         }
     }
-    let tables = Basis::new(element).at(&element.rule());
+    let tables = BasisTables::of(element);
     let general = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let expected = batches(&general, &[0, ELEMS]);
     let has_value_terms = equation.has_value_terms();
@@ -117,14 +117,14 @@ fn every_equation_and_element_is_composed_of_contractions() {
 fn hex8(worksets: &Worksets<1>, work: impl FnOnce(Result<IntrepidKernel<'_, 1, 8, 8>>)) {
     let element = ElementType::Hex8;
     let elem_node = ElemNode::new((0..8).collect(), 8, 8).unwrap();
-    let (tables, coords) = (Basis::new(element).at(&element.rule()), element.reference_nodes().to_vec());
+    let (tables, coords) = (BasisTables::of(element), element.reference_nodes().to_vec());
     work(IntrepidKernel::new(&Heat::new(1.0), &tables, &elem_node, &coords, &[[1.0]; 8], worksets));
 }
 
 #[test]
 fn a_part_that_is_not_wanted_is_not_contracted() {
     let element = ElementType::Hex8;
-    let tables = Basis::new(element).at(&element.rule());
+    let tables = BasisTables::of(element);
     for (matrix, residual) in [(true, false), (false, true)] {
         let worksets = Worksets::new(&tables, 1, Workset::default(), 1).unwrap();
         let mut out = ElementBatch::ZERO;
@@ -143,7 +143,7 @@ fn a_part_that_is_not_wanted_is_not_contracted() {
 
 #[test]
 fn worksets_of_other_elements_missing_threads_and_memory_are_refused() {
-    let tables = |element: ElementType| Basis::new(element).at(&element.rule());
+    let tables = |element: ElementType| BasisTables::of(element);
     let of_tets = Worksets::new(&tables(ElementType::Tet4), 1, Workset::default(), 1).unwrap();
     hex8(&of_tets, |kernel| {
         let message = kernel.unwrap_err().to_string();
