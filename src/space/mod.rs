@@ -79,6 +79,9 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// Returns the items of an array, writable.
     fn slice_mut<T: Item>(array: &mut Self::Array<T>) -> &mut Self::Slice<T>;
 
+    /// Returns the number of items.
+    fn len<T: Item>(items: &Self::Slice<T>) -> usize;
+
     /// Returns the items as a slice if the host can read them where they are.
     fn on_host<T: Item>(_items: &Self::Slice<T>) -> Option<&[T]> {
         None
@@ -105,6 +108,10 @@ impl MemorySpace for HostMemory {
 
     fn slice_mut<T: Item>(array: &mut Vec<T>) -> &mut [T] {
         array
+    }
+
+    fn len<T: Item>(items: &[T]) -> usize {
+        items.len()
     }
 
     fn on_host<T: Item>(items: &[T]) -> Option<&[T]> {

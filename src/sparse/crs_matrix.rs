@@ -41,8 +41,11 @@ impl<V: Item> CrsMatrix<V> {
         Ok(CrsMatrix { graph: Arc::new(self.graph.upload(space)?), values: space.upload(&self.values)? })
     }
 
-    /// Returns the value at (row, column), or `None` if the graph has no such entry.
+    /// Returns the value at (row, column), or `None` if the graph has no such row or entry.
     pub fn get(&self, row: usize, column: u32) -> Option<V> {
+        if row >= self.graph.rows() {
+            return None;
+        }
         let position = self.graph.row(row).binary_search(&column).ok()?;
         Some(self.values[self.graph.row_range(row).start + position])
     }

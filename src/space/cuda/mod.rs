@@ -75,6 +75,10 @@ impl MemorySpace for CudaMemory {
     fn slice_mut<T: Item>(array: &mut CudaArray<T>) -> &mut CudaArray<T> {
         array
     }
+
+    fn len<T: Item>(items: &CudaArray<T>) -> usize {
+        items.len()
+    }
 }
 
 /// A stream of a GPU as an execution space. Kernels run in the order of their launch, concurrently with other streams.

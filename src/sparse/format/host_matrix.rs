@@ -56,11 +56,11 @@ impl<S: HostSpace> HostMatrix<S> {
         &mut self.crs
     }
 
-    /// Returns the matrix as products read it. Its values are those of the last [`update`](Formats::update).
+    /// Returns the matrix as products read it: in its storage after an [`update`](Formats::update), as it is assembled before.
     pub fn operator(&self) -> &dyn Operator<S> {
         match &self.copy {
-            Some(copy) => &**copy,
-            None => &self.crs,
+            Some(copy) if self.copied.is_some() => &**copy,
+            _ => &self.crs,
         }
     }
 }

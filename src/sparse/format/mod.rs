@@ -43,7 +43,7 @@ pub trait Formats: Blas {
     /// A matrix in a storage format, whose values are assembled.
     type Matrix: Debug;
 
-    /// Returns the matrix as products read it: the values of the last [`update`](Self::update).
+    /// Returns the matrix as products read it, after an [`update`](Self::update) since its assembly.
     fn operator(matrix: &Self::Matrix) -> &dyn Operator<Self>;
 
     /// Returns the matrix with values in f64, where products read rounded ones.

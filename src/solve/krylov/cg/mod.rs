@@ -43,7 +43,7 @@ use workspace::{REFRESH, REPLACEMENTS};
 use super::{Identity, Preconditioner, SolveInfo};
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
-use crate::space::Slice;
+use crate::space::{MemorySpace, Slice};
 use crate::{Error, Result};
 use solve::Solve;
 use std::borrow::Borrow;
@@ -61,7 +61,8 @@ use std::collections::VecDeque;
 /// # Errors
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] if p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity, each with
 /// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
-/// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve.
+/// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve. Before the solve [`Error::Shape`] unless x and b have an item
+/// per row or per column of the operator and the workspace was made for its sizes, [`Error::Invalid`] for a tolerance that is NaN.
 pub fn cg<S, M, B>(
     space: &S,
     system: &mut LinearSystem<'_, S, M, B>,
@@ -110,6 +111,7 @@ where
 impl<S: CgSteps> Solve<'_, S> {
     /// The solve from the first norm to its numbers.
     fn run(mut self, params: CgParams, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+        self.check(params)?;
         let Solve { space, n, a, m, comm, work, .. } = &mut self;
         if !m.is_identity() {
             work.precondition(space, *n, a.columns())?;
@@ -136,6 +138,31 @@ impl<S: CgSteps> Solve<'_, S> {
             return Ok(SolveInfo { variant: self.work.variant, ..info });
         }
         Ok(self.counted(info))
+    }
+
+    /// Refuses vectors and a workspace of other sizes than the operator's, and a tolerance that is no number.
+    fn check(&self, params: CgParams) -> Result<()> {
+        let sizes @ [rows, columns] = [self.n, self.a.columns()];
+        for (array, len) in [("x", S::Memory::len(&*self.x)), ("rhs", S::Memory::len(self.b))] {
+            // With or without room for ghosts.
+            if !sizes.contains(&len) {
+                return Err(Error::length("cg", array, len, rows));
+            }
+        }
+        let actual = self.work.sizes();
+        if actual != sizes {
+            let (actual, expected) = (actual.to_vec(), vec![rows, columns]);
+            return Err(Error::Shape {
+                operation: "cg",
+                array: "work (rows and columns of its operator)",
+                actual,
+                expected,
+            });
+        }
+        if params.tolerance.is_nan() {
+            return Err(Error::Invalid("cg: the tolerance is NaN; expected a number".into()));
+        }
+        Ok(())
     }
 
     /// Adds variant and number of all-reduces to the numbers of a solve.

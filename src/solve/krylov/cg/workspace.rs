@@ -83,6 +83,11 @@ impl<S: CgSteps> CgWorkspace<S> {
         })
     }
 
+    /// Returns rows and columns of the operators that the workspace is for.
+    pub(super) fn sizes(&self) -> [usize; 2] {
+        [&self.q, &self.p].map(|vector| S::Memory::len(S::Memory::slice(vector)))
+    }
+
     /// Returns the numbers of a solve that ended with an error common to all ranks, such as
     /// [`Error::NotConverged`](crate::Error::NotConverged).
     pub fn stopped(&self) -> Option<SolveInfo> {

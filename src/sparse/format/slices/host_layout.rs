@@ -248,7 +248,7 @@ fn check_balance(found: &[Found]) -> Result<()> {
         return Ok(());
     }
     Err(Error::Invalid(format!(
-        "matrix.format (--format) symmetric: the matrix is not symmetric: {below} entries below the diagonal, {above} above it; \
+        "format symmetric: the matrix is not symmetric: {below} entries below the diagonal, {above} above it; \
          choose crs or pattern"
     )))
 }

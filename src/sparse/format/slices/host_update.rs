@@ -98,7 +98,7 @@ fn not_symmetric(a: &CrsMatrix, pair: usize) -> Error {
     let (row, column) = (pair / a.graph().columns(), pair % a.graph().columns());
     let [lower, upper] = [(row, column), (column, row)].map(|(i, j)| a.get(i, j as u32).unwrap_or(0.0));
     Error::Invalid(format!(
-        "matrix.format (--format) symmetric: the matrix is not symmetric: entry ({row}, {column}) is {lower:e}, entry ({column}, {row}) is \
+        "format symmetric: the matrix is not symmetric: entry ({row}, {column}) is {lower:e}, entry ({column}, {row}) is \
          {upper:e}; choose crs or pattern"
     ))
 }

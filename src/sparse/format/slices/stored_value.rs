@@ -86,7 +86,7 @@ pub(in crate::sparse::format) fn not_stored(a: &CrsMatrix, entry: usize) -> Erro
     let row = a.graph().row_map().partition_point(|&end| end as usize <= entry) - 1;
     let (column, value) = (a.graph().entries()[entry], a.values()[entry]);
     Error::Invalid(format!(
-        "matrix.values (--matrix) f32: entry ({row}, {column}) is {value:e}, which single precision cannot hold; expected 0 or \
+        "values f32: entry ({row}, {column}) is {value:e}, which single precision cannot hold; expected 0 or \
          magnitudes from {:e} to {:e}; choose f64",
         f32::MIN_POSITIVE,
         f32::MAX
