@@ -152,7 +152,15 @@ mod tests {
         let mut rhs = vec![1.0, 2.0];
         let refused = conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[1.0; 2]).unwrap_err().to_string();
         assert!(refused.contains("row 0 is fixed and has no diagonal entry"), "{refused}");
-        assert_eq!((matrix.values(), rhs), (&vec![3.0, 4.0], vec![1.0, 2.0]));
+        assert_eq!((matrix.values(), &rhs), (&vec![3.0, 4.0], &vec![1.0, 2.0]));
+        let diagonal = Arc::new(CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2).unwrap());
+        let conditions = Dirichlet::new(&Serial, &diagonal, &[1, 0]).unwrap();
+        for value in [0.0, f64::NAN] {
+            let mut matrix = CrsMatrix::new(diagonal.clone(), vec![value, 4.0]).unwrap();
+            let refused = conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[1.0; 2]).unwrap_err().to_string();
+            assert!(refused.contains(&format!("row 0 is fixed and its diagonal entry is {value}")), "{refused}");
+            assert_eq!((matrix.values()[1], &rhs), (4.0, &vec![1.0, 2.0]));
+        }
     }
 
     /// More than two chunks of rows, with fixed rows at the ends of chunks, against the definition.

@@ -6,7 +6,7 @@ use super::runs;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
 use crate::graph::{CooIndex, NodeElem, Positions, Slots};
-use crate::space::{HostSpace, Item};
+use crate::space::{HostSpace, Item, admit};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use std::sync::Arc;
@@ -123,6 +123,8 @@ impl Coo {
         input: &Slots<'_, impl CooIndex, impl CooIndex>,
         ignores: bool,
     ) -> Result<Self> {
+        // Offsets twice and lengths, which are not all touched when the next of them is admitted.
+        admit("rows of index pairs", 20 * (rows + 1))?;
         let lists = NodeElem::of_slots(space, rows, input)?;
         let (graph, positions, bounds) = unite(space, &lists, columns, input)?;
         Ok(Coo {

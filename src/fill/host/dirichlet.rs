@@ -23,7 +23,7 @@ impl Dirichlet {
     ///
     /// # Errors
     /// [`Error::Shape`] when `rhs` has fewer items than rows or `values` another number of items than columns. [`Error::Invalid`]
-    /// when the matrix is on another graph, or a fixed row has no diagonal entry; nothing is changed then.
+    /// when the matrix is on another graph, or the diagonal entry of a fixed row is missing, 0 or NaN; nothing is changed then.
     pub fn apply_with<S: HostSpace>(
         &self,
         space: &S,
@@ -42,6 +42,12 @@ impl Dirichlet {
             let diagonal = matrix.get(row as usize, row).ok_or_else(|| {
                 Error::Invalid(format!("{NAME}: row {row} is fixed and has no diagonal entry; expected one"))
             })?;
+            if diagonal.is_nan() || diagonal == 0.0 {
+                return Err(Error::Invalid(format!(
+                    "{NAME}: row {row} is fixed and its diagonal entry is {diagonal}; expected another number, which multiplies the \
+                     imposed value"
+                )));
+            }
             imposed.push(diagonal * values[row as usize]);
         }
         // Entries are listed in the order of their rows.
