@@ -72,12 +72,12 @@ pub enum Error {
         /// The other node.
         column: usize,
     },
-    /// A coordinate map folds an element: the Jacobian determinant is not positive at some point, or cannot be shown to be.
+    /// An element is folded, inverted or flat: the Jacobian determinant is not positive at some point, or cannot be shown to be.
     #[error(
         "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} {place}; expected > 0 everywhere"
     )]
     Folded {
-        /// Element id, global if the caller has global ids.
+        /// Element id, global if the caller has global ids; a kernel's own table numbers its elements from 0.
         element: u64,
         /// Where the determinant is not positive.
         place: FoldPlace,
@@ -186,6 +186,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// Location in an element where the Jacobian determinant is not positive.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FoldPlace {
+    /// At a point of the cubature rule.
+    #[error("at cubature point {0}")]
+    Point(usize),
     /// At a corner, numbered as in the element-node table.
     #[error("at corner {0}")]
     Corner(usize),

@@ -1,6 +1,7 @@
-//! Checks that a matrix is on the graph of a plan.
+//! Checks that a matrix and a kernel's elements are those of the graph of a plan.
 
 use crate::graph::ElemGraph;
+use crate::mesh::ElemNode;
 use crate::space::MemorySpace;
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
@@ -36,6 +37,32 @@ pub(super) fn check_elements<M: MemorySpace>(
     Err(Error::Invalid(format!(
         "{operation}: the positions of the graph's elements are in another pattern: {expected}"
     )))
+}
+
+/// Refuses a kernel whose element-node table is not that of the plan, whose dofs may be several per node. Costs nothing for a copy of
+/// the table with one dof per node, and a pass over both tables otherwise.
+pub(super) fn check_table(operation: &'static str, of_kernel: &ElemNode, of_plan: &ElemNode) -> Result<()> {
+    if of_kernel.is_copy_of(of_plan) {
+        return Ok(());
+    }
+    let sizes = |table: &ElemNode, dofs| vec![table.elem_count(), dofs * table.nodes_per_elem()];
+    let dofs = of_plan.nodes_per_elem() / of_kernel.nodes_per_elem().max(1);
+    let (actual, expected) = (sizes(of_kernel, dofs), sizes(of_plan, 1));
+    if actual != expected {
+        return Err(Error::Shape { operation, array: "kernel (elements and their dofs)", actual, expected });
+    }
+    let differs = |(nodes, ids): (&[u32], &[u32])| {
+        nodes.iter().zip(ids.chunks_exact(dofs)).any(|(&node, ids)| ids[0] as usize != dofs * node as usize)
+    };
+    match of_kernel.iter().zip(of_plan.iter()).position(differs) {
+        None => Ok(()),
+        Some(elem) => Err(Error::Invalid(format!(
+            "{operation}: the kernel has other elements than the graph: element {elem} has the nodes {:?}, in the graph the dofs {:?}; \
+             expected the element-node table from which the graph was built",
+            first(of_kernel.elem(elem)),
+            first(of_plan.elem(elem)),
+        ))),
+    }
 }
 
 /// Refuses a graph of other sizes: rows, columns, entries.

@@ -139,6 +139,11 @@ impl<M: MemorySpace> ElemNode<M> {
         &self.nodes
     }
 
+    /// Returns whether both are copies of one table.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.nodes, &other.nodes)
+    }
+
     /// Returns the number of elements.
     pub fn elem_count(&self) -> usize {
         self.elem_count

@@ -10,6 +10,7 @@ mod element_types;
 mod fuzz;
 #[cfg_attr(not(all(feature = "cli", feature = "num-complex", feature = "sprs")), allow(dead_code))]
 mod memory;
+mod misuse;
 mod partition;
 #[cfg(feature = "cli")]
 mod report;

@@ -55,6 +55,7 @@ proptest! {
                 prop_assert!(value <= 0.0 && (value - determinant(&coords, point)).abs() < 1e-13);
             }
             // Only what is nearly folded stays open.
+            Some((FoldPlace::Point(_), _)) => prop_assert!(false, "not at points of a rule"),
             Some((FoldPlace::Around(_), value)) => prop_assert!(value <= 0.0 && least < 0.01, "{least}"),
         }
     }

@@ -49,8 +49,9 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
     /// Borrows an equation, basis tables, and coordinates and unknowns of all nodes.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`](crate::Error::Invalid) unless
-    /// `ND` is `D NN`.
+    /// [`Error::Shape`](crate::Error::Shape) unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`](crate::Error::Invalid) for
+    /// elements of two dimensions, and unless `ND` is `D NN`. Assembly fails with [`Error::Folded`](crate::Error::Folded) where det J is
+    /// not positive at a point: for nodes in an order other than that of VTK, flat elements and NaN.
     pub fn new<E: Equation<D>>(
         equation: &'a E,
         tables: &'a BasisTables,
@@ -81,10 +82,11 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Equ
             }
         }
         let mut scratch = Scratch { right: left.clone(), left, points: vec![AtPoint::ZERO; weights.len()] };
-        Ok(Box::new(move |batch, out| {
-            evaluate(self, batch, &mut scratch, out);
-            Ok(())
-        }))
+        Ok(Box::new(move |batch, out| evaluate(self, batch, &mut scratch, out)))
+    }
+
+    fn elem_node(&self) -> Option<&ElemNode> {
+        Some(self.integrand.elem_node)
     }
 }
 
@@ -96,7 +98,7 @@ fn evaluate<const D: usize, const NN: usize, const ND: usize>(
     elems: Range<usize>,
     scratch: &mut Scratch<NN, D>,
     out: &mut ElementBatch<ND>,
-) {
+) -> Result<()> {
     match_target! {
         "x86_64+avx512f" => batch::<4, 4, true, D, NN, ND>(kernel, elems, scratch, out),
         "x86_64+fma" => batch::<4, 2, true, D, NN, ND>(kernel, elems, scratch, out),
@@ -110,11 +112,11 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
     elems: Range<usize>,
     scratch: &mut Scratch<NN, D>,
     out: &mut ElementBatch<ND>,
-) {
+) -> Result<()> {
     let Scratch { left, right, points } = scratch;
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
-        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, (&mut *left, kernel.terms));
+        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, (&mut *left, kernel.terms))?;
         kernel.integrand.equation.linearise(points);
         for c in 0..D {
             for d in if kernel.symmetric { c } else { 0 }..D {
@@ -140,6 +142,7 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
             }
         }
     }
+    Ok(())
 }
 
 /// right[(p, k), n] = sum_j slopes[p][k, j] left[(p, j), n]

@@ -6,6 +6,7 @@ use super::gather::{Elements, Gathered};
 use super::{BatchPart, ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
 use crate::element::{self, HEX8_NODES};
+use crate::mesh::ElemNode;
 use crate::space::lanes::HALF_LANES;
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -30,6 +31,10 @@ impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
             evaluate(&self.elements, batch, out);
             Ok(())
         }))
+    }
+
+    fn elem_node(&self) -> Option<&ElemNode> {
+        Some(self.elements.elem_node)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{Error, LocalOrdinal, Result};
 /// The mesh data from which element kernels compute; borrowed and cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements<'a> {
+    pub(super) elem_node: &'a ElemNode,
     /// Nodes of each element.
     table: &'a [[LocalOrdinal; HEX8_NODES]],
     node_coord: &'a [[f64; DIM]],
@@ -27,7 +28,8 @@ pub(super) struct Gathered<const FUSED: bool, const WIDTH: usize> {
 }
 
 impl<'a> Elements<'a> {
-    /// Borrows trilinear hexahedra with coordinates and temperatures of every node of the table.
+    /// Borrows trilinear hexahedra with coordinates and temperatures of every node of the table. The kernels of these elements do not
+    /// look at the sign of det J.
     ///
     /// # Errors
     /// [`Error::Shape`] unless each array has one item per node of the table; [`Error::Invalid`] unless elements have 8
@@ -40,7 +42,7 @@ impl<'a> Elements<'a> {
             return Err(Error::Invalid(format!("element kernel: elements have {nodes} nodes, expected {HEX8_NODES}")));
         }
         let table = elem_node.as_slice().as_chunks().0;
-        Ok(Elements { table, node_coord, solution, heat })
+        Ok(Elements { elem_node, table, node_coord, solution, heat })
     }
 
     /// Gathers `WIDTH` elements from `first` on; lanes past `end` repeat the last element.

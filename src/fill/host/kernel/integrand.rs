@@ -9,14 +9,15 @@ use crate::error::check_length;
 use crate::fill::host::any_equation::{AnyEquation, AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
-use crate::{Error, Result};
+use crate::{Error, FoldPlace, Result};
+use std::ops::Range;
 
 /// An equation of `D` unknowns per node with the mesh data that its kernels read; borrowed and cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::fill::host) struct Integrand<'a, const D: usize> {
     pub equation: &'a dyn AnyEquation<D>,
     pub tables: &'a BasisTables,
-    elem_node: &'a ElemNode,
+    pub elem_node: &'a ElemNode,
     node_coord: &'a [[f64; DIM]],
     /// `[node][component]`.
     solution: &'a [[f64; D]],
@@ -37,14 +38,20 @@ impl<'a, const D: usize> Integrand<'a, D> {
     /// Checks the arrays for the kernel `name` of elements with `nodes` nodes and `dofs` dofs.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless tables and elements have `nodes` nodes and each array has one item per node; [`Error::Invalid`] unless
-    /// `dofs` is `D` times `nodes`.
+    /// [`Error::Shape`] unless tables and elements have `nodes` nodes and each array has one item per node; [`Error::Invalid`] for
+    /// elements of two dimensions, and unless `dofs` is `D` times `nodes`.
     pub fn check(&self, name: &'static str, nodes: usize, dofs: usize) -> Result<()> {
         let node_count = self.elem_node.node_count();
         check_length(name, "tables (nodes)", self.tables.nodes, nodes)?;
         check_length(name, "elem_node (nodes per element)", self.elem_node.nodes_per_elem(), nodes)?;
         check_length(name, "node_coord", self.node_coord.len(), node_count)?;
         check_length(name, "solution", self.solution.len(), node_count)?;
+        let element = self.tables.element;
+        if element.dim() != DIM {
+            return Err(Error::Invalid(format!(
+                "{name}: `tables` are of {element}, expected an element of {DIM} dimensions"
+            )));
+        }
         if dofs != D * nodes {
             return Err(Error::Invalid(format!("{name}: {dofs} dofs per element, expected {D} x {nodes}")));
         }
@@ -53,6 +60,9 @@ impl<'a, const D: usize> Integrand<'a, D> {
 
     /// Computes fields and w det J at the points of `WIDTH` elements from `first` on, and the gradients d phi_m / d x_k at point p,
     /// `gradients[terms p + k][m]`. Lanes behind the last element repeat it.
+    ///
+    /// # Errors
+    /// [`Error::Folded`] where a determinant is not positive.
     #[inline(always)]
     pub(super) fn fields<const FUSED: bool, const NN: usize>(
         &self,
@@ -60,7 +70,7 @@ impl<'a, const D: usize> Integrand<'a, D> {
         end: usize,
         points: &mut [AtPoint<D>],
         (gradients, terms): (&mut [[Plain; NN]], usize),
-    ) {
+    ) -> Result<()> {
         let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
         let (mut coords, mut nodal) = ([[zero; DIM]; NN], [[zero; D]; NN]);
         for lane in 0..WIDTH {
@@ -81,6 +91,10 @@ impl<'a, const D: usize> Integrand<'a, D> {
             let (phi, reference) = (&values[p], &slopes[p]);
             let jacobian = geometry::jacobian(&coords, reference);
             let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
+            // False for NaN; without branches between lanes.
+            if !determinant.0.iter().fold(true, |all, &determinant| all & (determinant > 0.0)) {
+                return Err(folded(first..end, p, &determinant.0));
+            }
             let physical = geometry::transform(&inverse, reference);
             let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
             for m in 0..NN {
@@ -100,5 +114,14 @@ impl<'a, const D: usize> Integrand<'a, D> {
             point.u = u.map(|u| Field { grad: u.grad.map(plain), value: plain(u.value) });
             point.measure = plain(determinant * Lanes::splat(self.tables.weights[p]));
         }
+        Ok(())
     }
+}
+
+/// The error for the first lane whose determinant at point `p` is not positive; lanes behind the last element repeat it.
+#[cold]
+fn folded(elems: Range<usize>, p: usize, determinants: &[f64; WIDTH]) -> Error {
+    let lane = determinants.iter().position(|&determinant| determinant.is_nan() || determinant <= 0.0).unwrap_or(0);
+    let element = (elems.start + lane).min(elems.end - 1) as u64;
+    Error::Folded { element, place: FoldPlace::Point(p), determinant: determinants[lane] }
 }

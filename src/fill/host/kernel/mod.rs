@@ -21,6 +21,7 @@ pub use table::TableKernel;
 use crate::Result;
 use crate::element::{HEX8_NODES, SymmetricSink};
 use crate::fill::Wanted;
+use crate::mesh::ElemNode;
 use crate::space::lanes::{LANES, Lanes};
 use std::ops::Range;
 
@@ -98,6 +99,12 @@ pub trait ElementKernel<const NN: usize>: Sync {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the working memory is not available.
     fn evaluator(&self, wanted: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, NN>>;
+
+    /// Returns the element-node table that the kernel reads, if it reads one. [`Fill`](crate::fill::Fill) refuses other elements
+    /// than those of its graph.
+    fn elem_node(&self) -> Option<&ElemNode> {
+        None
+    }
 }
 
 /// Fills a batch with elements. Strategies are compiled once for all kernels: a call per batch costs nothing beside its elements.

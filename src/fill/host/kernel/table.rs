@@ -18,6 +18,7 @@ use crate::Result;
 use crate::element::cubature::HEX8_POINTS;
 use crate::element::equations::Heat;
 use crate::element::{DIM, HEX8, HEX8_NODES, geometry};
+use crate::mesh::ElemNode;
 use crate::space::lanes::{HALF_LANES, LANES, Lanes, Number};
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -134,6 +135,10 @@ impl ElementKernel<HEX8_NODES> for TableKernel<'_> {
             evaluate(&self.elements, batch, out);
             Ok(())
         }))
+    }
+
+    fn elem_node(&self) -> Option<&ElemNode> {
+        Some(self.elements.elem_node)
     }
 }
 

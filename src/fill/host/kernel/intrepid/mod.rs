@@ -99,36 +99,46 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
         local: &mut [[Plain; NN]],
         work: &mut Workspace<D>,
     ) -> Result<()> {
-        let (worksets, tables) = (self.worksets, self.integrand.tables);
-        let (cells, np) = (elems.len().next_multiple_of(LANES), tables.weights.len());
-        operands::<D, NN>(&self.integrand, self.terms, elems, local, work);
-        let (vectors, scalars) = ([cells, NN, np, DIM], [cells, NN, np]);
-        let g = work.gradients.view([0; 3], [0, 1, 2, 3], vectors)?;
-        let phi = work.phi.view([0; 3], [0, 1, 2], scalars)?;
-        for c in 0..D {
-            for pair in if wanted.matrix { D * c..D * (c + 1) } else { 0..0 } {
-                let right = work.right.view([pair * NN, 0, 0], [0, 1, 2, 3], vectors)?;
-                let mut out = work.matrix.view_mut([pair, 0, 0], [0, 2, 3], [cells, NN, NN])?;
-                worksets.count(Contraction::FieldFieldVector);
-                field_field_vector(&Serial, &g, &right, &mut out, Sum::Overwrite)?;
-                if self.terms != Terms::Gradients {
-                    let weighted = work.weighted.view([pair * NN, 0, 0], [0, 1, 2], scalars)?;
-                    worksets.count(Contraction::FieldFieldScalar);
-                    field_field_scalar(&Serial, &phi, &weighted, &mut out, Sum::Into)?;
-                }
-            }
-            if wanted.residual {
-                let flux = work.weak.view([0, 0, c], [0, 2, 1], [cells, np, DIM])?;
-                let source = work.weak.view([DIM, 0, c], [0, 2], [cells, np])?;
-                let mut out = work.residual.view_mut([c, 0, 0], [0, 2], [cells, NN])?;
-                worksets.count(Contraction::DataFieldVector);
-                data_field_vector(&Serial, &flux, &g, &mut out, Sum::Overwrite)?;
-                worksets.count(Contraction::DataFieldScalar);
-                data_field_scalar(&Serial, &source, &phi, &mut out, Sum::Into)?;
+        let sizes = [elems.len().next_multiple_of(LANES), NN, self.integrand.tables.weights.len()];
+        operands::<D, NN>(&self.integrand, self.terms, elems, local, work)?;
+        contract(self.worksets, self.terms, wanted, sizes, work)
+    }
+}
+
+/// Contracts the operands of cells to the wanted parts; one copy for all elements.
+fn contract<const D: usize>(
+    worksets: &Worksets<D>,
+    terms: Terms,
+    wanted: Wanted,
+    [cells, nn, np]: [usize; 3],
+    work: &mut Workspace<D>,
+) -> Result<()> {
+    let (vectors, scalars) = ([cells, nn, np, DIM], [cells, nn, np]);
+    let g = work.gradients.view([0; 3], [0, 1, 2, 3], vectors)?;
+    let phi = work.phi.view([0; 3], [0, 1, 2], scalars)?;
+    for c in 0..D {
+        for pair in if wanted.matrix { D * c..D * (c + 1) } else { 0..0 } {
+            let right = work.right.view([pair * nn, 0, 0], [0, 1, 2, 3], vectors)?;
+            let mut out = work.matrix.view_mut([pair, 0, 0], [0, 2, 3], [cells, nn, nn])?;
+            worksets.count(Contraction::FieldFieldVector);
+            field_field_vector(&Serial, &g, &right, &mut out, Sum::Overwrite)?;
+            if terms != Terms::Gradients {
+                let weighted = work.weighted.view([pair * nn, 0, 0], [0, 1, 2], scalars)?;
+                worksets.count(Contraction::FieldFieldScalar);
+                field_field_scalar(&Serial, &phi, &weighted, &mut out, Sum::Into)?;
             }
         }
-        Ok(())
+        if wanted.residual {
+            let flux = work.weak.view([0, 0, c], [0, 2, 1], [cells, np, DIM])?;
+            let source = work.weak.view([DIM, 0, c], [0, 2], [cells, np])?;
+            let mut out = work.residual.view_mut([c, 0, 0], [0, 2], [cells, nn])?;
+            worksets.count(Contraction::DataFieldVector);
+            data_field_vector(&Serial, &flux, &g, &mut out, Sum::Overwrite)?;
+            worksets.count(Contraction::DataFieldScalar);
+            data_field_scalar(&Serial, &source, &phi, &mut out, Sum::Into)?;
+        }
     }
+    Ok(())
 }
 
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for IntrepidKernel<'_, D, NN, ND> {
@@ -146,6 +156,10 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Int
             hand_out::<D, NN, ND>(&work, if is_done { at } else { 0 }, out);
             Ok(())
         }))
+    }
+
+    fn elem_node(&self) -> Option<&ElemNode> {
+        Some(self.integrand.elem_node)
     }
 }
 
@@ -177,7 +191,7 @@ fn operands<const D: usize, const NN: usize>(
     elems: Range<usize>,
     local: &mut [[Plain; NN]],
     work: &mut Workspace<D>,
-) {
+) -> Result<()> {
     match_target! {
         "x86_64+avx512f" => operands_with::<true, D, NN>(integrand, terms, elems, local, work),
         "x86_64+fma" => operands_with::<true, D, NN>(integrand, terms, elems, local, work),
@@ -192,10 +206,10 @@ fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
     elems: Range<usize>,
     local: &mut [[Plain; NN]],
     Workspace { gradients, right, weighted, weak, points, .. }: &mut Workspace<D>,
-) {
+) -> Result<()> {
     let values = integrand.tables.values.as_chunks::<NN>().0;
     for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
-        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, (&mut *local, DIM));
+        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, (&mut *local, DIM))?;
         integrand.equation.linearise(points);
         let at_points = points.iter().zip(values).zip(local.as_chunks::<DIM>().0);
         for (p, ((AtPoint { weak: of_point, slopes, .. }, phi), g)) in at_points.enumerate() {
@@ -217,6 +231,7 @@ fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
             }
         }
     }
+    Ok(())
 }
 
 /// Returns slope (g, phi)_n at a point, `[k][n]`. Terms that are zero are left out.
