@@ -2,7 +2,10 @@
 
 #[path = "commands.rs"]
 pub mod commands;
+#[path = "names.rs"]
+mod names;
 
+use clap::ColorChoice as Colour;
 use clap::{Parser, ValueHint};
 use clap_complete::Shell;
 use commands::Command;
@@ -16,11 +19,11 @@ use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{
     Choice, Deck, Device, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes,
 };
-use minifenl::run::program::{Colour, auto_or, named};
 use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
 use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
+use names::{auto_or, named};
 use std::path::PathBuf;
 
 const ABOUT: &str = "\

@@ -1,7 +1,7 @@
 //! `minifenl compare A.json B.json`: two reports side by side, with an exit code for continuous integration.
 
 use crate::args::commands::Compare;
-use minifenl::run::compare::{Comparison, read};
+use crate::comparison::{Comparison, read};
 use minifenl::run::program::{self, Exit};
 use std::io::stdout;
 

@@ -1,6 +1,7 @@
 //! Verbosity and colours: the flags --quiet, --verbose and --color.
 
-use minifenl::run::program::{Colour, Tone, has_colours, paint};
+use crate::colour::{Tone, has_colours, paint};
+use clap::ColorChoice as Colour;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;

@@ -19,7 +19,9 @@
 //! slower than `compare --fail-above` allows, 1 else.
 
 mod args;
+mod colour;
 mod compare;
+mod comparison;
 mod kernels;
 mod look;
 mod progress;
@@ -27,6 +29,7 @@ mod self_test;
 mod startup;
 mod strategies;
 mod sweep;
+mod time_left;
 
 use args::Args;
 use args::commands::{Command, Compare};
@@ -323,7 +326,7 @@ fn result(table: &str) -> String {
         Volume::Quiet => table.lines().last().map_or(String::new(), |line| format!("{line}\n")),
         Volume::Normal | Volume::Verbose => table.to_string(),
     };
-    program::paint_verdict(&text, look.colours_output())
+    colour::paint_verdict(&text, look.colours_output())
 }
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.

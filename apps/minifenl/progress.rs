@@ -2,8 +2,9 @@
 //! everything with --verbose.
 
 use crate::look::{self, Look, Volume};
+use crate::time_left::{TimeLeft, clock};
 use minifenl::run::Event;
-use minifenl::run::program::{StatusLine, TimeLeft, clock};
+use minifenl::run::program::StatusLine;
 use std::cell::RefCell;
 use std::io::Stderr;
 use std::time::{Duration, Instant};

@@ -22,7 +22,6 @@
 mod bandwidth;
 mod choices;
 pub mod clock;
-pub mod compare;
 pub mod cost;
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -4,11 +4,19 @@
 #[path = "../../apps/minifenl/args.rs"]
 mod args;
 mod cli;
+#[allow(dead_code)]
+#[path = "../../apps/minifenl/colour.rs"]
+mod colour;
+#[path = "../../apps/minifenl/comparison.rs"]
+mod comparison;
 mod flags;
 mod output;
 mod problems;
 mod published;
 mod schema;
 mod settings;
+#[allow(dead_code)]
+#[path = "../../apps/minifenl/time_left.rs"]
+mod time_left;
 mod usage;
 mod verdict;

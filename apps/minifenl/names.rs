@@ -10,16 +10,16 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub struct Named<T> {
     names: Vec<&'static str>,
-    parse: fn(&str) -> crate::Result<T>,
+    parse: fn(&str) -> minifenl::Result<T>,
 }
 
 /// Returns the parser of a flag whose values have these names.
-pub fn named<T: FromStr<Err = crate::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
+pub fn named<T: FromStr<Err = minifenl::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
     Named { names: names.into_iter().collect(), parse: str::parse }
 }
 
 /// Returns the parser of a flag whose values have these names, or `auto`.
-pub fn auto_or<T: FromStr<Err = crate::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
+pub fn auto_or<T: FromStr<Err = minifenl::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
     named(["auto"].into_iter().chain(names))
 }
 
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_name_is_parsed_by_its_type_and_listed() {
-        use crate::run::Device;
+        use minifenl::run::Device;
         let parser = auto_or::<Device>(["cpu", "cuda"]);
         let flag = Arg::new("device").long("device").value_parser(parser.clone());
         let parse = |value: &str| {

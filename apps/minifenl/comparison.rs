@@ -3,10 +3,10 @@
 //! A ratio is B over A. Phases that take less than [`SHARE`] of the total in both reports are shown but not judged: they are too short
 //! to be measured well.
 
-use super::report::{SCHEMA_VERSION, columns};
-use crate::error::printable;
-use crate::files::read_text;
-use crate::{Error, Result};
+use minifenl::error::printable;
+use minifenl::files::read_text;
+use minifenl::run::report::{SCHEMA_VERSION, columns};
+use minifenl::{Error, Result};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Colours of the output, and the conditions under which it has any.
 
-pub use clap::ColorChoice as Colour;
+use clap::ColorChoice as Colour;
 use std::ffi::OsString;
 
 /// Meaning of a text, which decides its colour.
