@@ -147,18 +147,24 @@ mod armed {
         ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"].iter().find_map(|name| std::env::var(name).ok())
     }
 
-    #[test]
-    fn plans_are_read_as_they_are_documented() {
-        let plan = |kind, call, lasts| Some((Plan { kind, call, lasts }, false));
-        assert_eq!(parse("alloc:17", None), plan(Kind::Alloc, 17, false));
-        assert_eq!(parse("driver:4+@1", Some("1")), plan(Kind::Driver, 4, true));
-        assert_eq!(parse("mpi:2@0", None), plan(Kind::Mpi, 2, false));
-        let killed = (Plan { kind: Kind::Alloc, call: 3, lasts: false }, true);
-        assert_eq!(parse("alloc:3!@2", Some("2")), Some(killed));
-        for (text, rank) in [("file:3@1", Some("0")), ("file:3@1", None), ("disk:1", None), ("file", None), ("", None)]
-        {
-            assert_eq!(parse(text, rank), None, "{text}");
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn plans_are_read_as_they_are_documented() {
+            let plan = |kind, call, lasts| Some((Plan { kind, call, lasts }, false));
+            assert_eq!(parse("alloc:17", None), plan(Kind::Alloc, 17, false));
+            assert_eq!(parse("driver:4+@1", Some("1")), plan(Kind::Driver, 4, true));
+            assert_eq!(parse("mpi:2@0", None), plan(Kind::Mpi, 2, false));
+            let killed = (Plan { kind: Kind::Alloc, call: 3, lasts: false }, true);
+            assert_eq!(parse("alloc:3!@2", Some("2")), Some(killed));
+            for (text, rank) in
+                [("file:3@1", Some("0")), ("file:3@1", None), ("disk:1", None), ("file", None), ("", None)]
+            {
+                assert_eq!(parse(text, rank), None, "{text}");
+            }
+            assert!(Kind::ALL.iter().enumerate().all(|(at, (kind, _))| *kind as usize == at));
         }
-        assert!(Kind::ALL.iter().enumerate().all(|(at, (kind, _))| *kind as usize == at));
     }
 }

@@ -73,13 +73,18 @@ pub(in crate::run) mod by_name {
     }
 }
 
-#[test]
-fn names_are_read_and_written() {
-    use crate::sparse::Format;
-    for text in ["auto", "crs", "pattern"] {
-        assert_eq!(text.parse::<Choice<Format>>().unwrap().to_string(), text);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        use crate::sparse::Format;
+        for text in ["auto", "crs", "pattern"] {
+            assert_eq!(text.parse::<Choice<Format>>().unwrap().to_string(), text);
+        }
+        assert!("csr".parse::<Choice<Format>>().unwrap_err().to_string().contains("auto, crs, pattern, symmetric"));
+        assert_eq!(Choice::Given(Format::Pattern).or(Format::Crs), Format::Pattern);
+        assert_eq!(Choice::Auto.or(Format::Crs), Format::Crs);
     }
-    assert!("csr".parse::<Choice<Format>>().unwrap_err().to_string().contains("auto, crs, pattern, symmetric"));
-    assert_eq!(Choice::Given(Format::Pattern).or(Format::Crs), Format::Pattern);
-    assert_eq!(Choice::Auto.or(Format::Crs), Format::Crs);
 }

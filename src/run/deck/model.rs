@@ -108,22 +108,30 @@ impl Deck {
     }
 }
 
-#[test]
-fn settings_of_a_matrix_are_refused_without_one() {
-    use super::Choice;
-    use crate::sparse::{Format, Precision};
-    let mut deck = Deck::default();
-    deck.cg.operator = Operator::MatrixFree;
-    deck.check().unwrap();
-    let refused = |change: &dyn Fn(&mut Deck), part: &str| {
-        let mut deck = deck.clone();
-        change(&mut deck);
-        let message = deck.check().unwrap_err().to_string();
-        assert!(message.starts_with("cg.operator (--operator): matrix-free: ") && message.contains(part), "{message}");
-        deck.cg.operator = Operator::Assembled;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_matrix_are_refused_without_one() {
+        use super::Choice;
+        use crate::sparse::{Format, Precision};
+        let mut deck = Deck::default();
+        deck.cg.operator = Operator::MatrixFree;
         deck.check().unwrap();
-    };
-    refused(&|deck| deck.matrix.format = Choice::Given(Format::Pattern), "matrix.format (--format) is pattern");
-    refused(&|deck| deck.matrix.values = Precision::F32, "matrix.values (--matrix) is f32");
-    refused(&|deck| deck.fill.kernel = Choice::Given(Kernel::Fused), "fill.kernel (--kernel) is fused");
+        let refused = |change: &dyn Fn(&mut Deck), part: &str| {
+            let mut deck = deck.clone();
+            change(&mut deck);
+            let message = deck.check().unwrap_err().to_string();
+            assert!(
+                message.starts_with("cg.operator (--operator): matrix-free: ") && message.contains(part),
+                "{message}"
+            );
+            deck.cg.operator = Operator::Assembled;
+            deck.check().unwrap();
+        };
+        refused(&|deck| deck.matrix.format = Choice::Given(Format::Pattern), "matrix.format (--format) is pattern");
+        refused(&|deck| deck.matrix.values = Precision::F32, "matrix.values (--matrix) is f32");
+        refused(&|deck| deck.fill.kernel = Choice::Given(Kernel::Fused), "fill.kernel (--kernel) is fused");
+    }
 }

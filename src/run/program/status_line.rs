@@ -86,19 +86,18 @@ impl<W: Write> StatusLine<W> {
     }
 }
 
-/// What a status line writes: a step, another at once, a kept line.
-#[cfg(test)]
-fn status(look: Look, columns: fn() -> usize) -> String {
-    let mut line = StatusLine::new(Vec::new(), look, columns);
-    line.step(|columns| format!("first of {columns}"));
-    line.step(|_| "too soon".into());
-    line.put("kept", "\n");
-    String::from_utf8(line.out).unwrap()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a status line writes: a step, another at once, a kept line.
+    fn status(look: Look, columns: fn() -> usize) -> String {
+        let mut line = StatusLine::new(Vec::new(), look, columns);
+        line.step(|columns| format!("first of {columns}"));
+        line.step(|_| "too soon".into());
+        line.put("kept", "\n");
+        String::from_utf8(line.out).unwrap()
+    }
 
     #[test]
     fn a_status_line_is_rewritten_on_a_terminal_and_silent_elsewhere() {

@@ -130,17 +130,6 @@ impl Report {
     }
 }
 
-#[test]
-fn long_lines_are_continued_below_their_first_part() {
-    let parts = |lengths: &[usize]| lengths.iter().map(|&length| "x".repeat(length)).collect::<Vec<_>>();
-    assert_eq!(line("name", parts(&[3, 2])), "name        xxx, xx\n");
-    // 12 + 33 + 2 + 32 = 79 columns.
-    assert_eq!(line("name", parts(&[33, 32])).lines().map(str::len).collect::<Vec<_>>(), [79]);
-    let text = line("name", parts(&[33, 33, 1]));
-    assert_eq!(text.lines().map(str::len).collect::<Vec<_>>(), [46, 48]);
-    assert!(text.lines().nth(1).unwrap().starts_with("            xxx"));
-}
-
 /// A commit with 12 digits of its hash.
 fn short(commit: &str) -> String {
     let (hash, rest) = commit.split_at(commit.find('-').unwrap_or(commit.len()));
@@ -148,15 +137,31 @@ fn short(commit: &str) -> String {
     if is_hash { format!("{}{rest}", &hash[..12]) } else { commit.into() }
 }
 
-#[test]
-fn a_busy_machine_is_named() {
-    let mut report = super::tests::sample();
-    for (used, line) in [
-        (None, None),
-        (Some(0.4), None),
-        (Some(1.26), Some("busy        other programs used 1.3 hardware threads: times may be too long")),
-    ] {
-        report.provenance.other_programs = used;
-        assert_eq!(report.header().lines().find(|line| line.starts_with("busy")), line);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_continued_below_their_first_part() {
+        let parts = |lengths: &[usize]| lengths.iter().map(|&length| "x".repeat(length)).collect::<Vec<_>>();
+        assert_eq!(line("name", parts(&[3, 2])), "name        xxx, xx\n");
+        // 12 + 33 + 2 + 32 = 79 columns.
+        assert_eq!(line("name", parts(&[33, 32])).lines().map(str::len).collect::<Vec<_>>(), [79]);
+        let text = line("name", parts(&[33, 33, 1]));
+        assert_eq!(text.lines().map(str::len).collect::<Vec<_>>(), [46, 48]);
+        assert!(text.lines().nth(1).unwrap().starts_with("            xxx"));
+    }
+
+    #[test]
+    fn a_busy_machine_is_named() {
+        let mut report = super::super::tests::sample();
+        for (used, line) in [
+            (None, None),
+            (Some(0.4), None),
+            (Some(1.26), Some("busy        other programs used 1.3 hardware threads: times may be too long")),
+        ] {
+            report.provenance.other_programs = used;
+            assert_eq!(report.header().lines().find(|line| line.starts_with("busy")), line);
+        }
     }
 }
