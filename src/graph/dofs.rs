@@ -9,7 +9,7 @@
 //! ghosts, so rows are owned dofs. Cost: reads the graph, writes 8 d bytes per row, 4 d^2 per entry, 4 d per element corner and
 //! d^2 positions per pair of an element's nodes.
 
-use super::elem_graph::{position_bytes, with_position_type};
+use super::elem_graph::{position_bytes, with_position_type, with_positions};
 use super::{BuildGraph, ElemGraph, Graph, Position, Positions, Strategy, step};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::{HostSpace, StepTimes, split_at, try_zeroed};
@@ -44,10 +44,8 @@ impl Graph {
         let elem_node = table(space, self.elem.elem_node(), dofs)?;
         let crs = pattern(space, &self.crs, dofs)?;
         step_times.mark(step::COLUMNS);
-        let positions = with_position_type!(self.crs.longest_row() * dofs, P => match self.elem.positions() {
-            Positions::U8(old) => positions::<S, u8, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
-            Positions::U16(old) => positions::<S, u16, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
-            Positions::U32(old) => positions::<S, u32, P>(space, self.elem.nodes_per_elem(), old, dofs)?,
+        let positions = with_position_type!(self.crs.longest_row() * dofs, P => {
+            with_positions!(self.elem.positions(), old => positions::<S, _, P>(space, self.elem.nodes_per_elem(), old, dofs)?)
         });
         let elem = ElemGraph::from_parts(elem_node, positions, &crs);
         step_times.mark(step::ELEM_GRAPH);

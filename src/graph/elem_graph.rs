@@ -96,6 +96,18 @@ macro_rules! with_position_type {
 }
 pub(crate) use with_position_type;
 
+/// Evaluates `$body` with `$array` bound to the positions, for each of the integer types.
+macro_rules! with_positions {
+    ($positions:expr, $array:ident => $body:expr) => {
+        match $positions {
+            $crate::graph::Positions::U8($array) => $body,
+            $crate::graph::Positions::U16($array) => $body,
+            $crate::graph::Positions::U32($array) => $body,
+        }
+    };
+}
+pub(crate) use with_positions;
+
 /// Returns the bytes of a position in rows of up to `longest` entries.
 pub(super) fn position_bytes(longest: u64) -> u64 {
     match longest {
@@ -115,11 +127,7 @@ impl ElemGraph {
     pub fn entry(&self, crs: &CrsGraph, elem: usize, i: usize, j: usize) -> Option<usize> {
         let row = self.elem_node.elem(elem)[i] as usize;
         let at = (elem * self.nodes_per_elem() + i) * self.nodes_per_elem() + j;
-        let position = match self.positions() {
-            Positions::U8(positions) => positions[at] as usize,
-            Positions::U16(positions) => positions[at] as usize,
-            Positions::U32(positions) => positions[at] as usize,
-        };
+        let position = with_positions!(self.positions(), positions => positions[at] as usize);
         (row < crs.rows()).then(|| crs.row_range(row).start + position)
     }
 

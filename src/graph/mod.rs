@@ -41,8 +41,8 @@ mod slots;
 pub mod step;
 
 pub use dofs::bytes;
-pub(crate) use elem_graph::with_position_type;
 pub use elem_graph::{ElemGraph, Position, Positions};
+pub(crate) use elem_graph::{with_position_type, with_positions};
 pub use groups::build_groups;
 pub(crate) use host::RowUnion;
 pub use host::{Inserted, PairMap, PairMapView};

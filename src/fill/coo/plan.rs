@@ -5,7 +5,7 @@ use super::indices::{ElementIndices, check, check_sizes, slots};
 use super::runs;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
-use crate::graph::{CooIndex, NodeElem, Positions, Slots};
+use crate::graph::{CooIndex, NodeElem, Positions, Slots, with_positions};
 use crate::space::{HostSpace, Item, admit};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
@@ -151,11 +151,7 @@ impl Coo {
 
     /// Returns the bytes of the plan without its graph.
     pub fn bytes(&self) -> u64 {
-        let positions = match &self.positions {
-            Positions::U8(positions) => positions.len(),
-            Positions::U16(positions) => 2 * positions.len(),
-            Positions::U32(positions) => 4 * positions.len(),
-        };
+        let positions = with_positions!(&self.positions, positions => size_of_val(&positions[..]));
         (8 * self.lists.row_map().len() + 4 * self.lists.slots_array().len() + positions + 4 * self.bounds.len()) as u64
     }
 

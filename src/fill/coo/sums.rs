@@ -9,7 +9,7 @@
 use super::plan::Coo;
 use crate::contraction::Sum;
 use crate::error::check_length;
-use crate::graph::{Position, Positions};
+use crate::graph::{Position, with_positions};
 use crate::space::{HostSpace, Item, prefetch};
 use crate::sparse::CrsMatrix;
 use crate::{LocalOrdinal, Result, RowOffset};
@@ -104,11 +104,7 @@ impl Coo {
         sum: Sum,
         out: &mut [V],
     ) {
-        match &self.positions {
-            Positions::U8(positions) => self.add_by(space, positions, values, sum, out),
-            Positions::U16(positions) => self.add_by(space, positions, values, sum, out),
-            Positions::U32(positions) => self.add_by(space, positions, values, sum, out),
-        }
+        with_positions!(&self.positions, positions => self.add_by(space, positions, values, sum, out));
     }
 
     fn add_by<S: HostSpace, V: Item + Zero, P: Position>(

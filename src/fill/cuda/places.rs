@@ -7,7 +7,7 @@ use crate::Result;
 use crate::fill::kernel_files::PLACES;
 use crate::fill::same_graph::check_elements;
 use crate::fill::{Dirichlet, StoredSystem};
-use crate::graph::{Graph, Positions};
+use crate::graph::{Graph, with_positions};
 use crate::mesh::Sizes;
 use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::sparse::{CrsGraph, DeviceMatrix, MatrixStorage, RowLayout};
@@ -60,11 +60,8 @@ impl StoredSystem<Cuda> {
             let (rows, row_map, nn) = (crs.rows() as u64, crs.row_map(), elem_node.nodes_per_elem());
             let (slots, nodes) = (elem_node.elem_count() * nn, elem_node.nodes());
             let (slice_offsets, words, offsets) = slices.tables();
-            let (name, positions): (_, Argument) = match places.positions_mut() {
-                Positions::U8(positions) => ("places_u8", positions.into()),
-                Positions::U16(positions) => ("places_u16", positions.into()),
-                Positions::U32(positions) => ("places_u32", positions.into()),
-            };
+            let name = ["places_u8", "places_u16", "places_u32"][places.position_bytes() as usize / 2];
+            let positions: Argument = with_positions!(places.positions_mut(), positions => positions.into());
             #[rustfmt::skip]
             let arguments = arguments![
                 slots as u64, nn as u32, rows, nodes, row_map, slice_offsets, words, offsets, positions,

@@ -3,7 +3,7 @@
 use crate::element::DIM;
 use crate::element::equations::Heat;
 use crate::error::check_at_least;
-use crate::graph::{ElemGraph, Positions};
+use crate::graph::{ElemGraph, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory};
 use crate::sparse::RowLayout;
@@ -89,11 +89,8 @@ impl<'a> SystemView<'a> {
 
 /// Returns the positions and the number of their integer type: 0 for `u8`, 1 for `u16`, 2 for `u32`.
 pub(super) fn positions(places: &ElemGraph<CudaMemory>) -> (Argument, usize) {
-    match places.positions() {
-        Positions::U8(positions) => (positions.into(), 0),
-        Positions::U16(positions) => (positions.into(), 1),
-        Positions::U32(positions) => (positions.into(), 2),
-    }
+    let kind = places.position_bytes() as usize / 2;
+    (with_positions!(places.positions(), positions => positions.into()), kind)
 }
 
 /// Checks that the arrays are as long as their owners say.
@@ -102,11 +99,7 @@ pub(super) fn check_tables(name: &'static str, places: &ElemGraph<CudaMemory>, l
     elem_node.check_distinct(name)?;
     let nodes = elem_node.nodes_per_elem();
     let slots = elem_node.elem_count() * nodes;
-    let positions = match places.positions() {
-        Positions::U8(positions) => positions.len(),
-        Positions::U16(positions) => positions.len(),
-        Positions::U32(positions) => positions.len(),
-    };
+    let positions = with_positions!(places.positions(), positions => positions.len());
     check_at_least(name, "elem_node", elem_node.nodes().len(), slots)?;
     check_at_least(name, "graph (positions)", positions, slots * nodes)?;
     check_at_least(name, "graph (row_map)", layout.starts.len(), layout.starts_len())

@@ -5,13 +5,13 @@ use super::gather::Gather;
 use super::kernel::ElementKernel;
 use super::locality::is_scattered;
 use super::parts::{Output, Pattern};
-use super::sums::{Adds, SharedSums, add_elems, with_positions};
+use super::sums::{Adds, SharedSums, add_elems};
 use crate::Result;
 use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
 use crate::fill::same_graph::{check_elements, check_graph, check_table};
 use crate::fill::{Additions, Parts, Strategy, Wanted};
-use crate::graph::{ElemGraph, Graph};
+use crate::graph::{ElemGraph, Graph, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::HostSpace;
 use crate::space::atomic::AtomicU64;
@@ -57,7 +57,7 @@ impl<const NN: usize> Fill<NN> {
     ) -> Result<Self> {
         const NAME: &str = "Fill::new";
         let (positions, elem_node, rows) =
-            (with_positions!(elem, positions => positions.len()), elem.elem_node(), crs.rows());
+            (with_positions!(elem.positions(), positions => positions.len()), elem.elem_node(), crs.rows());
         check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
         check_elements(NAME, &elem, &crs)?;
         check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;

@@ -11,11 +11,10 @@
 use super::batches::with_batch;
 use super::kernel::ElementKernel;
 use super::parts::{Output, Pattern};
-use super::sums::with_positions;
 use super::window::{Window, windows};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
-use crate::graph::{NodeElem, Position};
+use crate::graph::{NodeElem, Position, with_positions};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::lanes::LANES;
 use crate::space::{HostSpace, even_bounds, split_at, try_zeroed};
@@ -90,7 +89,7 @@ impl<const NN: usize> Gather<NN> {
         };
         let elem_count = graph.elem.elem_node().elem_count();
         match &mut self.arrays {
-            Arrays::Windows(windows) => with_positions!(graph.elem, positions => {
+            Arrays::Windows(windows) => with_positions!(graph.elem.positions(), positions => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
                     let mut residual = residual.iter_mut();
@@ -108,7 +107,7 @@ impl<const NN: usize> Gather<NN> {
             Arrays::All(matrices, residuals) => {
                 compute_all(space, kernel, wanted, elem_count, (matrices, residuals))?;
                 let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
-                with_positions!(graph.elem, positions => {
+                with_positions!(graph.elem.positions(), positions => {
                     space.for_each(pieces, |(piece, (mut values, residual))| {
                         let mut residual = residual.iter_mut();
                         for (slots, len) in rows(piece) {

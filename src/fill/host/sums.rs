@@ -6,7 +6,7 @@ use super::locality::prefetch_sums;
 use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
-use crate::graph::Position;
+use crate::graph::{Position, with_positions};
 use crate::space::HostSpace;
 use crate::space::atomic::{AtomicF64, add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
@@ -70,18 +70,6 @@ impl<'a> SharedSums<'a> {
     }
 }
 
-/// Evaluates `$body` with `$positions` bound to the slice of positions, for each of the integer types.
-macro_rules! with_positions {
-    ($elem_graph:expr, $positions:ident => $body:expr) => {
-        match $elem_graph.positions() {
-            $crate::graph::Positions::U8($positions) => $body,
-            $crate::graph::Positions::U16($positions) => $body,
-            $crate::graph::Positions::U32($positions) => $body,
-        }
-    };
-}
-pub(super) use with_positions;
-
 /// Evaluates `elems` in batches and adds their wanted parts.
 pub(super) fn add_elems<const NN: usize>(
     kernel: &dyn ElementKernel<NN>,
@@ -112,7 +100,7 @@ fn add_batches<const NN: usize>(
     let table = graph.elem.elem_node().as_slice();
     with_batch(|batch| {
         let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
-        with_positions!(graph.elem, positions => {
+        with_positions!(graph.elem.positions(), positions => {
             for first in elems.clone().step_by(LANES) {
                 let lanes = first..elems.end.min(first + LANES);
                 if graph.is_scattered {

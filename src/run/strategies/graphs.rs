@@ -3,7 +3,7 @@
 use super::compared::{Compared, Promise};
 use super::study::{Numbers, Study};
 use crate::Result;
-use crate::graph::{self, Graph, Positions, Strategy};
+use crate::graph::{self, Graph, Strategy, with_positions};
 use crate::run::Job;
 use crate::run::forecast::Choices;
 
@@ -12,11 +12,7 @@ fn numbers<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Numbers> {
     fn floats<T: Into<f64>>(numbers: Vec<T>) -> Vec<f64> {
         numbers.into_iter().map(Into::into).collect()
     }
-    let positions = match graph.elem.positions() {
-        Positions::U8(positions) => floats(space.download(positions)?),
-        Positions::U16(positions) => floats(space.download(positions)?),
-        Positions::U32(positions) => floats(space.download(positions)?),
-    };
+    let positions = with_positions!(graph.elem.positions(), positions => floats(space.download(positions)?));
     let row_map = space.download(graph.crs.row_map())?.into_iter().map(|offset| offset as f64).collect();
     Ok(vec![row_map, floats(space.download(graph.crs.entries())?), positions])
 }
