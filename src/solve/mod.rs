@@ -39,10 +39,10 @@ mod reason;
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
-    FusedSlot, FusedSteps, Identity, Jacobi, LinearSystem, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn,
-    Quotient, SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
+    FusedSlot, Identity, Jacobi, LinearSystem, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn, Quotient,
+    SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
     preconditioner_fn, symmetry, true_residual,
 };
 pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};
-pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes, newton_into};
+pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes};
 pub use reason::Reason;

@@ -1,7 +1,7 @@
 //! The updates of single-reduction CG against plain loops, on any space: whole numbers, so that sums are exact.
 
 use minifenl::blas::Reductions;
-use minifenl::solve::{CgSlot, CgState, FusedSlot, FusedSteps, SingleVectors};
+use minifenl::solve::{CgSlot, CgState, CgSteps, FusedSlot, SingleVectors};
 use minifenl::space::{Array, MemorySpace};
 
 /// The vectors of an update by name.
@@ -34,7 +34,7 @@ impl Case {
     }
 
     /// Does the update in a space; `v` and the scalars are those after it.
-    fn update<S: FusedSteps>(self, space: &S, v: &mut [Vec<f64>; 6], scalars: &mut Vec<f64>) {
+    fn update<S: CgSteps>(self, space: &S, v: &mut [Vec<f64>; 6], scalars: &mut Vec<f64>) {
         let n = v[0].len();
         let mut sums = Reductions::new(space, n, FusedSlot::LEN).unwrap();
         (sums.scalars, sums.stop) = (space.upload(scalars).unwrap(), Some(CgSlot::STATE));
@@ -68,7 +68,7 @@ fn scalars(is_fresh: bool) -> Vec<f64> {
 }
 
 /// Compares all updates of a space with plain loops.
-pub fn equal_plain_loops<S: FusedSteps>(space: &S, n: usize) {
+pub fn equal_plain_loops<S: CgSteps>(space: &S, n: usize) {
     let vectors: [Vec<f64>; 6] = std::array::from_fn(|k| whole(n, 2 * k + 3));
     for preconditioned in [false, true] {
         let case = Case { preconditioned };

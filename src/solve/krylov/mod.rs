@@ -12,8 +12,8 @@ mod function;
 mod preconditioner;
 
 pub use cg::{
-    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, FusedSlot, FusedSteps, LinearSystem,
-    Quotient, SingleLaunch, SingleVectors, cg, cg_single_launch,
+    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, FusedSlot, LinearSystem, Quotient,
+    SingleLaunch, SingleVectors, cg, cg_single_launch,
 };
 pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};

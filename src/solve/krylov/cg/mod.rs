@@ -33,7 +33,7 @@ mod variant;
 mod variant_tests;
 mod workspace;
 
-pub use fused::{FusedSlot, FusedSteps, SingleVectors};
+pub use fused::{FusedSlot, SingleVectors};
 pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient, SingleLaunch};
 pub use variant::CgVariant;
 pub(super) use workspace::Parts;

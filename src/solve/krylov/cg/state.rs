@@ -3,7 +3,7 @@
 //! The scalars stay in the memory of the space, so that iterations can be enqueued before the host has read any of them. Once
 //! [`CgSlot::STATE`] is not 0, the operations of an iteration change nothing.
 
-use super::fused::FusedSteps;
+use super::fused::SingleVectors;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::Slice;
@@ -89,8 +89,8 @@ pub struct Quotient {
 pub type SingleLaunch<'a, S> =
     dyn Fn(&S, &mut Slice<S, f64>, &mut Slice<S, f64>, &mut Reductions<S>) -> Result<()> + 'a;
 
-/// The fused vector updates of classic CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
-pub trait CgSteps: FusedSteps + Formats {
+/// The fused vector updates of CG. `sums.scalars` is at least [`CgSlot::LEN`] long.
+pub trait CgSteps: Formats {
     /// Number of CG iterations between two convergence checks of the host; 1 or an even number, since the two slots of r.r
     /// alternate and a recorded batch must begin with the same slot each time.
     const CHECK_INTERVAL: usize;
@@ -147,6 +147,27 @@ pub trait CgSteps: FusedSteps + Formats {
         p: &mut Slice<Self, f64>,
         sums: &mut Reductions<Self>,
     ) -> Result<()>;
+
+    /// Sets the scalars of single-reduction CG whose p and s are 0: no update is done, and the vectors are fresh. `sums.scalars` is at least
+    /// [`FusedSlot::LEN`](super::FusedSlot::LEN) long, here and below.
+    ///
+    /// # Errors
+    /// As [`cg_begin`](Self::cg_begin).
+    fn fused_begin(&self, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// Marks s as computed from p after the updates done so far. With `resume` it first lets the iteration continue whatever its
+    /// state; without, it does nothing unless the iteration continues.
+    ///
+    /// # Errors
+    /// As [`cg_begin`](Self::cg_begin).
+    fn fused_refresh(&self, resume: bool, sums: &mut Reductions<Self>) -> Result<()>;
+
+    /// State, alpha and beta; p = u + beta p, s = w + beta s, x += alpha p, r -= alpha s, and r.r. Reads 40 and writes 32 bytes per
+    /// item, 10 flops; reads 8 bytes more with a preconditioner.
+    ///
+    /// # Errors
+    /// As [`cg_begin`](Self::cg_begin).
+    fn single_step(&self, n: usize, vectors: SingleVectors<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
 }
 
 /// Whether the iteration continues, from scalars in the memory of the host.

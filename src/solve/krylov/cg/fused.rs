@@ -1,4 +1,4 @@
-//! Scalars and vector updates of CG with one all-reduce per iteration: the contract of `host.rs` and `cuda.rs`.
+//! Scalars and vectors of CG with one all-reduce per iteration.
 //!
 //! With u = M^-1 r, w = A u, and the sums gamma = r.u, delta = w.u, r.r over all ranks, an update does first
 //! ```text
@@ -14,12 +14,7 @@
 //! The scalars stay in the memory of the space, and no update changes anything once the state is not 0, as in
 //! [`CgSteps`](super::CgSteps). The slots of an update are the same in every iteration.
 
-#[cfg(feature = "cuda")]
-mod cuda;
-mod host;
-
-use crate::Result;
-use crate::blas::{Blas, Reductions};
+use crate::blas::Blas;
 use crate::space::Slice;
 use std::ops::Range;
 
@@ -75,27 +70,4 @@ pub struct SingleVectors<'a, S: Blas> {
     pub x: &'a mut Slice<S, f64>,
     /// Residual.
     pub r: &'a mut Slice<S, f64>,
-}
-
-/// The fused vector updates of single-reduction CG. `sums.scalars` is at least [`FusedSlot::LEN`] long.
-pub trait FusedSteps: Blas {
-    /// Sets the scalars of a solve whose p and s are 0: no update is done, and the vectors are fresh.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
-    fn fused_begin(&self, sums: &mut Reductions<Self>) -> Result<()>;
-
-    /// Marks s as computed from p after the updates done so far. With `resume` it first lets the iteration continue whatever its
-    /// state; without, it does nothing unless the iteration continues.
-    ///
-    /// # Errors
-    /// As [`fused_begin`](Self::fused_begin).
-    fn fused_refresh(&self, resume: bool, sums: &mut Reductions<Self>) -> Result<()>;
-
-    /// State, alpha and beta; p = u + beta p, s = w + beta s, x += alpha p, r -= alpha s, and r.r. Reads 40 and writes 32 bytes per
-    /// item, 10 flops; reads 8 bytes more with a preconditioner.
-    ///
-    /// # Errors
-    /// As [`fused_begin`](Self::fused_begin).
-    fn single_step(&self, n: usize, vectors: SingleVectors<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
 }
