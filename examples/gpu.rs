@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     let (matrix, rhs, mut u) = (matrix.upload(&gpu)?, gpu.upload(&rhs)?, gpu.zeros::<f64>(count)?);
 
     // 4. Made once for a pattern, updated after each fill.
-    let mut slices = SlicedEll::new(&gpu, false, matrix.graph())?;
+    let mut slices = SlicedEll::<f64>::new(&gpu, false, matrix.graph())?;
     slices.update(&gpu, &matrix)?;
 
     // 5. Iterations are enqueued ahead, and the host only looks for convergence.

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 /// A linear operator whose rows are this process's unknowns and whose columns are its unknowns, then ghosts.
 ///
-/// Five methods describe a product. The others answer what an operator can do besides; by default nothing. A wrapper that distributes
-/// the operator asks for them.
+/// Five methods describe a product; one that can be divided by rows has [`apply_dot_rows`](Self::apply_dot_rows) instead of
+/// [`apply_dot`](Self::apply_dot). The others answer what an operator can do besides; by default nothing. A wrapper that distributes the
+/// operator asks for them.
 pub trait Operator<S: Blas> {
     /// Returns the number of rows.
     fn rows(&self) -> usize;
@@ -37,7 +38,9 @@ pub trait Operator<S: Blas> {
         y: &mut Slice<S, f64>,
         sums: &mut Reductions<S>,
         slot: usize,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.apply_dot_rows(space, 0..self.rows(), x, y, sums, slot)
+    }
 
     /// Returns whether a product only enqueues work on the space, so that it may be part of a recorded CUDA graph.
     fn is_recordable(&self) -> bool {

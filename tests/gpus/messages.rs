@@ -168,7 +168,7 @@ pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     for (format, _) in Format::ALL {
         let mut slices = None;
         if format != Format::Crs {
-            let mut made = SlicedEll::new(space, format == Format::Symmetric, a.graph())?;
+            let mut made = SlicedEll::<f64>::new(space, format == Format::Symmetric, a.graph())?;
             made.update(space, &a)?;
             slices = Some(made);
         }

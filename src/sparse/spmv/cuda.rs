@@ -102,7 +102,8 @@ impl Cuda {
         self.launch(&SPARSE, name, grid, arguments![rows as u64, row_map, entries, a.values(), x, y])
     }
 
-    /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads per row.
+    /// [`spmv_dot`](Spmv::spmv_dot) with a given number of threads per row. With an exchange it covers all rows with the same bits, and
+    /// those from `rows.start` on read the ghosts of x that arrive.
     ///
     /// # Errors
     /// As [`spmv_dot`](Spmv::spmv_dot).
@@ -111,50 +112,26 @@ impl Cuda {
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
         rows: Range<usize>,
+        exchange: Option<&CudaArray<u64>>,
         x: &CudaArray<f64>,
         y: &mut CudaArray<f64>,
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<()> {
-        check_dot((a.graph().rows(), a.graph().columns(), 1), &rows, x, y, sums, slot)?;
-        let name = V::SPMV_DOT[lanes as usize];
-        let grid = self.product_grid(&SPARSE, name, rows.len().div_ceil(lanes.tile(THREADS as usize)))?;
-        let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
-        let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
-        let (stop, ranks, ticket) =
-            (sums.stop_argument(), ranks_of_whole(&rows, a.graph().rows(), sums), self.ticket());
-        let Reductions { partials, scalars, .. } = sums;
-        #[rustfmt::skip]
-        let arguments = arguments![first, last, row_map, entries, values, x, y, stop, ranks, partials, slot, scalars, ticket];
-        self.launch(&SPARSE, name, grid, arguments)
-    }
-
-    /// Does [`spmv_dot_lanes`](Self::spmv_dot_lanes) over all rows and exchanges the ghosts of x.
-    pub(crate) fn spmv_dot_exchanging<V: DeviceValue>(
-        &self,
-        lanes: Lanes,
-        a: &CrsMatrix<V, CudaMemory>,
-        interior: usize,
-        exchange: &CudaArray<u64>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        let rows = a.graph().rows();
-        check_dot((rows, a.graph().columns(), 1), &(0..rows), x, y, sums, slot)?;
+        let all = a.graph().rows();
+        let covered = if exchange.is_some() { 0..all } else { rows.clone() };
+        check_dot((all, a.graph().columns(), 1), &covered, x, y, sums, slot)?;
         // The grid of the plain product, so that the partial sums are the same.
-        let grid =
-            self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], rows.div_ceil(lanes.tile(THREADS as usize)))?;
-        let (row_map, entries, values) = (a.graph().row_map(), a.graph().entries(), a.values());
-        let (interior, rows, slot) = (interior as u64, rows as u64, slot as u32);
-        let (stop, ranks, ticket, ghosts) = (sums.stop_argument(), sums.ranks_argument(), self.ticket(), exchange);
+        let tiles = covered.len().div_ceil(lanes.tile(THREADS as usize));
+        let grid = self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], tiles)?;
+        let names = if exchange.is_some() { V::SPMV_DOT_EXCHANGING } else { V::SPMV_DOT };
+        let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
+        let (stop, ranks, ticket) = (sums.stop_argument(), ranks_of_whole(&covered, all, sums), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
-        #[rustfmt::skip]
-        let arguments = arguments![
-            interior, rows, row_map, entries, values, ghosts, x, y, stop, ranks, partials, slot, scalars, ticket,
-        ];
-        self.launch(&SPARSE, V::SPMV_DOT_EXCHANGING[lanes as usize], grid, arguments)
+        let matrix = arguments![first, last, a.graph().row_map(), a.graph().entries(), a.values()];
+        let vectors = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
+        let exchange = exchange.map(Argument::from);
+        self.launch(&SPARSE, names[lanes as usize], grid, &[matrix, exchange.as_slice(), vectors].concat())
     }
 
     /// Returns a grid of resident blocks that walk over the tiles: at most one block per tile and per partial sum, and
@@ -205,6 +182,6 @@ impl<V: DeviceValue> Spmv<V> for Cuda {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<()> {
-        self.spmv_dot_lanes(Lanes::of_matrix(a), a, rows, x, y, sums, slot)
+        self.spmv_dot_lanes(Lanes::of_matrix(a), a, rows, None, x, y, sums, slot)
     }
 }

@@ -105,7 +105,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
         let mut matrix = CrsMatrix::zeros_on(space, graph.clone()).unwrap();
         *matrix.parts_mut().1 = crs.matrix.values().clone();
         for (format, format_name) in Format::ALL.into_iter().filter(|&(format, _)| format != Format::Crs) {
-            let mut slices = SlicedEll::new(space, format == Format::Symmetric, graph).unwrap();
+            let mut slices = SlicedEll::<f64>::new(space, format == Format::Symmetric, graph).unwrap();
             slices.update(space, &matrix).unwrap();
             let expected = space.download(slices.values()).unwrap();
             let mut y = space.zeros(rows).unwrap();
@@ -123,7 +123,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
                 assert!(space.download(&y).unwrap() == product, "{name}: another product");
             }
             let mut single = SlicedEll::<f32>::new(space, format == Format::Symmetric, graph).unwrap();
-            single.round(space, &matrix).unwrap();
+            single.update(space, &matrix).unwrap();
             single.spmv(space, &x, &mut y).unwrap();
             let rounded = space.download(&y).unwrap();
             assert!(rounded != product, "{name}, {format_name}: rounding changes nothing");

@@ -149,7 +149,7 @@ fn unions_of_one_hash_are_told_apart() {
         let x = space.upload(&wave(a.graph().columns(), 0.31)).unwrap();
         let product = |mask| {
             let mut slices =
-                SlicedEll::with_hash_mask(&space, format == Format::Symmetric, there.graph(), mask).unwrap();
+                SlicedEll::<f64>::with_hash_mask(&space, format == Format::Symmetric, there.graph(), mask).unwrap();
             slices.update(&space, &there).unwrap();
             let mut y = space.upload(&vec![f64::NAN; a.graph().rows()]).unwrap();
             slices.spmv(&space, &x, &mut y).unwrap();
@@ -184,7 +184,7 @@ fn symmetric_slices_refuse_other_matrices() {
     let update = |a: &CrsMatrix| {
         let there = a.upload(&space).unwrap();
         let of_double = SlicedEll::<f64>::new(&space, true, there.graph()).unwrap().update(&space, &there);
-        let of_single = SlicedEll::<f32>::new(&space, true, there.graph()).unwrap().round(&space, &there);
+        let of_single = SlicedEll::<f32>::new(&space, true, there.graph()).unwrap().update(&space, &there);
         assert_eq!(of_double.is_ok(), of_single.is_ok());
         of_double.map_err(|error| error.to_string())
     };
@@ -235,7 +235,7 @@ fn values_are_rounded_and_refused_if_too_large() {
     let (there, rounded) = (a.upload(&space).unwrap(), single(&a).upload(&space).unwrap());
     for format in [Format::Pattern, Format::Symmetric] {
         let mut slices = SlicedEll::<f32>::new(&space, format == Format::Symmetric, there.graph()).unwrap();
-        slices.round(&space, &there).unwrap();
+        slices.update(&space, &there).unwrap();
         let mut expected = SlicedEll::<f32>::new(&space, format == Format::Symmetric, rounded.graph()).unwrap();
         expected.update(&space, &rounded).unwrap();
         assert!(space.download(slices.values()).unwrap() == space.download(expected.values()).unwrap(), "{format}");
@@ -244,9 +244,9 @@ fn values_are_rounded_and_refused_if_too_large() {
         let large_values = space.upload(large.values()).unwrap();
         let mut large = there.clone();
         *large.parts_mut().1 = large_values;
-        let error = slices.round(&space, &large).unwrap_err().to_string();
+        let error = slices.update(&space, &large).unwrap_err().to_string();
         assert!(error.contains("1 values are too large"), "{format}: {error}");
         *large.parts_mut().1 = space.upload(&vec![f64::INFINITY; a.values().len()]).unwrap();
-        slices.round(&space, &large).unwrap();
+        slices.update(&space, &large).unwrap();
     }
 }

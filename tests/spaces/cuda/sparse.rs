@@ -171,7 +171,7 @@ fn products_with_dots_agree_with_serial() {
         let there = a.upload(&space).unwrap();
         for (lanes, _) in Lanes::ALL {
             dots(&space, &a, 1, &mut |rows, x, y, sums| {
-                space.spmv_dot_lanes(lanes, &there, rows, x, y, sums, SLOT).unwrap();
+                space.spmv_dot_lanes(lanes, &there, rows, None, x, y, sums, SLOT).unwrap();
             });
         }
     }
@@ -182,7 +182,7 @@ pub fn stored<V: DeviceValue>(space: &Cuda, format: Format, a: &CrsMatrix<V, Cud
     if format == Format::Crs {
         return Box::new(DeviceCrs::from(a.clone()));
     }
-    let mut slices = SlicedEll::new(space, format == Format::Symmetric, a.graph()).unwrap();
+    let mut slices = SlicedEll::<V>::new(space, format == Format::Symmetric, a.graph()).unwrap();
     slices.update(space, a).unwrap();
     Box::new(slices)
 }
@@ -198,7 +198,7 @@ pub fn spmv<V: DeviceValue>(
     if format == Format::Crs {
         return space.spmv(a, x, y).unwrap();
     }
-    let mut slices = SlicedEll::new(space, format == Format::Symmetric, a.graph()).unwrap();
+    let mut slices = SlicedEll::<V>::new(space, format == Format::Symmetric, a.graph()).unwrap();
     slices.update(space, a).unwrap();
     slices.spmv(space, x, y).unwrap();
 }

@@ -48,17 +48,6 @@ impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
         space.spmv_lanes(self.lanes(), &self.matrix, x, y)
     }
 
-    fn apply_dot(
-        &self,
-        space: &Cuda,
-        x: &mut CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.apply_dot_rows(space, 0..self.rows(), x, y, sums, slot)
-    }
-
     /// CRS needs no blocks, but a caller divides every format of a GPU at the same rows.
     fn row_block(&self) -> Option<usize> {
         Some(32)
@@ -73,7 +62,7 @@ impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<()> {
-        space.spmv_dot_lanes(self.lanes(), &self.matrix, rows, x, y, sums, slot)
+        space.spmv_dot_lanes(self.lanes(), &self.matrix, rows, None, x, y, sums, slot)
     }
 
     fn apply_dot_exchanging(
@@ -86,8 +75,8 @@ impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<bool> {
-        space.spmv_dot_exchanging(self.lanes(), &self.matrix, interior, exchange, x, y, sums, slot)?;
-        Ok(true)
+        let rows = interior..self.rows();
+        space.spmv_dot_lanes(self.lanes(), &self.matrix, rows, Some(exchange), x, y, sums, slot).map(|()| true)
     }
 }
 

@@ -65,17 +65,6 @@ impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
         space.spmv(self, x, y)
     }
 
-    fn apply_dot(
-        &self,
-        space: &S,
-        x: &mut Slice<S, f64>,
-        y: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()> {
-        space.spmv_dot(self, 0..self.graph().rows(), x, y, sums, slot)
-    }
-
     fn row_block(&self) -> Option<usize> {
         Some(<S as Spmv<V>>::ROW_BLOCK)
     }

@@ -57,41 +57,8 @@ impl<V: StoredValue> HostSlices<V> {
         host_update::update(space, &self.layout, a, self.symmetric, &mut self.values)
     }
 
-    fn rows(&self) -> Rows<'_, V> {
+    fn matrix(&self) -> Rows<'_, V> {
         Rows { graph: &self.graph, layout: &self.layout, values: &self.values }
-    }
-
-    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for short vectors.
-    pub fn spmv<S: HostSpace>(&self, space: &S, x: &[f64], y: &mut [f64]) -> Result<()> {
-        self.check("spmv", x, y)?;
-        let rows = self.rows();
-        space.for_each(y[..self.graph.rows()].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            multiply(rows, block * S::CHUNK, x, y);
-        });
-        Ok(())
-    }
-
-    /// Computes y = A x and x.y over `rows`, as [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot).
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for short vectors.
-    pub fn spmv_dot<S: HostSpace>(
-        &self,
-        space: &S,
-        rows: Range<usize>,
-        x: &[f64],
-        y: &mut [f64],
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()> {
-        self.check("spmv_dot", x, y)?;
-        let matrix = self.rows();
-        crate::sparse::spmv::dot_of_blocks(space, self.graph.rows(), rows, x, y, sums, slot, |first, y| {
-            multiply_dot(matrix, first, x, y)
-        })
     }
 
     fn check(&self, operation: &'static str, x: &[f64], y: &[f64]) -> Result<()> {
@@ -134,11 +101,12 @@ impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
     }
 
     fn apply(&self, space: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
-        self.spmv(space, x, y)
-    }
-
-    fn apply_dot(&self, space: &S, x: &mut [f64], y: &mut [f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {
-        self.spmv_dot(space, 0..self.graph.rows(), x, y, sums, slot)
+        self.check("spmv", x, y)?;
+        let matrix = self.matrix();
+        space.for_each(y[..self.graph.rows()].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
+            multiply(matrix, block * S::CHUNK, x, y);
+        });
+        Ok(())
     }
 
     // The rows of a slice of nodes read the same columns, where some multiply them by 0. Slices lie in such blocks.
@@ -155,7 +123,11 @@ impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
-        self.spmv_dot(space, rows, x, y, sums, slot)
+        self.check("spmv_dot", x, y)?;
+        let matrix = self.matrix();
+        crate::sparse::spmv::dot_of_blocks(space, self.graph.rows(), rows, x, y, sums, slot, |first, y| {
+            multiply_dot(matrix, first, x, y)
+        })
     }
 }
 

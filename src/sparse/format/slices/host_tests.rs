@@ -4,7 +4,7 @@ use super::*;
 use crate::blas::Reductions;
 use crate::space::{HostSpace, Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
-use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Precision};
+use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Operator, Precision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -217,9 +217,9 @@ fn slices_multiply_without_reading_y_or_writing_behind_it() {
             assert!(slices.update(&Serial, &a).unwrap());
             let (mut y, mut expected) = (vec![f64::NAN; rows + 1], vec![f64::NAN; rows + 1]);
             Serial.spmv(&a, &x, &mut expected).unwrap();
-            slices.spmv(&Serial, &x, &mut y).unwrap();
+            slices.apply(&Serial, &mut x.clone(), &mut y).unwrap();
             assert!(y[..rows] == expected[..rows] && y[rows].is_nan(), "{name}");
-            let short = slices.spmv(&Serial, &x[1..], &mut vec![0.0; rows]).unwrap_err().to_string();
+            let short = slices.apply(&Serial, &mut x.clone()[1..], &mut vec![0.0; rows]).unwrap_err().to_string();
             assert!(short.contains("spmv: `x`"), "{short}");
         }
     }

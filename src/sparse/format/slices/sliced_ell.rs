@@ -22,19 +22,15 @@
 
 use super::row_layout::RowLayout;
 use super::slice_layout::{Columns, SliceLayout};
-use crate::blas::Reductions;
-use crate::error::check_at_least;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::spmv::{check_dot, ranks_of_whole};
 use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
 use crate::{Error, Result};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// As in the kernels: threads per block, rows per slice, warps per block of the value-transposing kernel.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 pub(super) const SLICE: usize = 32;
 const SHIFT: u32 = SLICE.trailing_zeros();
 const WARPS: u32 = 4;
@@ -44,9 +40,9 @@ const WARPS: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct SlicedEll<V: DeviceValue> {
     pub(super) graph: Arc<CrsGraph<CudaMemory>>,
-    stored: Columns,
-    layout: Arc<SliceLayout>,
-    values: CudaArray<V>,
+    pub(super) stored: Columns,
+    pub(super) layout: Arc<SliceLayout>,
+    pub(super) values: CudaArray<V>,
     /// What an update finds: values too large, partners that differ, entries above the diagonal less those below.
     faults: CudaArray<u64>,
 }
@@ -115,17 +111,13 @@ impl<V: DeviceValue> SlicedEll<V> {
         })
     }
 
-    /// Takes the values of a matrix on the same graph. One pass; reads 8 to 12 bytes and writes 8 bytes per entry in
-    /// f64. In halves, another pass checks symmetry, and the host waits.
+    /// Takes the values of a matrix on the same graph; those of a matrix in f64 are rounded to slices in f32. One pass; reads 8 to 12 bytes
+    /// and writes 8 bytes per entry in f64. In halves, another pass checks symmetry. Then, and after rounding, the host waits.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the matrix has another graph; in halves, when it is not symmetric: an entry has no partner, or differs
-    /// from it by more than 1e-12 of the row's largest entry (2.4e-7 in f32).
-    pub fn update(&mut self, space: &Cuda, a: &CrsMatrix<V, CudaMemory>) -> Result<()> {
-        self.take(space, a)
-    }
-
-    pub(super) fn take<W: DeviceValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
+    /// from it by more than 1e-12 of the row's largest entry (2.4e-7 in f32); for finite values that are too large for f32.
+    pub fn update<W: DeviceValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
         // Compares the objects only: a comparison of all columns would cost as much as the update.
         if !Arc::ptr_eq(&self.graph, a.graph()) {
             return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));
@@ -162,93 +154,6 @@ impl<V: DeviceValue> SlicedEll<V> {
         let mut found = [0; 3];
         space.read(faults, &mut found)?;
         verdict(found)
-    }
-
-    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
-    ///
-    /// # Errors
-    /// [`Error::Shape`] when a vector is too short.
-    pub fn spmv(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        let (rows, columns) = (self.graph.rows(), self.graph.columns());
-        check_at_least("spmv", "x", x.len(), columns)?;
-        check_at_least("spmv", "y", y.len(), rows)?;
-        let name = V::SLICED[self.stored as usize];
-        let grid = Grid::new(self.tiles(rows), THREADS);
-        let arguments = self.arguments(arguments![rows as u64], arguments![x, y]);
-        space.launch(self.file(), name, grid, &arguments)
-    }
-
-    /// Computes y = A x and x.y over `rows`, see [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot).
-    ///
-    /// # Errors
-    /// [`Error::Shape`] when a vector is too short.
-    pub fn spmv_dot(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        let columns = self.graph.columns();
-        check_dot((self.graph.rows(), columns, SLICE), &rows, x, y, sums, slot)?;
-        let name = V::SLICED_DOT[self.stored as usize];
-        let grid = space.product_grid(self.file(), name, self.tiles(rows.len()))?;
-        let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
-        let ranks = ranks_of_whole(&rows, self.graph.rows(), sums);
-        let Reductions { partials, scalars, .. } = sums;
-        let product = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
-        let arguments = self.arguments(arguments![rows.start as u64, rows.end as u64], product);
-        space.launch(self.file(), name, grid, &arguments)
-    }
-
-    /// [`spmv_dot`](Self::spmv_dot) over all rows, with the same bits, and the exchange of the ghosts of x, which the rows from
-    /// `interior` on read.
-    pub(super) fn spmv_dot_exchanging(
-        &self,
-        space: &Cuda,
-        interior: usize,
-        exchange: &CudaArray<u64>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        let (rows, columns) = (self.graph.rows(), self.graph.columns());
-        check_dot((rows, columns, SLICE), &(0..rows), x, y, sums, slot)?;
-        // The grid of the plain product, so that the partial sums are the same.
-        let which = self.stored as usize;
-        let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(rows))?;
-        let (slot, stop, ranks, ticket) = (slot as u32, sums.stop_argument(), sums.ranks_argument(), space.ticket());
-        let Reductions { partials, scalars, .. } = sums;
-        let product = arguments![exchange, x, y, stop, ranks, partials, slot, scalars, ticket];
-        let arguments = self.arguments(arguments![interior as u64, rows as u64], product);
-        space.launch(self.file(), V::SLICED_DOT_EXCHANGING[which], grid, &arguments)
-    }
-
-    /// Returns the kernels of the products.
-    fn file(&self) -> &'static KernelFile {
-        if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
-    }
-
-    /// The arguments of a product: its rows, the matrix, its vectors.
-    fn arguments(&self, rows: &[Argument], vectors: &[Argument]) -> Vec<Argument> {
-        let SliceLayout { slice_offsets, words, offsets, columns: listed, walk, usual, .. } = &*self.layout;
-        let (columns, usual) = (self.graph.columns() as u64, Argument::of_struct(usual));
-        let matrix = arguments![columns, walk.word(), slice_offsets, words, offsets, listed, &self.values, usual];
-        [rows, matrix, vectors].concat()
-    }
-
-    /// Returns the number of tiles of `rows` rows, a tile for a block at a time. In halves, tiles that end beyond the rows may be empty.
-    fn tiles(&self, rows: usize) -> usize {
-        self.layout.walk.tiles(rows.div_ceil(SLICE))
-    }
-
-    /// Returns the bytes of the matrix that one product reads.
-    pub(super) fn matrix_bytes(&self) -> usize {
-        let SliceLayout { slice_offsets, words, offsets, columns, .. } = &*self.layout;
-        self.values.bytes() + columns.bytes() + slice_offsets.bytes() + words.bytes() + offsets.bytes()
     }
 
     /// Returns the values `[slice, k, row]`, padding included.
@@ -302,14 +207,6 @@ impl SlicedEll<f32> {
     /// [`Error::Invalid`] for finite values that are too large for f32.
     pub(in crate::sparse::format) fn round_slices(&mut self, space: &Cuda, of: &SlicedEll<f64>) -> Result<()> {
         space.to_single_refusing(&of.values, &mut self.values)
-    }
-
-    /// [`update`](Self::update) with the values of a matrix in f64, rounded. The host waits.
-    ///
-    /// # Errors
-    /// As [`update`](Self::update), and [`Error::Invalid`] for finite values that are too large for f32.
-    pub fn round(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<()> {
-        self.take(space, a)
     }
 }
 

@@ -1,11 +1,81 @@
 //! Slices on a GPU as an operator, and as the copy of a matrix in CRS.
 
-use super::sliced_ell::{SLICE, SlicedEll};
+use super::slice_layout::{Columns, SliceLayout};
+use super::sliced_ell::{SLICE, SlicedEll, THREADS};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
+use crate::error::check_at_least;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
+use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
+use crate::sparse::spmv::{check_dot, ranks_of_whole};
 use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Operator};
 use std::ops::Range;
+
+impl<V: DeviceValue> SlicedEll<V> {
+    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when a vector is too short.
+    pub fn spmv(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        let (rows, columns) = (self.graph.rows(), self.graph.columns());
+        check_at_least("spmv", "x", x.len(), columns)?;
+        check_at_least("spmv", "y", y.len(), rows)?;
+        let (name, grid) = (V::SLICED[self.stored as usize], Grid::new(self.tiles(rows), THREADS));
+        let arguments = self.arguments(arguments![rows as u64], arguments![x, y]);
+        space.launch(self.file(), name, grid, &arguments)
+    }
+
+    /// Computes y = A x and x.y over `rows`, see [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot). With an exchange it covers all rows with
+    /// the same bits, and those from `rows.start` on read the ghosts of x that arrive.
+    fn product(
+        &self,
+        space: &Cuda,
+        rows: Range<usize>,
+        exchange: Option<&CudaArray<u64>>,
+        x: &CudaArray<f64>,
+        y: &mut CudaArray<f64>,
+        sums: &mut Reductions<Cuda>,
+        slot: usize,
+    ) -> Result<()> {
+        let (all, which) = (self.graph.rows(), self.stored as usize);
+        let covered = if exchange.is_some() { 0..all } else { rows.clone() };
+        check_dot((all, self.graph.columns(), SLICE), &covered, x, y, sums, slot)?;
+        // The grid of the plain product, so that the partial sums are the same.
+        let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(covered.len()))?;
+        let names = if exchange.is_some() { V::SLICED_DOT_EXCHANGING } else { V::SLICED_DOT };
+        let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
+        let ranks = ranks_of_whole(&covered, all, sums);
+        let Reductions { partials, scalars, .. } = sums;
+        let vectors = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
+        let vectors = [exchange.map(Argument::from).as_slice(), vectors].concat();
+        let arguments = self.arguments(arguments![rows.start as u64, rows.end as u64], &vectors);
+        space.launch(self.file(), names[which], grid, &arguments)
+    }
+
+    /// Returns the kernels of the products.
+    fn file(&self) -> &'static KernelFile {
+        if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
+    }
+
+    /// The arguments of a product: its rows, the matrix, its vectors.
+    fn arguments(&self, rows: &[Argument], vectors: &[Argument]) -> Vec<Argument> {
+        let SliceLayout { slice_offsets, words, offsets, columns: listed, walk, usual, .. } = &*self.layout;
+        let (columns, usual) = (self.graph.columns() as u64, Argument::of_struct(usual));
+        let matrix = arguments![columns, walk.word(), slice_offsets, words, offsets, listed, &self.values, usual];
+        [rows, matrix, vectors].concat()
+    }
+
+    /// Returns the number of tiles of `rows` rows, a tile for a block at a time. In halves, tiles that end beyond the rows may be empty.
+    fn tiles(&self, rows: usize) -> usize {
+        self.layout.walk.tiles(rows.div_ceil(SLICE))
+    }
+
+    /// Returns the bytes of the matrix that one product reads.
+    fn matrix_bytes(&self) -> usize {
+        let SliceLayout { slice_offsets, words, offsets, columns, .. } = &*self.layout;
+        self.values.bytes() + columns.bytes() + slice_offsets.bytes() + words.bytes() + offsets.bytes()
+    }
+}
 
 impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
     fn rows(&self) -> usize {
@@ -24,17 +94,6 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
         self.spmv(space, x, y)
     }
 
-    fn apply_dot(
-        &self,
-        space: &Cuda,
-        x: &mut CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.spmv_dot(space, 0..self.graph.rows(), x, y, sums, slot)
-    }
-
     /// Rows per slice.
     fn row_block(&self) -> Option<usize> {
         Some(SLICE)
@@ -49,7 +108,7 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<()> {
-        self.spmv_dot(space, rows, x, y, sums, slot)
+        self.product(space, rows, None, x, y, sums, slot)
     }
 
     fn apply_dot_exchanging(
@@ -62,18 +121,12 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
         sums: &mut Reductions<Cuda>,
         slot: usize,
     ) -> Result<bool> {
-        self.spmv_dot_exchanging(space, interior, exchange, x, y, sums, slot).map(|()| true)
+        self.product(space, interior..self.graph.rows(), Some(exchange), x, y, sums, slot).map(|()| true)
     }
 }
 
-impl FormatCopy<Cuda> for SlicedEll<f64> {
+impl<V: DeviceValue> FormatCopy<Cuda> for SlicedEll<V> {
     fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
-        self.take(space, a).map(|()| true)
-    }
-}
-
-impl FormatCopy<Cuda> for SlicedEll<f32> {
-    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
-        self.take(space, a).map(|()| true)
+        SlicedEll::update(self, space, a).map(|()| true)
     }
 }
