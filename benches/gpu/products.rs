@@ -4,7 +4,7 @@ use crate::clock::median;
 use crate::rows::{Row, Table};
 use minifenl::element::ElementType;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveElasticity};
-use minifenl::fill::{FieldOn, Kernel, Strategy, Workset};
+use minifenl::fill::{FieldOn, Kernel, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::run::Job;
 use minifenl::space::MemorySpace;
@@ -72,8 +72,7 @@ pub fn all<S: Job>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
             let storage = MatrixStorage { format, values: Precision::F64 };
             let timed = || -> Result<()> {
                 let mut system = space.stored_system(S::STRATEGY, storage, graph, conditions)?;
-                let mut assembly =
-                    space.assembly(S::STRATEGY, Kernel::Table, Workset::default(), &model, on, &system)?;
+                let mut assembly = space.assembly((S::STRATEGY, Kernel::Table).into(), &model, on, &system)?;
                 let residual = S::Memory::slice_mut(&mut residual);
                 space.assemble(&mut assembly, coords, unknowns, &mut system, residual)?;
                 space.apply_dirichlet(

@@ -56,6 +56,24 @@ impl<M: MemorySpace> Clone for FieldOn<'_, M> {
 
 impl<M: MemorySpace> Copy for FieldOn<'_, M> {}
 
+/// How a space assembles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AssemblyChoice {
+    /// Sums element matrices; `None`: [`Strategy::Scatter`] with plain additions in place of atomic ones, to measure what atomics cost. Its
+    /// sums are wrong where threads meet: each loses terms of the others.
+    pub strategy: Option<Strategy>,
+    /// Computes element matrices.
+    pub kernel: Kernel,
+    /// Read by [`Kernel::Intrepid`] alone.
+    pub workset: Workset,
+}
+
+impl From<(Strategy, Kernel)> for AssemblyChoice {
+    fn from((strategy, kernel): (Strategy, Kernel)) -> Self {
+        AssemblyChoice { strategy: Some(strategy), kernel, workset: Workset::default() }
+    }
+}
+
 /// An execution space that assembles a [`Model`] on elements of any volume type. Each space has a gallery of element kernels:
 /// [`assembly`](Self::assembly) takes from it what suits equation, element and [`Kernel`].
 pub trait Assemble: Formats {
@@ -69,7 +87,7 @@ pub trait Assemble: Formats {
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when NVRTC is missing or refuses the text.
-    fn load_assembly(&self, _kernel: Kernel, _workset: Workset, _model: &Model, _element: ElementType) -> Result<()> {
+    fn load_assembly(&self, _choice: AssemblyChoice, _model: &Model, _element: ElementType) -> Result<()> {
         Ok(())
     }
 
@@ -94,7 +112,6 @@ pub trait Assemble: Formats {
     ) -> Result<StoredSystem<Self>>;
 
     /// Prepares a strategy and an element kernel for a system of the model's dofs, which was made for the same strategy.
-    /// [`Kernel::Intrepid`] alone reads `workset`.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the elements have another number of nodes,
@@ -103,22 +120,7 @@ pub trait Assemble: Formats {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn assembly(
         &self,
-        strategy: Strategy,
-        kernel: Kernel,
-        workset: Workset,
-        model: &Model,
-        on: FieldOn<'_, Self::Memory>,
-        system: &StoredSystem<Self>,
-    ) -> Result<Self::Assembly>;
-
-    /// Prepares [`Strategy::Scatter`] with plain additions in place of atomic ones, to measure what atomics cost. Its sums are wrong
-    /// where threads meet: each loses terms of the others.
-    ///
-    /// # Errors
-    /// Those of [`assembly`](Self::assembly).
-    fn racy_assembly(
-        &self,
-        kernel: Kernel,
+        choice: AssemblyChoice,
         model: &Model,
         on: FieldOn<'_, Self::Memory>,
         system: &StoredSystem<Self>,
@@ -159,7 +161,7 @@ pub trait Assemble: Formats {
     fn strategy_bytes(strategy: Strategy, sizes: [u64; 4]) -> [u64; 2];
 
     /// Returns the bytes of element matrices and worksets that an assembly with `threads` threads keeps, at first and from its first use.
-    fn matrices_bytes(strategy: Strategy, kernel: (Kernel, Workset), sizes: &Sizes, threads: u64) -> [u64; 2];
+    fn matrices_bytes(choice: AssemblyChoice, sizes: &Sizes, threads: u64) -> [u64; 2];
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
     /// where they stay in registers and caches.

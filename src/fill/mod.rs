@@ -54,7 +54,7 @@ mod stored_system;
 mod workset;
 
 pub use crate::graph::CooIndex;
-pub use assemble::{Additions, Assemble, FieldErrors, FieldOn, Sample};
+pub use assemble::{Additions, Assemble, AssemblyChoice, FieldErrors, FieldOn, Sample};
 pub use coo::{Combinations, Coo, DistributedCoo, ElementIndices, ReducedPairs};
 #[cfg(feature = "cuda")]
 pub use coo::{CudaCoo, DeviceIndices};

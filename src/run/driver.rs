@@ -127,7 +127,7 @@ pub fn solution_on<S: Job>(
         let load = || {
             space.load_kernels(deck)?;
             match deck.has_matrix() {
-                true => space.load_assembly(deck.element_kernel(), deck.workset(), &case.model, deck.mesh.element),
+                true => space.load_assembly(deck.assembly::<S>(), &case.model, deck.mesh.element),
                 false => space.load_operator(&case.model, deck.mesh.element),
             }
         };

@@ -13,7 +13,7 @@
 use super::Job;
 use super::deck::Operator;
 use crate::comm::Communicator;
-use crate::fill::{self, Dirichlet, operator_bytes};
+use crate::fill::{self, AssemblyChoice, Dirichlet, operator_bytes};
 use crate::graph::{self, Strategy as Graph};
 use crate::mesh::Mesh;
 pub use crate::mesh::Sizes;
@@ -92,7 +92,8 @@ impl Forecast {
         let [building, pattern, places] = graph::bytes::<S>(graph, sizes);
         let [storing, stored] = S::system_bytes(fill, storage, sizes, pattern);
         let [lists, meanwhile] = S::strategy_bytes(fill, [rows, dofs * corners, columns, elems]);
-        let matrices = S::matrices_bytes(fill, (kernel, workset), sizes, threads);
+        let assembly = AssemblyChoice { strategy: Some(fill), kernel, workset };
+        let matrices = S::matrices_bytes(assembly, sizes, threads);
         let (tables, conditions) = (mesh + places, Dirichlet::bytes(sizes));
         let [assembled, solving] = matrices.map(|matrices| conditions + stored + lists + matrices);
         let setup = (pattern + S::listing_bytes(sizes)).max(conditions + storing);

@@ -5,7 +5,7 @@ use minifenl::element::equations::{
     Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
 use minifenl::fill::{
-    ApplyModel, Assemble, Boundary, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset,
+    ApplyModel, Assemble, AssemblyChoice, Boundary, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset,
 };
 use minifenl::graph::{self, BuildGraph};
 use minifenl::mesh::Mesh;
@@ -90,7 +90,9 @@ impl Case {
         let conditions = space.dirichlet(&graph.crs, S::Memory::slice(&fixed)).unwrap();
         let mut system = space.stored_system(strategy, Format::Crs.into(), graph, conditions).unwrap();
         let on = FieldOn { element: self.element, elem_node: &elem_node, node_coord };
-        let mut assembly = space.assembly(strategy, kernel, workset, &self.model, on, &system).unwrap();
+        let mut assembly = space
+            .assembly(AssemblyChoice { strategy: Some(strategy), kernel, workset }, &self.model, on, &system)
+            .unwrap();
         let (unknowns, mut x) = (space.upload(&self.unknowns).unwrap(), space.upload(&self.x).unwrap());
         let numbers = vec![f64::NAN; self.rows()];
         let (mut residual, mut y) = (space.upload(&numbers).unwrap(), space.upload(&numbers).unwrap());

@@ -21,8 +21,8 @@ use crate::element::{Analytic, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::fill::{
-    Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
-    Workset, heat_on_hex8, no_kernel, norms, step_of,
+    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample,
+    StoredSystem, Strategy, heat_on_hex8, no_kernel, norms, step_of,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::{ElemNode, Sizes};
@@ -44,7 +44,8 @@ enum Kernels {
 }
 
 impl Kernels {
-    fn new(space: &Cuda, kernel: Kernel, workset: Workset, model: &Model, element: ElementType) -> Result<Self> {
+    fn new(space: &Cuda, choice: AssemblyChoice, model: &Model, element: ElementType) -> Result<Self> {
+        let AssemblyChoice { kernel, workset, .. } = choice;
         let workset = match kernel {
             Kernel::Fused => {
                 return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(kernel, element));
@@ -100,16 +101,20 @@ impl CudaAssembly {
     /// Those of [`Assemble::assembly`]; [`Error::Invalid`] for a strategy other than `Gather` on a system that is assembled in slices.
     pub fn with_step(
         space: &Cuda,
-        (strategy, kernel, workset, step): (Strategy, Kernel, Workset, usize),
+        (choice, step): (AssemblyChoice, usize),
         model: &Model,
         on: FieldOn<'_, CudaMemory>,
         system: &StoredSystem<Cuda>,
     ) -> Result<Self> {
         let elem_node = on.elem_node;
         check_length("assembly", "elem_node (nodes per element)", elem_node.nodes_per_elem(), on.element.nodes())?;
-        let kernels = Kernels::new(space, kernel, workset, model, on.element)?;
+        let kernels = Kernels::new(space, choice, model, on.element)?;
         let step = scaled(step, kernels.stored_per_elem());
-        let fill = CudaFill::prepare(space, strategy, step, system.matrix.layout(), &system.places)?;
+        let (layout, strategy) = (system.matrix.layout(), choice.strategy.unwrap_or(Strategy::Scatter));
+        let mut fill = CudaFill::prepare(space, strategy, step, layout, &system.places)?;
+        if choice.strategy.is_none() {
+            fill.method = Method::Adds(Adds::Racy, Adds::Racy.count(space, &system.places, layout.rows)?);
+        }
         Ok(CudaAssembly { fill, kernels, elem_node: elem_node.clone() })
     }
 }
@@ -120,8 +125,8 @@ impl Assemble for Cuda {
 
     type Assembly = CudaAssembly;
 
-    fn load_assembly(&self, kernel: Kernel, workset: Workset, model: &Model, element: ElementType) -> Result<()> {
-        match Kernels::new(self, kernel, workset, model, element)? {
+    fn load_assembly(&self, choice: AssemblyChoice, model: &Model, element: ElementType) -> Result<()> {
+        match Kernels::new(self, choice, model, element)? {
             // Its file is compiled as it is, with others.
             Kernels::Fused(_) => Ok(()),
             Kernels::Equation(mut kernel) => kernel.load(self),
@@ -145,28 +150,12 @@ impl Assemble for Cuda {
 
     fn assembly(
         &self,
-        strategy: Strategy,
-        kernel: Kernel,
-        workset: Workset,
+        choice: AssemblyChoice,
         model: &Model,
         on: FieldOn<'_, CudaMemory>,
         system: &StoredSystem<Cuda>,
     ) -> Result<CudaAssembly> {
-        let step = step_of(on.elem_node.elem_count());
-        CudaAssembly::with_step(self, (strategy, kernel, workset, step), model, on, system)
-    }
-
-    fn racy_assembly(
-        &self,
-        kernel: Kernel,
-        model: &Model,
-        on: FieldOn<'_, CudaMemory>,
-        system: &StoredSystem<Cuda>,
-    ) -> Result<CudaAssembly> {
-        let mut assembly = self.assembly(Strategy::Scatter, kernel, Workset::default(), model, on, system)?;
-        let additions = Adds::Racy.count(self, &system.places, system.matrix.layout().rows)?;
-        assembly.fill.method = Method::Adds(Adds::Racy, additions);
-        Ok(assembly)
+        CudaAssembly::with_step(self, (choice, step_of(on.elem_node.elem_count())), model, on, system)
     }
 
     fn system_bytes(strategy: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
@@ -182,16 +171,17 @@ impl Assemble for Cuda {
         }
     }
 
-    fn matrices_bytes(strategy: Strategy, kernel: (Kernel, Workset), sizes: &Sizes, _: u64) -> [u64; 2] {
+    fn matrices_bytes(choice: AssemblyChoice, sizes: &Sizes, _: u64) -> [u64; 2] {
+        let AssemblyChoice { strategy, kernel, workset } = choice;
         let (elems, rows) = (sizes.elems, sizes.per_elem());
         // Contractions store all of a matrix, other kernels the half of a symmetric one; and the residual.
         let (entries, work) = match kernel {
-            (Kernel::Intrepid, workset) => (rows * rows, operand_bytes(workset, sizes)),
+            Kernel::Intrepid => (rows * rows, operand_bytes(workset, sizes)),
             _ => (rows * (rows + 1) / 2, work_bytes(sizes)),
         };
         let per_elem = entries + rows;
-        let stored = match (strategy, kernel.0) {
-            (Strategy::Gather, _) => {
+        let stored = match (strategy, kernel) {
+            (Some(Strategy::Gather), _) => {
                 gather::stored_elems(sizes, scaled(step_of(elems as usize), per_elem as usize) as u64)
             }
             (_, Kernel::Fused) => 0,

@@ -16,8 +16,8 @@ use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
-    Additions, Assemble, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample, StoredSystem, Strategy,
-    Workset, heat_on_hex8, no_kernel, norms,
+    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample,
+    StoredSystem, Strategy, heat_on_hex8, no_kernel, norms,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
@@ -88,43 +88,6 @@ fn of_element<S: HostSpace, const D: usize, const NN: usize, const ND: usize>(
     Ok(HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(calls) })
 }
 
-/// Prepares a strategy, or without one the blocks of `Scatter` without atomicity, and an element kernel.
-fn prepared<S: HostSpace>(
-    space: &S,
-    strategy: Option<Strategy>,
-    kernel: Kernel,
-    workset: Workset,
-    model: &Model,
-    on: FieldOn<'_, HostMemory>,
-    system: &StoredSystem<S>,
-) -> Result<HostAssembly<S>> {
-    let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
-    check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
-    match (kernel, heat_on_hex8(model, on.element)) {
-        (Kernel::Fused | Kernel::Table, Some(heat)) => {
-            let fill = Fill::prepare(space, strategy, crs, elem)?;
-            return Ok(heat_on_hex8_by(space, heat, kernel == Kernel::Fused, fill));
-        }
-        (Kernel::Fused, None) => return Err(no_kernel(kernel, on.element)),
-        (Kernel::Intrepid, _) | (Kernel::Table, None) => {}
-    }
-    let refused = || Err(two_dimensional("assembly", on.element));
-    macro_rules! build {
-        ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
-            let fill = Fill::prepare(space, strategy, crs, elem)?;
-            let worksets = |tables: &_| {
-                let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, space.concurrency());
-                (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
-            };
-            of_element::<S, $dofs, $nodes, { $dofs * $nodes }>(space, $equation, on, fill, worksets)
-        }};
-    }
-    match model.equation {
-        ModelEquation::Scalar(of) => on_volume!(on.element, build(scalar(model, of), 1), refused()),
-        ModelEquation::Elastic(of) => on_volume!(on.element, build(elastic(model, of), 3), refused()),
-    }
-}
-
 impl<S: HostSpace> Assemble for S {
     const STRATEGY: Strategy = Strategy::Colour;
 
@@ -147,24 +110,37 @@ impl<S: HostSpace> Assemble for S {
 
     fn assembly(
         &self,
-        strategy: Strategy,
-        kernel: Kernel,
-        workset: Workset,
+        choice: AssemblyChoice,
         model: &Model,
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<S>,
     ) -> Result<HostAssembly<S>> {
-        prepared(self, Some(strategy), kernel, workset, model, on, system)
-    }
-
-    fn racy_assembly(
-        &self,
-        kernel: Kernel,
-        model: &Model,
-        on: FieldOn<'_, HostMemory>,
-        system: &StoredSystem<S>,
-    ) -> Result<HostAssembly<S>> {
-        prepared(self, None, kernel, Workset::default(), model, on, system)
+        let AssemblyChoice { strategy, kernel, workset } = choice;
+        let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
+        check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
+        match (kernel, heat_on_hex8(model, on.element)) {
+            (Kernel::Fused | Kernel::Table, Some(heat)) => {
+                let fill = Fill::prepare(self, strategy, crs, elem)?;
+                return Ok(heat_on_hex8_by(self, heat, kernel == Kernel::Fused, fill));
+            }
+            (Kernel::Fused, None) => return Err(no_kernel(kernel, on.element)),
+            (Kernel::Intrepid, _) | (Kernel::Table, None) => {}
+        }
+        let refused = || Err(two_dimensional("assembly", on.element));
+        macro_rules! build {
+            ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
+                let fill = Fill::prepare(self, strategy, crs, elem)?;
+                let worksets = |tables: &_| {
+                    let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, self.concurrency());
+                    (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
+                };
+                of_element::<S, $dofs, $nodes, { $dofs * $nodes }>(self, $equation, on, fill, worksets)
+            }};
+        }
+        match model.equation {
+            ModelEquation::Scalar(of) => on_volume!(on.element, build(scalar(model, of), 1), refused()),
+            ModelEquation::Elastic(of) => on_volume!(on.element, build(elastic(model, of), 3), refused()),
+        }
     }
 
     fn system_bytes(_: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
@@ -180,12 +156,11 @@ impl<S: HostSpace> Assemble for S {
         }
     }
 
-    fn matrices_bytes(strategy: Strategy, kernel: (Kernel, Workset), sizes: &Sizes, threads: u64) -> [u64; 2] {
-        let stored = if strategy == Strategy::Gather { gather::stored_bytes(sizes, threads) } else { [0; 2] };
-        let worksets = match kernel {
-            (Kernel::Intrepid, workset) => threads * workset_bytes(workset, sizes),
-            _ => 0,
-        };
+    fn matrices_bytes(choice: AssemblyChoice, sizes: &Sizes, threads: u64) -> [u64; 2] {
+        let stored =
+            if choice.strategy == Some(Strategy::Gather) { gather::stored_bytes(sizes, threads) } else { [0; 2] };
+        let is_intrepid = choice.kernel == Kernel::Intrepid;
+        let worksets = if is_intrepid { threads * workset_bytes(choice.workset, sizes) } else { 0 };
         stored.map(|stored| stored + worksets)
     }
 

@@ -3,7 +3,7 @@
 use super::{Choice, Deck, Forcing, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
-use crate::fill::{Kernel, Strategy, Workset};
+use crate::fill::{Assemble, AssemblyChoice, Kernel, Strategy, Workset};
 use crate::graph;
 use crate::solve::CgVariant;
 use crate::space::Scan;
@@ -60,6 +60,12 @@ impl Deck {
     /// The worksets of kernel `intrepid`.
     pub fn workset(&self) -> Workset {
         Workset { cells: self.fill.workset, layout: self.fill.layout.given(), variant: self.fill.variant }
+    }
+
+    /// Strategy and element kernel of the assembly on a space.
+    pub(in crate::run) fn assembly<S: Assemble>(&self) -> AssemblyChoice {
+        let strategy = Some(self.fill.strategy.or(S::STRATEGY));
+        AssemblyChoice { strategy, kernel: self.element_kernel(), workset: self.workset() }
     }
 
     /// Returns the deck with the algorithms of its preset in place of `auto`. Of the preset `papers` a deterministic run gathers instead

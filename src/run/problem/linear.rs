@@ -61,7 +61,7 @@ impl<S: Job> Linear<S> {
         if let Some(lanes) = deck.matrix.lanes.given() {
             S::set_lanes(&mut system.matrix, lanes);
         }
-        let prepare = || space.assembly(strategy, deck.element_kernel(), deck.workset(), model, discrete.on(), &system);
+        let prepare = || space.assembly(deck.assembly::<S>(), model, discrete.on(), &system);
         let assembly = step(*space, marks, "setup/fill", prepare)?;
         Ok(Linear::Matrix(Box::new(Stored { assembly, system, numbers, chosen, is_chosen })))
     }

@@ -5,7 +5,7 @@ use super::study::{Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::element::ElementType;
 use crate::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
-use crate::fill::{FieldOn, Kernel, StoredSystem, Strategy, Workset};
+use crate::fill::{AssemblyChoice, FieldOn, Kernel, StoredSystem, Strategy, Workset};
 use crate::graph;
 use crate::mesh::Face;
 use crate::run::Job;
@@ -59,12 +59,8 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
             };
             let prepare = || {
                 let system = system(study, strategy, Format::Crs.into())?;
-                let assembly = match given {
-                    Some(strategy) => {
-                        space.assembly(strategy, kernel, Workset::default(), &HEAT, elements(study), &system)?
-                    }
-                    None => space.racy_assembly(kernel, &HEAT, elements(study), &system)?,
-                };
+                let choice = AssemblyChoice { strategy: given, kernel, workset: Workset::default() };
+                let assembly = space.assembly(choice, &HEAT, elements(study), &system)?;
                 let residual: Array<S, f64> = space.zeros(mesh.map.owned_count())?;
                 Ok((system, assembly, space.upload(&waves(study))?, residual))
             };

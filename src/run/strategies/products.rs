@@ -5,7 +5,7 @@ use super::fills::{HEAT, elements, system};
 use super::study::{Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::comm::agree;
-use crate::fill::{Kernel, StoredSystem, Workset};
+use crate::fill::{Kernel, StoredSystem};
 use crate::graph;
 use crate::run::Job;
 use crate::run::forecast::Choices;
@@ -59,8 +59,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
 fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSystem<S>> {
     let &Study { space, mesh, .. } = study;
     let mut system = system(study, S::STRATEGY, format.into())?;
-    let mut assembly =
-        space.assembly(S::STRATEGY, Kernel::default(), Workset::default(), &HEAT, elements(study), &system)?;
+    let mut assembly = space.assembly((S::STRATEGY, Kernel::default()).into(), &HEAT, elements(study), &system)?;
     let (temperature, mut residual) = (space.upload(&waves(study))?, space.zeros(mesh.map.owned_count())?);
     let (node_coord, temperature) = (S::Memory::slice(&mesh.node_coord), S::Memory::slice(&temperature));
     space.assemble(&mut assembly, node_coord, temperature, &mut system, S::Memory::slice_mut(&mut residual))?;

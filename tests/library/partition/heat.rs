@@ -5,7 +5,7 @@ use crate::thread_ranks::on_ranks;
 use minifenl::comm::Communicator;
 use minifenl::element::ElementType;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
-use minifenl::fill::{Assemble, Boundary, Dirichlet, FieldOn, Kernel, Strategy, Workset};
+use minifenl::fill::{Assemble, Boundary, Dirichlet, FieldOn, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
 use minifenl::space::{HostSpace, Serial, Threads};
@@ -31,7 +31,7 @@ where
     let equation = ModelEquation::Scalar(Scalar::Heat(Heat::new(0.7)));
     let model = Model { equation, jacobian: Jacobian::Analytic };
     let on = FieldOn { element: ElementType::Hex8, elem_node, node_coord };
-    let mut assembly = space.assembly(strategy, kernel, Workset::default(), &model, on, &system).unwrap();
+    let mut assembly = space.assembly((strategy, kernel).into(), &model, on, &system).unwrap();
     let mut residual = vec![f64::NAN; rows];
     space.assemble(&mut assembly, node_coord, temperature, &mut system, &mut residual).unwrap();
     (system.matrix.into_assembled(), residual)

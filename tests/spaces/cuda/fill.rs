@@ -5,7 +5,7 @@ use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar}
 use minifenl::element::{Analytic, ElementType};
 use minifenl::fill::{
     self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, FieldOn, Fill, FusedKernel, HeatInput, Kernel,
-    Strategy, Workset, element_fn,
+    Strategy, element_fn,
 };
 use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
@@ -274,7 +274,7 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
             let mut system = Serial.stored_system(strategy, Format::Crs.into(), graph.clone(), free).unwrap();
             let (element, elem_node, node_coord) = (ElementType::Hex8, &mesh.elem_node, &mesh.node_coord[..]);
             let on = FieldOn { element, elem_node, node_coord };
-            let mut assembly = Serial.assembly(strategy, kernel, Workset::default(), &model, on, &system).unwrap();
+            let mut assembly = Serial.assembly((strategy, kernel).into(), &model, on, &system).unwrap();
             Serial.assemble(&mut assembly, node_coord, &temperature, &mut system, &mut residual).unwrap();
 
             let node_coord = &on_device.node_coord;
@@ -282,7 +282,7 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
             let free = Dirichlet::new(&space, &graph.crs, &space.upload(&nothing).unwrap()).unwrap();
             let mut found = space.stored_system(strategy, Format::Crs.into(), graph, free).unwrap();
             let on = FieldOn { element, elem_node: &on_device.elem_node, node_coord };
-            let mut assembly = space.assembly(strategy, kernel, Workset::default(), &model, on, &found).unwrap();
+            let mut assembly = space.assembly((strategy, kernel).into(), &model, on, &found).unwrap();
             let mut found_residual = space.zeros(rows).unwrap();
             space.assemble(&mut assembly, node_coord, &found_temperature, &mut found, &mut found_residual).unwrap();
             let values =

@@ -6,7 +6,8 @@ use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
-    Assemble, Boundary, CudaAssembly, CudaFill, Dirichlet, FieldOn, HeatInput, Kernel, StoredSystem, Strategy, Workset,
+    Assemble, AssemblyChoice, Boundary, CudaAssembly, CudaFill, Dirichlet, FieldOn, HeatInput, Kernel, StoredSystem,
+    Strategy, Workset,
 };
 use minifenl::mesh::ElemNode;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
@@ -73,7 +74,7 @@ fn stored(
     let model = heat(Heat::new(2.5));
     // Several worksets, the last one smaller, and the same bits by any of them.
     let workset = Workset { cells: Some(300), variant: Variant::AutoInOrder, ..Workset::default() };
-    let given = (Strategy::Gather, kernel, workset, step);
+    let given = (AssemblyChoice { strategy: Some(Strategy::Gather), kernel, workset }, step);
     let mut assembly = CudaAssembly::with_step(space, given, &model, on, &system).unwrap();
     let mut residual = space.upload(&vec![f64::NAN; tables.graph.crs.rows()]).unwrap();
     for _ in 0..2 {
@@ -172,10 +173,8 @@ fn assembly_in_slices_equals_crs_and_a_copy() {
         let coord = space.zeros(1000).unwrap();
         let on = FieldOn { element: ElementType::Hex8, elem_node: graph.elem.elem_node(), node_coord: &coord };
         let model = heat(Heat::new(1.0));
-        let refused = space
-            .assembly(Strategy::Scatter, Kernel::Fused, Workset::default(), &model, on, &system)
-            .unwrap_err()
-            .to_string();
+        let refused =
+            space.assembly((Strategy::Scatter, Kernel::Fused).into(), &model, on, &system).unwrap_err().to_string();
         assert!(refused.contains("scatter") && refused.contains("expected gather"), "{refused}");
     }
 }
