@@ -3,7 +3,7 @@
 use super::{Deck, Event, Job, Problem, Progress};
 use crate::comm::{Communicator, Links, agree};
 use crate::mesh::BoxPart;
-use crate::solve::{NewtonInfo, NewtonParams, SolveInfo, Symmetry, newton_into};
+use crate::solve::{self, NewtonInfo, NewtonParams, SolveInfo, Symmetry};
 use crate::space::Slice;
 use crate::{Error, Result};
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub(super) fn newton<S: Job>(
     };
     let observe = &mut |step, norm| progress(Event::Newton(step, norm));
     let mut info = NewtonInfo::default();
-    let end = newton_into(space, links, problem, x, params, observe, &mut info);
+    let end = solve::newton(space, links, problem, x, params, observe, &mut info);
     let alone = |error: Error| alone(error.in_stage("solve", here(comm)), comm);
     progress(Event::Done);
     let stopped = match end {

@@ -83,29 +83,13 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
     8 * columns + 16 * rows
 }
 
-/// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called after each assembly.
+/// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called after each assembly. Records its history in `info`, even if it fails:
+/// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
-/// [`Error::NotConverged`] at the limit unless that ends it, [`Error::NotFinite`] for a NaN or infinity in ||F||, [`Error::Underflow`] if the square of
-/// ||F|| at the start or of the target underflows and F is not 0, and what the problem returns.
+/// [`Error::NotConverged`] at the limit unless that ends it, [`Error::NotFinite`] for a NaN or infinity in ||F||, [`Error::Underflow`] if the
+/// square of ||F|| at the start or of the target underflows and F is not 0, and what the problem returns.
 pub fn newton<S: Blas>(
-    space: &S,
-    comm: &dyn Collective<S>,
-    problem: &mut impl NonlinearProblem<S>,
-    x: &mut Slice<S, f64>,
-    params: NewtonParams,
-    observe: &mut dyn FnMut(usize, f64),
-) -> Result<NewtonInfo> {
-    let mut info = NewtonInfo::default();
-    newton_into(space, comm, problem, x, params, observe, &mut info).map(|()| info)
-}
-
-/// Runs [`newton`] and records its history in `info`, even if it fails: the steps taken, the first and the last
-/// residual. x then is the iterate of the last residual.
-///
-/// # Errors
-/// Those of [`newton`].
-pub fn newton_into<S: Blas>(
     space: &S,
     comm: &dyn Collective<S>,
     problem: &mut impl NonlinearProblem<S>,
@@ -180,6 +164,11 @@ mod tests {
     use crate::comm::Solo;
     use crate::space::Serial;
 
+    fn run(problem: &mut impl NonlinearProblem<Serial>, x: &mut [f64], params: NewtonParams) -> Result<NewtonInfo> {
+        let mut info = NewtonInfo::default();
+        newton(&Serial, &Solo, problem, x, params, &mut |_, _| {}, &mut info).map(|()| info)
+    }
+
     /// x_i^2 = c_i, each by itself.
     struct Roots {
         squares: Vec<f64>,
@@ -204,7 +193,7 @@ mod tests {
     fn roots(start: f64, params: NewtonParams) -> (Vec<f64>, Result<NewtonInfo>) {
         let mut x = vec![start; 2];
         let mut problem = Roots { squares: vec![2.0, 9.0], slope: vec![] };
-        let info = newton(&Serial, &Solo, &mut problem, &mut x, params, &mut |_, _| {});
+        let info = run(&mut problem, &mut x, params);
         (x, info)
     }
 
@@ -255,7 +244,7 @@ mod tests {
             }
         }
         let params = NewtonParams { tolerance, max_iterations: 5, ..TIGHT };
-        newton(&Serial, &Solo, &mut Line(c), &mut [0.0; 3], params, &mut |_, _| {})
+        run(&mut Line(c), &mut [0.0; 3], params)
     }
 
     #[test]
@@ -287,7 +276,7 @@ mod tests {
             }
         }
         let params = NewtonParams { tolerance: 1e-7, max_iterations: 9, ..TIGHT };
-        let info = newton(&Serial, &Solo, &mut Slow, &mut [1e6; 3], params, &mut |_, _| {}).unwrap();
+        let info = run(&mut Slow, &mut [1e6; 3], params).unwrap();
         assert_eq!(info.steps.len(), 3);
     }
 
@@ -315,7 +304,7 @@ mod tests {
         }
         let (mut x, mut problem) = ([1.5], Inexact { slope: 0.0, asked: vec![] });
         let params = NewtonParams { tolerance: 1e-10, is_inexact: true, ..TIGHT };
-        let info = newton(&Serial, &Solo, &mut problem, &mut x, params, &mut |_, _| {}).unwrap();
+        let info = run(&mut problem, &mut x, params).unwrap();
         assert!((x[0] - 2f64.sqrt()).abs() < 1e-11);
         // F = 0.25; then 0.01 F + (0.99 F / 3)^2 = 0.00930625.
         let norms: Vec<f64> = info.steps.iter().map(|step| step.residual).collect();

@@ -14,7 +14,7 @@ use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::run::deck::{Choice, Nodes, Operator};
 use minifenl::run::forecast::{Choices, Forecast, STAGES, Sizes};
 use minifenl::run::{Deck, Job, Phases, Problem, ProblemInput, silent};
-use minifenl::solve::{CgVariant, NewtonParams, newton};
+use minifenl::solve::{CgVariant, NewtonInfo, NewtonParams, newton};
 use minifenl::space::{MemorySpace, Serial, Threads};
 use minifenl::sparse::{Format, MatrixStorage, Precision};
 use minifenl::{Error, Result, fill, graph};
@@ -223,7 +223,7 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
         let mut temperature = problem.start().unwrap();
         let field = S::Memory::slice_mut(&mut temperature);
         let params = NewtonParams { tolerance: 0.5, max_iterations: 2, ends_at_limit: false, is_inexact: false };
-        let solved = newton(space, &comm, &mut problem, field, params, &mut |_, _| {});
+        let solved = newton(space, &comm, &mut problem, field, params, &mut |_, _| {}, &mut NewtonInfo::default());
         // With neighbours that send zeros the iterations need not converge; they allocate all the same.
         assert!(solved.is_ok() || !is_alone && solved.as_ref().is_err_and(Error::is_collective), "{solved:?}");
     });

@@ -6,8 +6,8 @@ use minifenl::comm::{Halo, Map, Solo};
 use minifenl::fill::Dirichlet;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::solve::{
-    CgParams, CgVariant, CgWorkspace, Identity, Jacobi, LinearSystem, NewtonParams, NonlinearProblem, SolveInfo, cg,
-    newton, true_residual,
+    CgParams, CgVariant, CgWorkspace, Identity, Jacobi, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem,
+    SolveInfo, cg, newton, true_residual,
 };
 use minifenl::space::{Serial, Threads};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
@@ -158,6 +158,6 @@ impl NonlinearProblem<Serial> for Roots {
 fn newton_solves_for_a_part() {
     let mut x = [f64::NAN, 1.5, 1.3, f64::NAN];
     let params = NewtonParams { tolerance: 1e-12, max_iterations: 50, ends_at_limit: false, is_inexact: false };
-    newton(&Serial, &Solo, &mut Roots, &mut x[1..3], params, &mut |_, _| {}).unwrap();
+    newton(&Serial, &Solo, &mut Roots, &mut x[1..3], params, &mut |_, _| {}, &mut NewtonInfo::default()).unwrap();
     assert!(x[1..3].iter().all(|x| (x - 2f64.sqrt()).abs() < 1e-11) && x[0].is_nan() && x[3].is_nan(), "{x:?}");
 }
