@@ -4,14 +4,15 @@
 //! the loops of [`Serial`](crate::space::Serial) in order; it is a [`Threads`] here, whose job the library compiles anyway.
 
 use super::deck::{Choice, Chosen, Device, Nodes, ProblemKind};
+use super::strategies::{difference, numbers, unequal};
 use super::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
 use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
 use crate::element::ElementType;
-use crate::graph::{self, Positions};
+use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
-use crate::space::{Array, HostMemory, MemorySpace, Threads, allowed_cores};
+use crate::space::{Array, MemorySpace, Threads, allowed_cores};
 use crate::{Error, Result, fill};
 
 /// The outcome of one check.
@@ -110,16 +111,6 @@ fn wave(n: usize, k: f64) -> Vec<f64> {
     (0..n).map(|i| 1.5 + (i as f64 * k).sin()).collect()
 }
 
-/// Returns the largest difference, relative to the largest expected value; NaN if any difference is NaN.
-fn difference(found: &[f64], expected: &[f64]) -> f64 {
-    if found.len() != expected.len() {
-        return f64::INFINITY;
-    }
-    let scale = expected.iter().fold(f64::MIN_POSITIVE, |max, x| max.max(x.abs()));
-    let larger = |max: f64, d: f64| if d > max || d.is_nan() { d } else { max };
-    found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, larger)
-}
-
 fn vectors<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     fn all<S: CgSteps>(space: &S) -> Result<Vec<f64>> {
         let n = 54_321;
@@ -164,33 +155,16 @@ fn tables<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
 
 /// Returns the number of entries that differ. Graphs hold integers, so none may.
 fn graphs<S: Job>(space: &S, serial: &Threads, strategy: graph::Strategy) -> Result<f64> {
-    let mut different = 0;
+    let mut different = 0.0;
     for whole in [true, false] {
         let (mesh, expected): (Mesh<S::Memory>, Mesh) =
             (space.generate_mesh(parts(whole)?)?, serial.generate_mesh(parts(whole)?)?);
         let rows = mesh.map.owned_count();
         let found = graph::build(space, &mesh.elem_node, rows, strategy)?;
         let expected = graph::build(serial, &expected.elem_node, rows, graph::Strategy::Sort)?;
-        different += unequal(&space.download(found.crs.row_map())?, expected.crs.row_map());
-        different += unequal(&space.download(found.crs.entries())?, expected.crs.entries());
-        different += match (found.elem.positions(), expected.elem.positions()) {
-            (Positions::U8(found), Positions::U8(expected)) => positions(space, found, expected)?,
-            _ => expected.crs.nnz(),
-        };
+        different += unequal(&numbers(space, &found)?, &numbers(serial, &expected)?);
     }
-    Ok(different as f64)
-}
-
-fn positions<S: Job>(
-    space: &S,
-    found: &<S::Memory as MemorySpace>::Array<u8>,
-    expected: &<HostMemory as MemorySpace>::Array<u8>,
-) -> Result<usize> {
-    Ok(unequal(&space.download(found)?, expected))
-}
-
-fn unequal<T: PartialEq>(found: &[T], expected: &[T]) -> usize {
-    found.len().abs_diff(expected.len()) + found.iter().zip(expected).filter(|(a, b)| a != b).count()
+    Ok(different)
 }
 
 /// Returns the differences of the first residual and of the first correction.

@@ -19,6 +19,8 @@ mod table;
 mod tests;
 
 pub use compared::{Compared, Promise};
+pub(super) use graphs::{numbers, unequal};
+pub(super) use study::difference;
 
 use super::choices::choices;
 use super::driver::{Place, chosen};

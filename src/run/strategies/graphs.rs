@@ -8,7 +8,7 @@ use crate::run::Job;
 use crate::run::forecast::Choices;
 
 /// Row offsets, columns, and positions of element-matrix entries. All are exact in f64.
-fn numbers<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Numbers> {
+pub(in crate::run) fn numbers<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Numbers> {
     fn floats<T: Into<f64>>(numbers: Vec<T>) -> Vec<f64> {
         numbers.into_iter().map(Into::into).collect()
     }
@@ -18,7 +18,7 @@ fn numbers<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Numbers> {
 }
 
 /// The number of entries that differ.
-fn unequal(found: &Numbers, expected: &Numbers) -> f64 {
+pub(in crate::run) fn unequal(found: &Numbers, expected: &Numbers) -> f64 {
     let count =
         |(a, b): (&Vec<f64>, &Vec<f64>)| a.len().abs_diff(b.len()) + a.iter().zip(b).filter(|(a, b)| a != b).count();
     found.iter().zip(expected).map(count).sum::<usize>() as f64

@@ -30,7 +30,7 @@ pub(super) struct Study<'a, S: Job> {
 }
 
 /// Arrays of a result.
-pub(super) type Numbers = Vec<Vec<f64>>;
+pub(in crate::run) type Numbers = Vec<Vec<f64>>;
 /// Distance of a result from the reference.
 type Distance = fn(&Numbers, &Numbers) -> f64;
 
@@ -111,7 +111,7 @@ pub(super) fn median(seconds: &[f64]) -> Option<f64> {
 }
 
 /// Returns the largest difference, relative to the largest expected value; NaN if any difference is NaN.
-pub(super) fn difference(found: &[f64], expected: &[f64]) -> f64 {
+pub(in crate::run) fn difference(found: &[f64], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {
         return f64::INFINITY;
     }
