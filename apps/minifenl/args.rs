@@ -45,6 +45,7 @@ Examples:
   minifenl sweep --nodes 16,32,64 --trials 5 --figure sweep.svg
                                               time per node against nodes
   minifenl compare a.json b.json              two reports, phase by phase
+  minifenl verify --device cuda               a new machine: stages, orders
   minifenl --nodes 256 --device cuda:1        the second GPU, or an error
   mpirun -n 2 minifenl --nodes 256            one GPU per rank if there are 2
   mpirun -n 4 minifenl --nodes 400 --dry-run  memory forecast, no run
@@ -73,9 +74,6 @@ pub struct Args {
     /// Print registers, memory and occupancy of every kernel on the GPU (--device), and stop
     #[arg(long)]
     pub kernel_info: bool,
-    /// Compare every stage on the device with the serial one, and stop
-    #[arg(long)]
-    pub self_test: bool,
     /// Print the man page (roff), and stop
     #[arg(long)]
     pub man: bool,

@@ -3,7 +3,7 @@
 use super::Flags;
 use clap::{Args, Subcommand, ValueHint};
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Deck, Device, Nodes};
+use minifenl::run::deck::{Deck, Device, Nodes, Preset};
 use std::path::PathBuf;
 
 /// Commands other than a run.
@@ -13,6 +13,8 @@ pub enum Command {
     Strategies(Strategies),
     /// Measure the time per node of graph, fill and CG against the number of nodes
     Sweep(Box<Sweep>),
+    /// Check a device: every stage, patch tests, orders of convergence
+    Verify(Verify),
     /// Compare the times of two reports, phase by phase, and show what differs between their runs
     Compare(Compare),
 }
@@ -58,6 +60,35 @@ impl Strategies {
         deck.run.device = self.device.unwrap_or_default();
         deck.run.share_gpu = self.share_gpu;
         (deck.run.threads, deck.run.timeout) = (self.threads, self.timeout);
+        deck.run.report = self.report.clone();
+        deck.check()?;
+        Ok(deck)
+    }
+}
+
+/// The flags of `verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Algorithms of the orders and patch tests: papers, fast [default: papers]
+    #[arg(long, value_name = "PRESET", allow_hyphen_values = true)]
+    preset: Option<Preset>,
+    /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU if there is one, else cpu]
+    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
+    device: Option<Device>,
+    /// Threads [default: the cores allowed]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    threads: Option<usize>,
+    /// Write the checks as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    report: Option<PathBuf>,
+}
+
+impl Verify {
+    /// The device and the algorithms as a deck, checked.
+    pub fn deck(&self) -> minifenl::Result<Deck> {
+        let mut deck = Deck::default();
+        deck.run.preset = self.preset.unwrap_or_default();
+        (deck.run.device, deck.run.threads) = (self.device.unwrap_or_default(), self.threads);
         deck.run.report = self.report.clone();
         deck.check()?;
         Ok(deck)

@@ -6,7 +6,7 @@
 //!               `minifenl --nodes 64x48x32 --map twist:0.5 --threads 2`
 //!               `minifenl --preset fast --nodes 100 --triad --report report.json`
 //!               `minifenl --nodes 256 --device cuda:1`
-//!               `minifenl --self-test`
+//!               `minifenl verify --device cuda`
 //!               `minifenl strategies --nodes 64`
 //!               `minifenl sweep --nodes 16,32,64 --trials 5 --compare fill=scatter,gather --figure sweep.svg`
 //!               `minifenl compare a.json b.json --fail-above 1.1`
@@ -25,11 +25,11 @@ mod comparison;
 mod kernels;
 mod look;
 mod progress;
-mod self_test;
 mod startup;
 mod strategies;
 mod sweep;
 mod time_left;
+mod verify;
 
 use args::Args;
 use args::commands::{Command, Compare};
@@ -88,7 +88,7 @@ enum Other {
     /// Help, version, completions, the deck.
     Show(String),
     KernelInfo(Device),
-    SelfTest(Device, Option<usize>),
+    Verify(Box<Deck>),
     Compare(Compare),
 }
 
@@ -145,6 +145,7 @@ fn task() -> anyhow::Result<Task> {
     match args.command {
         Some(Command::Strategies(flags)) => return Ok(Task::Strategies(Box::new(flags.deck()?), flags.rounds.into())),
         Some(Command::Sweep(sweep)) => return Ok(Task::Sweep(Plan::new(&sweep)?)),
+        Some(Command::Verify(flags)) => return Ok(Task::Other(Other::Verify(Box::new(flags.deck()?)))),
         Some(Command::Compare(flags)) => return Ok(Task::Other(Other::Compare(flags))),
         None => {}
     }
@@ -153,7 +154,6 @@ fn task() -> anyhow::Result<Task> {
     Ok(match () {
         () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
         () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
-        () if args.self_test => Task::Other(Other::SelfTest(deck.run.device, deck.run.threads)),
         () if args.dry_run => Task::Forecast(Box::new(deck), args.flags.input()),
         () => Task::Solve(Box::new(deck), args.flags.input()),
     })
@@ -174,7 +174,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Task::Sweep(plan) => &plan.to_string(),
         Task::Other(Other::Show(_)) => "text",
         Task::Other(Other::KernelInfo(_)) => "--kernel-info",
-        Task::Other(Other::SelfTest(..)) => "--self-test",
+        Task::Other(Other::Verify(_)) => "verify",
         Task::Other(Other::Compare(_)) => "compare",
     };
     let limit = task.timeout();
@@ -211,7 +211,7 @@ fn alone(other: Other) -> anyhow::Result<Exit> {
     match other {
         Other::Show(text) => Ok(show(&text)?),
         Other::KernelInfo(device) => Ok(show(&kernels::table(device)?)?),
-        Other::SelfTest(device, threads) => self_test::run(device, threads),
+        Other::Verify(deck) => verify::run(&deck),
         Other::Compare(flags) => compare::run(&flags),
     }
 }

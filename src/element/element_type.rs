@@ -139,7 +139,16 @@ impl ElementType {
 
     /// Returns the type of degree 1 with the same corners.
     pub fn of_degree_one(self) -> Self {
-        let alike = |of: &Row| of.degree == 1 && of.shape as usize == self.shape() as usize;
+        self.of_degree(1)
+    }
+
+    /// Returns a type of degree 2 with the same corners, or this one.
+    pub fn of_degree_two(self) -> Self {
+        self.of_degree(2)
+    }
+
+    fn of_degree(self, degree: usize) -> Self {
+        let alike = |of: &Row| of.degree == degree && of.shape as usize == self.shape() as usize;
         ROWS.iter().find(|row| alike(row)).map_or(self, |row| row.of)
     }
 

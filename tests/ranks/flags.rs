@@ -44,7 +44,7 @@ fn ranks_that_differ_in_what_to_do_are_refused_in_one_line() {
         (run, &["--dry-run"][..], "what to do"),
         (run, &["--dump-deck"], "what to do"),
         (run, &["--kernel-info"], "what to do"),
-        (run, &["--self-test"], "what to do"),
+        (run, &["verify"], "what to do"),
         (run, &["--completions", "bash"], "what to do"),
         (run, &["--man"], "what to do"),
         (run, &["--help"], "what to do"),

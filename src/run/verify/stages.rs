@@ -1,68 +1,23 @@
-//! Checks of every operation on a device against one thread of the host, for people on a new machine: `minifenl --self-test`.
+//! Every operation of a run on a device against one thread of the host.
 //!
 //! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs. One thread runs
 //! the loops of [`Serial`](crate::space::Serial) in order; it is a [`Threads`] here, whose job the library compiles anyway.
 
-use super::deck::{Choice, Chosen, Device, Nodes, ProblemKind};
-use super::strategies::{difference, numbers, unequal};
-use super::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
 use crate::blas::Reductions;
 use crate::comm::{Links, Solo};
 use crate::element::ElementType;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
+use crate::run::deck::{Choice, Nodes, ProblemKind};
+use crate::run::strategies::{difference, numbers, unequal};
+use crate::run::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
-use crate::space::{Array, MemorySpace, Threads, allowed_cores};
-use crate::{Error, Result, fill};
+use crate::space::{Array, MemorySpace, Threads};
+use crate::{Result, fill};
 
-/// The outcome of one check.
-#[derive(Debug)]
-pub struct Check {
-    /// What was checked.
-    pub name: String,
-    /// Largest difference from the specification, relative to its largest value; or why it could not be computed.
-    pub difference: Result<f64>,
-    /// What the difference may be.
-    pub bound: f64,
-}
-
-impl Check {
-    /// Whether the difference is within the bound; never for a NaN.
-    pub fn passed(&self) -> bool {
-        self.difference.as_ref().is_ok_and(|difference| *difference <= self.bound)
-    }
-
-    /// Whether the space refuses this choice by name.
-    pub fn skipped(&self) -> bool {
-        matches!(self.difference, Err(Error::Invalid(_)))
-    }
-}
-
-/// Runs the checks on the device, in the order of a run's stages. `heading` is told what computes; `seen` is called after each check.
-/// `threads` are those of a CPU, by default all cores.
-///
-/// # Errors
-/// A device that cannot be used.
-pub fn self_test(
-    device: Device,
-    threads: Option<usize>,
-    heading: &mut dyn FnMut(&str),
-    seen: &mut dyn FnMut(&Check),
-) -> Result<()> {
-    match device.choose(&Solo, false)? {
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(ordinal) => run(&crate::space::Cuda::new(ordinal)?, heading, seen),
-        Chosen::Cpu { notice } => {
-            notice.iter().for_each(|notice| heading(notice));
-            run(&Threads::new(threads.unwrap_or_else(allowed_cores))?, heading, seen)
-        }
-    }
-}
-
-fn run<S: Job>(space: &S, heading: &mut dyn FnMut(&str), seen: &mut dyn FnMut(&Check)) -> Result<()> {
+/// Runs the checks in the order of a run's stages; `check` takes name, bound and largest difference, relative.
+pub(super) fn check<S: Job>(space: &S, check: &mut dyn FnMut(String, f64, Result<f64>)) -> Result<()> {
     let serial = &Threads::new(1)?;
-    heading(&format!("self-test on {}: largest difference from the serial result, relative", space.label()));
-    let mut check = |name: String, bound: f64, difference: Result<f64>| seen(&Check { name, difference, bound });
     check("vectors".into(), 1e-12, vectors(space, serial));
     check("mesh tables".into(), 1e-14, tables(space, serial));
     for (strategy, name) in graph::Strategy::ALL {
@@ -212,25 +167,4 @@ fn model<S: Job>(space: &S, serial: &Threads, problem: ProblemKind, element: Ele
     let expected = solution_on(serial, &deck, &Solo, &silent)?;
     let field = space.download(&found.field)?;
     Ok(if found.report.verified { difference(&field, &expected.field) } else { f64::INFINITY })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_pass_and_the_bound_decides() {
-        let (mut headings, mut names) = (Vec::new(), Vec::new());
-        self_test(Device::Cpu, Some(3), &mut |text| headings.push(text.to_string()), &mut |check| {
-            assert!(check.passed(), "{check:?}");
-            names.push(check.name.clone());
-        })
-        .unwrap();
-        assert!(headings.len() == 1 && headings[0].contains("threads(3)"), "{headings:?}");
-        assert_eq!(names.len(), 25);
-        assert!(self_test(Device::Cpu, Some(0), &mut |_| (), &mut |_| ()).is_err());
-        let check = |difference| Check { name: String::new(), difference, bound: 1.0 };
-        assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(1.5)).passed() && check(Ok(1.0)).passed());
-        assert!(check(Err(Error::Invalid(String::new()))).skipped() && !check(Ok(0.0)).skipped());
-    }
 }

@@ -1,0 +1,64 @@
+//! `minifenl verify`: a device against the mathematics, a line per check, for people on a new machine.
+
+use crate::{look, show};
+use minifenl::error::printable;
+use minifenl::files::OutputFile;
+use minifenl::run::program::Exit;
+use minifenl::run::{Check, Deck};
+use serde_json::{Value, json};
+
+/// Runs the checks, says how many passed and writes them as JSON where asked for; exit code 3 when one did not pass.
+pub fn run(deck: &Deck) -> anyhow::Result<Exit> {
+    let file = deck.run.report.as_deref().map(OutputFile::create).transpose()?;
+    let (mut tally, mut is_first) = (Tally::default(), true);
+    // A reader that went away is no failure of the checks.
+    let mut heading = |text: &str| {
+        let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+        drop(show(&format!("{gap}{text}\n")));
+    };
+    minifenl::run::verify(deck, &mut heading, &mut |check| tally.add(check))?;
+    let Tally { passed, failed, skipped, checks } = tally;
+    let shown = show(&format!("\n{passed} passed, {failed} failed, {skipped} not on this device\n"));
+    if let Some(file) = file {
+        let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "checks": checks });
+        if let Err(lost) = file.write_or_copy((serde_json::to_string_pretty(&all)? + "\n").as_bytes()) {
+            look::say(&format!("{} {}", look::error(), printable(&lost.to_string())));
+            return Ok(Exit::Failed);
+        }
+    }
+    shown.map(|_| Exit::verdict(failed == 0))
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    checks: Vec<Value>,
+}
+
+impl Tally {
+    fn add(&mut self, check: &Check) {
+        let (word, count) = match () {
+            () if check.passed() => ("pass", &mut self.passed),
+            () if check.skipped() => ("-", &mut self.skipped),
+            () => ("FAIL", &mut self.failed),
+        };
+        *count += 1;
+        let found = match &check.found {
+            Ok(found) if check.expected == 0.0 => format!("{found:.1e} of {:.0e}", check.bound),
+            Ok(found) => format!("{found:.2}, expected {:.0} +- {:.2}", check.expected, check.bound),
+            Err(error) => error.to_string(),
+        };
+        // A reader that went away is no failure of the checks.
+        let _ = show(&format!("  {:<36} {word:<5} {found}\n", check.name));
+        self.checks.push(json!({
+            "name": check.name,
+            "result": word,
+            "found": check.found.as_ref().ok(),
+            "expected": check.expected,
+            "bound": check.bound,
+            "error": check.found.as_ref().err().map(ToString::to_string),
+        }));
+    }
+}
