@@ -71,6 +71,7 @@ mod dots;
 mod gathered;
 mod hex8;
 mod host;
+mod name;
 mod operands;
 mod output;
 mod prefetch;
@@ -88,6 +89,7 @@ use crate::{Error, Result};
 pub(crate) use cuda::KERNEL_FILES;
 #[cfg(feature = "cuda")]
 pub use cuda::{Reference, With, tuning};
+pub use name::Contraction;
 pub use variant::Variant;
 
 /// Treatment of the previous values of the output.

@@ -72,7 +72,7 @@ pub use host::{
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::{ApplyCost, ApplyModel, operator_bytes};
 pub use stored_system::StoredSystem;
-pub use workset::{Contraction, ContractionCalls, Workset};
+pub use workset::{ContractionCalls, Workset};
 
 use crate::Error;
 use crate::element::ElementType;

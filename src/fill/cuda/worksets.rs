@@ -23,11 +23,11 @@ use super::gather::Arrays;
 use super::system::{EquationInput, blocks};
 use crate::Result;
 use crate::contraction::{
-    Sum, Variant, With, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector,
+    Contraction, Sum, Variant, With, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector,
 };
 use crate::element::DIM;
 use crate::fill::kernel_files::INTREPID;
-use crate::fill::{Contraction, ContractionCalls, Workset};
+use crate::fill::{ContractionCalls, Workset};
 use crate::mesh::Sizes;
 use crate::space::cuda::{Argument, Cuda, CudaArray, DeviceView, DeviceViewMut, Grid, arguments};
 use crate::space::{ExecutionSpace, Layout};

@@ -3,44 +3,9 @@
 //! Per cell, in items: left L K, right R K, output L R; K = P D, D the product of the dimensions. Bytes: each input read
 //! once, each output written once. Flops: 2 cells L R K. L is 1 for data, and so is R for data-data.
 
+pub use minifenl::contraction::Contraction as Kernel;
 use minifenl::space::Layout;
 
-minifenl::space::named_choice! { "contraction";
-    /// One of the nine.
-    #[derive(Hash)]
-    pub enum Kernel {
-        /// (C, L, P) x (C, R, P) = (C, L, R)
-        FieldFieldScalar = "field_field_scalar",
-        /// (C, L, P, D) x (C, R, P, D) = (C, L, R)
-        FieldFieldVector = "field_field_vector",
-        /// (C, L, P, D, D) x (C, R, P, D, D) = (C, L, R)
-        FieldFieldTensor = "field_field_tensor",
-        /// (C, P) x (C, F, P) = (C, F)
-        DataFieldScalar = "data_field_scalar",
-        /// (C, P, D) x (C, F, P, D) = (C, F)
-        DataFieldVector = "data_field_vector",
-        /// (C, P, D, D) x (C, F, P, D, D) = (C, F)
-        DataFieldTensor = "data_field_tensor",
-        /// (C, P) x (C, P) = (C)
-        DataDataScalar = "data_data_scalar",
-        /// (C, P, D) x (C, P, D) = (C)
-        DataDataVector = "data_data_vector",
-        /// (C, P, D, D) x (C, P, D, D) = (C)
-        DataDataTensor = "data_data_tensor",
-    }
-}
-
-impl Kernel {
-    /// Dimensions: 0, 1 or 2.
-    pub fn rank(self) -> usize {
-        self as usize % 3
-    }
-
-    /// Whether left and right have fields.
-    pub fn fields(self) -> [bool; 2] {
-        [(self as usize) < 3, (self as usize) < 6]
-    }
-}
 minifenl::space::named_choice! { "precision";
     /// Type of the numbers.
     #[derive(Hash)]

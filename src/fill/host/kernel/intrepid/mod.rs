@@ -29,10 +29,11 @@ pub(in crate::fill::host) use worksets::workset_bytes;
 use super::integrand::Integrand;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
-use crate::contraction::{Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector};
+use crate::contraction::{
+    Contraction, Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector,
+};
 use crate::element::equations::{Equation, Slope};
 use crate::element::{BasisTables, DIM};
-use crate::fill::Contraction;
 use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::Serial;

@@ -1,10 +1,11 @@
 //! Working memory of the kernel: one workset per thread, kept between assemblies.
 
 use super::array::Array;
+use crate::contraction::Contraction;
 use crate::element::{BasisTables, DIM};
 use crate::error::check_length;
 use crate::fill::host::any_equation::AtPoint;
-use crate::fill::{Contraction, ContractionCalls, Workset};
+use crate::fill::{ContractionCalls, Workset};
 use crate::mesh::Sizes;
 use crate::space::lanes::LANES;
 use crate::space::{Layout, try_reserve};
