@@ -31,43 +31,22 @@ pub fn contract<T: Real>(operands: &Operands<'_, T>, cells: Range<usize>, out: &
     }
 }
 
-/// Vectors of cells in f64.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn cells_f64(operands: &Operands<'_, f64>, cells: Range<usize>, out: &mut Output<'_, f64>) {
-    match_target! {
-        "x86_64+avx512f" => cells::each::<true, 8, f64>(operands, cells, out),
-        "x86_64+fma" => cells::each::<true, 4, f64>(operands, cells, out),
-        _ => cells::each::<false, 2, f64>(operands, cells, out),
-    }
+macro_rules! kernels {
+    ($($name:ident $module:ident $scalar:ident $targets:tt [$($target:literal $lanes:literal)*] $other:literal)*) => {$(
+        #[allow(unsafe_code)]
+        #[multiversion(targets $targets)]
+        fn $name(operands: &Operands<'_, $scalar>, cells: Range<usize>, out: &mut Output<'_, $scalar>) {
+            match_target! {
+                $($target => $module::each::<true, $lanes, $scalar>(operands, cells, out),)*
+                _ => $module::each::<false, $other, $scalar>(operands, cells, out),
+            }
+        }
+    )*};
 }
-
-/// Vectors of cells in f32.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn cells_f32(operands: &Operands<'_, f32>, cells: Range<usize>, out: &mut Output<'_, f32>) {
-    match_target! {
-        "x86_64+fma" => cells::each::<true, 8, f32>(operands, cells, out),
-        _ => cells::each::<false, 4, f32>(operands, cells, out),
-    }
-}
-
-/// Vectors of fields in f64.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn rows_f64(operands: &Operands<'_, f64>, cells: Range<usize>, out: &mut Output<'_, f64>) {
-    match_target! {
-        "x86_64+fma" => rows::each::<true, 4, f64>(operands, cells, out),
-        _ => rows::each::<false, 2, f64>(operands, cells, out),
-    }
-}
-
-/// Vectors of fields in f32.
-#[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn rows_f32(operands: &Operands<'_, f32>, cells: Range<usize>, out: &mut Output<'_, f32>) {
-    match_target! {
-        "x86_64+fma" => rows::each::<true, 8, f32>(operands, cells, out),
-        _ => rows::each::<false, 4, f32>(operands, cells, out),
-    }
+// Vectors of cells, then of fields: instruction sets, lanes with FMA, lanes without.
+kernels! {
+    cells_f64 cells f64 ("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma") ["x86_64+avx512f" 8 "x86_64+fma" 4] 2
+    cells_f32 cells f32 ("x86_64+avx2+fma") ["x86_64+fma" 8] 4
+    rows_f64 rows f64 ("x86_64+avx2+fma") ["x86_64+fma" 4] 2
+    rows_f32 rows f32 ("x86_64+avx2+fma") ["x86_64+fma" 8] 4
 }

@@ -11,56 +11,48 @@ use crate::space::cuda::{Cuda, CudaMemory};
 use crate::sparse::{CrsGraph, FormatCopy, MatrixSizes, Precision};
 use std::sync::Arc;
 
-/// Slices that store all entries.
-pub mod pattern {
-    use super::*;
+macro_rules! format {
+    ($(#[$doc:meta])* $name:ident, $symmetric:literal) => {
+        $(#[$doc])*
+        pub mod $name {
+            use super::*;
 
-    pub fn lengths(sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
-        if on_gpu { on_device_lengths(sizes, false) } else { on_host_lengths(sizes, false) }
-    }
+            pub fn lengths(sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
+                if on_gpu { on_device_lengths(sizes, $symmetric) } else { on_host_lengths(sizes, $symmetric) }
+            }
 
-    pub fn on_host<S: HostSpace>(
-        space: &S,
-        values: Precision,
-        graph: &Arc<CrsGraph>,
-    ) -> Result<Option<Box<dyn FormatCopy<S>>>> {
-        of_host(space, values, graph, false)
-    }
+            pub fn on_host<S: HostSpace>(
+                space: &S,
+                values: Precision,
+                graph: &Arc<CrsGraph>,
+            ) -> Result<Option<Box<dyn FormatCopy<S>>>> {
+                Ok(Some(match values {
+                    Precision::F64 => Box::new(HostSlices::<f64>::new(space, graph, $symmetric)?),
+                    Precision::F32 => Box::new(HostSlices::<f32>::new(space, graph, $symmetric)?),
+                }))
+            }
 
-    #[cfg(feature = "cuda")]
-    pub fn on_device(
-        space: &Cuda,
-        values: Precision,
-        graph: &Arc<CrsGraph<CudaMemory>>,
-    ) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
-        of_device(space, values, graph, false)
-    }
+            #[cfg(feature = "cuda")]
+            pub fn on_device(
+                space: &Cuda,
+                values: Precision,
+                graph: &Arc<CrsGraph<CudaMemory>>,
+            ) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
+                Ok(Some(match values {
+                    Precision::F64 => Box::new(SlicedEll::<f64>::new(space, $symmetric, graph)?),
+                    Precision::F32 => Box::new(SlicedEll::<f32>::new(space, $symmetric, graph)?),
+                }))
+            }
+        }
+    };
 }
-
-/// Slices that store each pair of symmetric entries once.
-pub mod symmetric {
-    use super::*;
-
-    pub fn lengths(sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
-        if on_gpu { on_device_lengths(sizes, true) } else { on_host_lengths(sizes, true) }
-    }
-
-    pub fn on_host<S: HostSpace>(
-        space: &S,
-        values: Precision,
-        graph: &Arc<CrsGraph>,
-    ) -> Result<Option<Box<dyn FormatCopy<S>>>> {
-        of_host(space, values, graph, true)
-    }
-
-    #[cfg(feature = "cuda")]
-    pub fn on_device(
-        space: &Cuda,
-        values: Precision,
-        graph: &Arc<CrsGraph<CudaMemory>>,
-    ) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
-        of_device(space, values, graph, true)
-    }
+format! {
+    /// Slices that store all entries.
+    pattern, false
+}
+format! {
+    /// Slices that store each pair of symmetric entries once.
+    symmetric, true
 }
 
 /// Values of a host's slices, and bytes of tables and links. Nodes with many neighbours read their columns in the graph.
@@ -86,29 +78,4 @@ fn on_device_lengths(sizes: &MatrixSizes, symmetric: bool) -> [u64; 2] {
         true => longest.div_ceil(2) * rows + longest / 2 * listed,
     };
     [values + 9 * padded, 4 * longest * listed + rows / 2]
-}
-
-fn of_host<S: HostSpace>(
-    space: &S,
-    values: Precision,
-    graph: &Arc<CrsGraph>,
-    symmetric: bool,
-) -> Result<Option<Box<dyn FormatCopy<S>>>> {
-    Ok(Some(match values {
-        Precision::F64 => Box::new(HostSlices::<f64>::new(space, graph, symmetric)?),
-        Precision::F32 => Box::new(HostSlices::<f32>::new(space, graph, symmetric)?),
-    }))
-}
-
-#[cfg(feature = "cuda")]
-fn of_device(
-    space: &Cuda,
-    values: Precision,
-    graph: &Arc<CrsGraph<CudaMemory>>,
-    symmetric: bool,
-) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
-    Ok(Some(match values {
-        Precision::F64 => Box::new(SlicedEll::<f64>::new(space, symmetric, graph)?),
-        Precision::F32 => Box::new(SlicedEll::<f32>::new(space, symmetric, graph)?),
-    }))
 }
