@@ -17,9 +17,9 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments, bits_of};
 /// length.
 const RANKED: usize = 256;
 /// Nodes of a hexahedron, and the longest list that is sorted in registers.
-const HEX: usize = 8;
-/// Words of the state of `short_lists`; not read here.
-const STATE: usize = 4;
+pub(super) const HEX: usize = 8;
+/// Words of the state of `short_lists`: ticket, total, overflow (a row that does not fit), overlong list. Not read here.
+pub(super) const STATE: usize = 4;
 
 impl NodeElem<CudaMemory> {
     /// Builds the lists of nodes `0..rows` in ascending order. The result does not depend on the order of the threads. Waits once,
@@ -43,9 +43,8 @@ impl NodeElem<CudaMemory> {
         check_at_least("NodeElem", "elem_node", elem_node.nodes().len(), slots)?;
         let (nodes, sizes) = (elem_node.nodes(), (slots as u64, rows as u64));
         let mut counts = space.zeros::<u32>(rows)?;
-        let short = (elem_node.nodes_per_elem() == HEX)
-            .then(|| Self::short_lists(space, elem_node, rows, &mut counts))
-            .transpose()?;
+        let is_hex = elem_node.nodes_per_elem() == HEX;
+        let short = is_hex.then(|| short_lists(space, elem_node, &mut counts, &mut space.zeros(STATE)?)).transpose()?;
         if short.is_none() {
             space.graph_items("count_slots", slots, arguments![sizes.0, sizes.1, nodes, &mut counts])?;
         }
@@ -70,18 +69,18 @@ impl NodeElem<CudaMemory> {
         }
         Ok((NodeElem::from_parts(rows, map.offsets, ascending), map.longest))
     }
+}
 
-    /// Counts the slots of each row and lists the first 8 of them, in any order, at 8 places per row.
-    fn short_lists(
-        space: &Cuda,
-        elem_node: &ElemNode<CudaMemory>,
-        rows: usize,
-        counts: &mut CudaArray<u32>,
-    ) -> Result<CudaArray<u32>> {
-        let (mut lists, mut state) = (space.unfilled::<u32>(rows * HEX)?, space.zeros::<u64>(STATE)?);
-        let elems = elem_node.elem_count();
-        let arguments = arguments![elems as u64, rows as u64, elem_node.nodes(), counts, &mut lists, &mut state];
-        space.graph_items("short_lists", elems, arguments)?;
-        Ok(lists)
-    }
+/// Counts the slots of each row and lists the first 8 of them, in any order, at 8 places per row. Counts and state are 0 on entry.
+pub(super) fn short_lists(
+    space: &Cuda,
+    elem_node: &ElemNode<CudaMemory>,
+    counts: &mut CudaArray<u32>,
+    state: &mut CudaArray<u64>,
+) -> Result<CudaArray<u32>> {
+    let (elems, rows) = (elem_node.elem_count(), counts.len());
+    let mut lists = space.unfilled::<u32>(rows * HEX)?;
+    let arguments = arguments![elems as u64, rows as u64, elem_node.nodes(), counts, &mut lists, state];
+    space.graph_items("short_lists", elems, arguments)?;
+    Ok(lists)
 }

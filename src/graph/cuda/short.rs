@@ -10,6 +10,7 @@
 //! the columns, 64 for the positions.
 
 use super::builder::{Builder, Built};
+use super::lists::{HEX, STATE, short_lists};
 use crate::Result;
 use crate::graph::kernel_files::GRAPH;
 use crate::graph::step;
@@ -19,14 +20,10 @@ use crate::space::cuda::{Grid, arguments};
 use crate::space::{ExecutionSpace, StepTimes};
 use crate::sparse::CrsGraph;
 
-/// Nodes per element, and the largest number of elements per row.
-const HEX: usize = 8;
 /// Largest number of columns per row.
 const SHORT: usize = 32;
 /// Rows per block.
 const TILE: usize = 128;
-/// Words before the tiles' words: ticket, total, overflow (a row that does not fit), overlong list.
-const STATE: usize = 4;
 
 /// Bytes at the peak, and those of the columns until the graph is copied; `None` where rows do not fit. The number of entries is known
 /// only at the end: 32 per row, or those of all elements.
@@ -46,26 +43,17 @@ impl Builder<'_> {
         let (space, rows, slots) = (self.space, self.rows, self.slots);
         let tiles = rows.div_ceil(TILE).max(1);
         let mut state = space.zeros::<u64>(STATE + tiles)?;
-        let (mut counts, mut lists) = (space.zeros::<u32>(rows)?, space.unfilled::<u32>(rows * HEX)?);
-        let elems = slots / HEX;
-        let arguments = arguments![elems as u64, rows as u64, self.nodes, &mut counts, &mut lists, &mut state];
-        self.items("short_lists", elems, arguments)?;
+        let mut counts = space.zeros::<u32>(rows)?;
+        let lists = short_lists(space, self.elem_node, &mut counts, &mut state)?;
         let mut row_map = space.unfilled::<u64>(rows + 1)?;
         let mut entries = space.unfilled::<u32>((rows * SHORT).min(slots * HEX))?;
         let mut positions = space.unfilled::<u8>(slots * HEX)?;
         if rows < self.elem_node.node_count() {
             space.fill_bytes(&mut positions, u8::MAX)?;
         }
-        let arguments = arguments![
-            rows as u64,
-            self.nodes,
-            &counts,
-            &lists,
-            &mut row_map,
-            &mut entries,
-            &mut positions,
-            &mut state
-        ];
+        #[rustfmt::skip]
+        let arguments =
+            arguments![rows as u64, self.nodes, &counts, &lists, &mut row_map, &mut entries, &mut positions, &mut state];
         space.launch(&GRAPH, "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
         let mut numbers = [0; STATE];
         space.read(&state, &mut numbers)?;
