@@ -5,17 +5,13 @@
 mod check;
 mod choice;
 mod device;
-mod forcing;
 #[cfg(feature = "cuda")]
 mod host_gpus;
-mod kind;
 mod lanes;
 mod model;
+mod named;
 mod nodes;
-mod operator;
 mod parse;
-mod preconditioning;
-mod preset;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -24,13 +20,9 @@ pub(super) use check::with_flag;
 pub use choice::Choice;
 pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
-pub use forcing::Forcing;
-pub use kind::ProblemKind;
 pub use lanes::RowLanes;
+pub use named::{Forcing, Operator, Preconditioning, Preset, ProblemKind};
 pub use nodes::Nodes;
-pub use operator::Operator;
-pub use preconditioning::Preconditioning;
-pub use preset::Preset;
 
 use crate::comm::Transport;
 use crate::contraction::Variant;

@@ -1,0 +1,99 @@
+//! Choices of a deck by name: problem, operator, preconditioner, accuracy of linear solves, preset.
+
+use crate::space::named_choice;
+
+named_choice! { "problem";
+    /// A problem with its boundary conditions and the solution that it is verified against.
+    #[derive(Default)]
+    pub enum ProblemKind {
+        /// -K laplace(T) + T^2 = 0, T given at zmin and zmax.
+        #[default]
+        Heat = "heat",
+        /// -laplace(u) = f, u given on all faces.
+        Poisson = "poisson",
+        /// -div(k grad u) = f with a coefficient that varies, u given on all faces.
+        Diffusion = "diffusion",
+        /// Linear elasticity, displacements given on all faces.
+        Elasticity = "elasticity",
+        /// miniFE's brick: -laplace(u) = 1, u = 1 at xmax and 0 on the other faces, 200 iterations of CG.
+        Minife = "minife",
+    }
+}
+
+impl ProblemKind {
+    /// Returns the equation as text.
+    pub const fn equation(self) -> &'static str {
+        match self {
+            ProblemKind::Heat => "-K laplace(T) + T^2 = 0",
+            ProblemKind::Poisson => "-laplace(u) = f",
+            ProblemKind::Diffusion => "-div(k(x) grad u) = f",
+            ProblemKind::Elasticity => "-div(lambda tr(eps) I + 2 mu eps) = f",
+            ProblemKind::Minife => "-laplace(u) = 1",
+        }
+    }
+
+    /// Returns whether one linear solve gives the solution.
+    pub const fn is_linear(self) -> bool {
+        !matches!(self, ProblemKind::Heat)
+    }
+
+    /// Returns the number of unknowns per node.
+    pub const fn dofs(self) -> usize {
+        if matches!(self, ProblemKind::Elasticity) { 3 } else { 1 }
+    }
+}
+
+named_choice! { "operator";
+    /// The linear operator of a solve.
+    #[derive(Default)]
+    pub enum Operator {
+        /// A matrix, assembled in each Newton step and stored.
+        #[default]
+        Assembled = "assembled",
+        /// The Jacobian applied by elements: neither graph nor matrix is stored.
+        MatrixFree = "matrix-free",
+    }
+}
+
+named_choice! { "preconditioner";
+    /// The preconditioner of the linear solves.
+    #[derive(Default)]
+    pub enum Preconditioning {
+        /// None: plain CG.
+        #[default]
+        None = "none",
+        /// The diagonal of the matrix.
+        Jacobi = "jacobi",
+        /// A polynomial of the matrix scaled by its diagonal.
+        Chebyshev = "chebyshev",
+        /// A multigrid V-cycle over coarser boxes.
+        Multigrid = "mg",
+    }
+}
+
+named_choice! { "forcing";
+    /// How accurately Newton's method solves for a step.
+    #[derive(Default)]
+    pub enum Forcing {
+        /// To CG's tolerance.
+        #[default]
+        Fixed = "fixed",
+        /// As far as the step can use (Eisenstat and Walker 1996).
+        Adaptive = "adaptive",
+    }
+}
+
+named_choice! { "preset";
+    /// Algorithms of the settings that a deck leaves at `auto`.
+    #[derive(Default)]
+    pub enum Preset {
+        /// Those of the papers from which this program comes, as in `inputs/papers.toml`: node pairs in a concurrent map, a parallel scan,
+        /// atomic scatter-add, Intrepid's contractions, CRS, a thread per row on a CPU and a warp per row on a GPU, classic CG.
+        #[default]
+        Papers = "papers",
+        /// The fastest on the device.
+        Fast = "fast",
+        /// Earlier name of `papers`.
+        Seeds = "seeds",
+    }
+}
