@@ -11,7 +11,7 @@
 //! [`equations`] the integrand r and its derivative. [`reference()`] sums over the points in plain loops; every faster
 //! kernel, on the host or on a device, is tested against it. [`moments()`] computes the same integral by sum
 //! factorisation. [`fold`] bounds det J over a trilinear
-//! hexahedron, [`FoldTest`] over any element. [`Analytic`] is the solution that a run is verified against.
+//! hexahedron, [`FoldSearch`] over any element. [`Analytic`] is the solution that a run is verified against.
 //!
 //! Shapes: `coords [node, axis]`, `temperature [node]`, `residual [m]`, `matrix [m, n]`. [`HEX8`] are the tables
 //! of trilinear hexahedra at 2x2x2 points; those of other types are [`BasisTables`].
@@ -36,7 +36,7 @@ mod counting;
 pub mod cubature;
 mod element_type;
 pub mod equations;
-mod fold_test;
+mod fold_search;
 mod folding;
 pub mod geometry;
 mod interpolation;
@@ -53,7 +53,7 @@ pub use basis::{DIM, HEX8_NODES};
 pub use cubature::{HEX8, Tables};
 pub use element_type::ElementType;
 pub(crate) use element_type::Shape;
-pub use fold_test::{Fold, FoldTest};
+pub use fold_search::{Fold, FoldSearch};
 pub use folding::fold;
 pub use interpolation::{AtPoint, Interpolation};
 pub use moments::{SymmetricSink, moments};

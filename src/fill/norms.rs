@@ -5,7 +5,7 @@
 //! ```
 //! Plain loops, once per run. Partial sums of fixed chunks of elements are added in order.
 
-use crate::element::{BasisTables, Fold, FoldTest, geometry};
+use crate::element::{BasisTables, Fold, FoldSearch, geometry};
 use crate::error::check_length;
 use crate::fill::{FieldErrors, FieldOn, Sample};
 use crate::space::{HostMemory, HostSpace, try_collect};
@@ -38,14 +38,14 @@ fn chunks(elems: usize) -> usize {
 
 pub(super) fn check_elements<S: HostSpace>(space: &S, on: FieldOn<'_, HostMemory>) -> Result<()> {
     check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
-    let (test, elems) = (FoldTest::new(on.element), on.elem_node.elem_count());
+    let (search, elems) = (FoldSearch::new(on.element), on.elem_node.elem_count());
     let mut folded = vec![None; chunks(elems)];
     space.for_each(folded.par_iter_mut().enumerate(), |(chunk, folded)| {
         *folded = (chunk * CHUNK..elems.min((chunk + 1) * CHUNK)).find_map(|elem| {
             let mut coords = [[0.0; 3]; MOST_NODES];
             let nodes = on.elem_node.elem(elem);
             coords.iter_mut().zip(nodes).for_each(|(x, &node)| *x = on.node_coord[node as usize]);
-            Some((elem, test.fold(&coords[..nodes.len()])?))
+            Some((elem, search.fold(&coords[..nodes.len()])?))
         });
     });
     match folded.into_iter().flatten().next() {

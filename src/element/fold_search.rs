@@ -22,9 +22,9 @@ type Vector = [f64; DIM];
 /// Rounding of the coefficients, relative to the largest.
 const ROUNDING: f64 = 1e-12;
 
-/// Tables of an element type for the test of its elements.
+/// Tables of an element type for the search in its elements.
 #[derive(Clone, Debug)]
-pub struct FoldTest {
+pub struct FoldSearch {
     shape: Shape,
     /// Reference coordinates of the nodes.
     nodes: &'static [Vector],
@@ -51,7 +51,7 @@ pub struct Fold {
     pub is_bound: bool,
 }
 
-impl FoldTest {
+impl FoldSearch {
     /// Tabulates the basis of an element type.
     pub fn new(element: ElementType) -> Self {
         let (shape, d, basis) = (element.shape(), element.degree(), Basis::new(element));
@@ -64,7 +64,7 @@ impl FoldTest {
         let gradients = (0..length.pow(3)).map(|at| basis.gradients(reference(shape, point(at)))).collect();
         let nodes = element.reference_nodes();
         let centroid = [0, 1, 2].map(|axis| nodes.iter().map(|x| x[axis]).sum::<f64>() / nodes.len() as f64);
-        let mut test = FoldTest {
+        let mut search = FoldSearch {
             shape,
             nodes,
             degree,
@@ -74,11 +74,11 @@ impl FoldTest {
             to_coefficients: inverse(axis.iter().map(|&u| powers(degree, u)).collect()),
         };
         let largest = |m: usize, b: usize| {
-            let values = test.gradients.iter().map(|at| at[m][b]).collect();
-            test.coefficients(values).all.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
+            let values = search.gradients.iter().map(|at| at[m][b]).collect();
+            search.coefficients(values).all.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
         };
-        test.limits = (0..nodes.len()).map(|m| [0, 1, 2].map(|b| largest(m, b))).collect();
-        test
+        search.limits = (0..nodes.len()).map(|m| [0, 1, 2].map(|b| largest(m, b))).collect();
+        search
     }
 
     /// Returns where an element with these nodes is folded. NaN counts as folded.
@@ -210,10 +210,10 @@ mod tests {
             moves in prop::collection::vec(-1.0..1.0f64, 81), size in 0.0..0.25f64, point in prop::array::uniform3(0.0..1.0f64)
         ) {
             for (element, name) in ElementType::volumes() {
-                let (test, coords) = (FoldTest::new(element), moved(element, &moves, size));
-                let least = grid(9).map(|u| determinant(element, &coords, reference(test.shape, u)));
+                let (search, coords) = (FoldSearch::new(element), moved(element, &moves, size));
+                let least = grid(9).map(|u| determinant(element, &coords, reference(search.shape, u)));
                 let least = least.fold(f64::INFINITY, f64::min);
-                match test.fold(&coords) {
+                match search.fold(&coords) {
                     None => prop_assert!(least > 0.0, "{name}: {least}"),
                     Some(Fold { point, determinant: found, is_bound: false }) => {
                         let exact = determinant(element, &coords, point);
@@ -222,16 +222,16 @@ mod tests {
                     Some(fold) => prop_assert!(fold.determinant <= 1e-10 && least < 0.05, "{name}: {fold:?}, {least}"),
                 }
                 // The coefficients are those of the determinant.
-                let values = test.gradients.iter().map(|at| { let [a, b, c] = columns(at, &coords); triple(a, b, c) });
-                let polynomial = test.coefficients(values.collect());
-                let [x, y, z] = point.map(|u| powers(test.degree, u));
+                let values = search.gradients.iter().map(|at| { let [a, b, c] = columns(at, &coords); triple(a, b, c) });
+                let polynomial = search.coefficients(values.collect());
+                let [x, y, z] = point.map(|u| powers(search.degree, u));
                 let n = x.len();
                 let sum = (0..n * n * n).map(|at| polynomial.all[at] * x[at % n] * y[at / n % n] * z[at / n / n]);
-                let exact = determinant(element, &coords, reference(test.shape, point));
+                let exact = determinant(element, &coords, reference(search.shape, point));
                 prop_assert!((sum.sum::<f64>() - exact).abs() < 1e-11, "{name}: {exact}");
                 // Halves have the same polynomial: their corners are its values.
                 let corner = polynomial.half(0, 1).half(1, 0).all[0];
-                let exact = determinant(element, &coords, reference(test.shape, [0.5, 0.0, 0.0]));
+                let exact = determinant(element, &coords, reference(search.shape, [0.5, 0.0, 0.0]));
                 prop_assert!((corner - exact).abs() < 1e-11, "{name}: {corner}, {exact}");
             }
         }
@@ -240,9 +240,9 @@ mod tests {
         #[test]
         fn the_cheap_test_is_on_the_safe_side(moves in prop::collection::vec(-1.0..1.0f64, 81), size in 0.0..0.06f64) {
             for (element, name) in ElementType::volumes() {
-                let (test, coords) = (FoldTest::new(element), moved(element, &moves, size));
-                if test.is_clearly_positive(&coords, columns(&test.centre, &coords)) {
-                    let least = grid(7).map(|u| determinant(element, &coords, reference(test.shape, u)));
+                let (search, coords) = (FoldSearch::new(element), moved(element, &moves, size));
+                if search.is_clearly_positive(&coords, columns(&search.centre, &coords)) {
+                    let least = grid(7).map(|u| determinant(element, &coords, reference(search.shape, u)));
                     prop_assert!(least.fold(f64::INFINITY, f64::min) > 0.0, "{name}");
                 }
             }
@@ -253,28 +253,28 @@ mod tests {
         fn trilinear_hexahedra_are_judged_as_by_their_own_test(coords in distorted_hex(), push in 0.0..2.0f64) {
             let mut coords = coords;
             (0..3).for_each(|d| coords[6][d] -= push * (coords[6][d] - coords[0][d]));
-            let test = FoldTest::new(ElementType::Hex8);
-            prop_assert_eq!(test.fold(&coords).is_some(), crate::element::fold(&coords).is_some());
+            let search = FoldSearch::new(ElementType::Hex8);
+            prop_assert_eq!(search.fold(&coords).is_some(), crate::element::fold(&coords).is_some());
         }
     }
 
     #[test]
     fn affine_elements_pass_the_cheap_test_and_mirrored_or_flat_ones_are_folded() {
         for (element, name) in ElementType::volumes() {
-            let test = FoldTest::new(element);
+            let search = FoldSearch::new(element);
             let map = |scale: Vector| -> Vec<Vector> {
                 let x = |[x, y, z]: Vector| [x + 0.5 * y - 7.0, y + 0.25 * z, z - 0.5 * x];
                 element.reference_nodes().iter().map(|&xi| std::array::from_fn(|d| scale[d] * x(xi)[d])).collect()
             };
             for scale in [[1.0; 3], [1e-3, 1.0, 1e3]] {
                 let coords = map(scale);
-                assert!(test.is_clearly_positive(&coords, columns(&test.centre, &coords)), "{name}");
+                assert!(search.is_clearly_positive(&coords, columns(&search.centre, &coords)), "{name}");
             }
-            assert!(test.fold(&map([1.0, 1.0, -1.0])).is_some(), "{name}, mirrored");
-            assert!(test.fold(&map([1.0, 0.0, 1.0])).is_some(), "{name}, flat");
+            assert!(search.fold(&map([1.0, 1.0, -1.0])).is_some(), "{name}, mirrored");
+            assert!(search.fold(&map([1.0, 0.0, 1.0])).is_some(), "{name}, flat");
             let mut unknown = map([1.0; 3]);
             unknown[2][1] = f64::NAN;
-            assert!(test.fold(&unknown).is_some(), "{name}");
+            assert!(search.fold(&unknown).is_some(), "{name}");
         }
     }
 }
