@@ -11,15 +11,14 @@
 // a point or a node, and pass numbers through shared memory. With EDGE, three passes along the axes lead to the points and three back
 // (sum factorisation): 27 products per field and point of hex27 instead of 108.
 
-// Adds J(u) v of `count` elements, or those in the list, to y, or stores their vectors; or the residual at v. Nothing once *stop is
-// not 0.
+// Adds J(u) v of the elements to y, or stores their vectors if `vectors` is not null; or the residual at v. Nothing once *stop is not 0.
 #define APPLY(NAME, RESIDUAL)                                                                                              \
     KERNEL __launch_bounds__(THREADS)                                                                                      \
-        NAME(u64 count, u64 elems, u64 owned, u32 how, const u32* list, const u32* elem_node, const double* node_coord,    \
-             const u8* fixed, const double* v, const double* u, const double* parameters, const double* from,              \
-             const double* stop, double* y, double* vectors) {                                                             \
+        NAME(u64 elems, u64 owned, const u32* elem_node, const double* node_coord, const u8* fixed, const double* v,       \
+             const double* u, const double* parameters, const double* from, const double* stop, double* y,                 \
+             double* vectors) {                                                                                            \
         if (is_stopped(stop)) return;                                                                                      \
-        apply<RESIDUAL>(count, list, {elem_node, node_coord, fixed, v, u}, parameters, from, {how, elems, owned, y, vectors});\
+        apply<RESIDUAL>({elem_node, node_coord, fixed, v, u}, parameters, from, {elems, owned, y, vectors});               \
     }
 APPLY(apply_jacobian, false)
 APPLY(apply_residual, true)

@@ -14,14 +14,13 @@ INLINE int read_again(int p) {
 }
 
 template <bool RESIDUAL>
-INLINE void apply(u64 count, const u32* list, const Input& in, const double* parameters, const double* from, const Output& out) {
+INLINE void apply(const Input& in, const double* parameters, const double* from, const Output& out) {
     constexpr int ALL = FIELDS<RESIDUAL>;
     __shared__ Tables tables;
     for (u32 i = threadIdx.x; i < sizeof(Tables) / sizeof(double); i += blockDim.x) ((double*)&tables)[i] = __ldg(from + i);
     __syncthreads();
-    u64 item = thread_index();
-    if (item >= count) return;
-    u64 elem = list == nullptr ? item : __ldg(list + item);
+    u64 elem = thread_index();
+    if (elem >= out.elems) return;
     const Statement equation = *(const Statement*)parameters;
     double nodal[NODES][ALL], sums[NODES][DOFS] = {};
 #pragma unroll

@@ -14,9 +14,8 @@ template <class Work> INLINE void for_places(int elems, int places, Work work) {
 // The block's elements and their number.
 struct Mine {
     u64 first;
-    const u32* list;
     int elems;
-    __device__ __forceinline__ u64 at(int e) const { return list == nullptr ? first + e : u64(__ldg(list + first + e)); }
+    __device__ __forceinline__ u64 at(int e) const { return first + e; }
 };
 
 #if EDGE > 0
@@ -177,13 +176,13 @@ INLINE void compute(const Mine& mine, const Input& in, const Statement& equation
 #endif
 
 template <bool RESIDUAL>
-INLINE void apply(u64 count, const u32* list, const Input& in, const double* parameters, const double* from, const Output& out) {
+INLINE void apply(const Input& in, const double* parameters, const double* from, const Output& out) {
     __shared__ Tables tables;
     __shared__ double numbers[SHARED<RESIDUAL>];
     for (u32 i = threadIdx.x; i < sizeof(Tables) / sizeof(double); i += blockDim.x) ((double*)&tables)[i] = __ldg(from + i);
     __syncthreads();
     u64 first = u64(blockIdx.x) * GROUP;
-    Mine mine = {first, list, first < count ? int(least(count - first, u64(GROUP))) : 0};
+    Mine mine = {first, first < out.elems ? int(least(out.elems - first, u64(GROUP))) : 0};
     const Statement equation = *(const Statement*)parameters;
     compute<RESIDUAL>(mine, in, equation, tables, numbers, out);
 }

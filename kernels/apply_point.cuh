@@ -3,8 +3,6 @@
 constexpr int TERMS = 4, DIM = 3, THREADS = 128, ROWS = NODES * DOFS;
 // Fields that elements read: coordinates, v, and u where it is needed.
 template <bool RESIDUAL> constexpr int FIELDS = DIM + DOFS + (TANGENT && !RESIDUAL ? DOFS : 0);
-// How element vectors are summed.
-constexpr u32 SCATTER = 0, COLOUR = 1;
 
 using Point = Array<double, DIM>;
 using Fields = Array<Field<double>, DOFS>;
@@ -92,21 +90,19 @@ template <bool RESIDUAL> INLINE double item_of(const Input& in, u64 node, int fi
     return !RESIDUAL && __ldg(in.fixed + row) != 0 ? 0 : __ldg(in.v + row);
 }
 
-// Where element vectors go.
+// Where element vectors go: added to y without `vectors`.
 struct Output {
-    u32 how;
     u64 elems, owned;
     double *y, *vectors;
 };
 
 // Component c of an element's vector at its node m.
 INLINE void put(const Input& in, const Output& out, u64 elem, int m, int c, double term) {
-    if (out.how > COLOUR) {
+    if (out.vectors != nullptr) {
         __stcs(out.vectors + u64(DOFS * m + c) * out.elems + elem, term);
         return;
     }
     u64 node = __ldg(in.elem_node + elem * NODES + m), row = DOFS * node + c;
     if (node >= out.owned || __ldg(in.fixed + row) != 0) return;
-    if (out.how == SCATTER) atomicAdd(out.y + row, term);
-    else out.y[row] += term;
+    atomicAdd(out.y + row, term);
 }

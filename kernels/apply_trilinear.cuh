@@ -91,11 +91,10 @@ INLINE void collect(const Trilinear& of, double (&n)[8]) {
 }
 
 template <bool RESIDUAL>
-INLINE void apply(u64 count, const u32* list, const Input& in, const double* parameters, const double*, const Output& out) {
+INLINE void apply(const Input& in, const double* parameters, const double*, const Output& out) {
     constexpr int ALL = FIELDS<RESIDUAL>;
-    u64 item = thread_index();
-    if (item >= count) return;
-    u64 elem = list == nullptr ? item : __ldg(list + item);
+    u64 elem = thread_index();
+    if (elem >= out.elems) return;
     const Statement equation = *(const Statement*)parameters;
     Trilinear fields[ALL], sums = {};
     u32 nodes[NODES];

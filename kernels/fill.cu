@@ -171,7 +171,7 @@ KERNEL __launch_bounds__(THREADS) largest_span(u64 rows, u64 limit, u32 shift, c
     if (span <= limit) atomicMax(largest, u32(span));
 }
 
-// ---- scatter and colour: elements add to their rows
+// ---- scatter: elements add to their rows
 
 // *corners += number of nodes below `rows` in a table.
 KERNEL __launch_bounds__(THREADS) count_corners(u64 slots, u64 rows, const u32* nodes, u64* corners) {
@@ -202,30 +202,26 @@ INVERT_DIAGONAL(inverse_diagonal_u16, u16)
 INVERT_DIAGONAL(inverse_diagonal_u32, u32)
 
 // A tile of 32 elements and 64 entries passes through shared memory. It is read with lanes along elements and added with
-// lanes along the columns of a row, so that both accesses are coalesced. The elements are list[0..count], or 0..count if
-// there is no list.
+// lanes along the columns of a row, so that both accesses are coalesced.
 template <class Position, bool ATOMIC>
-INLINE void add_matrices(u64 count, u64 elems, u64 rows, u32 nn, u32 symmetric, const u32* list, const u32* elem_node,
-                         const Position* positions, const u64* row_map, const double* matrices, const double* residuals,
-                         double* values, double* residual) {
+INLINE void add_matrices(u64 elems, u64 rows, u32 nn, u32 symmetric, const u32* elem_node, const Position* positions,
+                         const u64* row_map, const double* matrices, const double* residuals, double* values,
+                         double* residual) {
     constexpr u32 ENTRIES = 64, ELEMS = WARP;
     __shared__ double tile[ENTRIES][ELEMS + 1];
     auto add = [](double* to, double term) { if (ATOMIC) atomicAdd(to, term); else *to += term; };
     const u64 square = u64(nn) * nn, tiles = (square + ENTRIES - 1) / ENTRIES;
     const u64 first = blockIdx.x / tiles * ELEMS, first_entry = blockIdx.x % tiles * ENTRIES;
-    auto elem_of = [&](u64 item) { return list ? u64(__ldg(list + item)) : item; };
-
-    u64 item = first + lane_index();
-    u64 elem = item < count ? elem_of(item) : 0;
+    const u64 elem = first + lane_index();
     for (u32 k = threadIdx.x / WARP; k < ENTRIES; k += THREADS / WARP) {
         u64 entry = first_entry + k;
-        if (item >= count || entry >= square) continue;
+        if (elem >= elems || entry >= square) continue;
         // Both halves of a symmetric matrix read the same stored entry.
         u64 stored = symmetric ? packed(nn, entry / nn, entry % nn) : entry;
         tile[k][lane_index()] = __ldg(matrices + (stored * elems + elem));
     }
     // The tile with the first entries also adds the residual, so that it is added once.
-    if (first_entry == 0 && item < count) {
+    if (first_entry == 0 && elem < elems) {
         for (u32 i = threadIdx.x / WARP; i < nn; i += THREADS / WARP) {
             u32 row = __ldg(elem_node + (elem * nn + i));
             if (row < rows) add(residual + row, __ldg(residuals + (i * elems + elem)));
@@ -235,8 +231,8 @@ INLINE void add_matrices(u64 count, u64 elems, u64 rows, u32 nn, u32 symmetric, 
     const u32 k = threadIdx.x % ENTRIES;
     const u64 entry = first_entry + k;
     if (entry >= square) return;
-    for (u32 e = threadIdx.x / ENTRIES; e < ELEMS && first + e < count; e += THREADS / ENTRIES) {
-        u64 elem = elem_of(first + e);
+    for (u32 e = threadIdx.x / ENTRIES; e < ELEMS && first + e < elems; e += THREADS / ENTRIES) {
+        u64 elem = first + e;
         u32 row = __ldg(elem_node + (elem * nn + entry / nn));
         if (row >= rows) continue;
         add(values + (__ldg(row_map + row) + __ldg(positions + (elem * square + entry))), tile[k][e]);
@@ -245,15 +241,14 @@ INLINE void add_matrices(u64 count, u64 elems, u64 rows, u32 nn, u32 symmetric, 
 
 #define ADD_MATRICES(name, Position, ATOMIC)                                                                               \
     KERNEL __launch_bounds__(THREADS, 6)                                                                                   \
-        name(u64 count, u64 elems, u64 rows, u32 nn, u32 symmetric, const u32* list, const u32* elem_node,                 \
-             const Position* positions, const u64* row_map, const double* matrices, const double* residuals,               \
-             double* values, double* residual) {                                                                           \
-        add_matrices<Position, ATOMIC>(count, elems, rows, nn, symmetric, list, elem_node, positions, row_map, matrices,   \
-                                       residuals, values, residual);                                                       \
+        name(u64 elems, u64 rows, u32 nn, u32 symmetric, const u32* elem_node, const Position* positions,                  \
+             const u64* row_map, const double* matrices, const double* residuals, double* values, double* residual) {      \
+        add_matrices<Position, ATOMIC>(elems, rows, nn, symmetric, elem_node, positions, row_map, matrices, residuals,     \
+                                       values, residual);                                                                  \
     }
 ADD_MATRICES(scatter_u8, u8, true)
 ADD_MATRICES(scatter_u16, u16, true)
 ADD_MATRICES(scatter_u32, u32, true)
-ADD_MATRICES(colour_u8, u8, false)
-ADD_MATRICES(colour_u16, u16, false)
-ADD_MATRICES(colour_u32, u32, false)
+ADD_MATRICES(racy_u8, u8, false)
+ADD_MATRICES(racy_u16, u16, false)
+ADD_MATRICES(racy_u32, u32, false)

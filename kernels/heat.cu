@@ -67,23 +67,13 @@ struct Place {
     }
 };
 
-// How a term reaches a sum that other elements add to as well.
-enum Add {
-    ATOMIC,
-    // Exact if the elements of a launch share no node: all loads of four elements precede their stores, so that latencies overlap.
-    PLAIN,
-    // As ATOMIC, but load, add and store: terms are lost.
-    RACY
-};
-
-// Adds the staged elements of a warp.
-template <class Position, Add ADD>
+// Adds the staged elements of a warp; without atomicity by a load, an addition and a store in the place of each atomic addition.
+template <class Position, bool ATOMIC>
 INLINE void add_warp(const Staged& staged, int count, u32 elem, const Position* positions, double* values) {
     constexpr int AT_ONCE = 4;
     const Place left(0), right(1);
     for (int first = 0; first < count; first += AT_ONCE) {
         u64 at[AT_ONCE][2];
-        double before[AT_ONCE][2];
 #pragma unroll
         for (int q = 0; q < AT_ONCE; q++) {
             u64 table = u64(__shfl_sync(ALL_LANES, elem, (first + q) % WARP)) * (NODES * NODES);
@@ -93,7 +83,6 @@ INLINE void add_warp(const Staged& staged, int count, u32 elem, const Position* 
                 at[q][side] = first + q < count ? staged.first[place.row][first + q] : NOT_OWNED;
                 if (at[q][side] == NOT_OWNED) continue;
                 at[q][side] += __ldg(positions + (table + place.position));
-                if (ADD == PLAIN) before[q][side] = values[at[q][side]];
             }
         }
 #pragma unroll
@@ -103,24 +92,22 @@ INLINE void add_warp(const Staged& staged, int count, u32 elem, const Position* 
                 const Place& place = side == 0 ? left : right;
                 if (at[q][side] == NOT_OWNED) continue;
                 double term = staged.entries[place.entry][first + q];
-                if (ADD == ATOMIC) atomicAdd(values + at[q][side], term);
-                else values[at[q][side]] = (ADD == PLAIN ? before[q][side] : values[at[q][side]]) + term;
+                if (ATOMIC) atomicAdd(values + at[q][side], term);
+                else values[at[q][side]] += term;
             }
     }
 }
 
-template <Add ADD>
-INLINE void add_heat(u64 count, u64 rows, u32 width, const u32* list, const u32* elem_node, const void* positions,
-                     const u64* row_map, const double* node_coord, const double* temperature, Heat heat, double* values,
-                     double* residual_sum) {
+template <bool ATOMIC>
+INLINE void add_heat(u64 elems, u64 rows, u32 width, const u32* elem_node, const void* positions, const u64* row_map,
+                     const double* node_coord, const double* temperature, Heat heat, double* values, double* residual_sum) {
     __shared__ Staged of_warp[WARPS];
     Staged& staged = of_warp[threadIdx.x / WARP];
     const u32 lane = lane_index();
     u64 item = thread_index(), first = item - lane;
-    if (first >= count) return;
+    if (first >= elems) return;
     // Lanes past the end repeat the last element and add nothing, so that warp operations see all lanes.
-    u64 last = least(item, count - 1);
-    u32 elem = list ? __ldg(list + last) : u32(last), nodes[NODES];
+    u32 elem = u32(least(item, elems - 1)), nodes[NODES];
     double residual[NODES];
     load_hex(elem_node, elem, nodes);
     stage_rows(staged, rows, nodes, row_map);
@@ -128,32 +115,29 @@ INLINE void add_heat(u64 count, u64 rows, u32 width, const u32* list, const u32*
     element(nodes, node_coord, temperature, heat, put, residual);
 #pragma unroll
     for (int m = 0; m < NODES; m++) {
-        if (item >= count || nodes[m] >= rows) continue;
-        if (ADD == ATOMIC) atomicAdd(residual_sum + nodes[m], residual[m]);
+        if (item >= elems || nodes[m] >= rows) continue;
+        if (ATOMIC) atomicAdd(residual_sum + nodes[m], residual[m]);
         else residual_sum[nodes[m]] += residual[m];
     }
     __syncwarp();
-    int lanes = int(least(count - first, u64(WARP)));
-    if (width == 1) add_warp<u8, ADD>(staged, lanes, elem, (const u8*)positions, values);
-    else if (width == 2) add_warp<u16, ADD>(staged, lanes, elem, (const u16*)positions, values);
-    else add_warp<u32, ADD>(staged, lanes, elem, (const u32*)positions, values);
+    int lanes = int(least(elems - first, u64(WARP)));
+    if (width == 1) add_warp<u8, ATOMIC>(staged, lanes, elem, (const u8*)positions, values);
+    else if (width == 2) add_warp<u16, ATOMIC>(staged, lanes, elem, (const u16*)positions, values);
+    else add_warp<u32, ATOMIC>(staged, lanes, elem, (const u32*)positions, values);
 }
 
-// Adds the elements list[0..count], or 0..count if there is no list, to their rows. values and residual_sum are zero on entry.
-#define ADD_HEAT(name, ADD)                                                                                                \
+// Adds all elements to their rows. values and residual_sum are zero on entry.
+#define ADD_HEAT(name, ATOMIC)                                                                                             \
     KERNEL __launch_bounds__(THREADS, BLOCKS)                                                                              \
-        name(u64 count, u64 rows, u32 width, const u32* list, const u32* elem_node, const void* positions,                 \
-             const u64* row_map, const double* node_coord, const double* temperature, Heat heat, double* values,           \
-             double* residual_sum) {                                                                                       \
-        add_heat<ADD>(count, rows, width, list, elem_node, positions, row_map, node_coord, temperature, heat, values,      \
-                      residual_sum);                                                                                       \
+        name(u64 elems, u64 rows, u32 width, const u32* elem_node, const void* positions, const u64* row_map,              \
+             const double* node_coord, const double* temperature, Heat heat, double* values, double* residual_sum) {       \
+        add_heat<ATOMIC>(elems, rows, width, elem_node, positions, row_map, node_coord, temperature, heat, values,         \
+                         residual_sum);                                                                                    \
     }
 // In no fixed order.
-ADD_HEAT(scatter_heat, ATOMIC)
-// Elements of one colour share no node. Each number receives one term per colour, so the result has the same bits in every run.
-ADD_HEAT(colour_heat, PLAIN)
+ADD_HEAT(scatter_heat, true)
 // Wrong results: what the atomic additions of scatter_heat cost.
-ADD_HEAT(racy_heat, RACY)
+ADD_HEAT(racy_heat, false)
 
 // out = exact temperature (a (z - zmin) + b)^-2 at each node; twin of src/element/analytic.rs.
 KERNEL __launch_bounds__(THREADS)

@@ -4,10 +4,8 @@ use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Scatter and gather of element matrices.
 pub static FILL: KernelFile = kernel_file!("fill", "fill_sums.cuh");
-/// The heat equation on hexahedra, fused with scatter, gather or colouring; its analytic solution.
+/// The heat equation on hexahedra, fused with scatter or gather; its analytic solution.
 pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
-/// Colouring of elements.
-pub static COLOUR: KernelFile = kernel_file!("colour");
 /// Dirichlet conditions.
 pub static DIRICHLET: KernelFile = kernel_file!("dirichlet");
 /// Places of element matrices and boundary conditions in slices.
@@ -28,4 +26,4 @@ pub static APPLY: KernelFile = kernel_file!(
 pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "device.cuh", "dmma.cuh");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 6] = [&FILL, &HEAT, &COLOUR, &DIRICHLET, &PLACES, &COO];
+pub static KERNEL_FILES: [&KernelFile; 5] = [&FILL, &HEAT, &DIRICHLET, &PLACES, &COO];

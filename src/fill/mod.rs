@@ -10,7 +10,7 @@
 //! | [`Scatter`](Strategy::Scatter) | each element adds every entry to its rows atomically | no | 0 |
 //! | [`Seam`](Strategy::Seam), hosts only | as scatter, but atomically only in rows that several blocks of elements share | no | 1 per row |
 //! | [`Gather`](Strategy::Gather) | element matrices are computed first, then each row sums its own, elements ascending | yes | 4 NN, and a window or 8 NN (NN + 1) |
-//! | [`Colour`](Strategy::Colour) | blocks of elements that share no node run in parallel, without atomics | yes | 0 |
+//! | [`Colour`](Strategy::Colour), hosts only | blocks of elements that share no node run in parallel, without atomics | yes | 0 |
 //!
 //! `fill/cuda` describes the same strategies on a GPU. Sources: Kokkos MiniFENL (scatter, gather); Hoemmen and Edwards
 //! 2014, slides 12-14. What scatter's atomics cost, `minifenl strategies` shows: there is a row `unsafe` with plain additions. Cost of every strategy: reads 4 NN + 32 NN bytes of connectivity, coordinates and unknowns per
@@ -89,7 +89,7 @@ crate::space::named_choice! { "fill strategy";
         Seam = "seam",
         /// Rows sum their elements in a fixed order.
         Gather = "gather",
-        /// Elements of one colour add to their rows without atomics.
+        /// Elements of one colour add to their rows without atomics; on hosts.
         #[default]
         Colour = "colour",
     }
@@ -98,7 +98,7 @@ crate::space::named_choice! { "fill strategy";
 impl Strategy {
     /// Returns the strategies of a GPU, with their names.
     pub fn on_gpu() -> impl Iterator<Item = (Self, &'static str)> {
-        Self::ALL.into_iter().filter(|(strategy, _)| *strategy != Strategy::Seam)
+        Self::ALL.into_iter().filter(|(strategy, _)| matches!(strategy, Strategy::Scatter | Strategy::Gather))
     }
 
     /// Returns whether sums have the same bits in every run, on any number of threads.

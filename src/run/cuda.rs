@@ -10,7 +10,7 @@ use crate::solve::CgVariant;
 use crate::space::cuda::{Event, nvrtc_version};
 use crate::space::{Cuda, Scan};
 use crate::sparse::{Format, Precision};
-use crate::{Result, blas, fill, kernel_files};
+use crate::{Result, blas, kernel_files};
 use std::path::Path;
 
 impl Job for Cuda {
@@ -84,7 +84,6 @@ fn launches(deck: &Deck, file: &str) -> bool {
         "space" | "mesh" | "graph" | "blas" | "halo" | "cg" => true,
         // With the exact solution of the heat equation.
         "heat" => deck.mesh.element == ElementType::Hex8 && deck.problem.kind == ProblemKind::Heat,
-        "colour" => deck.fill.strategy == Choice::Given(fill::Strategy::Colour),
         // The others serve graph and matrix, but for the vectors of CG's variants.
         "dirichlet" | "fill" | "places" | "cg_at_once" => deck.has_matrix(),
         "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric" if !deck.has_matrix() => false,

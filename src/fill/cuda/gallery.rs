@@ -163,11 +163,10 @@ impl Assemble for Cuda {
         StoredSystem::<Cuda>::bytes(storage, direct, sizes, pattern)
     }
 
-    fn strategy_bytes(strategy: Strategy, [rows, slots, columns, elems]: [u64; 4]) -> [u64; 2] {
+    fn strategy_bytes(strategy: Strategy, [rows, slots, ..]: [u64; 4]) -> [u64; 2] {
         match strategy {
-            Strategy::Scatter | Strategy::Seam => [0; 2],
+            Strategy::Scatter | Strategy::Seam | Strategy::Colour => [0; 2],
             Strategy::Gather => [NodeElem::bytes(rows, slots), 4 * rows + 4 * slots],
-            Strategy::Colour => [4 * elems, 4 * elems + 16 * columns],
         }
     }
 

@@ -1,21 +1,20 @@
-//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,colour,equation,intrepid,apply}.cu`.
+//! The fill on a GPU: launches of `kernels/{fill,heat,fill_contraction,equation,intrepid,apply}.cu`.
 //!
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
 //! | `Scatter` | a hardware addition of every entry, lanes on neighbouring columns | no | 0 |
 //! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
-//! | `Colour` | elements that share no node in parallel, plain additions, one launch per colour | yes | 4 |
 //!
-//! `Seam` is refused: its rows depend on long blocks of elements, one per thread of a host.
+//! `Seam` and `Colour` are refused. The rows of seams depend on long blocks of elements, one per thread of a host; a mesh of hexahedra has
+//! about 15 colours, each a launch that reads and writes the matrix, 3 to 9 times slower than `Gather` from 16^3 to 400^3 nodes on an H200.
 //!
 //! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or, for an equation of one unknown,
 //! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
 //! they may also be read from memory. Kernel `intrepid` takes the nine contractions instead, and stores full matrices. But for the
-//! fused kernel, `Scatter` and `Colour` store all element matrices first: 352 bytes per trilinear hexahedron, 576 with `intrepid`.
+//! fused kernel, `Scatter` stores all element matrices first: 352 bytes per trilinear hexahedron, 576 with `intrepid`.
 
 mod adds;
 mod apply_shape;
-mod colour;
 mod dirichlet;
 mod element_matrices;
 mod element_shape;
@@ -44,7 +43,6 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
 use adds::Adds;
-use colour::Colour;
 use element_matrices::{check_input, store};
 use gather::Gather;
 use std::sync::Arc;
@@ -70,7 +68,7 @@ enum Method {
 }
 
 impl CudaFill {
-    /// Prepares a strategy. `Gather` lists each row's elements and `Colour` colours the elements; both wait for the GPU.
+    /// Prepares a strategy. `Gather` lists each row's elements and waits for the GPU.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) when pattern and elements are of two graphs,
@@ -107,9 +105,8 @@ impl CudaFill {
         let adds = |adds: Adds| adds.count(space, places, layout.rows).map(|additions| Method::Adds(adds, additions));
         let method = match strategy {
             Strategy::Scatter => adds(Adds::Atomic)?,
-            Strategy::Seam => return Err(no_seams()),
+            Strategy::Seam | Strategy::Colour => return Err(on_hosts(strategy)),
             Strategy::Gather => Method::Gather(Box::new(Gather::new(space, step, elem_node, layout)?)),
-            Strategy::Colour => adds(Adds::Coloured(Colour::new(space, elem_node)?))?,
         };
         Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len })
     }
@@ -241,7 +238,7 @@ impl CudaFill {
     }
 }
 
-/// Refuses `seam`.
-fn no_seams() -> Error {
-    Error::Invalid("strategy seam on a GPU: expected scatter, gather or colour".into())
+/// Refuses a strategy of hosts.
+fn on_hosts(strategy: Strategy) -> Error {
+    Error::Invalid(format!("strategy {strategy} on a GPU: expected scatter or gather"))
 }

@@ -5,12 +5,11 @@
 //! up to 8 nodes, one unknown   one thread per element
 //! others                       blocks of elements, one thread per point or node; hex8 and hex27 axis by axis
 //! ```
-//! `Scatter` adds with hardware additions, `Colour` launches once per colour, `Gather` stores element vectors, 8 bytes per dof of an
+//! `Scatter` adds with hardware additions, `Gather` stores element vectors, 8 bytes per dof of an
 //! element, which one thread per row sums. An application only enqueues work, so it may be part of a CUDA graph.
 
 use super::EquationText;
 use super::apply_shape::{ApplyShape, THREADS};
-use super::colour::Colour;
 use super::gallery::volume;
 use super::system::blocks;
 use crate::Result;
@@ -27,15 +26,9 @@ use crate::mesh::ElemNode;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 
-/// How element vectors are summed, as in the kernels.
-const HOW_SCATTER: u32 = 0;
-const HOW_COLOUR: u32 = 1;
-const HOW_STORE: u32 = 2;
-
 #[derive(Debug)]
 enum Method {
     Scatter,
-    Colour(Colour),
     /// Lists of each node's slots, and the element vectors `[m dofs + c][elem]`.
     Gather(NodeElem<CudaMemory>, CudaArray<f64>),
 }
@@ -80,7 +73,7 @@ impl CudaModelOperator {
         let own = if is_residual { Argument::NULL } else { x.into() };
         let vectors = match &mut self.method {
             Method::Gather(_, vectors) => Argument::from(&mut *vectors),
-            Method::Scatter | Method::Colour(_) => {
+            Method::Scatter => {
                 let arguments = arguments![rows as u64, &self.fixed, own, stop, &mut *y];
                 let grid = Grid::cover(rows, THREADS as u32);
                 space.launch_specialised(&APPLY, &self.front, "apply_begin", grid, arguments)?;
@@ -90,31 +83,22 @@ impl CudaModelOperator {
         let elems = self.elem_node.elem_count();
         let u = self.unknowns.as_ref().map_or(Argument::NULL, Argument::from);
         let name = if is_residual { "apply_residual" } else { "apply_jacobian" };
-        let launch = |count: usize, list: Argument, how: u32, y: &mut CudaArray<f64>| {
-            #[rustfmt::skip]
-            let arguments = arguments![
-                count as u64, elems as u64, self.owned as u64, how, list, self.elem_node.nodes(), node_coord, &self.fixed, x, u,
-                &self.parameters, &self.numbers, stop, y, vectors,
-            ];
-            let grid = match self.shape.group {
-                0 => Grid::cover(count, THREADS as u32),
-                group => Grid::new(blocks(count.div_ceil(group))?, THREADS as u32),
-            };
-            space.launch_specialised(&APPLY, &self.front, name, grid, arguments)
+        #[rustfmt::skip]
+        let arguments = arguments![
+            elems as u64, self.owned as u64, self.elem_node.nodes(), node_coord, &self.fixed, x, u, &self.parameters,
+            &self.numbers, stop, &mut *y, vectors,
+        ];
+        let grid = match self.shape.group {
+            0 => Grid::cover(elems, THREADS as u32),
+            group => Grid::new(blocks(elems.div_ceil(group))?, THREADS as u32),
         };
-        match &self.method {
-            Method::Scatter => launch(elems, Argument::NULL, HOW_SCATTER, y),
-            Method::Colour(colour) => colour.parts().try_for_each(|(count, list)| launch(count, list, HOW_COLOUR, y)),
-            Method::Gather(lists, vectors) => {
-                launch(elems, Argument::NULL, HOW_STORE, y)?;
-                #[rustfmt::skip]
-                let arguments = arguments![
-                    rows as u64, elems as u64, lists.row_map(), lists.slots_array(), &self.fixed, own, vectors, stop, y,
-                ];
-                let grid = Grid::cover(rows, THREADS as u32);
-                space.launch_specialised(&APPLY, &self.front, "apply_gather", grid, arguments)
-            }
-        }
+        space.launch_specialised(&APPLY, &self.front, name, grid, arguments)?;
+        let Method::Gather(lists, vectors) = &self.method else { return Ok(()) };
+        #[rustfmt::skip]
+        let arguments = arguments![
+            rows as u64, elems as u64, lists.row_map(), lists.slots_array(), &self.fixed, own, vectors, stop, y,
+        ];
+        space.launch_specialised(&APPLY, &self.front, "apply_gather", Grid::cover(rows, THREADS as u32), arguments)
     }
 }
 
@@ -151,8 +135,7 @@ impl ApplyModel for Cuda {
         };
         let method = match strategy {
             Strategy::Scatter => Method::Scatter,
-            Strategy::Seam => return Err(super::no_seams()),
-            Strategy::Colour => Method::Colour(Colour::new(self, elem_node)?),
+            Strategy::Seam | Strategy::Colour => return Err(super::on_hosts(strategy)),
             Strategy::Gather => {
                 let vectors = self.unfilled(dofs * element.nodes() * elems)?;
                 Method::Gather(NodeElem::on_device(self, elem_node, owned)?, vectors)

@@ -179,10 +179,6 @@ fn check_matrices<const NN: usize>(space: &Cuda, name: &str, elem_node: ElemNode
         let (matrices, residuals) = (space.upload(&matrices).unwrap(), space.upload(&residuals).unwrap());
         let elements = ElementMatrices { matrices: &matrices, residuals: &residuals, symmetric: packed };
         for (strategy, strategy_name) in Strategy::on_gpu() {
-            if strategy == Strategy::Colour && elems > 2_000 {
-                // As many colours, and launches, as elements around the hub.
-                continue;
-            }
             let found = tables.assembled(space, strategy, |fill, matrix, residual| {
                 fill.assemble_matrices(space, elements, matrix, residual)
             });
@@ -290,7 +286,7 @@ fn every_strategy_and_kernel_solves_the_heat_equation() {
             let residual = difference(&space.download(&found_residual).unwrap(), &residual);
             assert!(values < 1e-13 && residual < 1e-12, "{name}, {kernel_name}: {values:e}, {residual:e}");
             let numbers = match (strategy, kernel) {
-                (Strategy::Scatter | Strategy::Colour, Kernel::Fused) => 0,
+                (Strategy::Scatter, Kernel::Fused) => 0,
                 (_, Kernel::Intrepid) => 64 + 8,
                 _ => 36 + 8,
             };

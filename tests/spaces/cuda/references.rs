@@ -59,10 +59,6 @@ fn check<const NN: usize>(space: &Cuda, name: &str, nodes: Vec<u32>, rows: usize
         let needed = if longest < 256 { 1 } else { 4 - 2 * usize::from(longest < 65_536) };
         assert_eq!(bytes, needed, "{name}, {strategy:?}: rows of up to {longest} entries");
         for (fill_strategy, fill_name) in FillStrategy::on_gpu() {
-            // A hub takes a colour, and a launch, per element.
-            if fill_strategy == FillStrategy::Colour && elems > 3000 {
-                continue;
-            }
             let mut fill = CudaFill::new(space, fill_strategy, &found).unwrap();
             let mut matrix = CrsMatrix::zeros_on(space, found.crs.clone()).unwrap();
             *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; expected.len()]).unwrap();
