@@ -1,4 +1,4 @@
-// Fused vector updates of single-reduction CG; twins of src/solve/krylov/cg/fused/host.rs. Memory-bound: each load is
+// Fused vector updates of single-reduction CG; twins of src/solve/krylov/cg/host.rs. Memory-bound: each load is
 // two doubles, and all loads of a pair are issued before its first store; those of a thread's first pair do not wait for the scalars.
 //
 // A step reads scalars at its start and writes them at its end, in the last block to finish: all blocks see the same scalars, so
@@ -9,7 +9,7 @@ constexpr int GAMMA = 10, RR = 11, DELTA = 12, US = 13, PS = 14, UPDATES = 15, F
 constexpr double DRIFTED = 6;
 constexpr u32 SCALARS = 20;
 // Blocks per multiprocessor: as many as leave a thread the registers for all loads of a pair beside the scalars. As in
-// src/solve/krylov/cg/fused/cuda.rs.
+// src/solve/krylov/cg/cuda.rs.
 constexpr int SINGLE_BLOCKS = 4;
 
 // No update is done; p and s are 0.
