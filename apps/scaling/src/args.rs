@@ -82,16 +82,16 @@ pub enum Command {
 #[derive(Debug, Flags)]
 pub struct Model {
     /// Memory bandwidth of a rank, GB/s
-    #[arg(long, value_name = "B", value_parser = positive)]
+    #[arg(long, value_name = "B", value_parser = amount)]
     pub bandwidth: f64,
     /// Latency of a message, microseconds
-    #[arg(long, value_name = "L", value_parser = positive)]
+    #[arg(long, value_name = "L", value_parser = amount)]
     pub latency: f64,
     /// Bandwidth of a rank to others, GB/s
-    #[arg(long, value_name = "W", value_parser = positive)]
+    #[arg(long, value_name = "W", value_parser = amount)]
     pub link: f64,
     /// Flops of a rank, GFLOP/s
-    #[arg(long, value_name = "F", value_parser = positive)]
+    #[arg(long, value_name = "F", value_parser = amount)]
     pub flops: f64,
     /// Numbers of ranks [default: 1 to 100000]
     #[arg(long, value_name = "P,...", value_delimiter = ',', value_parser = ranks)]
@@ -161,11 +161,12 @@ pub struct Runs {
     pub flags: Vec<String>,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// Numbers of a machine in the units of the flags: times and rates computed from them are finite and above 0.
+fn amount(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
-        .filter(|value: &f64| *value > 0.0 && value.is_finite())
-        .ok_or_else(|| "expected a number above 0".into())
+        .filter(|value| (1e-9..=1e9).contains(value))
+        .ok_or_else(|| "expected a number from 1e-9 to 1e9".into())
 }
 
 fn ranks(text: &str) -> Result<usize, String> {

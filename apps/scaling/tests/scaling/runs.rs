@@ -109,8 +109,36 @@ fn a_machine_of_four_numbers_is_predicted() {
         ("0.00200", "0.000026", "0.00400"),
         "{text}"
     );
-    let wrong = scaling(&[&machine[..10], &["0"]].concat());
-    assert_eq!(wrong.status.code(), Some(2));
+}
+
+/// At the ends of their ranges the text has no infinity and no NaN; beyond them each flag is refused.
+#[test]
+fn numbers_of_a_machine_have_limits() {
+    let flags = ["--bandwidth", "--latency", "--link", "--flops"];
+    let model = |values: [&str; 4]| {
+        let words = flags.into_iter().zip(values).flat_map(|(flag, value)| [flag, value]);
+        scaling(&["model", "--nodes-per-rank", "4", "--ranks", "1,2,64"].into_iter().chain(words).collect::<Vec<_>>())
+    };
+    for ends in 0..16 {
+        let output = model([0, 1, 2, 3].map(|flag| if ends >> flag & 1 == 0 { "1e-9" } else { "1e9" }));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+    for (at, flag) in flags.into_iter().enumerate() {
+        for value in ["0", "nan", "inf", "1e300", "1e-320", "1.1e9", "0.9e-9", "x"] {
+            let mut values = ["1"; 4];
+            values[at] = value;
+            let output = model(values);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{flag} {value}: {said}");
+            assert!(
+                said.contains(flag) && said.contains("expected a number from 1e-9 to 1e9"),
+                "{flag} {value}: {said}"
+            );
+            assert_eq!(said.lines().count(), 1, "{flag} {value}: {said}");
+        }
+    }
 }
 
 #[test]
