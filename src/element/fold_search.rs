@@ -8,9 +8,9 @@
 //! A polynomial of total degree d has at most degree d in u, v and w. So det J (without the determinant of the collapse, which is
 //! positive inside) has degree n in each of them: 3 d - 1 for hexahedra and wedges of degree d, 3 (d - 1) for tetrahedra. It is
 //! evaluated at (n+1)^3 points and turned into Bernstein coefficients. Two tests, from cheap to sharp:
-//! 1. x = J0 xi + delta with J0 from the centroid: column b of J departs from that of J0 by at most sum_m |delta_m| max |d phi_m/d xi_b|.
-//!    Affine elements have delta = 0.
-//! 2. The coefficients, and those of halves, quarters, ... of the cube.
+//! 1. Each column of J has degree d in u, v and w, and is a mean of its own (d+1)^3 coefficients: it departs from their mean by at most
+//!    the largest departure of one of them. Those of affine elements are equal.
+//! 2. The coefficients of the determinant, and those of halves, quarters, ... of the cube.
 
 use super::basis::DIM;
 use super::bernstein::{Bernstein, NotPositive};
@@ -22,19 +22,25 @@ type Vector = [f64; DIM];
 /// Rounding of the coefficients, relative to the largest.
 const ROUNDING: f64 = 1e-12;
 
-/// Tables of an element type for the search in its elements.
+/// Tables of an element type for the test of its elements.
 #[derive(Clone, Debug)]
 pub struct FoldSearch {
     shape: Shape,
-    /// Reference coordinates of the nodes.
-    nodes: &'static [Vector],
-    degree: usize,
-    /// Derivatives of the basis at the points of the grid, `[point][m][b]`.
+    /// Points where the determinant is evaluated.
+    grid: Grid,
+    /// Derivatives of the basis there, `[point][m][b]`.
     gradients: Vec<Vec<Vector>>,
-    /// Those at the centroid, `[m][b]`.
-    centre: Vec<Vector>,
-    /// Bounds of |d phi_m / d xi_b| over the element, `[m][b]`.
-    limits: Vec<Vector>,
+    /// Mean of the coefficients of the derivatives, `[m][b]`, and what each of them adds to it, `[coefficient][m][b]`.
+    mean: Vec<Vector>,
+    departures: Vec<Vec<Vector>>,
+}
+
+/// Points of the unit cube that determine a polynomial.
+#[derive(Clone, Debug)]
+struct Grid {
+    degree: usize,
+    /// Chebyshev's points with the ends.
+    axis: Vec<f64>,
     /// From values at the points of an axis to coefficients, `[p][point]`.
     to_coefficients: Vec<Vec<f64>>,
 }
@@ -51,72 +57,24 @@ pub struct Fold {
     pub is_bound: bool,
 }
 
-impl FoldSearch {
-    /// Tabulates the basis of an element type.
-    pub fn new(element: ElementType) -> Self {
-        let (shape, d, basis) = (element.shape(), element.degree(), Basis::new(element));
-        let degree = if shape == Shape::Tetrahedron { (3 * (d - 1)).max(1) } else { 3 * d - 1 };
-        // Chebyshev's points with the ends.
-        let axis: Vec<f64> =
-            (0..=degree).map(|i| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / degree as f64).cos()).collect();
-        let length = axis.len();
-        let point = |at: usize| [at % length, at / length % length, at / length / length].map(|i| axis[i]);
-        let gradients = (0..length.pow(3)).map(|at| basis.gradients(reference(shape, point(at)))).collect();
-        let nodes = element.reference_nodes();
-        let centroid = [0, 1, 2].map(|axis| nodes.iter().map(|x| x[axis]).sum::<f64>() / nodes.len() as f64);
-        let mut search = FoldSearch {
-            shape,
-            nodes,
-            degree,
-            gradients,
-            centre: basis.gradients(centroid),
-            limits: Vec::new(),
-            to_coefficients: inverse(axis.iter().map(|&u| powers(degree, u)).collect()),
-        };
-        let largest = |m: usize, b: usize| {
-            let values = search.gradients.iter().map(|at| at[m][b]).collect();
-            search.coefficients(values).all.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
-        };
-        search.limits = (0..nodes.len()).map(|m| [0, 1, 2].map(|b| largest(m, b))).collect();
-        search
+impl Grid {
+    fn new(degree: usize) -> Self {
+        let at = |i: usize| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / degree as f64).cos();
+        let axis: Vec<f64> = (0..=degree).map(at).collect();
+        let to_coefficients = inverse(axis.iter().map(|&u| powers(degree, u)).collect());
+        Grid { degree, axis, to_coefficients }
     }
 
-    /// Returns where an element with these nodes is folded. NaN counts as folded.
-    pub fn fold(&self, coords: &[[f64; DIM]]) -> Option<Fold> {
-        let [a, b, c] = columns(&self.centre, coords);
-        if self.is_clearly_positive(coords, [a, b, c]) {
-            return None;
-        }
-        let determinant = |gradients: &Vec<Vector>| {
-            let [a, b, c] = columns(gradients, coords);
-            triple(a, b, c)
-        };
-        let polynomial = self.coefficients(self.gradients.iter().map(determinant).collect());
-        let scale = polynomial.all.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let (point, determinant, is_bound) = match polynomial.search_all(ROUNDING * scale)? {
-            NotPositive::At(point, value) => (point, value, false),
-            NotPositive::Around(point, value) => (point, value, true),
-        };
-        Some(Fold { point: reference(self.shape, point), determinant, is_bound })
+    /// The points, u fastest.
+    fn points(&self) -> impl Iterator<Item = Vector> {
+        let length = self.axis.len();
+        let index = move |at: usize| [at % length, at / length % length, at / length / length];
+        (0..length.pow(3)).map(move |at| index(at).map(|i| self.axis[i]))
     }
 
-    /// The cheap test: true only if the determinant is positive everywhere.
-    fn is_clearly_positive(&self, coords: &[Vector], j: [Vector; DIM]) -> bool {
-        let affine = |xi: Vector| -> Vector { std::array::from_fn(|d| (0..DIM).map(|b| j[b][d] * xi[b]).sum()) };
-        // Any shift will do: here the first node has no departure.
-        let shift: Vector = std::array::from_fn(|d| coords[0][d] - affine(self.nodes[0])[d]);
-        let mut lost = [0.0; DIM];
-        for ((x, &xi), limits) in coords.iter().zip(self.nodes).zip(&self.limits) {
-            let affine = affine(xi);
-            let delta = length(std::array::from_fn(|d| x[d] - affine[d] - shift[d]));
-            (0..DIM).for_each(|b| lost[b] += delta * limits[b]);
-        }
-        exceeds_losses(j, lost)
-    }
-
-    /// Turns values at the points of the grid into coefficients.
+    /// Turns values at the points into coefficients.
     fn coefficients(&self, mut all: Vec<f64>) -> Bernstein {
-        let length = self.degree + 1;
+        let length = self.axis.len();
         for stride in [1, length, length * length] {
             for first in (0..all.len()).filter(|at| at / stride % length == 0) {
                 let line: Vec<f64> = (0..length).map(|step| all[first + step * stride]).collect();
@@ -126,6 +84,51 @@ impl FoldSearch {
             }
         }
         Bernstein { degree: self.degree, all }
+    }
+}
+
+impl FoldSearch {
+    /// Tabulates the basis of an element type.
+    pub fn new(element: ElementType) -> Self {
+        let (shape, d, basis) = (element.shape(), element.degree(), Basis::new(element));
+        let grid = Grid::new(if shape == Shape::Tetrahedron { (3 * (d - 1)).max(1) } else { 3 * d - 1 });
+        let on = |grid: &Grid| grid.points().map(|u| basis.gradients(reference(shape, u))).collect::<Vec<_>>();
+        let (columns, gradients) = (Grid::new(d), on(&grid));
+        let mut departures = on(&columns);
+        let (count, mut mean) = (departures.len() as f64, vec![[0.0; DIM]; element.nodes()]);
+        for (m, b) in (0..mean.len()).flat_map(|m| [(m, 0), (m, 1), (m, 2)]) {
+            let all = columns.coefficients(departures.iter().map(|at| at[m][b]).collect()).all;
+            mean[m][b] = all.iter().sum::<f64>() / count;
+            departures.iter_mut().zip(all).for_each(|(at, value)| at[m][b] = value - mean[m][b]);
+        }
+        FoldSearch { shape, grid, gradients, mean, departures }
+    }
+
+    /// Returns where an element with these nodes is folded. NaN counts as folded.
+    pub fn fold(&self, coords: &[[f64; DIM]]) -> Option<Fold> {
+        if self.is_clearly_positive(coords) {
+            return None;
+        }
+        let determinant = |gradients: &Vec<Vector>| {
+            let [a, b, c] = columns(gradients, coords);
+            triple(a, b, c)
+        };
+        let polynomial = self.grid.coefficients(self.gradients.iter().map(determinant).collect());
+        let scale = polynomial.all.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let (point, determinant, is_bound) = match polynomial.search_all(ROUNDING * scale)? {
+            NotPositive::At(point, value) => (point, value, false),
+            NotPositive::Around(point, value) => (point, value, true),
+        };
+        Some(Fold { point: reference(self.shape, point), determinant, is_bound })
+    }
+
+    /// The cheap test: true only if the determinant is positive everywhere.
+    fn is_clearly_positive(&self, coords: &[Vector]) -> bool {
+        let departure = |lost: Vector, departures: &Vec<Vector>| {
+            let columns = columns(departures, coords);
+            std::array::from_fn(|b| lost[b].max(length(columns[b])))
+        };
+        exceeds_losses(columns(&self.mean, coords), self.departures.iter().fold([0.0; DIM], departure))
     }
 }
 
@@ -210,10 +213,10 @@ mod tests {
             moves in prop::collection::vec(-1.0..1.0f64, 81), size in 0.0..0.25f64, point in prop::array::uniform3(0.0..1.0f64)
         ) {
             for (element, name) in ElementType::volumes() {
-                let (search, coords) = (FoldSearch::new(element), moved(element, &moves, size));
-                let least = grid(9).map(|u| determinant(element, &coords, reference(search.shape, u)));
+                let (test, coords) = (FoldSearch::new(element), moved(element, &moves, size));
+                let least = grid(9).map(|u| determinant(element, &coords, reference(test.shape, u)));
                 let least = least.fold(f64::INFINITY, f64::min);
-                match search.fold(&coords) {
+                match test.fold(&coords) {
                     None => prop_assert!(least > 0.0, "{name}: {least}"),
                     Some(Fold { point, determinant: found, is_bound: false }) => {
                         let exact = determinant(element, &coords, point);
@@ -222,16 +225,16 @@ mod tests {
                     Some(fold) => prop_assert!(fold.determinant <= 1e-10 && least < 0.05, "{name}: {fold:?}, {least}"),
                 }
                 // The coefficients are those of the determinant.
-                let values = search.gradients.iter().map(|at| { let [a, b, c] = columns(at, &coords); triple(a, b, c) });
-                let polynomial = search.coefficients(values.collect());
-                let [x, y, z] = point.map(|u| powers(search.degree, u));
+                let values = test.gradients.iter().map(|at| { let [a, b, c] = columns(at, &coords); triple(a, b, c) });
+                let polynomial = test.grid.coefficients(values.collect());
+                let [x, y, z] = point.map(|u| powers(test.grid.degree, u));
                 let n = x.len();
                 let sum = (0..n * n * n).map(|at| polynomial.all[at] * x[at % n] * y[at / n % n] * z[at / n / n]);
-                let exact = determinant(element, &coords, reference(search.shape, point));
+                let exact = determinant(element, &coords, reference(test.shape, point));
                 prop_assert!((sum.sum::<f64>() - exact).abs() < 1e-11, "{name}: {exact}");
                 // Halves have the same polynomial: their corners are its values.
                 let corner = polynomial.half(0, 1).half(1, 0).all[0];
-                let exact = determinant(element, &coords, reference(search.shape, [0.5, 0.0, 0.0]));
+                let exact = determinant(element, &coords, reference(test.shape, [0.5, 0.0, 0.0]));
                 prop_assert!((corner - exact).abs() < 1e-11, "{name}: {corner}, {exact}");
             }
         }
@@ -240,9 +243,9 @@ mod tests {
         #[test]
         fn the_cheap_test_is_on_the_safe_side(moves in prop::collection::vec(-1.0..1.0f64, 81), size in 0.0..0.06f64) {
             for (element, name) in ElementType::volumes() {
-                let (search, coords) = (FoldSearch::new(element), moved(element, &moves, size));
-                if search.is_clearly_positive(&coords, columns(&search.centre, &coords)) {
-                    let least = grid(7).map(|u| determinant(element, &coords, reference(search.shape, u)));
+                let (test, coords) = (FoldSearch::new(element), moved(element, &moves, size));
+                if test.is_clearly_positive(&coords) {
+                    let least = grid(7).map(|u| determinant(element, &coords, reference(test.shape, u)));
                     prop_assert!(least.fold(f64::INFINITY, f64::min) > 0.0, "{name}");
                 }
             }
@@ -253,28 +256,28 @@ mod tests {
         fn trilinear_hexahedra_are_judged_as_by_their_own_test(coords in distorted_hex(), push in 0.0..2.0f64) {
             let mut coords = coords;
             (0..3).for_each(|d| coords[6][d] -= push * (coords[6][d] - coords[0][d]));
-            let search = FoldSearch::new(ElementType::Hex8);
-            prop_assert_eq!(search.fold(&coords).is_some(), crate::element::fold(&coords).is_some());
+            let test = FoldSearch::new(ElementType::Hex8);
+            prop_assert_eq!(test.fold(&coords).is_some(), crate::element::fold(&coords).is_some());
         }
     }
 
     #[test]
     fn affine_elements_pass_the_cheap_test_and_mirrored_or_flat_ones_are_folded() {
         for (element, name) in ElementType::volumes() {
-            let search = FoldSearch::new(element);
+            let test = FoldSearch::new(element);
             let map = |scale: Vector| -> Vec<Vector> {
                 let x = |[x, y, z]: Vector| [x + 0.5 * y - 7.0, y + 0.25 * z, z - 0.5 * x];
                 element.reference_nodes().iter().map(|&xi| std::array::from_fn(|d| scale[d] * x(xi)[d])).collect()
             };
             for scale in [[1.0; 3], [1e-3, 1.0, 1e3]] {
                 let coords = map(scale);
-                assert!(search.is_clearly_positive(&coords, columns(&search.centre, &coords)), "{name}");
+                assert!(test.is_clearly_positive(&coords), "{name}");
             }
-            assert!(search.fold(&map([1.0, 1.0, -1.0])).is_some(), "{name}, mirrored");
-            assert!(search.fold(&map([1.0, 0.0, 1.0])).is_some(), "{name}, flat");
+            assert!(test.fold(&map([1.0, 1.0, -1.0])).is_some(), "{name}, mirrored");
+            assert!(test.fold(&map([1.0, 0.0, 1.0])).is_some(), "{name}, flat");
             let mut unknown = map([1.0; 3]);
             unknown[2][1] = f64::NAN;
-            assert!(search.fold(&unknown).is_some(), "{name}");
+            assert!(test.fold(&unknown).is_some(), "{name}");
         }
     }
 }
